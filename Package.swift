@@ -1,0 +1,56 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+/// The same strictness for every Swift target; warnings become errors in `scripts/check`.
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+  name: "cachefetch",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "CacheStore", targets: ["CacheStore"]),
+    .library(name: "DataService", targets: ["DataService"]),
+    .executable(name: "cachefetch", targets: ["cachefetch"]),
+    .executable(name: "demo-origin", targets: ["DemoOrigin"]),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CSQLite", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    .systemLibrary(
+      name: "CSodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
+    .systemLibrary(
+      name: "CXXHash", providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
+    .target(name: "CCurl"),
+    .target(
+      name: "CacheStore", dependencies: ["CSQLite", "CSodium", "CXXHash"],
+      resources: [.embedInCode("schema.sql")], swiftSettings: strict),
+    .target(
+      name: "DataService", dependencies: ["CacheStore", "CCurl"], swiftSettings: strict),
+    .executableTarget(
+      name: "cachefetch", dependencies: ["CacheStore", "DataService"], swiftSettings: strict),
+
+    .target(name: "FixtureServer", path: "Tests/FixtureServer", swiftSettings: strict),
+    .executableTarget(
+      name: "DemoOrigin", dependencies: ["FixtureServer"], path: "Tests/DemoOrigin",
+      swiftSettings: strict),
+    .target(
+      name: "TestSupport", dependencies: ["CacheStore", "DataService", "FixtureServer"],
+      path: "Tests/TestSupport", swiftSettings: strict),
+    .testTarget(
+      name: "CacheStoreTests", dependencies: ["CacheStore", "CSQLite", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "DataServiceTests",
+      dependencies: ["CacheStore", "DataService", "CSQLite", "FixtureServer", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "cachefetchTests",
+      dependencies: ["cachefetch", "DemoOrigin", "FixtureServer", "TestSupport"],
+      swiftSettings: strict),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,45 @@
+/// A failure reported by the store.
+public struct CacheStoreError: Error, Hashable {
+  /// The distinctions a caller can act on.
+  public enum Reason: Hashable, Sendable {
+    /// The file, or the part of it that was asked for, is damaged.
+    case corrupt
+    /// Another process or connection holds a lock, and the waiting time is over.
+    case busy
+    /// The disk, or the store's own limit, is full.
+    case full
+    /// The file or its folder may not be written.
+    case readOnly
+    /// The file cannot be opened: no such folder, no permission, a folder in its place.
+    case cannotOpen
+    /// A newer release wrote this file.
+    case newerSchema(found: Int)
+    /// A database, but not one of this program's; or not a database.
+    case foreignFile
+    /// The account was signed out after the exchange began.
+    case signedOut
+    /// The body was replaced and its ten minutes are over.
+    case replaced
+    /// The store was closed.
+    case closed
+    /// Everything else: input/output errors, a missing table.
+    case other
+  }
+
+  /// What happened, in terms a caller can switch over.
+  public let reason: Reason
+  /// One line for a person, naming the file where one is concerned and never a bound value.
+  public let message: String
+  /// The extended SQLite result code, for logs; 0 where SQLite was not involved.
+  public let sqliteCode: Int32
+  /// The failing statement without its bound values, so that it is safe to log.
+  public let sql: String?
+
+  /// Makes an error.
+  public init(_ reason: Reason, _ message: String, sqliteCode: Int32 = 0, sql: String? = nil) {
+    self.reason = reason
+    self.message = message
+    self.sqliteCode = sqliteCode
+    self.sql = sql
+  }
+}

@@ -1,0 +1,222 @@
+/// The fields (headers) of a message: ordered, repeatable, names compared without case (RFC 9110 section 5).
+///
+/// The bytes are kept exactly as received, one `Name: value` a line, so that what is stored is what is delivered;
+/// a value is read as UTF-8 where it is valid UTF-8 and as ISO 8859-1 otherwise.
+///
+/// A name that is not a token, or a value with a line break or a NUL in it, is not taken in, because it would
+/// become another field on the wire; ``refused`` names the first such field, and a request that carries one fails
+/// with a clear error instead of being sent without it.
+public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+  /// One field: its name as received and its value without surrounding white space.
+  public struct Field: Sendable, Hashable {
+    /// The name, in the letters it came in.
+    public let name: String
+    /// The value, without leading and trailing white space.
+    public let value: String
+    /// Makes a field; nothing is validated until it is appended.
+    public init(name: String, value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// The fields as they stand on the wire: `Name: value` and CR LF for each, without the closing empty line.
+  public private(set) var wire: [UInt8]
+  /// The first field that could not be taken in, described for an error message; `nil` when all were.
+  public private(set) var refused: String?
+
+  /// No fields.
+  public init() { wire = [] }
+
+  /// Fields from `wire` bytes this type made earlier; lines end in CR LF.
+  package init(wire: [UInt8]) { self.wire = wire }
+
+  /// Fields from pairs of name and value.
+  public init(dictionaryLiteral elements: (String, String)...) {
+    wire = []
+    for (name, value) in elements { append(name, value) }
+  }
+
+  /// Whether there is no field.
+  public var isEmpty: Bool { wire.isEmpty }
+
+  /// Adds a field at the end; one that cannot be a field is not added and is described by ``refused``.
+  public mutating func append(_ name: String, _ value: String) {
+    append(name: Array(name.utf8), value: Array(value.utf8))
+  }
+
+  /// Adds a field given as bytes, as ``append(_:_:)-(String,_)`` does.
+  package mutating func append(name: [UInt8], value: [UInt8]) {
+    let value = value.trimmingFieldWhitespace()
+    guard !name.isEmpty, name.allSatisfy(\.isTokenByte) else {
+      refused = refused ?? "field name “\(String(decoding: name, as: UTF8.self))” is not a token"
+      return
+    }
+    guard !value.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) else {
+      refused =
+        refused ?? "the value of field “\(String(decoding: name, as: UTF8.self))” has a line break or NUL in it"
+      return
+    }
+    wire.reserveCapacity(wire.count + name.count + value.count + 4)
+    wire.append(contentsOf: name)
+    wire.append(0x3A)
+    wire.append(0x20)
+    wire.append(contentsOf: value)
+    wire.append(0x0D)
+    wire.append(0x0A)
+  }
+
+  /// The value of the first field of that name, or `nil`. Setting replaces every field of that name.
+  public subscript(name: String) -> String? {
+    get {
+      var found: String?
+      forEachLine { line in
+        guard line.hasName(name) else { return true }
+        found = line.valueString
+        return false
+      }
+      return found
+    }
+    set {
+      remove(name)
+      if let newValue { append(name, newValue) }
+    }
+  }
+
+  /// Every value of that name, in order.
+  public func values(of name: String) -> [String] {
+    var found: [String] = []
+    forEachLine { line in
+      if line.hasName(name) { found.append(line.valueString) }
+      return true
+    }
+    return found
+  }
+
+  /// The values of that name joined by a comma and a space (RFC 9110 section 5.3), or `nil` where there is none.
+  public func combined(_ name: String) -> String? {
+    let all = values(of: name)
+    return all.isEmpty ? nil : all.joined(separator: ", ")
+  }
+
+  /// Whether a field of that name is present.
+  public func contains(_ name: String) -> Bool {
+    var found = false
+    forEachLine { line in
+      found = line.hasName(name)
+      return !found
+    }
+    return found
+  }
+
+  /// Removes every field of that name.
+  public mutating func remove(_ name: String) {
+    removeAll { $0.lowercased() == name.lowercased() }
+  }
+
+  /// Removes the fields whose name satisfies the condition.
+  public mutating func removeAll(where condition: (_ name: String) -> Bool) {
+    var kept: [UInt8] = []
+    kept.reserveCapacity(wire.count)
+    var changed = false
+    forEachLine { line in
+      if condition(String(decoding: line.name, as: UTF8.self)) {
+        changed = true
+      } else {
+        kept.append(contentsOf: line.whole)
+      }
+      return true
+    }
+    if changed { wire = kept }
+  }
+
+  /// Adds all fields of another section at the end.
+  public mutating func append(contentsOf other: HTTPFields) {
+    wire.append(contentsOf: other.wire)
+    refused = refused ?? other.refused
+  }
+
+  /// All fields, in order.
+  public var all: [Field] {
+    var fields: [Field] = []
+    forEachLine { line in
+      fields.append(Field(name: String(decoding: line.name, as: UTF8.self), value: line.valueString))
+      return true
+    }
+    return fields
+  }
+
+  /// Calls `body` for each line until it returns `false`.
+  private func forEachLine(_ body: (FieldLine) -> Bool) {
+    var start = wire.startIndex
+    while start < wire.endIndex {
+      var end = start
+      while end < wire.endIndex, wire[end] != 0x0A { end += 1 }
+      let next = min(end + 1, wire.endIndex)
+      if let line = FieldLine(wire[start..<next]), !body(line) { return }
+      start = next
+    }
+  }
+}
+
+/// One line of a field section, as slices of it.
+private struct FieldLine {
+  let whole: ArraySlice<UInt8>
+  let name: ArraySlice<UInt8>
+  let value: ArraySlice<UInt8>
+
+  init?(_ line: ArraySlice<UInt8>) {
+    guard let colon = line.firstIndex(of: 0x3A) else { return nil }
+    whole = line
+    name = line[line.startIndex..<colon]
+    var start = colon + 1
+    var end = line.endIndex
+    while start < end, line[start].isFieldWhitespace { start += 1 }
+    while end > start, line[end - 1].isFieldWhitespace || line[end - 1] == 0x0D || line[end - 1] == 0x0A {
+      end -= 1
+    }
+    value = line[start..<end]
+  }
+
+  func hasName(_ other: String) -> Bool {
+    var other = other
+    return other.withUTF8 { other in
+      guard other.count == name.count else { return false }
+      var index = name.startIndex
+      for byte in other {
+        guard byte.lowercasedASCII == name[index].lowercasedASCII else { return false }
+        index += 1
+      }
+      return true
+    }
+  }
+
+  var valueString: String {
+    String(validating: value, as: UTF8.self) ?? String(String.UnicodeScalarView(value.map { Unicode.Scalar($0) }))
+  }
+}
+
+extension UInt8 {
+  fileprivate var isFieldWhitespace: Bool { self == 0x20 || self == 0x09 }
+
+  fileprivate var lowercasedASCII: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
+
+  /// Whether the byte may stand in a token (RFC 9110 section 5.6.2).
+  package var isTokenByte: Bool {
+    switch self {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E, 0x5F, 0x60, 0x7C, 0x7E: true
+    default: false
+    }
+  }
+}
+
+extension [UInt8] {
+  fileprivate func trimmingFieldWhitespace() -> [UInt8] {
+    guard let first = first, let last = last, first.isFieldWhitespace || last.isFieldWhitespace else { return self }
+    var slice = self[...]
+    while let byte = slice.first, byte.isFieldWhitespace { slice.removeFirst() }
+    while let byte = slice.last, byte.isFieldWhitespace { slice.removeLast() }
+    return Array(slice)
+  }
+}

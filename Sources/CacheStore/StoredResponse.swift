@@ -1,0 +1,91 @@
+public import FoundationEssentials
+
+/// One row of `last_request`: a response as it was stored, and the beginning of its body.
+///
+/// Instants are milliseconds since 1970-01-01 UTC. Values of this type have passed the row's checksum; the first
+/// chunk has passed its own.
+public struct StoredResponse: Sendable, Hashable {
+  /// Where the body's bytes are.
+  public struct Body: Sendable, Hashable {
+    /// The row of `body`; identifiers are never reused.
+    public var id: Int64
+    /// The whole length in bytes.
+    public var length: Int64
+    /// The first chunk: the whole body where `length` is at most one chunk.
+    public var firstChunk: Data
+
+    /// Whether the first chunk is all there is.
+    public var isWhole: Bool { Int64(firstChunk.count) == length }
+
+    /// Makes a description of a stored body.
+    public init(id: Int64, length: Int64, firstChunk: Data) {
+      self.id = id
+      self.length = length
+      self.firstChunk = firstChunk
+    }
+  }
+
+  /// The row's identifier.
+  public var id: Int64
+  /// The account's row identifier, which is its generation.
+  public var accountID: Int64
+  /// Whether this is the last good response (a 2xx other than 206); `false` for what only the `http` policy reuses.
+  public var isGood: Bool
+  /// The request fields that `Vary` names, one `name: value` a line.
+  public var variant: String
+  /// The names in `Vary`, lower case, sorted, by comma; `*` for `Vary: *`.
+  public var vary: String
+  /// When the exchange began that wrote the row.
+  public var started: StartMark
+  /// Who answered, where redirects were followed; the only URL the validator is sent to.
+  public var responseURL: String?
+  /// `1.0`, `1.1` or `2`.
+  public var httpVersion: String
+  /// The status code.
+  public var status: Int
+  /// The reason phrase; empty where there was none.
+  public var reason: String
+  /// The response's fields, without hop-by-hop fields, `Set-Cookie` and secret fields.
+  public var fields: HTTPFields
+  /// `request_time` of RFC 9111 section 4.2.3, of the newest exchange, a 304 included.
+  public var requestedAt: Int64
+  /// `response_time` of RFC 9111 section 4.2.3, of the newest exchange, a 304 included.
+  public var receivedAt: Int64
+  /// When the body last became another.
+  public var changedAt: Int64
+  /// What the exchange took, in milliseconds.
+  public var exchangeMilliseconds: Int64
+  /// Whether an unsafe request to the target has made the row invalid (RFC 9111 section 4.4).
+  public var isInvalid: Bool
+  /// Whether the row is exempt from eviction.
+  public var isPinned: Bool
+  /// The body.
+  public var body: Body
+
+  /// Makes a row's value.
+  public init(
+    id: Int64, accountID: Int64, isGood: Bool, variant: String, vary: String, started: StartMark,
+    responseURL: String?, httpVersion: String, status: Int, reason: String, fields: HTTPFields,
+    requestedAt: Int64, receivedAt: Int64, changedAt: Int64, exchangeMilliseconds: Int64, isInvalid: Bool,
+    isPinned: Bool, body: Body
+  ) {
+    self.id = id
+    self.accountID = accountID
+    self.isGood = isGood
+    self.variant = variant
+    self.vary = vary
+    self.started = started
+    self.responseURL = responseURL
+    self.httpVersion = httpVersion
+    self.status = status
+    self.reason = reason
+    self.fields = fields
+    self.requestedAt = requestedAt
+    self.receivedAt = receivedAt
+    self.changedAt = changedAt
+    self.exchangeMilliseconds = exchangeMilliseconds
+    self.isInvalid = isInvalid
+    self.isPinned = isPinned
+    self.body = body
+  }
+}

@@ -1,0 +1,40 @@
+/// How the connection to an origin is made. Those options that decide who answers are part of the key.
+public struct ConnectionOptions: Sendable, Hashable {
+  /// Sends one host and port to an address of the caller's, as `curl --resolve` does.
+  public struct Resolution: Sendable, Hashable {
+    /// The host as the URL has it.
+    public var host: String
+    /// The port.
+    public var port: Int
+    /// The address to connect to.
+    public var address: String
+    /// Makes a resolution.
+    public init(host: String, port: Int, address: String) {
+      self.host = host
+      self.port = port
+      self.address = address
+    }
+  }
+
+  /// Accept any certificate. Part of the key: what an unverified server said is never shown to a verified load.
+  public var isInsecure = false
+  /// Connect through this unix-domain socket. Part of the key.
+  public var unixSocket: String?
+  /// Addresses for hosts. Part of the key.
+  public var resolutions: [Resolution] = []
+  /// The proxy's URL; `nil` takes the environment's (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`).
+  public var proxy: String?
+  /// A file of certificate authorities (PEM) to trust instead of the system's.
+  public var certificateAuthorityFile: String?
+  /// A client certificate (PEM).
+  public var clientCertificateFile: String?
+  /// The client certificate's key (PEM).
+  public var clientKeyFile: String?
+  /// Speak HTTP/1.1 only.
+  public var isHTTP11Only = false
+  /// Ask for a compressed answer and decode it.
+  public var isCompressed = true
+
+  /// The defaults: verified TLS, the environment's proxy, compression, HTTP/2 where offered.
+  public init() {}
+}

@@ -1,0 +1,92 @@
+/// Why a load, or an operation on the store, did not do what was asked.
+public struct DataServiceError: Error {
+  /// What went wrong, to act on. An open set: later releases may add kinds, so compare with the static members.
+  public struct Kind: Sendable, Hashable {
+    /// The name used in JSON output and in logs, such as `refused` or `timeout(connect)`.
+    public let name: String
+    package init(_ name: String) { self.name = name }
+  }
+
+  /// What went wrong.
+  public let kind: Kind
+  /// The response's status where one was received.
+  public let status: Int?
+  /// One line for a person; never holds a secret of the request.
+  public let message: String
+  /// What the person can do about it, or `nil`.
+  public let hint: String?
+  /// The cause, where it came from another library.
+  public let underlying: (any Error)?
+
+  /// Makes an error; transports use it.
+  public init(
+    _ kind: Kind, _ message: String, hint: String? = nil, status: Int? = nil, underlying: (any Error)? = nil
+  ) {
+    self.kind = kind
+    self.message = message
+    self.hint = hint
+    self.status = status
+    self.underlying = underlying
+  }
+}
+
+extension DataServiceError.Kind {
+  /// The part of an exchange that took too long.
+  public enum Phase: String, Sendable, Hashable { case connect, firstByte, idle, total, deadline }
+
+  /// There is no network.
+  public static let offline = Self("offline")
+  /// The host's name was not found.
+  public static let dns = Self("dns")
+  /// The host refused the connection.
+  public static let refused = Self("refused")
+  /// There is no way to the host.
+  public static let unreachable = Self("unreachable")
+  /// The connection was reset or closed before the answer's head was whole.
+  public static let disconnected = Self("disconnected")
+  /// A phase took longer than its limit.
+  public static func timeout(_ phase: Phase) -> Self { Self("timeout(\(phase.rawValue))") }
+  /// TLS failed: `expired`, `wrongHost`, `untrusted`, `handshake` and the like.
+  public static func tls(_ reason: String) -> Self { Self("tls(\(reason))") }
+  /// The proxy failed.
+  public static let proxy = Self("proxy")
+  /// The answer breaks HTTP's rules.
+  public static let `protocol` = Self("protocol")
+  /// The body ended before it was whole.
+  public static let truncated = Self("truncated")
+  /// The answer was larger than a limit.
+  public static let tooLarge = Self("tooLarge")
+  /// More redirects than the limit.
+  public static let tooManyRedirects = Self("tooManyRedirects")
+  /// The status says the answer is not to be had now (408, 429, 5xx).
+  public static let status = Self("status")
+  /// The origin asked to be left alone for a while (`Retry-After`).
+  public static let paused = Self("paused")
+  /// The caller's decoder refused the answer.
+  public static let undecodable = Self("undecodable")
+  /// The account was signed out meanwhile.
+  public static let signedOut = Self("signedOut")
+  /// Nothing is stored that the policy could deliver.
+  public static let notStored = Self("notStored")
+  /// The load was cancelled.
+  public static let cancelled = Self("cancelled")
+  /// libcurl is not installed.
+  public static let libraryMissing = Self("libraryMissing")
+  /// The request itself is wrong: URL, method, field.
+  public static let invalidRequest = Self("invalidRequest")
+  /// The store cannot be used.
+  public static let store = Self("store")
+  /// Stored bytes did not match their checksum.
+  public static let corrupt = Self("corrupt")
+  /// The body was replaced and its ten minutes are over.
+  public static let replaced = Self("replaced")
+  /// The service was closed.
+  public static let closed = Self("closed")
+  /// Everything else.
+  public static let other = Self("other")
+
+  /// Whether the failure says that the network, not the origin, is missing.
+  public var isConnectivity: Bool {
+    [.offline, .dns, .refused, .unreachable, .disconnected, .timeout(.connect)].contains(self)
+  }
+}

@@ -1,0 +1,54 @@
+public import CacheStore
+public import FoundationEssentials
+
+extension DataService {
+  /// What to ask for, and for whom.
+  public struct Request: Sendable {
+    /// Where; `http` or `https`. User-info in it is sent as Basic credentials and never stored.
+    public var url: URL
+    /// The method; anything but GET and HEAD passes the store by unless ``isRead``.
+    public var method: RequestMethod
+    /// The fields to send.
+    public var fields: HTTPFields
+    /// The body to send; never stored.
+    public var body: Data?
+    /// Whose rows the answer belongs to.
+    public var account: Account = .automatic
+    /// The caller's own key in place of method, URL and body; never of the account or the connection options.
+    public var key: String?
+    /// Whether a request other than GET and HEAD only reads, and so is stored, shared and retried like GET.
+    public var isRead = false
+    /// Whether the answer is stored even though it, or the request, says `no-store`.
+    public var keepsAnyway = false
+    /// Names under which the row can be listed and removed.
+    public var tags: [String] = []
+    /// Whether the row is exempt from eviction.
+    public var isPinned = false
+    /// What the load may cost.
+    public var limits = Limits()
+    /// How to connect.
+    public var connection = ConnectionOptions()
+    /// What counts as unchanged.
+    public var changeRule: ChangeRule = .bytes
+    /// How long a load whose refresh failed for want of a network goes on trying, gently; `nil` does not.
+    public var onlineWait: Duration?
+
+    /// Makes a request.
+    public init(_ url: URL, method: RequestMethod = .get, fields: HTTPFields = [:], body: Data? = nil) {
+      self.url = url
+      self.method = method
+      self.fields = fields
+      self.body = body
+    }
+  }
+}
+
+/// When a fresh body counts as unchanged.
+public enum ChangeRule: Sendable, Hashable {
+  /// Only when the origin said 304.
+  case notModified
+  /// When the origin said 304 or the bytes are the same.
+  case bytes
+  /// When, read as JSON, they differ at most below these JSON Pointers (RFC 6901); bytes where either is not JSON.
+  case json(ignoring: [String])
+}

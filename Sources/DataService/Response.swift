@@ -1,0 +1,116 @@
+public import CacheStore
+public import FoundationEssentials
+
+extension DataService {
+  /// A response: the caller's value, and the head it came with.
+  public struct Response<Value: Sendable>: Sendable {
+    /// The body, or what the caller's decoder made of it.
+    public let value: Value
+    /// What is known besides the value.
+    public let head: ResponseHead
+
+    package init(value: Value, head: ResponseHead) {
+      self.value = value
+      self.head = head
+    }
+
+    /// The status code.
+    public var status: Int { head.status }
+    /// The fields.
+    public var fields: HTTPFields { head.fields }
+    /// Who answered, after redirects.
+    public var url: URL { head.url }
+    /// When it was received, or last validated.
+    public var receivedAt: Date { Date(timeIntervalSince1970: Double(head.receivedAtMilliseconds) / 1000) }
+    /// Its age (RFC 9111 section 4.2.3); zero for a row from the future.
+    public var age: Duration { head.age }
+    /// Whether it is stale by RFC 9111 section 4.2.
+    public var isStale: Bool { head.isStale }
+    /// Whether a 304 has just confirmed it.
+    public var wasValidated: Bool { head.wasValidated }
+    /// Whether it is in the store, and why not.
+    public var kept: Kept { head.kept }
+  }
+
+  /// A response without its body.
+  public struct ResponseHead: Sendable {
+    /// `1.0`, `1.1` or `2`.
+    public var version: String
+    /// The status code.
+    public var status: Int
+    /// The reason phrase, empty where there was none.
+    public var reason: String
+    /// The fields.
+    public var fields: HTTPFields
+    /// The 1xx responses before it; empty for a stored one.
+    public var interim: [TransportResponse.Interim]
+    /// Who answered, after redirects.
+    public var url: URL
+    /// The account's name in the store; empty for none.
+    public var account: String
+    /// When it was received or last validated, in milliseconds since 1970-01-01 UTC.
+    public var receivedAtMilliseconds: Int64
+    /// Its age.
+    public var age: Duration
+    /// Whether it is stale by RFC 9111 section 4.2.
+    public var isStale: Bool
+    /// Whether a 304 has just confirmed it.
+    public var wasValidated: Bool
+    /// Whether it is in the store, and why not.
+    public var kept: Kept
+    /// How long the load took until this delivery was ready.
+    public var elapsed: Duration
+    /// The length of the body in bytes where it is known.
+    public var bodyLength: Int64?
+    /// `Cache-Status` (RFC 9211) as this cache would write it.
+    public var cacheStatus: String
+  }
+
+  /// Whether a response is in the store.
+  public enum Kept: Sendable, Hashable {
+    /// Committed.
+    case yes
+    /// Not committed, and why.
+    case no(KeptReason)
+  }
+
+  /// Why a response is not in the store. An open set.
+  public struct KeptReason: Sendable, Hashable {
+    /// The name used in JSON output, such as `noStore`.
+    public let name: String
+    package init(_ name: String) { self.name = name }
+
+    /// `no-store` on the request, the response or a redirect.
+    public static let noStore = Self("noStore")
+    /// The store was locked.
+    public static let busy = Self("busy")
+    /// The disk or the store is full.
+    public static let full = Self("full")
+    /// The store may not be written.
+    public static let readOnly = Self("readOnly")
+    /// The store is damaged.
+    public static let corrupt = Self("corrupt")
+    /// The store cannot be used.
+    public static let unusable = Self("unusable")
+    /// The status is not one that makes a good row.
+    public static let status = Self("status")
+    /// The method is not one whose answers are stored.
+    public static let method = Self("method")
+    /// The request passed the store by.
+    public static let passThrough = Self("passThrough")
+    /// A newer answer is stored already.
+    public static let superseded = Self("superseded")
+    /// Larger than half the store's limit.
+    public static let tooLarge = Self("tooLarge")
+    /// Reached through a temporary redirect to another host, as captive portals do.
+    public static let portal = Self("portal?")
+    /// A decoder refused it.
+    public static let undecodable = Self("undecodable")
+    /// The account was signed out.
+    public static let signedOut = Self("signedOut")
+    /// More variants than a key may have, or `Vary: *` where nothing could be matched.
+    public static let vary = Self("vary")
+    /// The `http` policy may not store it (RFC 9111 section 3).
+    public static let notStorable = Self("notStorable")
+  }
+}

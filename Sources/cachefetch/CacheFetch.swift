@@ -1,0 +1,1 @@
+@main struct CacheFetch { static func main() {} }

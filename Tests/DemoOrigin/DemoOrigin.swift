@@ -1,0 +1,1 @@
+@main struct DemoOrigin { static func main() {} }

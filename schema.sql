@@ -1,0 +1,102 @@
+-- cachefetch store, schema 1: one SQLite file, and here is all of it.
+-- *_at_ms: milliseconds since 1970-01-01 UTC. *_ms: durations. *_ns: nanoseconds since boot. *_bytes: sizes.
+-- auto_vacuum must come before the first table. At every open: journal_mode=WAL, synchronous=NORMAL,
+-- foreign_keys=ON, temp_store=MEMORY, trusted_schema=OFF, cell_size_check=ON. Sign-out VACUUMs: measured on 3.40.1,
+-- nothing less removes every byte (secure_delete leaves copies of index cells in the gaps of rebalanced pages).
+PRAGMA auto_vacuum = INCREMENTAL;
+PRAGMA application_id = 0x43464348;      -- "CFCH"
+PRAGMA user_version = 1;
+
+-- Whose rows. Sign-out deletes the account's row and everything below goes with it; the name gets a new id when
+-- next used. An exchange carries the id it began with, so what comes late for a signed-out account fails its
+-- foreign key and is neither stored nor delivered: the id is the generation.
+CREATE TABLE account (
+  id    INTEGER PRIMARY KEY AUTOINCREMENT,       -- never reused
+  name  TEXT NOT NULL UNIQUE                     -- '' none; the caller's name; or 'auto:' and a keyed digest of the credentials
+) STRICT;
+
+-- The last good response to each request (good = 1) and, beside it, what only the http policy may reuse (good = 0).
+CREATE TABLE last_request (
+  id               INTEGER PRIMARY KEY,
+  account_id       INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
+  target           TEXT NOT NULL,                -- normalised URL, no user-info, no fragment, secret query values as '~' and a keyed digest; or 'key:' and the caller's own key
+  method           TEXT NOT NULL,                -- GET (HEAD is answered from it), or that of a request marked as a read
+  extra            TEXT NOT NULL DEFAULT '',     -- what else tells requests apart: keyed digest of the body, 'insecure', unix socket, --resolve
+  good             INTEGER NOT NULL CHECK (good IN (0, 1)),  -- 1: any 2xx but 206
+  variant          TEXT NOT NULL DEFAULT '',     -- the request fields Vary names, one 'name: value' a line, secret values as keyed digests
+  vary             TEXT NOT NULL DEFAULT '',     -- their names, lower case, sorted, by comma; '*' for Vary: *
+  started_boot     TEXT NOT NULL,                -- the boot and the instant since it at which the exchange began that
+  started_ns       INTEGER NOT NULL,             --   wrote the row: within a boot a later start is never replaced by an earlier one
+  response_url     TEXT,                         -- who answered, where redirects were followed; the only URL the validator is sent to
+  http_version     TEXT NOT NULL,                -- '1.0', '1.1', '2'
+  status           INTEGER NOT NULL,
+  reason           TEXT NOT NULL DEFAULT '',
+  fields           BLOB NOT NULL,                -- 'Name: value' CRLF as received, in order; without hop-by-hop fields, Set-Cookie and secret fields
+  requested_at_ms  INTEGER NOT NULL,             -- request_time and
+  received_at_ms   INTEGER NOT NULL,             --   response_time of RFC 9111 section 4.2.3, of the newest exchange, 304 included
+  changed_at_ms    INTEGER NOT NULL,             -- when the body last became another
+  exchange_ms      INTEGER NOT NULL,             -- what the exchange took: the time a stored delivery saves
+  invalid          INTEGER NOT NULL DEFAULT 0,   -- 1 after an unsafe request to the target (section 4.4): http must validate
+  body_id          INTEGER NOT NULL,             -- row of body
+  body_bytes       INTEGER NOT NULL,
+  checksum         INTEGER NOT NULL,             -- XXH3-64 of all the above and of the body's checksum
+  pinned           INTEGER NOT NULL DEFAULT 0,   -- 1: never evicted
+  UNIQUE (account_id, target, method, extra, good, variant)
+) STRICT;
+
+-- A body is a run of chunks. One of a single chunk is rewritten in place; a longer one arrives under a new id and
+-- is seen when the row is switched to it, so that a reader under way keeps the old one.
+CREATE TABLE body (
+  id              INTEGER PRIMARY KEY AUTOINCREMENT,  -- never reused: a slow reader cannot meet another body's chunks
+  account_id      INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
+  checksum        INTEGER,                       -- XXH3-64 of the chunks' checksums; NULL while arriving or cut off
+  released_at_ms  INTEGER,                       -- when its row let go of it; collected ten minutes later
+  partial_target  TEXT,                          -- of a cut-off download: whose it is,
+  partial_etag    TEXT,                          --   its strong validator for If-Range,
+  partial_bytes   INTEGER                        --   and the length of the whole
+) STRICT;
+CREATE INDEX body_released ON body (released_at_ms) WHERE released_at_ms IS NOT NULL;
+CREATE INDEX body_unfinished ON body (account_id, partial_target) WHERE checksum IS NULL;
+
+CREATE TABLE chunk (
+  body_id   INTEGER NOT NULL REFERENCES body ON DELETE CASCADE,
+  number    INTEGER NOT NULL,                    -- 0, 1, 2 …
+  checksum  INTEGER NOT NULL,                    -- XXH3-64 of body_id, number and bytes: holds before a byte is handed on
+  bytes     BLOB NOT NULL,
+  PRIMARY KEY (body_id, number)
+) STRICT;
+
+-- When a row was last delivered. Apart from last_request and written in batches, so that a read writes nothing.
+CREATE TABLE last_use (
+  request_id  INTEGER PRIMARY KEY REFERENCES last_request ON DELETE CASCADE,
+  used_at_ms  INTEGER NOT NULL
+) STRICT;
+CREATE INDEX last_use_oldest ON last_use (used_at_ms);
+
+CREATE TABLE tag (
+  name        TEXT NOT NULL,
+  request_id  INTEGER NOT NULL REFERENCES last_request ON DELETE CASCADE,
+  PRIMARY KEY (name, request_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tag_of_request ON tag (request_id);
+
+-- Until when an origin asked to be left alone (Retry-After), for every process on the store.
+CREATE TABLE origin_pause (
+  account_id   INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
+  origin       TEXT NOT NULL,                    -- scheme://host:port
+  until_at_ms  INTEGER NOT NULL,
+  PRIMARY KEY (account_id, origin)
+) STRICT, WITHOUT ROWID;
+
+-- Counts for `stats`, added up in memory and written with the last_use batch.
+CREATE TABLE usage (
+  account_id   INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
+  host         TEXT NOT NULL,
+  stored       INTEGER NOT NULL DEFAULT 0,       -- deliveries, by kind
+  fresh        INTEGER NOT NULL DEFAULT 0,
+  unchanged    INTEGER NOT NULL DEFAULT 0,
+  failed       INTEGER NOT NULL DEFAULT 0,
+  saved_bytes  INTEGER NOT NULL DEFAULT 0,
+  saved_ms     INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (account_id, host)
+) STRICT, WITHOUT ROWID;
