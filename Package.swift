@@ -38,8 +38,10 @@ let package = Package(
       name: "DemoOrigin", dependencies: ["FixtureServer"], path: "Tests/DemoOrigin",
       swiftSettings: strict),
     .target(
-      name: "TestSupport", dependencies: ["CacheStore", "DataService", "FixtureServer"],
+      name: "TestSupport", dependencies: ["CacheStore", "CSQLite", "DataService", "FixtureServer"],
       path: "Tests/TestSupport", swiftSettings: strict),
+    .testTarget(
+      name: "FixtureServerTests", dependencies: ["FixtureServer"], swiftSettings: strict),
     .testTarget(
       name: "CacheStoreTests", dependencies: ["CacheStore", "CSQLite", "TestSupport"],
       swiftSettings: strict),
