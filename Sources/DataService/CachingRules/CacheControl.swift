@@ -1,0 +1,145 @@
+package import CacheStore
+
+/// The directives of `Cache-Control`, of a request or of a response (RFC 9111 section 5.2).
+///
+/// Parsing is total: any text gives a value. Names are compared without case, an argument may be a token or a quoted
+/// string, unknown directives are kept but mean nothing (section 5.2.3).
+package struct CacheControl: Sendable, Hashable {
+  /// One directive as it stood in the field.
+  package struct Directive: Sendable, Hashable {
+    /// The name, in lower case.
+    package let name: String
+    /// The argument without quotation marks; `nil` where there is no equals sign.
+    package let argument: String?
+    /// Whether white space stood around the equals sign, which the grammar does not allow.
+    package let hasStraySpace: Bool
+  }
+
+  /// What `no-cache` says.
+  package enum NoCache: Sendable, Hashable {
+    /// Nothing.
+    case absent
+    /// The response may not be reused without validation.
+    case whole
+    /// These fields, in lower case, may not be reused without validation (section 5.2.2.4, qualified form).
+    case fields([String])
+  }
+
+  /// What a directive with a number of seconds says.
+  package enum Seconds: Sendable, Hashable {
+    /// The directive is not there.
+    case absent
+    /// It is there, but without a number, or several times with different numbers.
+    case invalid
+    /// It says this many seconds, at most ``DeltaSeconds/maximum``.
+    case value(Int64)
+
+    /// The number, or `nil` where there is none or it is invalid.
+    package var value: Int64? {
+      if case .value(let seconds) = self { seconds } else { nil }
+    }
+  }
+
+  /// What `max-stale` says (section 5.2.1.2).
+  package enum MaxStale: Sendable, Hashable {
+    /// Nothing: no stale response is asked for.
+    case absent
+    /// Any staleness will do.
+    case any
+    /// Staleness up to this many seconds will do.
+    case seconds(Int64)
+  }
+
+  /// The directives, in order.
+  package let directives: [Directive]
+
+  /// The directives in a combined field value; `nil` gives none.
+  package init(_ value: String?) {
+    directives = value.map { FieldList.members($0).map(Self.directive) } ?? []
+  }
+
+  /// The directives in the `Cache-Control` fields of a message.
+  package init(fields: HTTPFields) {
+    self.init(fields.combined("Cache-Control"))
+  }
+
+  /// Whether there is a directive of that name, given in lower case.
+  package func has(_ name: String) -> Bool { directives.contains { $0.name == name } }
+
+  /// The number of seconds a directive says.
+  ///
+  /// A repeated directive with one number counts once; with different numbers it is invalid, since section 4.2.1
+  /// leaves only the first or staleness to choose from, and staleness errs on the safe side.
+  package func seconds(_ name: String) -> Seconds {
+    let named = directives.filter { $0.name == name }
+    guard let first = named.first else { return .absent }
+    guard let value = Self.number(first), named.allSatisfy({ Self.number($0) == value }) else {
+      return .invalid
+    }
+    return .value(value)
+  }
+
+  private static func number(_ directive: Directive) -> Int64? {
+    directive.hasStraySpace ? nil : directive.argument.flatMap(DeltaSeconds.parse)
+  }
+
+  private static func directive(_ member: String) -> Directive {
+    guard let equals = member.firstIndex(of: "=") else {
+      return Directive(name: FieldList.lowercased(member), argument: nil, hasStraySpace: false)
+    }
+    let name = String(member[..<equals])
+    let raw = String(member[member.index(after: equals)...])
+    let argument = FieldList.trimmed(raw)
+    return Directive(
+      name: FieldList.lowercased(FieldList.trimmed(name)), argument: FieldList.unquoted(argument) ?? argument,
+      hasStraySpace: FieldList.trimmed(name) != name || argument != raw)
+  }
+}
+
+extension CacheControl {
+  /// Neither the request nor the response may be stored (sections 5.2.1.5 and 5.2.2.5).
+  package var noStore: Bool { has("no-store") }
+  /// `max-age` (sections 5.2.1.1 and 5.2.2.1).
+  package var maxAge: Seconds { seconds("max-age") }
+  /// `private` (section 5.2.2.7); it binds shared caches only, but makes a response with it storable here.
+  package var isPrivate: Bool { has("private") }
+  /// `public` (section 5.2.2.9).
+  package var isPublic: Bool { has("public") }
+  /// `must-revalidate` (section 5.2.2.2).
+  package var mustRevalidate: Bool { has("must-revalidate") }
+  /// `must-understand` (section 5.2.2.3).
+  package var mustUnderstand: Bool { has("must-understand") }
+  /// `immutable` (RFC 8246).
+  package var isImmutable: Bool { has("immutable") }
+  /// `no-transform` (sections 5.2.1.6 and 5.2.2.6).
+  package var noTransform: Bool { has("no-transform") }
+  /// `only-if-cached` (section 5.2.1.7).
+  package var onlyIfCached: Bool { has("only-if-cached") }
+  /// `min-fresh` in seconds (section 5.2.1.3).
+  package var minFresh: Seconds { seconds("min-fresh") }
+  /// `stale-while-revalidate` in seconds (RFC 5861 section 3).
+  package var staleWhileRevalidate: Seconds { seconds("stale-while-revalidate") }
+  /// `stale-if-error` in seconds (RFC 5861 section 4).
+  package var staleIfError: Seconds { seconds("stale-if-error") }
+
+  /// `no-cache` (sections 5.2.1.4 and 5.2.2.4). Where both forms are there, or the list names no field, the whole
+  /// response is meant: the more restrictive reading.
+  package var noCache: NoCache {
+    let named = directives.filter { $0.name == "no-cache" }
+    guard !named.isEmpty else { return .absent }
+    var fields: [String] = []
+    for directive in named {
+      let names = directive.argument.map { FieldList.members($0).map(FieldList.lowercased) } ?? []
+      guard !names.isEmpty, names.allSatisfy(FieldList.isToken) else { return .whole }
+      fields += names
+    }
+    return .fields(fields)
+  }
+
+  /// `max-stale`; one that is invalid asks for nothing.
+  package var maxStale: MaxStale {
+    guard has("max-stale") else { return .absent }
+    if directives.allSatisfy({ $0.name != "max-stale" || $0.argument == nil }) { return .any }
+    return seconds("max-stale").value.map(MaxStale.seconds) ?? .absent
+  }
+}

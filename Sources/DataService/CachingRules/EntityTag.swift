@@ -1,0 +1,46 @@
+/// A validator made by the origin (RFC 9110 section 8.8.3).
+package struct EntityTag: Sendable, Hashable {
+  /// Whether it is weak: equal tags then mean equivalent, not identical.
+  package let isWeak: Bool
+  /// The tag between its quotation marks.
+  package let opaque: String
+
+  /// The tag that the text is, or `nil` where it is none.
+  package init?(_ text: String) {
+    let bytes = Array(text.utf8)
+    let isWeak = bytes.starts(with: [0x57, 0x2F])
+    let quoted = bytes[(isWeak ? 2 : 0)...]
+    guard quoted.count >= 2, quoted.first == Ascii.quote, quoted.last == Ascii.quote else { return nil }
+    let inner = quoted.dropFirst().dropLast()
+    guard inner.allSatisfy({ $0 == 0x21 || ($0 >= 0x23 && $0 != 0x7F) }) else { return nil }
+    self.isWeak = isWeak
+    opaque = String(decoding: inner, as: UTF8.self)
+  }
+
+  /// Whether both are strong and the same (section 8.8.3.2).
+  package func stronglyMatches(_ other: EntityTag) -> Bool { !isWeak && self == other }
+
+  /// Whether they are the same but for weakness (section 8.8.3.2).
+  package func weaklyMatches(_ other: EntityTag) -> Bool { opaque == other.opaque }
+
+  /// The tags in a list such as `If-None-Match` has; what is no tag is left out.
+  ///
+  /// Split by hand: inside a tag a backslash is an ordinary character, in a quoted string it is not.
+  package static func list(_ value: String) -> [EntityTag] {
+    var tags: [EntityTag] = []
+    var member: [UInt8] = []
+    var isQuoted = false
+    for byte in Array(value.utf8) + [Ascii.comma] {
+      if byte == Ascii.comma, !isQuoted || member.isEmpty {
+        let text = FieldList.trimmed(String(decoding: member, as: UTF8.self))
+        if let tag = EntityTag(text) { tags.append(tag) }
+        member = []
+        isQuoted = false
+      } else {
+        if byte == Ascii.quote { isQuoted.toggle() }
+        member.append(byte)
+      }
+    }
+    return tags
+  }
+}

@@ -1,0 +1,105 @@
+import CacheStore
+
+/// Comma-separated lists in field values (RFC 9110 section 5.6.1).
+package enum FieldList {
+  /// The members of a list, without the white space around them and without empty members.
+  ///
+  /// Total: every string gives a list. A comma inside a quoted string does not separate; a quotation mark that is
+  /// never closed is an ordinary character, so that it cannot hide a `no-store` behind it.
+  package static func members(_ value: String) -> [String] {
+    let bytes = Array(value.utf8)
+    var members: [String] = []
+    var start = 0
+    var index = 0
+    while index < bytes.count {
+      if bytes[index] == Ascii.quote, let end = endOfQuotedString(bytes, from: index) {
+        index = end
+      } else if bytes[index] == Ascii.comma {
+        append(bytes[start..<index], to: &members)
+        index += 1
+        start = index
+      } else {
+        index += 1
+      }
+    }
+    append(bytes[start..<bytes.count], to: &members)
+    return members
+  }
+
+  /// The text of a quoted string without its marks and backslashes, or `nil` where `text` is not exactly one.
+  package static func unquoted(_ text: String) -> String? {
+    let bytes = Array(text.utf8)
+    guard bytes.first == Ascii.quote, endOfQuotedString(bytes, from: 0) == bytes.count else { return nil }
+    var content: [UInt8] = []
+    var index = 1
+    while index < bytes.count - 1 {
+      if bytes[index] == Ascii.backslash { index += 1 }
+      content.append(bytes[index])
+      index += 1
+    }
+    return String(decoding: content, as: UTF8.self)
+  }
+
+  /// The text as a quoted string (RFC 9110 section 5.6.4).
+  package static func quoted(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+      if scalar == "\"" || scalar == "\\" { result.unicodeScalars.append("\\") }
+      result.unicodeScalars.append(scalar)
+    }
+    return result + "\""
+  }
+
+  /// Whether the text is a token (RFC 9110 section 5.6.2).
+  package static func isToken(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy(\.isTokenByte)
+  }
+
+  /// The text in lower case, as far as it is ASCII; names and keywords of HTTP are.
+  package static func lowercased(_ text: String) -> String {
+    String(decoding: text.utf8.map(\.asciiLowercased), as: UTF8.self)
+  }
+
+  /// The text without spaces and tabs at either end.
+  package static func trimmed(_ text: String) -> String {
+    String(decoding: trimmed(Array(text.utf8)[...]), as: UTF8.self)
+  }
+
+  private static func append(_ bytes: ArraySlice<UInt8>, to members: inout [String]) {
+    let member = trimmed(bytes)
+    if !member.isEmpty { members.append(String(decoding: member, as: UTF8.self)) }
+  }
+
+  private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    var slice = bytes
+    while let byte = slice.first, byte == Ascii.space || byte == Ascii.tab { slice.removeFirst() }
+    while let byte = slice.last, byte == Ascii.space || byte == Ascii.tab { slice.removeLast() }
+    return slice
+  }
+
+  /// The index after the closing mark of the quoted string that begins at `start`, or `nil` if it never ends.
+  private static func endOfQuotedString(_ bytes: [UInt8], from start: Int) -> Int? {
+    var index = start + 1
+    while index < bytes.count {
+      if bytes[index] == Ascii.quote { return index + 1 }
+      index += bytes[index] == Ascii.backslash ? 2 : 1
+    }
+    return nil
+  }
+}
+
+/// The bytes that field values are taken apart at.
+enum Ascii {
+  static let tab: UInt8 = 0x09
+  static let space: UInt8 = 0x20
+  static let quote: UInt8 = 0x22
+  static let comma: UInt8 = 0x2C
+  static let backslash: UInt8 = 0x5C
+}
+
+extension UInt8 {
+  /// The byte in lower case where it is an ASCII capital.
+  var asciiLowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
+  /// Whether the byte is an ASCII digit.
+  var isAsciiDigit: Bool { self >= 0x30 && self <= 0x39 }
+}

@@ -1,0 +1,28 @@
+package import CacheStore
+
+/// Which requests the store stays out of.
+package enum PassThrough {
+  /// Whether the request is an exchange of its own, never shared and never stored.
+  ///
+  /// That is: a method other than GET and HEAD, unless the request is marked as a read; the caller's own `Range` or
+  /// precondition; and `no-store`, unless the caller wants the answer kept anyway. Under `http` only the method
+  /// decides here, and RFC 9111 the rest.
+  package static func isPassThrough(
+    method: RequestMethod, fields: HTTPFields, isRead: Bool, keepsAnyway: Bool = false,
+    underHTTP: Bool = false
+  ) -> Bool {
+    guard method == .get || method == .head || isRead else { return true }
+    guard !underHTTP else { return false }
+    return hasRange(fields) || hasPrecondition(fields)
+      || (!keepsAnyway && CacheControl(fields: fields).noStore)
+  }
+
+  /// Whether the caller asks for a part of the body.
+  package static func hasRange(_ fields: HTTPFields) -> Bool { fields.contains("Range") }
+
+  /// Whether the caller sends a precondition of its own (RFC 9110 section 13.1).
+  package static func hasPrecondition(_ fields: HTTPFields) -> Bool {
+    ["If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"].contains(
+      where: fields.contains)
+  }
+}

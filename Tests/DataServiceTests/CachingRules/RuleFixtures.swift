@@ -1,0 +1,26 @@
+import CacheStore
+import DataService
+import FoundationEssentials
+
+/// Instants and rows for the rule tests; everything counts from one noon.
+enum Rule {
+  /// Sun, 06 Nov 1994 08:49:37 GMT.
+  static let noon: Int64 = 784_111_777_000
+
+  /// The date that many seconds after ``noon``, as a field value.
+  static func date(_ seconds: Int64 = 0) -> String { HTTPDate.format(noon + seconds * 1000) }
+
+  /// A row received at ``noon`` from an exchange that took no time.
+  static func row(
+    id: Int64 = 1, status: Int = 200, _ fields: HTTPFields = [:], vary: String = "", variant: String = "",
+    receivedAt: Int64 = noon, isGood: Bool = true, isInvalid: Bool = false, body: String = "body"
+  ) -> StoredResponse {
+    let bytes = Data(body.utf8)
+    return StoredResponse(
+      id: id, accountID: 1, isGood: isGood, variant: variant, vary: vary,
+      started: StartMark(boot: "boot", nanoseconds: id), responseURL: nil, httpVersion: "1.1", status: status,
+      reason: "", fields: fields, requestedAt: receivedAt, receivedAt: receivedAt, changedAt: receivedAt,
+      exchangeMilliseconds: 0, isInvalid: isInvalid, isPinned: false,
+      body: .init(id: id, length: Int64(bytes.count), firstChunk: bytes))
+  }
+}
