@@ -1,0 +1,251 @@
+import Dispatch
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The loop behind a ``NetworkThread``, and what other threads hand to it.
+///
+/// It does not know its owner, so that the owner's end can end it.
+final class NetworkThreadCore: @unchecked Sendable {
+  enum Item {
+    case job(UnownedJob, NetworkThread)
+    case action(@Sendable () -> Void)
+  }
+
+  private struct Shared {
+    var items: [Item] = []
+    var timers = TimerHeap()
+    var isRunning = false
+    var isEnding = false
+    var isAsleep = false
+    var endWaiters: [UnsafeContinuation<Void, Never>] = []
+    /// Made when the thread starts, so that an unused one costs no descriptor.
+    var wakeup: WakeupPipe?
+  }
+
+  private let shared = Mutex(Shared())
+  private let runningThread = Atomic<UInt>(0)
+  // The thread's own: touched only by code that runs on it, which is why the class may call itself Sendable.
+  private var local: [Item] = []
+  private var spare: [Item] = []
+  private var engine: (any NetworkEngine)?
+
+  var isCurrent: Bool { runningThread.load(ordering: .relaxed) == Self.currentThread }
+
+  func submit(_ item: Item) {
+    if isCurrent {
+      local.append(item)
+      return
+    }
+    wakeAfter { $0.items.append(item) }
+  }
+
+  func schedule(_ timer: TimerHandle, at instant: Int64) {
+    if isCurrent {
+      shared.withLock { $0.timers.insert(timer, at: instant) }
+      return
+    }
+    wakeAfter { $0.timers.insert(timer, at: instant) }
+  }
+
+  func attach(_ engine: any NetworkEngine) { self.engine = engine }
+
+  func detach(_ engine: any NetworkEngine) {
+    engine.close()
+    if self.engine === engine { self.engine = nil }
+  }
+
+  /// Asks the thread to end; `waiter` is resumed when it has, at once where none runs.
+  func requestEnd(_ waiter: UnsafeContinuation<Void, Never>?) {
+    let (isRunning, sleeping) = shared.withLock { shared -> (Bool, WakeupPipe?) in
+      guard shared.isRunning else { return (false, nil) }
+      shared.isEnding = true
+      if let waiter { shared.endWaiters.append(waiter) }
+      defer { shared.isAsleep = false }
+      return (true, shared.isAsleep ? shared.wakeup : nil)
+    }
+    sleeping?.signal()
+    if !isRunning { waiter?.resume() }
+  }
+
+  /// Changes what is shared, then starts the thread or wakes it, whichever it needs.
+  private func wakeAfter(_ change: (inout Shared) -> Void) {
+    let (starts, sleeping) = shared.withLock { shared in
+      change(&shared)
+      let result = (!shared.isRunning, shared.isAsleep ? shared.wakeup : nil)
+      shared.isRunning = true
+      // One signal is enough until the thread sleeps again.
+      shared.isAsleep = false
+      return result
+    }
+    if starts { start() } else { sleeping?.signal() }
+  }
+
+  private func start() {
+    let context = Unmanaged.passRetained(self)
+    #if os(Linux)
+      var thread = pthread_t()
+    #else
+      var thread: pthread_t?
+    #endif
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    defer { pthread_attr_destroy(&attributes) }
+    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    let result = pthread_create(&thread, &attributes, networkThreadMain, context.toOpaque())
+    guard result == 0 else {
+      // The process may have no further thread: borrow one, since queued tasks must run whatever happens.
+      let core = context.takeRetainedValue()
+      DispatchQueue.global().async { core.run() }
+      return
+    }
+  }
+
+  /// The thread's main function.
+  func run() {
+    blockSignals()
+    let wakeup = WakeupPipe()
+    shared.withLock { $0.wakeup = wakeup }
+    runningThread.store(Self.currentThread, ordering: .relaxed)
+    while true {
+      runItems()
+      fireTimers()
+      if let engine, engine.needsAdvance { engine.advance() }
+      if !local.isEmpty { continue }
+      switch nextStep() {
+      case .work: continue
+      case .wait(let milliseconds): wait(milliseconds, wakeup)
+      case .end:
+        if finish() { return }
+      }
+    }
+  }
+
+  private enum Step {
+    case work
+    case wait(Int32)
+    case end
+  }
+
+  private func nextStep() -> Step {
+    shared.withLock { shared in
+      if !shared.items.isEmpty { return .work }
+      if shared.isEnding { return .end }
+      guard let next = shared.timers.nextInstant else {
+        shared.isAsleep = true
+        return .wait(Self.longestWait)
+      }
+      let now = SystemClock.bootNanoseconds
+      if next <= now { return .work }
+      shared.isAsleep = true
+      // Rounded up: a timer never fires early, and no loop spins through the last millisecond.
+      let milliseconds = min((next - now - 1) / 1_000_000 + 1, Int64(Self.longestWait))
+      return .wait(Int32(milliseconds))
+    }
+  }
+
+  private func wait(_ milliseconds: Int32, _ wakeup: WakeupPipe) {
+    // Without a pipe (no descriptors left) nothing can wake this thread: it looks by itself, slowly but surely.
+    let milliseconds = wakeup.isUsable ? milliseconds : min(milliseconds, 20)
+    if let engine {
+      engine.wait(wakeDescriptor: wakeup.readEnd, milliseconds: milliseconds)
+    } else {
+      var descriptor = pollfd(fd: wakeup.readEnd, events: Int16(POLLIN), revents: 0)
+      poll(&descriptor, 1, milliseconds)
+    }
+    let wasWoken = shared.withLock { shared in
+      defer { shared.isAsleep = false }
+      return !shared.isAsleep
+    }
+    if wasWoken { wakeup.drain() }
+  }
+
+  /// Runs what is queued now; what that queues comes in the next round, so that transfers get their turn.
+  private func runItems() {
+    swap(&local, &spare)
+    run(&spare)
+    var items = shared.withLock { shared in
+      let items = shared.items
+      shared.items = []
+      return items
+    }
+    if !items.isEmpty { run(&items) }
+  }
+
+  private func run(_ items: inout [Item]) {
+    for item in items {
+      switch item {
+      case .job(let job, let executor): job.runSynchronously(on: UnownedTaskExecutor(ordinary: executor))
+      case .action(let action): action()
+      }
+    }
+    items.removeAll(keepingCapacity: true)
+  }
+
+  private func fireTimers() {
+    guard let next = shared.withLock({ $0.timers.nextInstant }) else { return }
+    let now = SystemClock.bootNanoseconds
+    guard next <= now else { return }
+    // Taken first: an action may set timers, and one that sets itself for "now" must not hold the loop.
+    var due: [TimerHandle] = []
+    shared.withLock { shared in
+      while let timer = shared.timers.removeDue(at: now) { due.append(timer) }
+    }
+    for timer in due { timer.fire() }
+  }
+
+  /// Closes the engine and leaves; `false` where that, or another thread, has brought new work.
+  private func finish() -> Bool {
+    engine?.close()
+    engine = nil
+    guard local.isEmpty else { return false }
+    let waiters: [UnsafeContinuation<Void, Never>]? = shared.withLock { shared in
+      guard shared.items.isEmpty else { return nil }
+      shared.isEnding = false
+      shared.isRunning = false
+      shared.wakeup = nil
+      runningThread.store(0, ordering: .relaxed)
+      defer { shared.endWaiters = [] }
+      return shared.endWaiters
+    }
+    guard let waiters else { return false }
+    for waiter in waiters { waiter.resume() }
+    return true
+  }
+
+  private func blockSignals() {
+    var all = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_BLOCK, &all, nil)
+    #if os(Linux)
+      pthread_setname_np(pthread_self(), "cachefetch-net")
+    #endif
+  }
+
+  private static let longestWait: Int32 = 3_600_000
+
+  private static var currentThread: UInt {
+    #if os(Linux)
+      UInt(pthread_self())
+    #else
+      UInt(bitPattern: pthread_self())
+    #endif
+  }
+}
+
+#if os(Linux)
+  private func networkThreadMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let context else { return nil }
+    Unmanaged<NetworkThreadCore>.fromOpaque(context).takeRetainedValue().run()
+    return nil
+  }
+#else
+  private func networkThreadMain(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    Unmanaged<NetworkThreadCore>.fromOpaque(context).takeRetainedValue().run()
+    return nil
+  }
+#endif

@@ -1,0 +1,115 @@
+/// Whether and when a failed exchange is tried again. Pure: the caller brings the clock and the random number.
+package struct RetryRule: Sendable, Hashable {
+  /// How an exchange ended that may be tried again.
+  package enum Outcome: Sendable, Hashable {
+    /// Without a whole response.
+    case failure(DataServiceError.Kind)
+    /// With a response, and what its `Retry-After` says.
+    case status(Int, RetryAfter?)
+  }
+
+  /// What to do after it.
+  package enum Decision: Sendable, Hashable {
+    /// Try again after this long.
+    case retry(after: Duration)
+    /// This outcome is the load's.
+    case stop
+    /// The origin asked for more time than is worth waiting: nobody on the store is to ask before this instant,
+    /// in milliseconds since 1970-01-01 UTC.
+    case pause(until: Int64)
+  }
+
+  /// The upper bound of the first delay.
+  package var base: Duration = .milliseconds(250)
+  /// The upper bound of every delay of our own choosing.
+  package var ceiling: Duration = .seconds(5)
+  /// The longest `Retry-After` that a load waits for.
+  package var longestPause: Duration = .seconds(60)
+
+  /// The default rule.
+  package init() {}
+
+  /// Decides about the next attempt.
+  ///
+  /// - Parameters:
+  ///   - outcome: How the last attempt ended.
+  ///   - attempt: How many attempts there have been, 1 or more.
+  ///   - retries: How many retries the load may make in all.
+  ///   - isRepeatable: Whether the request is a GET, a HEAD or marked as a read.
+  ///   - remaining: What is left of the load's total time.
+  ///   - now: Milliseconds since 1970-01-01 UTC.
+  ///   - random: From 0 up to, not including, 1.
+  package func decision(
+    after outcome: Outcome, attempt: Int, retries: Int, isRepeatable: Bool, remaining: Duration, now: Int64,
+    random: Double
+  ) -> Decision {
+    guard mayPass(outcome) else { return .stop }
+    let asked = outcome.delayAsked(now: now)
+    if let asked, asked > longestPause { return .pause(until: now + asked.clampedNanoseconds / 1_000_000) }
+    guard isRepeatable, attempt <= retries else {
+      // The pause holds for everyone else even when this load gives up.
+      guard let asked, asked > .zero else { return .stop }
+      return .pause(until: now + asked.clampedNanoseconds / 1_000_000)
+    }
+    // Jitter on top of what was asked, so that the clients told the same second do not return in the same instant.
+    let delay = (asked ?? .zero) + jitter(attempt: attempt, random: random)
+    return delay < remaining ? .retry(after: delay) : .stop
+  }
+
+  /// Full jitter: anything from nothing to a bound that doubles with each attempt.
+  func jitter(attempt: Int, random: Double) -> Duration {
+    let doublings = min(max(attempt - 1, 0), 20)
+    let bound = min(base * (1 << doublings), ceiling)
+    return .nanoseconds(Int64(Double(bound.clampedNanoseconds) * min(max(random, 0), 1)))
+  }
+
+  /// Whether another attempt may end otherwise. What needs a person (TLS, a malformed answer) or a network
+  /// (``FetchPolicy`` and `onlineWait` see to that) is not tried again at once.
+  private func mayPass(_ outcome: Outcome) -> Bool {
+    switch outcome {
+    case .failure(let kind):
+      [.dns, .refused, .unreachable, .disconnected, .truncated, .timeout(.connect)].contains(kind)
+    case .status(let status, _): [408, 429, 500, 502, 503, 504].contains(status)
+    }
+  }
+}
+
+extension RetryRule.Outcome {
+  /// The delay that the origin asked for, if any; only 429 and 503 are heard (RFC 9110 section 10.2.3, RFC 6585).
+  fileprivate func delayAsked(now: Int64) -> Duration? {
+    guard case .status(429, let retryAfter?) = self else {
+      guard case .status(503, let retryAfter?) = self else { return nil }
+      return retryAfter.delay(now: now)
+    }
+    return retryAfter.delay(now: now)
+  }
+}
+
+/// The `Retry-After` field in its two forms (RFC 9110 section 10.2.3).
+package enum RetryAfter: Sendable, Hashable {
+  /// A number of seconds.
+  case delay(Duration)
+  /// A date, in milliseconds since 1970-01-01 UTC.
+  case date(Int64)
+
+  /// Reads the field's value.
+  /// - Parameter date: Reads an HTTP-date as milliseconds since 1970-01-01 UTC.
+  package init?(_ value: String, date: (String) -> Int64?) {
+    if !value.isEmpty, value.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) {
+      // More digits than fit mean "for ever": a century is as good.
+      self = .delay(.seconds(min(Int64(value) ?? .max, 3_155_760_000)))
+    } else if let instant = date(value) {
+      self = .date(instant)
+    } else {
+      return nil
+    }
+  }
+
+  /// How long from `now`; never negative.
+  package func delay(now: Int64) -> Duration {
+    switch self {
+    case .delay(let delay): delay
+    case .date(let instant): .milliseconds(max(0, instant - now))
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import Synchronization
+
+/// A timer that has been set. Dropping the handle does not cancel it.
+package final class TimerHandle: Sendable {
+  private let action: Mutex<(@Sendable () -> Void)?>
+
+  /// A timer that will run `action`; the keeper that made it calls ``fire()``.
+  package init(_ action: @escaping @Sendable () -> Void) { self.action = Mutex(action) }
+
+  /// Prevents the action from starting, and lets go of what it holds. Has no effect on one that has started.
+  package func cancel() { _ = take() }
+
+  /// Runs the action, unless it has run or was cancelled.
+  package func fire() { take()?() }
+
+  /// Whether the action has neither run nor been cancelled.
+  package var isPending: Bool { action.withLock { $0 != nil } }
+
+  private func take() -> (@Sendable () -> Void)? {
+    action.withLock { action in
+      defer { action = nil }
+      return action
+    }
+  }
+}
