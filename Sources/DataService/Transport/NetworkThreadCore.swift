@@ -221,9 +221,6 @@ final class NetworkThreadCore: @unchecked Sendable {
     var all = sigset_t()
     sigfillset(&all)
     pthread_sigmask(SIG_BLOCK, &all, nil)
-    #if os(Linux)
-      pthread_setname_np(pthread_self(), "cachefetch-net")
-    #endif
   }
 
   private static let longestWait: Int32 = 3_600_000

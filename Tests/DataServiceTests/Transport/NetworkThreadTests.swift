@@ -1,0 +1,170 @@
+import DataService
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Network thread") struct NetworkThreadTests {
+  @Test func `a task with the thread as its executor stays on it across suspensions`() async {
+    let thread = NetworkThread()
+    let task = Task(executorPreference: thread) {
+      var seen = [thread.isCurrent]
+      await Task.yield()
+      seen.append(thread.isCurrent)
+      await Self.nonisolatedStep()
+      seen.append(thread.isCurrent)
+      return seen
+    }
+    #expect(await task.value == [true, true, true])
+    #expect(!thread.isCurrent)
+    await thread.stop()
+  }
+
+  @Test func `actions handed over by many threads all run, each thread's in its order`() async {
+    let thread = NetworkThread()
+    let seen = Lanes()
+    await withTaskGroup { group in
+      for lane in 0..<4 {
+        group.addTask {
+          for number in 0..<500 { thread.perform { seen.lanes.withLock { $0[lane].append(number) } } }
+          await withCheckedContinuation { continuation in thread.perform { continuation.resume() } }
+        }
+      }
+    }
+    #expect(seen.lanes.withLock { $0 } == [[Int]](repeating: Array(0..<500), count: 4))
+    await thread.stop()
+  }
+
+  @Test func `work that comes after the end starts the thread again`() async {
+    let thread = NetworkThread()
+    for round in 0..<3 {
+      let value = await Task(executorPreference: thread) { thread.isCurrent ? round : -1 }.value
+      #expect(value == round)
+      await thread.stop()
+    }
+  }
+
+  @Test func `stopping a thread that never started returns`() async {
+    await NetworkThread().stop()
+  }
+
+  @Test func `the thread blocks SIGPIPE, so that a broken connection cannot end the process`() async {
+    let thread = NetworkThread()
+    let isBlocked = await withCheckedContinuation { continuation in
+      thread.perform {
+        var mask = sigset_t()
+        pthread_sigmask(SIG_BLOCK, nil, &mask)
+        continuation.resume(returning: sigismember(&mask, SIGPIPE) == 1)
+      }
+    }
+    #expect(isBlocked)
+    await thread.stop()
+  }
+
+  @Test func `timers fire in the order of their instants, and never early`() async {
+    let keeper = SystemTimekeeper()
+    let begin = keeper.bootNanoseconds
+    let fired = Mutex<[(Int, Int64)]>([])
+    await withCheckedContinuation { continuation in
+      for milliseconds in [9, 3, 6] {
+        _ = keeper.after(.milliseconds(milliseconds)) {
+          let count = fired.withLock { fired in
+            fired.append((milliseconds, keeper.bootNanoseconds - begin))
+            return fired.count
+          }
+          if count == 3 { continuation.resume() }
+        }
+      }
+    }
+    let seen = fired.withLock { $0 }
+    #expect(seen.map(\.0) == [3, 6, 9])
+    #expect(seen.allSatisfy { $0.1 >= Int64($0.0) * 1_000_000 })
+  }
+
+  @Test func `a cancelled timer does not fire and lets go of what it holds`() async {
+    let keeper = SystemTimekeeper()
+    let held = Mutex<Witness?>(Witness())
+    weak let witness = held.withLock { $0 }
+    let timer = held.withLock { value in
+      let captured = value
+      value = nil
+      return keeper.after(.seconds(3600)) { _ = captured }
+    }
+    #expect(witness != nil)
+    timer.cancel()
+    #expect(witness == nil)
+    #expect(!timer.isPending)
+  }
+
+  @Test func `sleeping ends at once when the task is cancelled`() async {
+    let keeper = TestTimekeeper()
+    let task = Task { () async -> Bool in
+      do {
+        try await keeper.sleep(for: .seconds(3600))
+        return false
+      } catch {
+        return true
+      }
+    }
+    await keeper.whenPending()
+    task.cancel()
+    #expect(await task.value)
+    #expect(keeper.pendingDelays.isEmpty)
+  }
+
+  @Test func `sleeping ends when the clock has moved far enough`() async throws {
+    let keeper = TestTimekeeper()
+    async let slept: Void = keeper.sleep(for: .seconds(5))
+    await keeper.whenPending()
+    keeper.advance(by: .seconds(4))
+    #expect(keeper.pendingDelays == [.seconds(1)])
+    keeper.advance(by: .seconds(1))
+    try await slept
+  }
+
+  private static func nonisolatedStep() async { await Task.yield() }
+  private final class Witness: Sendable {}
+  private final class Lanes: Sendable { let lanes = Mutex([[Int]](repeating: [], count: 4)) }
+}
+
+@Suite("Timer heap") struct TimerHeapTests {
+  @Test func `timers come up by instant, those of one instant in the order they were set`() {
+    var heap = TimerHeap()
+    let fired = Mutex<[String]>([])
+    for (name, instant) in [("c", 5), ("a", 1), ("b", 3), ("b again", 3), ("d", 9)] {
+      heap.insert(TimerHandle { fired.withLock { $0.append(name) } }, at: Int64(instant))
+    }
+    while let timer = heap.removeDue(at: 9) { timer.fire() }
+    #expect(fired.withLock { $0 } == ["a", "b", "b again", "c", "d"])
+    #expect(heap.isEmpty)
+  }
+
+  @Test func `what is not due stays`() {
+    var heap = TimerHeap()
+    heap.insert(TimerHandle {}, at: 10)
+    #expect(heap.removeDue(at: 9) == nil)
+    #expect(heap.removeDue(at: 10) != nil)
+  }
+
+  @Test func `cancelled timers do not pile up`() {
+    var heap = TimerHeap()
+    for instant in 0..<100_000 {
+      let timer = TimerHandle {}
+      heap.insert(timer, at: Int64(instant))
+      timer.cancel()
+    }
+    #expect(heap.count <= 128)
+  }
+
+  @Test func `any order of insertion comes out sorted`() {
+    var generator = SystemRandomNumberGenerator()
+    for _ in 0..<50 {
+      var heap = TimerHeap()
+      let instants = (0..<200).map { _ in Int64.random(in: 0..<50, using: &generator) }
+      for instant in instants { heap.insert(TimerHandle {}, at: instant) }
+      var seen: [Int64] = []
+      while let next = heap.nextInstant, heap.removeDue(at: .max) != nil { seen.append(next) }
+      #expect(seen == instants.sorted())
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import DataService
+import Testing
+
+@Suite("Retries") struct RetryRuleTests {
+  private let rule = RetryRule()
+  private let now: Int64 = 1_767_225_600_000
+
+  private func decision(
+    _ outcome: RetryRule.Outcome, attempt: Int = 1, retries: Int = 2, isRepeatable: Bool = true,
+    remaining: Duration = .seconds(600), random: Double = 0.5
+  ) -> RetryRule.Decision {
+    rule.decision(
+      after: outcome, attempt: attempt, retries: retries, isRepeatable: isRepeatable, remaining: remaining,
+      now: now, random: random)
+  }
+
+  @Test(
+    "Failures that may pass are tried again",
+    arguments: [
+      DataServiceError.Kind.dns, .refused, .unreachable, .disconnected, .truncated, .timeout(.connect),
+    ]) func retried(kind: DataServiceError.Kind)
+  {
+    #expect(decision(.failure(kind)) == .retry(after: .milliseconds(125)))
+  }
+
+  @Test(
+    "Failures that need a person, a network or another origin are not",
+    arguments: [
+      DataServiceError.Kind.offline, .tls("expired"), .protocol, .tooLarge, .tooManyRedirects, .cancelled,
+      .libraryMissing, .invalidRequest, .signedOut, .undecodable, .timeout(.total), .timeout(.firstByte),
+      .timeout(.idle), .proxy,
+    ]) func notRetried(kind: DataServiceError.Kind)
+  {
+    #expect(decision(.failure(kind)) == .stop)
+  }
+
+  @Test("Statuses that may pass", arguments: [408, 429, 500, 502, 503, 504]) func statuses(status: Int) {
+    #expect(decision(.status(status, nil)) == .retry(after: .milliseconds(125)))
+  }
+
+  @Test("Statuses that are answers", arguments: [200, 304, 400, 401, 404, 410, 501, 505, 599, 999])
+  func answers(status: Int) {
+    #expect(decision(.status(status, nil)) == .stop)
+  }
+
+  @Test func `a request that may change something is never repeated`() {
+    #expect(decision(.failure(.refused), isRepeatable: false) == .stop)
+    #expect(decision(.status(503, nil), isRepeatable: false) == .stop)
+  }
+
+  @Test func `there are as many retries as the limit says`() {
+    #expect(decision(.failure(.refused), attempt: 2, retries: 2) != .stop)
+    #expect(decision(.failure(.refused), attempt: 3, retries: 2) == .stop)
+    #expect(decision(.failure(.refused), attempt: 1, retries: 0) == .stop)
+  }
+
+  @Test("Full jitter: from nothing to a bound that doubles", arguments: 1...64)
+  func jitter(attempt: Int) {
+    let bound = min(Duration.milliseconds(250) * (1 << min(attempt - 1, 10)), .seconds(5))
+    for random in [0, 0.25, 0.5, 0.999] {
+      guard
+        case .retry(let delay) = decision(.failure(.refused), attempt: attempt, retries: 99, random: random)
+      else {
+        Issue.record("not retried")
+        return
+      }
+      #expect(delay >= .zero && delay < bound)
+      #expect(delay <= bound * random + .microseconds(1))
+    }
+  }
+
+  @Test func `Retry-After in seconds is waited for, with jitter on top`() {
+    let asked = RetryAfter.delay(.seconds(7))
+    #expect(decision(.status(503, asked)) == .retry(after: .milliseconds(7_125)))
+    #expect(decision(.status(429, asked)) == .retry(after: .milliseconds(7_125)))
+  }
+
+  @Test func `Retry-After as a date is waited for`() {
+    #expect(decision(.status(429, .date(now + 2_000))) == .retry(after: .milliseconds(2_125)))
+  }
+
+  @Test func `a date in the past asks for nothing`() {
+    #expect(decision(.status(429, .date(now - 60_000))) == .retry(after: .milliseconds(125)))
+  }
+
+  @Test func `more than a minute is not waited for: the origin is paused until then`() {
+    #expect(decision(.status(429, .delay(.seconds(60)))) != .pause(until: now + 60_000))
+    #expect(decision(.status(429, .delay(.seconds(61)))) == .pause(until: now + 61_000))
+    #expect(decision(.status(503, .date(now + 3_600_000))) == .pause(until: now + 3_600_000))
+  }
+
+  @Test func `the pause is kept for the others when this load may not retry`() {
+    #expect(decision(.status(429, .delay(.seconds(5))), attempt: 3) == .pause(until: now + 5_000))
+    #expect(decision(.status(429, .delay(.seconds(5))), isRepeatable: false) == .pause(until: now + 5_000))
+  }
+
+  @Test func `Retry-After means nothing on other statuses`() {
+    #expect(decision(.status(500, .delay(.seconds(61)))) == .retry(after: .milliseconds(125)))
+  }
+
+  @Test func `a retry that could not begin within the total time is not waited for`() {
+    #expect(decision(.status(503, .delay(.seconds(30))), remaining: .seconds(20)) == .stop)
+  }
+
+  @Test(
+    "Reading Retry-After",
+    arguments: [
+      ("0", RetryAfter.delay(.zero)), ("120", .delay(.seconds(120))),
+      ("99999999999999999999", .delay(.seconds(3_155_760_000))), ("a date", .date(42)), ("-1", nil),
+      ("", nil),
+      ("1.5", nil), ("+1", nil), ("١", nil),
+    ]) func reading(value: String, expected: RetryAfter?)
+  {
+    #expect(RetryAfter(value) { $0 == "a date" ? 42 : nil } == expected)
+  }
+
+  @Test func `the budget lets a tenth of the attempts retry, and a few at once`() {
+    var budget = RetryBudget(reserve: 3)
+    let granted = [budget.spend(), budget.spend(), budget.spend(), budget.spend()]
+    #expect(granted == [true, true, true, false])
+    var retries = 0
+    for _ in 0..<1_000 {
+      budget.earn()
+      if budget.spend() { retries += 1 }
+    }
+    #expect(retries == 100)
+  }
+
+  @Test func `an idle budget does not grow without bound`() {
+    var budget = RetryBudget(reserve: 2)
+    for _ in 0..<10_000 { budget.earn() }
+    let granted = [budget.spend(), budget.spend(), budget.spend()]
+    #expect(granted == [true, true, false])
+  }
+
+  @Test func `waiting to be online repeats gently: a quarter of a second growing to five`() {
+    #expect(
+      (1...8).map(OnlineWaitRule.delay) == [
+        .milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2), .seconds(4), .seconds(5),
+        .seconds(5),
+        .seconds(5),
+      ])
+    #expect(OnlineWaitRule.delay(attempt: .max) == .seconds(5))
+  }
+}
