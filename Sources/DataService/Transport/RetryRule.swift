@@ -4,8 +4,8 @@ package struct RetryRule: Sendable, Hashable {
   package enum Outcome: Sendable, Hashable {
     /// Without a whole response.
     case failure(DataServiceError.Kind)
-    /// With a response, and what its `Retry-After` says.
-    case status(Int, RetryAfter?)
+    /// With a response, and the instant its `Retry-After` names, in milliseconds since 1970-01-01 UTC.
+    case status(Int, retryAfter: Int64?)
   }
 
   /// What to do after it.
@@ -77,39 +77,9 @@ package struct RetryRule: Sendable, Hashable {
 extension RetryRule.Outcome {
   /// The delay that the origin asked for, if any; only 429 and 503 are heard (RFC 9110 section 10.2.3, RFC 6585).
   fileprivate func delayAsked(now: Int64) -> Duration? {
-    guard case .status(429, let retryAfter?) = self else {
-      guard case .status(503, let retryAfter?) = self else { return nil }
-      return retryAfter.delay(now: now)
-    }
-    return retryAfter.delay(now: now)
-  }
-}
-
-/// The `Retry-After` field in its two forms (RFC 9110 section 10.2.3).
-package enum RetryAfter: Sendable, Hashable {
-  /// A number of seconds.
-  case delay(Duration)
-  /// A date, in milliseconds since 1970-01-01 UTC.
-  case date(Int64)
-
-  /// Reads the field's value.
-  /// - Parameter date: Reads an HTTP-date as milliseconds since 1970-01-01 UTC.
-  package init?(_ value: String, date: (String) -> Int64?) {
-    if !value.isEmpty, value.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) {
-      // More digits than fit mean "for ever": a century is as good.
-      self = .delay(.seconds(min(Int64(value) ?? .max, 3_155_760_000)))
-    } else if let instant = date(value) {
-      self = .date(instant)
-    } else {
-      return nil
-    }
-  }
-
-  /// How long from `now`; never negative.
-  package func delay(now: Int64) -> Duration {
     switch self {
-    case .delay(let delay): delay
-    case .date(let instant): .milliseconds(max(0, instant - now))
+    case .status(429, let instant?), .status(503, let instant?): .milliseconds(max(0, instant - now))
+    default: nil
     }
   }
 }
