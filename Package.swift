@@ -37,11 +37,14 @@ let package = Package(
     .executableTarget(
       name: "DemoOrigin", dependencies: ["FixtureServer"], path: "Tests/DemoOrigin",
       swiftSettings: strict),
+    .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .target(
-      name: "TestSupport", dependencies: ["CacheStore", "CSQLite", "DataService", "FixtureServer"],
+      name: "TestSupport",
+      dependencies: ["CacheStore", "CSQLite", "CTestSupport", "DataService", "FixtureServer"],
       path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(
-      name: "FixtureServerTests", dependencies: ["FixtureServer"], swiftSettings: strict),
+      name: "FixtureServerTests", dependencies: ["FixtureServer", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "CacheStoreTests", dependencies: ["CacheStore", "CSQLite", "TestSupport"],
       swiftSettings: strict),

@@ -5,13 +5,13 @@
 #endif
 
 /// A thread of its own for blocking work, so that no test blocks the shared concurrency threads.
-enum BackgroundThread {
+package enum BackgroundThread {
   fileprivate final class Work {
     let body: @Sendable () -> Void
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
   }
 
-  static func start(_ body: @escaping @Sendable () -> Void) {
+  package static func start(_ body: @escaping @Sendable () -> Void) {
     let code = create(Unmanaged.passRetained(Work(body)).toOpaque())
     precondition(code == 0, "pthread_create: \(String(cString: strerror(code)))")
   }

@@ -16,9 +16,9 @@ public struct FixtureSocketError: Error, CustomStringConvertible, Sendable {
 }
 
 /// The few socket calls the server needs, with their errors thrown.
-enum Socket {
+package enum Socket {
   /// A socket bound to 127.0.0.1, not yet listening; port 0 takes any free one.
-  static func bound(port: UInt16) throws -> Int32 {
+  package static func bound(port: UInt16) throws -> Int32 {
     let fd = try open(AF_INET)
     var one: Int32 = 1
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
@@ -46,7 +46,7 @@ enum Socket {
     return fd
   }
 
-  static func listen(_ fd: Int32) throws {
+  package static func listen(_ fd: Int32) throws {
     #if canImport(Darwin)
       let failed = Darwin.listen(fd, 1_024) != 0
     #else
@@ -55,7 +55,7 @@ enum Socket {
     if failed { throw FixtureSocketError(call: "listen", code: errno) }
   }
 
-  static func port(of fd: Int32) -> UInt16 {
+  package static func port(of fd: Int32) -> UInt16 {
     var address = sockaddr_in()
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     withUnsafeMutablePointer(to: &address) {

@@ -48,7 +48,7 @@ final class RawClient {
   func send(_ text: String) throws {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
-      let written = rest.withUnsafeBytes { write(fd, $0.baseAddress, $0.count) }
+      let written = rest.withUnsafeBytes { Self.send(fd, $0) }
       guard written > 0 else { throw Failed(code: errno) }
       rest = rest.dropFirst(written)
     }
@@ -85,6 +85,15 @@ final class RawClient {
     while try fill() {}
     defer { buffer = [] }
     return String(decoding: buffer, as: UTF8.self)
+  }
+
+  /// Without the signal that a broken connection would send to the whole test run.
+  private static func send(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    #if canImport(Darwin)
+      Darwin.send(fd, bytes.baseAddress, bytes.count, 0)
+    #else
+      Glibc.send(fd, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+    #endif
   }
 
   private func fill() throws -> Bool {

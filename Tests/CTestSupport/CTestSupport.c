@@ -1,0 +1,31 @@
+#define _GNU_SOURCE
+#include "CTestSupport.h"
+#include <errno.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+void testsupport_close_from(void *actions, int first) {
+#ifdef __linux__
+  posix_spawn_file_actions_addclosefrom_np(actions, first);
+#else
+  (void)actions;
+  (void)first;  // POSIX_SPAWN_CLOEXEC_DEFAULT does it
+#endif
+}
+
+void testsupport_change_directory(void *actions, const char *path) {
+  posix_spawn_file_actions_addchdir_np(actions, path);
+}
+
+int testsupport_collect(int pid, long *peak_kib) {
+  struct rusage usage = {0};
+  int status = 0;
+  while (wait4(pid, &status, 0, &usage) < 0 && errno == EINTR) {}
+#ifdef __APPLE__
+  *peak_kib = usage.ru_maxrss / 1024;
+#else
+  *peak_kib = usage.ru_maxrss;
+#endif
+  return status;
+}

@@ -1,0 +1,11 @@
+#pragma once
+// What Swift's Glibc module does not show, because it is built without _GNU_SOURCE.
+// No system header is included here: its types would then belong to this module and not to Glibc's.
+
+// `actions` is a posix_spawn_file_actions_t.
+// In the child: close every descriptor from `first` on.
+void testsupport_close_from(void *actions, int first);
+// In the child: change the working directory.
+void testsupport_change_directory(void *actions, const char *path);
+// Collects a child that has ended. Returns its status; stores the most memory it held, in KiB.
+int testsupport_collect(int pid, long *peak_kib);

@@ -1,0 +1,48 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Where the build put the programs that the tests run.
+public enum BuiltProduct {
+  /// A product that was not built beside the tests.
+  public struct Missing: Error, CustomStringConvertible {
+    /// Where it was looked for.
+    public let path: String
+    /// What to do about it.
+    public var description: String { "\(path) is missing: build it first (swift build --build-tests)" }
+  }
+
+  /// The `cachefetch` program.
+  public static func cachefetch() throws -> String { try path("cachefetch") }
+
+  /// The `demo-origin` program.
+  public static func demoOrigin() throws -> String { try path("demo-origin") }
+
+  /// A product by name. `CACHEFETCH_PRODUCTS` names another folder, such as that of a release build.
+  public static func path(_ name: String) throws -> String {
+    let folder = getenv("CACHEFETCH_PRODUCTS").map { String(cString: $0) } ?? folder
+    let path = "\(folder)/\(name)"
+    guard access(path, X_OK) == 0 else { throw Missing(path: path) }
+    return path
+  }
+
+  private static var folder: String {
+    #if os(Linux)
+      var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+      let count = readlink("/proc/self/exe", &buffer, buffer.count)
+      let own = String(decoding: buffer.prefix(max(0, count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+      return parent(of: own)
+    #else
+      let arguments = CommandLine.arguments
+      let bundle = arguments.first { $0.contains(".xctest") } ?? arguments.first ?? "."
+      let end = bundle.range(of: ".xctest")?.lowerBound ?? bundle.endIndex
+      return parent(of: String(bundle[..<end]))
+    #endif
+  }
+
+  private static func parent(of path: String) -> String {
+    path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+  }
+}

@@ -1,0 +1,119 @@
+import FixtureServer
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A real nginx on a free loopback port, for contract tests and benchmarks.
+///
+/// It inherits a socket that already listens (nginx's own upgrade mechanism), so that it is ready from the start:
+/// connections queue until its first `accept`, and nobody has to ask whether it is up.
+public final class NginxServer {
+  /// nginx is not installed, or did not start.
+  public struct Unavailable: Error, CustomStringConvertible {
+    /// What is wrong and what to do about it.
+    public let description: String
+  }
+
+  /// The port on 127.0.0.1, the same after `stop` and `start`.
+  public let port: UInt16
+  /// The folder served as `/`; the generated configuration and logs lie beside it.
+  public let root: String
+  private let folder: TemporaryFolder
+  private let program: String
+  /// Bound and silent, so that the port stays ours while nginx is stopped.
+  private let holder: Int32
+  private var process: ChildProcess?
+
+  /// Starts nginx.
+  ///
+  /// - Parameters:
+  ///   - server: Directives put into the `server` block.
+  ///   - http: Directives put into the `http` block.
+  public init(server: String = "", http: String = "") throws {
+    program = try Self.find()
+    folder = try TemporaryFolder()
+    root = folder.file("root")
+    guard mkdir(root, 0o755) == 0 else { throw Unavailable(description: "cannot make \(root)") }
+    holder = try Socket.bound(port: 0)
+    port = Socket.port(of: holder)
+    try folder.write(configuration(server: server, http: http), to: "nginx.conf")
+    try start()
+  }
+
+  deinit {
+    process?.send(SIGTERM)  // not SIGKILL: its worker would live on
+    process?.leaveRunning()
+    close(holder)
+  }
+
+  /// `http://127.0.0.1:PORT`
+  public var url: String { "http://127.0.0.1:\(port)" }
+
+  /// Puts a file where nginx serves it.
+  public func publish(_ bytes: some Sequence<UInt8>, as name: String) throws {
+    try folder.write(bytes, to: "root/\(name)")
+  }
+
+  /// Starts it again after `stop`.
+  public func start() throws {
+    guard process == nil else { return }
+    let listening = try Socket.bound(port: port)
+    defer { close(listening) }
+    try Socket.listen(listening)
+    process = try ChildProcess(
+      program, ["-p", folder.path, "-c", folder.file("nginx.conf")], environment: ["NGINX": "3;"],
+      passing: listening)
+  }
+
+  /// Ends it and waits until it is gone: connections are refused from then on.
+  public func stop() async {
+    process?.send(SIGTERM)
+    _ = await process?.exit()
+    process = nil
+  }
+
+  /// What it wrote to its error log.
+  public var errors: String { (try? folder.text(of: "error.log")) ?? process?.errors.text ?? "" }
+
+  private func configuration(server: String, http: String) -> String {
+    """
+    daemon off;
+    worker_processes 1;
+    \(geteuid() == 0 ? "user root;" : "")
+    pid \(folder.path)/nginx.pid;
+    error_log \(folder.path)/error.log;
+    events { worker_connections 1024; }
+    http {
+      access_log off;
+      default_type application/octet-stream;
+      sendfile on;
+      tcp_nopush on;
+      keepalive_requests 10000000;
+      client_body_temp_path \(folder.path)/body;
+      proxy_temp_path \(folder.path)/proxy;
+      fastcgi_temp_path \(folder.path)/fastcgi;
+      uwsgi_temp_path \(folder.path)/uwsgi;
+      scgi_temp_path \(folder.path)/scgi;
+      \(http)
+      server {
+        listen 127.0.0.1:\(port);
+        root \(root);
+        \(server)
+      }
+    }
+
+    """
+  }
+
+  private static func find() throws -> String {
+    let path = getenv("PATH").map { String(cString: $0) } ?? ""
+    let folders =
+      path.split(separator: ":").map(String.init) + ["/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"]
+    for folder in folders where access("\(folder)/nginx", X_OK) == 0 { return "\(folder)/nginx" }
+    throw Unavailable(
+      description: "nginx is not installed: scripts/setup installs it (apt-get install nginx-light)")
+  }
+}

@@ -1,0 +1,36 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Random numbers that can be had again: SplitMix64, with a seed that the test prints.
+///
+/// `TEST_SEED=N` in the environment repeats a run.
+public struct SeededGenerator: RandomNumberGenerator, Sendable {
+  /// The seed, for the message of a failing expectation.
+  public let seed: UInt64
+  private var state: UInt64
+
+  /// A generator with a given seed, or with that of the environment, or with a new one; a seed not given is printed.
+  public init(seed: UInt64? = nil, for name: String = #function) {
+    let wished = getenv("TEST_SEED").flatMap { UInt64(String(cString: $0)) }
+    self.seed = seed ?? wished ?? UInt64.random(in: 0...UInt64.max)
+    state = self.seed
+    if seed == nil { print("\(name): TEST_SEED=\(self.seed)") }
+  }
+
+  /// The next 64 bits.
+  public mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  /// That many random bytes.
+  public mutating func bytes(_ count: Int) -> [UInt8] {
+    (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
+  }
+}
