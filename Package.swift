@@ -35,7 +35,8 @@ let package = Package(
 
     .target(name: "FixtureServer", path: "Tests/FixtureServer", swiftSettings: strict),
     .executableTarget(
-      name: "DemoOrigin", dependencies: ["FixtureServer"], path: "Tests/DemoOrigin",
+      name: "DemoOrigin", dependencies: ["FixtureServer", "TestSupport"],
+      path: "Tests/DemoOrigin",
       swiftSettings: strict),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .target(

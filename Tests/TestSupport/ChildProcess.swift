@@ -51,6 +51,8 @@ public final class ChildProcess: Sendable {
     case captured
     /// A pseudo-terminal that the test reads: for what a program does only for a person.
     case terminal
+    /// For standard error: wherever standard output leads.
+    case asOutput
     /// A descriptor of the test's, which stays open there.
     case descriptor(Int32)
     /// `/dev/null`.
@@ -91,7 +93,7 @@ public final class ChildProcess: Sendable {
     errors: Stream = .captured, passing: Int32? = nil
   ) throws {
     let out = try ChildStream(output)
-    let err = try ChildStream(errors)
+    let err = try ChildStream(errors, output: out)
     let into = try ChildStream.input()
     do {
       pid = try Spawn.start(

@@ -10,7 +10,7 @@ struct ChildStream {
   let parent: Int32
   private let ownsChild: Bool
 
-  init(_ stream: ChildProcess.Stream) throws {
+  init(_ stream: ChildProcess.Stream, output: ChildStream? = nil) throws {
     switch stream {
     case .captured:
       let (reading, writing) = try Self.pipe()
@@ -18,6 +18,7 @@ struct ChildStream {
     case .terminal:
       let (child, parent) = try Self.terminal()
       self.init(child: child, parent: parent)
+    case .asOutput: self.init(child: output?.child ?? 2, parent: -1, ownsChild: false)
     case .descriptor(let fd): self.init(child: fd, parent: -1, ownsChild: false)
     case .discarded: self.init(child: open("/dev/null", O_RDWR | O_CLOEXEC), parent: -1)
     }
