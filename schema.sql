@@ -39,7 +39,7 @@ CREATE TABLE last_request (
   invalid          INTEGER NOT NULL DEFAULT 0,   -- 1 after an unsafe request to the target (section 4.4): http must validate
   body_id          INTEGER NOT NULL,             -- row of body
   body_bytes       INTEGER NOT NULL,
-  checksum         INTEGER NOT NULL,             -- XXH3-64 of all the above and of the body's checksum
+  checksum         INTEGER NOT NULL,             -- XXH3-64 of all the above, the account's name and the body's checksum
   pinned           INTEGER NOT NULL DEFAULT 0,   -- 1: never evicted
   UNIQUE (account_id, target, method, extra, good, variant)
 ) STRICT;
@@ -53,7 +53,8 @@ CREATE TABLE body (
   released_at_ms  INTEGER,                       -- when its row let go of it; collected ten minutes later
   partial_target  TEXT,                          -- of a cut-off download: whose it is,
   partial_etag    TEXT,                          --   its strong validator for If-Range,
-  partial_bytes   INTEGER                        --   and the length of the whole
+  partial_bytes   INTEGER,                       --   and the length of the whole
+  begun_at_ms     INTEGER NOT NULL               -- when its first byte came
 ) STRICT;
 CREATE INDEX body_released ON body (released_at_ms) WHERE released_at_ms IS NOT NULL;
 CREATE INDEX body_unfinished ON body (account_id, partial_target) WHERE checksum IS NULL;
@@ -61,10 +62,22 @@ CREATE INDEX body_unfinished ON body (account_id, partial_target) WHERE checksum
 CREATE TABLE chunk (
   body_id   INTEGER NOT NULL REFERENCES body ON DELETE CASCADE,
   number    INTEGER NOT NULL,                    -- 0, 1, 2 …
-  checksum  INTEGER NOT NULL,                    -- XXH3-64 of body_id, number and bytes: holds before a byte is handed on
+  checksum  INTEGER NOT NULL,                    -- XXH3-64 of bytes, seeded with body_id and number: holds before a byte is handed on
   bytes     BLOB NOT NULL,
   PRIMARY KEY (body_id, number)
 ) STRICT;
+
+-- What was removed, or invalidated by an unsafe request, and when in the order of exchanges: an exchange that began
+-- before must not bring the row back. The URL itself is not kept. Collected after an hour, longer than any exchange.
+CREATE TABLE removal (
+  account_id     INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
+  target_hash    INTEGER NOT NULL,               -- XXH3-64 of the target; 0 for everything of the account
+  started_boot   TEXT NOT NULL,
+  started_ns     INTEGER NOT NULL,
+  removed_at_ms  INTEGER NOT NULL,
+  PRIMARY KEY (account_id, target_hash)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX removal_oldest ON removal (removed_at_ms);
 
 -- When a row was last delivered. Apart from last_request and written in batches, so that a read writes nothing.
 CREATE TABLE last_use (

@@ -54,7 +54,8 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     }
     guard !value.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) else {
       refused =
-        refused ?? "the value of field “\(String(decoding: name, as: UTF8.self))” has a line break or NUL in it"
+        refused
+        ?? "the value of field “\(String(decoding: name, as: UTF8.self))” has a line break or NUL in it"
       return
     }
     wire.reserveCapacity(wire.count + name.count + value.count + 4)
@@ -192,7 +193,8 @@ private struct FieldLine {
   }
 
   var valueString: String {
-    String(validating: value, as: UTF8.self) ?? String(String.UnicodeScalarView(value.map { Unicode.Scalar($0) }))
+    String(validating: value, as: UTF8.self)
+      ?? String(String.UnicodeScalarView(value.map { Unicode.Scalar($0) }))
   }
 }
 
@@ -213,7 +215,9 @@ extension UInt8 {
 
 extension [UInt8] {
   fileprivate func trimmingFieldWhitespace() -> [UInt8] {
-    guard let first = first, let last = last, first.isFieldWhitespace || last.isFieldWhitespace else { return self }
+    guard let first = first, let last = last, first.isFieldWhitespace || last.isFieldWhitespace else {
+      return self
+    }
     var slice = self[...]
     while let byte = slice.first, byte.isFieldWhitespace { slice.removeFirst() }
     while let byte = slice.last, byte.isFieldWhitespace { slice.removeLast() }

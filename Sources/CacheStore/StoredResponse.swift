@@ -13,15 +13,19 @@ public struct StoredResponse: Sendable, Hashable {
     public var length: Int64
     /// The first chunk: the whole body where `length` is at most one chunk.
     public var firstChunk: Data
+    /// The checksum over the whole body: what tells two contents under one identifier apart, since a body of one
+    /// chunk is rewritten in place.
+    public var checksum: Int64
 
     /// Whether the first chunk is all there is.
     public var isWhole: Bool { Int64(firstChunk.count) == length }
 
     /// Makes a description of a stored body.
-    public init(id: Int64, length: Int64, firstChunk: Data) {
+    public init(id: Int64, length: Int64, firstChunk: Data, checksum: Int64 = 0) {
       self.id = id
       self.length = length
       self.firstChunk = firstChunk
+      self.checksum = checksum
     }
   }
 

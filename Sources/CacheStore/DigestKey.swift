@@ -1,0 +1,116 @@
+internal import CSodium
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+/// The secret with which digests of credentials and of secret query values are made.
+///
+/// It stands in a file of its own, `STORE.key` (32 bytes, mode 0600), so that whoever gets hold of the database alone
+/// cannot guess passwords from the digests in it. Where the file is lost a new one is made: the rows of credentialed
+/// requests are then misses, since nothing leads to their accounts any more.
+public struct DigestKey: Sendable {
+  private static let length = 32
+  private let bytes: [UInt8]
+
+  /// A key for this process only, where a store cannot be used: its digests tell requests apart and mean nothing else.
+  public init() {
+    var generator = SystemRandomNumberGenerator()
+    bytes = (0..<Self.length).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+  }
+
+  /// A key of given bytes, for tests.
+  package init(bytes: [UInt8]) { self.bytes = bytes }
+
+  /// The key beside the store at `path`, made when there is none.
+  ///
+  /// Takes some microseconds and may be called on any thread. Throws `cannotOpen` or `readOnly` naming the file.
+  public static func loadOrCreate(nextTo path: String) throws(CacheStoreError) -> DigestKey {
+    let files = StoreFiles(path: path)
+    // A file that vanishes or appears in between is seen on the next round.
+    for _ in 0..<3 {
+      if let key = try load(files) { return key }
+      if let key = try create(files) { return key }
+    }
+    throw CacheStoreError(
+      .cannotOpen, "the digest key \(files.key) comes and goes; another program removes it")
+  }
+
+  /// The key beside the store at `path`, or `nil` where there is none.
+  public static func load(nextTo path: String) throws(CacheStoreError) -> DigestKey? {
+    try load(StoreFiles(path: path))
+  }
+
+  /// The keyed digest of some bytes: 32 lower-case hexadecimal digits.
+  public func digest(_ message: [UInt8]) -> String {
+    _ = Self.library
+    var output = [UInt8](repeating: 0, count: 16)
+    // Fails for lengths out of range only, and these are constants within it.
+    crypto_generichash(&output, output.count, message, UInt64(message.count), bytes, bytes.count)
+    return String(unsafeUninitializedCapacity: 32) { text in
+      for (index, byte) in output.enumerated() {
+        text[2 * index] = Self.digit(byte >> 4)
+        text[2 * index + 1] = Self.digit(byte & 15)
+      }
+      return 32
+    }
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
+
+  /// Chooses the fastest implementation for this processor, once.
+  private static let library: Int32 = sodium_init()
+
+  private static func load(_ files: StoreFiles) throws(CacheStoreError) -> DigestKey? {
+    let descriptor = open(files.key, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      guard errno != ENOENT, errno != ENOTDIR else { return nil }
+      throw CacheStoreError(
+        .cannotOpen, "cannot read the digest key \(files.key): \(Platform.describe(errno)); mend or remove it"
+      )
+    }
+    defer { close(descriptor) }
+    guard let status = FileStatus(descriptor: descriptor), status.kind == .file,
+      status.hasTrustedOwner || geteuid() == 0
+    else {
+      throw CacheStoreError(
+        .cannotOpen, "the digest key \(files.key) belongs to another user, which is refused")
+    }
+    var bytes = [UInt8](repeating: 0, count: length + 1)
+    guard read(descriptor, &bytes, bytes.count) == length else {
+      throw CacheStoreError(
+        .cannotOpen, "the digest key \(files.key) is damaged; remove it, a new one is then made")
+    }
+    return DigestKey(bytes: Array(bytes[..<length]))
+  }
+
+  /// Makes the file; `nil` where another process was first.
+  ///
+  /// The bytes are written to a file of a name nobody else has and then linked to the final name, which fails where
+  /// that exists: nobody ever sees half a key.
+  private static func create(_ files: StoreFiles) throws(CacheStoreError) -> DigestKey? {
+    try files.makeFolder()
+    let key = DigestKey()
+    let draft = "\(files.key).\(getpid()).\(UInt32.random(in: .min ... .max))"
+    let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw failure(files, errno) }
+    defer { unlink(draft) }
+    let written = write(descriptor, key.bytes, length) == length && fsync(descriptor) == 0
+    let number = errno
+    close(descriptor)
+    guard written else { throw failure(files, number) }
+    if link(draft, files.key) == 0 { return key }
+    guard errno == EEXIST else { throw failure(files, errno) }
+    return nil
+  }
+
+  private static func failure(_ files: StoreFiles, _ number: Int32) -> CacheStoreError {
+    CacheStoreError(
+      number == EROFS || number == EACCES
+        ? .readOnly : number == ENOSPC || number == EDQUOT ? .full : .cannotOpen,
+      "cannot make the digest key \(files.key): \(Platform.describe(number)); name another store with --store PATH"
+    )
+  }
+}

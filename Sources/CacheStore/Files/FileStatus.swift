@@ -1,0 +1,57 @@
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+/// Which file a name stands for at the moment: two names with the same identity are one file.
+struct FileIdentity: Hashable, Sendable {
+  let device: UInt64
+  let inode: UInt64
+}
+
+/// What `lstat` says about a name, symbolic links not followed.
+struct FileStatus: Sendable {
+  enum Kind: Sendable { case file, folder, link, other }
+
+  let identity: FileIdentity
+  let kind: Kind
+  let owner: UInt32
+  /// The permission bits.
+  let mode: UInt32
+  let bytes: Int64
+
+  /// `nil` where there is nothing of that name, or it cannot be seen.
+  init?(path: String) {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return nil }
+    self.init(status)
+  }
+
+  /// The status of an open file.
+  init?(descriptor: Int32) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { return nil }
+    self.init(status)
+  }
+
+  private init(_ status: stat) {
+    identity = FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    kind =
+      switch status.st_mode & S_IFMT {
+      case S_IFREG: .file
+      case S_IFDIR: .folder
+      case S_IFLNK: .link
+      default: .other
+      }
+    owner = status.st_uid
+    mode = UInt32(status.st_mode & 0o7777)
+    bytes = Int64(status.st_size)
+  }
+
+  /// Whether others than the owner may add and rename files in this folder.
+  var isSharedFolder: Bool { kind == .folder && mode & 0o022 != 0 }
+
+  /// Whether the file's owner is one to trust: this user, or the system's administrator.
+  var hasTrustedOwner: Bool { owner == geteuid() || owner == 0 }
+}

@@ -1,0 +1,47 @@
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+/// The few things asked of the operating system, named once for every system this runs on.
+enum Platform {
+  /// Milliseconds since 1970-01-01 UTC, as everyone's wall clock has it.
+  static func wallMilliseconds() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+  }
+
+  /// Nanoseconds on a clock nobody can set, for waiting times within the process.
+  static func monotonicNanoseconds() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+
+  /// Lets the calling thread rest; only ever called on the store's own queues.
+  static func rest(nanoseconds: Int) {
+    var time = timespec(tv_sec: nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000)
+    nanosleep(&time, nil)
+  }
+
+  /// The operating system's words for an error number.
+  static func describe(_ number: Int32) -> String { String(cString: strerror(number)) }
+
+  /// The value of an environment variable; `nil` where it is missing or empty.
+  static func environment(_ name: String) -> String? {
+    guard let value = getenv(name), value.pointee != 0 else { return nil }
+    return String(cString: value)
+  }
+
+  /// The home folder by `$HOME`, else by the password file; `nil` where neither names one.
+  static func homeFolder() -> String? {
+    if let home = environment("HOME"), home.hasPrefix("/") { return home }
+    guard let entry = getpwuid(geteuid()), let folder = entry.pointee.pw_dir, folder.pointee != 0 else {
+      return nil
+    }
+    let home = String(cString: folder)
+    return home.hasPrefix("/") && home != "/nonexistent" ? home : nil
+  }
+}

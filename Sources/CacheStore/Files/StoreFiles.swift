@@ -1,0 +1,124 @@
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+/// The names of the store's files, and what must be true of them before one is opened.
+///
+/// The store lives in a folder of its own where it makes the folder itself (mode 0700); the files have mode 0600.
+/// A symbolic link in the place of a file, and in a folder that others may write to any file of another owner, are
+/// refused: both are ways to make this program read or overwrite what somebody else chose.
+struct StoreFiles: Sendable {
+  /// The database, as the caller named it.
+  let database: String
+
+  init(path: String) { database = path }
+
+  var lock: String { database + ".lock" }
+  var key: String { database + ".key" }
+  var log: String { database + "-wal" }
+  var sharedMemory: String { database + "-shm" }
+
+  /// The folder the store lies in.
+  var folder: String {
+    guard let slash = database.lastIndex(of: "/") else { return "." }
+    return slash == database.startIndex ? "/" : String(database[..<slash])
+  }
+
+  /// The last part of the database's name.
+  var name: String {
+    guard let slash = database.lastIndex(of: "/") else { return database }
+    return String(database[database.index(after: slash)...])
+  }
+
+  /// The database's name with every symbolic link of the folder's resolved, so that opening may refuse links outright.
+  func resolved() throws(CacheStoreError) -> String {
+    guard let real = realpath(folder, nil) else {
+      throw CacheStoreError(
+        .cannotOpen, "cannot open the store \(database): its folder \(folder): \(Platform.describe(errno))")
+    }
+    defer { free(real) }
+    let path = String(cString: real)
+    return path == "/" ? "/" + name : path + "/" + name
+  }
+
+  /// The database's status, or `nil` where there is none yet; throws where something else stands in its place.
+  func checkedStatus() throws(CacheStoreError) -> FileStatus? {
+    guard !database.isEmpty else {
+      throw CacheStoreError(
+        .cannotOpen,
+        "no place for the store: there is no home folder; name one with --store PATH or $CACHEFETCH_STORE")
+    }
+    guard let status = FileStatus(path: database) else {
+      guard errno == ENOENT || errno == ENOTDIR else {
+        throw CacheStoreError(.cannotOpen, "cannot open the store \(database): \(Platform.describe(errno))")
+      }
+      return nil
+    }
+    try check(status, of: database)
+    return status
+  }
+
+  /// Throws unless the file is one to open: a file, no link, and in a shared folder of an owner to trust.
+  func check(_ status: FileStatus, of path: String) throws(CacheStoreError) {
+    switch status.kind {
+    case .file: break
+    case .folder:
+      throw CacheStoreError(
+        .cannotOpen, "the store \(path) is a folder; name a file in it, such as \(path)/store.sqlite")
+    case .link:
+      throw CacheStoreError(
+        .cannotOpen, "the store \(path) is a symbolic link, which is refused; name its target")
+    case .other:
+      throw CacheStoreError(.cannotOpen, "the store \(path) is not a regular file; name another")
+    }
+    guard status.hasTrustedOwner || geteuid() == 0 && FileStatus(path: folder)?.isSharedFolder != true else {
+      throw CacheStoreError(
+        .cannotOpen, "the store \(path) belongs to another user, which is refused; name a file of your own")
+    }
+  }
+
+  /// In a folder that others may write to, also checks the files SQLite opens by itself.
+  func checkCompanions() throws(CacheStoreError) {
+    guard FileStatus(path: folder)?.isSharedFolder == true else { return }
+    for path in [log, sharedMemory, database + "-journal"] {
+      if let status = FileStatus(path: path) { try check(status, of: path) }
+    }
+  }
+
+  /// Makes the folder, with those above it, mode 0700; one that is there stays as it is.
+  func makeFolder() throws(CacheStoreError) {
+    guard FileStatus(path: folder) == nil else { return }
+    var end = folder.startIndex
+    while end < folder.endIndex {
+      end = folder[folder.index(after: end)...].firstIndex(of: "/") ?? folder.endIndex
+      let part = String(folder[..<end])
+      guard mkdir(part, 0o700) != 0, errno != EEXIST, errno != EISDIR, FileStatus(path: part) == nil else {
+        continue
+      }
+      let number = errno
+      throw CacheStoreError(
+        number == EROFS ? .readOnly : .cannotOpen,
+        "cannot make the store's folder \(part): \(Platform.describe(number)); name another with --store PATH"
+      )
+    }
+  }
+
+  /// Makes an empty database file of mode 0600, unless there is one.
+  ///
+  /// SQLite would give it 0644; the log and the shared memory then take over the database's mode.
+  func makeDatabase() throws(CacheStoreError) {
+    let descriptor = open(database, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor < 0 else {
+      close(descriptor)
+      return
+    }
+    let number = errno
+    guard number != EEXIST else { return }
+    throw CacheStoreError(
+      number == EROFS || number == EACCES
+        ? .readOnly : number == ENOSPC || number == EDQUOT ? .full : .cannotOpen,
+      "cannot make the store \(database): \(Platform.describe(number)); name another with --store PATH")
+  }
+}

@@ -1,0 +1,225 @@
+internal import Dispatch
+public import FoundationEssentials
+internal import Synchronization
+
+/// The stored responses, in one SQLite file that any number of processes share.
+///
+/// Look-ups run on connections of their own and never wait for a write of this or another process. Writes run one
+/// after another on the store's own queue. The synchronous forms (`…Now`) run on the calling thread and never wait:
+/// what is in use is reported as `busy`, or as `nil`. Nothing is opened, made or read before the first call.
+public final class ResponseStore: Sendable {
+  /// What a look-up found.
+  public struct Lookup: Sendable {
+    /// The account's row; `nil` where the account has none, and so nothing stored.
+    public var accountID: Int64?
+    /// Every row of the key: all variants, good or not. Each has passed its checksums.
+    public var rows: [StoredResponse]
+    /// Rows that did not, and are being removed.
+    public var damaged: Int
+
+    /// Makes a result.
+    public init(accountID: Int64? = nil, rows: [StoredResponse] = [], damaged: Int = 0) {
+      self.accountID = accountID
+      self.rows = rows
+      self.damaged = damaged
+    }
+  }
+
+  /// How the store was opened.
+  public let configuration: StoreConfiguration
+  let files: StoreFiles
+  let lockFile: LockFile
+  let pool: ReadPool
+  let writes: WriteSide
+  let reads = DispatchQueue(label: "cachefetch.store.read")
+  let usage = Mutex(UsageBatch())
+  /// Whether a test holds the store back.
+  private let isSuspended = Atomic(false)
+  private let observer = Mutex(VersionObserver())
+
+  /// A store that opens its file when it is first used; it cannot fail and touches nothing.
+  public init(configuration: StoreConfiguration) {
+    self.configuration = configuration
+    files = StoreFiles(path: configuration.path)
+    lockFile = LockFile(files: files)
+    pool = ReadPool(files: files)
+    writes = WriteSide(files: files, lockFile: lockFile, configuration: configuration)
+  }
+
+  deinit { resumeForTesting() }
+
+  // MARK: Reading
+
+  /// Every row of a key, looked up on the calling thread without waiting.
+  ///
+  /// Throws `busy` where the file cannot be read without waiting; a store that does not exist yet has no rows.
+  public func lookupNow(_ key: RequestKey) throws(CacheStoreError) -> Lookup {
+    try checkRunning()
+    return try lookup(key, waitingUntil: 0)
+  }
+
+  /// Every row of a key, looked up on the store's queue, waiting up to `busyTimeout` for other processes.
+  public func lookup(_ key: RequestKey) async throws(CacheStoreError) -> Lookup {
+    try await read { deadline throws(CacheStoreError) in try self.lookup(key, waitingUntil: deadline) }
+  }
+
+  private func lookup(_ key: RequestKey, waitingUntil deadline: Int64) throws(CacheStoreError) -> Lookup {
+    var damagedRows: [Int64] = []
+    let found = try pool.withConnection(waitingUntil: deadline) {
+      (connection) throws(CacheStoreError) -> Lookup in
+      var found = Lookup()
+      let statement = try connection.statement(.lookUp)
+      defer { statement.reset() }
+      statement.bind(1, key.account)
+      statement.bind(2, key.target)
+      statement.bind(3, key.method)
+      statement.bind(4, key.extra)
+      while try statement.step() {
+        found.accountID = statement.integer(0)
+        guard !statement.isNull(1) else { continue }
+        if let row = try RowReading.read(statement, key: key) {
+          found.rows.append(row)
+        } else {
+          found.damaged += 1
+          damagedRows.append(statement.integer(1))
+        }
+      }
+      return found
+    }
+    for row in damagedRows { removeDamaged(row) }
+    return found ?? Lookup()
+  }
+
+  /// One chunk of a body, verified, read on the store's queue.
+  ///
+  /// - Parameters:
+  ///   - number: From 0; a body of `length` bytes ends with the chunk that reaches it.
+  ///   - bodyID: The body.
+  ///   - accountID: Whose body it is; only with it can sign-out be told from replacement.
+  /// - Throws: `corrupt` where the chunk is damaged or missing, `replaced` where the body is gone, `signedOut` where
+  ///   its account is.
+  public func chunk(
+    _ number: Int, of bodyID: Int64, accountID: Int64? = nil
+  ) async throws(CacheStoreError) -> Data {
+    try await read { deadline throws(CacheStoreError) in
+      try self.chunk(number, of: bodyID, accountID: accountID, waitingUntil: deadline)
+    }
+  }
+
+  /// One chunk of a body, as ``chunk(_:of:accountID:)`` gives it, on the calling thread without waiting.
+  package func chunkNow(
+    _ number: Int, of bodyID: Int64, accountID: Int64? = nil
+  ) throws(CacheStoreError) -> Data {
+    try checkRunning()
+    return try chunk(number, of: bodyID, accountID: accountID, waitingUntil: 0)
+  }
+
+  private func chunk(
+    _ number: Int, of bodyID: Int64, accountID: Int64?, waitingUntil deadline: Int64
+  ) throws(CacheStoreError) -> Data {
+    let data = try pool.withConnection(waitingUntil: deadline) {
+      (connection) throws(CacheStoreError) -> Data in
+      let statement = try connection.statement(.chunk)
+      defer { statement.reset() }
+      statement.bind(1, bodyID)
+      statement.bind(2, number)
+      guard try statement.step() else { throw try self.missing(bodyID, accountID, connection) }
+      let bytes = statement.bytes(1)
+      guard RowHasher.chunkChecksum(bytes, body: bodyID, number: number) == statement.integer(0) else {
+        throw CacheStoreError(.corrupt, "a stored body in \(files.database) is damaged; fetch it again")
+      }
+      return statement.data(1)
+    }
+    guard let data else { throw CacheStoreError(.replaced, "the store \(files.database) is gone") }
+    return data
+  }
+
+  /// Why a chunk is not there.
+  private func missing(
+    _ bodyID: Int64, _ accountID: Int64?, _ connection: Connection
+  ) throws(CacheStoreError) -> CacheStoreError {
+    let owner = try connection.statement(.bodyOwner)
+    defer { owner.reset() }
+    owner.bind(1, bodyID)
+    if try owner.step() {
+      return CacheStoreError(
+        .corrupt, "a part of a stored body in \(files.database) is missing; fetch it again")
+    }
+    if let accountID, try accountName(of: accountID, connection) == nil {
+      return CacheStoreError(.signedOut, "the account was signed out")
+    }
+    return CacheStoreError(.replaced, "the stored body was replaced meanwhile; fetch it again")
+  }
+
+  /// A number that changes whenever another connection, of this or another process, has committed a change.
+  ///
+  /// Costs some microseconds and runs on the calling thread; what it means is only whether it differs from the last.
+  public func dataVersionNow() throws(CacheStoreError) -> Int64 {
+    try checkRunning()
+    return try observer.withLock { (observer: inout VersionObserver) throws(CacheStoreError) in
+      try observer.version(of: files)
+    }
+  }
+
+  // MARK: Leases
+
+  /// Takes the right to refresh the request of that hash, without waiting.
+  ///
+  /// - Returns: `nil` where another process, or another holder in this one, has it.
+  public func tryLease(_ hash: UInt64) throws(CacheStoreError) -> Lease? {
+    try lease(.request(hash))
+  }
+
+  func lease(_ place: LockFile.Place) throws(CacheStoreError) -> Lease? {
+    guard !configuration.isReadOnly else {
+      throw CacheStoreError(.readOnly, "the store \(files.database) was opened for reading only")
+    }
+    return try lockFile.tryLock(place) ? Lease(place, of: lockFile) : nil
+  }
+
+  // MARK: Closing and testing
+
+  /// Writes what is counted in memory, waits for the work under way and closes the file; later calls throw `closed`.
+  public func close() async {
+    await flushUsage()
+    await writes.close()
+    pool.close()
+    observer.withLock { $0 = VersionObserver(isClosed: true) }
+  }
+
+  /// Holds the store back as a slow disk would: synchronous forms find it busy, the queues' work waits.
+  package func suspendForTesting() {
+    guard !isSuspended.exchange(true, ordering: .sequentiallyConsistent) else { return }
+    reads.suspend()
+    writes.queue.suspend()
+  }
+
+  /// Ends what ``suspendForTesting()`` began.
+  package func resumeForTesting() {
+    guard isSuspended.exchange(false, ordering: .sequentiallyConsistent) else { return }
+    reads.resume()
+    writes.queue.resume()
+  }
+
+  func checkRunning() throws(CacheStoreError) {
+    guard isSuspended.load(ordering: .relaxed) else { return }
+    throw CacheStoreError(.busy, "the store \(files.database) is held back by a test")
+  }
+
+  /// Runs a read on the reading queue.
+  func read<Result: Sendable>(
+    _ work: @escaping @Sendable (_ deadline: Int64) throws(CacheStoreError) -> Result
+  ) async throws(CacheStoreError) -> Result {
+    let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
+    let result: Swift.Result<Result, CacheStoreError> = await withCheckedContinuation { continuation in
+      reads.async {
+        do throws(CacheStoreError) {
+          continuation.resume(returning: .success(try work(deadline)))
+        } catch {
+          continuation.resume(returning: .failure(error))
+        }
+      }
+    }
+    return try result.get()
+  }
+}

@@ -1,0 +1,164 @@
+internal import CSQLite
+
+/// One open connection to the database, with its prepared statements. Used by one thread at a time.
+final class Connection {
+  enum Purpose: Sendable { case reading, writing }
+
+  let path: String
+  let purpose: Purpose
+  /// The file that was opened; another file of the same name is not this connection's.
+  let identity: FileIdentity?
+  let waiting = BusyWaiting()
+  let hasher = RowHasher()
+  /// Frames in the write-ahead log after this connection's latest commit.
+  var logFrames: Int32 = 0
+  /// The boot mark most rows of a store share, kept so that reading one allocates nothing.
+  var lastBoot = ""
+
+  private let database: OpaquePointer
+  private var statements: [OpaquePointer?]
+
+  /// Opens an existing file; links are refused.
+  /// - Parameter path: The name with all links of the folder resolved.
+  init(path: String, named name: String, for purpose: Purpose) throws(CacheStoreError) {
+    self.path = name
+    self.purpose = purpose
+    statements = Array(repeating: nil, count: Query.allCases.count)
+    let access = purpose == .reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
+    let flags =
+      access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
+    var handle: OpaquePointer?
+    let code = sqlite3_open_v2(path, &handle, flags, nil)
+    guard code == SQLITE_OK, let handle else {
+      let systemError = sqlite3_system_errno(handle)
+      sqlite3_close_v2(handle)
+      throw CacheStoreError.sqlite(code, systemError: systemError, path: name)
+    }
+    database = handle
+    identity = FileStatus(path: path)?.identity
+    waiting.install(on: database)
+    configure()
+  }
+
+  deinit {
+    for statement in statements { sqlite3_finalize(statement) }
+    sqlite3_close_v2(database)
+  }
+
+  /// Settings of the connection itself; none of them reads the file.
+  private func configure() {
+    _ = cachefetch_db_config_flag(database, SQLITE_DBCONFIG_ENABLE_FKEY, 1)
+    // Functions and tables named by a crafted schema must not run.
+    _ = cachefetch_db_config_flag(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    _ = cachefetch_db_config_flag(database, SQLITE_DBCONFIG_DEFENSIVE, 1)
+    // The log is kept at close and written back by `performMaintenance`: a fresh log costs two syncs at its first commit.
+    _ = cachefetch_db_config_flag(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    var persist: Int32 = 1
+    sqlite3_file_control(database, "main", SQLITE_FCNTL_PERSIST_WAL, &persist)
+    // The default limit of the page cache stays; a value or row beyond this size is no value of ours.
+    sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 64 << 20)
+    guard purpose == .writing else { return }
+    sqlite3_wal_hook(
+      database,
+      { context, _, _, frames in
+        if let context { Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().logFrames = frames }
+        return SQLITE_OK
+      }, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  /// Whether the file is of a kind this connection cannot write.
+  var isReadOnly: Bool { sqlite3_db_readonly(database, "main") != 0 }
+
+  /// Rows changed by the latest statement.
+  var changes: Int { Int(sqlite3_changes(database)) }
+
+  var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(database) }
+
+  /// Whether a transaction is open.
+  var isInTransaction: Bool { sqlite3_get_autocommit(database) == 0 }
+
+  /// Pages this connection has read from the file since the last call: what a look-up costs, for tests.
+  func pagesRead() -> Int {
+    var current: Int32 = 0
+    var highest: Int32 = 0
+    sqlite3_db_status(database, SQLITE_DBSTATUS_CACHE_MISS, &current, &highest, 1)
+    return Int(current)
+  }
+
+  /// The prepared form of a statement, kept for the next use.
+  func statement(_ query: Query) throws(CacheStoreError) -> Statement {
+    if let raw = statements[query.rawValue] { return Statement(raw: raw, connection: self) }
+    let raw = try prepare(query.sql, flags: UInt32(SQLITE_PREPARE_PERSISTENT))
+    statements[query.rawValue] = raw
+    return Statement(raw: raw, connection: self)
+  }
+
+  /// Runs a statement whose text is made for the occasion, and finalises it.
+  func withStatement<Result>(
+    _ sql: String, _ body: (Statement) throws(CacheStoreError) -> Result
+  ) throws(CacheStoreError) -> Result {
+    let raw = try prepare(sql, flags: 0)
+    defer { sqlite3_finalize(raw) }
+    return try body(Statement(raw: raw, connection: self))
+  }
+
+  private func prepare(_ sql: String, flags: UInt32) throws(CacheStoreError) -> OpaquePointer {
+    var raw: OpaquePointer?
+    let code = sqlite3_prepare_v3(database, sql, -1, flags, &raw, nil)
+    guard code == SQLITE_OK, let raw else { throw failure(code, sql: sql) }
+    return raw
+  }
+
+  /// Runs statements that need no parameters and give no rows.
+  func execute(_ sql: String) throws(CacheStoreError) {
+    let code = sqlite3_exec(database, sql, nil, nil, nil)
+    guard code == SQLITE_OK else { throw failure(code, sql: sql.utf8.count > 200 ? nil : sql) }
+  }
+
+  /// The integer a statement such as a PRAGMA gives; `nil` where it gives none.
+  func integer(_ sql: String) throws(CacheStoreError) -> Int64? {
+    try withStatement(sql) { (statement) throws(CacheStoreError) in
+      try statement.step() ? statement.integer(0) : nil
+    }
+  }
+
+  /// Runs `body` in one transaction that holds the write lock from its beginning.
+  func transaction<Result>(_ body: () throws(CacheStoreError) -> Result) throws(CacheStoreError) -> Result {
+    try statement(.begin).run()
+    do throws(CacheStoreError) {
+      // Whoever sets the file aside holds the write lock while doing so: inside it the answer stays true.
+      guard FileStatus(path: path)?.identity == identity else {
+        throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: path)
+      }
+      let result = try body()
+      try statement(.commit).run()
+      return result
+    } catch {
+      // A failed commit may or may not have ended the transaction; where it did there is nothing to roll back.
+      if isInTransaction { try statement(.rollback).run() }
+      throw error
+    }
+  }
+
+  /// Writes the log back into the database, as far as readers allow.
+  /// - Returns: Whether everything was written back.
+  @discardableResult func checkpoint(truncating: Bool = false) throws(CacheStoreError) -> Bool {
+    var frames: Int32 = 0
+    var written: Int32 = 0
+    let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
+    let code = sqlite3_wal_checkpoint_v2(database, "main", mode, &frames, &written)
+    if code & 0xFF == SQLITE_BUSY { return false }
+    guard code == SQLITE_OK else { throw failure(code, sql: nil) }
+    if frames == written { logFrames = 0 }
+    return frames == written
+  }
+
+  /// The error of a statement that failed.
+  func failure(of raw: OpaquePointer) -> CacheStoreError {
+    failure(sqlite3_extended_errcode(database), sql: sqlite3_sql(raw).map { String(cString: $0) })
+  }
+
+  private func failure(_ code: Int32, sql: String?) -> CacheStoreError {
+    CacheStoreError.sqlite(code, systemError: sqlite3_system_errno(database), path: path, sql: sql)
+  }
+}

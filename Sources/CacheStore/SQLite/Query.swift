@@ -1,0 +1,151 @@
+/// The statements that are prepared once for each connection and used again; every other text is in `Query+…`.
+enum Query: Int, CaseIterable {
+  case begin, commit, rollback
+  case lookUp, rowByID, bodyChecksum, bodyOwner, chunk
+  case accountID, insertAccount
+  case findRow, insertRow, updateRow, deleteRow, countVariants, oldestVariant
+  case insertBody, finishBody, releaseBody, deleteBody, updateSingleChunk, setBodyChecksum, insertChunk
+  case removedSince, recordRemoval, rowsOfTarget
+  case insertTag, setPinned, insertUse, markUsed, addUsage
+  case setPause, pausedUntil
+  case usedAt, tagsOfRow
+
+  var sql: String {
+    switch self {
+    case .begin: "BEGIN IMMEDIATE"
+    case .commit: "COMMIT"
+    case .rollback: "ROLLBACK"
+    case .lookUp: Self.lookUpText
+    case .rowByID: Self.rowByIDText
+    case .rowsOfTarget: Self.rowsOfTargetText
+    case .bodyChecksum: "SELECT checksum FROM body WHERE id = ?1"
+    case .bodyOwner: "SELECT account_id FROM body WHERE id = ?1"
+    case .chunk: "SELECT checksum, bytes FROM chunk WHERE body_id = ?1 AND number = ?2"
+    case .accountID: "SELECT id FROM account WHERE name = ?1"
+    case .insertAccount: "INSERT INTO account (name) VALUES (?1)"
+    case .findRow: Self.findRowText
+    case .insertRow: Self.insertRowText
+    case .updateRow: Self.updateRowText
+    case .deleteRow: "DELETE FROM last_request WHERE id = ?1"
+    case .countVariants: "SELECT count(*) FROM last_request WHERE " + Self.isKey
+    case .oldestVariant: Self.oldestVariantText
+    case .insertBody:
+      """
+      INSERT INTO body (account_id, checksum, partial_target, partial_etag, partial_bytes, begun_at_ms)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+      """
+    case .finishBody:
+      """
+      UPDATE body SET checksum = ?2, partial_target = NULL, partial_etag = NULL, partial_bytes = NULL
+      WHERE id = ?1 AND checksum IS NULL
+      """
+    case .releaseBody: "UPDATE body SET released_at_ms = ?2 WHERE id = ?1"
+    case .deleteBody: "DELETE FROM body WHERE id = ?1"
+    // The length tells a body of one chunk from a longer one; SQLite reads it without reading the bytes.
+    case .updateSingleChunk:
+      "UPDATE chunk SET checksum = ?3, bytes = ?4 WHERE body_id = ?1 AND number = 0 AND length(bytes) = ?2"
+    case .setBodyChecksum: "UPDATE body SET checksum = ?2 WHERE id = ?1"
+    case .insertChunk: "INSERT INTO chunk (body_id, number, checksum, bytes) VALUES (?1, ?2, ?3, ?4)"
+    case .removedSince:
+      """
+      SELECT 1 FROM removal
+      WHERE account_id = ?1 AND target_hash IN (0, ?2) AND started_boot = ?3 AND started_ns > ?4
+      """
+    case .recordRemoval: Self.recordRemovalText
+    case .insertTag: "INSERT OR IGNORE INTO tag (name, request_id) VALUES (?1, ?2)"
+    case .setPinned: "UPDATE last_request SET pinned = ?2 WHERE id = ?1"
+    case .insertUse: "INSERT OR REPLACE INTO last_use (request_id, used_at_ms) VALUES (?1, ?2)"
+    case .markUsed: "UPDATE last_use SET used_at_ms = ?2 WHERE request_id = ?1 AND used_at_ms < ?2"
+    case .addUsage: Self.addUsageText
+    case .setPause:
+      """
+      INSERT INTO origin_pause (account_id, origin, until_at_ms) VALUES (?1, ?2, ?3)
+      ON CONFLICT DO UPDATE SET until_at_ms = excluded.until_at_ms
+      """
+    case .usedAt: "SELECT used_at_ms FROM last_use WHERE request_id = ?1"
+    case .tagsOfRow: "SELECT name FROM tag WHERE request_id = ?1 ORDER BY name"
+    case .pausedUntil:
+      """
+      SELECT p.until_at_ms FROM account a JOIN origin_pause p ON p.account_id = a.id
+      WHERE a.name = ?1 AND p.origin = ?2
+      """
+    }
+  }
+}
+
+// MARK: Rows
+
+extension Query {
+  /// What ``RowReading`` reads, in its order and followed by the first chunk or its length; `r` is the row, `a` its account, `c` its first chunk.
+  private static let rowColumns = """
+    a.id, r.id, r.good, r.variant, r.vary, r.started_boot, r.started_ns, r.response_url, r.http_version, r.status,
+    r.reason, r.fields, r.requested_at_ms, r.received_at_ms, r.changed_at_ms, r.exchange_ms, r.invalid, r.pinned,
+    r.body_id, r.body_bytes, r.checksum, c.checksum
+    """
+
+  private static let isKey = "account_id = ?1 AND target = ?2 AND method = ?3 AND extra = ?4"
+
+  /// No ORDER BY: a sorter would copy the bodies. The variant is chosen by the rules.
+  private static let lookUpText = """
+    SELECT \(rowColumns), c.bytes FROM account a
+    LEFT JOIN last_request r ON r.account_id = a.id AND r.target = ?2 AND r.method = ?3 AND r.extra = ?4
+    LEFT JOIN chunk c ON c.body_id = r.body_id AND c.number = 0
+    WHERE a.name = ?1
+    """
+
+  private static let rowByIDText = """
+    SELECT \(rowColumns), length(c.bytes), a.name, r.target, r.method, r.extra FROM last_request r
+    JOIN account a ON a.id = r.account_id
+    LEFT JOIN chunk c ON c.body_id = r.body_id AND c.number = 0
+    WHERE r.id = ?1
+    """
+
+  private static let rowsOfTargetText = "SELECT id FROM last_request WHERE account_id = ?1 AND target = ?2"
+
+  private static let findRowText = """
+    SELECT r.id, r.body_id, r.body_bytes, r.started_boot, r.started_ns, r.pinned, r.changed_at_ms
+    FROM last_request r
+    WHERE r.account_id = ?1 AND r.target = ?2 AND r.method = ?3 AND r.extra = ?4 AND r.good = ?5 AND r.variant = ?6
+    """
+
+  /// The columns that an overwrite sets, ?7 to ?24; the key is ?1 to ?6.
+  private static let insertRowText = """
+    INSERT INTO last_request (account_id, target, method, extra, good, variant,
+      vary, started_boot, started_ns, response_url, http_version, status, reason, fields, requested_at_ms,
+      received_at_ms, changed_at_ms, exchange_ms, invalid, body_id, body_bytes, checksum, pinned)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6,
+      ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)
+    """
+
+  private static let updateRowText = """
+    UPDATE last_request SET vary = ?7, started_boot = ?8, started_ns = ?9, response_url = ?10, http_version = ?11,
+      status = ?12, reason = ?13, fields = ?14, requested_at_ms = ?15, received_at_ms = ?16, changed_at_ms = ?17,
+      exchange_ms = ?18, invalid = ?19, body_id = ?20, body_bytes = ?21, checksum = ?22, pinned = ?23
+    WHERE id = ?1
+    """
+
+  private static let oldestVariantText = """
+    SELECT id, body_id, body_bytes FROM last_request WHERE \(isKey) AND pinned = 0
+    ORDER BY received_at_ms, id LIMIT 1
+    """
+}
+
+// MARK: Order and counts
+
+extension Query {
+  /// A later mark replaces an earlier one of the same boot, and any of another boot.
+  private static let recordRemovalText = """
+    INSERT INTO removal (account_id, target_hash, started_boot, started_ns, removed_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT DO UPDATE SET started_boot = excluded.started_boot, started_ns = excluded.started_ns,
+      removed_at_ms = excluded.removed_at_ms
+    WHERE removal.started_boot <> excluded.started_boot OR removal.started_ns < excluded.started_ns
+    """
+
+  private static let addUsageText = """
+    INSERT INTO usage (account_id, host, stored, fresh, unchanged, failed, saved_bytes, saved_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+    ON CONFLICT DO UPDATE SET stored = stored + excluded.stored, fresh = fresh + excluded.fresh,
+      unchanged = unchanged + excluded.unchanged, failed = failed + excluded.failed,
+      saved_bytes = saved_bytes + excluded.saved_bytes, saved_ms = saved_ms + excluded.saved_ms
+    """
+}

@@ -1,0 +1,59 @@
+internal import CSQLite
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+extension CacheStoreError {
+  /// What an SQLite result code means to a caller of the store.
+  ///
+  /// - Parameters:
+  ///   - code: The extended result code.
+  ///   - systemError: The operating system's error number behind it, 0 where there is none.
+  ///   - path: The database file, for the message.
+  ///   - sql: The failing statement; it holds no bound value.
+  static func sqlite(_ code: Int32, systemError: Int32 = 0, path: String, sql: String? = nil)
+    -> CacheStoreError
+  {
+    let reason = reason(for: code, systemError: systemError)
+    let words = String(cString: sqlite3_errstr(code))
+    let message =
+      switch reason {
+      case .corrupt: "the store \(path) is damaged (\(words)); `cachefetch doctor --repair` mends it"
+      case .busy: "the store \(path) is in use by another process; try again"
+      case .full: "no room left for the store \(path); free some, or name another with --store PATH"
+      case .readOnly: "the store \(path) may not be written; check its mode and that of its folder"
+      case .cannotOpen:
+        "cannot open the store \(path): \(systemError == 0 ? words : Platform.describe(systemError))"
+      case .foreignFile: notAStore(path)
+      case .signedOut: "the account was signed out"
+      default: "the store \(path) failed: \(words)"
+      }
+    return CacheStoreError(reason, message, sqliteCode: code, sql: sql)
+  }
+
+  /// The message for a file that is something else.
+  static func notAStore(_ path: String) -> String {
+    "\(path) is not a store of cachefetch; it was left alone; name another file with --store PATH"
+  }
+
+  private static func reason(for code: Int32, systemError: Int32) -> Reason {
+    if systemError == EFBIG || systemError == EDQUOT || systemError == ENOSPC, code & 0xFF == SQLITE_IOERR {
+      return .full
+    }
+    // SQLITE_CONSTRAINT_FOREIGNKEY and SQLITE_IOERR_SHORT_READ, which are expressions Swift cannot import.
+    if code == SQLITE_CONSTRAINT | 3 << 8 { return .signedOut }
+    if code == SQLITE_IOERR | 2 << 8 { return .corrupt }
+    return switch code & 0xFF {
+    case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: .busy
+    case SQLITE_CORRUPT, SQLITE_FORMAT: .corrupt
+    case SQLITE_NOTADB: .foreignFile
+    case SQLITE_FULL: .full
+    case SQLITE_READONLY: .readOnly
+    case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH: .cannotOpen
+    default: .other
+    }
+  }
+}

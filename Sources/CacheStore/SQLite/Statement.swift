@@ -1,0 +1,115 @@
+internal import CSQLite
+internal import FoundationEssentials
+
+/// A prepared statement in use: parameters are bound, rows are stepped through, and it is reset for the next user.
+///
+/// Parameters are numbered from 1, columns from 0, as SQLite does.
+struct Statement {
+  let raw: OpaquePointer
+  unowned let connection: Connection
+
+  // MARK: Parameters
+
+  func bind(_ index: Int32, _ value: Int64) { sqlite3_bind_int64(raw, index, value) }
+
+  func bind(_ index: Int32, _ value: Int) { sqlite3_bind_int64(raw, index, Int64(value)) }
+
+  func bind(_ index: Int32, _ value: Bool) { sqlite3_bind_int64(raw, index, value ? 1 : 0) }
+
+  func bind(_ index: Int32, _ value: Int64?) {
+    if let value { sqlite3_bind_int64(raw, index, value) } else { sqlite3_bind_null(raw, index) }
+  }
+
+  func bind(_ index: Int32, _ value: String?) {
+    if let value { bind(index, value) } else { sqlite3_bind_null(raw, index) }
+  }
+
+  func bind(_ index: Int32, _ value: String) {
+    var value = value
+    value.withUTF8 { bytes in
+      bytes.withMemoryRebound(to: CChar.self) { text in
+        // A null pointer would bind NULL instead of the empty text.
+        if let base = text.baseAddress {
+          _ = cachefetch_bind_text_copy(raw, index, base, Int32(text.count))
+        } else {
+          _ = cachefetch_bind_text_static(raw, index, "", 0)
+        }
+      }
+    }
+  }
+
+  /// Binds bytes without copying them: they must stay where they are until the statement is reset.
+  func bind(_ index: Int32, borrowing bytes: UnsafeRawBufferPointer) {
+    if let base = bytes.baseAddress, bytes.count > 0 {
+      _ = cachefetch_bind_blob_static(raw, index, base, Int32(bytes.count))
+    } else {
+      sqlite3_bind_zeroblob(raw, index, 0)
+    }
+  }
+
+  // MARK: Running
+
+  /// Goes to the next row; `false` when there is none.
+  func step() throws(CacheStoreError) -> Bool {
+    switch sqlite3_step(raw) {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default: throw connection.failure(of: raw)
+    }
+  }
+
+  /// Runs to the end and makes the statement ready for its next use.
+  func run() throws(CacheStoreError) {
+    defer { reset() }
+    while try step() {}
+  }
+
+  func reset() {
+    sqlite3_reset(raw)
+    sqlite3_clear_bindings(raw)
+  }
+
+  // MARK: Columns
+
+  func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(raw, column) }
+
+  func flag(_ column: Int32) -> Bool { sqlite3_column_int64(raw, column) != 0 }
+
+  func isNull(_ column: Int32) -> Bool { sqlite3_column_type(raw, column) == SQLITE_NULL }
+
+  func text(_ column: Int32) -> String {
+    guard let text = sqlite3_column_text(raw, column) else { return "" }
+    let count = Int(sqlite3_column_bytes(raw, column))
+    return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
+  }
+
+  func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
+
+  /// The column's bytes, where they are; they go with the next step or reset.
+  func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
+    guard let bytes = sqlite3_column_blob(raw, column) else {
+      return UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+    return UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(raw, column)))
+  }
+
+  func data(_ column: Int32) -> Data {
+    let bytes = bytes(column)
+    guard let base = bytes.baseAddress else { return Data() }
+    return Data(bytes: base, count: bytes.count)
+  }
+}
+
+// MARK: Parameters by name
+
+extension Statement {
+  func bind(_ name: String, _ value: String) {
+    let index = sqlite3_bind_parameter_index(raw, name)
+    if index > 0 { bind(index, value) }
+  }
+
+  func bind(_ name: String, _ value: Int64) {
+    let index = sqlite3_bind_parameter_index(raw, name)
+    if index > 0 { bind(index, value) }
+  }
+}

@@ -1,0 +1,150 @@
+internal import CSQLite
+internal import Dispatch
+internal import Synchronization
+
+/// The one connection that writes, and the queue its work runs on.
+///
+/// Work comes from the queue, one piece after another, or from a calling thread that finds the connection idle. The
+/// lock says who has it; nobody waits for the lock but the queue, and that only for another's short piece of work.
+final class WriteSide: Sendable {
+  // @unchecked: the connection is only ever used inside `slot`'s lock.
+  private struct Slot: @unchecked Sendable {
+    var connection: Connection?
+    var isClosed = false
+  }
+
+  let queue = DispatchQueue(label: "cachefetch.store.write")
+  private let files: StoreFiles
+  private let lockFile: LockFile
+  private let configuration: StoreConfiguration
+  private let slot = Mutex(Slot())
+
+  init(files: StoreFiles, lockFile: LockFile, configuration: StoreConfiguration) {
+    self.files = files
+    self.lockFile = lockFile
+    self.configuration = configuration
+  }
+
+  /// Runs work on the queue; the waiting time for other processes counts from now, the queue's other work included.
+  func perform<Result: Sendable>(
+    _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result
+  ) async throws(CacheStoreError) -> Result {
+    let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
+    let result: Swift.Result<Result, CacheStoreError> = await withCheckedContinuation { continuation in
+      queue.async { continuation.resume(returning: self.attempt(waitingUntil: deadline, work)) }
+    }
+    return try result.get()
+  }
+
+  /// Runs work on the calling thread, or not at all: `nil` where the connection is in use or not open yet, or the
+  /// file is locked.
+  func performNow<Result: Sendable>(
+    _ work: (Connection) throws(CacheStoreError) -> Result
+  ) throws(CacheStoreError) -> Result? {
+    let outcome = slot.withLockIfAvailable { slot -> Swift.Result<Result, CacheStoreError>? in
+      guard let connection = slot.connection else { return nil }
+      connection.waiting.deadline = 0
+      return Self.result { () throws(CacheStoreError) in try work(connection) }
+    }
+    switch outcome {
+    case .none, .some(.none): return nil
+    case .some(.some(.failure(let error))) where error.reason == .busy || error.isMoved: return nil
+    case .some(.some(let result)): return try result.get()
+    }
+  }
+
+  /// Closes the connection once the work under way is done; later work fails with `closed`.
+  func close() async {
+    await withCheckedContinuation { continuation in
+      queue.async {
+        self.slot.withLock { $0 = Slot(connection: nil, isClosed: true) }
+        continuation.resume()
+      }
+    }
+  }
+
+  private func attempt<Result: Sendable>(
+    waitingUntil deadline: Int64, _ work: (Connection) throws(CacheStoreError) -> Result
+  ) -> Swift.Result<Result, CacheStoreError> {
+    slot.withLock { slot in
+      var outcome = run(&slot, waitingUntil: deadline, work)
+      if case .failure(let error) = outcome, error.isMoved {
+        // The file was set aside by another process: the same work again, on its successor.
+        slot.connection = nil
+        outcome = run(&slot, waitingUntil: deadline, work)
+      }
+      return outcome
+    }
+  }
+
+  private func run<Result: Sendable>(
+    _ slot: inout Slot, waitingUntil deadline: Int64, _ work: (Connection) throws(CacheStoreError) -> Result
+  ) -> Swift.Result<Result, CacheStoreError> {
+    do throws(CacheStoreError) {
+      guard !slot.isClosed else { throw CacheStoreError(.closed, "the store was closed") }
+      let connection: Connection
+      if let open = slot.connection {
+        connection = open
+      } else {
+        connection = try open(waitingUntil: deadline)
+        slot.connection = connection
+      }
+      connection.waiting.deadline = deadline
+      return .success(try work(connection))
+    } catch {
+      // What is wrong may be with the connection: the next piece of work opens its own.
+      if error.reason != .busy, error.reason != .signedOut { slot.connection = nil }
+      return .failure(error)
+    }
+  }
+
+  private static func result<Result>(
+    _ work: () throws(CacheStoreError) -> Result
+  ) -> Swift.Result<Result, CacheStoreError> {
+    do throws(CacheStoreError) { return .success(try work()) } catch { return .failure(error) }
+  }
+
+  private func open(waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection {
+    guard !configuration.isReadOnly else {
+      throw CacheStoreError(.readOnly, "the store \(files.database) was opened for reading only")
+    }
+    if try files.checkedStatus() == nil { return try create(waitingUntil: deadline) }
+    let connection = try connect(waitingUntil: deadline)
+    switch try Schema.content(of: connection) {
+    case .empty: return try create(waitingUntil: deadline)
+    case .store:
+      try Schema.configureWriting(connection)
+      return connection
+    }
+  }
+
+  private func connect(waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection {
+    try files.checkCompanions()
+    let connection = try Connection(path: files.resolved(), named: files.database, for: .writing)
+    connection.waiting.deadline = deadline
+    guard !connection.isReadOnly else {
+      throw CacheStoreError.sqlite(SQLITE_READONLY, path: files.database)
+    }
+    return connection
+  }
+
+  /// Makes the store, one process at a time; whoever comes second finds it made.
+  private func create(waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection {
+    let left = max(0, deadline - Platform.monotonicNanoseconds())
+    try lockFile.lock(.file, within: .nanoseconds(left))
+    defer { lockFile.unlock(.file) }
+    try files.makeFolder()
+    if try files.checkedStatus() == nil { try files.makeDatabase() }
+    let connection = try connect(waitingUntil: deadline)
+    try Schema.configureWriting(connection)
+    if try Schema.content(of: connection) == .empty { try Schema.create(connection) }
+    return connection
+  }
+}
+
+extension CacheStoreError {
+  /// SQLITE_READONLY_DBMOVED: the file is no longer the one of that name.
+  static let movedCode: Int32 = SQLITE_READONLY | 4 << 8
+
+  var isMoved: Bool { sqliteCode == Self.movedCode }
+}

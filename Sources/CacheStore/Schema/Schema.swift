@@ -1,0 +1,67 @@
+internal import CSQLite
+
+/// What is in a file that was opened, and how an empty one becomes a store.
+enum Schema {
+  /// `user_version` of the files this release writes.
+  static let version = 1
+  /// `application_id`: "CFCH".
+  static let application: Int64 = 0x4346_4348
+
+  enum Content: Sendable { case empty, store }
+
+  /// Looks at the two numbers in the file's header; throws for what is not this release's.
+  static func content(of connection: Connection) throws(CacheStoreError) -> Content {
+    let version = try connection.integer("PRAGMA user_version") ?? 0
+    let application = try connection.integer("PRAGMA application_id") ?? 0
+    if application == 0, version == 0 {
+      // An empty file, or the first pages of a store whose making was cut off.
+      if try connection.integer("SELECT count(*) FROM sqlite_schema") == 0 { return .empty }
+    }
+    guard application == self.application else {
+      throw CacheStoreError(.foreignFile, CacheStoreError.notAStore(connection.path))
+    }
+    guard version <= self.version else {
+      throw CacheStoreError(
+        .newerSchema(found: Int(version)),
+        "the store \(connection.path) was written by a newer release (schema \(version), this one knows "
+          + "\(self.version)); it was left alone; update cachefetch or name another file with --store PATH")
+    }
+    return .store
+  }
+
+  /// The settings of a connection that writes.
+  static func configureWriting(_ connection: Connection) throws(CacheStoreError) {
+    // NORMAL: a commit is in the log, so it survives the process; the log is synced before it is written back.
+    try connection.execute(
+      """
+      PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON;
+      PRAGMA secure_delete = OFF; PRAGMA wal_autocheckpoint = 0
+      """)
+  }
+
+  /// Makes the tables. The caller holds the lock on the file's making; a kill at any point leaves an empty store.
+  static func create(_ connection: Connection) throws(CacheStoreError) {
+    // The first two are written with the first page, which changing the journal mode writes.
+    try connection.execute("PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL")
+    try useLog(connection)
+    let text = String(decoding: PackageResources.schema_sql, as: UTF8.self)
+    try connection.transaction { () throws(CacheStoreError) in try connection.execute(text) }
+  }
+
+  /// Changes to the write-ahead log, where the file system can; elsewhere the rollback journal stays.
+  ///
+  /// The change needs the file for itself and says "busy" without asking the busy handler, so it is tried again.
+  static func useLog(_ connection: Connection) throws(CacheStoreError) {
+    while true {
+      do throws(CacheStoreError) {
+        try connection.execute("PRAGMA journal_mode = WAL")
+        return
+      } catch {
+        guard error.reason == .busy, Platform.monotonicNanoseconds() < connection.waiting.deadline else {
+          throw error
+        }
+        Platform.rest(nanoseconds: 1_000_000)
+      }
+    }
+  }
+}

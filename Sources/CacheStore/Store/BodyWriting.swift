@@ -1,0 +1,102 @@
+internal import FoundationEssentials
+
+/// What the operations share for writing and letting go of bodies; all of it runs inside a transaction.
+extension ResponseStore {
+  /// Bodies up to this size are deleted with their row; longer ones chunk by chunk, so that the log stays small.
+  static let deletedAtOnce: Int64 = 1 << 20
+
+  func insertBody(
+    accountID: Int64, checksum: Int64?, partial: UnfinishedBody.Partial? = nil, _ connection: Connection
+  ) throws(CacheStoreError) -> Int64 {
+    let statement = try connection.statement(.insertBody)
+    statement.bind(1, accountID)
+    statement.bind(2, checksum)
+    statement.bind(3, partial?.target)
+    statement.bind(4, partial?.strongETag)
+    statement.bind(5, partial?.wholeLength)
+    statement.bind(6, configuration.now())
+    try statement.run()
+    return connection.lastInsertedRow
+  }
+
+  /// - Returns: The chunk's checksum.
+  func insertChunk(
+    _ bytes: Data, number: Int, of body: Int64, _ connection: Connection
+  ) throws(CacheStoreError) -> Int64 {
+    let checksum = bytes.withUnsafeBytes { RowHasher.chunkChecksum($0, body: body, number: number) }
+    let statement = try connection.statement(.insertChunk)
+    statement.bind(1, body)
+    statement.bind(2, number)
+    statement.bind(3, checksum)
+    try run(statement, borrowing: bytes, at: 4)
+    return checksum
+  }
+
+  func setBodyChecksum(_ checksum: Int64, of body: Int64, _ connection: Connection) throws(CacheStoreError) {
+    let statement = try connection.statement(.setBodyChecksum)
+    statement.bind(1, body)
+    statement.bind(2, checksum)
+    try statement.run()
+  }
+
+  func bodyChecksum(of body: Int64, _ connection: Connection) throws(CacheStoreError) -> Int64? {
+    let statement = try connection.statement(.bodyChecksum)
+    defer { statement.reset() }
+    statement.bind(1, body)
+    return try statement.step() && !statement.isNull(0) ? statement.integer(0) : nil
+  }
+
+  /// Lets go of a replaced body: one of a chunk is deleted, a longer one kept for its readers (design law 10).
+  func letGo(body: Int64, length: Int64, _ connection: Connection) throws(CacheStoreError) {
+    if length <= configuration.chunkBytes {
+      let statement = try connection.statement(.deleteBody)
+      statement.bind(1, body)
+      try statement.run()
+    } else {
+      try release(body, at: configuration.now(), connection)
+    }
+  }
+
+  /// Deletes a body, or leaves a long one to the collection that follows.
+  func discard(body: Int64, length: Int64, _ connection: Connection) throws(CacheStoreError) {
+    if length <= Self.deletedAtOnce {
+      let statement = try connection.statement(.deleteBody)
+      statement.bind(1, body)
+      try statement.run()
+    } else {
+      try release(body, at: 0, connection)
+    }
+  }
+
+  func release(_ body: Int64, at instant: Int64, _ connection: Connection) throws(CacheStoreError) {
+    let statement = try connection.statement(.releaseBody)
+    statement.bind(1, body)
+    statement.bind(2, instant)
+    try statement.run()
+  }
+
+  func deleteRow(_ row: Int64, _ connection: Connection) throws(CacheStoreError) {
+    let statement = try connection.statement(.deleteRow)
+    statement.bind(1, row)
+    try statement.run()
+  }
+
+  /// Runs a statement with one parameter bound to bytes where they are.
+  func run(_ statement: Statement, borrowing bytes: Data, at index: Int32) throws(CacheStoreError) {
+    let result = bytes.withUnsafeBytes { Self.result(statement, borrowing: $0, at: index) }
+    try result.get()
+  }
+
+  /// Runs a statement with one parameter bound to bytes where they are.
+  func run(_ statement: Statement, borrowing bytes: [UInt8], at index: Int32) throws(CacheStoreError) {
+    let result = bytes.withUnsafeBytes { Self.result(statement, borrowing: $0, at: index) }
+    try result.get()
+  }
+
+  private static func result(
+    _ statement: Statement, borrowing bytes: UnsafeRawBufferPointer, at index: Int32
+  ) -> Result<Void, CacheStoreError> {
+    statement.bind(index, borrowing: bytes)
+    do throws(CacheStoreError) { return .success(try statement.run()) } catch { return .failure(error) }
+  }
+}

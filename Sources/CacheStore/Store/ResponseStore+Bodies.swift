@@ -1,0 +1,93 @@
+internal import FoundationEssentials
+
+extension ResponseStore {
+  /// Begins a body that will be committed chunk by chunk.
+  ///
+  /// - Parameter partial: With it, what has arrived is kept when the download is cut off; an earlier cut-off download
+  ///   of the same target is given up.
+  public func beginBody(
+    accountID: Int64, partial: UnfinishedBody.Partial? = nil
+  ) async throws(CacheStoreError) -> UnfinishedBody {
+    try await writes.perform { (connection) throws(CacheStoreError) in
+      let id = try connection.transaction { () throws(CacheStoreError) in
+        if let partial { try self.forgetPartials(of: partial.target, accountID, connection) }
+        return try self.insertBody(accountID: accountID, checksum: nil, partial: partial, connection)
+      }
+      return UnfinishedBody(id: id, accountID: accountID, lease: try self.lease(.body(id)), store: self)
+    }
+  }
+
+  /// A cut-off download of the target, to be resumed: its chunks so far have been verified.
+  ///
+  /// - Returns: `nil` where there is none, or another process is receiving it.
+  public func partialBody(
+    accountID: Int64, target: String
+  ) async throws(CacheStoreError) -> (body: UnfinishedBody, partial: UnfinishedBody.Partial)? {
+    try await writes.perform { (connection) throws(CacheStoreError) in
+      let found = try connection.withStatement(Self.partialText) {
+        (statement) throws(CacheStoreError) -> (Int64, UnfinishedBody.Partial)? in
+        statement.bind(1, accountID)
+        statement.bind(2, target)
+        guard try statement.step() else { return nil }
+        return (
+          statement.integer(0),
+          UnfinishedBody.Partial(
+            target: target, strongETag: statement.text(1),
+            wholeLength: statement.isNull(2) ? nil : statement.integer(2))
+        )
+      }
+      guard let (id, partial) = found, let lease = try self.lease(.body(id)) else { return nil }
+      guard let chunks = try self.verifiedChunks(of: id, connection) else {
+        // Damaged: given up, and collected once the lease is gone.
+        try connection.transaction { () throws(CacheStoreError) in
+          try self.forgetPartials(of: target, accountID, connection)
+        }
+        return nil
+      }
+      return (
+        UnfinishedBody(id: id, accountID: accountID, chunks: chunks, lease: lease, store: self), partial
+      )
+    }
+  }
+
+  private static let partialText = """
+    SELECT id, partial_etag, partial_bytes FROM body
+    WHERE checksum IS NULL AND account_id = ?1 AND partial_target = ?2 AND released_at_ms IS NULL
+    ORDER BY id DESC LIMIT 1
+    """
+
+  private func forgetPartials(
+    of target: String, _ accountID: Int64, _ connection: Connection
+  ) throws(CacheStoreError) {
+    let text = """
+      UPDATE body SET partial_target = NULL, partial_etag = NULL, partial_bytes = NULL
+      WHERE checksum IS NULL AND account_id = ?1 AND partial_target = ?2
+      """
+    try connection.withStatement(text) { (statement) throws(CacheStoreError) in
+      statement.bind(1, accountID)
+      statement.bind(2, target)
+      try statement.run()
+    }
+  }
+
+  /// The chunks of a body from the first on; `nil` where one is damaged.
+  private func verifiedChunks(
+    of body: Int64, _ connection: Connection
+  ) throws(CacheStoreError) -> UnfinishedBody.Chunks? {
+    var chunks = UnfinishedBody.Chunks()
+    while true {
+      let number = chunks.checksums.count
+      let statement = try connection.statement(.chunk)
+      defer { statement.reset() }
+      statement.bind(1, body)
+      statement.bind(2, number)
+      guard try statement.step() else { return chunks }
+      let bytes = statement.bytes(1)
+      let checksum = RowHasher.chunkChecksum(bytes, body: body, number: number)
+      guard checksum == statement.integer(0) else { return nil }
+      chunks.checksums.append(checksum)
+      chunks.length += Int64(bytes.count)
+      if number == 0 { chunks.first = statement.data(1) }
+    }
+  }
+}

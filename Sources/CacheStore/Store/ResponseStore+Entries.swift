@@ -1,0 +1,57 @@
+extension ResponseStore {
+  /// The selected rows without their bodies, by account, target and variant.
+  public func entries(_ selection: EntrySelection = .all) async throws(CacheStoreError) -> [StoredEntry] {
+    try await read { deadline throws(CacheStoreError) in
+      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+        try Self.entries(selection, connection)
+      } ?? []
+    }
+  }
+
+  private static func entries(
+    _ selection: EntrySelection, _ connection: Connection
+  ) throws(CacheStoreError) -> [StoredEntry] {
+    let ids = try connection.withStatement(
+      selection.text("r.id", limit: nil)
+        + " ORDER BY a.name, r.target, r.method, r.extra, r.good DESC, r.variant"
+    ) { (statement) throws(CacheStoreError) -> [Int64] in
+      selection.bind(to: statement)
+      var ids: [Int64] = []
+      while try statement.step() { ids.append(statement.integer(0)) }
+      return ids
+    }
+    var entries: [StoredEntry] = []
+    for id in ids {
+      if let entry = try entry(id, connection) { entries.append(entry) }
+    }
+    return entries
+  }
+
+  private static func entry(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> StoredEntry? {
+    let statement = try connection.statement(.rowByID)
+    defer { statement.reset() }
+    statement.bind(1, id)
+    guard try statement.step() else { return nil }
+    let key = RowReading.key(statement)
+    let row = try RowReading.read(statement, key: key, extent: .head)
+    return StoredEntry(
+      rowID: id, key: key, response: row ?? RowReading.unverified(statement), isSound: row != nil,
+      usedAt: try usedAt(id, connection), tags: try tags(of: id, connection))
+  }
+
+  private static func usedAt(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> Int64? {
+    let statement = try connection.statement(.usedAt)
+    defer { statement.reset() }
+    statement.bind(1, id)
+    return try statement.step() ? statement.integer(0) : nil
+  }
+
+  private static func tags(of id: Int64, _ connection: Connection) throws(CacheStoreError) -> [String] {
+    let statement = try connection.statement(.tagsOfRow)
+    defer { statement.reset() }
+    statement.bind(1, id)
+    var tags: [String] = []
+    while try statement.step() { tags.append(statement.text(0)) }
+    return tags
+  }
+}

@@ -1,0 +1,90 @@
+extension ResponseStore {
+  /// What a 304 says about a row.
+  public struct Freshening: Sendable {
+    /// The row, as the exchange began with it.
+    public var rowID: Int64
+    /// The body that was validated, as the look-up gave it.
+    public var body: StoredResponse.Body
+    /// The merged fields.
+    public var fields: HTTPFields
+    /// When the request was sent, in milliseconds since 1970-01-01 UTC.
+    public var requestedAt: Int64
+    /// When the response arrived, in milliseconds since 1970-01-01 UTC.
+    public var receivedAt: Int64
+    /// What the exchange took, in milliseconds.
+    public var exchangeMilliseconds: Int64
+    /// When the exchange began.
+    public var started: StartMark
+    /// Whether the row is to be pinned; `false` leaves a pinned row pinned.
+    public var isPinned = false
+    /// Tags to add to the row.
+    public var tags: [String] = []
+
+    /// Makes a description.
+    public init(
+      rowID: Int64, body: StoredResponse.Body, fields: HTTPFields, requestedAt: Int64, receivedAt: Int64,
+      exchangeMilliseconds: Int64, started: StartMark
+    ) {
+      self.rowID = rowID
+      self.body = body
+      self.fields = fields
+      self.requestedAt = requestedAt
+      self.receivedAt = receivedAt
+      self.exchangeMilliseconds = exchangeMilliseconds
+      self.started = started
+    }
+  }
+
+  /// Freshens a row after a 304; its body stays as it is.
+  ///
+  /// - Returns: `false` where the row is gone or damaged, has another body by now, or was written by an exchange that
+  ///   began later.
+  public func freshen(_ freshening: Freshening) async throws(CacheStoreError) -> Bool {
+    try await writes.perform { (connection) throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in try self.freshen(freshening, connection) }
+    }
+  }
+
+  /// Freshens a row on the calling thread; `nil` as with ``overwriteNow(_:)``.
+  package func freshenNow(_ freshening: Freshening) throws(CacheStoreError) -> Bool? {
+    guard (try? checkRunning()) != nil else { return nil }
+    return try writes.performNow { (connection) throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in try self.freshen(freshening, connection) }
+    }
+  }
+
+  private func freshen(_ freshening: Freshening, _ connection: Connection) throws(CacheStoreError) -> Bool {
+    guard let (found, key) = try row(freshening.rowID, connection), var row = found else { return false }
+    guard row.body.id == freshening.body.id, row.body.checksum == freshening.body.checksum,
+      !freshening.started.isBefore(row.started),
+      try !isFenced(key.target, row.accountID, freshening.started, connection)
+    else { return false }
+    row.fields = freshening.fields
+    row.requestedAt = freshening.requestedAt
+    row.receivedAt = freshening.receivedAt
+    row.exchangeMilliseconds = freshening.exchangeMilliseconds
+    row.started = freshening.started
+    row.isInvalid = false
+    row.isPinned = row.isPinned || freshening.isPinned
+    try set(row, key, .updateRow, connection)
+    try addTags(freshening.tags, to: row.id, connection)
+    return true
+  }
+
+  /// A row by its identifier without its body, and its key; the row is `nil` where it is damaged.
+  func row(
+    _ id: Int64, _ connection: Connection
+  ) throws(CacheStoreError) -> (row: StoredResponse?, key: RequestKey)? {
+    let statement = try connection.statement(.rowByID)
+    defer { statement.reset() }
+    statement.bind(1, id)
+    guard try statement.step() else { return nil }
+    let key = RowReading.key(statement)
+    return (try RowReading.read(statement, key: key, extent: .head), key)
+  }
+}
+
+extension StartMark {
+  /// Whether this exchange began before the other; marks of two boots do not compare (design law 8).
+  func isBefore(_ other: StartMark) -> Bool { boot == other.boot && nanoseconds < other.nanoseconds }
+}

@@ -1,0 +1,242 @@
+internal import FoundationEssentials
+
+extension ResponseStore {
+  /// The most rows of one key, good and other together.
+  package static let variantLimit = 16
+
+  /// Stores a response in one transaction: a reader sees the old row or the new, whole (design law 6).
+  ///
+  /// A body longer than a chunk is committed chunk by chunk beforehand, and the row switched to it at the end. Waits
+  /// up to `busyTimeout` for other processes.
+  ///
+  /// - Throws: `signedOut` where the account is gone, `full` for a body over half the store's limit, `busy`,
+  ///   `readOnly` and what else may be wrong with a file. The row is then as it was.
+  public func overwrite(_ write: Write) async throws(CacheStoreError) -> Overwritten {
+    var write = write
+    if case .bytes(let bytes) = write.body, bytes.count > configuration.chunkBytes {
+      let body = try await beginBody(accountID: write.accountID)
+      try await body.append(bytes)
+      write.body = .unfinished(body)
+    }
+    let ready = write
+    let result = try await writes.perform { (connection) throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in try self.overwrite(ready, connection) }
+    }
+    if case .unfinished(let body) = ready.body { body.end() }
+    return result
+  }
+
+  /// Stores a response on the calling thread, which must not be one that others wait for.
+  ///
+  /// - Returns: `nil` where the write connection is in use or not open yet, the file is locked, or the body is longer
+  ///   than a chunk: ``overwrite(_:)`` is then the way.
+  package func overwriteNow(_ write: Write) throws(CacheStoreError) -> Overwritten? {
+    if case .bytes(let bytes) = write.body, bytes.count > configuration.chunkBytes { return nil }
+    if case .unfinished = write.body { return nil }
+    guard (try? checkRunning()) != nil else { return nil }
+    return try writes.performNow { (connection) throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in try self.overwrite(write, connection) }
+    }
+  }
+
+  /// The row an overwrite finds in its place.
+  private struct Existing {
+    var id: Int64
+    var bodyID: Int64
+    var bodyBytes: Int64
+    var isPinned: Bool
+  }
+
+  private enum Place {
+    case free, taken(Existing), newer
+  }
+
+  private func overwrite(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {
+    if try isFenced(write.key.target, write.accountID, write.started, connection) {
+      return try abandon(write, connection)
+    }
+    let existing: Existing?
+    switch try place(of: write, connection) {
+    case .newer: return try abandon(write, connection)
+    case .free: existing = nil
+    case .taken(let row): existing = row
+    }
+    guard let body = try writeBody(write, replacing: existing, connection) else { return .superseded }
+    var row = write.row(body: body)
+    row.isPinned = write.isPinned || existing?.isPinned == true
+    if let existing {
+      row.id = existing.id
+      try set(row, write.key, .updateRow, connection)
+    } else {
+      try makeRoomForVariant(write, connection)
+      try set(row, write.key, .insertRow, connection)
+      row.id = connection.lastInsertedRow
+      let use = try connection.statement(.insertUse)
+      use.bind(1, row.id)
+      use.bind(2, write.receivedAt)
+      try use.run()
+    }
+    try addTags(write.tags, to: row.id, connection)
+    return .stored(rowID: row.id, body: body)
+  }
+
+  private func place(of write: Write, _ connection: Connection) throws(CacheStoreError) -> Place {
+    let statement = try connection.statement(.findRow)
+    defer { statement.reset() }
+    bindKey(write, statement)
+    guard try statement.step() else { return .free }
+    if statement.text(3) == write.started.boot, statement.integer(4) > write.started.nanoseconds {
+      return .newer
+    }
+    return .taken(
+      Existing(
+        id: statement.integer(0), bodyID: statement.integer(1), bodyBytes: statement.integer(2),
+        isPinned: statement.flag(5)))
+  }
+
+  /// Leaves a body that came too late to the collection.
+  private func abandon(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {
+    if case .unfinished(let body) = write.body { try release(body.id, at: 0, connection) }
+    return .superseded
+  }
+
+  // MARK: Body
+
+  private func writeBody(
+    _ write: Write, replacing existing: Existing?, _ connection: Connection
+  ) throws(CacheStoreError) -> StoredResponse.Body? {
+    switch write.body {
+    case .bytes(let bytes):
+      if let existing, let body = try rewrite(existing, with: bytes, connection) { return body }
+      let id = try insertBody(accountID: write.accountID, checksum: 0, connection)
+      let chunk = try insertChunk(bytes, number: 0, of: id, connection)
+      let checksum = RowHasher.bodyChecksum(ofChunk: chunk)
+      try setBodyChecksum(checksum, of: id, connection)
+      if let existing { try letGo(existing, connection) }
+      return StoredResponse.Body(id: id, length: Int64(bytes.count), firstChunk: bytes, checksum: checksum)
+    case .unfinished(let unfinished):
+      let body = unfinished.whole()
+      let finish = try connection.statement(.finishBody)
+      finish.bind(1, body.id)
+      finish.bind(2, body.checksum)
+      try finish.run()
+      // Its row goes with the account, and by nothing else while it is being received.
+      guard connection.changes == 1 else { throw CacheStoreError(.signedOut, "the account was signed out") }
+      if let existing { try letGo(existing, connection) }
+      return body
+    case .sameAs(let body):
+      guard let existing, existing.bodyID == body.id, existing.bodyBytes == body.length,
+        try bodyChecksum(of: body.id, connection) == body.checksum
+      else { return nil }
+      return body
+    }
+  }
+
+  /// Rewrites a body of one chunk in place, as nobody reads it after the look-up that found it.
+  private func rewrite(
+    _ existing: Existing, with bytes: Data, _ connection: Connection
+  ) throws(CacheStoreError) -> StoredResponse.Body? {
+    guard existing.bodyBytes <= configuration.chunkBytes else { return nil }
+    let checksum = bytes.withUnsafeBytes { RowHasher.chunkChecksum($0, body: existing.bodyID, number: 0) }
+    let statement = try connection.statement(.updateSingleChunk)
+    statement.bind(1, existing.bodyID)
+    statement.bind(2, existing.bodyBytes)
+    statement.bind(3, checksum)
+    try run(statement, borrowing: bytes, at: 4)
+    guard connection.changes == 1 else { return nil }
+    let bodyChecksum = RowHasher.bodyChecksum(ofChunk: checksum)
+    try setBodyChecksum(bodyChecksum, of: existing.bodyID, connection)
+    return StoredResponse.Body(
+      id: existing.bodyID, length: Int64(bytes.count), firstChunk: bytes, checksum: bodyChecksum)
+  }
+
+  private func letGo(_ existing: Existing, _ connection: Connection) throws(CacheStoreError) {
+    try letGo(body: existing.bodyID, length: existing.bodyBytes, connection)
+  }
+
+  // MARK: Row
+
+  /// Evicts the variant written least recently where a new one would be one too many.
+  private func makeRoomForVariant(_ write: Write, _ connection: Connection) throws(CacheStoreError) {
+    let count = try connection.statement(.countVariants)
+    bindKeyParts(write, count)
+    defer { count.reset() }
+    guard try count.step(), count.integer(0) >= Self.variantLimit else { return }
+    let oldest = try connection.statement(.oldestVariant)
+    bindKeyParts(write, oldest)
+    defer { oldest.reset() }
+    guard try oldest.step() else {
+      throw CacheStoreError(.full, "all \(Self.variantLimit) stored variants of this request are pinned")
+    }
+    try deleteRow(oldest.integer(0), connection)
+    try letGo(body: oldest.integer(1), length: oldest.integer(2), connection)
+  }
+
+  /// Binds and runs `insertRow` or `updateRow`.
+  func set(
+    _ row: StoredResponse, _ key: RequestKey, _ query: Query, _ connection: Connection
+  ) throws(CacheStoreError) {
+    let checksum = connection.hasher.checksum(of: row, key: key, bodyChecksum: row.body.checksum)
+    let statement = try connection.statement(query)
+    if query == .updateRow {
+      statement.bind(1, row.id)
+    } else {
+      statement.bind(1, row.accountID)
+      statement.bind(2, key.target)
+      statement.bind(3, key.method)
+      statement.bind(4, key.extra)
+      statement.bind(5, row.isGood)
+      statement.bind(6, row.variant)
+    }
+    statement.bind(7, row.vary)
+    statement.bind(8, row.started.boot)
+    statement.bind(9, row.started.nanoseconds)
+    statement.bind(10, row.responseURL)
+    statement.bind(11, row.httpVersion)
+    statement.bind(12, row.status)
+    statement.bind(13, row.reason)
+    statement.bind(15, row.requestedAt)
+    statement.bind(16, row.receivedAt)
+    statement.bind(17, row.changedAt)
+    statement.bind(18, row.exchangeMilliseconds)
+    statement.bind(19, row.isInvalid)
+    statement.bind(20, row.body.id)
+    statement.bind(21, row.body.length)
+    statement.bind(22, checksum)
+    statement.bind(23, row.isPinned)
+    try run(statement, borrowing: row.fields.wire, at: 14)
+  }
+
+  func addTags(_ tags: [String], to rowID: Int64, _ connection: Connection) throws(CacheStoreError) {
+    for tag in tags {
+      let statement = try connection.statement(.insertTag)
+      statement.bind(1, tag)
+      statement.bind(2, rowID)
+      try statement.run()
+    }
+  }
+
+  private func bindKey(_ write: Write, _ statement: Statement) {
+    bindKeyParts(write, statement)
+    statement.bind(5, write.isGood)
+    statement.bind(6, write.variant)
+  }
+
+  private func bindKeyParts(_ write: Write, _ statement: Statement) {
+    statement.bind(1, write.accountID)
+    statement.bind(2, write.key.target)
+    statement.bind(3, write.key.method)
+    statement.bind(4, write.key.extra)
+  }
+}
+
+extension ResponseStore.Write {
+  /// The row's value, still without an identifier.
+  fileprivate func row(body: StoredResponse.Body) -> StoredResponse {
+    StoredResponse(
+      id: 0, accountID: accountID, isGood: isGood, variant: variant, vary: vary, started: started,
+      responseURL: responseURL, httpVersion: httpVersion, status: status, reason: reason, fields: fields,
+      requestedAt: requestedAt, receivedAt: receivedAt, changedAt: changedAt,
+      exchangeMilliseconds: exchangeMilliseconds, isInvalid: false, isPinned: isPinned, body: body)
+  }
+}

@@ -1,0 +1,98 @@
+internal import Synchronization
+
+/// What was delivered, as `stats` counts it.
+public struct UsageCount: Sendable, Hashable {
+  /// Stored deliveries.
+  public var stored: Int64 = 0
+  /// Fresh deliveries with a new body.
+  public var fresh: Int64 = 0
+  /// Fresh deliveries that a 304 confirmed.
+  public var unchanged: Int64 = 0
+  /// Failures.
+  public var failed: Int64 = 0
+  /// Body bytes that did not have to be transferred.
+  public var savedBytes: Int64 = 0
+  /// Milliseconds of exchanges that nobody had to wait for.
+  public var savedMilliseconds: Int64 = 0
+
+  /// Nothing yet.
+  public init() {}
+
+  static func += (left: inout UsageCount, right: UsageCount) {
+    left.stored += right.stored
+    left.fresh += right.fresh
+    left.unchanged += right.unchanged
+    left.failed += right.failed
+    left.savedBytes += right.savedBytes
+    left.savedMilliseconds += right.savedMilliseconds
+  }
+}
+
+/// Marks and counts that wait in memory to be written together.
+struct UsageBatch {
+  struct Place: Hashable {
+    var accountID: Int64
+    var host: String
+  }
+
+  var usedAt: [Int64: Int64] = [:]
+  var counts: [Place: UsageCount] = [:]
+
+  var isEmpty: Bool { usedAt.isEmpty && counts.isEmpty }
+}
+
+extension ResponseStore {
+  /// The most rows and hosts kept in memory; beyond it new ones are not marked, which only makes eviction less exact.
+  private static let usageLimit = 10_000
+
+  /// Notes that a row was delivered; nothing is written before the next batch.
+  public func markUsed(rowID: Int64, atMilliseconds instant: Int64) {
+    usage.withLock { batch in
+      guard batch.usedAt.count < Self.usageLimit || batch.usedAt[rowID] != nil else { return }
+      batch.usedAt[rowID] = max(instant, batch.usedAt[rowID] ?? instant)
+    }
+  }
+
+  /// Adds to the counts of an account and host; nothing is written before the next batch.
+  public func count(accountID: Int64, host: String, _ count: UsageCount) {
+    usage.withLock { batch in
+      let place = UsageBatch.Place(accountID: accountID, host: host)
+      guard batch.counts.count < Self.usageLimit || batch.counts[place] != nil else { return }
+      batch.counts[place, default: UsageCount()] += count
+    }
+  }
+
+  /// Writes what waits in memory, in one transaction. What cannot be written is dropped: it is a convenience.
+  func flushUsage() async {
+    let batch = usage.withLock { batch in
+      defer { batch = UsageBatch() }
+      return batch
+    }
+    guard !batch.isEmpty, !configuration.isReadOnly, FileStatus(path: files.database) != nil else { return }
+    // Nobody waits for these numbers, and no delivery depends on them.
+    _ = try? await writes.perform { (connection) throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in try self.write(batch, connection) }
+    }
+  }
+
+  private func write(_ batch: UsageBatch, _ connection: Connection) throws(CacheStoreError) {
+    for (row, instant) in batch.usedAt {
+      let statement = try connection.statement(.markUsed)
+      statement.bind(1, row)
+      statement.bind(2, instant)
+      try statement.run()
+    }
+    for (place, count) in batch.counts where try accountName(of: place.accountID, connection) != nil {
+      let statement = try connection.statement(.addUsage)
+      statement.bind(1, place.accountID)
+      statement.bind(2, place.host)
+      statement.bind(3, count.stored)
+      statement.bind(4, count.fresh)
+      statement.bind(5, count.unchanged)
+      statement.bind(6, count.failed)
+      statement.bind(7, count.savedBytes)
+      statement.bind(8, count.savedMilliseconds)
+      try statement.run()
+    }
+  }
+}

@@ -1,0 +1,100 @@
+public import FoundationEssentials
+internal import Synchronization
+
+/// A body that is being received, or was cut off: each chunk is committed as it comes.
+///
+/// Nobody sees it until ``ResponseStore/overwrite(_:)`` switches a row to it. One that is dropped is collected later;
+/// one begun with `partial` is kept so that the download can be resumed. Appended to by one task at a time.
+public final class UnfinishedBody: Sendable {
+  /// What a cut-off download is resumed by.
+  public struct Partial: Sendable, Hashable {
+    /// Whose it is: the key's target.
+    public var target: String
+    /// Its strong validator.
+    public var strongETag: String
+    /// The length of the whole, in bytes; `nil` where the origin did not say.
+    public var wholeLength: Int64?
+
+    /// Makes a description.
+    public init(target: String, strongETag: String, wholeLength: Int64?) {
+      self.target = target
+      self.strongETag = strongETag
+      self.wholeLength = wholeLength
+    }
+  }
+
+  struct Chunks {
+    var checksums: [Int64] = []
+    var length: Int64 = 0
+    var first = Data()
+  }
+
+  /// The row of `body`.
+  public let id: Int64
+  /// Whose body it is.
+  public let accountID: Int64
+  private let store: ResponseStore
+  private let lease: Lease?
+  private let chunks: Mutex<Chunks>
+
+  init(id: Int64, accountID: Int64, chunks: Chunks = Chunks(), lease: Lease?, store: ResponseStore) {
+    self.id = id
+    self.accountID = accountID
+    self.chunks = Mutex(chunks)
+    self.lease = lease
+    self.store = store
+  }
+
+  /// The bytes committed so far.
+  public var length: Int64 { chunks.withLock { $0.length } }
+
+  /// The chunks committed so far.
+  public var chunkCount: Int { chunks.withLock { $0.checksums.count } }
+
+  /// Commits the bytes as one chunk, in a transaction of its own; more than `chunkBytes` become several.
+  ///
+  /// - Throws: `signedOut` where the account is gone, `full` where the disk or half the store's limit is reached.
+  public func append(_ bytes: Data) async throws(CacheStoreError) {
+    var start = bytes.startIndex
+    let size = store.configuration.chunkBytes
+    while start < bytes.endIndex {
+      let end = bytes.index(start, offsetBy: size, limitedBy: bytes.endIndex) ?? bytes.endIndex
+      // Whole pieces are handed on as they are; only parts of a larger one are cut out.
+      let piece = start == bytes.startIndex && end == bytes.endIndex ? bytes : Data(bytes[start..<end])
+      try await appendChunk(piece)
+      start = end
+    }
+  }
+
+  private func appendChunk(_ bytes: Data) async throws(CacheStoreError) {
+    let (number, length) = chunks.withLock { ($0.checksums.count, $0.length) }
+    guard length + Int64(bytes.count) <= store.configuration.maximumBytes / 2 else {
+      throw CacheStoreError(
+        .full, "the body is larger than half the store's limit; raise the limit to keep it")
+    }
+    let checksum = try await store.writes.perform { [store, id] (connection) throws(CacheStoreError) in
+      let checksum = try connection.transaction { () throws(CacheStoreError) in
+        try store.insertChunk(bytes, number: number, of: id, connection)
+      }
+      try store.checkpointIfLong(connection)
+      return checksum
+    }
+    chunks.withLock { chunks in
+      chunks.checksums.append(checksum)
+      chunks.length += Int64(bytes.count)
+      if number == 0 { chunks.first = bytes }
+    }
+  }
+
+  /// The body as its row will have it.
+  func whole() -> StoredResponse.Body {
+    chunks.withLock { chunks in
+      StoredResponse.Body(
+        id: id, length: chunks.length, firstChunk: chunks.first,
+        checksum: RowHasher.bodyChecksum(ofChunks: chunks.checksums))
+    }
+  }
+
+  /// Tells the collection that nobody works on the body any more.
+  func end() { lease?.release() }
+}

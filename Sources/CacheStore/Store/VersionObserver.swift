@@ -1,0 +1,34 @@
+/// A connection that only watches whether others commit.
+///
+/// `PRAGMA data_version` compares with what the same connection saw before, so it needs one to itself.
+struct VersionObserver {
+  // @unchecked: only ever used inside the store's lock around the observer.
+  private struct Watch: @unchecked Sendable { let connection: Connection }
+
+  private var watch: Watch?
+  /// Files seen so far, in the upper half of the number, so that a file's successor is a change.
+  private var generation: Int64 = 0
+  private let isClosed: Bool
+
+  init(isClosed: Bool = false) { self.isClosed = isClosed }
+
+  mutating func version(of files: StoreFiles) throws(CacheStoreError) -> Int64 {
+    guard !isClosed else { throw CacheStoreError(.closed, "the store was closed") }
+    let status = try files.checkedStatus()
+    if watch?.connection.identity != status?.identity {
+      watch = nil
+      generation += 1
+    }
+    guard status != nil else { return generation << 32 }
+    let connection: Connection
+    if let open = watch?.connection {
+      connection = open
+    } else {
+      try files.checkCompanions()
+      connection = try Connection(path: files.resolved(), named: files.database, for: .reading)
+      watch = Watch(connection: connection)
+    }
+    let version = try connection.integer("PRAGMA data_version") ?? 0
+    return generation << 32 + version
+  }
+}

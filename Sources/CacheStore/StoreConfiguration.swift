@@ -1,0 +1,36 @@
+/// Where the store is and how large it may become.
+public struct StoreConfiguration: Sendable {
+  /// The database file. Its lock file, digest key and write-ahead log stand beside it.
+  public var path: String
+  /// Whether nothing may be written, not even a missing file; writes then fail with `readOnly`.
+  public var isReadOnly = false
+  /// How long a write, or an asynchronous look-up, waits for another process's lock.
+  public var busyTimeout: Duration = .seconds(5)
+  /// The size above which the least recently used rows go; a body over half of it is not kept.
+  public var maximumBytes: Int64 = 2 << 30
+  /// The number of rows above which the least recently used go; `nil` for no limit.
+  public var maximumRows: Int?
+  /// The size of a body's chunks; what a reader of a long body holds in memory at a time.
+  public var chunkBytes = 256 << 10
+  /// How long a cut-off download is kept so that it can be resumed.
+  public var partialLifetime: Duration = .seconds(7 * 24 * 3600)
+  /// How long a replaced long body is kept for those who are reading it.
+  public var releasedLifetime: Duration = .seconds(600)
+  /// Milliseconds since 1970-01-01 UTC; replaced by tests.
+  package var now: @Sendable () -> Int64 = { Platform.wallMilliseconds() }
+
+  /// A store in that file.
+  public init(path: String) { self.path = path }
+
+  /// The store in the user's cache directory: `$XDG_CACHE_HOME` or `~/.cache`, on Apple systems `~/Library/Caches`,
+  /// and there `cachefetch/store.sqlite`. Empty where there is no home folder: using such a store says so.
+  public static func defaultPath() -> String {
+    #if canImport(Darwin)
+      let caches = Platform.homeFolder().map { $0 + "/Library/Caches" }
+    #else
+      let named = Platform.environment("XDG_CACHE_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
+      let caches = named ?? Platform.homeFolder().map { $0 + "/.cache" }
+    #endif
+    return caches.map { $0 + "/cachefetch/store.sqlite" } ?? ""
+  }
+}

@@ -1,0 +1,230 @@
+import CacheStore
+import FoundationEssentials
+import Testing
+
+@Suite("The laws, of the store") struct StoreLawTests {
+  // MARK: 6
+
+  @Test func `law 6: a key and variant have one good row, and overwriting replaces it`() async throws {
+    let temporary = try TemporaryStore()
+    for (instant, text) in [(1, "one"), (2, "two two"), (3, "three")] {
+      _ = try await temporary.store.put(text, for: .page, at: Int64(instant))
+    }
+    #expect(try temporary.store.lookupNow(.page).rows.count == 1)
+    #expect(try await temporary.store.body(of: .page) == "three")
+    #expect(try sql("SELECT count(*) FROM chunk", on: temporary.path) == [["1"]])
+  }
+
+  @Test func `law 6: a reader of another process sees the old row or the new one, whole`() async throws {
+    let temporary = try TemporaryStore { $0.chunkBytes = 1000 }
+    let store = temporary.store
+    let other = temporary.another()
+    _ = try await store.put(Data(repeating: 0, count: 3000), for: .page)
+    let writing = Task {
+      for round in 1...60 {
+        _ = try await store.put(
+          Data(repeating: UInt8(round), count: round % 2 == 0 ? 700 : 3000), for: .page, at: Int64(round))
+      }
+    }
+    var seen = Set<UInt8>()
+    while seen.last(60) == false {
+      guard let row = try await other.lookup(.page).rows.first else { continue }
+      let bytes = try await other.wholeBody(row)
+      let value = try #require(bytes.first)
+      #expect(bytes.allSatisfy { $0 == value })
+      #expect(bytes.count == (value == 0 || value % 2 == 1 ? 3000 : 700))
+      seen.insert(value)
+    }
+    try await writing.value
+  }
+
+  @Test func `law 6: what only the http policy keeps never replaces the good row`() async throws {
+    let temporary = try TemporaryStore()
+    _ = try await temporary.store.put("good", for: .page)
+    _ = try await temporary.store.put("gone", for: .page, at: 2) {
+      $0.isGood = false
+      $0.status = 410
+    }
+    let rows = try temporary.store.lookupNow(.page).rows
+    #expect(rows.first { $0.isGood }?.body.firstChunk == Data("good".utf8))
+    #expect(rows.count == 2)
+  }
+
+  // MARK: 8
+
+  @Test func `law 8: an exchange that began earlier does not overwrite a later one's row`() async throws {
+    let temporary = try TemporaryStore()
+    _ = try await temporary.store.put("later", for: .page, at: 10)
+    #expect(try await temporary.store.put("earlier", for: .page, at: 9) == .superseded)
+    #expect(try await temporary.store.body(of: .page) == "later")
+    let large = Data(count: 600_000)
+    #expect(try await temporary.store.put(large, for: .page, at: 9) == .superseded)
+    await temporary.store.performMaintenance(budget: .seconds(5))
+    #expect(try sql("SELECT count(*) FROM body", on: temporary.path) == [["1"]])
+  }
+
+  @Test func `law 8: marks of two boots do not compare`() async throws {
+    let temporary = try TemporaryStore()
+    _ = try await temporary.store.put("before", for: .page, at: 1_000)
+    _ = try await temporary.store.put("after", for: .page) {
+      $0.started = StartMark(boot: "boot-2", nanoseconds: 1)
+    }
+    #expect(try await temporary.store.body(of: .page) == "after")
+  }
+
+  @Test func `law 8: an earlier exchange does not freshen a later one's row`() async throws {
+    let temporary = try TemporaryStore()
+    guard case .stored(let row, let body) = try await temporary.store.put("later", for: .page, at: 10) else {
+      return
+    }
+    #expect(try await !temporary.store.freshen(freshening(row, body, at: 9)))
+    #expect(try await temporary.store.freshen(freshening(row, body, at: 11)))
+  }
+
+  @Test func `law 8: an exchange begun before a removal does not bring the row back`() async throws {
+    let temporary = try TemporaryStore()
+    let store = temporary.store
+    _ = try await store.put("a", for: .page, at: 1)
+    #expect(try await store.remove(.all, started: .at(5)) == 1)
+    #expect(try await store.put("late", for: .page, at: 4) == .superseded)
+    #expect(try store.lookupNow(.page).rows.isEmpty)
+    _ = try await store.put("new", for: .page, at: 6)
+    #expect(try await store.body(of: .page) == "new")
+  }
+
+  @Test func `law 8: an unsafe request counts as an exchange, with a row or without`() async throws {
+    let temporary = try TemporaryStore()
+    let store = temporary.store
+    guard case .stored(let row, let body) = try await store.put("a", for: .page, at: 1) else { return }
+    let other = RequestKey(target: "https://example.org/other")
+    #expect(
+      try await store.invalidate(
+        accountName: "", targets: [RequestKey.page.target, other.target], started: .at(5)) == 1)
+    #expect(try store.lookupNow(.page).rows.first?.isInvalid == true)
+    #expect(try await store.put("late", for: .page, at: 4) == .superseded)
+    #expect(try await store.put("late", for: other, at: 4) == .superseded)
+    #expect(try await !store.freshen(freshening(row, body, at: 4)))
+    #expect(try await store.freshen(freshening(row, body, at: 6)))
+    #expect(try store.lookupNow(.page).rows.first?.isInvalid == false)
+  }
+
+  @Test func `law 8: removing a row does not hold up a key of another account`() async throws {
+    let temporary = try TemporaryStore()
+    let alice = RequestKey(account: "alice", target: RequestKey.page.target)
+    _ = try await temporary.store.put("a", for: .page, at: 1)
+    _ = try await temporary.store.remove(.all, started: .at(5))
+    _ = try await temporary.store.put("hers", for: alice, at: 2)
+    #expect(try await temporary.store.body(of: alice) == "hers")
+  }
+
+  // MARK: 10
+
+  @Test(
+    "law 10: a row with any one column damaged is a miss, reported, and removed",
+    arguments: [
+      "UPDATE last_request SET account_id = 2", "UPDATE last_request SET good = 0",
+      "UPDATE last_request SET variant = 'x'",
+      "UPDATE last_request SET vary = 'x'", "UPDATE last_request SET started_boot = 'x'",
+      "UPDATE last_request SET started_ns = 9", "UPDATE last_request SET response_url = 'http://evil/'",
+      "UPDATE last_request SET http_version = '9'", "UPDATE last_request SET status = 201",
+      "UPDATE last_request SET reason = 'x'", "UPDATE last_request SET fields = x'00'",
+      "UPDATE last_request SET requested_at_ms = 9", "UPDATE last_request SET received_at_ms = 9",
+      "UPDATE last_request SET changed_at_ms = 9", "UPDATE last_request SET exchange_ms = 9",
+      "UPDATE last_request SET invalid = 1", "UPDATE last_request SET body_id = 9",
+      "UPDATE last_request SET body_bytes = 3", "UPDATE last_request SET checksum = 9",
+      "UPDATE chunk SET checksum = 9", "UPDATE chunk SET bytes = x'00'", "DELETE FROM chunk",
+      "UPDATE account SET name = 'bob' WHERE id = 1; UPDATE account SET name = '' WHERE id = 1",
+    ])
+  func damagedRow(damage: String) async throws {
+    let temporary = try TemporaryStore()
+    let store = temporary.store
+    let first = try await store.accountID(named: "")
+    let second = try await store.accountID(named: "second")
+    #expect(first == 1 && second == 2)
+    _ = try await store.put("body", for: .page)
+    try sql("PRAGMA foreign_keys = OFF;" + damage, on: temporary.path)
+    let key =
+      damage.contains("account_id = 2")
+      ? RequestKey(account: "second", target: RequestKey.page.target) : .page
+    let found = try store.lookupNow(key)
+    if damage.contains("bob") {
+      #expect(found.rows.count == 1, "the same name again is no damage")
+      return
+    }
+    #expect(found.rows.isEmpty && found.damaged == 1)
+    // The removal is queued by the look-up; a write after it sees it done.
+    for _ in 0..<1_000 where try store.lookupNow(key).damaged > 0 { await Task.yield() }
+    _ = try await store.accountID(named: "")
+    _ = try await store.put("again", for: key, at: 20, accountID: key == .page ? 1 : 2)
+    #expect(try await store.body(of: key) == "again")
+  }
+
+  @Test func `law 10: not even an index that leads to another account's row delivers it`() async throws {
+    let temporary = try TemporaryStore()
+    let alice = RequestKey(account: "alice", target: RequestKey.page.target)
+    _ = try await temporary.store.put("hers", for: alice)
+    _ = try await temporary.store.accountID(named: "bob")
+    // What a damaged index of names would do: bob's name finds alice's identifier.
+    try sql(
+      "UPDATE account SET name = 'x' WHERE name = 'bob'; UPDATE account SET name = 'bob' WHERE name = 'alice'",
+      on: temporary.path)
+    let found = try temporary.store.lookupNow(RequestKey(account: "bob", target: RequestKey.page.target))
+    #expect(found.rows.isEmpty && found.damaged == 1)
+  }
+
+  @Test func `law 10: a damaged later chunk is corrupt, a missing one too`() async throws {
+    let temporary = try TemporaryStore { $0.chunkBytes = 1000 }
+    let store = temporary.store
+    _ = try await store.put(pattern(3000), for: .page)
+    let row = try #require(try store.lookupNow(.page).rows.first)
+    try sql("UPDATE chunk SET bytes = zeroblob(1000) WHERE number = 1", on: temporary.path)
+    try sql("DELETE FROM chunk WHERE number = 2", on: temporary.path)
+    for number in [1, 2] {
+      await #expect { try await store.chunk(number, of: row.body.id) } throws: {
+        ($0 as? CacheStoreError)?.reason == .corrupt
+      }
+    }
+  }
+
+  @Test func `law 10: chunks that changed places are corrupt`() async throws {
+    let temporary = try TemporaryStore { $0.chunkBytes = 1000 }
+    _ = try await temporary.store.put(pattern(3000), for: .page)
+    let row = try #require(try temporary.store.lookupNow(.page).rows.first)
+    try sql(
+      "UPDATE chunk SET number = 9 WHERE number = 1; UPDATE chunk SET number = 1 WHERE number = 2;"
+        + "UPDATE chunk SET number = 2 WHERE number = 9", on: temporary.path)
+    #expect(throws: CacheStoreError.self) { try temporary.store.chunkNow(1, of: row.body.id) }
+  }
+
+  @Test func `law 10: a replaced long body is kept ten minutes for its readers`() async throws {
+    let clock = TestClock()
+    let temporary = try TemporaryStore {
+      $0.chunkBytes = 1000
+      $0.now = { clock.now }
+    }
+    let store = temporary.store
+    _ = try await store.put(pattern(3000), for: .page)
+    let row = try #require(try store.lookupNow(.page).rows.first)
+    _ = try await store.put("short", for: .page, at: 2)
+    clock.now += 599_000
+    await store.performMaintenance(budget: .seconds(5))
+    #expect(try await store.wholeBody(row) == pattern(3000))
+    clock.now += 2_000
+    await store.performMaintenance(budget: .seconds(5))
+    await #expect { try await store.chunk(1, of: row.body.id) } throws: {
+      ($0 as? CacheStoreError)?.reason == .replaced
+    }
+    #expect(try sql("SELECT count(*) FROM chunk", on: temporary.path) == [["1"]])
+  }
+}
+
+func freshening(_ row: Int64, _ body: StoredResponse.Body, at instant: Int64) -> ResponseStore.Freshening {
+  ResponseStore.Freshening(
+    rowID: row, body: body, fields: ["ETag": "\"fresh\""], requestedAt: 20, receivedAt: 21,
+    exchangeMilliseconds: 1,
+    started: .at(instant))
+}
+
+extension Set<UInt8> {
+  fileprivate func last(_ value: UInt8) -> Bool { contains(value) }
+}

@@ -1,0 +1,110 @@
+import CacheStore
+import FoundationEssentials
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A store in a fresh folder that goes with this object; several may be opened on the same file.
+final class TemporaryStore: Sendable {
+  let folder: String
+  let store: ResponseStore
+
+  init(_ configure: (inout StoreConfiguration) -> Void = { _ in }) throws {
+    var template = Array("\(Self.base)/cachefetch-store-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw CacheStoreError(.other, "no temporary folder") }
+    folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    var configuration = StoreConfiguration(path: folder + "/store.sqlite")
+    configure(&configuration)
+    store = ResponseStore(configuration: configuration)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+  var path: String { store.configuration.path }
+
+  /// Another store object on the same file, as another process would have.
+  func another(_ configure: (inout StoreConfiguration) -> Void = { _ in }) -> ResponseStore {
+    var configuration = store.configuration
+    configure(&configuration)
+    return ResponseStore(configuration: configuration)
+  }
+
+  private static var base: String {
+    getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+  }
+}
+
+/// Shorthands for what tests store.
+extension ResponseStore {
+  static let boot = "boot-1"
+
+  func put(
+    _ text: String, for key: RequestKey, at instant: Int64 = 1, accountID: Int64? = nil,
+    _ change: (inout Write) -> Void = { _ in }
+  ) async throws -> Overwritten {
+    try await put(Data(text.utf8), for: key, at: instant, accountID: accountID, change)
+  }
+
+  func put(
+    _ bytes: Data, for key: RequestKey, at instant: Int64 = 1, accountID: Int64? = nil,
+    _ change: (inout Write) -> Void = { _ in }
+  ) async throws -> Overwritten {
+    let account: Int64
+    if let accountID { account = accountID } else { account = try await self.accountID(named: key.account) }
+    return try await overwrite(write(bytes, for: key, at: instant, accountID: account, change))
+  }
+
+  func write(
+    _ bytes: Data, for key: RequestKey, at instant: Int64, accountID: Int64,
+    _ change: (inout Write) -> Void = { _ in }
+  ) -> Write {
+    var write = Write(
+      accountID: accountID, key: key, started: StartMark(boot: Self.boot, nanoseconds: instant), status: 200,
+      fields: ["Content-Type": "text/plain", "ETag": "\"\(instant)\""], receivedAt: 1_000_000 + instant,
+      body: .bytes(bytes))
+    change(&write)
+    return write
+  }
+
+  /// The whole body of the only row of a key.
+  func body(of key: RequestKey) async throws -> String? {
+    let rows = try await lookup(key).rows
+    guard let row = rows.first else { return nil }
+    return String(decoding: try await wholeBody(row), as: UTF8.self)
+  }
+
+  func wholeBody(_ row: StoredResponse) async throws -> Data {
+    var bytes = row.body.firstChunk
+    var number = 1
+    while bytes.count < row.body.length {
+      bytes += try await chunk(number, of: row.body.id, accountID: row.accountID)
+      number += 1
+    }
+    return bytes
+  }
+}
+
+extension RequestKey {
+  static let page = RequestKey(target: "https://example.org/page")
+}
+
+extension StartMark {
+  static func at(_ nanoseconds: Int64) -> StartMark {
+    StartMark(boot: ResponseStore.boot, nanoseconds: nanoseconds)
+  }
+}
+
+/// Bytes that are not all alike, so that a chunk in the wrong place is seen.
+func pattern(_ count: Int, seed: UInt8 = 0) -> Data {
+  var data = Data(capacity: count)
+  for index in 0..<count { data.append(UInt8(truncatingIfNeeded: index &* 31 &+ index >> 8) &+ seed) }
+  return data
+}
+
+/// Runs SQL on the file behind the store's back, as a person with the `sqlite3` shell would.
+@discardableResult func sql(_ text: String, on path: String) throws -> [[String]] {
+  try RawDatabase(path).run(text)
+}
