@@ -39,13 +39,15 @@ package enum HTTPDate {
   private static func imfFixdate(_ scanner: inout DateScanner) -> Bool {
     scanner.name(of: shortDays) != nil && scanner.skip(", ") && scanner.readDay() && scanner.skip(" ")
       && scanner.readMonth()
-      && scanner.skip(" ") && scanner.readYear(digits: 4) && scanner.skip(" ") && scanner.time() && scanner.zone()
+      && scanner.skip(" ") && scanner.readYear(digits: 4) && scanner.skip(" ") && scanner.time()
+      && scanner.zone()
   }
 
   private static func rfc850Date(_ scanner: inout DateScanner) -> Bool {
     scanner.name(of: longDays) != nil && scanner.skip(", ") && scanner.readDay() && scanner.skip("-")
       && scanner.readMonth()
-      && scanner.skip("-") && scanner.readYear(digits: 2) && scanner.skip(" ") && scanner.time() && scanner.zone()
+      && scanner.skip("-") && scanner.readYear(digits: 2) && scanner.skip(" ") && scanner.time()
+      && scanner.zone()
   }
 
   private static func asctimeDate(_ scanner: inout DateScanner) -> Bool {

@@ -10,6 +10,9 @@ enum Rule {
   /// The date that many seconds after ``noon``, as a field value.
   static func date(_ seconds: Int64 = 0) -> String { HTTPDate.format(noon + seconds * 1000) }
 
+  /// A protection for requests without secrets.
+  static func plain(_ name: String, _ value: String) -> String { value }
+
   /// A row received at ``noon`` from an exchange that took no time.
   static func row(
     id: Int64 = 1, status: Int = 200, _ fields: HTTPFields = [:], vary: String = "", variant: String = "",

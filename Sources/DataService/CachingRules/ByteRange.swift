@@ -1,0 +1,50 @@
+/// One range of bytes out of a body (RFC 9110 section 14.1.2).
+package enum ByteRange {
+  /// What a `Range` field asks of a body.
+  package enum Answer: Sendable, Hashable {
+    /// The whole body: the field is malformed, of another unit, or asks for several ranges, and may be ignored
+    /// (section 14.2).
+    case whole
+    /// These bytes, of which there is at least one.
+    case part(Range<Int64>)
+    /// Nothing that the body has.
+    case unsatisfiable
+  }
+
+  /// What `value` asks of a body of that length in bytes.
+  package static func answer(to value: String, length: Int64) -> Answer {
+    guard let equals = value.firstIndex(of: "="), FieldList.lowercased(String(value[..<equals])) == "bytes"
+    else {
+      return .whole
+    }
+    let ranges = FieldList.members(String(value[value.index(after: equals)...]))
+    guard ranges.count == 1, let dash = ranges[0].firstIndex(of: "-") else { return .whole }
+    let first = String(ranges[0][..<dash])
+    let last = String(ranges[0][ranges[0].index(after: dash)...])
+    return first.isEmpty ? suffix(last, length: length) : range(first, last, length: length)
+  }
+
+  /// The `Content-Range` of that part.
+  package static func contentRange(_ part: Range<Int64>, length: Int64) -> String {
+    "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(length)"
+  }
+
+  private static func suffix(_ count: String, length: Int64) -> Answer {
+    guard let count = number(count) else { return .whole }
+    guard count > 0, length > 0 else { return .unsatisfiable }
+    return .part(max(0, length - count)..<length)
+  }
+
+  private static func range(_ first: String, _ last: String, length: Int64) -> Answer {
+    guard let first = number(first) else { return .whole }
+    guard !last.isEmpty else { return first < length ? .part(first..<length) : .unsatisfiable }
+    guard let last = number(last), last >= first else { return .whole }
+    return first < length ? .part(first..<min(last, length - 1) + 1) : .unsatisfiable
+  }
+
+  /// Digits; what is too large for a number is larger than any body.
+  private static func number(_ text: String) -> Int64? {
+    guard !text.isEmpty, text.utf8.allSatisfy(\.isAsciiDigit) else { return nil }
+    return Int64(text) ?? .max
+  }
+}

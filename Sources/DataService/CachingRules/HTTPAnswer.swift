@@ -1,0 +1,106 @@
+package import CacheStore
+
+/// What an origin's answer does under `http` (RFC 9111 sections 3, 4.3.3, 4.3.4 and 4.3.5).
+package enum HTTPAnswer {
+  /// What was asked, and what the store holds.
+  package struct Situation: Sendable, Hashable {
+    /// The method.
+    package var method: RequestMethod
+    /// The caller's own fields.
+    package var requestFields: HTTPFields
+    /// Whether a method other than GET and HEAD is marked as a read.
+    package var isRead = false
+    /// Whether the row's validators were sent.
+    package var wasConditional = false
+    /// The row that matched the request, as long as it is still there and whole.
+    package var row: StoredResponse?
+    /// Whether the exchange has been repeated already.
+    package var isRepeated = false
+    /// Whether a redirect on the way said `no-store`.
+    package var isNoStoreChain = false
+
+    /// A request with nothing stored.
+    package init(method: RequestMethod = .get, requestFields: HTTPFields = [:]) {
+      self.method = method
+      self.requestFields = requestFields
+    }
+  }
+
+  /// What is delivered, and what is written.
+  package enum Outcome: Sendable, Hashable {
+    /// The answer is delivered and stored so.
+    case deliver(HTTPStoring.Verdict)
+    /// The row, freshened by the 304, is delivered; `isWritten` says whether the store may learn of it.
+    case freshen(isWritten: Bool)
+    /// The answer to HEAD is delivered, and the row freshened by it.
+    case deliverAndFreshen
+    /// The answer is delivered, and the row marked invalid: the origin speaks of another representation.
+    case deliverAndInvalidate
+    /// The stored response is delivered in place of the error.
+    case serveStale
+    /// The exchange is repeated once, without a condition.
+    case repeatUnconditional
+    /// `failure(protocol)`.
+    case protocolFailure
+  }
+
+  /// Decides; `fields` are those of the final answer, received at `now`.
+  package static func decide(status: Int, fields: HTTPFields, situation: Situation, now: Int64) -> Outcome {
+    switch status {
+    case 304 where situation.wasConditional: return validated(fields: fields, situation: situation)
+    case 304 where !hasPrecondition(situation): return .protocolFailure
+    case 206 where !situation.requestFields.contains("Range"): return .protocolFailure
+    case 500... where mayServeStale(status: status, situation: situation, now: now): return .serveStale
+    default: break
+    }
+    if situation.method == .head { return headOutcome(status: status, fields: fields, situation: situation) }
+    return .deliver(
+      HTTPStoring.decide(
+        method: situation.method, requestFields: situation.requestFields, isRead: situation.isRead,
+        status: status,
+        fields: fields, receivedAt: now, isNoStoreChain: situation.isNoStoreChain))
+  }
+
+  private static func validated(fields: HTTPFields, situation: Situation) -> Outcome {
+    guard let row = situation.row, !Validators.names304Another(stored: row.fields, answer: fields) else {
+      return situation.isRepeated ? .protocolFailure : .repeatUnconditional
+    }
+    let isForbidden =
+      situation.isNoStoreChain
+      || HTTPStoring.isForbidden(requestFields: situation.requestFields, status: row.status, fields: fields)
+    return .freshen(isWritten: !isForbidden)
+  }
+
+  private static func hasPrecondition(_ situation: Situation) -> Bool {
+    PassThrough.hasPrecondition(situation.requestFields)
+  }
+
+  private static func mayServeStale(status: Int, situation: Situation, now: Int64) -> Bool {
+    guard let row = situation.row else { return false }
+    return HTTPStaleness.isAllowed(
+      row, after: .status(status), directives: RequestDirectives(fields: situation.requestFields), now: now)
+  }
+
+  /// Section 4.3.5: a 200 to HEAD freshens the stored GET response where what both say agrees, and makes it invalid
+  /// where it does not.
+  private static func headOutcome(status: Int, fields: HTTPFields, situation: Situation) -> Outcome {
+    guard status == 200, let row = situation.row, row.status == 200 else { return .deliver(.no(.method)) }
+    guard HeadUpdate.agrees(stored: row, answer: fields) else { return .deliverAndInvalidate }
+    let isForbidden =
+      situation.isNoStoreChain
+      || HTTPStoring.isForbidden(requestFields: situation.requestFields, status: status, fields: fields)
+    return isForbidden ? .deliver(.no(.noStore)) : .deliverAndFreshen
+  }
+}
+
+/// Whether an answer to HEAD speaks of the stored response (RFC 9111 section 4.3.5).
+package enum HeadUpdate {
+  /// Whether every validator in the answer, and its `Content-Length`, are those of the stored response.
+  package static func agrees(stored: StoredResponse, answer: HTTPFields) -> Bool {
+    for name in ["ETag", "Last-Modified"] {
+      if let answered = answer[name], answered != stored.fields[name] { return false }
+    }
+    guard let length = answer["Content-Length"] else { return true }
+    return length == stored.fields["Content-Length"] ?? String(stored.body.length)
+  }
+}

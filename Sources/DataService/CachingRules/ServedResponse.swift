@@ -1,0 +1,74 @@
+package import CacheStore
+
+/// A stored response as it is handed out under `http` (RFC 9111 section 4): the head, and which bytes of the body.
+package struct ServedResponse: Sendable, Hashable {
+  /// The status.
+  package var status: Int
+  /// The reason phrase; empty where it is not the stored one.
+  package var reason: String
+  /// The fields, with `Age`.
+  package var fields: HTTPFields
+  /// The bytes of the stored body; empty for HEAD, 304 and 416.
+  package var body: Range<Int64>
+
+  /// The stored response as the answer to a request with these fields.
+  ///
+  /// A precondition that holds makes it a 304 (section 4.3.2), a range of a 200 a 206 or 416 (RFC 9110 section
+  /// 14.2); HEAD has no body. `isValidated` says that a 304 has just confirmed it: then fields that `no-cache` names
+  /// may be sent.
+  package init(
+    _ stored: StoredResponse, method: RequestMethod, requestFields: HTTPFields, now: Int64,
+    isValidated: Bool = false
+  ) {
+    status = stored.status
+    reason = stored.reason
+    fields = Self.fields(of: stored, now: now, isValidated: isValidated)
+    body = 0..<stored.body.length
+    if Precondition.isNotModified(requestFields: requestFields, stored: stored) {
+      becomeNotModified()
+    } else if method == .get, stored.status == 200, let range = requestFields["Range"],
+      Precondition.allowsRange(requestFields: requestFields, stored: stored)
+    {
+      become(ByteRange.answer(to: range, length: stored.body.length), length: stored.body.length)
+    }
+    if method == .head { body = 0..<0 }
+  }
+
+  /// The stored fields with `Age` as it is now, in whole seconds (section 4), and without those that `no-cache`
+  /// names (section 5.2.2.4) unless the response has just been validated.
+  package static func fields(of stored: StoredResponse, now: Int64, isValidated: Bool = false) -> HTTPFields {
+    var fields = stored.fields
+    if case .fields(let names) = CacheControl(fields: fields).noCache, !isValidated {
+      fields.removeAll { names.contains(FieldList.lowercased($0)) }
+    }
+    fields["Age"] = String(Freshness.age(of: stored, now: now) / 1000)
+    return fields
+  }
+
+  /// RFC 9110 section 15.4.5: no description of a body that does not come.
+  private mutating func becomeNotModified() {
+    status = 304
+    reason = "Not Modified"
+    let dropped = ["content-length", "content-type", "content-encoding", "content-language", "content-range"]
+    fields.removeAll { dropped.contains(FieldList.lowercased($0)) }
+    body = 0..<0
+  }
+
+  private mutating func become(_ answer: ByteRange.Answer, length: Int64) {
+    switch answer {
+    case .whole: return
+    case .part(let part):
+      status = 206
+      reason = "Partial Content"
+      fields["Content-Range"] = ByteRange.contentRange(part, length: length)
+      fields["Content-Length"] = String(part.upperBound - part.lowerBound)
+      body = part
+    case .unsatisfiable:
+      status = 416
+      reason = "Range Not Satisfiable"
+      fields["Content-Range"] = "bytes */\(length)"
+      fields["Content-Length"] = "0"
+      body = 0..<0
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import CacheStore
+import DataService
+import Testing
+
+@Suite("Entity tags, RFC 9110 section 8.8.3") struct EntityTagTests {
+  @Test(
+    "A tag is quoted and may be weak",
+    arguments: [
+      ("\"a\"", false, "a"), ("W/\"a\"", true, "a"), ("\"\"", false, ""), ("\"a,b\"", false, "a,b"),
+      ("\"a\\\"", false, "a\\"), ("\"ü\"", false, "ü"),
+    ])
+  func parse(text: String, isWeak: Bool, opaque: String) throws {
+    let tag = try #require(EntityTag(text))
+    #expect(tag.isWeak == isWeak)
+    #expect(tag.opaque == opaque)
+  }
+
+  @Test(
+    "Everything else is no tag",
+    arguments: [
+      "", "a", "\"", "\"a", "a\"", "w/\"a\"", "W\"a\"", "W\\\"a\"", "W/a", "\"a\"b", "\"a b\"", "\"a\"\"",
+      "*",
+    ])
+  func refused(text: String) {
+    #expect(EntityTag(text) == nil)
+  }
+
+  @Test(
+    "Strong comparison wants two strong tags, weak comparison one text",
+    arguments: [
+      ("W/\"1\"", "W/\"1\"", false, true), ("W/\"1\"", "W/\"2\"", false, false),
+      ("W/\"1\"", "\"1\"", false, true),
+      ("\"1\"", "W/\"1\"", false, true), ("\"1\"", "\"1\"", true, true), ("\"1\"", "\"2\"", false, false),
+    ])
+  func comparison(one: String, other: String, isStrong: Bool, isWeak: Bool) throws {
+    let (one, other) = (try #require(EntityTag(one)), try #require(EntityTag(other)))
+    #expect(one.stronglyMatches(other) == isStrong)
+    #expect(one.weaklyMatches(other) == isWeak)
+  }
+
+  @Test(
+    "A list is split outside the quotation marks, whatever backslashes stand inside",
+    arguments: [
+      ("\"a\"", ["a"]), ("\"a\", \"b\"", ["a", "b"]), ("\"a,b\" ,W/\"c\"", ["a,b", "c"]),
+      ("\"a\\\", \"b\"", ["a\\", "b"]),
+      ("", []), (",", []), ("a, \"b\"", ["b"]), ("\"a", []), ("*", []),
+    ] as [(String, [String])])
+  func list(value: String, expected: [String]) {
+    #expect(EntityTag.list(value).map(\.opaque) == expected)
+  }
+}
+
+@Suite("Validation, RFC 9111 section 4.3") struct ValidatorsTests {
+  static let modified = Rule.date(-86_400)
+
+  @Test("A refresh carries every validator that is stored, as it was received") func conditional() {
+    let row = Rule.row(["ETag": "W/\"a\"", "Last-Modified": Self.modified])
+    let expected: HTTPFields = ["If-None-Match": "W/\"a\"", "If-Modified-Since": Self.modified]
+    #expect(Validators.conditionalFields(for: row) == expected)
+    #expect(Validators.canValidate(row))
+  }
+
+  @Test("One validator is enough") func oneValidator() {
+    #expect(Validators.canValidate(Rule.row(["ETag": "\"a\""])))
+    #expect(Validators.canValidate(Rule.row(["Last-Modified": Self.modified])))
+    #expect(Validators.conditionalFields(for: Rule.row(["ETag": "\"a\""])) == ["If-None-Match": "\"a\""])
+  }
+
+  @Test(
+    "What is no validator is not sent",
+    arguments: [
+      [:], ["ETag": "*"], ["ETag": "a, b"], ["ETag": ""], ["ETag": "\"a"], ["Last-Modified": "yesterday"],
+    ]
+      as [HTTPFields])
+  func noValidator(fields: HTTPFields) {
+    #expect(Validators.conditionalFields(for: Rule.row(fields)).isEmpty)
+    #expect(!Validators.canValidate(Rule.row(fields)))
+  }
+
+  @Test("A tag without quotation marks goes back as it came") func bareTag() {
+    #expect(Validators.conditionalFields(for: Rule.row(["ETag": "abc"])) == ["If-None-Match": "abc"])
+  }
+
+  @Test("A 304's fields replace the stored ones of their names, and the rest stays") func freshened() {
+    let stored: HTTPFields = [
+      "Date": Rule.date(-60), "X": "old", "Y": "kept", "ETag": "\"a\"", "x": "old too",
+    ]
+    let result = Validators.freshened(
+      stored: stored, by: ["Date": Rule.date(), "X": "1", "Z": "new", "x": "2"], receivedAt: Rule.noon)
+    #expect(result.values(of: "X") == ["1", "2"])
+    #expect(result["Y"] == "kept")
+    #expect(result["Z"] == "new")
+    #expect(result["ETag"] == "\"a\"")
+    #expect(result.values(of: "Date") == [Rule.date()])
+  }
+
+  @Test(
+    "What describes the stored bytes does not change without them",
+    arguments: ["Content-Length", "Content-Encoding", "Content-Range"])
+  func bytesStay(name: String) {
+    var stored = HTTPFields()
+    stored.append(name, "stored")
+    var answer = HTTPFields()
+    answer.append(name, "answered")
+    #expect(Validators.freshened(stored: stored, by: answer)[name] == "stored")
+  }
+
+  @Test(
+    "What is never stored is not stored by a 304 either",
+    arguments: ["Set-Cookie", "Connection", "Transfer-Encoding", "Named", "X-Api-Key"])
+  func neverStored(name: String) {
+    var answer: HTTPFields = ["Connection": "named"]
+    answer.append(name, "value")
+    #expect(!Validators.freshened(stored: [:], by: answer, secretNames: ["x-api-key"]).contains(name))
+  }
+
+  @Test("Age and Date of the earlier exchange are gone") func ageGoes() {
+    let result = Validators.freshened(
+      stored: ["Age": "900", "Date": Rule.date(-900)], by: [:], receivedAt: Rule.noon)
+    #expect(result["Age"] == nil)
+    #expect(result["Date"] == Rule.date())
+  }
+
+  static let another: [(name: String, stored: HTTPFields, answer: HTTPFields, isAnother: Bool)] = [
+    ("no validator in the answer", ["ETag": "\"a\""], [:], false),
+    ("the same strong tag", ["ETag": "\"a\""], ["ETag": "\"a\""], false),
+    ("another strong tag", ["ETag": "\"a\""], ["ETag": "\"b\""], true),
+    ("the same weak tag", ["ETag": "W/\"a\""], ["ETag": "W/\"a\""], false),
+    ("another weak tag", ["ETag": "W/\"a\""], ["ETag": "W/\"b\""], true),
+    ("a weak tag for a strong one", ["ETag": "\"a\""], ["ETag": "W/\"a\""], false),
+    ("a strong tag for none", ["Last-Modified": modified], ["ETag": "\"a\""], true),
+    ("a weak tag for none", ["Last-Modified": modified], ["ETag": "W/\"a\""], false),
+    ("a bare tag, the same", ["ETag": "a"], ["ETag": "a"], false),
+    ("a bare tag, another", ["ETag": "a"], ["ETag": "b"], true),
+    ("the same Last-Modified", ["Last-Modified": modified], ["Last-Modified": modified], false),
+    ("another Last-Modified", ["Last-Modified": modified], ["Last-Modified": Rule.date()], true),
+    (
+      "another Last-Modified beside a tag", ["ETag": "\"a\"", "Last-Modified": modified],
+      ["Last-Modified": Rule.date()], false
+    ),
+    ("an unreadable Last-Modified", ["Last-Modified": modified], ["Last-Modified": "x"], false),
+  ]
+
+  @Test("A 304 may speak of another representation", arguments: another.indices) func names304Another(
+    index: Int
+  ) {
+    let (name, stored, answer, isAnother) = Self.another[index]
+    #expect(Validators.names304Another(stored: stored, answer: answer) == isAnother, Comment(rawValue: name))
+  }
+}

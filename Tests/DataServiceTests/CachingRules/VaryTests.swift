@@ -1,0 +1,99 @@
+import CacheStore
+import DataService
+import Testing
+
+@Suite("Vary, RFC 9111 section 4.1") struct VaryTests {
+  @Test(
+    "The names are in lower case, sorted, once each",
+    arguments: [
+      ([], ""), (["Accept"], "accept"), (["Foo, Bar"], "bar,foo"), (["Foo", "bar, FOO"], "bar,foo"),
+      ([""], ""),
+      ([","], ""), (["*"], "*"), (["Foo, *"], "*"), (["*", "Foo"], "*"), (["a b"], "*"), (["\"Foo\""], "*"),
+    ] as [([String], String)])
+  func names(values: [String], expected: String) {
+    var fields = HTTPFields()
+    for value in values { fields.append("Vary", value) }
+    #expect(Vary.names(in: fields) == expected)
+  }
+
+  /// One stored request, one new, and whether the second may have the first's response.
+  static let pairs: [(name: String, vary: String, stored: HTTPFields, asked: HTTPFields, matches: Bool)] = [
+    ("same value", "foo", ["Foo": "1"], ["Foo": "1"], true),
+    ("names in any case", "foo", ["FOO": "1"], ["foo": "1"], true),
+    ("other value", "foo", ["Foo": "1"], ["Foo": "2"], false),
+    ("other case of an unknown field's value", "foo", ["Foo": "a"], ["Foo": "A"], false),
+    ("absent now", "foo", ["Foo": "1"], [:], false),
+    ("absent then", "foo", [:], ["Foo": "1"], false),
+    ("absent both times", "foo", [:], [:], true),
+    ("empty is not absent", "foo", ["Foo": ""], [:], false),
+    ("fields not named do not count", "foo", ["Foo": "1", "Other": "2"], ["Foo": "1", "Other": "3"], true),
+    ("two names, both same", "bar,foo", ["Foo": "1", "Bar": "2"], ["Bar": "2", "Foo": "1"], true),
+    ("two names, one other", "bar,foo", ["Foo": "1", "Bar": "2"], ["Foo": "1", "Bar": "3"], false),
+    ("two names, one absent both times", "bar,foo", ["Foo": "1"], ["Foo": "1"], true),
+    ("two names, values swapped", "bar,foo", ["Foo": "1", "Bar": "2"], ["Foo": "2", "Bar": "1"], false),
+    ("white space around commas", "foo", ["Foo": "1,2"], ["Foo": "1 ,  2"], true),
+    ("two lines for one list", "foo", ["Foo": "1, 2"], ["Foo": "1", "foo": "2"], true),
+    ("order of members", "foo", ["Foo": "1, 2"], ["Foo": "2, 1"], false),
+    (
+      "language tags in any case", "accept-language", ["Accept-Language": "en-GB"],
+      ["Accept-Language": "en-gb"], true
+    ),
+    (
+      "white space at a weight", "accept-language", ["Accept-Language": "en; q=0.5"],
+      ["Accept-Language": "en;q=0.5"], true
+    ),
+    (
+      "language order breaks ties", "accept-language", ["Accept-Language": "en, de"],
+      ["Accept-Language": "de, en"], false
+    ),
+    ("nothing named", "", ["Foo": "1"], ["Foo": "2"], true),
+    ("asterisk", "*", ["Foo": "1"], ["Foo": "1"], false),
+    ("asterisk, nothing sent", "*", [:], [:], false),
+  ]
+
+  @Test("Requests match where the named fields do", arguments: pairs.indices) func matching(index: Int) {
+    let pair = Self.pairs[index]
+    let variant = Vary.variant(names: pair.vary, requestFields: pair.stored, protect: Rule.plain)
+    let row = Rule.row(vary: pair.vary, variant: variant)
+    let found = Vary.select(from: [row], requestFields: pair.asked, protect: Rule.plain)
+    #expect((found != nil) == pair.matches, Comment(rawValue: pair.name))
+  }
+
+  @Test("Of several rows that match the one with the latest Date is chosen, whatever their order")
+  func latest() {
+    let old = Rule.row(id: 1, ["Date": Rule.date(-60)], receivedAt: Rule.noon + 5000)
+    let new = Rule.row(id: 2, ["Date": Rule.date(-30)])
+    #expect(Vary.select(from: [old, new], requestFields: [:], protect: Rule.plain)?.id == 2)
+    #expect(Vary.select(from: [new, old], requestFields: [:], protect: Rule.plain)?.id == 2)
+  }
+
+  @Test("With one Date the later receipt decides") func latestReceipt() {
+    let fields: HTTPFields = ["Date": Rule.date(-60)]
+    let old = Rule.row(id: 1, fields)
+    let new = Rule.row(id: 2, fields, receivedAt: Rule.noon + 1)
+    #expect(Vary.select(from: [old, new], requestFields: [:], protect: Rule.plain)?.id == 2)
+    #expect(Vary.select(from: [new, old], requestFields: [:], protect: Rule.plain)?.id == 2)
+  }
+
+  @Test("Each variant is found by its own request") func variants() {
+    let rows = ["en", "fr", "de"].enumerated().map { index, language in
+      Rule.row(
+        id: Int64(index), vary: "accept-language",
+        variant: Vary.variant(
+          names: "accept-language", requestFields: ["Accept-Language": language], protect: Rule.plain))
+    }
+    for (index, language) in ["en", "fr", "de"].enumerated() {
+      let row = Vary.select(from: rows, requestFields: ["Accept-Language": language], protect: Rule.plain)
+      #expect(row?.id == Int64(index))
+    }
+    #expect(Vary.select(from: rows, requestFields: ["Accept-Language": "it"], protect: Rule.plain) == nil)
+  }
+
+  @Test("A secret value is never in the variant") func secret() {
+    let variant = Vary.variant(names: "cookie,foo", requestFields: ["Cookie": "s=secret", "Foo": "1"]) {
+      name, value in
+      name == "cookie" ? "~digest" : value
+    }
+    #expect(variant == "cookie: ~digest\nfoo: 1")
+  }
+}
