@@ -46,6 +46,15 @@ package enum HTTPReuse {
     package var row: StoredResponse?
     /// Why the request is forwarded; `nil` where it is not.
     package var forward: CacheStatus.Forward?
+
+    package init(
+      action: Action, reason: Reason, row: StoredResponse? = nil, forward: CacheStatus.Forward? = nil
+    ) {
+      self.action = action
+      self.reason = reason
+      self.row = row
+      self.forward = forward
+    }
   }
 
   /// Decides.
