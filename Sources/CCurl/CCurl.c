@@ -1,1 +1,199 @@
+#if defined(__linux__)
+
+#define _GNU_SOURCE
 #include "CCurl.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct ccurl_library {
+  CURL *(*easy_init)(void);
+  void (*easy_cleanup)(CURL *);
+  void (*easy_reset)(CURL *);
+  CURLcode (*easy_setopt)(CURL *, CURLoption, ...);
+  CURLcode (*easy_getinfo)(CURL *, CURLINFO, ...);
+  CURLcode (*easy_pause)(CURL *, int);
+  const char *(*easy_strerror)(CURLcode);
+  CURLcode (*global_init)(long);
+  curl_version_info_data *(*version_info)(CURLversion);
+  struct curl_slist *(*slist_append)(struct curl_slist *, const char *);
+  void (*slist_free_all)(struct curl_slist *);
+  CURLM *(*multi_init)(void);
+  CURLMcode (*multi_cleanup)(CURLM *);
+  CURLMcode (*multi_setopt)(CURLM *, CURLMoption, ...);
+  CURLMcode (*multi_add_handle)(CURLM *, CURL *);
+  CURLMcode (*multi_remove_handle)(CURLM *, CURL *);
+  CURLMcode (*multi_perform)(CURLM *, int *);
+  CURLMcode (*multi_poll)(CURLM *, struct curl_waitfd *, unsigned, int, int *);
+  CURLMsg *(*multi_info_read)(CURLM *, int *);
+  const char *(*multi_strerror)(CURLMcode);
+};
+
+struct symbol {
+  const char *name;
+  size_t offset;
+};
+
+#define SYMBOL(field) {"curl_" #field, offsetof(struct ccurl_library, field)}
+
+static const struct symbol symbols[] = {
+    SYMBOL(easy_init),      SYMBOL(easy_cleanup),    SYMBOL(easy_reset),          SYMBOL(easy_setopt),
+    SYMBOL(easy_getinfo),   SYMBOL(easy_pause),      SYMBOL(easy_strerror),       SYMBOL(global_init),
+    SYMBOL(version_info),   SYMBOL(slist_append),    SYMBOL(slist_free_all),      SYMBOL(multi_init),
+    SYMBOL(multi_cleanup),  SYMBOL(multi_setopt),    SYMBOL(multi_add_handle),    SYMBOL(multi_remove_handle),
+    SYMBOL(multi_perform),  SYMBOL(multi_poll),      SYMBOL(multi_info_read),     SYMBOL(multi_strerror),
+};
+
+const ccurl_library *ccurl_open(const char *name, char *problem, size_t problem_size) {
+  void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (!handle) {
+    const char *text = dlerror();
+    snprintf(problem, problem_size, "%s", text ? text : "dlopen failed");
+    return NULL;
+  }
+  struct ccurl_library *library = calloc(1, sizeof *library);
+  if (!library) {
+    snprintf(problem, problem_size, "out of memory");
+    return NULL;
+  }
+  for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+    void *address = dlsym(handle, symbols[i].name);
+    if (!address) {
+      snprintf(problem, problem_size, "%s has no %s: it is too old", name, symbols[i].name);
+      free(library);
+      return NULL;
+    }
+    // The form POSIX recommends for storing a function's address that dlsym returned.
+    *(void **)((char *)library + symbols[i].offset) = address;
+  }
+  CURLcode code = library->global_init(CURL_GLOBAL_DEFAULT);
+  if (code != CURLE_OK) {
+    snprintf(problem, problem_size, "%s", library->easy_strerror(code));
+    free(library);
+    return NULL;
+  }
+  return library;
+}
+
+unsigned ccurl_version_number(const ccurl_library *library) {
+  return library->version_info(CURLVERSION_NOW)->version_num;
+}
+
+const char *ccurl_version_text(const ccurl_library *library) {
+  return library->version_info(CURLVERSION_NOW)->version;
+}
+
+CURL *ccurl_easy_init(const ccurl_library *library) { return library->easy_init(); }
+
+void ccurl_easy_cleanup(const ccurl_library *library, CURL *easy) { library->easy_cleanup(easy); }
+
+void ccurl_easy_reset(const ccurl_library *library, CURL *easy) { library->easy_reset(easy); }
+
+CURLcode ccurl_easy_pause(const ccurl_library *library, CURL *easy, int mask) {
+  return library->easy_pause(easy, mask);
+}
+
+const char *ccurl_easy_strerror(const ccurl_library *library, CURLcode code) { return library->easy_strerror(code); }
+
+CURLcode ccurl_set_callbacks(const ccurl_library *library, CURL *easy, ccurl_callbacks callbacks, void *context) {
+  CURLcode code = library->easy_setopt(easy, CURLOPT_HEADERFUNCTION, callbacks.header);
+  if (!code) code = library->easy_setopt(easy, CURLOPT_HEADERDATA, context);
+  if (!code) code = library->easy_setopt(easy, CURLOPT_WRITEFUNCTION, callbacks.write);
+  if (!code) code = library->easy_setopt(easy, CURLOPT_WRITEDATA, context);
+  if (!code) code = library->easy_setopt(easy, CURLOPT_READFUNCTION, callbacks.read);
+  if (!code) code = library->easy_setopt(easy, CURLOPT_READDATA, context);
+  if (!code) code = library->easy_setopt(easy, CURLOPT_SEEKFUNCTION, callbacks.seek);
+  if (!code) code = library->easy_setopt(easy, CURLOPT_SEEKDATA, context);
+  if (!code) code = library->easy_setopt(easy, CURLOPT_PREREQFUNCTION, callbacks.ready);
+  if (!code) code = library->easy_setopt(easy, CURLOPT_PREREQDATA, context);
+  if (!code) code = library->easy_setopt(easy, CURLOPT_PRIVATE, context);
+  return code;
+}
+
+CURLcode ccurl_set_long(const ccurl_library *library, CURL *easy, CURLoption option, long value) {
+  return library->easy_setopt(easy, option, value);
+}
+
+CURLcode ccurl_set_offset(const ccurl_library *library, CURL *easy, CURLoption option, curl_off_t value) {
+  return library->easy_setopt(easy, option, value);
+}
+
+CURLcode ccurl_set_string(const ccurl_library *library, CURL *easy, CURLoption option, const char *value) {
+  return library->easy_setopt(easy, option, value);
+}
+
+CURLcode ccurl_set_list(const ccurl_library *library, CURL *easy, CURLoption option, struct curl_slist *value) {
+  return library->easy_setopt(easy, option, value);
+}
+
+CURLcode ccurl_set_buffer(const ccurl_library *library, CURL *easy, CURLoption option, char *value) {
+  return library->easy_setopt(easy, option, value);
+}
+
+long ccurl_get_long(const ccurl_library *library, CURL *easy, CURLINFO info) {
+  long value = 0;
+  return library->easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
+}
+
+void *ccurl_get_context(const ccurl_library *library, CURL *easy) {
+  char *value = NULL;
+  return library->easy_getinfo(easy, CURLINFO_PRIVATE, &value) == CURLE_OK ? value : NULL;
+}
+
+struct curl_slist *ccurl_list_append(const ccurl_library *library, struct curl_slist *list, const char *text) {
+  return library->slist_append(list, text);
+}
+
+void ccurl_list_free(const ccurl_library *library, struct curl_slist *list) { library->slist_free_all(list); }
+
+CURLM *ccurl_multi_init(const ccurl_library *library) { return library->multi_init(); }
+
+CURLMcode ccurl_multi_cleanup(const ccurl_library *library, CURLM *multi) { return library->multi_cleanup(multi); }
+
+CURLMcode ccurl_multi_set_long(const ccurl_library *library, CURLM *multi, CURLMoption option, long value) {
+  return library->multi_setopt(multi, option, value);
+}
+
+CURLMcode ccurl_multi_add(const ccurl_library *library, CURLM *multi, CURL *easy) {
+  return library->multi_add_handle(multi, easy);
+}
+
+CURLMcode ccurl_multi_remove(const ccurl_library *library, CURLM *multi, CURL *easy) {
+  return library->multi_remove_handle(multi, easy);
+}
+
+CURLMcode ccurl_multi_perform(const ccurl_library *library, CURLM *multi) {
+  int running = 0;
+  return library->multi_perform(multi, &running);
+}
+
+CURLMcode ccurl_multi_wait(const ccurl_library *library, CURLM *multi, int descriptor, int milliseconds) {
+  struct curl_waitfd extra = {.fd = descriptor, .events = CURL_WAIT_POLLIN, .revents = 0};
+  int ready = 0;
+  return library->multi_poll(multi, &extra, descriptor >= 0 ? 1 : 0, milliseconds, &ready);
+}
+
+CURL *ccurl_multi_ended(const ccurl_library *library, CURLM *multi, CURLcode *result) {
+  int left = 0;
+  const CURLMsg *message = library->multi_info_read(multi, &left);
+  // CURLMSG_DONE is the only message there is.
+  if (!message || message->msg != CURLMSG_DONE) return NULL;
+  *result = message->data.result;
+  return message->easy_handle;
+}
+
+const char *ccurl_multi_strerror(const ccurl_library *library, CURLMcode code) {
+  return library->multi_strerror(code);
+}
+
+void ccurl_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
+
+#else
+
+// Elsewhere the transport is URLSession.
+typedef int ccurl_nothing_here;
+
+#endif

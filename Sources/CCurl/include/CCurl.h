@@ -1,1 +1,72 @@
+// libcurl, loaded when it is first needed.
+//
+// Linking it would cost every start of the command about 8 ms before `main`; so it is opened with dlopen, and its
+// functions are reached through a table. Swift cannot call C functions with variable arguments, so setopt and getinfo
+// have one wrapper for each type of argument.
 #pragma once
+
+#if defined(__linux__)
+
+#include <curl/curl.h>
+#include <stddef.h>
+
+/// The functions of one loaded libcurl. Never freed: code of a library that has made threads cannot be unloaded.
+typedef struct ccurl_library ccurl_library;
+
+/// What a transfer calls back. All of them are called on the thread that performs the transfer.
+typedef struct ccurl_callbacks {
+  /// One line of a head, with its line end; returns `size * count`, or less to fail the transfer.
+  size_t (*header)(char *bytes, size_t size, size_t count, void *context);
+  /// A piece of the body; returns `size * count`, or less to fail the transfer.
+  size_t (*write)(char *bytes, size_t size, size_t count, void *context);
+  /// Room for a piece of the request's body; returns how much was put there, 0 at its end.
+  size_t (*read)(char *room, size_t size, size_t count, void *context);
+  /// Goes to another place of the request's body; returns a CURL_SEEKFUNC value.
+  int (*seek)(void *context, curl_off_t offset, int origin);
+  /// The connection is ready and the request is about to be sent; returns a CURL_PREREQFUNC value.
+  int (*ready)(void *context, char *peer, char *own, int peer_port, int own_port);
+} ccurl_callbacks;
+
+/// Loads a library by its file name and initialises it; NULL with the reason in `problem` where that fails.
+/// Not to be called by two threads at once.
+const ccurl_library *ccurl_open(const char *name, char *problem, size_t problem_size);
+
+/// The library's version as 0xXXYYZZ, and as text.
+unsigned ccurl_version_number(const ccurl_library *library);
+const char *ccurl_version_text(const ccurl_library *library);
+
+CURL *ccurl_easy_init(const ccurl_library *library);
+void ccurl_easy_cleanup(const ccurl_library *library, CURL *easy);
+void ccurl_easy_reset(const ccurl_library *library, CURL *easy);
+CURLcode ccurl_easy_pause(const ccurl_library *library, CURL *easy, int mask);
+const char *ccurl_easy_strerror(const ccurl_library *library, CURLcode code);
+CURLcode ccurl_set_callbacks(const ccurl_library *library, CURL *easy, ccurl_callbacks callbacks, void *context);
+CURLcode ccurl_set_long(const ccurl_library *library, CURL *easy, CURLoption option, long value);
+CURLcode ccurl_set_offset(const ccurl_library *library, CURL *easy, CURLoption option, curl_off_t value);
+CURLcode ccurl_set_string(const ccurl_library *library, CURL *easy, CURLoption option, const char *value);
+CURLcode ccurl_set_list(const ccurl_library *library, CURL *easy, CURLoption option, struct curl_slist *value);
+CURLcode ccurl_set_buffer(const ccurl_library *library, CURL *easy, CURLoption option, char *value);
+/// The value of an information that is a long; 0 where there is none.
+long ccurl_get_long(const ccurl_library *library, CURL *easy, CURLINFO info);
+/// The context given with the callbacks.
+void *ccurl_get_context(const ccurl_library *library, CURL *easy);
+
+struct curl_slist *ccurl_list_append(const ccurl_library *library, struct curl_slist *list, const char *text);
+void ccurl_list_free(const ccurl_library *library, struct curl_slist *list);
+
+CURLM *ccurl_multi_init(const ccurl_library *library);
+CURLMcode ccurl_multi_cleanup(const ccurl_library *library, CURLM *multi);
+CURLMcode ccurl_multi_set_long(const ccurl_library *library, CURLM *multi, CURLMoption option, long value);
+CURLMcode ccurl_multi_add(const ccurl_library *library, CURLM *multi, CURL *easy);
+CURLMcode ccurl_multi_remove(const ccurl_library *library, CURLM *multi, CURL *easy);
+CURLMcode ccurl_multi_perform(const ccurl_library *library, CURLM *multi);
+/// Waits until a transfer can go on, `descriptor` is readable or the time is over.
+CURLMcode ccurl_multi_wait(const ccurl_library *library, CURLM *multi, int descriptor, int milliseconds);
+/// The next transfer that has ended, with its result; NULL where there is none.
+CURL *ccurl_multi_ended(const ccurl_library *library, CURLM *multi, CURLcode *result);
+const char *ccurl_multi_strerror(const ccurl_library *library, CURLMcode code);
+
+/// Gives the calling thread a name of at most 15 bytes, for debuggers and `ps -L`.
+void ccurl_name_thread(const char *name);
+
+#endif

@@ -1,3 +1,6 @@
+#if os(Linux)
+  internal import CCurl
+#endif
 import Dispatch
 import Synchronization
 
@@ -111,6 +114,9 @@ final class NetworkThreadCore: @unchecked Sendable {
     let wakeup = WakeupPipe()
     shared.withLock { $0.wakeup = wakeup }
     runningThread.store(Self.currentThread, ordering: .relaxed)
+    #if os(Linux)
+      ccurl_name_thread("cachefetch-net")
+    #endif
     while true {
       runItems()
       fireTimers()

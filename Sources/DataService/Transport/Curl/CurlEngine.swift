@@ -1,0 +1,286 @@
+#if os(Linux)
+  internal import CCurl
+  import FoundationEssentials
+
+  /// All exchanges of one transport: libcurl's multi handle on the network thread, its connections, and who may start.
+  ///
+  /// Every function is called on the network thread, which is why the class may call itself Sendable.
+  final class CurlEngine: NetworkEngine, @unchecked Sendable {
+    /// The most of a body that waits for its reader, give or take what one turn brings, in bytes.
+    static let bufferLimit = 256 << 10
+    private static let sparesLimit = 32
+    /// How many hosts are remembered to have spoken HTTP/2.
+    private static let http2HostsLimit = 1_024
+
+    private let configuration: CurlTransport.Configuration
+    private let timekeeper: any Timekeeper
+    private var library: CurlLibrary?
+    private var multi: UnsafeMutableRawPointer?
+    private var queue: ExchangeQueue<CurlExchange>
+    private var running: [ObjectIdentifier: EasyHandle] = [:]
+    private var spares: [EasyHandle] = []
+    private var overfull: [CurlExchange] = []
+    private var http2Hosts: Set<String> = []
+    private var isClosed = false
+    private(set) var needsAdvance = false
+
+    init(configuration: CurlTransport.Configuration, timekeeper: any Timekeeper) {
+      self.configuration = configuration
+      self.timekeeper = timekeeper
+      queue = ExchangeQueue(perHost: configuration.exchangesPerHost, inAll: configuration.exchangesInAll)
+    }
+
+    // MARK: Exchanges come and go
+
+    /// Starts an exchange, or puts it in the queue.
+    func submit(_ exchange: CurlExchange) {
+      guard !exchange.hasEnded else { return }
+      guard !isClosed else {
+        exchange.finish(.failure(DataServiceError(.closed, "the transport was closed")))
+        return
+      }
+      exchange.track.clock = PhaseClock(limits: exchange.request.limits, now: timekeeper.bootNanoseconds)
+      do throws(DataServiceError) {
+        if multi == nil { try open(on: exchange.transport.thread) }
+      } catch {
+        exchange.finish(.failure(error))
+        return
+      }
+      if queue.start(host: exchange.origin.key) {
+        start(exchange)
+      } else {
+        exchange.track.ticket = queue.wait(exchange, host: exchange.origin.key)
+        arm(exchange)
+      }
+    }
+
+    /// Lets go of an exchange that has ended before its transfer.
+    func abandon(_ exchange: CurlExchange) {
+      disarm(exchange)
+      if let ticket = exchange.track.ticket, queue.remove(ticket) { return }
+      guard let easy = running[ObjectIdentifier(exchange)] else { return }
+      release(easy, exchange)
+      startNext()
+    }
+
+    /// Goes on with a transfer whose reader has caught up.
+    func resume(_ exchange: CurlExchange) {
+      guard let easy = running[ObjectIdentifier(exchange)], exchange.track.isPaused else { return }
+      exchange.track.isPaused = false
+      enter(.receiving, exchange)
+      // May hand over what libcurl held back, by the callbacks, which take care of errors.
+      _ = ccurl_easy_pause(easy.library.table, easy.raw, CURLPAUSE_CONT)
+      needsAdvance = true
+    }
+
+    /// Has a transfer paused once libcurl has returned.
+    func pauseAfterTurn(_ exchange: CurlExchange) {
+      if overfull.last !== exchange { overfull.append(exchange) }
+    }
+
+    private func open(on thread: NetworkThread) throws(DataServiceError) {
+      let library = try CurlLibrary.load(configuration.libraryName)
+      guard let multi = ccurl_multi_init(library.table) else {
+        throw DataServiceError(.other, "libcurl could not be initialised")
+      }
+      // As many idle connections as exchanges may be under way.
+      _ = ccurl_multi_set_long(
+        library.table, multi, CURLMOPT_MAXCONNECTS, max(8, configuration.exchangesInAll * 2))
+      self.library = library
+      self.multi = multi
+      thread.attach(self)
+    }
+
+    private func start(_ exchange: CurlExchange) {
+      guard let library, let multi else { return }
+      guard let easy = spares.popLast() ?? EasyHandle(library: library, userAgent: configuration.userAgent)
+      else {
+        fail(exchange, DataServiceError(.other, "libcurl could not make a transfer"))
+        return
+      }
+      do throws(DataServiceError) {
+        try easy.prepare(exchange, fresh: needsFreshConnection(exchange))
+      } catch {
+        easy.release()
+        fail(exchange, error)
+        return
+      }
+      let code = ccurl_multi_add(library.table, multi, easy.raw)
+      guard code == CURLM_OK else {
+        easy.release()
+        fail(exchange, DataServiceError(.other, "libcurl could not start a transfer: \(words(code))"))
+        return
+      }
+      running[ObjectIdentifier(exchange)] = easy
+      needsAdvance = true
+      enter(.connecting, exchange)
+    }
+
+    /// An exchange that wants HTTP/1.1 must not be put on a connection that speaks HTTP/2, which libcurl would do.
+    private func needsFreshConnection(_ exchange: CurlExchange) -> Bool {
+      exchange.request.connection.isHTTP11Only && http2Hosts.contains(exchange.origin.key)
+    }
+
+    /// Ends an exchange that had a place but no transfer.
+    private func fail(_ exchange: CurlExchange, _ error: DataServiceError) {
+      disarm(exchange)
+      queue.finish(host: exchange.origin.key)
+      exchange.finish(.failure(error))
+    }
+
+    private func startNext() {
+      while let exchange = queue.next() {
+        exchange.track.ticket = nil
+        start(exchange)
+      }
+    }
+
+    /// Takes the transfer off libcurl and keeps its handle for the next.
+    private func release(_ easy: EasyHandle, _ exchange: CurlExchange) {
+      running[ObjectIdentifier(exchange)] = nil
+      if let multi { _ = ccurl_multi_remove(easy.library.table, multi, easy.raw) }
+      easy.release()
+      if spares.count < Self.sparesLimit { spares.append(easy) }
+      queue.finish(host: exchange.origin.key)
+    }
+
+    // MARK: Turns
+
+    func advance() {
+      needsAdvance = false
+      guard let library, let multi else { return }
+      let code = ccurl_multi_perform(library.table, multi)
+      pauseOverfull()
+      takeEnded(library, multi)
+      if code != CURLM_OK { failAll(DataServiceError(.other, "libcurl failed: \(words(code))")) }
+      startNext()
+    }
+
+    func wait(wakeDescriptor descriptor: Int32, milliseconds: Int32) {
+      guard let library, let multi else { return }
+      _ = ccurl_multi_wait(library.table, multi, descriptor, milliseconds)
+      needsAdvance = true
+    }
+
+    func close() {
+      isClosed = true
+      failAll(DataServiceError(.closed, "the transport was closed"))
+      spares = []
+      if let library, let multi { _ = ccurl_multi_cleanup(library.table, multi) }
+      multi = nil
+      needsAdvance = false
+    }
+
+    private func pauseOverfull() {
+      guard !overfull.isEmpty else { return }
+      for exchange in overfull {
+        guard let easy = running[ObjectIdentifier(exchange)], exchange.pause() else { continue }
+        exchange.track.isPaused = true
+        enter(.paused, exchange)
+        _ = ccurl_easy_pause(easy.library.table, easy.raw, CURLPAUSE_RECV)
+      }
+      overfull.removeAll(keepingCapacity: true)
+    }
+
+    private func takeEnded(_ library: CurlLibrary, _ multi: UnsafeMutableRawPointer) {
+      var code = CURLE_OK
+      while let raw = ccurl_multi_ended(library.table, multi, &code) {
+        guard let context = ccurl_get_context(library.table, raw) else { continue }
+        let easy = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+        guard let exchange = easy.exchange else { continue }
+        let result = outcome(of: easy, exchange, code)
+        disarm(exchange)
+        release(easy, exchange)
+        exchange.finish(result)
+      }
+    }
+
+    private func outcome(
+      of easy: EasyHandle, _ exchange: CurlExchange, _ code: CURLcode
+    ) -> Result<Void, DataServiceError> {
+      if let refusal = easy.refusal { return .failure(refusal) }
+      if code == CURLE_OK {
+        guard let head = easy.head else {
+          return .failure(
+            DataServiceError(.disconnected, "\(exchange.origin.host) closed the connection without an answer")
+          )
+        }
+        if head.version == "2", http2Hosts.count < Self.http2HostsLimit {
+          http2Hosts.insert(exchange.origin.key)
+        }
+        return .success(())
+      }
+      let words = easy.failureText
+      let failure = TransferFailure(
+        code: code, text: words.isEmpty ? self.words(code) : words,
+        osError: Int32(truncatingIfNeeded: ccurl_get_long(easy.library.table, easy.raw, CURLINFO_OS_ERRNO)),
+        verifyResult: ccurl_get_long(easy.library.table, easy.raw, CURLINFO_SSL_VERIFYRESULT),
+        connectStatus: ccurl_get_long(easy.library.table, easy.raw, CURLINFO_HTTP_CONNECTCODE),
+        hasHead: easy.head != nil, host: exchange.origin.host,
+        unixSocket: exchange.request.connection.unixSocket)
+      return .failure(failure.error { NetworkState.hasRoute })
+    }
+
+    private func failAll(_ error: DataServiceError) {
+      for easy in Array(running.values) {
+        guard let exchange = easy.exchange else { continue }
+        disarm(exchange)
+        release(easy, exchange)
+        exchange.finish(.failure(error))
+      }
+      while isClosed, let exchange = queue.next() {
+        disarm(exchange)
+        queue.finish(host: exchange.origin.key)
+        exchange.finish(.failure(error))
+      }
+    }
+
+    private func words(_ code: CURLcode) -> String {
+      guard let library else { return "" }
+      return ccurl_easy_strerror(library.table, code).map { String(cString: $0) } ?? ""
+    }
+
+    private func words(_ code: CURLMcode) -> String {
+      guard let library else { return "" }
+      return ccurl_multi_strerror(library.table, code).map { String(cString: $0) } ?? ""
+    }
+
+    // MARK: Deadlines
+
+    /// Notes that an exchange has gone into a phase, or that something has happened in it.
+    func enter(_ phase: PhaseClock.Phase, _ exchange: CurlExchange) {
+      exchange.track.clock?.enter(phase, at: timekeeper.bootNanoseconds)
+      arm(exchange)
+    }
+
+    /// Sees to it that the timer fires no later than the next deadline. A timer that fires too early is set again
+    /// then, so that an ordinary exchange sets one timer in all.
+    private func arm(_ exchange: CurlExchange) {
+      guard let (instant, _) = exchange.track.clock?.deadline else { return }
+      if exchange.track.timer != nil, exchange.track.timerInstant <= instant { return }
+      exchange.track.timer?.cancel()
+      exchange.track.timerInstant = instant
+      exchange.track.timer = timekeeper.after(.nanoseconds(instant - timekeeper.bootNanoseconds)) {
+        exchange.transport.thread.performHere { exchange.engine.checkDeadline(exchange) }
+      }
+    }
+
+    private func disarm(_ exchange: CurlExchange) {
+      exchange.track.timer?.cancel()
+      exchange.track.timer = nil
+      exchange.track.clock = nil
+    }
+
+    private func checkDeadline(_ exchange: CurlExchange) {
+      exchange.track.timer = nil
+      guard !exchange.hasEnded, let (instant, phase) = exchange.track.clock?.deadline else { return }
+      guard instant <= timekeeper.bootNanoseconds else {
+        arm(exchange)
+        return
+      }
+      exchange.finish(
+        .failure(.timeout(phase, host: exchange.origin.host, limits: exchange.request.limits)))
+      abandon(exchange)
+    }
+  }
+#endif

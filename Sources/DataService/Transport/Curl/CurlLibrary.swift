@@ -1,0 +1,51 @@
+#if os(Linux)
+  internal import CCurl
+  import Synchronization
+
+  /// A libcurl that has been loaded. One for each file name and process; never unloaded.
+  final class CurlLibrary: Sendable {
+    // Points to a table that is written once, before anyone else sees it.
+    nonisolated(unsafe) let table: OpaquePointer
+    /// The version, such as `7.88.1`.
+    let version: String
+
+    private init(table: OpaquePointer) {
+      self.table = table
+      version = ccurl_version_text(table).map { String(cString: $0) } ?? "unknown"
+    }
+
+    private static let loaded = Mutex<[String: CurlLibrary]>([:])
+
+    /// Loads it, or finds it loaded. Takes about 6 ms the first time; libcurl is looked for again after a failure.
+    static func load(_ name: String) throws(DataServiceError) -> CurlLibrary {
+      let result: Result<CurlLibrary, DataServiceError> = loaded.withLock { loaded in
+        if let library = loaded[name] { return .success(library) }
+        let result = open(name)
+        if case .success(let library) = result { loaded[name] = library }
+        return result
+      }
+      return try result.get()
+    }
+
+    private static func open(_ name: String) -> Result<CurlLibrary, DataServiceError> {
+      var problem = [CChar](repeating: 0, count: 512)
+      guard let table = ccurl_open(name, &problem, problem.count) else {
+        let text = String(decoding: problem.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return .failure(missing("libcurl could not be loaded: \(text)"))
+      }
+      // 7.80.0 has CURLOPT_PREREQFUNCTION, without which the connect and first-byte limits could not be told apart.
+      guard ccurl_version_number(table) >= 0x07_50_00 else {
+        return .failure(missing("libcurl \(name) is older than 7.80"))
+      }
+      return .success(CurlLibrary(table: table))
+    }
+
+    private static func missing(_ message: String) -> DataServiceError {
+      DataServiceError(
+        .libraryMissing, message,
+        hint:
+          "Install libcurl: on Debian and Ubuntu the package libcurl4 (newer: libcurl4t64), on Fedora libcurl."
+      )
+    }
+  }
+#endif

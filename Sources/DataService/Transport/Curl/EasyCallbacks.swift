@@ -1,0 +1,105 @@
+#if os(Linux)
+  internal import CCurl
+  import CacheStore
+  import FoundationEssentials
+
+  /// What libcurl calls while it performs a transfer: always on the network thread, and never anything that calls
+  /// back into libcurl. The context is the ``EasyHandle``.
+  let easyCallbacks = ccurl_callbacks(
+    header: { bytes, size, count, context in
+      EasyHandle.from(context).take(line: UnsafeRawBufferPointer(start: bytes, count: size * count))
+        ? size * count : 0
+    },
+    write: { bytes, size, count, context in
+      EasyHandle.from(context).take(piece: UnsafeRawBufferPointer(start: bytes, count: size * count))
+        ? size * count : 0
+    },
+    read: { room, size, count, context in
+      EasyHandle.from(context).fill(UnsafeMutableRawBufferPointer(start: room, count: size * count))
+    },
+    seek: { context, offset, origin in
+      EasyHandle.from(context).seek(to: Int(offset), origin: origin) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+    },
+    ready: { context, _, _, _, _ in
+      EasyHandle.from(context).becomeReady()
+      return CURL_PREREQFUNC_OK
+    })
+
+  extension EasyHandle {
+    /// The context is set by ``EasyHandle`` itself and is never null.
+    fileprivate static func from(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
+      guard let context else { preconditionFailure("libcurl lost the context of a transfer") }
+      return Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+    }
+
+    fileprivate func becomeReady() {
+      guard let exchange else { return }
+      exchange.engine.enter(unsent.isEmpty ? .waiting : .sending, exchange)
+    }
+
+    fileprivate func take(line: UnsafeRawBufferPointer) -> Bool {
+      guard let exchange else { return false }
+      exchange.engine.enter(.receiving, exchange)
+      do throws(HeadParser.Problem) {
+        guard let head = try parser.take(line) else { return true }
+        let limit = exchange.request.limits.bodyBytes
+        if !head.isEncoded, let length = head.contentLength, length > limit, expectsBody(head) {
+          refusal = .tooLarge(limit, exchange.origin.host)
+          return false
+        }
+        self.head = head
+        exchange.receive(head)
+        return true
+      } catch {
+        refusal = DataServiceError(
+          .protocol, "the head of the answer from \(exchange.origin.host) is not acceptable: \(error.message)"
+        )
+        return false
+      }
+    }
+
+    fileprivate func take(piece: UnsafeRawBufferPointer) -> Bool {
+      guard let exchange else { return false }
+      exchange.engine.enter(.receiving, exchange)
+      let (total, isFull) = exchange.receive(piece)
+      let limit = exchange.request.limits.bodyBytes
+      guard total <= limit else {
+        refusal = .tooLarge(limit, exchange.origin.host)
+        return false
+      }
+      // Paused after the transfer's turn, not from here: paused within, libcurl would keep what is left of a piece it
+      // is decoding in a buffer of its own, beyond the limit on the body.
+      if isFull { exchange.engine.pauseAfterTurn(exchange) }
+      return true
+    }
+
+    fileprivate func fill(_ room: UnsafeMutableRawBufferPointer) -> Int {
+      let count = min(room.count, unsent.count)
+      guard count > 0 else { return 0 }
+      unsent.copyBytes(to: room, count: count)
+      unsent = unsent.dropFirst(count)
+      if let exchange { exchange.engine.enter(unsent.isEmpty ? .waiting : .sending, exchange) }
+      return count
+    }
+
+    /// libcurl goes back to the start where a kept connection turns out to be dead.
+    fileprivate func seek(to offset: Int, origin: Int32) -> Bool {
+      guard origin == SEEK_SET, let body = exchange?.request.body, offset >= 0, offset <= body.count else {
+        return false
+      }
+      unsent = body.dropFirst(offset)
+      return true
+    }
+
+    private func expectsBody(_ head: HeadParser.Head) -> Bool {
+      exchange?.request.method != .head && head.status != 204 && head.status != 304
+    }
+  }
+
+  extension DataServiceError {
+    fileprivate static func tooLarge(_ limit: Int64, _ host: String) -> DataServiceError {
+      DataServiceError(
+        .tooLarge, "the answer from \(host) is larger than \(limit) bytes", hint: "Allow a larger body.")
+    }
+  }
+#endif

@@ -1,0 +1,230 @@
+#if os(Linux)
+  internal import CCurl
+  import CacheStore
+  import FoundationEssentials
+
+  /// One of libcurl's easy handles, prepared once and used for one exchange after another.
+  ///
+  /// Only what differs from the exchange before is set again. Touched on the network thread only.
+  final class EasyHandle {
+    let raw: UnsafeMutableRawPointer
+    let library: CurlLibrary
+    /// The exchange it carries now.
+    var exchange: CurlExchange?
+    /// Puts the head together.
+    var parser = HeadParser(byteLimit: 0, countLimit: 0)
+    /// Why one of our callbacks stopped the transfer.
+    var refusal: DataServiceError?
+    /// The final head, once it has come.
+    var head: HeadParser.Head?
+    /// Body bytes of the request that are still to be sent.
+    var unsent = Data()
+
+    private let userAgent: String
+    private let errorText: UnsafeMutablePointer<CChar>
+    private var lists: [UInt32: UnsafeMutablePointer<curl_slist>] = [:]
+    private var connection: ConnectionOptions?
+    private var shape: RequestShape?
+    private var fields: HTTPFields?
+    private var connectMilliseconds = -1
+    private var isFresh = false
+
+    /// `nil` where libcurl cannot make one.
+    init?(library: CurlLibrary, userAgent: String) {
+      guard let raw = ccurl_easy_init(library.table) else { return nil }
+      self.raw = raw
+      self.library = library
+      self.userAgent = userAgent
+      errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+      errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    }
+
+    deinit {
+      // First the handle, since it uses the others.
+      ccurl_easy_cleanup(library.table, raw)
+      for list in lists.values { ccurl_list_free(library.table, list) }
+      errorText.deallocate()
+    }
+
+    /// libcurl's words about the last failure; empty where it had none.
+    var failureText: String { String(cString: errorText) }
+
+    /// Makes it ready to carry an exchange.
+    /// - Parameter fresh: Whether a connection that is open already may not be used.
+    /// - Throws: `invalidRequest` or `other` where an option is refused.
+    func prepare(_ exchange: CurlExchange, fresh: Bool) throws(DataServiceError) {
+      let request = exchange.request
+      self.exchange = exchange
+      parser = HeadParser(byteLimit: request.limits.fieldSectionBytes, countLimit: request.limits.fieldCount)
+      refusal = nil
+      head = nil
+      errorText.pointee = 0
+      unsent = request.body ?? Data()
+      if connection != request.connection { try connect(as: request.connection) }
+      try set(CURLOPT_URL, exchange.url)
+      let milliseconds = Int(
+        min(max(request.limits.connectTimeout.clampedNanoseconds / 1_000_000, 1), 86_400_000))
+      if milliseconds != connectMilliseconds {
+        try set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds)
+        connectMilliseconds = milliseconds
+      }
+      if fresh != isFresh {
+        try set(CURLOPT_FRESH_CONNECT, fresh ? 1 : 0)
+        isFresh = fresh
+      }
+      let shape = RequestShape(request)
+      if shape != self.shape { try apply(shape) }
+      if request.fields != fields || shape.hasBody != (self.shape?.hasBody ?? false) {
+        try setList(CURLOPT_HTTPHEADER, request.fields.libcurlLines(hasBody: shape.hasBody))
+        fields = request.fields
+      }
+      self.shape = shape
+    }
+
+    /// Lets go of the exchange.
+    func release() {
+      exchange = nil
+      head = nil
+      unsent = Data()
+      parser = HeadParser(byteLimit: 0, countLimit: 0)
+    }
+
+    /// Sets every option that does not change from one exchange to the next on the same kind of connection.
+    private func connect(as options: ConnectionOptions) throws(DataServiceError) {
+      ccurl_easy_reset(library.table, raw)
+      connection = nil
+      shape = nil
+      fields = nil
+      connectMilliseconds = -1
+      isFresh = false
+      for list in lists.values { ccurl_list_free(library.table, list) }
+      lists = [:]
+      try check(
+        ccurl_set_callbacks(library.table, raw, easyCallbacks, Unmanaged.passUnretained(self).toOpaque()))
+      try check(ccurl_set_buffer(library.table, raw, CURLOPT_ERRORBUFFER, errorText))
+      try setPlainRules()
+      try setConnection(options)
+      connection = options
+    }
+
+    /// What this transport never does, whatever libcurl's defaults become.
+    private func setPlainRules() throws(DataServiceError) {
+      // Signals and alarms belong to the program; the network thread blocks SIGPIPE.
+      try set(CURLOPT_NOSIGNAL, 1)
+      try set(CURLOPT_PROTOCOLS, Int(CURLPROTO_HTTP | CURLPROTO_HTTPS))
+      // Redirects are the service's business.
+      try set(CURLOPT_FOLLOWLOCATION, 0)
+      // Credentials from a file would slip past the account partition.
+      try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+      try set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
+      try set(CURLOPT_HTTP09_ALLOWED, 0)
+      try set(CURLOPT_PATH_AS_IS, 1)
+      try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+      // Exchanges begun together wait for the one connection that HTTP/2 may let them share.
+      try set(CURLOPT_PIPEWAIT, 1)
+      try set(CURLOPT_BUFFERSIZE, 65_536)
+      try set(CURLOPT_USERAGENT, userAgent)
+    }
+
+    private func setConnection(_ options: ConnectionOptions) throws(DataServiceError) {
+      try set(
+        CURLOPT_HTTP_VERSION, Int(options.isHTTP11Only ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS))
+      // The empty text asks for every coding that libcurl can decode.
+      if options.isCompressed { try set(CURLOPT_ACCEPT_ENCODING, "") }
+      if options.isInsecure {
+        try set(CURLOPT_SSL_VERIFYPEER, 0)
+        try set(CURLOPT_SSL_VERIFYHOST, 0)
+      }
+      if let file = options.certificateAuthorityFile { try set(CURLOPT_CAINFO, file) }
+      if let file = options.clientCertificateFile { try set(CURLOPT_SSLCERT, file) }
+      if let file = options.clientKeyFile { try set(CURLOPT_SSLKEY, file) }
+      if let path = options.unixSocket {
+        try set(CURLOPT_UNIX_SOCKET_PATH, path)
+        try set(CURLOPT_PROXY, "")
+      } else if let proxy = options.proxy {
+        try set(CURLOPT_PROXY, proxy)
+      }
+      if !options.resolutions.isEmpty {
+        // Not CURLOPT_RESOLVE: its addresses would serve, and its connections be shared with, every other exchange
+        // of the engine, though the resolution is part of the key. A CONNECT_TO is part of the connection.
+        try setList(CURLOPT_CONNECT_TO, options.resolutions.map(\.connectTo))
+      }
+    }
+
+    private func apply(_ shape: RequestShape) throws(DataServiceError) {
+      switch shape {
+      case .get, .bare:
+        try set(CURLOPT_HTTPGET, 1)
+      case .head:
+        try set(CURLOPT_NOBODY, 1)
+      case .body(_, let count):
+        try set(CURLOPT_HTTPGET, 1)
+        try set(CURLOPT_POST, 1)
+        try check(ccurl_set_offset(library.table, raw, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(count)))
+      }
+      try check(ccurl_set_string(library.table, raw, CURLOPT_CUSTOMREQUEST, shape.customMethod))
+    }
+
+    private func setList(_ option: CURLoption, _ lines: [String]) throws(DataServiceError) {
+      try setList(option, lines.map { Array($0.utf8) })
+    }
+
+    private func setList(_ option: CURLoption, _ lines: [[UInt8]]) throws(DataServiceError) {
+      var list: UnsafeMutablePointer<curl_slist>?
+      for line in lines {
+        let extended = (line + [0]).withUnsafeBufferPointer { bytes in
+          bytes.withMemoryRebound(to: CChar.self) { ccurl_list_append(library.table, list, $0.baseAddress) }
+        }
+        guard let extended else {
+          ccurl_list_free(library.table, list)
+          throw DataServiceError(.other, "out of memory")
+        }
+        list = extended
+      }
+      let code = ccurl_set_list(library.table, raw, option, list)
+      if let old = lists.updateValueOrRemove(list, forKey: option.rawValue) {
+        ccurl_list_free(library.table, old)
+      }
+      try check(code)
+    }
+
+    private func set(_ option: CURLoption, _ value: Int) throws(DataServiceError) {
+      try check(ccurl_set_long(library.table, raw, option, value))
+    }
+
+    private func set(_ option: CURLoption, _ value: String) throws(DataServiceError) {
+      guard !value.utf8.contains(0) else {
+        throw DataServiceError(.invalidRequest, "an option of the connection has a NUL in it")
+      }
+      try check(ccurl_set_string(library.table, raw, option, value))
+    }
+
+    private func check(_ code: CURLcode) throws(DataServiceError) {
+      guard code != CURLE_OK else { return }
+      let text = ccurl_easy_strerror(library.table, code).map { String(cString: $0) } ?? ""
+      throw DataServiceError(
+        .other, "libcurl does not take an option: \(text)",
+        underlying: CurlError(code: Int(code.rawValue), text: text))
+    }
+  }
+
+  extension [UInt32: UnsafeMutablePointer<curl_slist>] {
+    fileprivate mutating func updateValueOrRemove(
+      _ value: UnsafeMutablePointer<curl_slist>?, forKey key: UInt32
+    ) -> UnsafeMutablePointer<curl_slist>? {
+      let old = self[key]
+      self[key] = value
+      return old
+    }
+  }
+
+  extension ConnectionOptions.Resolution {
+    /// `HOST:PORT:ADDRESS:PORT`, IPv6 addresses in brackets.
+    fileprivate var connectTo: String {
+      func bracketed(_ text: String) -> String {
+        text.contains(":") && !text.hasPrefix("[") ? "[\(text)]" : text
+      }
+      return "\(bracketed(host)):\(port):\(bracketed(address)):\(port)"
+    }
+  }
+#endif

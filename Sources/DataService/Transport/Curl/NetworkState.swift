@@ -1,0 +1,47 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Whether this machine has a way to anywhere but itself.
+enum NetworkState {
+  /// Whether the kernel knows a route to an address of the open internet, by IPv4 or IPv6.
+  ///
+  /// Connecting a datagram socket asks the routing table and sends nothing. The addresses are those set aside for
+  /// documentation (RFC 5737, RFC 3849), which nobody has.
+  static var hasRoute: Bool { hasIPv4Route || hasIPv6Route }
+
+  private static var hasIPv4Route: Bool {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(9).bigEndian
+    address.sin_addr.s_addr = UInt32(0xCB00_7101).bigEndian  // 203.0.113.1
+    return canConnect(AF_INET, &address, MemoryLayout<sockaddr_in>.size)
+  }
+
+  private static var hasIPv6Route: Bool {
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    address.sin6_port = UInt16(9).bigEndian
+    withUnsafeMutableBytes(of: &address.sin6_addr) { bytes in
+      bytes.copyBytes(from: [0x20, 0x01, 0x0D, 0xB8] + [UInt8](repeating: 0, count: 11) + [1])
+    }
+    return canConnect(AF_INET6, &address, MemoryLayout<sockaddr_in6>.size)
+  }
+
+  private static func canConnect<Address>(_ family: Int32, _ address: inout Address, _ size: Int) -> Bool {
+    #if os(Linux)
+      let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    #else
+      let kind = SOCK_DGRAM
+    #endif
+    let descriptor = socket(family, kind, 0)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    return withUnsafeBytes(of: &address) { bytes in
+      guard let base = bytes.baseAddress else { return false }
+      return connect(descriptor, base.assumingMemoryBound(to: sockaddr.self), socklen_t(size)) == 0
+    }
+  }
+}

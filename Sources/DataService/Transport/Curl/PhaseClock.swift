@@ -1,0 +1,73 @@
+/// How long each phase of an exchange may take, in nanoseconds of the clock since boot. Pure: it is told the time.
+struct PhaseClock {
+  /// Where an exchange stands.
+  enum Phase {
+    /// Waiting for its turn: only the total counts.
+    case queued
+    /// Name look-up, connection, TLS.
+    case connecting
+    /// Sending the request's body.
+    case sending
+    /// The request is sent; nothing has come back.
+    case waiting
+    /// Something has come back.
+    case receiving
+    /// Held back because the caller does not read.
+    case paused
+  }
+
+  private(set) var phase = Phase.queued
+  /// When the phase began, or when something last happened in it where silence is what is limited.
+  private var since: Int64
+  private let begun: Int64
+  private let limits: Limits
+
+  /// A clock for an exchange that was asked for at `now`.
+  init(limits: Limits, now: Int64) {
+    self.limits = limits
+    begun = now
+    since = now
+  }
+
+  /// Goes into a phase, or notes activity in it.
+  mutating func enter(_ phase: Phase, at now: Int64) {
+    self.phase = phase
+    since = now
+  }
+
+  /// The next instant at which a limit is reached, and which.
+  var deadline: (instant: Int64, phase: DataServiceError.Kind.Phase) {
+    let total = Self.sum(begun, limits.totalTimeout)
+    guard let (limit, name) = phaseLimit else { return (total, .total) }
+    let instant = Self.sum(since, limit)
+    return instant < total ? (instant, name) : (total, .total)
+  }
+
+  private var phaseLimit: (Duration, DataServiceError.Kind.Phase)? {
+    switch phase {
+    case .queued, .paused: nil
+    case .connecting: (limits.connectTimeout, .connect)
+    case .sending, .receiving: (limits.idleTimeout, .idle)
+    case .waiting: (limits.firstByteTimeout, .firstByte)
+    }
+  }
+
+  private static func sum(_ instant: Int64, _ delay: Duration) -> Int64 {
+    let (sum, overflow) = instant.addingReportingOverflow(delay.clampedNanoseconds)
+    return overflow ? .max : sum
+  }
+}
+
+extension DataServiceError {
+  /// The error of a phase that took longer than its limit.
+  static func timeout(_ phase: Kind.Phase, host: String, limits: Limits) -> DataServiceError {
+    let message =
+      switch phase {
+      case .connect: "no connection to \(host) within \(limits.connectTimeout)"
+      case .firstByte: "no answer from \(host) within \(limits.firstByteTimeout)"
+      case .idle: "\(host) was silent for \(limits.idleTimeout)"
+      case .total, .deadline: "the answer from \(host) was not whole in time"
+      }
+    return DataServiceError(.timeout(phase), message, hint: "Try again, or allow more time.")
+  }
+}

@@ -1,0 +1,81 @@
+import CacheStore
+import FoundationEssentials
+
+/// What method and body mean for libcurl's options.
+enum RequestShape: Hashable {
+  /// A plain GET.
+  case get
+  /// A HEAD: no body comes back whatever the fields say.
+  case head
+  /// Another method without a body.
+  case bare(String)
+  /// A method with a body of so many bytes; nothing at all for methods whose requests state a length of 0.
+  case body(String, Int)
+
+  init(_ request: TransportRequest) {
+    let method = request.method.rawValue
+    if let body = request.body {
+      self = .body(method, body.count)
+    } else if ["POST", "PUT", "PATCH"].contains(method) {
+      self = .body(method, 0)
+    } else if method == "GET" {
+      self = .get
+    } else {
+      self = method == "HEAD" ? .head : .bare(method)
+    }
+  }
+
+  var hasBody: Bool { if case .body = self { true } else { false } }
+
+  /// The method to write in place of libcurl's own.
+  var customMethod: String? {
+    switch self {
+    case .get, .head: nil
+    case .bare(let method), .body(let method, _): method
+    }
+  }
+}
+
+extension HTTPFields {
+  /// The lines as libcurl wants them: without line end, a field without value written `Name;`, and with the fields
+  /// that libcurl would add by itself switched off.
+  func libcurlLines(hasBody: Bool) -> [[UInt8]] {
+    var lines: [[UInt8]] = []
+    for line in wire.split(separator: 0x0A) {
+      let content = line.last == 0x0D ? line.dropLast() : line
+      guard let colon = content.firstIndex(of: 0x3A) else { continue }
+      // The length is libcurl's to state; one that contradicts the body was refused before.
+      if content[..<colon].map({ $0 | 0x20 }).elementsEqual("content-length".utf8) { continue }
+      let isEmpty = content[(colon + 1)...].allSatisfy { $0 == 0x20 || $0 == 0x09 }
+      lines.append(isEmpty ? Array(content[..<colon]) + [0x3B] : Array(content))
+    }
+    if hasBody {
+      if !contains("Expect") { lines.append(Array("Expect:".utf8)) }
+      if !contains("Content-Type") { lines.append(Array("Content-Type:".utf8)) }
+    }
+    return lines
+  }
+}
+
+extension TransportRequest {
+  /// Why the request cannot be sent, or `nil`. Checked here although the service does too: what passes this reaches
+  /// the wire.
+  var fault: DataServiceError? {
+    if let refused = fields.refused { return DataServiceError(.invalidRequest, refused) }
+    let method = method.rawValue
+    guard !method.isEmpty, method.utf8.allSatisfy(\.isTokenByte) else {
+      return DataServiceError(.invalidRequest, "the method is not a token")
+    }
+    if method == "HEAD", body != nil {
+      return DataServiceError(.invalidRequest, "a HEAD request has no body")
+    }
+    if method == "CONNECT" {
+      return DataServiceError(.invalidRequest, "CONNECT is not a request for a resource")
+    }
+    let lengths = fields.values(of: "Content-Length")
+    guard lengths.allSatisfy({ Int($0) == body?.count ?? 0 }) else {
+      return DataServiceError(.invalidRequest, "Content-Length contradicts the body")
+    }
+    return nil
+  }
+}

@@ -1,0 +1,204 @@
+#if os(Linux)
+  internal import CCurl
+  import Glibc
+
+  /// What libcurl says about a transfer that failed, as a value, so that its meaning is a pure function of it.
+  struct TransferFailure {
+    /// libcurl's code.
+    var code: CURLcode
+    /// libcurl's own words.
+    var text: String
+    /// `errno` of the system call that failed, 0 where none did.
+    var osError: Int32 = 0
+    /// OpenSSL's verdict on the peer's certificate (`X509_V_…`), 0 for none.
+    var verifyResult = 0
+    /// The status with which a proxy answered CONNECT, 0 for none.
+    var connectStatus = 0
+    /// Whether the final head had come.
+    var hasHead = false
+    /// The host of the URL.
+    var host: String
+    /// The unix socket connected to in place of the host.
+    var unixSocket: String?
+  }
+
+  /// libcurl's code and words, as the cause of a ``DataServiceError``.
+  public struct CurlError: Error, Hashable, CustomStringConvertible {
+    /// The value of `CURLcode`.
+    public let code: Int
+    /// libcurl's words.
+    public let text: String
+    /// Both.
+    public var description: String { "curl (\(code)): \(text)" }
+  }
+
+  extension TransferFailure {
+    /// The error that callers see.
+    /// - Parameter hasRoute: Whether there is any network, asked only where the code alone does not tell.
+    func error(hasRoute: () -> Bool) -> DataServiceError {
+      let meaning =
+        Self.meanings[code.rawValue] ?? .plain(.other, "the transfer from %@ failed: \(text)", nil)
+      let (kind, message, hint) = interpret(meaning, hasRoute)
+      return DataServiceError(
+        kind, message.replacingPlaceholder(with: unixSocket ?? host), hint: hint,
+        underlying: CurlError(code: Int(code.rawValue), text: text))
+    }
+
+    /// What a code means; `%@` stands for the host.
+    enum Meaning {
+      case plain(DataServiceError.Kind, String, String?)
+      /// No address for the host.
+      case unresolved
+      /// No connection: the system's error says why.
+      case unconnected
+      /// The connection broke; what that means depends on whether the head had come.
+      case broken
+      /// The peer's certificate was not accepted.
+      case unverified
+    }
+
+    /// The one table from libcurl's codes to kinds, messages and hints. Codes of protocols that are switched off are
+    /// not in it.
+    static let meanings: [UInt32: Meaning] = Dictionary(
+      rows.map { ($0.0.rawValue, $0.1) }, uniquingKeysWith: { first, _ in first })
+
+    private static let tlsHint =
+      "The address may be wrong, or something between here and the server interferes."
+
+    private static let rows: [(CURLcode, Meaning)] = [
+      (CURLE_UNSUPPORTED_PROTOCOL, .plain(.protocol, "%@ did not answer with HTTP/1 or HTTP/2", nil)),
+      (CURLE_FAILED_INIT, .plain(.other, "libcurl could not be initialised", nil)),
+      (CURLE_URL_MALFORMAT, .plain(.invalidRequest, "the URL is malformed", nil)),
+      (CURLE_NOT_BUILT_IN, .plain(.other, "the installed libcurl was built without this option", nil)),
+      (
+        CURLE_COULDNT_RESOLVE_PROXY,
+        .plain(.proxy, "the proxy's name was not found", "Check the proxy's name.")
+      ),
+      (CURLE_COULDNT_RESOLVE_HOST, .unresolved),
+      (CURLE_COULDNT_CONNECT, .unconnected),
+      (CURLE_WEIRD_SERVER_REPLY, .plain(.protocol, "the head of the answer from %@ is malformed", nil)),
+      (CURLE_HTTP2, .plain(.protocol, "%@ broke the rules of HTTP/2", nil)),
+      (CURLE_PARTIAL_FILE, .plain(.truncated, "the answer from %@ was cut off", nil)),
+      (CURLE_WRITE_ERROR, .plain(.other, "the answer from %@ could not be taken", nil)),
+      (CURLE_UPLOAD_FAILED, .broken),
+      (CURLE_READ_ERROR, .plain(.other, "the request's body could not be read", nil)),
+      (CURLE_OUT_OF_MEMORY, .plain(.other, "out of memory", nil)),
+      (CURLE_OPERATION_TIMEDOUT, .plain(.timeout(.connect), "%@ did not answer in time", nil)),
+      (
+        CURLE_SSL_CONNECT_ERROR,
+        .plain(.tls("handshake"), "no secure connection to %@ could be made", tlsHint)
+      ),
+      (CURLE_ABORTED_BY_CALLBACK, .plain(.cancelled, "the exchange was cancelled", nil)),
+      (CURLE_GOT_NOTHING, .broken),
+      (CURLE_SSL_ENGINE_NOTFOUND, .plain(.tls("library"), "the TLS library could not be set up", nil)),
+      (CURLE_SSL_ENGINE_SETFAILED, .plain(.tls("library"), "the TLS library could not be set up", nil)),
+      (CURLE_SEND_ERROR, .broken),
+      (CURLE_RECV_ERROR, .broken),
+      (
+        CURLE_SSL_CERTPROBLEM,
+        .plain(
+          .tls("clientCertificate"), "the client certificate or its key could not be used",
+          "Check the files given for the certificate and the key.")
+      ),
+      (CURLE_SSL_CIPHER, .plain(.tls("handshake"), "%@ and this machine have no cipher in common", nil)),
+      (CURLE_PEER_FAILED_VERIFICATION, .unverified),
+      (
+        CURLE_BAD_CONTENT_ENCODING,
+        .plain(.protocol, "%@ sent a body in a coding that cannot be read", "Ask for an uncompressed answer.")
+      ),
+      (CURLE_FILESIZE_EXCEEDED, .plain(.tooLarge, "the answer from %@ is too large", nil)),
+      (CURLE_SEND_FAIL_REWIND, .broken),
+      (CURLE_SSL_ENGINE_INITFAILED, .plain(.tls("library"), "the TLS library could not be set up", nil)),
+      (
+        CURLE_SSL_CACERT_BADFILE,
+        .plain(
+          .tls("authorities"), "the file of certificate authorities could not be read",
+          "Check the file given, or install the system's (package ca-certificates).")
+      ),
+      (CURLE_SSL_SHUTDOWN_FAILED, .broken),
+      (
+        CURLE_SSL_CRL_BADFILE, .plain(.tls("authorities"), "the certificate revocation list is unusable", nil)
+      ),
+      (
+        CURLE_SSL_ISSUER_ERROR,
+        .plain(.tls("untrusted"), "the issuer of the certificate of %@ is wrong", tlsHint)
+      ),
+      (
+        CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+        .plain(.tls("untrusted"), "the key of %@ is not the pinned one", tlsHint)
+      ),
+      (CURLE_SSL_INVALIDCERTSTATUS, .plain(.tls("revoked"), "the certificate of %@ has a bad status", nil)),
+      (CURLE_HTTP2_STREAM, .broken),
+      (CURLE_PROXY, .plain(.proxy, "the proxy did not do its part", "Check the proxy's address and kind.")),
+      (
+        CURLE_SSL_CLIENTCERT,
+        .plain(.tls("clientCertificate"), "%@ wants a client certificate", "Give a certificate and its key.")
+      ),
+      (CURLE_UNRECOVERABLE_POLL, .plain(.other, "waiting for the network failed", nil)),
+    ]
+
+    private typealias Verdict = (kind: DataServiceError.Kind, message: String, hint: String?)
+
+    private func interpret(_ meaning: Meaning, _ hasRoute: () -> Bool) -> Verdict {
+      switch meaning {
+      case .plain(let kind, let message, let hint): (kind, message, hint)
+      case .unresolved: unresolved(hasRoute)
+      case .unconnected: unconnected(hasRoute)
+      case .broken: broken()
+      case .unverified:
+        CertificateVerdict(verifyResult).map { (.tls($0.reason), $0.message, $0.hint) } ?? wrongHost
+      }
+    }
+
+    private var wrongHost: Verdict {
+      (.tls("wrongHost"), "the certificate that answered for %@ is another host's", Self.tlsHint)
+    }
+
+    private static let offline: Verdict = (.offline, "there is no network", "Check the connection.")
+
+    private func unresolved(_ hasRoute: () -> Bool) -> Verdict {
+      guard hasRoute() else { return Self.offline }
+      return (.dns, "the name %@ was not found", "Check the spelling, or the network's name server.")
+    }
+
+    private func unconnected(_ hasRoute: () -> Bool) -> Verdict {
+      if connectStatus >= 300 { return refusedByProxy }
+      switch osError {
+      case ECONNREFUSED where unixSocket == nil:
+        return (.refused, "%@ refused the connection", "The server may be down, or the port may be wrong.")
+      case ECONNREFUSED: return (.refused, "nothing listens on the socket %@", nil)
+      case ENOENT where unixSocket != nil: return (.unreachable, "there is no socket %@", "Check the path.")
+      case ENETUNREACH, ENETDOWN, EADDRNOTAVAIL:
+        return hasRoute() ? (.unreachable, "there is no way to %@", nil) : Self.offline
+      case ETIMEDOUT: return (.timeout(.connect), "%@ did not answer in time", nil)
+      case EACCES, EPERM: return (.unreachable, "a rule of this machine forbids the way to %@", nil)
+      default: return (.unreachable, "there is no way to %@", nil)
+      }
+    }
+
+    private var refusedByProxy: Verdict {
+      (
+        .proxy, "the proxy answered \(connectStatus) when asked for %@",
+        "Check the proxy and its credentials."
+      )
+    }
+
+    private func broken() -> Verdict {
+      // libcurl tells these apart by its words alone; the words have stood since 7.x and the tests hold them.
+      if text.contains("chunked-encoding") {
+        return (.protocol, "the answer from %@ has a malformed chunk", nil)
+      }
+      if connectStatus >= 300 || text.contains("CONNECT tunnel") { return refusedByProxy }
+      return hasHead
+        ? (.truncated, "the answer from %@ was cut off", nil)
+        : (.disconnected, "%@ closed the connection without an answer", nil)
+    }
+  }
+
+  extension String {
+    fileprivate func replacingPlaceholder(with text: String) -> String {
+      guard let at = firstIndex(of: "%"), self[at...].hasPrefix("%@") else { return self }
+      return self[..<at] + text + self[index(at, offsetBy: 2)...]
+    }
+  }
+#endif
