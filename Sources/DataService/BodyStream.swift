@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import Synchronization
 
 extension DataService {
   /// A body that arrives piece by piece: one pass, and pulled, so that a slow reader slows the sender down.
@@ -9,27 +10,68 @@ extension DataService {
     public typealias Element = Data
     public typealias Failure = DataServiceError
 
+    private enum Source: Sendable {
+      case whole(OnePiece)
+      case pulled(@Sendable () async throws(DataServiceError) -> Data?)
+    }
+
     /// The whole length in bytes where it is known in advance.
     public let length: Int64?
-    private let pull: @Sendable () async throws(DataServiceError) -> Data?
+    private let source: Source
 
     /// A stream of what `next` returns, until it returns `nil`.
     public init(length: Int64?, next: @escaping @Sendable () async throws(DataServiceError) -> Data?) {
       self.length = length
-      pull = next
+      source = .pulled(next)
+    }
+
+    /// A stream of bytes that are at hand.
+    public init(whole data: Data) {
+      length = Int64(data.count)
+      source = .whole(OnePiece(data))
+    }
+
+    /// All of the body, where it is at hand without waiting and nothing has been taken from it.
+    package var whole: Data? {
+      guard case .whole(let piece) = source else { return nil }
+      return piece.peek()
     }
 
     /// The next piece, or `nil` at the end.
-    public func next() async throws(DataServiceError) -> Data? { try await pull() }
+    public func next() async throws(DataServiceError) -> Data? {
+      switch source {
+      case .whole(let piece): piece.take()
+      case .pulled(let next): try await next()
+      }
+    }
 
+    /// Takes the stream's pieces one after the other.
     public struct AsyncIterator: AsyncIteratorProtocol {
       let stream: BodyStream
+      /// The next piece, or `nil` at the end.
       public mutating func next() async throws(DataServiceError) -> Data? { try await stream.next() }
+      /// The next piece, or `nil` at the end.
       public mutating func next(
         isolation actor: isolated (any Actor)?
       ) async throws(DataServiceError) -> Data? { try await stream.next() }
     }
 
+    /// An iterator; all iterators of a stream share its one pass.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(stream: self) }
+  }
+}
+
+/// Bytes that can be taken once.
+private final class OnePiece: Sendable {
+  private let data: Mutex<Data?>
+  init(_ data: Data) { self.data = Mutex(data) }
+
+  func peek() -> Data? { data.withLock { $0 } }
+
+  func take() -> Data? {
+    data.withLock { data in
+      defer { data = nil }
+      return data?.isEmpty == true ? nil : data
+    }
   }
 }

@@ -28,4 +28,7 @@ public struct FetchPolicy: Sendable, Hashable {
   public static func storedElseFresh(maxAge: Duration) -> FetchPolicy {
     FetchPolicy(kind: .storedElseFresh(maxAge: maxAge))
   }
+
+  /// Whether a failure may be answered with the stored response.
+  var fallsBack: Bool { kind != .freshOnly && kind != .http }
 }

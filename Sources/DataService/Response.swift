@@ -19,7 +19,7 @@ extension DataService {
     /// The fields.
     public var fields: HTTPFields { head.fields }
     /// Who answered, after redirects.
-    public var url: URL { head.url }
+    public var url: URL { URL(string: head.url) ?? head.requestURL }
     /// When it was received, or last validated.
     public var receivedAt: Date { Date(timeIntervalSince1970: Double(head.receivedAtMilliseconds) / 1000) }
     /// Its age (RFC 9111 section 4.2.3); zero for a row from the future.
@@ -44,8 +44,10 @@ extension DataService {
     public var fields: HTTPFields
     /// The 1xx responses before it; empty for a stored one.
     public var interim: [TransportResponse.Interim]
-    /// Who answered, after redirects.
-    public var url: URL
+    /// Who answered, after redirects; a secret query value is replaced by a digest.
+    public var url: String
+    /// The URL that was asked for.
+    package var requestURL: URL
     /// The account's name in the store; empty for none.
     public var account: String
     /// When it was received or last validated, in milliseconds since 1970-01-01 UTC.
@@ -62,8 +64,17 @@ extension DataService {
     public var elapsed: Duration
     /// The length of the body in bytes where it is known.
     public var bodyLength: Int64?
-    /// `Cache-Status` (RFC 9211) as this cache would write it.
-    public var cacheStatus: String
+    /// The remaining freshness lifetime of a stored response in seconds; `nil` for a fresh one.
+    package var hitTimeToLive: Int64?
+
+    /// `Cache-Status` (RFC 9211) as this cache writes it.
+    public var cacheStatus: String {
+      if let hitTimeToLive { return CacheStatus(isHit: true, timeToLive: hitTimeToLive).formatted }
+      return CacheStatus(
+        forward: wasValidated ? .stale : .uriMiss, forwardStatus: wasValidated ? 304 : status,
+        isStored: kept == .yes
+      ).formatted
+    }
   }
 
   /// Whether a response is in the store.

@@ -79,6 +79,42 @@ final class LockFile: Sendable {
     }
   }
 
+  /// Whether anybody, this process included, holds the lock; takes nothing.
+  func isLocked(_ place: Place) throws(CacheStoreError) -> Bool {
+    let offset = place.offset
+    return try state.withLock { (state: inout State) throws(CacheStoreError) -> Bool in
+      if state.held.contains(offset) { return true }
+      if state.descriptor < 0 { state.descriptor = try open() }
+      var range = flock()
+      range.l_type = Int16(F_WRLCK)
+      range.l_whence = Int16(SEEK_SET)
+      range.l_start = off_t(offset)
+      range.l_len = 1
+      guard fcntl(state.descriptor, openDescriptionGetLock, &range) == 0 else { return false }
+      return range.l_type != Int16(F_UNLCK)
+    }
+  }
+
+  /// The number last written to a slot of the file, 0 where there is none. A hint: nothing depends on it being there.
+  func mark(_ slot: Int) throws(CacheStoreError) -> Int64 {
+    try state.withLock { (state: inout State) throws(CacheStoreError) -> Int64 in
+      if state.descriptor < 0 { state.descriptor = try open() }
+      var value: Int64 = 0
+      let count = pread(state.descriptor, &value, 8, off_t(8 + 8 * slot))
+      return count == 8 ? value : 0
+    }
+  }
+
+  /// Writes a number to a slot of the file.
+  func setMark(_ slot: Int, to value: Int64) {
+    state.withLock { state in
+      guard state.descriptor >= 0 else { return }
+      var value = value
+      // Lost marks cost followers a moment, no more.
+      _ = pwrite(state.descriptor, &value, 8, off_t(8 + 8 * slot))
+    }
+  }
+
   private static func set(_ type: Int16, _ offset: Int64, on descriptor: Int32) -> Bool {
     var range = flock()
     range.l_type = type
@@ -115,11 +151,13 @@ final class LockFile: Sendable {
   }
 }
 
-/// `F_OFD_SETLK`, which the C library's module does not export.
+/// `F_OFD_SETLK` and `F_OFD_GETLK`, which the C library's module does not export.
 #if canImport(Darwin)
   private let openDescriptionSetLock: Int32 = 90
+  private let openDescriptionGetLock: Int32 = 92
 #else
   private let openDescriptionSetLock: Int32 = 37
+  private let openDescriptionGetLock: Int32 = 36
 #endif
 
 extension Duration {

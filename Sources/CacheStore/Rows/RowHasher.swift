@@ -65,7 +65,7 @@ final class RowHasher {
     return hash == 0 ? 1 : hash
   }
 
-  private static func hash(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> Int64 {
+  static func hash(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> Int64 {
     Int64(bitPattern: cachefetch_xxh3(bytes.baseAddress, bytes.count, seed))
   }
 

@@ -87,7 +87,7 @@ public final class UnfinishedBody: Sendable {
   }
 
   /// The body as its row will have it.
-  func whole() -> StoredResponse.Body {
+  package func whole() -> StoredResponse.Body {
     chunks.withLock { chunks in
       StoredResponse.Body(
         id: id, length: chunks.length, firstChunk: chunks.first,

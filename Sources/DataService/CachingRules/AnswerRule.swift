@@ -67,6 +67,9 @@ package enum AnswerRule {
     }
   }
 
+  /// Whether the status says that the answer is not to be had now.
+  package static func isFailure(_ status: Int) -> Bool { status == 408 || status == 429 || status >= 500 }
+
   /// Decides; `fields` are those of the final answer.
   package static func decide(status: Int, fields: HTTPFields, situation: Situation) -> Outcome {
     switch status {
@@ -75,7 +78,7 @@ package enum AnswerRule {
     case 206 where !situation.hasCallerRange: return Outcome(.protocolFailure, .untouched(.status))
     case 200..<300 where status != 206:
       return Outcome(.fresh, rowAfterSuccess(fields: fields, situation: situation))
-    case 408, 429, 500...:
+    case _ where isFailure(status):
       return Outcome(situation.canFallBack ? .statusFailure : .fresh, untouched(situation))
     default: return Outcome(.fresh, untouched(situation))
     }

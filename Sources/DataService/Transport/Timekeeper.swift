@@ -15,6 +15,12 @@ package protocol Timekeeper: Sendable {
 }
 
 extension Timekeeper {
+  /// The instant, in nanoseconds since boot, at which `delay` will have passed; the last there is where it overflows.
+  func instant(after delay: Duration) -> Int64 {
+    let (sum, overflow) = bootNanoseconds.addingReportingOverflow(delay.clampedNanoseconds)
+    return overflow ? .max : sum
+  }
+
   /// Returns after `delay`, or throws as soon as the task is cancelled.
   package func sleep(for delay: Duration) async throws(CancellationError) {
     let sleeper = Sleeper()

@@ -1,0 +1,25 @@
+public import CacheStore
+
+extension DataService {
+  /// How a service works; every value has a default that suits a program with one store of its own.
+  public struct Configuration: Sendable {
+    /// Where and how rows are stored.
+    public var store: StoreConfiguration
+    /// What is never written, and partitions.
+    public var secrets = SecretList()
+    /// Whether an exchange that nobody waits for any more, because `freshElseStored`'s deadline has passed, goes on
+    /// into the store.
+    public var finishesAfterDeadline = true
+    /// Told of trouble that does not stop a delivery, on a thread of the service's; must return at once.
+    public var onWarning: (@Sendable (Warning) -> Void)?
+    /// Told what the service does, one line an event, for `-v`; holds no secret.
+    package var onTrace: (@Sendable (String) -> Void)?
+    /// The clock; `nil` takes the system's. Tests set their own.
+    package var timekeeper: (any Timekeeper)?
+
+    /// The defaults, with the store in the user's cache directory unless another path is given.
+    public init(store: StoreConfiguration = StoreConfiguration(path: StoreConfiguration.defaultPath())) {
+      self.store = store
+    }
+  }
+}

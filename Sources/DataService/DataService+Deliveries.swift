@@ -1,0 +1,92 @@
+public import FoundationEssentials
+
+extension DataService {
+  /// The deliveries of a load, bodies as `Data`.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for.
+  ///   - policy: Which answers are wanted.
+  ///   - progress: Told of the bytes received, at most every 50 ms, on a thread of the service's.
+  public func deliveries(
+    for request: Request, policy: FetchPolicy = .storedThenFresh,
+    progress: (@Sendable (TransferProgress) -> Void)? = nil
+  ) -> Deliveries<Data> {
+    sequence(request, policy: policy, form: .data, progress: progress)
+  }
+
+  /// The deliveries of a load, bodies as what `decode` makes of them.
+  ///
+  /// A fresh answer is decoded before the stored row is replaced: one that `decode` refuses is delivered as
+  /// `undecodable` and leaves the row as it is. A stored answer that it refuses counts as not stored.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for.
+  ///   - policy: Which answers are wanted.
+  ///   - decode: Makes the value; runs on the thread that asked for the delivery or on one of the service's.
+  public func deliveries<Value: Sendable>(
+    for request: Request, policy: FetchPolicy = .storedThenFresh,
+    decode: @escaping @Sendable (Response<Data>) throws -> Value
+  ) -> Deliveries<Value> {
+    sequence(request, policy: policy, form: .whole(canRefuse: true, decode))
+  }
+
+  /// The deliveries of a load, bodies decoded from JSON.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for.
+  ///   - type: What to decode.
+  ///   - decoder: The decoder to use.
+  ///   - policy: Which answers are wanted.
+  public func deliveries<Value: Decodable & Sendable>(
+    for request: Request, as type: Value.Type, decoder: JSONDecoder = .init(),
+    policy: FetchPolicy = .storedThenFresh
+  ) -> Deliveries<Value> {
+    deliveries(for: request, policy: policy) { try decoder.decode(type, from: $0.value) }
+  }
+
+  /// The deliveries of a load, bodies as streams of any length.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for.
+  ///   - policy: Which answers are wanted.
+  public func streams(for request: Request, policy: FetchPolicy = .storedThenFresh) -> Deliveries<BodyStream>
+  {
+    sequence(request, policy: policy, form: .stream)
+  }
+
+  /// One response: that of the terminal delivery or, where that is a failure, the last known one.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for.
+  ///   - policy: Which answer is wanted.
+  /// - Throws: The failure, where nothing is known; `cancelled` where the task was cancelled.
+  public func response(
+    for request: Request, policy: FetchPolicy = .freshElseStored()
+  ) async throws(DataServiceError) -> Response<Data> {
+    var last: Delivery<Data>?
+    for await delivery in deliveries(for: request, policy: policy) { last = delivery }
+    switch last {
+    case .stored(let response), .fresh(let response, _), .failure(_, let response?): return response
+    case .failure(let error, nil): throw error
+    case nil: throw DataServiceError(.cancelled, "the load was cancelled")
+    }
+  }
+
+  /// The stored response, at once: for the first frame of a user interface.
+  ///
+  /// Runs on the calling thread in some ten microseconds and never waits: where the store is locked, or the body is
+  /// longer than one chunk, there is none. Load with `.freshOnly` afterwards, or the stored one is shown twice.
+  @available(*, noasync, message: "use deliveries(for:), whose first delivery is the stored response")
+  public func storedResponse(for request: Request) -> Response<Data>? { core.storedResponse(for: request) }
+
+  private func sequence<Value: Sendable>(
+    _ request: Request, policy: FetchPolicy, form: ValueForm<Value>,
+    progress: (@Sendable (TransferProgress) -> Void)? = nil
+  ) -> Deliveries<Value> {
+    Deliveries { [core] sink in
+      core.load(
+        request, policy: policy, form: form, on: .inline, progress: progress,
+        deliver: { sink(.delivery($0)) }, ended: { sink(.end) })
+    }
+  }
+}

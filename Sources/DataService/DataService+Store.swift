@@ -1,0 +1,55 @@
+public import CacheStore
+public import FoundationEssentials
+
+extension DataService {
+  /// What is stored, newest use first.
+  /// - Throws: `store` where the store cannot be used.
+  public func entries(_ selection: EntrySelection = .all) async throws(DataServiceError) -> [StoredEntry] {
+    try await storeOperation { (store) throws(CacheStoreError) in try await store.entries(selection) }
+  }
+
+  /// Removes stored responses; an exchange begun before the removal does not bring them back.
+  /// - Returns: How many were removed.
+  /// - Throws: `store` where the store cannot be used.
+  @discardableResult public func remove(_ selection: EntrySelection) async throws(DataServiceError) -> Int {
+    let clock = core.timekeeper
+    let started = StartMark(boot: clock.bootID, nanoseconds: clock.bootNanoseconds)
+    return try await storeOperation { (store) throws(CacheStoreError) in
+      try await store.remove(selection, started: started)
+    }
+  }
+
+  /// Signs an account out: its loads end with `signedOut`, its late answers are neither stored nor delivered, and its
+  /// bytes are gone from the store when this returns.
+  /// - Throws: `store`, naming the process that still holds bytes, where they cannot be removed; `invalidRequest` for
+  ///   `.automatic`, which names no account.
+  public func signOut(_ account: Account) async throws(DataServiceError) {
+    guard case .named(let name) = account.kind else {
+      throw DataServiceError(
+        .invalidRequest, "an automatic account cannot be signed out",
+        hint: "name it, as entries(_:) shows it")
+    }
+    await core.stop(.signedOut) { $0.key.account == name }
+    try await storeOperation { (store) throws(CacheStoreError) in try await store.signOut(accountName: name) }
+  }
+
+  /// The newest stored response, now and whenever this process or another changes it; `nil` while there is none.
+  ///
+  /// Only the newest is buffered. Changes are seen within 50 ms; nothing runs once the sequence is dropped.
+  public func changes(to request: Request) -> AsyncStream<Response<Data>?> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { [core] continuation in
+      let task = Task(executorPreference: core.thread) { await core.observe(request, continuation) }
+      continuation.onTermination = { _ in task.cancel() }
+    }
+  }
+
+  private func storeOperation<Value: Sendable>(
+    _ operation: (ResponseStore) async throws(CacheStoreError) -> Value
+  ) async throws(DataServiceError) -> Value {
+    do throws(CacheStoreError) {
+      return try await operation(core.store)
+    } catch {
+      throw DataServiceError(store: error)
+    }
+  }
+}

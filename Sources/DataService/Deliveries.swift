@@ -1,0 +1,112 @@
+internal import Synchronization
+
+extension DataService {
+  /// The deliveries of a load as a sequence: every iteration is a load of its own, begun by its first `next()`.
+  ///
+  /// It does not throw; failures are deliveries. It ends after the terminal delivery, once what the load had to store
+  /// is stored or given up. Ending an iteration early, or cancelling its task, cancels its load.
+  public struct Deliveries<Value: Sendable>: AsyncSequence, Sendable {
+    public typealias Element = Delivery<Value>
+    public typealias Failure = Never
+
+    let begin: @Sendable (_ sink: @escaping @Sendable (LoadOutput<Value>) -> Void) -> Load
+
+    /// Takes the deliveries one after the other.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+      let iteration: Iteration<Value>
+      /// The next delivery, or `nil` at the end.
+      public mutating func next() async -> Delivery<Value>? { await iteration.next() }
+      /// The next delivery, or `nil` at the end.
+      public mutating func next(isolation actor: isolated (any Actor)?) async -> Delivery<Value>? {
+        await iteration.next()
+      }
+    }
+
+    /// Prepares a load; nothing happens before the first `next()`.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(iteration: Iteration(begin: begin)) }
+  }
+
+  /// One iteration: the load, and what it has delivered that was not yet taken.
+  final class Iteration<Value: Sendable>: Sendable {
+    private struct State {
+      var load: Load?
+      var isOver = false
+      var hasBegun = false
+      var ready: [Delivery<Value>] = []
+      var waiting: UnsafeContinuation<Delivery<Value>?, Never>?
+    }
+
+    private let begin: @Sendable (_ sink: @escaping @Sendable (LoadOutput<Value>) -> Void) -> Load
+    private let state = Mutex(State())
+
+    init(begin: @escaping @Sendable (_ sink: @escaping @Sendable (LoadOutput<Value>) -> Void) -> Load) {
+      self.begin = begin
+    }
+
+    deinit { state.withLock { $0.load }?.cancel() }
+
+    func next() async -> Delivery<Value>? {
+      beginOnce()
+      let delivery = await withTaskCancellationHandler {
+        await withUnsafeContinuation { continuation in
+          let (isReady, delivery) = take(orKeep: continuation)
+          if isReady { continuation.resume(returning: delivery) }
+        }
+      } onCancel: {
+        cancel()
+      }
+      if delivery == nil { await state.withLock { $0.load }?.finished() }
+      return delivery
+    }
+
+    private func beginOnce() {
+      let isFirst = state.withLock { state in
+        defer { state.hasBegun = true }
+        return !state.hasBegun
+      }
+      guard isFirst else { return }
+      let load = begin { [weak self] output in self?.take(output) }
+      state.withLock { $0.load = load }
+    }
+
+    private func take(
+      orKeep continuation: UnsafeContinuation<Delivery<Value>?, Never>
+    ) -> (isReady: Bool, Delivery<Value>?) {
+      state.withLock { state in
+        if !state.ready.isEmpty { return (true, state.ready.removeFirst()) }
+        if state.isOver { return (true, nil) }
+        state.waiting = continuation
+        return (false, nil)
+      }
+    }
+
+    private func take(_ output: LoadOutput<Value>) {
+      switch output {
+      case .delivery(let delivery):
+        let waiting = state.withLock { state -> UnsafeContinuation<Delivery<Value>?, Never>? in
+          guard !state.isOver else { return nil }
+          if state.waiting == nil { state.ready.append(delivery) }
+          defer { state.waiting = nil }
+          return state.waiting
+        }
+        waiting?.resume(returning: delivery)
+      case .end:
+        end()
+      }
+    }
+
+    private func cancel() {
+      state.withLock { $0.load }?.cancel()
+      end()
+    }
+
+    private func end() {
+      let waiting = state.withLock { state in
+        state.isOver = true
+        defer { state.waiting = nil }
+        return state.waiting
+      }
+      waiting?.resume(returning: nil)
+    }
+  }
+}

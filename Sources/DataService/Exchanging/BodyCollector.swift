@@ -1,0 +1,162 @@
+internal import CacheStore
+internal import FoundationEssentials
+
+/// Takes a body in as it arrives: into memory while it is short, into chunks of the store once it is long, and past
+/// the store where it may not or cannot be stored.
+struct BodyCollector {
+  /// What became of the body.
+  enum Outcome: Sendable {
+    case short(Data)
+    case long(UnfinishedBody)
+    case live(DataService.BodyStream)
+  }
+
+  /// A body that may not be stored is held in memory up to this size, then delivered while it arrives.
+  static let heldBytes = 8 << 20
+
+  let store: ResponseStore
+  /// Opens a body in the store; `nil` where the answer may not be stored.
+  let open: (() async throws(CacheStoreError) -> UnfinishedBody)?
+  /// The stored body to compare with.
+  let previous: StoredResponse.Body?
+  let limit: Int64
+  let chunkBytes: Int
+  let progress: (Int64) -> Void
+
+  private(set) var isSameAsPrevious: Bool
+  /// Why the body, though it might be stored, is not.
+  private(set) var storeFailure: CacheStoreError?
+  private var unfinished: UnfinishedBody?
+  private var chunkCount = 0
+  private var pending = Data()
+  private var received: Int64 = 0
+
+  init(
+    store: ResponseStore, chunkBytes: Int, previous: StoredResponse.Body?, limit: Int64,
+    resuming: UnfinishedBody? = nil,
+    open: (() async throws(CacheStoreError) -> UnfinishedBody)?, progress: @escaping (Int64) -> Void
+  ) {
+    self.store = store
+    self.chunkBytes = chunkBytes
+    self.previous = previous
+    self.limit = limit
+    self.open = open
+    self.progress = progress
+    isSameAsPrevious = previous != nil && resuming == nil
+    unfinished = resuming
+    received = resuming?.length ?? 0
+    chunkCount = resuming?.chunkCount ?? 0
+  }
+
+  /// Pulls the stream to its end, or to where it has to be handed on.
+  mutating func collect(_ stream: DataService.BodyStream) async throws(DataServiceError) -> Outcome {
+    while let piece = try await stream.next() {
+      received += Int64(piece.count)
+      guard received <= limit else { throw BodyLimit.exceeded(limit) }
+      progress(received)
+      if pending.isEmpty { pending = piece } else { pending.append(piece) }
+      if isStoring {
+        while pending.count > chunkBytes, isStoring { await storeChunk(chunkBytes) }
+      }
+      if !isStoring, pending.count > Self.heldBytes { return .live(handedOn(stream)) }
+    }
+    guard unfinished != nil, isStoring else {
+      return unfinished == nil ? shortOutcome() : .live(handedOn(nil))
+    }
+    if !pending.isEmpty { await storeChunk(pending.count) }
+    guard isStoring, let unfinished else { return .live(handedOn(nil)) }
+    if received != previous?.length { isSameAsPrevious = false }
+    return .long(unfinished)
+  }
+
+  private var isStoring: Bool { open != nil && storeFailure == nil }
+
+  private mutating func shortOutcome() -> Outcome {
+    isSameAsPrevious = previous.map { $0.isWhole && $0.firstChunk == pending } ?? false
+    return .short(pending)
+  }
+
+  private mutating func storeChunk(_ count: Int) async {
+    let chunk = Data(pending.prefix(count))
+    do throws(CacheStoreError) {
+      if unfinished == nil { unfinished = try await open?() }
+      try await unfinished?.append(chunk)
+      if isSameAsPrevious { await compare(chunk) }
+      pending = Data(pending.dropFirst(count))
+      chunkCount += 1
+    } catch {
+      storeFailure = error
+    }
+  }
+
+  private mutating func compare(_ chunk: Data) async {
+    guard let previous, !previous.isWhole else { return isSameAsPrevious = false }
+    do throws(CacheStoreError) {
+      isSameAsPrevious = try await store.chunk(chunkCount, of: previous.id) == chunk
+    } catch {
+      // An old body that can no longer be read is another body to the caller; its row is found damaged on its own.
+      isSameAsPrevious = false
+    }
+  }
+
+  /// What is stored already, then what is in memory, then the rest of the stream.
+  private func handedOn(_ rest: DataService.BodyStream?) -> DataService.BodyStream {
+    let pieces = BodyPieces(
+      store: store, bodyID: unfinished?.id, chunkCount: chunkCount, held: pending, rest: rest,
+      remaining: limit - received)
+    return DataService.BodyStream(length: rest == nil ? received : rest?.length) {
+      () async throws(DataServiceError) -> Data? in try await pieces.next()
+    }
+  }
+}
+
+/// The error for a body over its limit.
+enum BodyLimit {
+  static func exceeded(_ limit: Int64) -> DataServiceError {
+    DataServiceError(
+      .tooLarge, "the body is larger than the limit of \(limit) bytes",
+      hint: "raise the limit (--max-body) if you trust the origin")
+  }
+}
+
+/// The state of a stream that is put together of parts.
+private actor BodyPieces {
+  private let store: ResponseStore
+  private let bodyID: Int64?
+  private let chunkCount: Int
+  private let rest: DataService.BodyStream?
+  private var next = 0
+  private var held: Data
+  private var remaining: Int64
+
+  init(
+    store: ResponseStore, bodyID: Int64?, chunkCount: Int, held: Data, rest: DataService.BodyStream?,
+    remaining: Int64
+  ) {
+    self.store = store
+    self.bodyID = bodyID
+    self.chunkCount = chunkCount
+    self.held = held
+    self.rest = rest
+    self.remaining = remaining
+  }
+
+  func next() async throws(DataServiceError) -> Data? {
+    if let bodyID, next < chunkCount {
+      defer { next += 1 }
+      do throws(CacheStoreError) {
+        return try await store.chunk(next, of: bodyID)
+      } catch {
+        throw DataServiceError(store: error)
+      }
+    }
+    if !held.isEmpty {
+      defer { held = Data() }
+      return held
+    }
+    guard let piece = try await rest?.next() else { return nil }
+    remaining -= Int64(piece.count)
+    guard remaining >= 0 else { throw BodyLimit.exceeded(0) }
+    return piece
+  }
+}

@@ -1,0 +1,159 @@
+internal import CacheStore
+internal import FoundationEssentials
+
+extension Exchange {
+  /// How long a delivery waits for its row to be committed (design law 4).
+  private static var commitPatience: Duration { .milliseconds(250) }
+
+  /// Replaces the row; where that takes longer than 250 ms the answer goes out without it and the write goes on.
+  func commit(
+    _ head: Answer, _ collected: BodyCollector.Outcome
+  ) async throws(DataServiceError) -> ExchangeOutcome {
+    if case .short = collected, let accountID = generation.known {
+      let write = write(head, collected, accountID: accountID)
+      let done = immediately { () throws(CacheStoreError) in try core.store.overwriteNow(write) }
+      if let done { return ExchangeOutcome(answer: try applied(done, to: head)) }
+    }
+    let (done, pending) = await bounded { [self] () async throws(CacheStoreError) in
+      try await core.store.overwrite(write(head, collected, accountID: try await generation.id()))
+    }
+    guard let done else {
+      var answer = head
+      answer.kept = .no(.busy)
+      return ExchangeOutcome(answer: answer, pendingWrite: pending)
+    }
+    return ExchangeOutcome(answer: try applied(done, to: head))
+  }
+
+  /// Merges a 304 into the row, and delivers the stored body with it.
+  func freshen(_ head: Answer, row: AnswerRule.Row) async throws(DataServiceError) -> ExchangeOutcome {
+    guard let stored = plan.candidate else { throw Self.gone }
+    var answer = head.validating(stored, secretNames: core.secretFieldNames)
+    _ = closeToNewLoads()
+    if case .untouched(let reason) = row {
+      answer.kept = .no(reason)
+      return ExchangeOutcome(answer: answer)
+    }
+    let freshening = ResponseStore.Freshening(
+      rowID: stored.id, body: stored.body, fields: answer.fields, requestedAt: answer.requestedAt,
+      receivedAt: answer.receivedAt, exchangeMilliseconds: answer.receivedAt - answer.requestedAt,
+      started: started)
+    let immediate = immediately { () throws(CacheStoreError) in try core.store.freshenNow(freshening) }
+    var outcome = immediate
+    var pending: Task<Bool, Never>?
+    if outcome == nil {
+      let (done, task) = await bounded { [store = core.store] () async throws(CacheStoreError) in
+        try await store.freshen(freshening)
+      }
+      outcome = done
+      pending = task
+    }
+    switch outcome {
+    case .success(true): answer.kept = .yes
+    case .success(false): return try await newerRow(answer)
+    case .failure(let error):
+      if error.reason == .signedOut { throw .signedOut }
+      core.warn(store: error)
+      answer.kept = .no(.init(error))
+    case nil:
+      answer.kept = .no(.busy)
+      return ExchangeOutcome(answer: answer, pendingWrite: pending)
+    }
+    return ExchangeOutcome(answer: answer)
+  }
+
+  private static var gone: DataServiceError {
+    DataServiceError(.repeatUnconditional, "the validated response is gone", status: 304)
+  }
+
+  /// The row is gone or newer: a newer one is the answer, a missing one means asking again.
+  private func newerRow(_ head: Answer) async throws(DataServiceError) -> ExchangeOutcome {
+    let prepared = plan.prepared
+    let found: ResponseStore.Lookup
+    do throws(CacheStoreError) {
+      found = try await core.lookup(prepared)
+    } catch {
+      throw DataServiceError(store: error)
+    }
+    if let id = plan.accountID, found.accountID != id, !prepared.key.account.isEmpty { throw .signedOut }
+    guard let row = core.select(from: found, for: prepared) else { throw Self.gone }
+    var answer = Answer(row: row, url: head.url, comparedWith: plan.candidate)
+    answer.interim = head.interim
+    answer.wasValidated = true
+    return ExchangeOutcome(answer: answer)
+  }
+
+  private func write(
+    _ answer: Answer, _ collected: BodyCollector.Outcome, accountID: Int64
+  ) -> ResponseStore.Write {
+    let prepared = plan.prepared
+    let vary = Vary.names(in: answer.fields)
+    let isSame = answer.comparison?.isSame ?? false
+    let body: ResponseStore.Write.Body =
+      switch collected {
+      case .short(let data): .bytes(data)
+      case .long(let unfinished): .unfinished(unfinished)
+      case .live: .bytes(Data())
+      }
+    return ResponseStore.Write(
+      accountID: accountID, key: prepared.key, isGood: true,
+      variant: Vary.variant(names: vary, requestFields: prepared.fields, protect: core.protect), vary: vary,
+      started: started, responseURL: answer.url == prepared.key.target ? nil : answer.url,
+      httpVersion: answer.version, status: answer.status, reason: answer.reason,
+      fields: StoredFields.storable(answer.fields, secretNames: core.secretFieldNames),
+      requestedAt: answer.requestedAt, receivedAt: answer.receivedAt,
+      changedAt: isSame ? plan.candidate?.changedAt ?? answer.receivedAt : answer.receivedAt,
+      exchangeMilliseconds: core.timekeeper.wallMilliseconds - answer.requestedAt,
+      isPinned: prepared.request.isPinned, tags: prepared.request.tags, body: body)
+  }
+
+  private func applied(
+    _ result: Result<ResponseStore.Overwritten, CacheStoreError>, to head: Answer
+  ) throws(DataServiceError) -> Answer {
+    var answer = head
+    switch result {
+    case .success(.stored(_, let body)):
+      answer.kept = .yes
+      if case .stored = answer.body { answer.body = .stored(body) }
+    case .success(.superseded):
+      answer.kept = .no(.superseded)
+    case .failure(let error):
+      if error.reason == .signedOut { throw .signedOut }
+      core.warn(store: error)
+      answer.kept = .no(.init(error))
+    }
+    return answer
+  }
+
+  /// Runs a write on this thread if the store is free; `nil` where it has to be queued.
+  private func immediately<Value>(
+    _ write: () throws(CacheStoreError) -> Value?
+  ) -> Result<Value, CacheStoreError>? {
+    do throws(CacheStoreError) {
+      return try write().map { .success($0) }
+    } catch {
+      return error.reason == .busy ? nil : .failure(error)
+    }
+  }
+
+  /// Runs a queued write, and waits for it no longer than a delivery may; the task tells whether it succeeded.
+  private func bounded<Value: Sendable>(
+    _ write: @escaping @Sendable () async throws(CacheStoreError) -> Value
+  ) async -> (Result<Value, CacheStoreError>?, Task<Bool, Never>) {
+    let first = FirstValue<Result<Value, CacheStoreError>?>()
+    let task = Task(executorPreference: core.thread) {
+      let result: Result<Value, CacheStoreError>
+      do throws(CacheStoreError) {
+        result = .success(try await write())
+      } catch {
+        result = .failure(error)
+      }
+      first.set(result)
+      if case .success = result { return true }
+      return false
+    }
+    let timer = core.timekeeper.after(Self.commitPatience) { first.set(nil) }
+    defer { timer.cancel() }
+    return (await first.value, task)
+  }
+}

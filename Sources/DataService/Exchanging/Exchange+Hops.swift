@@ -1,0 +1,131 @@
+internal import CacheStore
+internal import FoundationEssentials
+
+extension Exchange {
+  /// What is remembered along a chain of redirects.
+  private struct Chain {
+    var hop: RedirectRule.Hop
+    var redirects = 0
+    var isNoStore = false
+    /// Whether a temporary redirect has led to another host.
+    var leftHostTemporarily = false
+    var interim: [TransportResponse.Interim] = []
+  }
+
+  /// One try: the request, its redirects, and the answer taken in and stored.
+  func hops(until deadline: Int64) async throws(DataServiceError) -> ExchangeOutcome {
+    do throws(DataServiceError) {
+      return try await hops(until: deadline, validating: plan.candidate, isRepeated: false)
+    } catch {
+      guard error.kind == .repeatUnconditional else { throw error }
+      core.trace("asks again without a condition: the stored response is gone, or not what the origin means")
+      return try await hops(until: deadline, validating: nil, isRepeated: true)
+    }
+  }
+
+  private func hops(
+    until deadline: Int64, validating row: StoredResponse?, isRepeated: Bool
+  ) async throws(DataServiceError) -> ExchangeOutcome {
+    let prepared = plan.prepared
+    let original = RedirectRule.Hop(
+      url: prepared.url, method: prepared.request.method, fields: prepared.fields, body: prepared.request.body
+    )
+    var chain = Chain(hop: original)
+    chain.isNoStore = CacheControl(fields: prepared.fields).noStore
+    while true {
+      try await checkPause(of: chain.hop.url)
+      let requestedAt = core.timekeeper.wallMilliseconds
+      let validators = validators(of: row, for: chain.hop)
+      var request = try transportRequest(for: chain.hop, until: deadline)
+      request.fields.append(contentsOf: validators)
+      core.trace("asks \(chain.hop.url.authority)\(validators.isEmpty ? "" : " with validators")")
+      let response = try await core.transport.response(to: request)
+      chain.interim += response.interim
+      if CacheControl(fields: response.fields).noStore { chain.isNoStore = true }
+      if let next = try redirect(from: chain, original: original, response: response) {
+        chain = next
+        continue
+      }
+      var situation = AnswerRule.Situation()
+      situation.method = prepared.request.method
+      situation.isPassThrough = prepared.isPassThrough
+      situation.hasCallerRange = PassThrough.hasRange(prepared.fields)
+      situation.hasCallerPrecondition = PassThrough.hasPrecondition(prepared.fields)
+      situation.wasConditional = !validators.isEmpty
+      situation.rowFields = row?.fields
+      situation.isRepeated = isRepeated
+      situation.isNoStoreChain = chain.isNoStore
+      situation.keepsAnyway = prepared.request.keepsAnyway
+      situation.isPortalSuspect = chain.leftHostTemporarily && !rowCameFrom(chain.hop.url)
+      return try await takeIn(
+        response, situation: situation, from: chain.hop.url, interim: chain.interim, requestedAt: requestedAt)
+    }
+  }
+
+  private func transportRequest(for hop: RedirectRule.Hop, until deadline: Int64) throws(DataServiceError)
+    -> TransportRequest
+  {
+    var limits = plan.prepared.request.limits
+    limits.totalTimeout = .nanoseconds(max(1, deadline - core.timekeeper.bootNanoseconds))
+    var fields = hop.fields
+    fields.remove("Content-Length")
+    return TransportRequest(
+      url: try hop.url.foundationURL(), method: hop.method, fields: fields, body: hop.body,
+      connection: plan.prepared.request.connection, limits: limits)
+  }
+
+  /// The validators go only to the URL that gave them.
+  private func validators(
+    of row: StoredResponse?, for hop: RedirectRule.Hop
+  ) -> HTTPFields {
+    guard let row, !plan.prepared.isPassThrough, hop.method == plan.prepared.request.method else {
+      return [:]
+    }
+    let source = row.responseURL ?? plan.prepared.key.target
+    return core.redacted(hop.url) == source ? Validators.conditionalFields(for: row) : [:]
+  }
+
+  private func redirect(
+    from chain: Chain, original: RedirectRule.Hop, response: TransportResponse
+  ) throws(DataServiceError) -> Chain? {
+    let limit = plan.prepared.request.limits.redirects
+    guard limit > 0 else { return nil }
+    let next = try RedirectRule.next(
+      after: chain.hop, from: original, status: response.status, fields: response.fields,
+      secrets: core.configuration.secrets)
+    guard let next else { return nil }
+    guard chain.redirects < limit else {
+      throw DataServiceError(
+        .tooManyRedirects, "more than \(limit) redirects", hint: "the last one led to \(next.url.authority)")
+    }
+    var following = chain
+    following.redirects += 1
+    if next.url.host != chain.hop.url.host, RedirectRule.temporaryStatuses.contains(response.status) {
+      following.leftHostTemporarily = true
+    }
+    following.hop = next
+    return following
+  }
+
+  /// Whether the stored row was answered by the same host, so that a temporary redirect to it is the usual way. With
+  /// nothing stored there is nothing to protect.
+  private func rowCameFrom(_ url: NormalisedURL) -> Bool {
+    guard let row = plan.candidate else { return true }
+    let source = row.responseURL ?? plan.prepared.url.string
+    return (try? NormalisedURL(source))?.host == url.host
+  }
+
+  private func checkPause(of url: NormalisedURL) async throws(DataServiceError) {
+    let until: Int64?
+    do throws(CacheStoreError) {
+      until = try core.store.pausedUntilNow(accountName: plan.prepared.key.account, origin: url.origin)
+    } catch {
+      // Without the store nothing is known of a pause.
+      until = nil
+    }
+    guard let until, until > core.timekeeper.wallMilliseconds else { return }
+    throw DataServiceError(
+      .paused, "\(url.authority) asked to be left alone: paused until \(HTTPDate.format(until))",
+      hint: "the stored response is unaffected; try again then")
+  }
+}

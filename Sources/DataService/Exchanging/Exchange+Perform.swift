@@ -1,0 +1,112 @@
+internal import CacheStore
+
+/// What an exchange's work brings.
+struct ExchangeOutcome: Sendable {
+  var answer: Answer
+  /// A write that was not done in time for the delivery and still goes on.
+  var pendingWrite: Task<Bool, Never>?
+}
+
+extension Exchange {
+  /// Follows another process's exchange where one is under way, or makes its own; then waits for the network to come
+  /// back where the caller asked for that.
+  func perform() async throws(DataServiceError) -> ExchangeOutcome {
+    let clock = core.timekeeper
+    let limits = plan.prepared.request.limits
+    let deadline = clock.instant(after: limits.totalTimeout)
+    guard plan.isShared else { return try await attempts(until: deadline) }
+    let leasing = Leasing(exchange: self, deadline: deadline)
+    switch try await leasing.obtain() {
+    case .follow(let answer):
+      return ExchangeOutcome(answer: answer)
+    case .lead(let lease):
+      hold(lease)
+      generation.begin(on: core.thread)
+      return try await attempts(until: deadline)
+    }
+  }
+
+  /// Tries, tries again as ``RetryRule`` says, and with `onlineWait` as long as there is no network.
+  private func attempts(until deadline: Int64) async throws(DataServiceError) -> ExchangeOutcome {
+    let clock = core.timekeeper
+    let request = plan.prepared.request
+    let patience = request.onlineWait.map { clock.instant(after: $0) }
+    var timesOffline = 0
+    var attempt = 0
+    while true {
+      attempt += 1
+      let result = await attemptOnce(until: deadline)
+      let decision = core.retryRule.decision(
+        after: result.retryOutcome, attempt: attempt, retries: request.limits.retries,
+        isRepeatable: request.method == .get || request.method == .head || request.isRead,
+        remaining: .nanoseconds(deadline - clock.bootNanoseconds), now: clock.wallMilliseconds,
+        random: core.random())
+      switch decision {
+      case .retry(let delay) where core.takeRetry(origin: plan.prepared.url.origin, attempt: attempt):
+        try await pause(for: delay, before: result)
+        continue
+      case .pause(let until): await recordPause(until: until)
+      case .retry, .stop: break
+      }
+      if result.isConnectivityFailure, let patience, clock.bootNanoseconds < patience {
+        timesOffline += 1
+        let delay = min(
+          OnlineWaitRule.delay(attempt: timesOffline), .nanoseconds(patience - clock.bootNanoseconds))
+        try await pause(for: delay, before: result)
+        continue
+      }
+      return try result.get()
+    }
+  }
+
+  private func attemptOnce(until deadline: Int64) async -> Result<ExchangeOutcome, DataServiceError> {
+    do throws(DataServiceError) {
+      return .success(try await hops(until: deadline))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func pause(
+    for delay: Duration, before result: Result<ExchangeOutcome, DataServiceError>
+  ) async throws(DataServiceError) {
+    core.trace("tries again in \(delay.clampedNanoseconds / 1_000_000) ms after \(result.reason)")
+    do {
+      try await core.timekeeper.sleep(for: delay)
+    } catch {
+      throw DataServiceError(.cancelled, "cancelled")
+    }
+  }
+
+  /// Tells every process on the store that the origin wants to be left alone.
+  private func recordPause(until: Int64) async {
+    do throws(CacheStoreError) {
+      try await core.store.pause(
+        accountID: try await generation.id(), origin: plan.prepared.url.origin, untilMilliseconds: until)
+    } catch {
+      core.warn(store: error)
+    }
+  }
+}
+
+extension Result where Success == ExchangeOutcome, Failure == DataServiceError {
+  /// The result as the retry rule sees it.
+  fileprivate var retryOutcome: RetryRule.Outcome {
+    switch self {
+    case .success(let outcome): .status(outcome.answer.status, retryAfter: outcome.answer.retryAt)
+    case .failure(let error): .failure(error.kind)
+    }
+  }
+
+  fileprivate var isConnectivityFailure: Bool {
+    if case .failure(let error) = self { return error.kind.isConnectivity }
+    return false
+  }
+
+  fileprivate var reason: String {
+    switch self {
+    case .success(let outcome): "status \(outcome.answer.status)"
+    case .failure(let error): error.message
+    }
+  }
+}

@@ -1,0 +1,150 @@
+internal import CacheStore
+internal import FoundationEssentials
+
+extension DataServiceError.Kind {
+  /// Inside an exchange only: the 304 cannot be used, ask once more without a condition.
+  static let repeatUnconditional = Self("repeatUnconditional")
+}
+
+extension Exchange {
+  /// Judges the final answer, takes its body in, stores it where it may be, and says what came of it.
+  func takeIn(
+    _ response: TransportResponse, situation: AnswerRule.Situation, from url: NormalisedURL,
+    interim: [TransportResponse.Interim], requestedAt: Int64
+  ) async throws(DataServiceError) -> ExchangeOutcome {
+    let outcome = AnswerRule.decide(status: response.status, fields: response.fields, situation: situation)
+    if case .untouched = outcome.row { endLease(storedRow: false) }
+    let receivedAt = core.timekeeper.wallMilliseconds
+    let responseURL = core.redacted(url)
+    let answer = Answer(
+      version: response.version, status: response.status, reason: response.reason, fields: response.fields,
+      interim: interim, url: responseURL, body: .data(Data()), wasValidated: false, requestedAt: requestedAt,
+      receivedAt: receivedAt, kept: .no(.status))
+    switch outcome.delivery {
+    case .protocolFailure:
+      throw DataServiceError(
+        .protocol, "\(url.authority) answered \(response.status) without having been asked for it",
+        status: response.status)
+    case .repeatUnconditional:
+      throw DataServiceError(.repeatUnconditional, "the validated response is gone", status: 304)
+    case .freshByValidation:
+      return try await freshen(answer, row: outcome.row)
+    case .fresh, .statusFailure:
+      return try await store(answer, body: response.body, row: outcome.row, url: url)
+    }
+  }
+
+  private func store(
+    _ head: Answer, body: DataService.BodyStream, row: AnswerRule.Row, url: NormalisedURL
+  ) async throws(DataServiceError) -> ExchangeOutcome {
+    var answer = head
+    let store = core.store
+    let limits = plan.prepared.request.limits
+    let half = core.configuration.store.maximumBytes / 2
+    let fits = body.length.map { $0 <= half } ?? true
+    var open: (() async throws(CacheStoreError) -> UnfinishedBody)?
+    if row == .replaced, fits {
+      open = { [self] () async throws(CacheStoreError) in
+        try await store.beginBody(accountID: try await generation.id())
+      }
+    }
+    var collector = BodyCollector(
+      store: store, chunkBytes: core.configuration.store.chunkBytes, previous: plan.candidate?.body,
+      limit: limits.bodyBytes, open: open
+    ) { [self] received in
+      report(DataService.TransferProgress(received: received, expected: body.length))
+    }
+    let collected = try await collector.collect(body)
+    if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
+    if let previous = plan.candidate?.body { answer.comparison = (previous, collector.isSameAsPrevious) }
+    answer.retryAt = retryAt(answer)
+    await invalidate(answer, url: url)
+    if case .untouched(let reason) = row {
+      answer.kept = .no(reason)
+    } else if !fits {
+      answer.kept = .no(.tooLarge)
+    } else if let failure = collector.storeFailure {
+      if failure.reason == .signedOut { throw DataServiceError.signedOut }
+      answer.kept = .no(.init(failure))
+      core.warn(store: failure)
+    } else {
+      return try await keep(answer, collected)
+    }
+    return try await unkept(answer, collected)
+  }
+
+  /// Asks the decoders, then commits.
+  private func keep(
+    _ head: Answer, _ collected: BodyCollector.Outcome
+  ) async throws(DataServiceError) -> ExchangeOutcome {
+    var answer = head
+    switch collected {
+    case .short(let data): answer.body = .data(data)
+    case .long(let unfinished): answer.body = .stored(unfinished.whole())
+    case .live(let stream): answer.body = .live(stream)
+    }
+    guard await decodersAccept(answer) else {
+      answer.kept = .no(.undecodable)
+      return ExchangeOutcome(answer: answer)
+    }
+    return try await commit(answer, collected)
+  }
+
+  private func unkept(
+    _ head: Answer, _ collected: BodyCollector.Outcome
+  ) async throws(DataServiceError) -> ExchangeOutcome {
+    var answer = head
+    switch collected {
+    case .short(let data): answer.body = .data(data)
+    case .live(let stream): answer.body = .live(stream)
+    case .long(let unfinished): answer.body = .stored(unfinished.whole())
+    }
+    try await checkGeneration()
+    _ = await decodersAccept(answer)
+    return ExchangeOutcome(answer: answer)
+  }
+
+  /// Whether every load that decodes takes the body. One that refuses keeps the stored row as it is, for all of
+  /// them: it knows better than the bytes what a good answer is (design law 5).
+  private func decodersAccept(_ answer: Answer) async -> Bool {
+    let waiters = closeToNewLoads().filter(\.decodes)
+    guard !waiters.isEmpty else { return true }
+    guard let data = await core.wholeBody(answer.body, limit: plan.prepared.request.limits.dataBytes) else {
+      return true
+    }
+    return waiters.map { $0.accepts(answer, data: data) }.allSatisfy { $0 }
+  }
+
+  /// What belongs to an account that was signed out meanwhile is not delivered, stored or not (design section 2).
+  private func checkGeneration() async throws(DataServiceError) {
+    guard let id = plan.accountID, !plan.prepared.key.account.isEmpty else { return }
+    let found = try? await core.lookup(plan.prepared)
+    guard found == nil || found?.accountID == id else { throw DataServiceError.signedOut }
+  }
+
+  private func retryAt(_ answer: Answer) -> Int64? {
+    guard [408, 429, 503].contains(answer.status) else { return nil }
+    return answer.fields["Retry-After"].flatMap {
+      RetryAfter.parse($0, now: core.timekeeper.wallMilliseconds)
+    }
+  }
+
+  private func invalidate(_ answer: Answer, url: NormalisedURL) async {
+    guard let foundationURL = try? url.foundationURL() else { return }
+    let targets = Invalidation.targets(
+      method: plan.prepared.request.method, url: foundationURL, status: answer.status, fields: answer.fields)
+    guard !targets.isEmpty, !plan.prepared.request.isRead else { return }
+    let keys = targets.compactMap { (try? NormalisedURL($0.absoluteString)).map(core.redacted) }
+    do throws(CacheStoreError) {
+      _ = try await core.store.invalidate(
+        accountName: plan.prepared.key.account, targets: keys, started: started)
+    } catch {
+      core.warn(store: error)
+    }
+  }
+}
+
+extension DataServiceError {
+  static let signedOut = DataServiceError(
+    .signedOut, "the account was signed out while the request was under way")
+}

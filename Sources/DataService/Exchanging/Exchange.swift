@@ -1,0 +1,167 @@
+internal import CacheStore
+internal import Synchronization
+
+/// One exchange, and the loads that share it.
+///
+/// Its work is one asynchronous function on the network thread; what the loads do with it (join, leave, hear the
+/// result) happens on any thread, under one lock that is never held while anything else is called.
+final class Exchange: Sendable {
+  /// What the exchange begins with.
+  struct Plan: Sendable {
+    var prepared: PreparedRequest
+    /// The stored row, for its validators; `nil` makes the exchange unconditional.
+    var candidate: StoredResponse?
+    /// The account's generation as the look-up saw it.
+    var accountID: Int64?
+    /// Whether other loads and processes may take part.
+    var isShared: Bool
+    /// Whether a result of another process that began earlier will do; not for `freshOnly`.
+    var mayFollow: Bool
+  }
+
+  private struct State {
+    var waiters: [any ExchangeWaiter] = []
+    var task: Task<Void, Never>?
+    /// Whether loads may still join: until the body is whole.
+    var isOpen = true
+    var result: ExchangeResult?
+    var isSettled = false
+    var finishesIntoStore = false
+    var isStopped = false
+    var lease: ExchangeLease?
+  }
+
+  let plan: Plan
+  let core: ServiceCore
+  /// When the exchange began, on the clock that decides which row is newer (design law 8).
+  let started: StartMark
+  /// The account's generation it began with.
+  let generation: Generation
+  private let state = Mutex(State())
+
+  init(plan: Plan, core: ServiceCore) {
+    self.plan = plan
+    self.core = core
+    generation = Generation(known: plan.accountID, account: plan.prepared.key.account, store: core.store)
+    started = StartMark(boot: core.timekeeper.bootID, nanoseconds: core.timekeeper.bootNanoseconds)
+  }
+
+  /// Starts the work; called once.
+  func start() {
+    let task = Task(executorPreference: core.thread) { await self.run() }
+    let isStopped = state.withLock { state in
+      state.task = task
+      return state.isStopped
+    }
+    if isStopped { task.cancel() }
+  }
+
+  /// Adds a load; `false` where the exchange can no longer be joined.
+  func join(_ waiter: any ExchangeWaiter) -> Bool {
+    state.withLock { state in
+      guard state.isOpen, !state.isStopped else { return false }
+      state.waiters.append(waiter)
+      return true
+    }
+  }
+
+  /// Removes a load. The last one to leave stops the exchange, unless one asked for it to finish into the store.
+  func leave(_ waiter: any ExchangeWaiter, finishingIntoStore: Bool) {
+    let task = state.withLock { state -> Task<Void, Never>? in
+      state.waiters.removeAll { $0 === waiter }
+      if finishingIntoStore { state.finishesIntoStore = true }
+      guard state.waiters.isEmpty, !state.finishesIntoStore, state.isOpen else { return nil }
+      state.isOpen = false
+      state.isStopped = true
+      return state.task
+    }
+    guard let task else { return }
+    core.coalescer.detach(self)
+    task.cancel()
+  }
+
+  /// Ends the exchange at once with an error, as sign-out and closing do.
+  func stop(with error: DataServiceError) {
+    state.withLock { $0.isStopped = true }
+    publish(.failure(error))
+    state.withLock { $0.task }?.cancel()
+  }
+
+  /// Stops further loads from joining and says who has joined.
+  func closeToNewLoads() -> [any ExchangeWaiter] {
+    core.coalescer.detach(self)
+    return state.withLock { state in
+      state.isOpen = false
+      return state.waiters
+    }
+  }
+
+  /// Hands the result to every load, once.
+  func publish(_ result: ExchangeResult) {
+    let waiters = state.withLock { state -> [any ExchangeWaiter] in
+      state.isOpen = false
+      guard state.result == nil else { return [] }
+      state.result = result
+      return state.waiters
+    }
+    for (index, waiter) in waiters.enumerated() {
+      // A live body has one reader; a second load makes its own exchange of it.
+      if index > 0, case .answer(let answer) = result, case .live = answer.body {
+        waiter.finished(.failure(.init(.other, "the body could not be shared; load it again")))
+      } else {
+        waiter.finished(result)
+      }
+    }
+  }
+
+  /// Says that nothing more will be written.
+  func settle() {
+    let waiters = state.withLock { state -> [any ExchangeWaiter] in
+      guard !state.isSettled else { return [] }
+      state.isSettled = true
+      defer { state.waiters = [] }
+      return state.waiters
+    }
+    for waiter in waiters { waiter.settled() }
+  }
+
+  /// Keeps the lease until ``endLease(storedRow:)``.
+  func hold(_ lease: ExchangeLease?) {
+    state.withLock { $0.lease = lease }
+  }
+
+  /// Lets other processes go on: once the row is committed, or as soon as it is known that there will be none.
+  func endLease(storedRow: Bool) {
+    let lease = state.withLock { state -> ExchangeLease? in
+      defer { state.lease = nil }
+      return state.lease
+    }
+    lease?.end(storedRow: storedRow)
+  }
+
+  /// Tells the loads how far the body has come.
+  func report(_ progress: DataService.TransferProgress) {
+    for waiter in state.withLock({ $0.waiters }) { waiter.received(progress) }
+  }
+
+  private func run() async {
+    do throws(DataServiceError) {
+      let outcome = try await perform()
+      // The lease outlives the commit, so that whoever finds it free finds the row.
+      if outcome.pendingWrite == nil { endLease(storedRow: outcome.answer.kept == .yes) }
+      closeAndPublish(.answer(outcome.answer))
+      if let write = outcome.pendingWrite { endLease(storedRow: await write.value) }
+    } catch {
+      endLease(storedRow: false)
+      closeAndPublish(.failure(error))
+    }
+    core.coalescer.forget(self)
+    settle()
+    core.exchangeEnded()
+  }
+
+  private func closeAndPublish(_ result: ExchangeResult) {
+    _ = closeToNewLoads()
+    publish(result)
+  }
+}

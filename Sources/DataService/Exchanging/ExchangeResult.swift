@@ -1,0 +1,99 @@
+internal import CacheStore
+internal import FoundationEssentials
+
+/// A body on its way to a caller.
+enum DeliveredBody: Sendable {
+  /// All of it, at hand.
+  case data(Data)
+  /// In the store, to be read chunk by chunk.
+  case stored(StoredResponse.Body)
+  /// Handed on while it arrives, because it may not be stored and is larger than 8 MiB (design law 4).
+  case live(DataService.BodyStream)
+
+  init(_ body: StoredResponse.Body) {
+    self = body.isWhole ? .data(body.firstChunk) : .stored(body)
+  }
+
+  var length: Int64? {
+    switch self {
+    case .data(let data): Int64(data.count)
+    case .stored(let body): body.length
+    case .live(let stream): stream.length
+    }
+  }
+}
+
+/// What an exchange brought: a whole answer, judged but not yet measured against any one load's policy.
+struct Answer: Sendable {
+  var version: String
+  var status: Int
+  var reason: String
+  var fields: HTTPFields
+  var interim: [TransportResponse.Interim]
+  var url: String
+  var body: DeliveredBody
+  /// Whether a 304 confirmed the stored body.
+  var wasValidated: Bool
+  var requestedAt: Int64
+  var receivedAt: Int64
+  var kept: DataService.Kept
+  /// The stored body the answer's bytes were compared with, and whether they were the same.
+  var comparison: (body: StoredResponse.Body, isSame: Bool)?
+  /// Until when the origin asked to be left alone, in milliseconds since 1970-01-01 UTC.
+  var retryAt: Int64?
+}
+
+/// How an exchange ended.
+enum ExchangeResult: Sendable {
+  case answer(Answer)
+  case failure(DataServiceError)
+}
+
+/// A load, as its exchange sees it.
+protocol ExchangeWaiter: AnyObject, Sendable {
+  /// Whether ``accepts(_:data:)`` has to be asked, with the whole body in memory.
+  var decodes: Bool { get }
+  /// Whether the load's decoder takes the answer; asked before the row is replaced, and never again.
+  func accepts(_ answer: Answer, data: Data) -> Bool
+  /// How far the body has come.
+  func received(_ progress: DataService.TransferProgress)
+  /// The exchange is over for the caller.
+  func finished(_ result: ExchangeResult)
+  /// What the exchange had to write is written or given up.
+  func settled()
+}
+
+extension Answer {
+  /// A stored row as the answer, after another exchange has just written it.
+  init(row: StoredResponse, url: String, comparedWith previous: StoredResponse?) {
+    version = row.httpVersion
+    status = row.status
+    reason = row.reason
+    fields = row.fields
+    interim = []
+    self.url = url
+    body = DeliveredBody(row.body)
+    wasValidated = false
+    requestedAt = row.requestedAt
+    receivedAt = row.receivedAt
+    kept = .yes
+    if let previous {
+      comparison = (
+        previous.body, previous.changedAt == row.changedAt && previous.body.length == row.body.length
+      )
+    }
+  }
+
+  /// A 304 with the stored status and body, and the merged fields (RFC 9111 section 4.3.4).
+  func validating(_ stored: StoredResponse, secretNames: Set<String>) -> Answer {
+    var answer = self
+    answer.status = stored.status
+    answer.reason = stored.reason
+    answer.fields = Validators.freshened(
+      stored: stored.fields, by: fields, secretNames: secretNames, receivedAt: receivedAt)
+    answer.body = DeliveredBody(stored.body)
+    answer.wasValidated = true
+    answer.comparison = (stored.body, true)
+    return answer
+  }
+}

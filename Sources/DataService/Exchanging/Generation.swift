@@ -1,0 +1,60 @@
+internal import CacheStore
+internal import Synchronization
+
+/// The account's row id that an exchange began with.
+///
+/// Where the look-up knew none, the row is made while the exchange is under way: before it, in the order of the
+/// store's queue, comes no sign-out of this exchange's account that it could then outlive.
+final class Generation: Sendable {
+  private enum State {
+    case none
+    case known(Int64)
+    case making(Task<Result<Int64, CacheStoreError>, Never>)
+  }
+
+  private let account: String
+  private let store: ResponseStore
+  private let state: Mutex<State>
+
+  init(known: Int64?, account: String, store: ResponseStore) {
+    self.account = account
+    self.store = store
+    state = Mutex(known.map { .known($0) } ?? .none)
+  }
+
+  /// The id, where it is at hand.
+  var known: Int64? {
+    state.withLock { state in
+      if case .known(let id) = state { return id }
+      return nil
+    }
+  }
+
+  /// Begins to make the row where there is none.
+  func begin(on thread: NetworkThread) {
+    state.withLock { state in
+      guard case .none = state else { return }
+      state = .making(Task(executorPreference: thread) { await self.make() })
+    }
+  }
+
+  /// The id, once it is known.
+  func id() async throws(CacheStoreError) -> Int64 {
+    let state = state.withLock { $0 }
+    switch state {
+    case .known(let id): return id
+    case .making(let task): return try await task.value.get()
+    case .none: return try await make().get()
+    }
+  }
+
+  private func make() async -> Result<Int64, CacheStoreError> {
+    do throws(CacheStoreError) {
+      let id = try await store.accountID(named: account)
+      state.withLock { $0 = .known(id) }
+      return .success(id)
+    } catch {
+      return .failure(error)
+    }
+  }
+}

@@ -1,0 +1,63 @@
+internal import CacheStore
+internal import FoundationEssentials
+
+/// Where a redirect leads and what goes along (RFC 9110 section 15.4).
+enum RedirectRule {
+  /// One hop of an exchange.
+  struct Hop: Sendable, Equatable {
+    var url: NormalisedURL
+    var method: RequestMethod
+    var fields: HTTPFields
+    var body: Data?
+  }
+
+  /// The statuses that are followed.
+  static let statuses: Set<Int> = [301, 302, 303, 307, 308]
+
+  /// The statuses whose redirect holds for this once only.
+  static let temporaryStatuses: Set<Int> = [302, 303, 307]
+
+  /// The hop after `hop`, or `nil` where the response is not a redirect that can be followed.
+  ///
+  /// Credentials go along only to the origin they were given for; a body only under 307 and 308.
+  /// - Throws: `protocol` for a redirect from https to http or to a scheme other than these.
+  static func next(
+    after hop: Hop, from original: Hop, status: Int, fields: HTTPFields, secrets: SecretList
+  ) throws(DataServiceError) -> Hop? {
+    guard statuses.contains(status), let location = fields["Location"], !location.isEmpty else { return nil }
+    let url = try target(location, relativeTo: hop.url)
+    guard !(hop.url.scheme == "https" && url.scheme == "http") else {
+      throw DataServiceError(
+        .protocol, "\(hop.url.authority) redirects from https to http, which is not followed",
+        hint: "ask for the http URL itself if that is what you want")
+    }
+    var next = Hop(url: url, method: hop.method, fields: original.fields, body: hop.body)
+    let becomesGet =
+      status == 303 ? hop.method != .head : (status == 301 || status == 302) && hop.method == .post
+    if becomesGet, hop.method != .get {
+      next.method = .get
+      next.body = nil
+    }
+    if next.body == nil { next.fields.removeAll { $0.lowercased().hasPrefix("content-") } }
+    if url.origin != original.url.origin {
+      next.fields.removeAll { secrets.isSecretField($0) || $0.lowercased() == "host" }
+    }
+    return next
+  }
+
+  private static func target(
+    _ location: String, relativeTo base: NormalisedURL
+  ) throws(DataServiceError) -> NormalisedURL {
+    let encoded = location.split(separator: " ", omittingEmptySubsequences: false).joined(separator: "%20")
+    guard let absolute = URL(string: encoded, relativeTo: URL(string: base.string))?.absoluteString else {
+      throw DataServiceError(.protocol, "\(base.authority) redirects to something that is not a URL")
+    }
+    do {
+      return try NormalisedURL(absolute)
+    } catch {
+      throw DataServiceError(
+        .protocol, "\(base.authority) redirects to a URL that is not followed: \(error.message)",
+        underlying: error)
+    }
+  }
+}

@@ -1,0 +1,42 @@
+package import CacheStore
+
+extension DataServiceError {
+  /// The error a caller of the service sees for an error of the store.
+  package init(store error: CacheStoreError) {
+    let kind: Kind =
+      switch error.reason {
+      case .corrupt: .corrupt
+      case .replaced: .replaced
+      case .signedOut: .signedOut
+      case .closed: .closed
+      default: .store
+      }
+    self.init(kind, error.message, hint: Self.hint(for: error.reason), underlying: error)
+  }
+
+  private static func hint(for reason: CacheStoreError.Reason) -> String? {
+    switch reason {
+    case .busy: "another process holds the store; try again"
+    case .full: "free some disk space, or lower the store's limit"
+    case .readOnly, .cannotOpen: "name a store you may write to with --store or $CACHEFETCH_STORE"
+    case .newerSchema: "use the newer release, or another store with --store"
+    case .foreignFile: "name another file with --store; this one is left alone"
+    case .corrupt: "run “cachefetch doctor --repair”"
+    default: nil
+    }
+  }
+}
+
+extension DataService.KeptReason {
+  /// Why a response is not kept, for an error of the store.
+  init(_ error: CacheStoreError) {
+    switch error.reason {
+    case .busy: self = .busy
+    case .full: self = .full
+    case .readOnly: self = .readOnly
+    case .corrupt: self = .corrupt
+    case .signedOut: self = .signedOut
+    default: self = .unusable
+    }
+  }
+}

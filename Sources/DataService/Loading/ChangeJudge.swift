@@ -1,0 +1,19 @@
+internal import CacheStore
+internal import FoundationEssentials
+
+/// How an answer compares with the row a load knew.
+enum ChangeJudge {
+  static func change(of answer: Answer, from candidate: StoredResponse?, rule: ChangeRule)
+    -> DataService.Change
+  {
+    guard let candidate else { return .new }
+    if answer.wasValidated { return .unchanged }
+    if candidate.body.isWhole, case .data(let data) = answer.body {
+      return rule.change(from: candidate.body.firstChunk, to: data)
+    }
+    guard rule != .notModified, let comparison = answer.comparison, comparison.body == candidate.body else {
+      return .changed
+    }
+    return comparison.isSame ? .unchanged : .changed
+  }
+}

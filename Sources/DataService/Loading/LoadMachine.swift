@@ -1,0 +1,173 @@
+/// The order of one load: what to do next, given what has happened. Pure, so that the order laws can be tested
+/// without a store, a network or a clock.
+///
+/// The store's answer and the exchange's may come in either order; this type alone decides what is delivered, when
+/// the exchange starts and when the load is over (design laws 1 to 4).
+struct LoadMachine: Sendable {
+  /// What has happened.
+  enum Event: Sendable, Equatable {
+    /// The store has answered: there is a candidate, of this age, or nothing usable.
+    case storeAnswered(StoreAnswer)
+    /// The candidate's value is at hand (`true`), or turned out not to be usable (`false`).
+    case storedPrepared(Bool)
+    /// 20 ms have passed without the store's answer.
+    case storeIsSlow
+    /// 250 ms have passed since the exchange finished, still without the store's answer.
+    case storeIsTooLate
+    /// The exchange has ended, with an answer that counts as fresh or with a failure.
+    case exchangeFinished(isFresh: Bool)
+    /// The deadline of `freshElseStored` has passed.
+    case deadlinePassed
+    /// The account was signed out, or the service closed: the load ends with that failure, whatever else is known.
+    case fenced
+    /// The caller cancelled.
+    case cancelled
+  }
+
+  /// What the store said.
+  enum StoreAnswer: Sendable, Equatable {
+    /// Nothing usable.
+    case nothing
+    /// A candidate; `isYoung` says whether `storedElseFresh` accepts its age.
+    case candidate(isYoung: Bool)
+  }
+
+  /// What to do, in this order.
+  enum Effect: Sendable, Equatable {
+    /// Start the exchange; with the candidate's validators if there is a candidate.
+    case startExchange
+    /// Fetch the candidate's value, then report `storedPrepared`.
+    case prepareStored
+    /// Arm the 250 ms timer.
+    case boundStoreWait
+    /// Hand over the stored response.
+    case deliverStored
+    /// Hand over the exchange's answer.
+    case deliverFresh
+    /// Hand over the exchange's failure.
+    case deliverFailure
+    /// Hand over a failure because nothing is stored.
+    case deliverNotStored
+    /// Hand over a failure because the deadline has passed.
+    case deliverDeadline
+    /// Nothing follows. The exchange goes on only for the store's sake.
+    case end
+  }
+
+  private enum Store: Equatable {
+    case pending, preparing, ready, nothing
+  }
+
+  private enum Exchange: Equatable {
+    case idle, running, fresh, failed
+  }
+
+  private let policy: FetchPolicy.Kind
+  private var store = Store.pending
+  private var isYoung = false
+  private var exchange = Exchange.idle
+  private var deliveredStored = false
+  private var isPastDeadline = false
+  private(set) var hasEnded = false
+
+  init(policy: FetchPolicy) { self.policy = policy.kind }
+
+  /// Takes in an event and says what to do.
+  mutating func handle(_ event: Event) -> [Effect] {
+    guard !hasEnded else { return [] }
+    var effects: [Effect] = []
+    switch event {
+    case .cancelled:
+      return finish(with: [])
+    case .fenced:
+      return finish(with: [.deliverFailure])
+    case .storeAnswered(.nothing):
+      guard store == .pending else { return [] }
+      store = .nothing
+    case .storeAnswered(.candidate(let isYoung)):
+      guard store == .pending else { return [] }
+      store = .preparing
+      self.isYoung = isYoung
+      effects.append(.prepareStored)
+    case .storedPrepared(let isUsable):
+      guard store == .preparing else { return [] }
+      store = isUsable ? .ready : .nothing
+    case .storeIsSlow:
+      guard store == .pending else { return [] }
+    case .storeIsTooLate:
+      guard store == .pending || store == .preparing, exchange == .fresh || exchange == .failed else {
+        return []
+      }
+      store = .nothing
+    case .exchangeFinished(let isFresh):
+      exchange = isFresh ? .fresh : .failed
+      if store == .pending || store == .preparing { effects.append(.boundStoreWait) }
+    case .deadlinePassed:
+      isPastDeadline = true
+    }
+    if exchange == .idle, shouldStartExchange(after: event) {
+      exchange = .running
+      effects.insert(.startExchange, at: 0)
+    }
+    return effects + deliveries()
+  }
+
+  /// Whether the policy ever wants the network; `storedOnly` does not.
+  private var usesNetwork: Bool { policy != .storedOnly }
+
+  private func shouldStartExchange(after event: Event) -> Bool {
+    guard usesNetwork else { return false }
+    if case .storeIsSlow = event { return true }
+    switch store {
+    case .pending: return false
+    case .nothing: return true
+    case .preparing, .ready:
+      if case .storedElseFresh = policy { return !isYoung }
+      return true
+    }
+  }
+
+  private mutating func deliveries() -> [Effect] {
+    let storeIsSettled = store == .ready || store == .nothing
+    switch policy {
+    case .storedThenFresh:
+      var effects: [Effect] = []
+      if store == .ready, !deliveredStored {
+        deliveredStored = true
+        effects.append(.deliverStored)
+      }
+      return storeIsSettled ? effects + terminal() : effects
+    case .storedOnly:
+      guard storeIsSettled else { return [] }
+      return finish(with: [store == .ready ? .deliverStored : .deliverNotStored])
+    case .freshOnly, .http:
+      return storeIsSettled ? terminal() : []
+    case .freshElseStored:
+      if exchange == .fresh { return storeIsSettled ? terminal() : [] }
+      guard storeIsSettled, exchange == .failed || isPastDeadline else { return [] }
+      return fallBack(to: exchange == .failed ? .deliverFailure : .deliverDeadline)
+    case .storedElseFresh:
+      if store == .ready, isYoung { return finish(with: [.deliverStored]) }
+      if exchange == .fresh { return storeIsSettled ? terminal() : [] }
+      guard storeIsSettled, exchange == .failed else { return [] }
+      return fallBack(to: .deliverFailure)
+    }
+  }
+
+  private mutating func terminal() -> [Effect] {
+    switch exchange {
+    case .idle, .running: []
+    case .fresh: finish(with: [.deliverFresh])
+    case .failed: finish(with: [.deliverFailure])
+    }
+  }
+
+  private mutating func fallBack(to failure: Effect) -> [Effect] {
+    finish(with: store == .ready ? [.deliverStored, failure] : [failure])
+  }
+
+  private mutating func finish(with effects: [Effect]) -> [Effect] {
+    hasEnded = true
+    return effects + [.end]
+  }
+}

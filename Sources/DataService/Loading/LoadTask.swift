@@ -1,0 +1,440 @@
+internal import CacheStore
+internal import FoundationEssentials
+internal import Synchronization
+
+/// What a load's sink is given: deliveries in order, then the end of the deliveries.
+enum LoadOutput<Value: Sendable>: Sendable {
+  case delivery(DataService.Delivery<Value>)
+  case end
+}
+
+/// One load under way: takes what the store and the exchange say to the ``LoadMachine``, and carries out what it
+/// decides.
+///
+/// All state is under one lock, held for moments and never while the sink, the store or the exchange is called.
+final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
+  private struct State {
+    var machine: LoadMachine
+    var candidate: StoredResponse?
+    var accountID: Int64?
+    var stored: DataService.Response<Value>?
+    var storeError: DataServiceError?
+    var decoded: Result<Value, DataServiceError>?
+    var result: Result<(DataService.Response<Value>, DataService.Change), DataServiceError>?
+    var exchange: Exchange?
+    var outbox: [LoadOutput<Value>] = []
+    var isDraining = false
+    var isCancelled = false
+    var isFenced = false
+    /// Whether deliveries and writes are both over.
+    var isSettled = false
+    var timers: [TimerHandle] = []
+    var finishers: [UnsafeContinuation<Void, Never>] = []
+    var lastProgress: Int64 = 0
+    var usedRow: Int64?
+  }
+
+  let core: ServiceCore
+  let prepared: PreparedRequest
+  private let policy: FetchPolicy
+  private let form: ValueForm<Value>
+  private let gate: CallbackGate
+  private let progress: (@Sendable (DataService.TransferProgress) -> Void)?
+  private let sink: @Sendable (LoadOutput<Value>) -> Void
+  private let beganAt: Int64
+  private let state: Mutex<State>
+
+  init(
+    core: ServiceCore, prepared: PreparedRequest, policy: FetchPolicy, form: ValueForm<Value>,
+    gate: CallbackGate,
+    progress: (@Sendable (DataService.TransferProgress) -> Void)?,
+    sink: @escaping @Sendable (LoadOutput<Value>) -> Void
+  ) {
+    self.core = core
+    self.prepared = prepared
+    self.policy = policy
+    self.form = form
+    self.gate = gate
+    self.progress = progress
+    self.sink = sink
+    beganAt = core.timekeeper.bootNanoseconds
+    state = Mutex(State(machine: LoadMachine(policy: policy)))
+  }
+
+  /// Begins: looks the stored response up on this thread if that needs no waiting, else on the store's queue.
+  func start() {
+    core.loads.add(self)
+    if case .freshElseStored(let deadline?) = policy.kind {
+      arm(deadline) { $0.handle(.deadlinePassed) }
+    }
+    guard !prepared.isPassThrough else { return handle(.storeAnswered(.nothing)) }
+    do throws(CacheStoreError) {
+      take(try core.store.lookupNow(prepared.key))
+    } catch {
+      guard error.reason == .busy else { return storeFailed(error) }
+      lookUpInQueue()
+    }
+  }
+
+  /// Ends the load: nothing is delivered after this returns (design law 11).
+  func cancel() {
+    gate.close()
+    let wasRunning = state.withLock { state in
+      state.outbox.removeAll()
+      state.isCancelled = true
+      return !state.machine.hasEnded
+    }
+    if wasRunning { handle(.cancelled) }
+  }
+
+  /// Whether a callback may still start.
+  var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+  var request: PreparedRequest? { prepared }
+
+  /// Ends the load with a failure that hands out nothing stored, as sign-out and closing do.
+  func fence(_ error: DataServiceError) {
+    state.withLock { state in
+      guard !state.machine.hasEnded else { return }
+      state.isFenced = true
+      state.stored = nil
+      state.result = .failure(error)
+    }
+    handle(.fenced)
+  }
+
+  /// Returns once everything is delivered, or cancelled, and nothing more will be written for this load.
+  func finished() async {
+    await withUnsafeContinuation { continuation in
+      let isSettled = state.withLock { state in
+        if !state.isSettled { state.finishers.append(continuation) }
+        return state.isSettled
+      }
+      if isSettled { continuation.resume() }
+    }
+  }
+
+  // MARK: - The store's answer
+
+  private func lookUpInQueue() {
+    arm(.milliseconds(20)) { $0.handle(.storeIsSlow) }
+    Task(executorPreference: core.thread) { [self] in
+      do throws(CacheStoreError) {
+        take(try await core.store.lookup(prepared.key))
+      } catch {
+        storeFailed(error)
+      }
+    }
+  }
+
+  private func storeFailed(_ error: CacheStoreError) {
+    core.warn(store: error)
+    state.withLock { $0.storeError = DataServiceError(store: error) }
+    handle(.storeAnswered(.nothing))
+  }
+
+  private func take(_ found: ResponseStore.Lookup) {
+    if found.damaged > 0 {
+      core.warn(
+        .init(
+          kind: .corrupt, message: "a stored response did not match its checksum and was removed",
+          hint: "run “cachefetch doctor” to check the rest"))
+    }
+    let row = core.select(from: found, for: prepared)
+    state.withLock { state in
+      state.candidate = row
+      state.accountID = found.accountID
+    }
+    guard let row else { return handle(.storeAnswered(.nothing)) }
+    handle(.storeAnswered(.candidate(isYoung: isYoung(row))))
+  }
+
+  private func isYoung(_ row: StoredResponse) -> Bool {
+    guard case .storedElseFresh(let maxAge) = policy.kind else { return true }
+    return Freshness.isYoung(
+      row, maxAge: maxAge.clampedNanoseconds / 1_000_000, now: core.timekeeper.wallMilliseconds)
+  }
+
+  /// Makes the candidate's value: at once where its bytes are at hand, else chunk by chunk from the store.
+  private func prepareStored() {
+    guard let row = state.withLock({ $0.candidate }) else { return handle(.storedPrepared(false)) }
+    let head = HeadRule.head(
+      of: row, prepared: prepared, now: core.timekeeper.wallMilliseconds, elapsed: elapsed)
+    if prepared.isHead {
+      return storedPrepared(Result { try value(of: .data(Data()), data: Data(), head: head) }, row: row)
+    }
+    if row.body.isWhole || !form.needsWhole {
+      let body = DeliveredBody(row.body)
+      return storedPrepared(
+        Result { try value(of: body, data: row.body.firstChunk, head: head) }, row: row)
+    }
+    Task(executorPreference: core.thread) { [self] in
+      do throws(DataServiceError) {
+        let data = try await core.collect(DeliveredBody(row.body), limit: prepared.request.limits.dataBytes)
+        storedPrepared(Result { try value(of: .data(data), data: data, head: head) }, row: row)
+      } catch {
+        storedPrepared(.failure(error), row: row)
+      }
+    }
+  }
+
+  private func storedPrepared(_ value: Result<DataService.Response<Value>, any Error>, row: StoredResponse) {
+    switch value {
+    case .success(let response):
+      state.withLock { state in
+        state.stored = response
+        state.usedRow = row.id
+      }
+      handle(.storedPrepared(true))
+    case .failure(let error):
+      let error = error as? DataServiceError
+      core.warn(
+        .init(
+          kind: error?.kind ?? .undecodable,
+          message: error?.message
+            ?? "the stored response of \(prepared.url.authority) does not decode any more",
+          hint: error?.hint ?? "the fresh response replaces it"))
+      state.withLock { $0.storeError = error }
+      handle(.storedPrepared(false))
+    }
+  }
+
+  // MARK: - The exchange's answer
+
+  var decodes: Bool { form.canRefuse }
+
+  func accepts(_ answer: Answer, data: Data) -> Bool {
+    let head = head(of: answer)
+    let decoded = decode(data, head: head)
+    state.withLock { $0.decoded = decoded.map(\.value) }
+    if case .success = decoded { return true }
+    return false
+  }
+
+  func received(_ update: DataService.TransferProgress) {
+    guard let progress else { return }
+    let now = core.timekeeper.bootNanoseconds
+    let isDue = state.withLock { state in
+      guard !state.isCancelled, now - state.lastProgress >= 50_000_000 || update.received == update.expected
+      else { return false }
+      state.lastProgress = now
+      return true
+    }
+    if isDue { progress(update) }
+  }
+
+  func finished(_ result: ExchangeResult) {
+    switch result {
+    case .failure(let error):
+      exchangeEnded(.failure(error))
+    case .answer(let answer):
+      if let failure = statusFailure(answer) { return exchangeEnded(.failure(failure)) }
+      makeFresh(answer)
+    }
+  }
+
+  func settled() {
+    let (finishers, drained) = state.withLock { state -> ([UnsafeContinuation<Void, Never>], Bool) in
+      state.exchange = nil
+      return settleIfOver(&state)
+    }
+    if drained { core.loads.remove(self) }
+    for finisher in finishers { finisher.resume() }
+  }
+
+  /// 408, 429 and 5xx are failures where a stored response is there to fall back on (design section 5).
+  private func statusFailure(_ answer: Answer) -> DataServiceError? {
+    guard AnswerRule.isFailure(answer.status), policy.fallsBack,
+      state.withLock({ $0.stored != nil || $0.candidate != nil })
+    else { return nil }
+    let until = answer.retryAt.map { "; paused until \(HTTPDate.format($0))" } ?? ""
+    return DataServiceError(
+      .status, "\(prepared.url.authority) answered \(answer.status) \(answer.reason)\(until)",
+      status: answer.status)
+  }
+
+  private func makeFresh(_ answer: Answer) {
+    let head = head(of: answer)
+    switch form {
+    case .streamed:
+      exchangeEnded(Result { try value(of: answer.body, data: Data(), head: head) }, answer: answer)
+    case .whole:
+      if let decoded = state.withLock({ $0.decoded }) {
+        return exchangeEnded(decoded.map { .init(value: $0, head: head) }.erased, answer: answer)
+      }
+      if case .data(let data) = answer.body {
+        return exchangeEnded(decode(data, head: head).erased, answer: answer)
+      }
+      Task(executorPreference: core.thread) { [self] in
+        do throws(DataServiceError) {
+          let data = try await core.collect(answer.body, limit: prepared.request.limits.dataBytes)
+          exchangeEnded(decode(data, head: head).erased, answer: answer)
+        } catch {
+          exchangeEnded(.failure(error), answer: answer)
+        }
+      }
+    }
+  }
+
+  private func exchangeEnded(
+    _ value: Result<DataService.Response<Value>, any Error>, answer: Answer? = nil
+  ) {
+    let result = value.mapError { $0 as? DataServiceError ?? undecodable($0) }
+    let candidate = state.withLock { $0.candidate }
+    let change =
+      answer.map { ChangeJudge.change(of: $0, from: candidate, rule: prepared.request.changeRule) } ?? .new
+    let isFresh = state.withLock { state -> Bool in
+      state.result = result.map { ($0, change) }
+      if case .success = result { return true }
+      return false
+    }
+    handle(.exchangeFinished(isFresh: isFresh))
+  }
+
+  private func head(of answer: Answer) -> DataService.ResponseHead {
+    HeadRule.head(of: answer, prepared: prepared, now: core.timekeeper.wallMilliseconds, elapsed: elapsed)
+  }
+
+  private var elapsed: Duration { .nanoseconds(core.timekeeper.bootNanoseconds - beganAt) }
+
+  private func value(
+    of body: DeliveredBody, data: Data, head: DataService.ResponseHead
+  ) throws -> DataService.Response<Value> {
+    switch form {
+    case .streamed(let make): .init(value: make(core.stream(body)), head: head)
+    case .whole: try decode(data, head: head).get()
+    }
+  }
+
+  private func decode(
+    _ data: Data, head: DataService.ResponseHead
+  ) -> Result<DataService.Response<Value>, DataServiceError> {
+    guard case .whole(_, let decode) = form else { return .failure(undecodable(nil)) }
+    guard Int64(data.count) <= prepared.request.limits.dataBytes else {
+      return .failure(ServiceCore.tooLargeForData(prepared.request.limits.dataBytes))
+    }
+    do {
+      return .success(.init(value: try decode(.init(value: data, head: head)), head: head))
+    } catch {
+      return .failure(undecodable(error, status: head.status))
+    }
+  }
+
+  private func undecodable(_ error: (any Error)?, status: Int? = nil) -> DataServiceError {
+    DataServiceError(
+      .undecodable, "the answer of \(prepared.url.authority) does not decode",
+      hint: "the stored response is unaffected", status: status, underlying: error)
+  }
+
+  // MARK: - Carrying out what the machine decides
+
+  private func handle(_ event: LoadMachine.Event) {
+    let effects = state.withLock { state -> [LoadMachine.Effect] in
+      let effects = state.machine.handle(event)
+      state.outbox.append(contentsOf: effects.compactMap { output(for: $0, in: state) })
+      return effects
+    }
+    for effect in effects { perform(effect) }
+    drain()
+  }
+
+  private func perform(_ effect: LoadMachine.Effect) {
+    switch effect {
+    case .startExchange: startExchange()
+    case .prepareStored: prepareStored()
+    case .boundStoreWait: arm(.milliseconds(250)) { $0.handle(.storeIsTooLate) }
+    case .end: ended()
+    case .deliverStored, .deliverFresh, .deliverFailure, .deliverNotStored, .deliverDeadline: break
+    }
+  }
+
+  private func output(for effect: LoadMachine.Effect, in state: State) -> LoadOutput<Value>? {
+    switch effect {
+    case .deliverStored:
+      return state.stored.map { .delivery(.stored($0)) }
+    case .deliverFresh:
+      guard case .success((let response, let change)) = state.result else { return nil }
+      return .delivery(.fresh(response, change))
+    case .deliverFailure:
+      guard case .failure(let error) = state.result else { return nil }
+      // Nothing of a signed-out account is handed out, not even as the last known.
+      return .delivery(.failure(error, lastKnown: error.kind == .signedOut ? nil : state.stored))
+    case .deliverNotStored:
+      let error =
+        state.storeError ?? DataServiceError(.notStored, "nothing is stored for \(prepared.shownURL)")
+      return .delivery(.failure(error, lastKnown: nil))
+    case .deliverDeadline:
+      let error = DataServiceError(
+        .timeout(.deadline), "no fresh response within the deadline", hint: "allow more time with --deadline")
+      return .delivery(.failure(error, lastKnown: state.stored))
+    case .end:
+      return state.isCancelled ? nil : .end
+    case .startExchange, .prepareStored, .boundStoreWait:
+      return nil
+    }
+  }
+
+  private func startExchange() {
+    let (candidate, accountID) = state.withLock { ($0.candidate, $0.accountID) }
+    let plan = Exchange.Plan(
+      prepared: prepared, candidate: candidate, accountID: accountID, isShared: !prepared.isPassThrough,
+      mayFollow: policy != .freshOnly)
+    let (exchange, isNew) = core.coalescer.exchange(for: plan, core: core, waiter: self)
+    state.withLock { $0.exchange = exchange }
+    if isNew { exchange.start() }
+  }
+
+  /// The deliveries are over; the exchange goes on only for the store's sake.
+  private func ended() {
+    let (exchange, timers, usedRow) = state.withLock { state in
+      defer { state.timers = [] }
+      return (state.result == nil ? state.exchange : nil, state.timers, state.usedRow)
+    }
+    for timer in timers { timer.cancel() }
+    if let usedRow { core.store.markUsed(rowID: usedRow, atMilliseconds: core.timekeeper.wallMilliseconds) }
+    let finishesIntoStore = !isCancelled && core.configuration.finishesAfterDeadline
+    exchange?.leave(self, finishingIntoStore: finishesIntoStore)
+    if exchange != nil { state.withLock { $0.exchange = nil } }
+  }
+
+  /// Hands over what is in the outbox, one at a time and in order, whichever thread put it there.
+  private func drain() {
+    let begins = state.withLock { state in
+      defer { state.isDraining = true }
+      return !state.isDraining
+    }
+    guard begins else { return }
+    while let output = state.withLock({ state -> LoadOutput<Value>? in
+      guard !state.outbox.isEmpty else {
+        state.isDraining = false
+        return nil
+      }
+      return state.outbox.removeFirst()
+    }) {
+      sink(output)
+    }
+    let (finishers, isOver) = state.withLock { settleIfOver(&$0) }
+    if isOver { core.loads.remove(self) }
+    for finisher in finishers { finisher.resume() }
+  }
+
+  private func settleIfOver(_ state: inout State) -> ([UnsafeContinuation<Void, Never>], Bool) {
+    guard state.machine.hasEnded, state.exchange == nil, state.outbox.isEmpty, !state.isSettled else {
+      return ([], false)
+    }
+    state.isSettled = true
+    defer { state.finishers = [] }
+    return (state.finishers, true)
+  }
+
+  private func arm(_ delay: Duration, _ action: @escaping @Sendable (LoadTask) -> Void) {
+    let timer = core.timekeeper.after(delay) { [weak self] in
+      if let self { action(self) }
+    }
+    state.withLock { $0.timers.append(timer) }
+  }
+}
+
+extension Result where Failure == DataServiceError {
+  fileprivate var erased: Result<Success, any Error> { mapError { $0 } }
+}

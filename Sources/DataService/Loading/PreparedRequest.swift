@@ -1,0 +1,93 @@
+internal import CacheStore
+internal import FoundationEssentials
+
+/// A request taken apart once, on the caller's thread: what is sent, under which key it is stored, and what tells
+/// exchanges apart.
+struct PreparedRequest: Sendable {
+  let request: DataService.Request
+  /// Where the request goes, without user-info and fragment.
+  let url: NormalisedURL
+  /// What is sent, Basic credentials from the URL's user-info included.
+  let fields: HTTPFields
+  let key: RequestKey
+  /// Whether the store stays out of it.
+  let isPassThrough: Bool
+  /// Digests what must distinguish keys but never be written.
+  let digest: Digest
+
+  /// What may be shown of the URL: without user-info, secret query values replaced by digests.
+  let shownURL: String
+
+  /// A keyed digest of bytes.
+  typealias Digest = @Sendable (_ bytes: [UInt8]) -> String
+
+  /// - Throws: `invalidRequest` naming the thing that is wrong.
+  init(
+    _ request: DataService.Request, policy: FetchPolicy, secrets: SecretList, digest: @escaping Digest
+  ) throws(DataServiceError) {
+    url = try NormalisedURL(request.url.absoluteString)
+    self.request = request
+    self.digest = digest
+    var fields = request.fields
+    if url.userInfo != nil, !fields.contains("Authorization") {
+      fields.append("Authorization", "Basic " + Self.basicCredentials(request.url))
+    }
+    if let refused = fields.refused {
+      throw DataServiceError(.invalidRequest, refused, hint: "a field is one line, “Name: value”")
+    }
+    let method = request.method.rawValue
+    guard !method.isEmpty, method.utf8.allSatisfy(\.isTokenByte) else {
+      throw DataServiceError(
+        .invalidRequest, "“\(method)” is not a method", hint: "a method is a word such as GET or POST")
+    }
+    self.fields = fields
+    isPassThrough = PassThrough.isPassThrough(
+      method: request.method, fields: fields, isRead: request.isRead, keepsAnyway: request.keepsAnyway,
+      underHTTP: policy == .http)
+    key = KeyRule.key(for: request, url: url, fields: fields, secrets: secrets, digest: digest)
+    shownURL = request.key == nil ? key.target : KeyRule.redacted(url, secrets: secrets, digest: digest)
+  }
+
+  private static func basicCredentials(_ url: URL) -> String {
+    let user = url.user(percentEncoded: false) ?? ""
+    let password = url.password(percentEncoded: false) ?? ""
+    return Data("\(user):\(password)".utf8).base64EncodedString()
+  }
+
+  /// Whether a row of the key may be the answer to this request's method.
+  var isHead: Bool { request.method == .head }
+}
+
+extension PreparedRequest {
+  /// The same number in every process for loads that may share an exchange; secret values count as their digests.
+  func leaseHash(secrets: SecretList) -> UInt64 {
+    var parts = [
+      key.account, key.target, key.method, key.extra, request.method.rawValue, url.origin, url.path,
+    ]
+    for field in fields.all {
+      parts.append(field.name.lowercased())
+      parts.append(secrets.isSecretField(field.name) ? digest(Array(field.value.utf8)) : field.value)
+    }
+    parts.append("\(request.limits) \(request.connection) \(request.keepsAnyway)")
+    return ResponseStore.leaseHash(Array(parts.joined(separator: "\u{0}").utf8))
+  }
+
+  /// What makes two loads share an exchange (design law 7): all that shapes it.
+  struct ExchangeIdentity: Hashable, Sendable {
+    let key: RequestKey
+    let method: RequestMethod
+    let url: NormalisedURL
+    let fields: HTTPFields
+    let body: Data?
+    let limits: Limits
+    let connection: ConnectionOptions
+    let keepsAnyway: Bool
+    let onlineWait: Duration?
+  }
+
+  var identity: ExchangeIdentity {
+    ExchangeIdentity(
+      key: key, method: request.method, url: url, fields: fields, body: request.body, limits: request.limits,
+      connection: request.connection, keepsAnyway: request.keepsAnyway, onlineWait: request.onlineWait)
+  }
+}

@@ -1,0 +1,37 @@
+/// The fields and query parameters that hold secrets: never written anywhere, and each of them partitions
+/// (design law 12).
+public struct SecretList: Sendable, Hashable {
+  /// Field names, lower case. `Authorization`, `Cookie` and `Proxy-Authorization` are always secret besides.
+  public var fields: Set<String>
+  /// Query parameter names, lower case.
+  public var parameters: Set<String>
+
+  /// The defaults: what common APIs call their keys and tokens.
+  public init() {
+    fields = [
+      "x-api-key", "api-key", "apikey", "x-auth-token", "x-access-token", "x-csrf-token", "x-xsrf-token",
+      "x-amz-security-token", "x-goog-api-key", "x-functions-key", "x-vault-token", "private-token",
+      "ocp-apim-subscription-key", "x-session-token", "x-shopify-access-token",
+    ]
+    parameters = [
+      "access_token", "api_key", "apikey", "api-key", "auth", "auth_token", "client_secret", "code",
+      "id_token",
+      "jwt", "key", "passwd", "password", "refresh_token", "secret", "session", "sessionid", "sig",
+      "signature",
+      "subscription-key", "token", "x-amz-credential", "x-amz-security-token", "x-amz-signature",
+      "x-goog-credential", "x-goog-signature",
+    ]
+  }
+
+  /// The fields that are credentials whatever the list says.
+  static let credentialFields: Set<String> = ["authorization", "cookie", "proxy-authorization"]
+
+  /// Whether a field, in any case, is secret.
+  package func isSecretField(_ name: String) -> Bool {
+    let name = name.lowercased()
+    return Self.credentialFields.contains(name) || fields.contains(name)
+  }
+
+  /// Whether a query parameter, in any case, is secret.
+  func isSecretParameter(_ name: String) -> Bool { parameters.contains(name.lowercased()) }
+}

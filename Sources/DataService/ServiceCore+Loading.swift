@@ -1,0 +1,80 @@
+internal import CacheStore
+internal import Dispatch
+internal import Synchronization
+
+extension ServiceCore {
+  /// Where callbacks run.
+  enum Context: Sendable {
+    /// Where the delivery comes up.
+    case inline
+    case queue(DispatchQueue)
+  }
+
+  /// Begins a load. A request that cannot be sent fails through the callback, as every other failure does.
+  func load<Value: Sendable>(
+    _ request: DataService.Request, policy: FetchPolicy, form: ValueForm<Value>, on context: Context,
+    progress: (@Sendable (DataService.TransferProgress) -> Void)? = nil,
+    deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void, ended: (@Sendable () -> Void)? = nil
+  ) -> DataService.Load {
+    let gate = CallbackGate()
+    let sink: @Sendable (LoadOutput<Value>) -> Void = { output in
+      let call: @Sendable () -> Void =
+        switch output {
+        case .delivery(let delivery): { if gate.mayCall() { deliver(delivery) } }
+        case .end: { ended?() }
+        }
+      switch context {
+      case .inline: call()
+      case .queue(let queue): queue.async(execute: call)
+      }
+    }
+    let report = progress.map { progress in
+      { @Sendable (update: DataService.TransferProgress) in
+        switch context {
+        case .inline: progress(update)
+        case .queue(let queue): queue.async { if gate.mayCall() { progress(update) } }
+        }
+      }
+    }
+    do throws(DataServiceError) {
+      if let closed { throw closed }
+      let prepared = try prepare(request, policy: policy)
+      let task = LoadTask(
+        core: self, prepared: prepared, policy: policy, form: form, gate: gate, progress: report, sink: sink)
+      task.start()
+      return DataService.Load(task: task)
+    } catch {
+      let refused = RefusedLoad(gate: gate)
+      sink(.delivery(.failure(error, lastKnown: nil)))
+      sink(.end)
+      return DataService.Load(task: refused)
+    }
+  }
+
+  /// Ends the loads and exchanges that satisfy the condition, and waits for what they write.
+  func stop(_ error: DataServiceError, where condition: (PreparedRequest) -> Bool) async {
+    let ended = loads.all.filter { load in load.request.map(condition) ?? false }
+    for exchange in coalescer.exchanges(where: { condition($0.plan.prepared) }) { exchange.stop(with: error) }
+    for load in ended { load.fence(error) }
+    for load in ended { await load.finished() }
+  }
+}
+
+/// Keeps a callback from starting after `cancel` has returned (design law 11).
+final class CallbackGate: Sendable {
+  private let isClosed = Mutex(false)
+
+  func mayCall() -> Bool { isClosed.withLock { !$0 } }
+
+  func close() { isClosed.withLock { $0 = true } }
+}
+
+/// The handle of a load that never began.
+private final class RefusedLoad: AnyLoad {
+  private let gate: CallbackGate
+  init(gate: CallbackGate) { self.gate = gate }
+  var request: PreparedRequest? { nil }
+  func cancel() { gate.close() }
+  func finished() async {}
+  func fence(_ error: DataServiceError) {}
+}

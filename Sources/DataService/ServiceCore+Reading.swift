@@ -1,0 +1,104 @@
+internal import CacheStore
+internal import FoundationEssentials
+
+extension ServiceCore {
+  /// The row among a look-up's that answers the request (RFC 9111 section 4.1).
+  func select(from found: ResponseStore.Lookup, for prepared: PreparedRequest) -> StoredResponse? {
+    // Most rows have no Vary, and most keys one row.
+    if found.rows.count == 1, let row = found.rows.first, row.isGood, row.vary.isEmpty { return row }
+    return Vary.select(
+      from: found.rows.filter(\.isGood), requestFields: prepared.fields, protect: protect)
+  }
+
+  /// A look-up on this thread, or on the store's queue where that would have to wait.
+  func lookup(_ prepared: PreparedRequest) async throws(CacheStoreError) -> ResponseStore.Lookup {
+    do throws(CacheStoreError) {
+      return try store.lookupNow(prepared.key)
+    } catch {
+      guard error.reason == .busy else { throw error }
+      return try await store.lookup(prepared.key)
+    }
+  }
+
+  /// A stored body as a stream: one chunk at a time, each verified before it is handed on.
+  func stream(_ body: StoredResponse.Body) -> DataService.BodyStream {
+    if body.isWhole { return DataService.BodyStream(whole: body.firstChunk) }
+    let reader = StoredBodyReader(body: body, store: store)
+    return DataService.BodyStream(length: body.length) { () async throws(DataServiceError) -> Data? in
+      try await reader.next()
+    }
+  }
+
+  /// A body as a stream, whatever it is.
+  func stream(_ body: DeliveredBody) -> DataService.BodyStream {
+    switch body {
+    case .data(let data): DataService.BodyStream(whole: data)
+    case .stored(let body): stream(body)
+    case .live(let stream): stream
+    }
+  }
+
+  /// All of a body in memory; throws `tooLarge` past the limit.
+  func collect(_ body: DeliveredBody, limit: Int64) async throws(DataServiceError) -> Data {
+    if case .data(let data) = body {
+      guard Int64(data.count) <= limit else { throw Self.tooLargeForData(limit) }
+      return data
+    }
+    if let length = body.length, length > limit { throw Self.tooLargeForData(limit) }
+    var whole = Data()
+    let stream = stream(body)
+    while let piece = try await stream.next() {
+      guard Int64(whole.count + piece.count) <= limit else { throw Self.tooLargeForData(limit) }
+      whole.append(piece)
+    }
+    return whole
+  }
+
+  /// All of a body in memory, or `nil` where it is too long or can be read once only.
+  func wholeBody(_ body: DeliveredBody, limit: Int64) async -> Data? {
+    if case .live = body { return nil }
+    return try? await collect(body, limit: limit)
+  }
+
+  static func tooLargeForData(_ limit: Int64) -> DataServiceError {
+    DataServiceError(
+      .tooLarge, "the body is larger than the \(limit) bytes handed over as Data",
+      hint: "use streams(for:), or raise Limits.dataBytes")
+  }
+
+  /// A URL with its secret query values replaced by digests, as it may be stored and shown.
+  func redacted(_ url: NormalisedURL) -> String {
+    KeyRule.redacted(url, secrets: configuration.secrets, digest: digest)
+  }
+}
+
+/// How far a stored body has been read; used by one reader at a time.
+private actor StoredBodyReader {
+  private let body: StoredResponse.Body
+  private let store: ResponseStore
+  private var number = 0
+  private var remaining: Int64
+
+  init(body: StoredResponse.Body, store: ResponseStore) {
+    self.body = body
+    self.store = store
+    remaining = body.length
+  }
+
+  func next() async throws(DataServiceError) -> Data? {
+    guard remaining > 0 else { return nil }
+    let chunk: Data
+    if number == 0 {
+      chunk = body.firstChunk
+    } else {
+      do throws(CacheStoreError) {
+        chunk = try await store.chunk(number, of: body.id)
+      } catch {
+        throw DataServiceError(store: error)
+      }
+    }
+    number += 1
+    remaining -= Int64(chunk.count)
+    return chunk
+  }
+}

@@ -1,0 +1,105 @@
+internal import CacheStore
+internal import Synchronization
+
+/// What the forms of the service share: the store, the transport, the clock, and the exchanges under way.
+final class ServiceCore: Sendable {
+  let configuration: DataService.Configuration
+  let store: ResponseStore
+  let transport: any Transport
+  let timekeeper: any Timekeeper
+  let thread: NetworkThread
+  let coalescer = RefreshCoalescer()
+  let loads = LoadRegistry()
+  let retryRule = RetryRule()
+  private let digestKey = Mutex<DigestKey?>(nil)
+  private let retryBudgets = Mutex<[String: RetryBudget]>([:])
+  private let closing = Mutex<DataServiceError?>(nil)
+  private let reported = Mutex<Set<String>>([])
+
+  init(configuration: DataService.Configuration, transport: (any Transport)?) {
+    self.configuration = configuration
+    store = ResponseStore(configuration: configuration.store)
+    let thread = NetworkThread()
+    let timekeeper = configuration.timekeeper ?? SystemTimekeeper(thread: thread)
+    self.thread = thread
+    self.timekeeper = timekeeper
+    self.transport = transport ?? CurlTransport(thread: thread, timekeeper: timekeeper)
+  }
+
+  /// A keyed digest of what must never be written itself. Where the key's file cannot be had, the digests are those
+  /// of a key that lives as long as the service: they tell requests apart, and find nothing that is stored.
+  func digest(_ bytes: [UInt8]) -> String {
+    digestKey.withLock { key in
+      if let key { return key.digest(bytes) }
+      let loaded = loadDigestKey()
+      key = loaded
+      return loaded.digest(bytes)
+    }
+  }
+
+  private func loadDigestKey() -> DigestKey {
+    do throws(CacheStoreError) {
+      return try DigestKey.loadOrCreate(nextTo: configuration.store.path)
+    } catch {
+      warn(store: error)
+      return DigestKey()
+    }
+  }
+
+  /// What stands for a request field's value in a row's variant: the value, or a digest of a secret one.
+  func protect(_ name: String, _ value: String) -> String {
+    guard configuration.secrets.isSecretField(name) else { return value }
+    return digest(Array(value.utf8))
+  }
+
+  /// The names of the fields that are never stored.
+  var secretFieldNames: Set<String> { configuration.secrets.fields.union(SecretList.credentialFields) }
+
+  func prepare(_ request: DataService.Request, policy: FetchPolicy) throws(DataServiceError)
+    -> PreparedRequest
+  {
+    try PreparedRequest(request, policy: policy, secrets: configuration.secrets, digest: digest)
+  }
+
+  func trace(_ event: @autoclosure () -> String) {
+    configuration.onTrace?(event())
+  }
+
+  func warn(_ warning: DataService.Warning) {
+    configuration.onWarning?(warning)
+  }
+
+  /// Reports the store's trouble, each kind once, since it will be the same for every load that follows. A store
+  /// that may only be read is no trouble: `kept` says it.
+  func warn(store error: CacheStoreError) {
+    guard error.reason != .readOnly else { return }
+    guard reported.withLock({ $0.insert(error.message).inserted }) else { return }
+    let error = DataServiceError(store: error)
+    warn(.init(kind: error.kind, message: error.message, hint: error.hint))
+  }
+
+  /// Whether the origin's budget allows one more retry; the first attempt of an exchange earns.
+  func takeRetry(origin: String, attempt: Int) -> Bool {
+    retryBudgets.withLock { budgets in
+      var budget = budgets[origin] ?? RetryBudget()
+      defer { budgets[origin] = budget }
+      if attempt == 1 { budget.earn() }
+      return budget.spend()
+    }
+  }
+
+  /// Why loads are refused, once the service is closed.
+  var closed: DataServiceError? { closing.withLock { $0 } }
+
+  /// Refuses loads from now on.
+  func close(with error: DataServiceError) { closing.withLock { $0 = error } }
+
+  /// A number from 0 up to, not including, 1.
+  func random() -> Double { Double.random(in: 0..<1) }
+
+  /// Does a share of the store's background work once nothing is under way.
+  func exchangeEnded() {
+    guard coalescer.isIdle else { return }
+    Task(executorPreference: thread) { await self.store.performMaintenance(budget: .milliseconds(20)) }
+  }
+}

@@ -1,0 +1,194 @@
+import CacheStore
+import DataService
+import Dispatch
+import FixtureServer
+import FoundationEssentials
+import Synchronization
+import TestSupport
+import Testing
+
+/// Laws 4, 5, 6, 8: what happens to the row.
+@Suite("Laws 4 to 6 and 8: kept means durable, failures change nothing, one row, newest wins")
+struct LawsOfTheRowTests {
+  @Test func `law 4: kept means durable: the row is committed before fresh is delivered`() async throws {
+    let transport = ScriptedTransport { _, _ in .answer("durable") }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    var committed: [SQLiteValue] = []
+    for await delivery in fixture.service.deliveries(for: .init(url)) {
+      #expect(delivery.kept == .yes)
+      // Another connection sees it at this very instant.
+      committed = try fixture.store.rows("SELECT bytes FROM chunk").flatMap { $0 }
+    }
+    #expect(committed == [.blob(Array("durable".utf8))])
+  }
+
+  @Test func `law 4: a commit that takes longer than 250 ms does not hold the delivery, and goes on`()
+    async throws
+  {
+    let clock = TestTimekeeper()
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    _ = await fixture.outline(url)
+    let delivered = Gate()
+    let kept = Mutex<DataService.Kept?>(nil)
+    let suspended = ScriptedSuspension(fixture)
+    let load = fixture.service.load(.init(url), policy: .freshOnly, queue: DispatchQueue(label: "callbacks"))
+    {
+      delivery in
+      kept.withLock { $0 = delivery.kept }
+      delivered.open()
+    }
+    suspended.begin()
+    let advancing = Task {
+      while !delivered.isOpen {
+        await clock.whenPending()
+        clock.advance(by: .milliseconds(10))
+      }
+    }
+    await delivered.wait()
+    advancing.cancel()
+    #expect(kept.withLock { $0 } == .no(.busy) || kept.withLock { $0 } == .yes)
+    fixture.service.store.resumeForTesting()
+    await load.finished()
+    #expect(try fixture.store.value("SELECT bytes FROM chunk") == .blob(Array("body 2".utf8)))
+  }
+
+  static let failures: [(name: String, answer: @Sendable () throws(DataServiceError) -> TransportResponse)] =
+    [
+      ("no answer", { () throws(DataServiceError) in throw DataServiceError(.refused, "refused") }),
+      ("a time-out", { () throws(DataServiceError) in throw DataServiceError(.timeout(.firstByte), "slow") }),
+      ("a malformed head", { () throws(DataServiceError) in throw DataServiceError(.protocol, "garbage") }),
+      ("408", { .answer("busy", status: 408) }), ("429", { .answer("busy", status: 429) }),
+      ("500", { .answer("broken", status: 500) }), ("503", { .answer("broken", status: 503) }),
+      ("599", { .answer("broken", status: 599) }), ("404", { .answer("gone", status: 404) }),
+      ("410", { .answer("gone", status: 410) }), ("206 unasked", { .answer("part", status: 206) }),
+      (
+        "a truncated body",
+        {
+          TransportResponse(
+            version: "1.1", status: 200, fields: [:],
+            body: .init(length: 100) { () throws(DataServiceError) in
+              throw DataServiceError(.truncated, "cut off")
+            })
+        }
+      ),
+    ]
+
+  @Test("law 5: a failed refresh changes nothing", arguments: failures.indices)
+  func failedRefresh(index: Int) async throws {
+    let (name, answer) = Self.failures[index]
+    let transport = ScriptedTransport { _, number throws(DataServiceError) in
+      if number == 1 { return .answer("good", ["ETag": "\"1\""]) }
+      return try answer()
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    _ = await fixture.outline(url)
+    let before = try rawRow(fixture)
+    let outline = await fixture.outline(url)
+    #expect(outline.first == "stored(good)", "\(name)")
+    #expect(outline.count == 2, "\(name)")
+    #expect(try rawRow(fixture) == before, "\(name)")
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(good)"], "\(name)")
+  }
+
+  @Test func `law 5: a body over the limit changes nothing`() async throws {
+    let transport = ScriptedTransport { _, number in
+      .answer(String(repeating: "x", count: number == 1 ? 10 : 1_000))
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    _ = await fixture.outline(url)
+    let before = try rawRow(fixture)
+    let outline = await fixture.outline(url) { $0.limits.bodyBytes = 100 }
+    #expect(outline == ["stored(xxxxxxxxxx)", "failure(tooLarge, last xxxxxxxxxx)"])
+    #expect(try rawRow(fixture) == before)
+  }
+
+  @Test func `law 5: an answer that the caller's decoder refuses changes nothing`() async throws {
+    struct Item: Decodable, Sendable, Equatable { var name: String }
+    let transport = ScriptedTransport { _, number in
+      .answer(number == 1 ? #"{"name":"good"}"# : "<html>an error page</html>")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    _ = await fixture.outline(url)
+    let before = try rawRow(fixture)
+    var kinds: [String] = []
+    for await delivery in fixture.service.deliveries(for: .init(url), as: Item.self) {
+      switch delivery {
+      case .stored(let response): kinds.append("stored \(response.value.name)")
+      case .fresh(let response, _): kinds.append("fresh \(response.value.name)")
+      case .failure(let error, let last): kinds.append("\(error.kind.name) \(last?.value.name ?? "-")")
+      }
+    }
+    #expect(kinds == ["stored good", "undecodable good"])
+    #expect(try rawRow(fixture) == before)
+  }
+
+  @Test func `law 5: a captive portal's page does not replace the row`() async throws {
+    let transport = ScriptedTransport { request, number in
+      if number == 1 { return .answer("{}") }
+      if request.url.host() == "origin.test" {
+        return .answer("", status: 302, ["Location": "http://portal.test/login"])
+      }
+      return .answer("<html>log in</html>")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    _ = await fixture.outline(url)
+    let before = try rawRow(fixture)
+    let deliveries = await fixture.deliveries(url)
+    #expect(deliveries.map(\.outline) == ["stored({})", "fresh(<html>log in</html>, changed)"])
+    #expect(deliveries.last?.kept == .no(.portal))
+    #expect(try rawRow(fixture) == before)
+  }
+
+  @Test func `law 6: one row: overwriting leaves one row and one body`() async throws {
+    let transport = ScriptedTransport { _, number in
+      .answer(String(repeating: "\(number)", count: number * 100))
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    for _ in 1...5 { _ = await fixture.outline(url) }
+    #expect(try fixture.store.value("SELECT count(*) FROM last_request") == 1)
+    #expect(try fixture.store.value("SELECT count(*) FROM body WHERE released_at_ms IS NULL") == 1)
+    let stored = await fixture.outline(url, policy: .storedOnly)
+    #expect(stored == ["stored(\(String(repeating: "5", count: 500)))"])
+  }
+
+  @Test func `law 8: newest wins: an exchange that began earlier does not overwrite the later one's row`()
+    async throws
+  {
+    let first = Gate()
+    let transport = ScriptedTransport { request, number async throws(DataServiceError) in
+      if number == 1 { await first.wait() }
+      return .answer("answer \(number)")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    async let older = fixture.deliveries(url, policy: .freshOnly)
+    await fixture.traced("asks")
+    // freshOnly never joins an exchange that began before it.
+    let newer = await fixture.deliveries(url, policy: .freshOnly)
+    #expect(newer.map(\.outline) == ["fresh(answer 2, new)"])
+    first.open()
+    let late = await older
+    #expect(late.map(\.outline) == ["fresh(answer 1, new)"])
+    #expect(late.last?.kept == .no(.superseded))
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(answer 2)"])
+  }
+
+  private func rawRow(_ fixture: ServiceFixture) throws -> [[SQLiteValue]] {
+    try fixture.store.rows("SELECT * FROM last_request") + fixture.store.rows("SELECT * FROM chunk")
+  }
+}
+
+/// Suspends the store after a load has looked up, so that only its write meets the suspension.
+private struct ScriptedSuspension {
+  let fixture: ServiceFixture
+  init(_ fixture: ServiceFixture) { self.fixture = fixture }
+  func begin() { fixture.service.store.suspendForTesting() }
+}

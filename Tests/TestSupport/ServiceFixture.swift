@@ -1,0 +1,125 @@
+internal import CacheStore
+package import DataService
+package import FoundationEssentials
+internal import Synchronization
+
+/// A service on a fresh store, with what a test wants to know of it.
+package final class ServiceFixture: Sendable {
+  package let store: TemporaryStore
+  package let service: DataService
+  private let events = EventLog()
+
+  /// A service with the real transport and clock unless others are given.
+  package convenience init(
+    transport: (any Transport)? = nil, timekeeper: (any Timekeeper)? = nil,
+    configure: (inout DataService.Configuration) -> Void = { _ in }
+  ) throws {
+    try self.init(store: TemporaryStore(), transport: transport, timekeeper: timekeeper, configure: configure)
+  }
+
+  /// A service on a store that another fixture also uses, as a second process would.
+  package init(
+    store: TemporaryStore, transport: (any Transport)? = nil, timekeeper: (any Timekeeper)? = nil,
+    configure: (inout DataService.Configuration) -> Void = { _ in }
+  ) throws {
+    self.store = store
+    var configuration = DataService.Configuration(store: StoreConfiguration(path: store.path))
+    configuration.timekeeper = timekeeper
+    configuration.onTrace = { [events] in events.add($0) }
+    let warnings = WarningLog()
+    configuration.onWarning = { warnings.add($0) }
+    configure(&configuration)
+    self.warningLog = warnings
+    service = DataService(configuration: configuration, transport: transport)
+  }
+
+  private let warningLog: WarningLog
+
+  /// What the service warned of.
+  package var warnings: [DataService.Warning] { warningLog.all }
+
+  /// Returns once the service has said so under `-v`.
+  package func traced(_ event: String) async { await events.wait(for: event) }
+
+  /// All deliveries of one load.
+  package func deliveries(
+    _ url: URL, policy: FetchPolicy = .storedThenFresh,
+    configure: (inout DataService.Request) -> Void = { _ in }
+  ) async -> [DataService.Delivery<Data>] {
+    var request = DataService.Request(url)
+    request.limits.retries = 0
+    configure(&request)
+    var all: [DataService.Delivery<Data>] = []
+    for await delivery in service.deliveries(for: request, policy: policy) { all.append(delivery) }
+    return all
+  }
+
+  /// All deliveries of one load, in short: `stored(a)`, `fresh(b, changed)`, `failure(refused)`.
+  package func outline(
+    _ url: URL, policy: FetchPolicy = .storedThenFresh,
+    configure: (inout DataService.Request) -> Void = { _ in }
+  ) async -> [String] {
+    await deliveries(url, policy: policy, configure: configure).map(\.outline)
+  }
+}
+
+extension DataService.Delivery where Value == Data {
+  /// The kind, the body as text, and the change or the error.
+  package var outline: String {
+    switch self {
+    case .stored(let response): "stored(\(response.text))"
+    case .fresh(let response, let change): "fresh(\(response.text), \(change.rawValue))"
+    case .failure(let error, let last):
+      "failure(\(error.kind.name)\(last.map { ", last \($0.text)" } ?? ""))"
+    }
+  }
+
+  /// Whether the delivery's response was kept; `nil` for a failure.
+  package var kept: DataService.Kept? {
+    switch self {
+    case .stored(let response), .fresh(let response, _): response.kept
+    case .failure: nil
+    }
+  }
+}
+
+extension DataService.Response where Value == Data {
+  /// The body as text.
+  package var text: String { String(decoding: value, as: UTF8.self) }
+}
+
+private final class WarningLog: Sendable {
+  private let warnings = Mutex<[DataService.Warning]>([])
+  func add(_ warning: DataService.Warning) { warnings.withLock { $0.append(warning) } }
+  var all: [DataService.Warning] { warnings.withLock { $0 } }
+}
+
+/// Lines that tests wait for.
+private final class EventLog: Sendable {
+  private struct State {
+    var lines: [String] = []
+    var waiting: [(String, UnsafeContinuation<Void, Never>)] = []
+  }
+  private let state = Mutex(State())
+
+  func add(_ line: String) {
+    let ready = state.withLock { state in
+      state.lines.append(line)
+      let ready = state.waiting.filter { line.hasPrefix($0.0) }.map(\.1)
+      state.waiting.removeAll { line.hasPrefix($0.0) }
+      return ready
+    }
+    for continuation in ready { continuation.resume() }
+  }
+
+  func wait(for event: String) async {
+    await withUnsafeContinuation { continuation in
+      let isThere = state.withLock { state in
+        if state.lines.contains(where: { $0.hasPrefix(event) }) { return true }
+        state.waiting.append((event, continuation))
+        return false
+      }
+      if isThere { continuation.resume() }
+    }
+  }
+}
