@@ -23,8 +23,7 @@ package enum HTTPDate {
   /// The instant as an `IMF-fixdate`, to the second below; instants before year 0 and after 9999 become the nearest
   /// that can be written.
   package static func format(_ milliseconds: Int64) -> String {
-    let clamped = min(max(milliseconds, earliest), latest)
-    let seconds = clamped.floorDivided(by: 1000)
+    let seconds = clamped(milliseconds).floorDivided(by: 1000)
     let days = seconds.floorDivided(by: 86_400)
     let second = Int(seconds - days * 86_400)
     let (year, month, day) = Calendar.date(ofDay: days)
@@ -32,6 +31,9 @@ package enum HTTPDate {
     return shortDays[weekday] + ", \(pad(day, 2)) \(months[month - 1]) \(pad(year, 4)) "
       + "\(pad(second / 3600, 2)):\(pad(second / 60 % 60, 2)):\(pad(second % 60, 2)) GMT"
   }
+
+  /// The nearest instant of the years 0 to 9999, so that no sum overflows.
+  static func clamped(_ milliseconds: Int64) -> Int64 { min(max(milliseconds, earliest), latest) }
 
   private static let earliest: Int64 = -62_167_219_200_000
   private static let latest: Int64 = 253_402_300_799_000
@@ -142,7 +144,7 @@ private struct DateScanner {
 
   private func century(of twoDigits: Int) -> Int {
     guard let now else { return twoDigits < 70 ? 2000 + twoDigits : 1900 + twoDigits }
-    let current = Calendar.date(ofDay: now.floorDivided(by: 86_400_000)).year
+    let current = Calendar.date(ofDay: HTTPDate.clamped(now).floorDivided(by: 86_400_000)).year
     let latest = current + 50
     return latest - (latest - twoDigits) % 100
   }

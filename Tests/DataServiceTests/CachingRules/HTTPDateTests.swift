@@ -58,6 +58,11 @@ import Testing
     #expect(HTTPDate.format(instant).contains(" \(year) "))
   }
 
+  @Test("A two-digit year is read whatever the clock says", arguments: [.min, -1, 0, .max] as [Int64])
+  func twoDigitYearsAtExtremes(now: Int64) {
+    #expect(HTTPDate.parse("Sunday, 06-Nov-94 08:49:37 GMT", now: now) != nil)
+  }
+
   @Test(
     "Writing gives the fixed form, to the second below",
     arguments: [
