@@ -12,7 +12,8 @@ import FixtureServer
     usage: demo-origin                 serve until standard input ends; the first line printed is the URL
            demo-origin --tour PROGRAM  show five scenes with the given cachefetch
 
-    While it serves, lines on standard input change it: news (the next edition), stop, start.
+    While it serves, lines on standard input change it: news (the next edition), stop, start. It answers each with a
+    line once that is done.
 
     """
 
@@ -38,8 +39,11 @@ import FixtureServer
       case "news": origin.publish()
       case "stop": origin.server.stop()
       case "start": try origin.server.start()
-      default: self.line("news, stop or start")
+      default:
+        self.line("news, stop or start")
+        continue
       }
+      self.line("done: \(line)")
     }
   }
 }

@@ -1,0 +1,50 @@
+import CacheStore
+import DataService
+import FoundationEssentials
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// The in-process scenes. Each prints the time of every operation in nanoseconds, one a line, as the C contenders do.
+@main struct Bench {
+  static let usage = """
+    usage: bench fill STORE ROWS BYTES                store ROWS answers of BYTES bytes, from no network
+           bench look|sequence|callback|oneshot|miss STORE COUNT ROWS
+           bench refresh|refresh-callback STORE COUNT URL
+           bench overwrite STORE COUNT ROWS BYTES     the service's whole path, the transport replaced by a constant
+           bench open STORE COUNT                     a service of its own for each stored look
+           bench mixed STORE COUNT ROWS BYTES         nine stored looks, one overwrite, and so on
+
+    """
+
+  static func main() async {
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    guard arguments.count >= 3, let count = Int(arguments[2]) else {
+      print(usage, terminator: "")
+      exit(64)
+    }
+    let numbers = arguments.dropFirst(3).compactMap { Int($0) }
+    let rows = numbers.first ?? 1
+    let bytes = numbers.dropFirst().first ?? rows
+    let bench = Workload(store: arguments[1], rows: rows, bytes: bytes)
+    switch arguments[0] {
+    case "fill": await bench.fill(rows: count, bytes: rows)
+    case "look": bench.look(count)
+    case "miss": bench.miss(count)
+    case "open": await bench.open(count)
+    case "sequence": await bench.sequence(count)
+    case "callback": bench.callback(count)
+    case "oneshot": await bench.oneShot(count)
+    case "overwrite": await bench.overwrite(count)
+    case "mixed": await bench.mixed(count)
+    case "refresh": await bench.refresh(count, url: arguments[3], byCallback: false)
+    case "refresh-callback": await bench.refresh(count, url: arguments[3], byCallback: true)
+    default:
+      print(usage, terminator: "")
+      exit(64)
+    }
+  }
+}

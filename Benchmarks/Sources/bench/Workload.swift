@@ -1,0 +1,193 @@
+import CacheStore
+import DataService
+import Dispatch
+import FoundationEssentials
+
+/// The operations that are timed, on a store of so many rows.
+struct Workload {
+  let store: String
+  let rows: Int
+  let bytes: Int
+
+  func service(transport: (any Transport)? = nil) -> DataService {
+    DataService(
+      configuration: .init(store: StoreConfiguration(path: store)),
+      transport: transport ?? ConstantTransport(bytes: bytes))
+  }
+
+  func request(_ number: Int) -> DataService.Request {
+    guard let url = URL(string: "http://127.0.0.1/item/\(number)") else { fail("no URL") }
+    return DataService.Request(url)
+  }
+
+  func fill(rows: Int, bytes: Int) async {
+    let service = service(transport: ConstantTransport(bytes: bytes))
+    await withTaskGroup(of: Void.self) { group in
+      for number in 0..<rows {
+        if number >= 32 { await group.next() }
+        let request = request(number)
+        group.addTask {
+          do {
+            let response = try await service.response(for: request, policy: .freshOnly)
+            if case .no(let reason) = response.kept { fail("row \(number) not kept: \(reason)") }
+          } catch { fail("row \(number): \(error)") }
+        }
+      }
+    }
+    await service.close()
+  }
+
+  func look(_ count: Int) {
+    let service = service()
+    let requests = (0..<rows).map(request)
+    var times = Times(capacity: count)
+    for number in 0..<count {
+      let start = Times.now
+      let response = service.storedResponse(for: requests[number % rows])
+      times.add(since: start)
+      if response?.value.isEmpty ?? true { fail("nothing stored") }
+    }
+    times.print()
+  }
+
+  func miss(_ count: Int) {
+    let service = service()
+    var times = Times(capacity: count)
+    for number in 0..<count {
+      let request = request(rows + number)
+      let start = Times.now
+      let response = service.storedResponse(for: request)
+      times.add(since: start)
+      if response != nil { fail("should be a miss") }
+    }
+    times.print()
+  }
+
+  func open(_ count: Int) async {
+    let request = request(0)
+    var times = Times(capacity: count)
+    for _ in 0..<count {
+      let start = Times.now
+      let service = service()
+      if stored(service, request) == nil { fail("nothing stored") }
+      times.add(since: start)
+      await service.close()
+    }
+    times.print()
+  }
+
+  /// `storedResponse` is not for asynchronous code; here the thread is ours to block.
+  private func stored(_ service: DataService, _ request: DataService.Request) -> DataService.Response<Data>? {
+    service.storedResponse(for: request)
+  }
+
+  func sequence(_ count: Int) async {
+    let service = service()
+    let requests = (0..<rows).map(request)
+    var times = Times(capacity: count)
+    for number in 0..<count {
+      let start = Times.now
+      var size = 0
+      for await delivery in service.deliveries(for: requests[number % rows], policy: .storedOnly) {
+        if case .stored(let response) = delivery { size = response.value.count }
+      }
+      times.add(since: start)
+      if size == 0 { fail("nothing stored") }
+    }
+    times.print()
+  }
+
+  func callback(_ count: Int) {
+    let service = service()
+    let requests = (0..<rows).map(request)
+    let queue = DispatchQueue(label: "bench")
+    let done = DispatchSemaphore(value: 0)
+    var times = Times(capacity: count)
+    for number in 0..<count {
+      let start = Times.now
+      service.load(requests[number % rows], policy: .storedOnly, queue: queue) { delivery in
+        guard case .stored(let response) = delivery, !response.value.isEmpty else { fail("nothing stored") }
+        done.signal()
+      }
+      done.wait()
+      times.add(since: start)
+    }
+    times.print()
+  }
+
+  func oneShot(_ count: Int) async {
+    let service = service()
+    let requests = (0..<rows).map(request)
+    var times = Times(capacity: count)
+    for number in 0..<count {
+      let start = Times.now
+      let response = try? await service.response(for: requests[number % rows], policy: .storedOnly)
+      times.add(since: start)
+      if response?.value.isEmpty ?? true { fail("nothing stored") }
+    }
+    times.print()
+  }
+
+  func overwrite(_ count: Int) async {
+    let service = service()
+    var times = Times(capacity: count)
+    for number in 0..<count {
+      let request = request(number % rows)
+      let start = Times.now
+      await keep(service, request)
+      times.add(since: start)
+    }
+    times.print()
+  }
+
+  func mixed(_ count: Int) async {
+    let service = service()
+    let requests = (0..<rows).map(request)
+    var times = Times(capacity: count)
+    var random = SystemRandomNumberGenerator()
+    for number in 0..<count {
+      let request = requests[Int.random(in: 0..<rows, using: &random)]
+      let start = Times.now
+      if number % 10 == 9 {
+        await keep(service, request)
+      } else if (try? await service.response(for: request, policy: .storedOnly)) == nil {
+        fail("nothing stored")
+      }
+      times.add(since: start)
+    }
+    times.print()
+  }
+
+  func refresh(_ count: Int, url text: String, byCallback: Bool) async {
+    guard let url = URL(string: text) else { fail("no URL: \(text)") }
+    let service = DataService(configuration: .init(store: StoreConfiguration(path: store)))
+    let request = DataService.Request(url)
+    await keep(service, request)
+    var times = Times(capacity: count)
+    for _ in 0..<count {
+      let start = Times.now
+      if byCallback { called(service, request) } else { await keep(service, request) }
+      times.add(since: start)
+    }
+    times.print()
+  }
+
+  private func keep(_ service: DataService, _ request: DataService.Request) async {
+    do {
+      let response = try await service.response(for: request, policy: .freshOnly)
+      if case .no(let reason) = response.kept { fail("not kept: \(reason)") }
+      if response.value.isEmpty { fail("empty") }
+    } catch { fail("\(error)") }
+  }
+
+  private func called(_ service: DataService, _ request: DataService.Request) {
+    let done = DispatchSemaphore(value: 0)
+    service.load(request, policy: .freshOnly, queue: Self.queue) { delivery in
+      guard case .fresh(let response, _) = delivery, !response.value.isEmpty else { fail("not fresh") }
+      done.signal()
+    }
+    done.wait()
+  }
+
+  private static let queue = DispatchQueue(label: "bench")
+}

@@ -1,0 +1,83 @@
+// Measures programs from the outside, in alternation: time to the first byte on standard output, time to the end,
+// processor time and peak memory.
+//
+// usage: spawn_timer ROUNDS < LIST > RESULTS
+// LIST: one contender a line, fields separated by tabs: name, program, arguments...
+// RESULTS: name, first_ns, end_ns, bytes, cpu_us, peak_kib, status, separated by tabs, one line a run.
+// A program that writes nothing has the time of its end as its first byte. Each round runs every contender once, the
+// order turned by one each time, so that none is always behind the same neighbour.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { most_contenders = 64, most_arguments = 256 };
+static char *argv_of[most_contenders][most_arguments];
+static char *name_of[most_contenders];
+extern char **environ;
+
+static uint64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void run(int which) {
+  static char buffer[1 << 20];
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) { perror("pipe"); exit(1); }
+  fcntl(ends[0], F_SETPIPE_SZ, 1 << 20);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  pid_t pid;
+  uint64_t start = now_ns();
+  int code = posix_spawnp(&pid, argv_of[which][0], &actions, NULL, argv_of[which], environ);
+  if (code != 0) { fprintf(stderr, "%s: %s\n", argv_of[which][0], strerror(code)); exit(1); }
+  close(ends[1]);
+  uint64_t first = 0, bytes = 0;
+  for (;;) {
+    ssize_t count = read(ends[0], buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    if (first == 0) first = now_ns();
+    bytes += (uint64_t)count;
+  }
+  int status = 0;
+  struct rusage usage;
+  while (wait4(pid, &status, 0, &usage) < 0 && errno == EINTR) {}
+  uint64_t end = now_ns();
+  close(ends[0]);
+  posix_spawn_file_actions_destroy(&actions);
+  long cpu = usage.ru_utime.tv_sec * 1000000 + usage.ru_utime.tv_usec + usage.ru_stime.tv_sec * 1000000 +
+             usage.ru_stime.tv_usec;
+  printf("%s\t%lu\t%lu\t%lu\t%ld\t%ld\t%d\n", name_of[which], (first ? first : end) - start, end - start, bytes, cpu,
+         usage.ru_maxrss, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+int main(int argc, char **argv) {
+  int rounds = argc > 1 ? atoi(argv[1]) : 1, count = 0;
+  char *line = NULL;
+  size_t size = 0;
+  while (count < most_contenders && getline(&line, &size, stdin) > 0) {
+    char *copy = strdup(line), *rest = copy, *word;
+    copy[strcspn(copy, "\n")] = 0;
+    int words = 0;
+    name_of[count] = strsep(&rest, "\t");
+    while (words < most_arguments - 1 && (word = strsep(&rest, "\t"))) argv_of[count][words++] = word;
+    if (words > 0) count++;
+  }
+  for (int round = 0; round < rounds; round++)
+    for (int i = 0; i < count; i++) run((i + round) % count);
+  return 0;
+}

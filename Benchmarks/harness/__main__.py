@@ -1,0 +1,46 @@
+"""usage: python3 Benchmarks/harness [--quick] [--record] [SCENE...]
+
+Scenes: start stored refresh preload big rows processes stampede; all of them unless some are named.
+--quick keeps it within two minutes; --record writes the result into docs/performance.md.
+"""
+
+import re
+import sys
+
+from report import Report
+from scenes import Bench
+from tools import build_all, python_peers, root, say
+
+names = ["start", "stored", "refresh", "preload", "big", "rows", "processes", "stampede"]
+
+
+def main():
+    arguments = sys.argv[1:]
+    options = {word for word in arguments if word.startswith("--")}
+    chosen = [word for word in arguments if not word.startswith("--")] or names
+    if options - {"--quick", "--record"} or set(chosen) - set(names):
+        raise SystemExit(__doc__)
+    cachefetch = build_all()
+    python, reason = python_peers()
+    report = Report()
+    if reason:
+        report.text(f"Not measured: {reason}.")
+    bench = Bench("--quick" in options, cachefetch, python, report)
+    if not bench.servers.has_varnish:
+        report.text("Not measured: Varnish is not installed.")
+    try:
+        for name in chosen:
+            say(f"scene: {name}")
+            getattr(bench, name)()
+    finally:
+        bench.close()
+    command = " ".join(["scripts/bench", *arguments])
+    text = report.markdown(command)
+    print(text)
+    if "--record" in options:
+        page = root / "docs/performance.md"
+        marks = r"(<!-- results -->\n).*(<!-- end of results -->)"
+        page.write_text(re.sub(marks, lambda found: found[1] + "\n" + text + "\n" + found[2], page.read_text(), flags=re.S))
+
+
+main()

@@ -1,0 +1,265 @@
+"""The scenes. Each function measures its contenders in alternation and adds a table to the report."""
+
+import os
+import pathlib
+import shutil
+import socket
+import socketserver
+import subprocess
+import threading
+import time
+
+from tools import Sample, Servers, alternate, build, contenders, output, root, say, scratch, spawn_alternate
+
+row_wal = "row, WAL, synchronous=NORMAL"
+
+
+class Bench:
+    def __init__(self, quick, cachefetch, python, report):
+        self.quick, self.cachefetch, self.python, self.report = quick, cachefetch, python, report
+        self.bench = build / "release/bench"
+        self.raw_sqlite, self.raw_curl = contenders / "raw_sqlite", contenders / "raw_curl"
+        self.peer = build / "peer/release/urlsession-peer"
+        self.folder = pathlib.Path(scratch())
+        self.servers = Servers(self.folder, small=1_000 if quick else 10_000)
+
+    def rounds(self, quick, full):
+        return quick if self.quick else full
+
+    def close(self):
+        self.servers.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def store(self, name):
+        return self.folder / f"{name}.sqlite"
+
+    # Whole processes.
+
+    def start(self):
+        """Process start to the first stored byte."""
+        raw = self.store("start-raw")
+        for size in ["10k"] if self.quick else ["1k", "10k", "100k", "10m"]:
+            url, store = f"{self.servers.url}/{size}", self.store("start")
+            environment = {"CACHEFETCH_STORE": str(store)}
+            subprocess.run([self.cachefetch, "-q", url], check=True, stdout=subprocess.DEVNULL, env={**os.environ, **environment})
+            raw.unlink(missing_ok=True)
+            subprocess.run([self.raw_sqlite, raw, "fill", "1", str(self.servers.sizes[size])], check=True)
+            files = self.folder / f"files-{size}"
+            files.mkdir()
+            etag = files / "etag"
+            runs = [
+                (Sample("nothing (/bin/true)"), ["/bin/true"]),
+                (Sample("sqlite3 shell", row_wal), ["sqlite3", "-readonly", raw, "SELECT body FROM r WHERE url='http://127.0.0.1/item/0'"]),
+                (Sample("cachefetch --offline", row_wal), [self.cachefetch, "--offline", url]),
+                (Sample("cachefetch, then fresh", row_wal), [self.cachefetch, url]),
+                (Sample("curl", "nothing"), ["curl", "-s", url]),
+                (Sample("curl --etag-compare", "file"), ["curl", "-s", "--etag-save", etag, "--etag-compare", etag, "-o", files / "curl", url]),
+                (Sample("wget -N", "file"), ["wget", "-q", "-N", "-P", files, url]),
+                (Sample("curl from nginx proxy_cache", "file"), ["curl", "-s", f"http://127.0.0.1:{self.servers.proxy_port}/{size}"]),
+            ]
+            if self.servers.has_varnish:
+                runs.append((Sample("curl from Varnish", "memory"), ["curl", "-s", f"http://127.0.0.1:{self.servers.varnish_port}/{size}"]))
+            slow = [(Sample("URLSession, URLCache", "none seen"), [self.peer, self.folder / "urlcache", url])]
+            if self.python:
+                for name in ("requests_cache", "hishel"):
+                    slow.append((Sample(name.replace("_", "-"), "row, SQLite"),
+                                 [self.python, root / f"Benchmarks/peers/{name}_peer.py", self.folder / f"{name}-{size}.sqlite", url]))
+            spawn_alternate(2, runs + slow, environment)  # caches filled, pages read
+            for sample, _ in runs + slow:
+                sample.values = []
+            samples = spawn_alternate(self.rounds(40, 200), runs, environment)
+            samples += spawn_alternate(self.rounds(3, 20), slow, environment)
+            found = self.report.scene(
+                f"Process start to first stored byte, {size}", samples, "sqlite3 shell", processes=True,
+                note="A contender that writes nothing to standard output counts to its end.")
+            if size == "10k":
+                own = found["cachefetch --offline"].p50
+                self.report.budget("start to first stored byte, 10 kB, against the sqlite3 shell", own / found["sqlite3 shell"].p50, 1.0)
+                self.report.budget("the same, the default policy", found["cachefetch, then fresh"].p50 / found["sqlite3 shell"].p50, 1.0)
+                self.report.budget("the same against curl from nginx", own / found["curl"].p50, 0.3)
+
+    # In one process.
+
+    def stored(self):
+        """The stored delivery, by each of the forms."""
+        rows, count = 100, self.rounds(2_000, 10_000)
+        store, raw = self.store("stored"), self.store("stored-raw")
+        output(self.bench, "fill", store, str(rows), "10000")
+        output(self.raw_sqlite, raw, "fill", str(rows), "10000")
+        runs = [(Sample("C, prepared select, one copy", row_wal), [self.raw_sqlite, raw, "select", str(count), str(rows)])]
+        runs += [
+            (Sample(name, row_wal), [self.bench, form, store, str(count), str(rows)])
+            for form, name in (("look", "synchronous look"), ("sequence", "sequence"), ("callback", "callback on a queue"), ("oneshot", "one value"))]
+        slow = []
+        url = f"{self.servers.url}/10k"
+        if self.python:
+            slow = [
+                (Sample(name.replace("_", "-"), "row, SQLite"),
+                 [self.python, root / f"Benchmarks/peers/{name}_peer.py", self.folder / f"{name}-many.sqlite", url, "300"])
+                for name in ("requests_cache", "hishel")]
+        slow.append((Sample("URLSession, URLCache", "none seen"), [self.peer, self.folder / "urlcache-many", url, "300"]))
+        samples = alternate(self.rounds(3, 9), runs) + alternate(self.rounds(1, 3), slow)
+        found = self.report.scene("Stored delivery in process, 10 kB", samples)
+        base = samples[0].p50
+        for name, limit in (("synchronous look", 1.5), ("sequence", 2.5), ("callback on a queue", 4.5)):
+            self.report.budget(f"stored delivery in process, {name}, against C", found[name].p50 / base, limit)
+
+    def refresh(self):
+        """A refresh on a warm connection, with what it stores."""
+        count = self.rounds(1_000, 4_000)
+        for title, path, etag in (("200", "changed/10k", None), ("304", "10k", "*")):
+            url = f"{self.servers.url}/{path}"
+            tag = [] if etag is None else [output("curl", "-sI", url).split("ETag: ")[1].split("\r")[0]]
+            runs = [
+                (Sample("C, libcurl and one upsert", row_wal), [self.raw_curl, url, str(count), self.store("refresh-raw"), *tag]),
+                (Sample("C, libcurl alone", "nothing"), [self.raw_curl, url, str(count), "-", *tag]),
+                (Sample("one value", row_wal), [self.bench, "refresh", self.store("refresh"), str(count), url]),
+                (Sample("callback on a queue", row_wal), [self.bench, "refresh-callback", self.store("refresh"), str(count), url]),
+            ]
+            samples = alternate(self.rounds(3, 9), runs)
+            found = self.report.scene(f"Refresh on a warm connection, {title}, 10 kB", samples)
+            if title == "200":
+                self.report.budget("refresh on a warm connection, against C", found["one value"].p50 / samples[0].p50, 1.3)
+
+    def preload(self):
+        """Many URLs at once into the store, against files."""
+        counts = [1_000] if self.quick else [1_000, 10_000]
+        for count in counts:
+            urls = self.folder / f"urls-{count}"
+            urls.write_text("".join(f"{self.servers.url}/small/{n}\n" for n in range(count)))
+            configuration = self.folder / f"curl-{count}"
+            into = self.folder / f"into-{count}"
+            into.mkdir(exist_ok=True)
+            configuration.write_text("".join(f'url = "{self.servers.url}/small/{n}"\noutput = "{into}/{n}"\n' for n in range(count)))
+            widths = [32] if self.quick else [1, 8, 32, 128]
+            for width in widths:
+                store = self.store(f"preload-{count}-{width}")
+                clean = f"rm -f {store} {store}-wal {store}-shm {store}.lock && exec"
+                runs = [
+                    (Sample(f"curl --parallel-max {width}", "files"), ["sh", "-c", f"rm -rf {into} && mkdir {into} && exec curl -s --parallel --parallel-max {width} -K {configuration}"]),
+                    (Sample(f"cachefetch preload --parallel {width}", row_wal), ["sh", "-c", f"{clean} {self.cachefetch} preload -q --store {store} --parallel {width} {urls}"]),
+                ]
+                samples = spawn_alternate(self.rounds(3, 7), runs)
+                for sample in samples:
+                    sample.values = [sample.extra["end"]]
+                self.report.scene(f"Preload of {count} URLs, {width} at a time", samples, processes=True)
+                if (count, width) == (1_000, 32):
+                    self.report.budget("preload of 1,000 URLs, 32 at a time, against curl", samples[1].p50 / samples[0].p50, 0.9)
+
+    def big(self):
+        """One large body through the store and back."""
+        size = 256 << 20 if self.quick else 1 << 30
+        with open(self.folder / "files/big", "wb") as file:
+            file.truncate(size)
+        url, store = f"{self.servers.url}/big", self.store("big")
+        into = self.folder / "big-out"
+        samples = spawn_alternate(1 if self.quick else 3, [
+            (Sample("curl -o", "file"), ["curl", "-s", "-o", into, url]),
+            (Sample("cachefetch --max-body 2G -o, cold", "row and file"),
+             ["sh", "-c", f"rm -f {store}* && exec {self.cachefetch} -q --store {store} --max-body 2G -o {into} {url}"]),
+            (Sample("cachefetch --offline -o", "file"), [self.cachefetch, "-q", "--offline", "--store", store, "-o", into, url]),
+        ])
+        wal = pathlib.Path(f"{store}-wal")
+        for sample in samples:
+            sample.values = [sample.extra["end"]]
+        self.report.scene(
+            f"A body of {size >> 20} MiB", samples, processes=True,
+            note=f"The journal (WAL) afterwards: {wal.stat().st_size >> 10 if wal.exists() else 0} KiB; the output is {into.stat().st_size} bytes.")
+        self.report.budget("a large body through the store and back, against curl -o", (samples[1].p50 + samples[2].p50) / samples[0].p50, 5)
+        self.report.budget("peak memory meanwhile", max(s.extra["peak"] for s in samples[1:]) / 1024, 32, "MiB")
+
+    def rows(self):
+        """Cost against the number of rows."""
+        counts = [1_000, 100_000] if self.quick else [1_000, 100_000, 1_000_000]
+        stores = {}
+        for count in counts:
+            stores[count] = self.store(f"rows-{count}")
+            begun = time.monotonic()
+            output(self.bench, "fill", stores[count], str(count), "500")
+            say(f"filled {count} rows in {time.monotonic() - begun:.1f} s")
+        operations = {"open": "100", "look": "5000", "miss": "5000", "overwrite": "2000"}
+        for form, count in operations.items():
+            runs = [
+                (Sample(f"{rows:,} rows", row_wal),
+                 [self.bench, form, stores[rows], count] + ([] if form == "open" else [str(rows)]) + (["500"] if form == "overwrite" else []))
+                for rows in counts]
+            samples = alternate(self.rounds(3, 5), runs)
+            self.report.scene(f"Rows: {form}", samples)
+            if form == "look":
+                self.report.budget(f"stored delivery with {counts[-1]:,} rows against 1,000", samples[-1].p50 / samples[0].p50, 2)
+        url = "http://127.0.0.1/item/0"
+        samples = spawn_alternate(self.rounds(20, 100), [
+            (Sample(f"{rows:,} rows", row_wal), [self.cachefetch, "--offline", "--store", stores[rows], url]) for rows in counts])
+        self.report.scene("Rows: process start to first stored byte", samples, processes=True)
+        self.report.budget(f"start with {counts[-1]:,} rows against 1,000", samples[-1].p50 / samples[0].p50, 1.2)
+
+    def processes(self):
+        """Processes that read and write one store at once."""
+        store, samples = self.store("mixed"), []
+        output(self.bench, "fill", store, "100", "10000")
+        count = self.rounds(1_000, 5_000)
+        for width in (1, 2, 4, 8):
+            sample = Sample(f"{width} processes", row_wal)
+            begun = time.monotonic()
+            running = [
+                subprocess.Popen([self.bench, "mixed", store, str(count), "100", "10000"], stdout=subprocess.PIPE, text=True)
+                for _ in range(width)]
+            for process in running:
+                sample.add_round([int(line) for line in process.communicate()[0].split()])
+                if process.returncode != 0:
+                    raise SystemExit("a process of the mixed scene failed")
+            sample.durable = f"{width * count / (time.monotonic() - begun):,.0f} operations/s"
+            samples.append(sample)
+        self.report.scene("Processes on one store, nine reads to one overwrite, 10 kB", samples)
+
+    def stampede(self):
+        """Fifty processes, one cold key, a slow origin."""
+        origin = SlowOrigin(0.5)
+        store = self.store("stampede")
+        environment = {**os.environ, "CACHEFETCH_STORE": str(store)}
+        ends = []
+
+        def wait(process):
+            process.wait()
+            ends.append((time.monotonic(), process.returncode))
+
+        running = [
+            subprocess.Popen([self.cachefetch, "-q", origin.url], stdout=subprocess.DEVNULL, env=environment) for _ in range(50)]
+        waiting = [threading.Thread(target=wait, args=(process,)) for process in running]
+        for thread in waiting:
+            thread.start()
+        for thread in waiting:
+            thread.join()
+        failed = [status for _, status in ends if status != 0]
+        last = (max(end for end, _ in ends) - origin.answered) * 1_000
+        self.report.text(
+            "### Stampede", "", f"50 processes asked for one cold key at an origin that answers after 0.5 s: it saw {origin.count} "
+            f"exchange(s); the last process had ended {last:.0f} ms after the answer was sent; {len(failed)} failed.")
+        self.report.budget("exchanges seen by the origin in a stampede of 50", origin.count, 1, "")
+        origin.stop()
+
+
+class SlowOrigin:
+    def __init__(self, seconds):
+        outer = self
+        self.count, self.answered = 0, 0.0
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self):
+                while self.rfile.readline().strip():
+                    pass
+                outer.count += 1
+                time.sleep(seconds)
+                outer.answered = time.monotonic()
+                self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\nCache-Control: max-age=60\r\n\r\nslow\n")
+
+        class Server(socketserver.ThreadingTCPServer):
+            request_queue_size, daemon_threads = 256, True
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/slow"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
