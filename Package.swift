@@ -51,7 +51,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "DataServiceTests",
-      dependencies: ["CacheStore", "DataService", "CSQLite", "FixtureServer", "TestSupport"],
+      dependencies: ["CacheStore", "CCurl", "DataService", "CSQLite", "FixtureServer", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "cachefetchTests",

@@ -55,6 +55,8 @@
       case broken
       /// The peer's certificate was not accepted.
       case unverified
+      /// No memory; within a head, one line of more than libcurl's 100 KiB.
+      case outOfMemory
     }
 
     /// The one table from libcurl's codes to kinds, messages and hints. Codes of protocols that are switched off are
@@ -78,11 +80,13 @@
       (CURLE_COULDNT_CONNECT, .unconnected),
       (CURLE_WEIRD_SERVER_REPLY, .plain(.protocol, "the head of the answer from %@ is malformed", nil)),
       (CURLE_HTTP2, .plain(.protocol, "%@ broke the rules of HTTP/2", nil)),
-      (CURLE_PARTIAL_FILE, .plain(.truncated, "the answer from %@ was cut off", nil)),
+      (CURLE_PARTIAL_FILE, .broken),
       (CURLE_WRITE_ERROR, .plain(.other, "the answer from %@ could not be taken", nil)),
       (CURLE_UPLOAD_FAILED, .broken),
       (CURLE_READ_ERROR, .plain(.other, "the request's body could not be read", nil)),
-      (CURLE_OUT_OF_MEMORY, .plain(.other, "out of memory", nil)),
+      (CURLE_OUT_OF_MEMORY, .outOfMemory),
+      // Options are checked when they are set; in a transfer it is a head that libcurl cannot take apart.
+      (CURLE_BAD_FUNCTION_ARGUMENT, .plain(.protocol, "the head of the answer from %@ is malformed", nil)),
       (CURLE_OPERATION_TIMEDOUT, .plain(.timeout(.connect), "%@ did not answer in time", nil)),
       (
         CURLE_SSL_CONNECT_ERROR,
@@ -145,6 +149,8 @@
       case .unresolved: unresolved(hasRoute)
       case .unconnected: unconnected(hasRoute)
       case .broken: broken()
+      case .outOfMemory where !hasHead: (.protocol, "a field in the answer from %@ is too large", nil)
+      case .outOfMemory: (.other, "out of memory", nil)
       case .unverified:
         CertificateVerdict(verifyResult).map { (.tls($0.reason), $0.message, $0.hint) } ?? wrongHost
       }

@@ -1,0 +1,31 @@
+import DataService
+import FixtureServer
+import Foundation
+import Testing
+
+@Suite("Hostile servers: one exchange") struct HostileServerTests {
+  @Test("Each ends with its own kind of error", arguments: HostileServer.all)
+  func exchange(server: HostileServer) async throws {
+    let origin = try FixtureServer { _, connection in try server.answer(connection) }
+    var request = TransportRequest(url: origin.url("/"))
+    request.limits = server.limits
+    var hasHead = false
+    var kind: DataServiceError.Kind?
+    var message = ""
+    do throws(DataServiceError) {
+      let response = try await CurlTransport().response(to: request)
+      hasHead = true
+      while let piece = try await response.body.next() { #expect(!piece.isEmpty) }
+    } catch {
+      kind = error.kind
+      message = "\(error)"
+    }
+    #expect(kind == server.kind, "\(message)")
+    #expect(hasHead == server.hasHead, "\(message)")
+  }
+
+  @Test func `the table has the breadth it claims`() {
+    #expect(HostileServer.all.count >= 60)
+    #expect(Set(HostileServer.all.map(\.name)).count == HostileServer.all.count)
+  }
+}

@@ -1,0 +1,126 @@
+#if os(Linux)
+  import CCurl
+  import Glibc
+  import Testing
+
+  @testable import DataService
+
+  @Suite("From libcurl's codes to errors") struct TransferFailureTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+      var code: CURLcode
+      var kind: DataServiceError.Kind
+      var text = "words"
+      var osError: Int32 = 0
+      var verifyResult = 0
+      var connectStatus = 0
+      var hasHead = false
+      var hasRoute = true
+      var unixSocket: String?
+      var says = "origin.test"
+
+      var testDescription: String { "\(code.rawValue) → \(kind.name)" }
+    }
+
+    static let rows: [Row] = [
+      Row(code: CURLE_UNSUPPORTED_PROTOCOL, kind: .protocol),
+      Row(code: CURLE_FAILED_INIT, kind: .other, says: "libcurl"),
+      Row(code: CURLE_URL_MALFORMAT, kind: .invalidRequest, says: "malformed"),
+      Row(code: CURLE_NOT_BUILT_IN, kind: .other, says: "built without"),
+      Row(code: CURLE_COULDNT_RESOLVE_PROXY, kind: .proxy, says: "proxy"),
+      Row(code: CURLE_COULDNT_RESOLVE_HOST, kind: .dns),
+      Row(code: CURLE_COULDNT_RESOLVE_HOST, kind: .offline, hasRoute: false, says: "no network"),
+      Row(code: CURLE_COULDNT_CONNECT, kind: .refused, osError: ECONNREFUSED),
+      Row(code: CURLE_COULDNT_CONNECT, kind: .unreachable, osError: EHOSTUNREACH),
+      Row(code: CURLE_COULDNT_CONNECT, kind: .unreachable, osError: ENETUNREACH),
+      Row(
+        code: CURLE_COULDNT_CONNECT, kind: .offline, osError: ENETUNREACH, hasRoute: false, says: "no network"
+      ),
+      Row(
+        code: CURLE_COULDNT_CONNECT, kind: .offline, osError: ENETDOWN, hasRoute: false, says: "no network"),
+      Row(
+        code: CURLE_COULDNT_CONNECT, kind: .offline, osError: EADDRNOTAVAIL, hasRoute: false,
+        says: "no network"),
+      Row(code: CURLE_COULDNT_CONNECT, kind: .timeout(.connect), osError: ETIMEDOUT),
+      Row(code: CURLE_COULDNT_CONNECT, kind: .unreachable, osError: EACCES),
+      Row(code: CURLE_COULDNT_CONNECT, kind: .unreachable, osError: EPERM),
+      Row(code: CURLE_COULDNT_CONNECT, kind: .unreachable),
+      Row(
+        code: CURLE_COULDNT_CONNECT, kind: .unreachable, osError: ENOENT, unixSocket: "/run/x", says: "/run/x"
+      ),
+      Row(
+        code: CURLE_COULDNT_CONNECT, kind: .refused, osError: ECONNREFUSED, unixSocket: "/run/x",
+        says: "/run/x"),
+      Row(code: CURLE_COULDNT_CONNECT, kind: .proxy, connectStatus: 502, says: "502"),
+      Row(code: CURLE_WEIRD_SERVER_REPLY, kind: .protocol),
+      Row(code: CURLE_HTTP2, kind: .protocol),
+      Row(code: CURLE_PARTIAL_FILE, kind: .truncated, hasHead: true),
+      Row(code: CURLE_PARTIAL_FILE, kind: .disconnected),
+      Row(code: CURLE_WRITE_ERROR, kind: .other),
+      Row(code: CURLE_UPLOAD_FAILED, kind: .disconnected),
+      Row(code: CURLE_READ_ERROR, kind: .other, says: "body"),
+      Row(code: CURLE_OUT_OF_MEMORY, kind: .protocol),
+      Row(code: CURLE_OUT_OF_MEMORY, kind: .other, hasHead: true, says: "memory"),
+      Row(code: CURLE_OPERATION_TIMEDOUT, kind: .timeout(.connect)),
+      Row(code: CURLE_SSL_CONNECT_ERROR, kind: .tls("handshake")),
+      Row(code: CURLE_ABORTED_BY_CALLBACK, kind: .cancelled, says: "cancelled"),
+      Row(code: CURLE_BAD_FUNCTION_ARGUMENT, kind: .protocol),
+      Row(code: CURLE_GOT_NOTHING, kind: .disconnected),
+      Row(code: CURLE_SSL_ENGINE_NOTFOUND, kind: .tls("library"), says: "TLS"),
+      Row(code: CURLE_SSL_ENGINE_SETFAILED, kind: .tls("library"), says: "TLS"),
+      Row(code: CURLE_SEND_ERROR, kind: .disconnected),
+      Row(code: CURLE_RECV_ERROR, kind: .disconnected),
+      Row(code: CURLE_RECV_ERROR, kind: .truncated, hasHead: true),
+      Row(code: CURLE_RECV_ERROR, kind: .protocol, text: "Illegal hex in chunked-encoding", hasHead: true),
+      Row(code: CURLE_RECV_ERROR, kind: .proxy, connectStatus: 407, says: "407"),
+      Row(code: CURLE_SSL_CERTPROBLEM, kind: .tls("clientCertificate"), says: "client certificate"),
+      Row(code: CURLE_SSL_CIPHER, kind: .tls("handshake")),
+      Row(code: CURLE_PEER_FAILED_VERIFICATION, kind: .tls("wrongHost")),
+      Row(code: CURLE_PEER_FAILED_VERIFICATION, kind: .tls("notYetValid"), verifyResult: 9),
+      Row(code: CURLE_PEER_FAILED_VERIFICATION, kind: .tls("expired"), verifyResult: 10),
+      Row(code: CURLE_PEER_FAILED_VERIFICATION, kind: .tls("selfSigned"), verifyResult: 18),
+      Row(code: CURLE_PEER_FAILED_VERIFICATION, kind: .tls("selfSigned"), verifyResult: 19),
+      Row(code: CURLE_PEER_FAILED_VERIFICATION, kind: .tls("untrusted"), verifyResult: 20),
+      Row(code: CURLE_PEER_FAILED_VERIFICATION, kind: .tls("untrusted"), verifyResult: 21),
+      Row(code: CURLE_PEER_FAILED_VERIFICATION, kind: .tls("revoked"), verifyResult: 23),
+      Row(code: CURLE_PEER_FAILED_VERIFICATION, kind: .tls("wrongHost"), verifyResult: 62),
+      Row(code: CURLE_BAD_CONTENT_ENCODING, kind: .protocol),
+      Row(code: CURLE_FILESIZE_EXCEEDED, kind: .tooLarge),
+      Row(code: CURLE_SEND_FAIL_REWIND, kind: .disconnected),
+      Row(code: CURLE_SSL_ENGINE_INITFAILED, kind: .tls("library"), says: "TLS"),
+      Row(code: CURLE_SSL_CACERT_BADFILE, kind: .tls("authorities"), says: "authorities"),
+      Row(code: CURLE_SSL_SHUTDOWN_FAILED, kind: .truncated, hasHead: true),
+      Row(code: CURLE_SSL_CRL_BADFILE, kind: .tls("authorities"), says: "revocation"),
+      Row(code: CURLE_SSL_ISSUER_ERROR, kind: .tls("untrusted")),
+      Row(code: CURLE_SSL_PINNEDPUBKEYNOTMATCH, kind: .tls("untrusted")),
+      Row(code: CURLE_SSL_INVALIDCERTSTATUS, kind: .tls("revoked")),
+      Row(code: CURLE_HTTP2_STREAM, kind: .disconnected),
+      Row(code: CURLE_HTTP2_STREAM, kind: .truncated, hasHead: true),
+      Row(code: CURLE_PROXY, kind: .proxy, says: "proxy"),
+      Row(code: CURLE_SSL_CLIENTCERT, kind: .tls("clientCertificate")),
+      Row(code: CURLE_UNRECOVERABLE_POLL, kind: .other, says: "network"),
+      Row(code: CURLE_FTP_WEIRD_PASV_REPLY, kind: .other),
+    ]
+
+    @Test("A row for each code and case", arguments: rows) func row(row: Row) {
+      let failure = TransferFailure(
+        code: row.code, text: row.text, osError: row.osError, verifyResult: row.verifyResult,
+        connectStatus: row.connectStatus, hasHead: row.hasHead, host: "origin.test",
+        unixSocket: row.unixSocket)
+      let error = failure.error { row.hasRoute }
+      #expect(error.kind == row.kind)
+      #expect(error.message.contains(row.says))
+      #expect(!error.message.contains("%@") && !error.message.contains("\n"))
+      #expect((error.underlying as? CurlError)?.code == Int(row.code.rawValue))
+    }
+
+    @Test func `every code in the table has a row here`() {
+      let tested = Set(Self.rows.map(\.code.rawValue))
+      #expect(Set(TransferFailure.meanings.keys).subtracting(tested).isEmpty)
+    }
+
+    @Test func `connectivity is what another network may mend`() {
+      let kinds = Set(Self.rows.map(\.kind).filter(\.isConnectivity).map(\.name))
+      #expect(kinds == ["dns", "offline", "refused", "unreachable", "timeout(connect)", "disconnected"])
+    }
+  }
+#endif
