@@ -84,13 +84,13 @@ import Testing
   @Test(
     "What says where the body ends",
     arguments: [
-      ("Content-Length: 5", 5 as Int64?, false), ("content-LENGTH: 0", 0, false),
+      ("Content-Length: 5", Int64?(5), false), ("content-LENGTH: 0", 0, false),
       ("Content-Length: 5, 5", 5, false),
       ("Content-Length: 5\r\nContent-Length: 5", 5, false),
       ("Content-Length: 5\r\nTransfer-Encoding: chunked", nil, false),
       ("Content-Length: 5\r\nContent-Encoding: gzip", 5, true), ("Content-Encoding: identity", nil, false),
       ("Content-Encoding:", nil, false), ("Content-Length: 9223372036854775807", .max, false),
-    ]) func framing(fields: String, length: Int64?, isEncoded: Bool) throws
+    ] as [(String, Int64?, Bool)]) func framing(fields: String, length: Int64?, isEncoded: Bool) throws
   {
     let head = try parse("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n")
     #expect(head?.contentLength == length)

@@ -14,6 +14,7 @@
       var verifyResult = 0
       var connectStatus = 0
       var hasHead = false
+      var isEncoded = false
       var hasRoute = true
       var unixSocket: String?
       var says = "origin.test"
@@ -60,6 +61,7 @@
       Row(code: CURLE_READ_ERROR, kind: .other, says: "body"),
       Row(code: CURLE_OUT_OF_MEMORY, kind: .protocol),
       Row(code: CURLE_OUT_OF_MEMORY, kind: .other, hasHead: true, says: "memory"),
+      Row(code: CURLE_OUT_OF_MEMORY, kind: .tooLarge, hasHead: true, isEncoded: true),
       Row(code: CURLE_OPERATION_TIMEDOUT, kind: .timeout(.connect)),
       Row(code: CURLE_SSL_CONNECT_ERROR, kind: .tls("handshake")),
       Row(code: CURLE_ABORTED_BY_CALLBACK, kind: .cancelled, says: "cancelled"),
@@ -104,7 +106,8 @@
     @Test("A row for each code and case", arguments: rows) func row(row: Row) {
       let failure = TransferFailure(
         code: row.code, text: row.text, osError: row.osError, verifyResult: row.verifyResult,
-        connectStatus: row.connectStatus, hasHead: row.hasHead, host: "origin.test",
+        connectStatus: row.connectStatus, hasHead: row.hasHead, isEncoded: row.isEncoded,
+        host: "origin.test",
         unixSocket: row.unixSocket)
       let error = failure.error { row.hasRoute }
       #expect(error.kind == row.kind)

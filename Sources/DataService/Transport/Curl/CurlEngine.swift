@@ -6,7 +6,7 @@
   ///
   /// Every function is called on the network thread, which is why the class may call itself Sendable.
   final class CurlEngine: NetworkEngine, @unchecked Sendable {
-    /// The most of a body that waits for its reader, give or take what one turn brings, in bytes.
+    /// The most of a body that waits for its reader, give or take one piece of 16 KiB, in bytes.
     static let bufferLimit = 256 << 10
     private static let sparesLimit = 32
     /// How many hosts are remembered to have spoken HTTP/2.
@@ -19,7 +19,6 @@
     private var queue: ExchangeQueue<CurlExchange>
     private var running: [ObjectIdentifier: EasyHandle] = [:]
     private var spares: [EasyHandle] = []
-    private var overfull: [CurlExchange] = []
     private var http2Hosts: Set<String> = []
     private var isClosed = false
     private(set) var needsAdvance = false
@@ -71,11 +70,6 @@
       // May hand over what libcurl held back, by the callbacks, which take care of errors.
       _ = ccurl_easy_pause(easy.library.table, easy.raw, CURLPAUSE_CONT)
       needsAdvance = true
-    }
-
-    /// Has a transfer paused once libcurl has returned.
-    func pauseAfterTurn(_ exchange: CurlExchange) {
-      if overfull.last !== exchange { overfull.append(exchange) }
     }
 
     private func open(on thread: NetworkThread) throws(DataServiceError) {
@@ -150,7 +144,6 @@
       needsAdvance = false
       guard let library, let multi else { return }
       let code = ccurl_multi_perform(library.table, multi)
-      pauseOverfull()
       takeEnded(library, multi)
       if code != CURLM_OK { failAll(DataServiceError(.other, "libcurl failed: \(words(code))")) }
       startNext()
@@ -169,17 +162,6 @@
       if let library, let multi { _ = ccurl_multi_cleanup(library.table, multi) }
       multi = nil
       needsAdvance = false
-    }
-
-    private func pauseOverfull() {
-      guard !overfull.isEmpty else { return }
-      for exchange in overfull {
-        guard let easy = running[ObjectIdentifier(exchange)], exchange.pause() else { continue }
-        exchange.track.isPaused = true
-        enter(.paused, exchange)
-        _ = ccurl_easy_pause(easy.library.table, easy.raw, CURLPAUSE_RECV)
-      }
-      overfull.removeAll(keepingCapacity: true)
     }
 
     private func takeEnded(_ library: CurlLibrary, _ multi: UnsafeMutableRawPointer) {
@@ -216,7 +198,8 @@
         osError: Int32(truncatingIfNeeded: ccurl_get_long(easy.library.table, easy.raw, CURLINFO_OS_ERRNO)),
         verifyResult: ccurl_get_long(easy.library.table, easy.raw, CURLINFO_SSL_VERIFYRESULT),
         connectStatus: ccurl_get_long(easy.library.table, easy.raw, CURLINFO_HTTP_CONNECTCODE),
-        hasHead: easy.head != nil, host: exchange.origin.host,
+        hasHead: easy.head != nil, isEncoded: easy.head?.isEncoded ?? false,
+        host: exchange.origin.host,
         unixSocket: exchange.request.connection.unixSocket)
       return .failure(failure.error { NetworkState.hasRoute })
     }

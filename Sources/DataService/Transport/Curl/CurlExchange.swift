@@ -15,7 +15,7 @@
       var received: Int64 = 0
       var end: Result<Void, DataServiceError>?
       var waiter: Waiter?
-      /// Set by the engine when it has paused the transfer because the buffer is full.
+      /// Whether the transfer stands still because the buffer is full.
       var isPaused = false
 
       mutating func takeWaiter() -> Waiter? {
@@ -137,27 +137,30 @@
       waiter?.resume()
     }
 
-    /// Takes over a piece of the decoded body.
-    /// - Returns: How many bytes of it have come so far, and whether the buffer is full.
-    func receive(_ bytes: UnsafeRawBufferPointer) -> (total: Int64, isFull: Bool) {
-      let (waiter, total, isFull) = state.withLock { state in
-        guard state.end == nil else { return (nil as Waiter?, state.received, false) }
-        state.received += Int64(bytes.count)
-        state.buffer.append(contentsOf: bytes)
-        let isFull = state.buffer.count > CurlEngine.bufferLimit
-        return (state.takeWaiter(), state.received, isFull)
-      }
-      waiter?.resume()
-      return (total, isFull)
+    /// What became of a piece of the body.
+    enum Reception {
+      /// Taken; so many bytes have come so far.
+      case taken(total: Int64)
+      /// Not taken, because the reader has not caught up; it asks for more when it has.
+      case full
+      /// Nobody reads any longer.
+      case ended
     }
 
-    /// Notes that the transfer is about to be paused; `false` where the buffer has been emptied meanwhile.
-    func pause() -> Bool {
-      state.withLock { state in
-        guard state.end == nil, state.buffer.count > CurlEngine.bufferLimit else { return false }
-        state.isPaused = true
-        return true
+    /// Takes over a piece of the decoded body.
+    func receive(_ bytes: UnsafeRawBufferPointer) -> Reception {
+      let (waiter, reception) = state.withLock { state -> (Waiter?, Reception) in
+        guard state.end == nil else { return (nil, .ended) }
+        guard state.buffer.count < CurlEngine.bufferLimit else {
+          state.isPaused = true
+          return (nil, .full)
+        }
+        state.received += Int64(bytes.count)
+        state.buffer.append(contentsOf: bytes)
+        return (state.takeWaiter(), .taken(total: state.received))
       }
+      waiter?.resume()
+      return reception
     }
 
     /// Ends it; `false` where it had ended before.

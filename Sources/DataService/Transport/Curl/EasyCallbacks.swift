@@ -12,7 +12,6 @@
     },
     write: { bytes, size, count, context in
       EasyHandle.from(context).take(piece: UnsafeRawBufferPointer(start: bytes, count: size * count))
-        ? size * count : 0
     },
     read: { room, size, count, context in
       EasyHandle.from(context).fill(UnsafeMutableRawBufferPointer(start: room, count: size * count))
@@ -58,19 +57,24 @@
       }
     }
 
-    fileprivate func take(piece: UnsafeRawBufferPointer) -> Bool {
-      guard let exchange else { return false }
-      exchange.engine.enter(.receiving, exchange)
-      let (total, isFull) = exchange.receive(piece)
-      let limit = exchange.request.limits.bodyBytes
-      guard total <= limit else {
+    /// What libcurl's write callback returns.
+    fileprivate func take(piece: UnsafeRawBufferPointer) -> Int {
+      guard let exchange else { return 0 }
+      switch exchange.receive(piece) {
+      case .taken(let total):
+        exchange.engine.enter(.receiving, exchange)
+        let limit = exchange.request.limits.bodyBytes
+        guard total > limit else { return piece.count }
         refusal = .tooLarge(limit, exchange.origin.host)
-        return false
+        return 0
+      case .full:
+        // libcurl keeps the piece and offers it again. What is left of one it is decoding it keeps too: at most the
+        // expansion of one receive buffer.
+        exchange.track.isPaused = true
+        exchange.engine.enter(.paused, exchange)
+        return Int(CURL_WRITEFUNC_PAUSE)
+      case .ended: return 0
       }
-      // Paused after the transfer's turn, not from here: paused within, libcurl would keep what is left of a piece it
-      // is decoding in a buffer of its own, beyond the limit on the body.
-      if isFull { exchange.engine.pauseAfterTurn(exchange) }
-      return true
     }
 
     fileprivate func fill(_ room: UnsafeMutableRawBufferPointer) -> Int {

@@ -16,6 +16,8 @@
     var connectStatus = 0
     /// Whether the final head had come.
     var hasHead = false
+    /// Whether that named a content coding.
+    var isEncoded = false
     /// The host of the URL.
     var host: String
     /// The unix socket connected to in place of the host.
@@ -150,6 +152,8 @@
       case .unconnected: unconnected(hasRoute)
       case .broken: broken()
       case .outOfMemory where !hasHead: (.protocol, "a field in the answer from %@ is too large", nil)
+      // libcurl keeps at most 64 MiB of what it has decoded while the reader is slow.
+      case .outOfMemory where isEncoded: (.tooLarge, "the answer from %@ expands beyond measure", nil)
       case .outOfMemory: (.other, "out of memory", nil)
       case .unverified:
         CertificateVerdict(verifyResult).map { (.tls($0.reason), $0.message, $0.hint) } ?? wrongHost

@@ -1,0 +1,193 @@
+@testable import DataService
+import FixtureServer
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Deadlines of an exchange") struct CurlDeadlineTests {
+  private let keeper = TestTimekeeper()
+  private let thread = NetworkThread()
+  private var transport: CurlTransport { CurlTransport(thread: thread, timekeeper: keeper) }
+
+  private func limits(connect: Int = 5, firstByte: Int = 30, idle: Int = 20, total: Int = 600) -> Limits {
+    var limits = Limits()
+    limits.connectTimeout = .seconds(connect)
+    limits.firstByteTimeout = .seconds(firstByte)
+    limits.idleTimeout = .seconds(idle)
+    limits.totalTimeout = .seconds(total)
+    return limits
+  }
+
+  /// Returns when the network thread has seen the timers that fired so far.
+  private func settle() async {
+    await withCheckedContinuation { continuation in thread.perform { continuation.resume() } }
+  }
+
+  private func kind(_ body: () async throws(DataServiceError) -> Void) async -> DataServiceError.Kind? {
+    do throws(DataServiceError) {
+      try await body()
+      return nil
+    } catch {
+      return error.kind
+    }
+  }
+
+  @Test func `a server that never begins TLS reaches the limit for connecting`() async throws {
+    let listener = try SilentListener()
+    let url = try #require(URL(string: "https://127.0.0.1:\(listener.port)/"))
+    let transport = transport
+    let limits = limits()
+    async let kind = kind { () async throws(DataServiceError) in
+      _ = try await transport.response(to: TransportRequest(url: url, limits: limits))
+    }
+    await listener.waitForConnection()
+    keeper.advance(by: .milliseconds(4_999))
+    await settle()
+    #expect(!keeper.pendingDelays.isEmpty)
+    keeper.advance(by: .milliseconds(1))
+    #expect(await kind == .timeout(.connect))
+  }
+
+  @Test func `a server that never answers reaches the limit for the first byte`() async throws {
+    let origin = try FixtureServer { _, connection in connection.waitForPeerClose() }
+    let transport = transport
+    let limits = limits()
+    async let kind = kind { () async throws(DataServiceError) in
+      _ = try await transport.response(to: TransportRequest(url: origin.url("/"), limits: limits))
+    }
+    await origin.waitForRequests(1)
+    keeper.advance(by: .milliseconds(29_999))
+    await settle()
+    #expect(!keeper.pendingDelays.isEmpty)
+    keeper.advance(by: .milliseconds(1))
+    #expect(await kind == .timeout(.firstByte))
+  }
+
+  @Test func `silence within a body reaches the limit for idling, activity puts it off`() async throws {
+    let steps = [Gate(), Gate()]
+    let origin = try FixtureServer { _, connection in
+      try connection.sendRaw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\na")
+      for step in steps {
+        step.wait()
+        try connection.sendRaw("b")
+      }
+      connection.waitForPeerClose()
+    }
+    let response = try await transport.response(to: TransportRequest(url: origin.url("/"), limits: limits()))
+    #expect(try await response.body.next() == Data("a".utf8))
+    for step in steps {
+      keeper.advance(by: .seconds(19))
+      step.open()
+      #expect(try await response.body.next() == Data("b".utf8))
+    }
+    keeper.advance(by: .milliseconds(19_999))
+    await settle()
+    #expect(!keeper.pendingDelays.isEmpty)
+    keeper.advance(by: .milliseconds(1))
+    #expect(
+      await kind { () async throws(DataServiceError) in _ = try await response.body.next() }
+        == .timeout(.idle))
+  }
+
+  @Test func `one byte a second goes on until the total is reached`() async throws {
+    let ticks = (0..<60).map { _ in Gate() }
+    let origin = try FixtureServer { _, connection in
+      try connection.sendRaw("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+      for tick in ticks {
+        tick.wait()
+        try connection.sendRaw("x")
+      }
+      connection.waitForPeerClose()
+    }
+    let response = try await transport.response(
+      to: TransportRequest(url: origin.url("/"), limits: limits(total: 60)))
+    var received = 0
+    let result = await kind { () async throws(DataServiceError) in
+      for tick in ticks {
+        tick.open()
+        received += try await response.body.next()?.count ?? 0
+        keeper.advance(by: .seconds(1))
+      }
+      _ = try await response.body.next()
+    }
+    #expect(received == 60)
+    #expect(result == .timeout(.total))
+  }
+
+  @Test func `the time in the queue counts for the total only`() async throws {
+    let held = Gate()
+    let origin = try FixtureServer { _, connection in
+      held.wait()
+      try connection.send(.ok("late"))
+    }
+    var configuration = CurlTransport.Configuration()
+    configuration.exchangesPerHost = 1
+    let transport = CurlTransport(configuration: configuration, thread: thread, timekeeper: keeper)
+    let first = TransportRequest(url: origin.url("/first"), limits: limits(firstByte: 500))
+    let second = TransportRequest(url: origin.url("/second"), limits: limits(connect: 1, total: 100))
+    let task = Task { try await transport.response(to: first) }
+    await origin.waitForRequests(1)
+    async let kind = kind { () async throws(DataServiceError) in _ = try await transport.response(to: second)
+    }
+    await keeper.whenPending(atLeast: 2)
+    keeper.advance(by: .milliseconds(99_999))
+    await settle()
+    #expect(keeper.pendingDelays.count == 2)
+    keeper.advance(by: .milliseconds(1))
+    #expect(await kind == .timeout(.total))
+    held.open()
+    #expect(try await task.value.status == 200)
+    #expect(origin.requests().map(\.path) == ["/first"])
+  }
+
+  @Test func `no timer is left behind`() async throws {
+    let origin = try FixtureServer(routes: ["/": .ok("hello")])
+    let transport = transport
+    for _ in 0..<10 {
+      let response = try await transport.response(to: TransportRequest(url: origin.url("/")))
+      #expect(try await response.body.text() == "hello")
+    }
+    #expect(keeper.pendingDelays.isEmpty)
+  }
+}
+
+@Suite("The clock of an exchange") struct PhaseClockTests {
+  private var limits: Limits {
+    var limits = Limits()
+    limits.connectTimeout = .seconds(5)
+    limits.firstByteTimeout = .seconds(30)
+    limits.idleTimeout = .seconds(20)
+    limits.totalTimeout = .seconds(600)
+    return limits
+  }
+
+  @Test(
+    "Each phase has its own limit",
+    arguments: [
+      (PhaseClock.Phase.queued, 600, DataServiceError.Kind.Phase.total), (.connecting, 15, .connect),
+      (.sending, 30, .idle), (.waiting, 40, .firstByte), (.receiving, 30, .idle), (.paused, 600, .total),
+    ] as [(PhaseClock.Phase, Int64, DataServiceError.Kind.Phase)]) func phases(
+      phase: PhaseClock.Phase, seconds: Int64, expected: DataServiceError.Kind.Phase
+    )
+  {
+    var clock = PhaseClock(limits: limits, now: 0)
+    clock.enter(phase, at: 10_000_000_000)
+    #expect(clock.deadline.instant == seconds * 1_000_000_000)
+    #expect(clock.deadline.phase == expected)
+  }
+
+  @Test func `the total comes first where it is nearer`() {
+    var clock = PhaseClock(limits: limits, now: 0)
+    clock.enter(.receiving, at: 590_000_000_000)
+    #expect(clock.deadline.phase == .total && clock.deadline.instant == 600_000_000_000)
+  }
+
+  @Test func `a limit too long to count never comes`() {
+    var limits = limits
+    limits.totalTimeout = .seconds(Int64.max)
+    limits.idleTimeout = .seconds(Int64.max)
+    var clock = PhaseClock(limits: limits, now: 5)
+    clock.enter(.receiving, at: 9)
+    #expect(clock.deadline.instant == .max)
+  }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import Synchronization
+
+/// A listening socket that accepts connections and never says anything.
+final class SilentListener: Sendable {
+  let port: UInt16
+  private let descriptor: Int32
+  private let accepted = Mutex<[Int32]>([])
+
+  init() throws {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) { address in
+      address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, size) == 0 && listen(descriptor, 8) == 0
+          && getsockname(descriptor, $0, &size) == 0
+      }
+    }
+    guard isBound else { throw CocoaError(.featureUnsupported) }
+    self.descriptor = descriptor
+    port = UInt16(bigEndian: address.sin_port)
+  }
+
+  deinit {
+    for connection in accepted.withLock({ $0 }) { close(connection) }
+    close(descriptor)
+  }
+
+  /// Returns when a client has connected and sent something.
+  func waitForConnection() async {
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread { [self] in
+        let connection = accept(descriptor, nil, nil)
+        var byte: UInt8 = 0
+        _ = recv(connection, &byte, 1, Int32(MSG_PEEK))
+        accepted.withLock { $0.append(connection) }
+        continuation.resume()
+      }
+    }
+  }
+}

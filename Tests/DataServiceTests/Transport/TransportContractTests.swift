@@ -1,0 +1,253 @@
+import CacheStore
+import DataService
+import FixtureServer
+import Foundation
+import TestSupport
+import Testing
+
+/// The transports that have to keep the contract, by name.
+enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
+  case curl
+
+  var testDescription: String { rawValue }
+
+  func make() -> any Transport {
+    switch self {
+    case .curl: CurlTransport()
+    }
+  }
+}
+
+@Suite("Transport contract") struct TransportContractTests {
+  @Test("Head and body arrive as sent", arguments: TransportUnderTest.allCases)
+  func headAndBody(kind: TransportUnderTest) async throws {
+    let origin = try FixtureServer(routes: [
+      "/a": FixtureReply(fields: ["ETag": "\"1\"", "X-Two": "a", "X-two": "b"], body: Array("hello".utf8))
+    ])
+    let response = try await kind.make().response(to: TransportRequest(url: origin.url("/a")))
+    #expect(response.version == "1.1" && response.status == 200)
+    #expect(response.fields["etag"] == "\"1\"")
+    #expect(response.fields.combined("X-Two") == "a, b")
+    #expect(response.body.length == 5)
+    #expect(try await response.body.text() == "hello")
+  }
+
+  @Test(
+    "Every status is an answer", arguments: TransportUnderTest.allCases,
+    [201, 204, 301, 304, 401, 404, 429, 500, 503, 599, 999])
+  func statuses(kind: TransportUnderTest, status: Int) async throws {
+    let origin = try FixtureServer(routes: [
+      "/a": .status(status, "", ["Location": "/b", "WWW-Authenticate": "Basic"])
+    ])
+    let response = try await kind.make().response(to: TransportRequest(url: origin.url("/a")))
+    #expect(response.status == status)
+    #expect(try await response.body.text() == "")
+    #expect(origin.requests().count == 1)
+  }
+
+  @Test("A HEAD has no body, whatever its fields say", arguments: TransportUnderTest.allCases)
+  func head(kind: TransportUnderTest) async throws {
+    let origin = try FixtureServer(routes: ["/a": .ok("hello")])
+    let response = try await kind.make().response(to: TransportRequest(url: origin.url("/a"), method: .head))
+    #expect(response.fields["Content-Length"] == "5")
+    #expect(try await response.body.text() == "")
+    #expect(origin.requests().first?.method == "HEAD")
+  }
+
+  @Test(
+    "Methods and bodies", arguments: TransportUnderTest.allCases, ["POST", "PUT", "PATCH", "DELETE", "QUERY"])
+  func bodies(kind: TransportUnderTest, method: String) async throws {
+    let origin = try FixtureServer { request, connection in try connection.send(.ok(request.body)) }
+    for size in [0, 1, 100_000, 2_000_000] {
+      let body = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+      let response = try await kind.make().response(
+        to: TransportRequest(
+          url: origin.url("/a"), method: RequestMethod(rawValue: method), fields: ["Content-Type": "text/x"],
+          body: body))
+      var received = Data()
+      while let piece = try await response.body.next() { received.append(piece) }
+      #expect(received == body)
+    }
+    for request in origin.requests() {
+      #expect(request.method == method)
+      #expect(request["Content-Type"] == "text/x" && request["Expect"] == nil)
+    }
+  }
+
+  @Test("Fields are sent as given", arguments: TransportUnderTest.allCases)
+  func fields(kind: TransportUnderTest) async throws {
+    let origin = try FixtureServer(routes: ["/a": .ok("")])
+    let fields: HTTPFields = [
+      "X-One": "1", "Accept-Language": "fr, en;q=0.5", "If-None-Match": "\"a\", W/\"b\"",
+    ]
+    _ = try await kind.make().response(to: TransportRequest(url: origin.url("/a"), fields: fields))
+    let request = try #require(origin.requests().first)
+    #expect(request["X-One"] == "1")
+    #expect(request["Accept-Language"] == "fr, en;q=0.5")
+    #expect(request["If-None-Match"] == "\"a\", W/\"b\"")
+    #expect(request["Cookie"] == nil && request["Authorization"] == nil)
+  }
+
+  @Test("The query is part of what is asked for", arguments: TransportUnderTest.allCases)
+  func query(kind: TransportUnderTest) async throws {
+    let origin = try FixtureServer { request, connection in try connection.send(.ok(request.target)) }
+    let response = try await kind.make().response(
+      to: TransportRequest(url: origin.url("/a%20b/c?d=%2F&e=f+g")))
+    #expect(try await response.body.text() == "/a%20b/c?d=%2F&e=f+g")
+  }
+
+  @Test("Compressed answers are decoded", arguments: TransportUnderTest.allCases)
+  func compressed(kind: TransportUnderTest) async throws {
+    let origin = try FixtureServer { request, connection in
+      let accepts = request["Accept-Encoding"]?.contains("gzip") == true
+      try connection.send(accepts ? .ok(Gzip.hello, ["Content-Encoding": "gzip"]) : .ok("not asked"))
+    }
+    let response = try await kind.make().response(to: TransportRequest(url: origin.url("/")))
+    #expect(try await response.body.text() == "hello")
+    #expect(response.body.length == nil)
+  }
+
+  @Test("Chunked answers", arguments: TransportUnderTest.allCases)
+  func chunked(kind: TransportUnderTest) async throws {
+    let body = [UInt8]((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+    let origin = try FixtureServer(routes: ["/": FixtureReply.ok(body).chunked(by: 999)])
+    let response = try await kind.make().response(to: TransportRequest(url: origin.url("/")))
+    var received = Data()
+    while let piece = try await response.body.next() { received.append(piece) }
+    #expect(received == Data(body))
+    #expect(response.body.length == nil)
+  }
+
+  @Test("A body that ends with the connection", arguments: TransportUnderTest.allCases)
+  func closeDelimited(kind: TransportUnderTest) async throws {
+    let origin = try FixtureServer { _, connection in
+      try connection.sendRaw("HTTP/1.1 200 OK\r\n\r\nhello")
+      connection.close()
+    }
+    let response = try await kind.make().response(to: TransportRequest(url: origin.url("/")))
+    #expect(try await response.body.text() == "hello")
+  }
+
+  @Test("The head is delivered before the body is whole", arguments: TransportUnderTest.allCases)
+  func headFirst(kind: TransportUnderTest) async throws {
+    let held = Gate()
+    let origin = try FixtureServer { _, connection in
+      try connection.sendRaw("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")
+      held.wait()
+      try connection.sendRaw("world")
+    }
+    let response = try await kind.make().response(to: TransportRequest(url: origin.url("/")))
+    #expect(response.status == 200)
+    #expect(try await response.body.next() == Data("hello".utf8))
+    held.open()
+    #expect(try await response.body.text() == "world")
+    #expect(try await response.body.next() == nil)
+  }
+
+  @Test("A slow reader slows the sender down", arguments: TransportUnderTest.allCases)
+  func backPressure(kind: TransportUnderTest) async throws {
+    let size = 64 << 20
+    let piece = [UInt8](repeating: 120, count: 1 << 20)
+    let isWhole = Gate()
+    let origin = try FixtureServer { _, connection in
+      try connection.sendRaw("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n")
+      for _ in 0..<64 { try connection.sendRaw(piece) }
+      isWhole.open()
+    }
+    let response = try await kind.make().response(to: TransportRequest(url: origin.url("/")))
+    var received = 0
+    var largest = 0
+    var wasWholeEarly = false
+    while let piece = try await response.body.next() {
+      received += piece.count
+      largest = max(largest, piece.count)
+      // The rest may be in the kernel's buffers, which hold a few megabytes, but never all of it.
+      if received < size / 2, isWhole.isOpen { wasWholeEarly = true }
+    }
+    #expect(received == size)
+    #expect(largest <= 1 << 20)
+    #expect(!wasWholeEarly)
+  }
+
+  @Test("A refused connection says so", arguments: TransportUnderTest.allCases)
+  func refused(kind: TransportUnderTest) async throws {
+    let origin = try FixtureServer(routes: ["/": .ok("hello")])
+    origin.stop()
+    let error = await #expect(throws: DataServiceError.self) {
+      _ = try await kind.make().response(to: TransportRequest(url: origin.url("/")))
+    }
+    #expect(error?.kind == .refused)
+  }
+
+  @Test("A kept connection that the server has closed is replaced", arguments: TransportUnderTest.allCases)
+  func deadConnection(kind: TransportUnderTest) async throws {
+    let origin = try FixtureServer(routes: ["/": .ok("hello")])
+    let transport = kind.make()
+    for _ in 0..<5 {
+      let response = try await transport.response(to: TransportRequest(url: origin.url("/")))
+      #expect(try await response.body.text() == "hello")
+      origin.stop()
+      try origin.start()
+    }
+  }
+
+  @Test("Many at once all come back whole", arguments: TransportUnderTest.allCases)
+  func many(kind: TransportUnderTest) async throws {
+    let origin = try FixtureServer { request, connection in
+      try connection.send(.ok(String(repeating: request.target, count: 500)))
+    }
+    let transport = kind.make()
+    let whole = try await withThrowingTaskGroup(of: Bool.self) { group in
+      for number in 0..<200 {
+        group.addTask {
+          let response = try await transport.response(to: TransportRequest(url: origin.url("/\(number)")))
+          return try await response.body.text() == String(repeating: "/\(number)", count: 500)
+        }
+      }
+      return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+    }
+    #expect(whole == 200)
+  }
+
+  @Test("The body's limit counts decoded bytes", arguments: TransportUnderTest.allCases)
+  func limit(kind: TransportUnderTest) async throws {
+    let origin = try FixtureServer(routes: [
+      "/plain": .ok("hello").chunked(), "/coded": .ok(Gzip.hello, ["Content-Encoding": "gzip"]),
+    ])
+    for path in ["/plain", "/coded"] {
+      var request = TransportRequest(url: origin.url(path))
+      request.limits.bodyBytes = 5
+      #expect(try await kind.make().response(to: request).body.text() == "hello")
+      request.limits.bodyBytes = 4
+      let error = await #expect(throws: DataServiceError.self) {
+        _ = try await kind.make().response(to: request).body.text()
+      }
+      #expect(error?.kind == .tooLarge)
+    }
+  }
+
+  @Test(
+    "A request that cannot be one is refused before anything is sent", arguments: TransportUnderTest.allCases)
+  func invalid(kind: TransportUnderTest) async throws {
+    let origin = try FixtureServer(routes: ["/": .ok("hello")])
+    var fields = HTTPFields()
+    fields.append("X-A", "b\r\nX-C: d")
+    let requests = [
+      TransportRequest(url: origin.url("/"), fields: fields),
+      TransportRequest(url: origin.url("/"), method: "G ET"),
+      TransportRequest(url: origin.url("/"), method: ""),
+      TransportRequest(url: origin.url("/"), method: .head, body: Data("x".utf8)),
+      TransportRequest(url: origin.url("/"), fields: ["Content-Length": "7"]),
+      TransportRequest(url: try #require(URL(string: "file:///etc/passwd"))),
+      TransportRequest(url: try #require(URL(string: "ftp://127.0.0.1/"))),
+      TransportRequest(url: try #require(URL(string: "/relative"))),
+    ]
+    for request in requests {
+      let error = await #expect(throws: DataServiceError.self) {
+        _ = try await kind.make().response(to: request)
+      }
+      #expect(error?.kind == .invalidRequest)
+    }
+    #expect(origin.requests().isEmpty)
+  }
+}
