@@ -5,15 +5,15 @@
 #endif
 
 /// A pipe that wakes a thread which waits for sockets. Both ends are closed with it.
-final class WakeupPipe: Sendable {
+package final class WakeupPipe: Sendable {
   /// Readable while a signal is pending; -1 where the process has no descriptors left.
-  let readEnd: Int32
+  package let readEnd: Int32
   private let writeEnd: Int32
 
   /// Whether there is a pipe.
   var isUsable: Bool { readEnd >= 0 }
 
-  init() {
+  package init() {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else {
       readEnd = -1
@@ -35,13 +35,13 @@ final class WakeupPipe: Sendable {
   }
 
   /// Makes the read end readable. A full pipe is readable already.
-  func signal() {
+  package func signal() {
     var byte: UInt8 = 1
     _ = write(writeEnd, &byte, 1)
   }
 
   /// Takes what was signalled.
-  func drain() {
+  package func drain() {
     var bytes: (UInt64, UInt64) = (0, 0)
     _ = read(readEnd, &bytes, 16)
   }

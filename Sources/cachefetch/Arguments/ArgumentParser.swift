@@ -1,0 +1,142 @@
+/// Reads a command line by the table of options. Depends on nothing but its argument.
+///
+/// Options may stand anywhere, `--name=value` is `--name value`, letters may be joined (`-if`), and `--` ends options.
+/// The first operand is the verb if it is one; else the verb is `get` and it is the first URL.
+struct ArgumentParser {
+  private var words: ArraySlice<String>
+  private var verb: Verb?
+  private var options: [Arguments.Given] = []
+  private var operands: [String] = []
+  /// How the options were written, for messages about those that do not apply to the verb.
+  private var spellings: [(option: Option, written: String)] = []
+
+  private init(_ words: [String]) { self.words = words[...] }
+
+  /// What `words`, the command line without the program's name, asks for.
+  static func parse(_ words: [String]) throws(UsageError) -> Arguments {
+    var parser = ArgumentParser(words)
+    return try parser.parse()
+  }
+
+  private mutating func parse() throws(UsageError) -> Arguments {
+    while let word = words.popFirst() {
+      if word == "--" {
+        operands.append(contentsOf: words)
+        words = []
+      } else if word.hasPrefix("--") {
+        try takeLong(word)
+      } else if word.hasPrefix("-"), word != "-" {
+        try takeLetters(word)
+      } else if verb == nil, operands.isEmpty {
+        try takeFirstOperand(word)
+      } else {
+        operands.append(word)
+      }
+    }
+    return try checked()
+  }
+
+  private mutating func takeFirstOperand(_ word: String) throws(UsageError) {
+    if let known = Verb(rawValue: word) {
+      verb = known
+    } else if word.utf8.contains(where: { $0 == 0x3A || $0 == 0x2F || $0 == 0x2E }) || word == "localhost" {
+      operands.append(word)
+    } else {
+      let names = Verb.allCases.map(\.rawValue)
+      let near = Suggestion.nearest(to: word, among: names + ["remove", "delete", "ls", "cat", "version"])
+      let meant = ["remove": "rm", "delete": "rm", "ls": "list", "cat": "show", "version": "--version"]
+      throw UsageError(
+        "“\(word)” is neither a verb nor a URL",
+        near.map { "did you mean “\(meant[$0] ?? $0)”?" } ?? "see cachefetch help, or write https://\(word)")
+    }
+  }
+
+  private mutating func takeLong(_ word: String) throws(UsageError) {
+    let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let name = String(parts[0])
+    guard let option = Option.table.first(where: { $0.name.rawValue == name }) else {
+      throw unknown("--" + name)
+    }
+    if parts.count == 2 {
+      try add(option, String(parts[1]), written: "--" + name)
+    } else {
+      try takeValue(of: option, written: "--" + name)
+    }
+  }
+
+  private mutating func takeLetters(_ word: String) throws(UsageError) {
+    var letters = word.dropFirst()
+    while let letter = letters.popFirst() {
+      guard let option = Option.table.first(where: { $0.short == letter }) else {
+        throw unknown(letters.isEmpty && word.count == 2 ? word : "-\(letter)")
+      }
+      if option.value != nil, !letters.isEmpty {
+        return try add(option, String(letters), written: "-\(letter)")
+      }
+      try takeValue(of: option, written: "-\(letter)")
+    }
+  }
+
+  private mutating func takeValue(of option: Option, written: String) throws(UsageError) {
+    guard option.value != nil else {
+      options.append(Arguments.Given(name: option.name, value: .flag, text: nil))
+      spellings.append((option, written))
+      return
+    }
+    guard let text = words.popFirst() else {
+      throw UsageError("\(written) has no value", "write \(written) \(option.placeholder)")
+    }
+    try add(option, text, written: written)
+  }
+
+  private mutating func add(_ option: Option, _ text: String, written: String) throws(UsageError) {
+    options.append(Arguments.Given(name: option.name, value: try OptionValue(text, for: option), text: text))
+    spellings.append((option, written))
+  }
+
+  private func unknown(_ written: String) -> UsageError {
+    if let remedy = Suggestion.foreign(written) { return UsageError("there is no option \(written)", remedy) }
+    let near = Suggestion.nearest(to: written, among: Option.table.map(\.spelling))
+    let help = verb.map { "help \($0.rawValue)" } ?? "help"
+    return UsageError(
+      "there is no option \(written)", near.map { "did you mean \($0)?" } ?? "see cachefetch \(help)")
+  }
+
+  /// The rules that need the whole line.
+  private func checked() throws(UsageError) -> Arguments {
+    if options.contains(where: { $0.name == .version }) {
+      return Arguments(
+        verb: .help, options: [Arguments.Given(name: .version, value: .flag, text: nil)], operands: [])
+    }
+    if options.contains(where: { $0.name == .help }) {
+      return Arguments(verb: .help, options: [], operands: verb.map { [$0.rawValue] } ?? [])
+    }
+    let verb = verb ?? .get
+    for (index, (option, written)) in spellings.enumerated() {
+      guard option.verbs.contains(VerbSet(verb)) else {
+        throw UsageError(
+          "\(written) does not apply to \(verb.rawValue)", "see cachefetch help \(verb.rawValue)")
+      }
+      if !option.repeats, option.value != nil,
+        spellings[..<index].contains(where: { $0.option.name == option.name })
+      {
+        throw UsageError("\(written) is given twice", "give it once")
+      }
+    }
+    try checkOperands(of: verb)
+    return Arguments(verb: verb, options: options, operands: operands)
+  }
+
+  private func checkOperands(of verb: Verb) throws(UsageError) {
+    if operands.count < verb.operandCount.lowerBound {
+      throw UsageError(
+        "\(verb == .get ? "no URL is given" : "\(verb.rawValue) needs \(verb.operands)")",
+        "write cachefetch \(verb == .get ? "" : verb.rawValue + " ")\(verb.operands), or see cachefetch help")
+    }
+    if operands.count > verb.operandCount.upperBound {
+      throw UsageError(
+        "\(verb.rawValue) takes \(verb.operands.isEmpty ? "no operand" : verb.operands) and not “\(operands[verb.operandCount.upperBound])” too",
+        "see cachefetch help \(verb.rawValue)")
+    }
+  }
+}

@@ -1,0 +1,51 @@
+/// Durations as they are written and read: `500ms`, `30s`, `5m`, `2h`, `7d`.
+enum DurationText {
+  private static let units: [(name: String, milliseconds: Int64)] = [
+    ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
+  ]
+
+  /// The duration `text` says, at most a hundred years; `nil` where it is not one.
+  static func parse(_ text: String) -> Duration? {
+    let digits = text.utf8.prefix { $0 >= 0x30 && $0 <= 0x39 || $0 == 0x2E }
+    let unit = String(text.dropFirst(digits.count))
+    guard let scale = units.first(where: { $0.name == unit })?.milliseconds,
+      let milliseconds = scaled(String(digits) ?? "", by: scale), milliseconds <= 100 * 365 * 86_400_000
+    else { return nil }
+    return .milliseconds(milliseconds)
+  }
+
+  /// `1.5` times `scale`, exact and rounded down; `nil` where the digits are no number or too many.
+  static func scaled(_ digits: String, by scale: Int64) -> Int64? {
+    let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count <= 2, let first = parts.first, !first.isEmpty, let whole = Int64(first) else {
+      return nil
+    }
+    let (product, overflows) = whole.multipliedReportingOverflow(by: scale)
+    guard !overflows else { return nil }
+    guard parts.count == 2 else { return product }
+    guard (1...6).contains(parts[1].count), let fraction = Int64(parts[1]) else { return nil }
+    let power = (0..<parts[1].count).reduce(Int64(1)) { power, _ in power * 10 }
+    let (part, partOverflows) = fraction.multipliedReportingOverflow(by: scale)
+    let (sum, sumOverflows) = product.addingReportingOverflow(part / power)
+    return partOverflows || sumOverflows ? nil : sum
+  }
+}
+
+/// Sizes as they are written: `64k`, `10M`, `1G`, in powers of 1,024; a bare number is bytes.
+enum SizeText {
+  /// The number of bytes `text` says; `nil` where it says none.
+  static func parse(_ text: String) -> Int64? {
+    let digits = text.utf8.prefix { $0 >= 0x30 && $0 <= 0x39 || $0 == 0x2E }
+    let scale: Int64? =
+      switch text.dropFirst(digits.count).lowercased() {
+      case "", "b": 1
+      case "k", "kb", "kib": 1 << 10
+      case "m", "mb", "mib": 1 << 20
+      case "g", "gb", "gib": 1 << 30
+      case "t", "tb", "tib": 1 << 40
+      default: nil
+      }
+    guard let scale else { return nil }
+    return DurationText.scaled(String(digits) ?? "", by: scale)
+  }
+}

@@ -1,0 +1,91 @@
+/// One row of the table of options, from which parser, help, manual and completions all come.
+struct Option: Sendable {
+  /// What an option's value must be; parsed and checked in `OptionValue`.
+  enum ValueKind: Sendable {
+    case text
+    case duration
+    case size
+    case count(ClosedRange<Int>)
+    case choice([String])
+    case file
+    case account
+    case tag
+  }
+
+  let name: OptionName
+  /// The letter, for those that have one.
+  let short: Character?
+  /// What its value must be; `nil` for a flag.
+  let value: ValueKind?
+  /// How help names the value.
+  let placeholder: String
+  /// One line.
+  let help: String
+  /// Where it applies.
+  let verbs: VerbSet
+  /// Whether it may be given more than once.
+  let repeats: Bool
+
+  /// A flag.
+  init(_ name: OptionName, _ short: Character? = nil, for verbs: VerbSet, _ help: String) {
+    self.init(name, short, nil, "", for: verbs, help)
+  }
+
+  /// An option with a value.
+  init(
+    _ name: OptionName, _ short: Character? = nil, _ value: ValueKind?, _ placeholder: String,
+    repeats: Bool = false, for verbs: VerbSet, _ help: String
+  ) {
+    self.name = name
+    self.short = short
+    self.value = value
+    self.placeholder = placeholder
+    self.help = help
+    self.verbs = verbs
+    self.repeats = repeats
+  }
+
+  /// `--name`, as it is written.
+  var spelling: String { "--" + name.rawValue }
+
+  /// How help shows it: `-m, --timeout D`.
+  var usage: String {
+    let name = short.map { "-\($0), \(spelling)" } ?? "    \(spelling)"
+    return placeholder.isEmpty ? name : "\(name) \(placeholder)"
+  }
+}
+
+/// Every option by the name it is written with.
+enum OptionName: String, CaseIterable, Sendable {
+  case method = "request"
+  case head, header, data
+  case dataBinary = "data-binary"
+  case user, read, account, key, tag, pin
+  case policy, offline
+  case maxAge = "max-age"
+  case deadline
+  case waitOnline = "wait-online"
+  case keepAnyway = "keep-anyway"
+  case print
+  case ignorePath = "ignore-path"
+  case include, json, output, fail
+  case noLocation = "no-location"
+  case quiet, verbose, store, background, parallel
+  case connectTimeout = "connect-timeout"
+  case timeout, retry
+  case maxBody = "max-body"
+  case proxy, cacert, cert
+  case keyFile = "key-file"
+  case insecure, resolve
+  case unixSocket = "unix-socket"
+  case http11 = "http1.1"
+  case noCompressed = "no-compressed"
+  case every
+  case untilChanged = "until-changed"
+  case onFailure = "on-failure"
+  case stale
+  case olderThan = "older-than"
+  case host, prefix
+  case largerThan = "larger-than"
+  case sort, yes, help, version
+}

@@ -1,0 +1,50 @@
+internal import DataService
+
+/// The policy a command line asks for.
+enum PolicyChoice: Sendable, Hashable {
+  case storedThenFresh
+  case storedOnly
+  case freshOnly
+  case freshElseStored(Duration?)
+  case storedElseFresh(Duration)
+  case http
+
+  /// What `--policy` takes. `stored-else-fresh` needs an age and is written `--max-age`.
+  static let spellings = [
+    "stored-then-fresh", "stored-only", "fresh-only", "fresh-else-stored", "stored-else-fresh", "http",
+  ]
+
+  /// The library's policy.
+  var fetchPolicy: FetchPolicy {
+    switch self {
+    case .storedThenFresh: .storedThenFresh
+    case .storedOnly: .storedOnly
+    case .freshOnly: .freshOnly
+    case .freshElseStored(let deadline): .freshElseStored(within: deadline)
+    case .storedElseFresh(let maxAge): .storedElseFresh(maxAge: maxAge)
+    case .http: .http
+    }
+  }
+
+  /// The one that the options name; more than one of them is bad usage, since each is a whole policy.
+  static func chosen(_ arguments: Arguments) throws(UsageError) -> PolicyChoice {
+    let given = [OptionName.policy, .offline, .maxAge, .deadline].filter(arguments.has)
+    if given.count > 1 {
+      throw UsageError(
+        "--\(given[0].rawValue) and --\(given[1].rawValue) exclude each other, since each is a whole policy",
+        "give one of --policy, --offline, --max-age, --deadline")
+    }
+    if arguments.has(.offline) { return .storedOnly }
+    if let age = arguments.duration(.maxAge) { return .storedElseFresh(age) }
+    if let deadline = arguments.duration(.deadline) { return .freshElseStored(deadline) }
+    switch arguments.text(.policy) {
+    case "stored-only": return .storedOnly
+    case "fresh-only": return .freshOnly
+    case "fresh-else-stored": return .freshElseStored(nil)
+    case "stored-else-fresh":
+      throw UsageError("--policy stored-else-fresh needs an age", "write --max-age D, such as --max-age 5m")
+    case "http": return .http
+    default: return .storedThenFresh
+    }
+  }
+}

@@ -1,0 +1,53 @@
+internal import DataService
+internal import Glibc
+
+/// The whole command: from words to an exit status.
+enum Command {
+  /// Runs a command line, without the program's name.
+  static func run(_ words: [String]) -> ExitStatus {
+    Signals.install()
+    do throws(UsageError) {
+      let arguments = try ArgumentParser.parse(words)
+      let diagnostics = Diagnostics(
+        isQuiet: arguments.has(.quiet), isVerbose: arguments.has(.verbose), terminal: .current())
+      return try run(arguments, diagnostics)
+    } catch {
+      Diagnostics.fail(error)
+      return .usage
+    }
+  }
+
+  private static func run(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus
+  {
+    switch arguments.verb {
+    case .get: try get(arguments, diagnostics)
+    case .help: try HelpCommand.run(arguments, diagnostics)
+    default: throw UsageError("\(arguments.verb.rawValue) is not built in", "see cachefetch help")
+    }
+  }
+
+  private static func get(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus
+  {
+    var plan = try GetPlan(arguments)
+    if plan.isBackground {
+      plan.policy = .storedOnly
+      do throws(OutputError) { try Background.start(Background.words(arguments)) } catch {
+        diagnostics.say(error)
+      }
+    }
+    let service = DataService.forCommand(arguments, diagnostics: diagnostics)
+    return FetchRun(plan, fetcher: Fetcher(service: service), diagnostics: diagnostics).run()
+  }
+
+  /// The command line's words. All are text: what is not UTF-8 would be altered by being read as text, so that it is
+  /// refused; fields and bodies of any bytes come from files.
+  static func words() -> [String]? {
+    var words: [String] = []
+    for index in 1..<max(1, Int(CommandLine.argc)) {
+      guard let pointer = CommandLine.unsafeArgv[index] else { break }
+      guard let word = String(validatingCString: pointer) else { return nil }
+      words.append(word)
+    }
+    return words
+  }
+}

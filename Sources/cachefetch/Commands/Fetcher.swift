@@ -1,0 +1,55 @@
+internal import DataService
+internal import FoundationEssentials
+
+/// The service as the command uses it: the one file that knows how loads are started and ended.
+struct Fetcher: Sendable {
+  typealias Deliver = @Sendable (DataService.Delivery<DataService.BodyStream>) -> Void
+
+  /// Starts a load and returns what cancels it. A stored delivery at hand has been handed over when it returns; others
+  /// come on another thread. `ended` is called once, after the row is committed and the lease given back.
+  let start:
+    @Sendable (
+      _ request: DataService.Request, _ policy: FetchPolicy, _ deliver: @escaping Deliver,
+      _ ended: @escaping @Sendable () -> Void
+    ) -> @Sendable () -> Void
+  /// Ends what is under way and flushes what is to be kept; `true` when that is done.
+  let close: @Sendable (_ patience: Duration) -> Bool
+
+  init(
+    start:
+      @escaping @Sendable (
+        DataService.Request, FetchPolicy, @escaping Deliver, @escaping @Sendable () -> Void
+      ) -> @Sendable () -> Void,
+    close: @escaping @Sendable (Duration) -> Bool
+  ) {
+    self.start = start
+    self.close = close
+  }
+
+  /// The real one.
+  init(service: DataService) {
+    start = { request, policy, deliver, ended in
+      let load = service.start(request, policy: policy, progress: nil, deliver: deliver, ended: ended)
+      return { load.cancel() }
+    }
+    close = { patience in
+      let closed = Mailbox<Bool>()
+      Task {
+        await service.close()
+        closed.post(true)
+      }
+      return closed.wait(milliseconds: Int32(clamping: patience.milliseconds), heedsSignals: false) ?? false
+    }
+  }
+}
+
+extension DataService {
+  /// The service for a command line: the store it names, warnings and traces to standard error.
+  static func forCommand(_ arguments: Arguments, diagnostics: Diagnostics) -> DataService {
+    var configuration = Configuration(store: StoreLocation.configuration(arguments))
+    configuration.finishesAfterDeadline = false
+    configuration.onWarning = { diagnostics.warn($0) }
+    if diagnostics.isVerbose { configuration.onTrace = { diagnostics.trace($0) } }
+    return DataService(configuration: configuration)
+  }
+}

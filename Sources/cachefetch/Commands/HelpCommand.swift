@@ -1,0 +1,35 @@
+/// `help`, `--help` and `--version`.
+enum HelpCommand {
+  static func run(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus {
+    if arguments.has(.version) { return Output.write(Version.text(), diagnostics) }
+    switch arguments.operands.first {
+    case nil: return Output.write(HelpText.overview(), diagnostics)
+    case "manual": return Output.write(Manual.text(), diagnostics)
+    case let name?:
+      guard let verb = Verb(rawValue: name) else {
+        let near = Suggestion.nearest(to: name, among: Verb.allCases.map(\.rawValue))
+        throw UsageError(
+          "there is no verb “\(name)”", near.map { "did you mean “\($0)”?" } ?? "see cachefetch help")
+      }
+      return Output.write(HelpText.verb(verb), diagnostics)
+    }
+  }
+}
+
+/// Text on standard output, with the exit status that its fate comes to.
+enum Output {
+  static func write(_ text: String, _ diagnostics: Diagnostics, status: ExitStatus = .success) -> ExitStatus {
+    do throws(OutputError) {
+      try OutputDescriptor.standardOutput.write(text)
+      return status
+    } catch {
+      switch error {
+      case .interrupted: return Signals.exitStatus
+      case .closed: Signals.endProcess(by: Signals.brokenPipe)
+      case .failed:
+        diagnostics.say(error)
+        return .inputOutput
+      }
+    }
+  }
+}

@@ -1,0 +1,110 @@
+internal import CacheStore
+internal import DataService
+internal import FoundationEssentials
+
+/// The JSON object of a delivery; `docs/delivery.schema.json` describes it.
+struct DeliveryLine {
+  /// What is known of the request.
+  var url: String
+  var method: String
+  /// What becomes of the body.
+  enum Body {
+    case bytes([UInt8])
+    /// Larger than a line may hold, written elsewhere, or not wanted; with its length where it is known.
+    case omitted(Int64?)
+    /// There is none.
+    case none
+  }
+
+  /// The largest body in a line.
+  static let largestBody = 16 << 20
+
+  /// The line for a delivery, with its line feed.
+  func bytes<Value>(_ delivery: DataService.Delivery<Value>, body: Body) -> [UInt8] {
+    var json = JSONWriter()
+    switch delivery {
+    case .stored(let response):
+      begin("stored", &json)
+      add(response.head, body, &json)
+    case .fresh(let response, let change):
+      begin("fresh", &json)
+      add(response.head, body, &json)
+      json.member("change", change.rawValue)
+      json.member("revalidated", response.wasValidated)
+      addKept(response.kept, &json)
+    case .failure(let error, _):
+      begin("failure", &json)
+      json.member("method", method)
+      if let status = error.status { json.member("status", status) }
+      json.member("error", json: Self.error(error))
+    }
+    return json.line()
+  }
+
+  /// `{"kind","message","hint"}`.
+  static func error(_ error: DataServiceError) -> [UInt8] {
+    var json = JSONWriter()
+    json.member("kind", error.kind.name)
+    json.member("message", error.message)
+    if let hint = error.hint { json.member("hint", hint) }
+    return json.object()
+  }
+
+  private func begin(_ kind: String, _ json: inout JSONWriter) {
+    json.member("delivery", kind)
+    json.member("url", url)
+  }
+
+  private func add(_ head: DataService.ResponseHead, _ body: Body, _ json: inout JSONWriter) {
+    json.member("response_url", URLArgument.withoutUserInfo(head.url.absoluteString))
+    json.member("method", method)
+    json.member("account", head.account)
+    json.member("status", head.status)
+    json.member("fields", pairs: head.fields.all.map { ($0.name, $0.value) })
+    add(body, &json)
+    json.member("stored_at", Timestamp.text(milliseconds: head.receivedAtMilliseconds))
+    json.member("age_ms", head.age.milliseconds)
+    json.member("stale", head.isStale)
+    json.member("elapsed_ms", head.elapsed.milliseconds)
+  }
+
+  private func add(_ body: Body, _ json: inout JSONWriter) {
+    switch body {
+    case .bytes(let bytes):
+      if let text = String(validating: bytes, as: UTF8.self) {
+        json.member("body", text)
+      } else {
+        json.member("body_base64", Base64.encode(bytes))
+      }
+      json.member("body_bytes", bytes.count)
+    case .omitted(let length):
+      json.member("body_omitted", true)
+      if let length { json.member("body_bytes", length) }
+    case .none: break
+    }
+  }
+
+  private func addKept(_ kept: DataService.Kept, _ json: inout JSONWriter) {
+    switch kept {
+    case .yes: json.member("kept", true)
+    case .no(let reason):
+      json.member("kept", false)
+      json.member("kept_reason", reason.name)
+    }
+  }
+}
+
+extension Duration {
+  /// Whole milliseconds.
+  var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
+}
+
+/// Instants as RFC 3339 has them.
+enum Timestamp {
+  /// `2026-11-21T02:07:08.123Z`.
+  static func text(milliseconds: Int64) -> String {
+    let date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
+    return date.formatted(
+      .iso8601.year().month().day().time(includingFractionalSeconds: true).timeZone(separator: .omitted))
+  }
+}

@@ -1,0 +1,55 @@
+internal import DataService
+internal import Glibc
+
+/// Standard error: one line at a time, each in one `write(2)`, so that threads and processes do not mix theirs.
+struct Diagnostics: Sendable {
+  /// Nothing but usage errors.
+  var isQuiet = false
+  /// What is done and why, too.
+  var isVerbose = false
+  /// The terminal, if there is one.
+  var terminal = Terminal()
+
+  /// A line for a person: `cachefetch: …`.
+  func say(_ text: String) {
+    if !isQuiet {
+      Self.write("cachefetch: \(terminal.isError ? TerminalText.visible(text) : Self.oneLine(text))\n")
+    }
+  }
+
+  /// A line only `-v` wants.
+  func trace(_ text: String) {
+    if isVerbose { Self.write("* \(terminal.isError ? TerminalText.visible(text) : Self.oneLine(text))\n") }
+  }
+
+  /// A heading or another line that is complete already.
+  func show(_ line: String) {
+    if !isQuiet { Self.write(line) }
+  }
+
+  /// Trouble that did not stop a delivery.
+  func warn(_ warning: DataService.Warning) { say(Self.joined(warning.message, warning.hint)) }
+
+  /// What happened and what to do about it, on one line.
+  static func joined(_ message: String, _ hint: String?) -> String {
+    hint.map { "\(message); \($0)" } ?? message
+  }
+
+  /// A usage error; said even under `-q`.
+  static func fail(_ error: UsageError) { write("cachefetch: \(TerminalText.visible(error.line))\n") }
+
+  /// An output that could not be written.
+  func say(_ error: OutputError) {
+    guard case .failed(let number, let path) = error else { return }
+    say("\(path.map { "“\($0)”" } ?? "standard output") cannot be written: \(SystemError.text(number))")
+  }
+
+  private static func oneLine(_ text: String) -> String {
+    text.utf8.contains { $0 == 0x0A || $0 == 0x0D } ? TerminalText.visible(text) : text
+  }
+
+  private static func write(_ text: String) {
+    // Nobody is left to be told that standard error is closed.
+    try? OutputDescriptor.standardError.write(text)
+  }
+}

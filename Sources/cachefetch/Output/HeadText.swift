@@ -1,0 +1,27 @@
+internal import CacheStore
+internal import DataService
+
+/// A response's head as `-i` prints it, and as curl does: lines that end in CR LF, an empty one last.
+enum HeadText {
+  /// The head; a stored one carries `Age` and `Cache-Status`.
+  static func bytes(_ head: DataService.ResponseHead, isStored: Bool) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for interim in head.interim {
+      bytes += statusLine(head.version, interim.status, "") + interim.fields.wire + [0x0D, 0x0A]
+    }
+    var fields = head.fields
+    if isStored {
+      fields["Age"] = String(head.age.components.seconds)
+      fields.append("Cache-Status", head.cacheStatus)
+    }
+    return bytes + statusLine(head.version, head.status, head.reason) + fields.wire + [0x0D, 0x0A]
+  }
+
+  /// The answer that RFC 9111 section 5.2.1.7 has a cache make where `only-if-cached` finds nothing.
+  static let gatewayTimeout = Array(
+    "HTTP/1.1 504 Gateway Timeout\r\nCache-Status: cachefetch; fwd=miss\r\n\r\n".utf8)
+
+  private static func statusLine(_ version: String, _ status: Int, _ reason: String) -> [UInt8] {
+    Array("HTTP/\(version) \(status) \(reason)\r\n".utf8)
+  }
+}

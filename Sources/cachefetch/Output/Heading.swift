@@ -1,0 +1,62 @@
+internal import DataService
+
+/// The line on a terminal's standard error that introduces a delivery: kind, status, age or time taken, size, change.
+struct Heading {
+  /// The URL, where several are loaded.
+  var url: String?
+  /// The terminal's width in columns.
+  var width = 80
+  var hasColour = false
+
+  /// The line for a delivery, with its line feed.
+  func line<Value>(_ delivery: DataService.Delivery<Value>) -> String {
+    switch delivery {
+    case .stored(let response):
+      let stale = response.isStale ? ["stale"] : []
+      return line(
+        "stored", "33", [status(response.head), Words.age(response.age)] + size(response.head) + stale)
+    case .fresh(let response, let change):
+      let body = change == .unchanged ? [] : size(response.head)
+      let parts =
+        [status(response.head), "in \(Words.elapsed(response.head.elapsed))"] + body + [change.rawValue]
+      return line("fresh", response.status >= 400 ? "31" : "32", parts + kept(response.head))
+    case .failure(let error, let lastKnown):
+      let known = lastKnown.map { ["the stored answer is from \(Words.age($0.age))"] } ?? []
+      return line("failure", "31", [error.message] + (error.hint.map { [$0] } ?? []) + known)
+    }
+  }
+
+  private func status(_ head: DataService.ResponseHead) -> String {
+    head.reason.isEmpty ? String(head.status) : "\(head.status) \(head.reason)"
+  }
+
+  private func size(_ head: DataService.ResponseHead) -> [String] {
+    head.bodyLength.map { [Words.size($0)] } ?? []
+  }
+
+  private func kept(_ head: DataService.ResponseHead) -> [String] {
+    if case .no(let reason) = head.kept { ["not kept: \(reason.name)"] } else { [] }
+  }
+
+  private func line(_ kind: String, _ colour: String, _ parts: [String]) -> String {
+    let name = kind + String(repeating: " ", count: max(0, 8 - kind.count))
+    let text = TerminalText.visible((parts + (url.map { [$0] } ?? [])).joined(separator: " · "))
+    let fitting = Columns.cut(text, to: max(10, width - 9))
+    return hasColour ? "\u{1B}[1;\(colour)m\(name)\u{1B}[0m \(fitting)\n" : "\(name) \(fitting)\n"
+  }
+}
+
+/// Text fitted into columns.
+enum Columns {
+  /// At most `width` characters of `text`, with an ellipsis where something was cut off.
+  static func cut(_ text: String, to width: Int) -> String {
+    guard text.count > width else { return text }
+    return width < 2 ? String(text.prefix(width)) : text.prefix(width - 1) + "…"
+  }
+
+  /// `text` filled with spaces to `width`, at its end or, for figures, before it.
+  static func pad(_ text: String, to width: Int, isFigure: Bool = false) -> String {
+    let space = String(repeating: " ", count: max(0, width - text.count))
+    return isFigure ? space + text : text + space
+  }
+}

@@ -1,0 +1,109 @@
+internal import FoundationEssentials
+internal import Glibc
+
+/// The file of `-o`: it always holds one whole body. What comes is written beside it and takes its place at once.
+struct ReplacedFile {
+  /// The file itself, symbolic links followed, so that a link stays one.
+  let path: String
+  /// Whether it is something else than a regular file (a pipe, a device): then bytes go straight into it.
+  let isDirect: Bool
+
+  /// Prepares for a path; nothing is written yet.
+  /// - Throws: A usage error where nothing could be written there.
+  init(_ path: String) throws(UsageError) {
+    var status = stat()
+    let exists = stat(path, &status) == 0
+    if exists, status.st_mode & S_IFMT == S_IFDIR {
+      throw UsageError("-o “\(TerminalText.visible(path))” is a folder", "name a file in it")
+    }
+    isDirect = exists && status.st_mode & S_IFMT != S_IFREG
+    self.path = exists ? Self.resolved(path) : path
+    let folder = Self.folder(of: self.path)
+    if access(isDirect ? self.path : folder, W_OK) != 0 {
+      let named = isDirect ? path : folder
+      throw UsageError(
+        "-o: “\(TerminalText.visible(named))” cannot be written: \(SystemError.text(errno))",
+        "name a folder that can")
+    }
+  }
+
+  /// Writes the pieces and, when they are all there, puts them in the file's place.
+  func replace(with pieces: BodyPieces) throws(BodyError) {
+    let replacement: Replacement
+    do { replacement = try Replacement(self) } catch { throw .output(error) }
+    try pieces.forEach { piece throws(OutputError) in try replacement.write(piece) }
+    do { try replacement.commit() } catch { throw .output(error) }
+  }
+
+  private static func resolved(_ path: String) -> String {
+    guard let real = realpath(path, nil) else { return path }
+    defer { free(real) }
+    return String(cString: real)
+  }
+
+  static func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// A content on its way to the file.
+  final class Replacement {
+    private let file: ReplacedFile
+    private let temporary: String
+    private var output: OutputDescriptor?
+
+    fileprivate init(_ file: ReplacedFile) throws(OutputError) {
+      self.file = file
+      temporary = "\(file.path).\(getpid()).part"
+      // Left by an earlier process of the same number that was killed.
+      if !file.isDirect { unlink(temporary) }
+      let opened =
+        file.isDirect
+        ? open(file.path, O_WRONLY | O_CLOEXEC)
+        : open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)
+      guard opened >= 0 else { throw .failed(errno, path: file.path) }
+      output = OutputDescriptor(number: opened)
+      keepMode(opened)
+    }
+
+    deinit { abandon() }
+
+    /// Adds bytes.
+    func write(_ bytes: Data) throws(OutputError) {
+      do { try output?.write(bytes) } catch { throw named(error) }
+    }
+
+    /// Puts the content in the file's place: it has reached the disk first, so that no crash leaves a half.
+    func commit() throws(OutputError) {
+      guard let descriptor = output?.number else { return }
+      output = nil
+      let isSynced = file.isDirect || fsync(descriptor) == 0
+      let problem = errno
+      close(descriptor)
+      if file.isDirect { return }
+      guard isSynced, rename(temporary, file.path) == 0 else {
+        let number = isSynced ? errno : problem
+        unlink(temporary)
+        throw .failed(number, path: file.path)
+      }
+    }
+
+    /// Drops the content; the file stays as it was.
+    func abandon() {
+      guard let descriptor = output?.number else { return }
+      output = nil
+      close(descriptor)
+      if !file.isDirect { unlink(temporary) }
+    }
+
+    private func keepMode(_ descriptor: Int32) {
+      var status = stat()
+      guard !file.isDirect, stat(file.path, &status) == 0 else { return }
+      fchmod(descriptor, status.st_mode & 0o7777)
+    }
+
+    private func named(_ error: OutputError) -> OutputError {
+      if case .failed(let number, _) = error { .failed(number, path: file.path) } else { error }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+internal import FoundationEssentials
+internal import Glibc
+
+/// Why something could not be written.
+enum OutputError: Error, Equatable {
+  /// The reader has closed the pipe.
+  case closed
+  /// A signal came while it was waited for room.
+  case interrupted
+  /// The system's error number, and what was being written.
+  case failed(Int32, path: String?)
+}
+
+/// A file descriptor to write to, by `write(2)`: the bytes have left the process when a call returns.
+struct OutputDescriptor: Sendable {
+  let number: Int32
+
+  static let standardOutput = OutputDescriptor(number: STDOUT_FILENO)
+  static let standardError = OutputDescriptor(number: STDERR_FILENO)
+
+  /// Writes all bytes, or throws.
+  func write(_ bytes: UnsafeRawBufferPointer) throws(OutputError) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let written = Glibc.write(number, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+      if written >= 0 {
+        rest = rest.dropFirst(written)
+        continue
+      }
+      switch errno {
+      case EINTR: if Signals.pending != nil { throw .interrupted }
+      case EAGAIN: waitForRoom()
+      case EPIPE: throw .closed
+      case let number: throw .failed(number, path: nil)
+      }
+    }
+  }
+
+  /// Writes all bytes, or throws.
+  func write(_ bytes: [UInt8]) throws(OutputError) {
+    let result = bytes.withUnsafeBytes { buffer -> Result<Void, OutputError> in
+      do throws(OutputError) { return .success(try write(buffer)) } catch { return .failure(error) }
+    }
+    try result.get()
+  }
+
+  /// Writes all bytes, or throws.
+  func write(_ data: Data) throws(OutputError) {
+    // `withUnsafeBytes` of Data rethrows untyped.
+    let result = data.withUnsafeBytes { buffer -> Result<Void, OutputError> in
+      do throws(OutputError) { return .success(try write(buffer)) } catch { return .failure(error) }
+    }
+    try result.get()
+  }
+
+  /// Writes text, or throws.
+  func write(_ text: String) throws(OutputError) { try write(Array(text.utf8)) }
+
+  /// The descriptor may have been made non-blocking by whoever shares it.
+  private func waitForRoom() {
+    var polled = [
+      pollfd(fd: number, events: Int16(POLLOUT), revents: 0),
+      pollfd(fd: Signals.descriptor, events: Int16(POLLIN), revents: 0),
+    ]
+    poll(&polled, 2, -1)
+  }
+}

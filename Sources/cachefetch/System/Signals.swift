@@ -1,0 +1,65 @@
+internal import DataService
+internal import Glibc
+
+/// SIGINT and SIGTERM end the command after it has cleaned up; a second one ends it at once.
+///
+/// The handler only stores the number and wakes whoever polls; it runs on the main thread, whose blocking system calls
+/// it interrupts, wherever the kernel delivered the signal.
+enum Signals {
+  /// What the handler touches; allocated before the handler is installed, so that it never allocates.
+  private struct State {
+    var main: pthread_t
+    var number: Int32 = 0
+    /// Readable once a signal has come.
+    var wake = WakeupPipe()
+  }
+
+  // The handler may run at any instant, so no lock can guard this. `main` and `wake` are written before it is
+  // installed and only read afterwards; `number` is a plain word that the handler writes once, on the main thread,
+  // and that is read on the main thread only.
+  nonisolated(unsafe) private static let state = UnsafeMutablePointer<State>.allocate(capacity: 1)
+
+  /// Installs the handler; called once, on the main thread.
+  static func install() {
+    state.initialize(to: State(main: pthread_self()))
+    var action = sigaction()
+    action.__sigaction_handler.sa_handler = { number in Signals.handle(number) }
+    sigaction(SIGINT, &action, nil)
+    sigaction(SIGTERM, &action, nil)
+    // A closed pipe is met as EPIPE where it is written, cleaned up after, and then ends the process as the signal would.
+    action.__sigaction_handler.sa_handler = SIG_IGN
+    sigaction(SIGPIPE, &action, nil)
+  }
+
+  /// The signal that came, if one has.
+  static var pending: Int32? { state.pointee.number == 0 ? nil : state.pointee.number }
+
+  /// Readable once a signal has come.
+  static var descriptor: Int32 { state.pointee.wake.readEnd }
+
+  /// The signal of a closed pipe.
+  static var brokenPipe: Int32 { SIGPIPE }
+
+  /// The exit status of the signal that came.
+  static var exitStatus: ExitStatus { pending == SIGTERM ? .terminated : .interrupted }
+
+  /// Ends the process as a signal would have done: the parent sees which.
+  static func endProcess(by number: Int32) -> Never {
+    signal(number, SIG_DFL)
+    kill(getpid(), number)
+    exit(128 + number)
+  }
+
+  private static func handle(_ number: Int32) {
+    let saved = errno
+    guard pthread_equal(pthread_self(), state.pointee.main) != 0 else {
+      pthread_kill(state.pointee.main, number)
+      errno = saved
+      return
+    }
+    if state.pointee.number != 0 { _exit(128 + number) }
+    state.pointee.number = number
+    state.pointee.wake.signal()
+    errno = saved
+  }
+}

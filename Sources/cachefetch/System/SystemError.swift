@@ -1,0 +1,22 @@
+internal import Glibc
+
+/// The system's error numbers in words, without the locale.
+enum SystemError {
+  /// What `number` means.
+  static func text(_ number: Int32) -> String {
+    switch number {
+    case ENOENT: "no such file or folder"
+    case EACCES, EPERM: "permission denied"
+    case EISDIR: "it is a folder"
+    case ENOTDIR: "a part of the path is not a folder"
+    case ENOSPC: "no space left on the disk"
+    case EDQUOT: "the disk quota is used up"
+    case EROFS: "the file system is read-only"
+    case EIO: "input/output error"
+    case EFBIG: "the file would become too large"
+    case ENAMETOOLONG: "the name is too long"
+    case ELOOP: "too many symbolic links"
+    default: strerror(number).map { String(cString: $0) } ?? "error \(number)"
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import Testing
+
+@testable import cachefetch
+
+@Suite("Command line: values") struct ValueTests {
+  @Test(
+    "Durations",
+    arguments: [
+      ("500ms", 500), ("30s", 30_000), ("5m", 300_000), ("2h", 7_200_000), ("7d", 604_800_000),
+      ("1.5s", 1_500),
+      ("0s", 0), ("", nil), ("5", nil), ("s", nil), ("-1s", nil), ("1.s", nil), ("1..5s", nil), ("1e3s", nil),
+      ("99999999999999999999s", nil), ("99999999d", nil), ("5 m", nil), ("٣s", nil),
+    ] as [(String, Int64?)])
+  func duration(text: String, milliseconds: Int64?) {
+    #expect(DurationText.parse(text) == milliseconds.map { .milliseconds($0) })
+  }
+
+  @Test(
+    "Sizes",
+    arguments: [
+      ("64k", 65_536), ("10M", 10_485_760), ("1G", 1_073_741_824), ("512", 512), ("1.5k", 1_536),
+      ("2KiB", 2_048),
+      ("", nil), ("k", nil), ("-1", nil), ("1x", nil), ("99999999999999T", nil),
+    ] as [(String, Int64?)])
+  func size(text: String, bytes: Int64?) {
+    #expect(SizeText.parse(text) == bytes)
+  }
+
+  @Test(
+    "Suggestions",
+    arguments: [
+      ("offlin", "offline"), ("ofline", "offline"), ("ignroe-path", "ignore-path"), ("xyz", nil),
+      ("inc", "include"),
+    ] as [(String, String?)])
+  func suggestion(name: String, expected: String?) {
+    #expect(Suggestion.nearest(to: name, among: OptionName.allCases.map(\.rawValue)) == expected)
+  }
+
+  @Test func `two neighbours that changed places are one slip`() {
+    #expect(Suggestion.editDistance(Array("lsit".utf8), Array("list".utf8)) == 1)
+    #expect(Suggestion.editDistance(Array("".utf8), Array("list".utf8)) == 4)
+    #expect(Suggestion.editDistance(Array("list".utf8), Array("list".utf8)) == 0)
+  }
+}
+
+@Suite("Command line: URLs") struct URLArgumentTests {
+  private func failure(_ text: String) -> String? {
+    do throws(UsageError) {
+      _ = try URLArgument.parse(text)
+      return nil
+    } catch {
+      return error.line
+    }
+  }
+
+  @Test(
+    "Whole URLs are taken",
+    arguments: [
+      "http://a", "https://a.example/b?c=d#e", "HTTP://A/", "http://u:p@a:8080/x", "http://[::1]:80/",
+      "http://a:/",
+    ])
+  func taken(text: String) {
+    #expect(failure(text) == nil)
+  }
+
+  @Test(
+    "A missing scheme is answered with a proposal",
+    arguments: [
+      ("example.com", "https://example.com"), ("example.com:8080/x", "https://example.com:8080/x"),
+      ("//a/b", "https://a/b"), ("localhost", "http://localhost"), ("127.0.0.1:80", "http://127.0.0.1:80"),
+      ("localhost:80/x", "http://localhost:80/x"),
+    ])
+  func proposal(text: String, expected: String) {
+    #expect(failure(text)?.hasSuffix("did you mean \(expected)?") == true, "\(failure(text) ?? "taken")")
+  }
+
+  @Test(
+    "What is wrong is named",
+    arguments: [
+      ("", "empty"), ("ftp://a/", "“ftp”"), ("mailto:x@y", "“mailto”"), ("http:", "no host"),
+      ("http:///x", "no host"),
+      ("http://a b/", "%20"), ("http://a/\n", "%0A"), ("http://a:0/", "port"), ("http://a:99999/", "port"),
+      ("http://a:x/", "port"), ("http://bücher.de/", "xn--"),
+    ])
+  func named(text: String, part: String) {
+    #expect(failure(text)?.contains(part) == true, "\(failure(text) ?? "taken")")
+  }
+
+  @Test func `no message shows a password`() {
+    for text in ["http://u:geheim@/x", "http://u:geheim@a:x/"] {
+      #expect(failure(text)?.contains("geheim") == false, "\(failure(text) ?? "taken")")
+    }
+    #expect(URLArgument.withoutUserInfo("http://u:geheim@a/b@c") == "http://a/b@c")
+  }
+}

@@ -1,0 +1,41 @@
+import Testing
+
+@testable import cachefetch
+
+@Suite("Exit status") struct ExitStatusTests {
+  @Test(
+    "One load",
+    arguments: [
+      (LoadOutcome(storedStatus: nil, end: .fresh(status: 200)), false, .success),
+      (LoadOutcome(storedStatus: nil, end: .fresh(status: 503)), false, .success),
+      (LoadOutcome(storedStatus: 200, end: .fresh(status: 404)), false, .success),
+      (LoadOutcome(storedStatus: 200, end: .fresh(status: 404)), true, .httpFailure),
+      (LoadOutcome(storedStatus: nil, end: .fresh(status: 399)), true, .success),
+      (LoadOutcome(storedStatus: nil, end: .fresh(status: 400)), true, .httpFailure),
+      (LoadOutcome(storedStatus: 200, end: .none), false, .success),
+      (LoadOutcome(storedStatus: 404, end: .none), true, .httpFailure),
+      (LoadOutcome(storedStatus: 200, end: .failure(storeIsUnusable: false)), false, .storedOnly),
+      (LoadOutcome(storedStatus: 200, end: .failure(storeIsUnusable: false)), true, .storedOnly),
+      (LoadOutcome(storedStatus: nil, end: .failure(storeIsUnusable: false)), false, .nothing),
+      (LoadOutcome(storedStatus: nil, end: .failure(storeIsUnusable: true)), false, .inputOutput),
+      (LoadOutcome(storedStatus: nil, end: .none), false, .nothing),
+    ] as [(LoadOutcome, Bool, Status)])
+  func one(outcome: LoadOutcome, failsOnStatus: Bool, expected: Status) {
+    #expect(outcome.exitStatus(failsOnStatus: failsOnStatus) == expected)
+  }
+
+  @Test(
+    "Several loads: the first that applies of 74, 4, 22, 3, 0",
+    arguments: [
+      ([.success, .storedOnly, .nothing], .nothing), ([.storedOnly, .httpFailure], .httpFailure),
+      ([.nothing, .inputOutput], .inputOutput), ([.success, .storedOnly], .storedOnly),
+      ([.success], .success),
+      ([], .success),
+    ] as [([Status], Status)])
+  func several(all: [Status], expected: Status) {
+    #expect(Status.combined(all) == expected)
+  }
+}
+
+/// The command's, not Swift Testing's.
+typealias Status = cachefetch.ExitStatus
