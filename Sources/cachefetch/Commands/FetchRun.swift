@@ -1,5 +1,4 @@
 internal import DataService
-internal import FoundationEssentials
 
 /// Carries out a `get` on the main thread: starts the loads, prints each delivery whole and in order, and says how it
 /// ended. A stored delivery is on standard output before anything of the network is waited for.
@@ -23,19 +22,16 @@ final class FetchRun {
   private let plan: GetPlan
   private let fetcher: Fetcher
   private let diagnostics: Diagnostics
-  private let printer: BodyPrinter
+  private var printer: DeliveryPrinter
   private let mailbox = Mailbox<Message>()
   private var states: [State]
   private var underWay = 0
-  private var wasFileWritten = false
 
   init(_ plan: GetPlan, fetcher: Fetcher, diagnostics: Diagnostics) {
     self.plan = plan
     self.fetcher = fetcher
     self.diagnostics = diagnostics
-    printer = BodyPrinter(
-      isTerminal: diagnostics.terminal.isOutput && !plan.insistsOnBytes && !plan.isJSON,
-      hasColour: diagnostics.terminal.hasColour, diagnostics: diagnostics)
+    printer = DeliveryPrinter(plan.form, diagnostics: diagnostics)
     states = plan.requests.map { _ in State() }
   }
 
@@ -44,10 +40,11 @@ final class FetchRun {
     do throws(OutputError) {
       try runLoads()
     } catch {
-      return stop(after: error)
+      for state in states { state.cancel?() }
+      return fetcher.stop(after: error, diagnostics)
     }
     _ = fetcher.close(.seconds(10))
-    return .combined(states.map { $0.outcome.exitStatus(failsOnStatus: plan.failsOnStatus) })
+    return .combined(states.map { $0.outcome.exitStatus(failsOnStatus: plan.form.failsOnStatus) })
   }
 
   private func runLoads() throws(OutputError) {
@@ -74,23 +71,12 @@ final class FetchRun {
     }
   }
 
-  /// Nobody reads any more, a signal came or the disk is full: the exchanges are stopped and nothing half is left.
-  private func stop(after error: OutputError) -> ExitStatus {
-    for state in states { state.cancel?() }
-    _ = fetcher.close(.seconds(2))
-    switch error {
-    case .interrupted: return Signals.exitStatus
-    case .closed: Signals.endProcess(by: Signals.brokenPipe)
-    case .failed:
-      diagnostics.say(error)
-      return .inputOutput
-    }
-  }
-
   private func handle(_ message: Message) throws(OutputError) {
     switch message {
     case .delivery(let index, let delivery): try handle(delivery, of: index)
-    case .ended: underWay -= 1
+    case .ended(let index):
+      states[index].cancel = nil
+      underWay -= 1
     }
   }
 
@@ -110,8 +96,6 @@ final class FetchRun {
     }
   }
 
-  // MARK: Each kind of delivery
-
   private func takeStored(_ response: Response, _ delivery: Delivery, of index: Int) throws(OutputError) {
     let verdict = PrintRule.stored(plan.print)
     if verdict == .hold { states[index].held = response }
@@ -124,110 +108,39 @@ final class FetchRun {
     _ response: Response, _ change: DataService.Change, _ delivery: Delivery, of index: Int
   ) throws(OutputError) {
     let verdict = PrintRule.fresh(
-      plan.print, change, isTerminal: printer.isTerminal && plan.file == nil && !plan.includesHead,
+      plan.print, change, isTerminal: printer.showsOnTerminal && !plan.form.includesHead,
       wasStoredPrinted: states[index].wasStoredPrinted)
     if verdict == .print {
       try show(delivery, response, of: index)
     } else if plan.print != .none, plan.print != .stored {
-      showHeading(delivery, of: index)
+      printer.showHeading(delivery, plan.lines[index])
     }
   }
 
-  private func takeFailure(_ error: DataServiceError, _ delivery: Delivery, of index: Int) throws(OutputError)
-  {
+  private func takeFailure(_ error: DataServiceError, _ delivery: Delivery, of index: Int) throws(OutputError) {
     let held = states[index].held
     states[index].held = nil
     if let held { try show(.stored(held), held, of: index) }
-    say(error, delivery, of: index)
-    if plan.isJSON, PrintRule.failure(plan.print, holdsStored: held != nil) == .print {
-      try OutputDescriptor.standardOutput.write(line(of: index).bytes(delivery, body: .none))
+    printer.say(error, delivery, as: plan.lines[index])
+    if plan.form.isJSON, PrintRule.failure(plan.print, holdsStored: held != nil) == .print {
+      try printer.showFailure(delivery, as: plan.lines[index])
     }
-    if plan.policy == .http, plan.isOnlyIfCached, plan.includesHead, error.kind == .notStored {
-      try printer.printHead(HeadText.gatewayTimeout)
+    if plan.policy == .http, plan.isOnlyIfCached, plan.form.includesHead, error.kind == .notStored {
+      try printer.showHead(HeadText.gatewayTimeout)
     }
   }
 
-  // MARK: Showing
-
+  /// Shows a delivery. Where its body breaks off, the load has not delivered what it said and counts as failed.
   private func show(_ delivery: Delivery, _ response: Response, of index: Int) throws(OutputError) {
-    showHeading(delivery, of: index)
     do throws(BodyError) {
-      if plan.isJSON { try showLine(delivery, response, of: index) } else { try showBody(delivery, response) }
+      try printer.show(delivery, response, as: plan.lines[index])
     } catch {
-      try report(error, of: index)
+      switch error {
+      case .output(let error): throw error
+      case .body(let error):
+        states[index].outcome = LoadOutcome(end: .failure(storeIsUnusable: false))
+        diagnostics.say("\(plan.lines[index].url): \(Diagnostics.joined(error.message, error.hint))")
+      }
     }
-  }
-
-  private func showBody(_ delivery: Delivery, _ response: Response) throws(BodyError) {
-    let isStored = if case .stored = delivery { true } else { false }
-    do {
-      if plan.includesHead { try printer.printHead(HeadText.bytes(response.head, isStored: isStored)) }
-    } catch {
-      throw .output(error)
-    }
-    if plan.isHeadOnly { return }
-    if let file = plan.file {
-      try write(response, of: delivery, to: file)
-    } else if !isFailed(response) {
-      try printer.printBody(response)
-    }
-  }
-
-  private func showLine(_ delivery: Delivery, _ response: Response, of index: Int) throws(BodyError) {
-    var body = DeliveryLine.Body.omitted(response.head.bodyLength)
-    if let file = plan.file {
-      try write(response, of: delivery, to: file)
-    } else if plan.isHeadOnly {
-      body = .none
-    } else if !isFailed(response) {
-      let (bytes, length) = try BodyPieces(stream: response.value).collected(limit: DeliveryLine.largestBody)
-      body = bytes.map { .bytes($0) } ?? .omitted(length)
-    }
-    do { try OutputDescriptor.standardOutput.write(line(of: index).bytes(delivery, body: body)) } catch {
-      throw .output(error)
-    }
-  }
-
-  private func write(_ response: Response, of delivery: Delivery, to file: ReplacedFile) throws(BodyError) {
-    if case .fresh(_, let change) = delivery,
-      !PrintRule.replacesFile(status: response.status, change: change, wasWritten: wasFileWritten)
-    {
-      return
-    }
-    try file.replace(with: BodyPieces(stream: response.value))
-    wasFileWritten = true
-  }
-
-  /// A body that broke off: the load has not delivered what it said, so it counts as a failure.
-  private func report(_ error: BodyError, of index: Int) throws(OutputError) {
-    switch error {
-    case .output(let error): throw error
-    case .body(let error):
-      states[index].outcome.storedStatus = nil
-      states[index].outcome.end = .failure(storeIsUnusable: false)
-      diagnostics.say("\(plan.urls[index]): \(Diagnostics.joined(error.message, error.hint))")
-    }
-  }
-
-  private func isFailed(_ response: Response) -> Bool { plan.failsOnStatus && response.status >= 400 }
-
-  private func line(of index: Int) -> DeliveryLine {
-    DeliveryLine(url: plan.urls[index], method: plan.requests[index].method.rawValue)
-  }
-
-  private func say(_ error: DataServiceError, _ delivery: Delivery, of index: Int) {
-    if diagnostics.terminal.isError {
-      showHeading(delivery, of: index)
-    } else {
-      diagnostics.say("\(plan.urls[index]): \(Diagnostics.joined(error.message, error.hint))")
-    }
-  }
-
-  private func showHeading(_ delivery: Delivery, of index: Int) {
-    guard diagnostics.terminal.isError, !diagnostics.isQuiet else { return }
-    let heading = Heading(
-      url: plan.urls.count > 1 ? plan.urls[index] : nil, width: Terminal.width(of: 2),
-      hasColour: diagnostics.terminal.hasColour)
-    diagnostics.show(heading.line(delivery))
   }
 }

@@ -43,6 +43,15 @@ struct Fetcher: Sendable {
   }
 }
 
+extension Fetcher {
+  /// Ends after output could no longer be written: nobody reads any more, a signal came, or the disk is full. The loads
+  /// have been cancelled; what they were writing is finished or undone before the process ends.
+  func stop(after error: OutputError, _ diagnostics: Diagnostics) -> ExitStatus {
+    _ = close(.seconds(2))
+    return Output.status(after: error, diagnostics)
+  }
+}
+
 extension DataService {
   /// The service for a command line: the store it names, warnings and traces to standard error.
   static func forCommand(_ arguments: Arguments, diagnostics: Diagnostics) -> DataService {

@@ -4,18 +4,12 @@ internal import DataService
 /// A `get` as understood: what to load, by which policy, and what to print where.
 struct GetPlan {
   var requests: [DataService.Request]
-  /// The URLs as they were given, without user-info.
-  var urls: [String]
+  /// What is known of each request when its deliveries are shown.
+  var lines: [DeliveryLine]
   var policy: PolicyChoice
   var print = PrintMode.both
-  var isJSON = false
-  var includesHead = false
-  /// `-I`: the head is all there is.
-  var isHeadOnly = false
-  var failsOnStatus = false
-  /// `-o FILE`; `-o -` is `insistsOnBytes`.
-  var file: ReplacedFile?
-  var insistsOnBytes = false
+  var form: DeliveryPrinter.Form
+  /// Whether the stored answer is printed here and the refresh left to another process.
   var isBackground = false
   /// How many loads to have under way at once; `nil` starts them all, so that none waits for the network to show what
   /// is stored.
@@ -28,20 +22,12 @@ struct GetPlan {
     policy = try PolicyChoice.chosen(arguments)
     try Self.checkCombinations(arguments, policy)
     requests = try RequestArguments(arguments).requests()
-    urls = arguments.operands.map(URLArgument.withoutUserInfo)
+    lines = zip(arguments.operands, requests).map { DeliveryLine(url: $0, request: $1) }
+    form = try DeliveryPrinter.Form(arguments)
     if let text = arguments.text(.print), let mode = PrintMode(rawValue: text) { print = mode }
-    isJSON = arguments.has(.json)
-    isHeadOnly = arguments.has(.head)
-    includesHead = arguments.has(.include) || isHeadOnly
-    failsOnStatus = arguments.has(.fail)
     isBackground = arguments.has(.background)
     parallel = arguments.count(.parallel)
-    isOnlyIfCached =
-      requests.first?.fields.combined("Cache-Control")?.lowercased().contains("only-if-cached") ?? false
-    if let path = arguments.text(.output) {
-      insistsOnBytes = path == "-"
-      file = path == "-" ? nil : try ReplacedFile(path)
-    }
+    if let fields = requests.first?.fields { isOnlyIfCached = CacheControl(fields: fields).onlyIfCached }
   }
 
   private static func checkCombinations(_ arguments: Arguments, _ policy: PolicyChoice) throws(UsageError) {
@@ -51,17 +37,11 @@ struct GetPlan {
     }
     if let path = arguments.text(.output), path != "-", arguments.operands.count > 1 {
       throw UsageError(
-        "-o takes the body of one URL, and \(arguments.operands.count) are given",
-        "run cachefetch once for each")
-    }
-    if arguments.has(.json), arguments.has(.include) {
-      throw UsageError("--json and -i exclude each other", "leave -i out: --json has the head in \"fields\"")
+        "-o takes the body of one URL, and \(arguments.operands.count) are given", "run cachefetch once for each")
     }
     if arguments.has(.background) { try checkBackground(arguments, policy) }
-    if arguments.has(.pin) || arguments.has(.waitOnline), policy == .storedOnly {
-      throw UsageError(
-        "--\(arguments.has(.pin) ? "pin" : "wait-online") does nothing with --offline",
-        "leave one of them out")
+    if policy == .storedOnly, let idle = [OptionName.pin, .waitOnline].first(where: arguments.has) {
+      throw UsageError("--\(idle.rawValue) does nothing with --offline", "leave one of them out")
     }
   }
 

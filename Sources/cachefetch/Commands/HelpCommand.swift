@@ -15,21 +15,3 @@ enum HelpCommand {
     }
   }
 }
-
-/// Text on standard output, with the exit status that its fate comes to.
-enum Output {
-  static func write(_ text: String, _ diagnostics: Diagnostics, status: ExitStatus = .success) -> ExitStatus {
-    do throws(OutputError) {
-      try OutputDescriptor.standardOutput.write(text)
-      return status
-    } catch {
-      switch error {
-      case .interrupted: return Signals.exitStatus
-      case .closed: Signals.endProcess(by: Signals.brokenPipe)
-      case .failed:
-        diagnostics.say(error)
-        return .inputOutput
-      }
-    }
-  }
-}

@@ -5,8 +5,15 @@ internal import FoundationEssentials
 /// The JSON object of a delivery; `docs/delivery.schema.json` describes it.
 struct DeliveryLine {
   /// What is known of the request.
-  var url: String
-  var method: String
+  let url: String
+  let method: String
+
+  /// For a request to the URL as it was given; user-info is left out.
+  init(url: String, request: DataService.Request) {
+    self.url = URLArgument.withoutUserInfo(url)
+    method = request.method.rawValue
+  }
+
   /// What becomes of the body.
   enum Body {
     case bytes([UInt8])

@@ -34,3 +34,21 @@ enum InputFile {
   /// Whether a file can be opened for reading.
   static func isReadable(_ path: String) -> Bool { access(path, R_OK) == 0 }
 }
+
+extension InputFile {
+  /// A line of standard input, without its line feed; `nil` at its end.
+  static func line() -> String? {
+    var bytes: [UInt8] = []
+    var byte: UInt8 = 0
+    while true {
+      let count = Glibc.read(STDIN_FILENO, &byte, 1)
+      if count == 1, byte != 0x0A {
+        bytes.append(byte)
+      } else if count == 1 {
+        return String(decoding: bytes, as: UTF8.self)
+      } else if count == 0 || errno != EINTR || Signals.pending != nil {
+        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+      }
+    }
+  }
+}

@@ -1,0 +1,173 @@
+internal import DataService
+internal import FoundationEssentials
+
+/// Carries out `watch`: looks at each URL again and again and prints what changed, one line where the state changed.
+///
+/// The baseline is the stored answer, else the first fresh one. A change is judged against what was last seen here, so
+/// that one that another process fetched first is not missed.
+final class WatchRun {
+  typealias Delivery = DataService.Delivery<DataService.BodyStream>
+  typealias Response = DataService.Response<DataService.BodyStream>
+
+  private enum Message: Sendable {
+    case delivery(Int, Delivery)
+    case ended(Int)
+  }
+
+  private struct State {
+    /// The body last seen, where it is small enough to compare.
+    var baseline: Data?
+    /// Whether anything was seen.
+    var hasBaseline = false
+    /// When and why it began to fail.
+    var failure: (since: ContinuousClock.Instant, kind: DataServiceError.Kind)?
+    var isLooking = false
+    var due: ContinuousClock.Instant
+    var cancel: (@Sendable () -> Void)?
+    var outcome = LoadOutcome()
+  }
+
+  private let plan: WatchPlan
+  private let fetcher: Fetcher
+  private let diagnostics: Diagnostics
+  private var printer: DeliveryPrinter
+  private let mailbox = Mailbox<Message>()
+  private var states: [State]
+  private var isDone = false
+
+  init(_ plan: WatchPlan, fetcher: Fetcher, diagnostics: Diagnostics) {
+    self.plan = plan
+    self.fetcher = fetcher
+    self.diagnostics = diagnostics
+    printer = DeliveryPrinter(plan.form, diagnostics: diagnostics)
+    let now = ContinuousClock.now
+    states = plan.requests.map { _ in State(due: now) }
+  }
+
+  /// Runs until a signal, or the first change under `--until-changed`.
+  func run() -> ExitStatus {
+    do throws(OutputError) {
+      while !isDone { try step() }
+    } catch {
+      for state in states { state.cancel?() }
+      return fetcher.stop(after: error, diagnostics)
+    }
+    for state in states { state.cancel?() }
+    _ = fetcher.close(.seconds(2))
+    return .combined(states.map { $0.outcome.exitStatus(failsOnStatus: plan.form.failsOnStatus) })
+  }
+
+  private func step() throws(OutputError) {
+    let now = ContinuousClock.now
+    for index in states.indices where !states[index].isLooking && states[index].due <= now { look(index) }
+    if let message = mailbox.next() { return try handle(message) }
+    let next = states.filter { !$0.isLooking }.map(\.due).min()
+    let wait = next.map { max(0, (now.duration(to: $0)).milliseconds + 1) } ?? -1
+    guard let message = mailbox.wait(milliseconds: Int32(clamping: wait)) else {
+      if Signals.pending != nil { throw .interrupted }
+      return
+    }
+    try handle(message)
+  }
+
+  private func look(_ index: Int) {
+    let mailbox = mailbox
+    states[index].isLooking = true
+    // The first look takes the stored answer as its baseline; later ones are after the fresh one only.
+    let policy: FetchPolicy = states[index].hasBaseline ? .freshOnly : .storedThenFresh
+    states[index].cancel = fetcher.start(plan.requests[index], policy) { delivery in
+      mailbox.post(.delivery(index, delivery))
+    } _: {
+      mailbox.post(.ended(index))
+    }
+  }
+
+  private func handle(_ message: Message) throws(OutputError) {
+    switch message {
+    case .ended(let index):
+      states[index].isLooking = false
+      states[index].cancel = nil
+      states[index].due = max(states[index].due, ContinuousClock.now + plan.pause(after: nil))
+    case .delivery(let index, .stored(let response)): takeBaseline(response, of: index)
+    case .delivery(let index, .fresh(let response, let change)): try takeFresh(response, change, of: index)
+    case .delivery(let index, .failure(let error, let lastKnown)): try takeFailure(error, lastKnown, of: index)
+    }
+  }
+
+  private func takeBaseline(_ response: Response, of index: Int) {
+    states[index].baseline = collected(response)
+    states[index].hasBaseline = true
+    diagnostics.trace("\(plan.lines[index].url): the baseline is from \(Words.age(response.age))")
+  }
+
+  private func takeFresh(_ response: Response, _ told: DataService.Change, of index: Int) throws(OutputError) {
+    states[index].due = ContinuousClock.now + plan.pause(after: response.head)
+    let body = collected(response)
+    let hadBaseline = states[index].hasBaseline
+    var change = told
+    if !hadBaseline {
+      change = .new
+    } else if let old = states[index].baseline, let body {
+      change = old == body ? .unchanged : plan.requests[index].changeRule.change(from: old, to: body)
+    }
+    states[index].hasBaseline = true
+    if change != .unchanged || states[index].baseline == nil { states[index].baseline = body }
+    let recovered = takeRecovery(of: index)
+    if change == .changed || (recovered && plan.form.isJSON) { try show(response, change, body, of: index) }
+    if change == .changed, plan.endsAtChange {
+      states[index].outcome.end = .fresh(status: response.status)
+      // What the others are at does not count: the change was what was waited for.
+      for other in states.indices where other != index { states[other].outcome.end = .fresh(status: 200) }
+      isDone = true
+    }
+  }
+
+  private func takeFailure(
+    _ error: DataServiceError, _ lastKnown: Response?, of index: Int
+  ) throws(OutputError) {
+    states[index].due = ContinuousClock.now + plan.pause(after: nil)
+    guard states[index].failure?.kind != error.kind else { return }
+    states[index].failure = (states[index].failure?.since ?? ContinuousClock.now, error.kind)
+    let delivery = Delivery.failure(error, lastKnown: lastKnown)
+    printer.say(error, delivery, as: plan.lines[index])
+    if plan.form.isJSON { try printer.showFailure(delivery, as: plan.lines[index]) }
+  }
+
+  /// One line where the origin answers again; whether it had failed.
+  private func takeRecovery(of index: Int) -> Bool {
+    guard let failure = states[index].failure else { return false }
+    states[index].failure = nil
+    let seconds = failure.since.duration(to: .now).components.seconds
+    diagnostics.say("\(plan.lines[index].url): answers again, after \(Words.span(seconds: max(1, seconds)))")
+    return true
+  }
+
+  private func show(
+    _ response: Response, _ change: DataService.Change, _ body: Data?, of index: Int
+  ) throws(OutputError) {
+    let shown = body.map { response.replacingBody($0) } ?? response
+    do throws(BodyError) {
+      try printer.show(.fresh(shown, change), shown, as: plan.lines[index])
+    } catch {
+      switch error {
+      case .output(let error): throw error
+      case .body(let error): diagnostics.say("\(plan.lines[index].url): \(Diagnostics.joined(error.message, error.hint))")
+      }
+    }
+  }
+
+  /// The body, where it is small enough to be kept and compared.
+  private func collected(_ response: Response) -> Data? {
+    guard response.value.length ?? 0 <= WatchPlan.largestBody,
+      let bytes = try? BodyPieces(stream: response.value).collected(limit: WatchPlan.largestBody).bytes
+    else { return nil }
+    return Data(bytes)
+  }
+}
+
+extension DataService.Response<DataService.BodyStream> {
+  /// The same response with a body that is at hand, in place of one that has been read.
+  func replacingBody(_ body: Data) -> Self {
+    DataService.Response(value: .init(whole: body), head: head)
+  }
+}

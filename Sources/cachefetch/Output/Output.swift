@@ -1,0 +1,26 @@
+/// Text on standard output, with the exit status that its fate comes to.
+enum Output {
+  static func write(_ text: String, _ diagnostics: Diagnostics, status: ExitStatus = .success) -> ExitStatus {
+    write(Array(text.utf8), diagnostics, status: status)
+  }
+
+  static func write(_ bytes: [UInt8], _ diagnostics: Diagnostics, status: ExitStatus = .success) -> ExitStatus {
+    do throws(OutputError) {
+      try OutputDescriptor.standardOutput.write(bytes)
+      return status
+    } catch {
+      return self.status(after: error, diagnostics)
+    }
+  }
+
+  /// What an output that could not be written comes to; a closed pipe ends the process as the signal would.
+  static func status(after error: OutputError, _ diagnostics: Diagnostics) -> ExitStatus {
+    switch error {
+    case .interrupted: return Signals.exitStatus
+    case .closed: Signals.endProcess(by: Signals.brokenPipe)
+    case .failed:
+      diagnostics.say(error)
+      return .inputOutput
+    }
+  }
+}

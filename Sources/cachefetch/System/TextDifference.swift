@@ -1,0 +1,59 @@
+internal import Glibc
+
+/// Two texts compared by diffutils' `diff`, which everybody can read.
+enum TextDifference {
+  /// The unified difference; `nil` where `diff` cannot be run.
+  ///
+  /// The texts are handed over as unnamed temporary files: they may be private, and nothing is left of them.
+  static func unified(_ texts: [[UInt8]], labels: [String]) -> [UInt8]? {
+    let files = texts.map(unnamedFile)
+    defer { for file in files where file >= 0 { close(file) } }
+    var pipe: [Int32] = [-1, -1]
+    guard files.allSatisfy({ $0 >= 0 }), Glibc.pipe(&pipe) == 0 else { return nil }
+    fcntl(pipe[0], F_SETFD, FD_CLOEXEC)
+    let words = [
+      "diff", "-u", "--label", labels[0], "--label", labels[1], "/dev/fd/\(files[0])",
+      "/dev/fd/\(files[1])",
+    ]
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, pipe[1], STDOUT_FILENO)
+    var pointers = words.map { strdup($0) } + [nil]
+    defer { for pointer in pointers { free(pointer) } }
+    var process: pid_t = 0
+    let result = posix_spawnp(&process, "diff", &actions, nil, &pointers, environ)
+    close(pipe[1])
+    defer { close(pipe[0]) }
+    guard result == 0 else { return nil }
+    let output = readToEnd(pipe[0])
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    // 1 is “they differ”; above that diff itself failed.
+    return status & 0x7F == 0 && (status >> 8) & 0xFF <= 1 ? output : nil
+  }
+
+  private static func unnamedFile(_ bytes: [UInt8]) -> Int32 {
+    var name = Array("/tmp/cachefetch-diff-XXXXXX".utf8CString)
+    let descriptor = mkstemp(&name)
+    guard descriptor >= 0 else { return -1 }
+    unlink(name)
+    do throws(OutputError) {
+      try OutputDescriptor(number: descriptor).write(bytes)
+      lseek(descriptor, 0, SEEK_SET)
+      return descriptor
+    } catch {
+      close(descriptor)
+      return -1
+    }
+  }
+
+  private static func readToEnd(_ descriptor: Int32) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    while true {
+      let count = read(descriptor, &buffer, buffer.count)
+      if count > 0 { bytes += buffer[..<count] } else if count == 0 || errno != EINTR { return bytes }
+    }
+  }
+}
