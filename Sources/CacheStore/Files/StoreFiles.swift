@@ -51,7 +51,7 @@ struct StoreFiles: Sendable {
         "no place for the store: there is no home folder; name one with --store PATH or $CACHEFETCH_STORE")
     }
     guard let status = FileStatus(path: database) else {
-      guard errno == ENOENT || errno == ENOTDIR else {
+      guard errno == ENOENT else {
         throw CacheStoreError(.cannotOpen, "cannot open the store \(database): \(Platform.describe(errno))")
       }
       return nil

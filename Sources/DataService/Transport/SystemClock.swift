@@ -7,8 +7,8 @@ import FoundationEssentials
 #endif
 
 /// The system's clocks, read without allocation.
-enum SystemClock {
-  static var wallMilliseconds: Int64 { nanoseconds(of: CLOCK_REALTIME) / 1_000_000 }
+package enum SystemClock {
+  package static var wallMilliseconds: Int64 { nanoseconds(of: CLOCK_REALTIME) / 1_000_000 }
 
   static var bootNanoseconds: Int64 {
     #if os(Linux)

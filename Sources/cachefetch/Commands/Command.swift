@@ -21,9 +21,27 @@ enum Command {
   {
     switch arguments.verb {
     case .get: try get(arguments, diagnostics)
+    case .watch: try watch(arguments, diagnostics)
+    case .diff:
+      try DiffRun(arguments, fetcher: fetcher(arguments, diagnostics), diagnostics: diagnostics).run()
+    case .show: try ShowCommand.run(arguments, diagnostics)
+    case .list: try StoreCommands(arguments, diagnostics).list()
+    case .rm: try StoreCommands(arguments, diagnostics).rm()
+    case .signOut: try StoreCommands(arguments, diagnostics).signOut()
     case .help: try HelpCommand.run(arguments, diagnostics)
     default: throw UsageError("\(arguments.verb.rawValue) is not built in", "see cachefetch help")
     }
+  }
+
+  private static func fetcher(_ arguments: Arguments, _ diagnostics: Diagnostics) -> Fetcher {
+    Fetcher(service: .forCommand(arguments, diagnostics: diagnostics))
+  }
+
+  private static func watch(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError)
+    -> ExitStatus
+  {
+    let plan = try WatchPlan(arguments)
+    return WatchRun(plan, fetcher: fetcher(arguments, diagnostics), diagnostics: diagnostics).run()
   }
 
   private static func get(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus
@@ -35,8 +53,7 @@ enum Command {
         diagnostics.say(error)
       }
     }
-    let service = DataService.forCommand(arguments, diagnostics: diagnostics)
-    return FetchRun(plan, fetcher: Fetcher(service: service), diagnostics: diagnostics).run()
+    return FetchRun(plan, fetcher: fetcher(arguments, diagnostics), diagnostics: diagnostics).run()
   }
 
   /// The command line's words. All are text: what is not UTF-8 would be altered by being read as text, so that it is

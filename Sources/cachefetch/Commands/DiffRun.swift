@@ -66,7 +66,8 @@ struct DiffRun {
   private func collected(_ response: DataService.Response<DataService.BodyStream>) throws(BodyError) -> Side {
     let (bytes, _) = try BodyPieces(stream: response.value).collected(limit: Self.largestBody)
     guard let bytes else {
-      throw .body(DataServiceError(.tooLarge, "the body is larger than 64 MiB", hint: "compare files: use get -o"))
+      throw .body(
+        DataServiceError(.tooLarge, "the body is larger than 64 MiB", hint: "compare files: use get -o"))
     }
     return Side(head: response.head, body: Data(bytes))
   }
@@ -75,7 +76,8 @@ struct DiffRun {
     _ stored: Side?, _ response: DataService.Response<DataService.BodyStream>, _ change: DataService.Change
   ) throws(BodyError) -> ExitStatus {
     guard let stored else {
-      diagnostics.say("\(line.url): nothing was stored to compare with; the fresh answer is now, if it may be")
+      diagnostics.say(
+        "\(line.url): nothing was stored to compare with; the fresh answer is now, if it may be")
       return .nothing
     }
     guard response.status == stored.head.status else {
@@ -97,7 +99,9 @@ struct DiffRun {
   private func compareText(_ stored: Side, _ fresh: Side) throws(BodyError) -> ExitStatus {
     let bodies = [stored.body, fresh.body].map { [UInt8]($0) }
     if bodies.contains(where: { BodyPrinter.isBinary($0[...], isWhole: true) }) {
-      try write("binary bodies differ: \(Words.size(Int64(bodies[0].count))) → \(Words.size(Int64(bodies[1].count)))\n")
+      try write(
+        "binary bodies differ: \(Words.size(Int64(bodies[0].count))) → \(Words.size(Int64(bodies[1].count)))\n"
+      )
       return .different
     }
     let labels = ["stored \(Timestamp.text(milliseconds: stored.head.receivedAtMilliseconds))", "fresh"]
@@ -126,7 +130,8 @@ struct DiffRun {
     let safe = lines.map(TerminalText.visible)
     guard diagnostics.terminal.hasColour else { return safe.joined(separator: "\n") }
     return safe.map { line in
-      let colour: String? = line.hasPrefix("-") ? "31" : line.hasPrefix("+") ? "32" : line.hasPrefix("@") ? "36" : nil
+      let colour: String? =
+        line.hasPrefix("-") ? "31" : line.hasPrefix("+") ? "32" : line.hasPrefix("@") ? "36" : nil
       return colour.map { "\u{1B}[\($0)m\(line)\u{1B}[0m" } ?? line
     }.joined(separator: "\n")
   }

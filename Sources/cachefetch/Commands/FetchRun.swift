@@ -117,7 +117,8 @@ final class FetchRun {
     }
   }
 
-  private func takeFailure(_ error: DataServiceError, _ delivery: Delivery, of index: Int) throws(OutputError) {
+  private func takeFailure(_ error: DataServiceError, _ delivery: Delivery, of index: Int) throws(OutputError)
+  {
     let held = states[index].held
     states[index].held = nil
     if let held { try show(.stored(held), held, of: index) }

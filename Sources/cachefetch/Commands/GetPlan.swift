@@ -37,7 +37,8 @@ struct GetPlan {
     }
     if let path = arguments.text(.output), path != "-", arguments.operands.count > 1 {
       throw UsageError(
-        "-o takes the body of one URL, and \(arguments.operands.count) are given", "run cachefetch once for each")
+        "-o takes the body of one URL, and \(arguments.operands.count) are given",
+        "run cachefetch once for each")
     }
     if arguments.has(.background) { try checkBackground(arguments, policy) }
     if policy == .storedOnly, let idle = [OptionName.pin, .waitOnline].first(where: arguments.has) {

@@ -11,7 +11,9 @@ struct RowSelection {
   var targets: Set<String>?
 
   /// Reads the filters. `now` is in milliseconds since 1970-01-01 UTC.
-  init(_ arguments: Arguments, now: Int64, target: (DataService.Request) throws(UsageError) -> String) throws(UsageError) {
+  init(_ arguments: Arguments, now: Int64, target: (DataService.Request) throws(UsageError) -> String)
+    throws(UsageError)
+  {
     if let account = arguments.text(.account) { selection.accounts = [account] }
     selection.tag = arguments.text(.tag)
     selection.host = arguments.text(.host).map(Self.host)
@@ -25,7 +27,9 @@ struct RowSelection {
     var targets: Set<String> = []
     if let key = arguments.text(.key) { targets.insert("key:" + key) }
     if arguments.verb == .rm {
-      for operand in arguments.operands { targets.insert(try target(DataService.Request(try URLArgument.parse(operand)))) }
+      for operand in arguments.operands {
+        targets.insert(try target(DataService.Request(try URLArgument.parse(operand))))
+      }
     }
     if !targets.isEmpty { self.targets = targets }
   }
@@ -42,11 +46,14 @@ struct RowSelection {
   /// A host as targets have it: without a scheme's own port, in lower case.
   private static func host(_ text: String) -> String {
     let host = text.lowercased()
-    return host.hasSuffix(":443") || host.hasSuffix(":80") ? String(host[..<(host.lastIndex(of: ":") ?? host.endIndex)]) : host
+    return host.hasSuffix(":443") || host.hasSuffix(":80")
+      ? String(host[..<(host.lastIndex(of: ":") ?? host.endIndex)]) : host
   }
 
   private static func prefix(_ text: String) throws(UsageError) -> String {
     if text.hasPrefix("key:") || text.contains("://") { return text }
-    throw UsageError("--prefix “\(TerminalText.visible(text))” has no scheme", "did you mean \(URLArgument.proposal(for: text))?")
+    throw UsageError(
+      "--prefix “\(TerminalText.visible(text))” has no scheme",
+      "did you mean \(URLArgument.proposal(for: text))?")
   }
 }

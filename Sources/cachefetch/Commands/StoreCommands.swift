@@ -7,7 +7,7 @@ struct StoreCommands {
   let diagnostics: Diagnostics
   let service: DataService
   /// Milliseconds since 1970-01-01 UTC.
-  let now = SystemClock.wallMilliseconds()
+  let now = SystemClock.wallMilliseconds
 
   init(_ arguments: Arguments, _ diagnostics: Diagnostics) {
     self.arguments = arguments
@@ -27,7 +27,9 @@ struct StoreCommands {
       if arguments.has(.json) {
         return Output.write(sorted.flatMap(table.line), diagnostics)
       }
-      if entries.isEmpty { diagnostics.say(selection.isAll ? "nothing is stored" : "nothing stored is like that") }
+      if entries.isEmpty {
+        diagnostics.say(selection.isAll ? "nothing is stored" : "nothing stored is like that")
+      }
       let width = diagnostics.terminal.isOutput ? Terminal.width(of: 1) : nil
       return Output.write(table.text(sorted, width: width), diagnostics)
     }
@@ -37,7 +39,8 @@ struct StoreCommands {
   func rm() throws(UsageError) -> ExitStatus {
     let selection = try RowSelection(arguments, now: now, target: target)
     if selection.isAll {
-      throw UsageError("rm is not told what to remove", "name URLs, or select rows: --older-than 0s is every row")
+      throw UsageError(
+        "rm is not told what to remove", "name URLs, or select rows: --older-than 0s is every row")
     }
     return run { () async throws(DataServiceError) in
       try await self.entries(selection)
@@ -85,7 +88,9 @@ struct StoreCommands {
       return run { () async throws(DataServiceError) in
         try await service.signOut(.named(account))
       } then: { _ in
-        diagnostics.show("signed out \(TerminalText.visible(account)): \(count) stored answer\(count == 1 ? "" : "s") gone\n")
+        diagnostics.show(
+          "signed out \(TerminalText.visible(account)): \(count) stored answer\(count == 1 ? "" : "s") gone\n"
+        )
         return .success
       }
     }

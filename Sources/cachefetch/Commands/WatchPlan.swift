@@ -25,16 +25,20 @@ struct WatchPlan {
     endsAtChange = arguments.has(.untilChanged)
     for request in requests where !request.method.isSafe && !request.isRead {
       throw UsageError(
-        "watch would send \(request.method.rawValue) again and again", "write --read if this request only reads")
+        "watch would send \(request.method.rawValue) again and again",
+        "write --read if this request only reads")
     }
     if let every, every < .milliseconds(10) {
-      throw UsageError("--every \(every.milliseconds)ms is no pause", "write at least 10ms; origins like 30s better")
+      throw UsageError(
+        "--every \(every.milliseconds)ms is no pause", "write at least 10ms; origins like 30s better")
     }
   }
 
   /// How long to wait after an answer: what `--every` says, else 30 seconds or as long as the answer says it stays
   /// fresh; a tenth more or less, so that many watchers do not ask in step.
-  func pause(after head: DataService.ResponseHead?, random: (ClosedRange<Int64>) -> Int64 = { .random(in: $0) }) -> Duration {
+  func pause(
+    after head: DataService.ResponseHead?, random: (ClosedRange<Int64>) -> Int64 = { .random(in: $0) }
+  ) -> Duration {
     let pause = every ?? Self.ownPause(head)
     let tenth = pause.milliseconds / 10
     return .milliseconds(pause.milliseconds + random(-tenth...tenth))

@@ -90,7 +90,8 @@ final class WatchRun {
       states[index].due = max(states[index].due, ContinuousClock.now + plan.pause(after: nil))
     case .delivery(let index, .stored(let response)): takeBaseline(response, of: index)
     case .delivery(let index, .fresh(let response, let change)): try takeFresh(response, change, of: index)
-    case .delivery(let index, .failure(let error, let lastKnown)): try takeFailure(error, lastKnown, of: index)
+    case .delivery(let index, .failure(let error, let lastKnown)):
+      try takeFailure(error, lastKnown, of: index)
     }
   }
 
@@ -100,7 +101,8 @@ final class WatchRun {
     diagnostics.trace("\(plan.lines[index].url): the baseline is from \(Words.age(response.age))")
   }
 
-  private func takeFresh(_ response: Response, _ told: DataService.Change, of index: Int) throws(OutputError) {
+  private func takeFresh(_ response: Response, _ told: DataService.Change, of index: Int) throws(OutputError)
+  {
     states[index].due = ContinuousClock.now + plan.pause(after: response.head)
     let body = collected(response)
     let hadBaseline = states[index].hasBaseline
@@ -151,7 +153,8 @@ final class WatchRun {
     } catch {
       switch error {
       case .output(let error): throw error
-      case .body(let error): diagnostics.say("\(plan.lines[index].url): \(Diagnostics.joined(error.message, error.hint))")
+      case .body(let error):
+        diagnostics.say("\(plan.lines[index].url): \(Diagnostics.joined(error.message, error.hint))")
       }
     }
   }

@@ -63,7 +63,7 @@ struct DeliveryLine {
   }
 
   private func add(_ head: DataService.ResponseHead, _ body: Body, _ json: inout JSONWriter) {
-    json.member("response_url", URLArgument.withoutUserInfo(head.url.absoluteString))
+    json.member("response_url", URLArgument.withoutUserInfo(head.url))
     json.member("method", method)
     json.member("account", head.account)
     json.member("status", head.status)

@@ -34,7 +34,8 @@ struct DeliveryPrinter {
         file = path == "-" ? nil : try ReplacedFile(path)
       }
       if isJSON, arguments.has(.include) {
-        throw UsageError("--json and -i exclude each other", "leave -i out: --json has the head in \"fields\"")
+        throw UsageError(
+          "--json and -i exclude each other", "leave -i out: --json has the head in \"fields\"")
       }
     }
   }
@@ -82,14 +83,17 @@ struct DeliveryPrinter {
   func showHeading(_ delivery: Delivery, _ line: DeliveryLine) {
     guard diagnostics.terminal.isError, !diagnostics.isQuiet else { return }
     let heading = Heading(
-      url: form.namesURLs ? line.url : nil, width: Terminal.width(of: 2), hasColour: diagnostics.terminal.hasColour)
+      url: form.namesURLs ? line.url : nil, width: Terminal.width(of: 2),
+      hasColour: diagnostics.terminal.hasColour)
     diagnostics.show(heading.line(delivery))
   }
 
   private mutating func showBody(_ delivery: Delivery, _ response: Response) throws(BodyError) {
     let isStored = if case .stored = delivery { true } else { false }
     if form.includesHead {
-      do { try printer.printHead(HeadText.bytes(response.head, isStored: isStored)) } catch { throw .output(error) }
+      do { try printer.printHead(HeadText.bytes(response.head, isStored: isStored)) } catch {
+        throw .output(error)
+      }
     }
     if form.isHeadOnly { return }
     if let file = form.file {
@@ -111,10 +115,14 @@ struct DeliveryPrinter {
       let (bytes, length) = try BodyPieces(stream: response.value).collected(limit: DeliveryLine.largestBody)
       body = bytes.map { .bytes($0) } ?? .omitted(length)
     }
-    do { try OutputDescriptor.standardOutput.write(line.bytes(delivery, body: body)) } catch { throw .output(error) }
+    do { try OutputDescriptor.standardOutput.write(line.bytes(delivery, body: body)) } catch {
+      throw .output(error)
+    }
   }
 
-  private mutating func write(_ response: Response, of delivery: Delivery, to file: ReplacedFile) throws(BodyError) {
+  private mutating func write(_ response: Response, of delivery: Delivery, to file: ReplacedFile)
+    throws(BodyError)
+  {
     if case .fresh(_, let change) = delivery,
       !PrintRule.replacesFile(status: response.status, change: change, wasWritten: wasFileWritten)
     {

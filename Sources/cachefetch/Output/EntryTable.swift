@@ -52,7 +52,11 @@ struct EntryTable {
     let row = entry.response
     var json = JSONWriter()
     let isOwnKey = entry.key.target.hasPrefix("key:")
-    if isOwnKey { json.member("key", String(entry.key.target.dropFirst(4))) } else { json.member("url", entry.key.target) }
+    if isOwnKey {
+      json.member("key", String(entry.key.target.dropFirst(4)))
+    } else {
+      json.member("url", entry.key.target)
+    }
     if let url = row.responseURL { json.member("response_url", url) }
     json.member("method", entry.key.method)
     json.member("account", entry.key.account)

@@ -16,7 +16,8 @@ enum JSONDifference {
     return lines
   }
 
-  private static func compare(_ old: JSONValue?, _ new: JSONValue?, at path: String, _ lines: inout [String]) {
+  private static func compare(_ old: JSONValue?, _ new: JSONValue?, at path: String, _ lines: inout [String])
+  {
     if old == new { return }
     switch (old, new) {
     case (.object(let old)?, .object(let new)?):
@@ -26,7 +27,8 @@ enum JSONDifference {
     case (.array(let old)?, .array(let new)?):
       for index in 0..<max(old.count, new.count) {
         compare(
-          index < old.count ? old[index] : nil, index < new.count ? new[index] : nil, at: "\(path)/\(index)", &lines)
+          index < old.count ? old[index] : nil, index < new.count ? new[index] : nil, at: "\(path)/\(index)",
+          &lines)
       }
     default:
       if let old { lines.append("- \(path): \(text(old))") }
@@ -57,7 +59,9 @@ enum JSONDifference {
     case .string(let value): string(value)
     case .array(let values): "[" + values.map(text).joined(separator: ",") + "]"
     case .object(let members):
-      "{" + members.sorted { $0.key < $1.key }.map { "\(string($0.key)):\(text($0.value))" }.joined(separator: ",") + "}"
+      "{"
+        + members.sorted { $0.key < $1.key }.map { "\(string($0.key)):\(text($0.value))" }.joined(
+          separator: ",") + "}"
     }
   }
 

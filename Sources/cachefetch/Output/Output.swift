@@ -4,7 +4,8 @@ enum Output {
     write(Array(text.utf8), diagnostics, status: status)
   }
 
-  static func write(_ bytes: [UInt8], _ diagnostics: Diagnostics, status: ExitStatus = .success) -> ExitStatus {
+  static func write(_ bytes: [UInt8], _ diagnostics: Diagnostics, status: ExitStatus = .success) -> ExitStatus
+  {
     do throws(OutputError) {
       try OutputDescriptor.standardOutput.write(bytes)
       return status

@@ -10,7 +10,7 @@ enum TextDifference {
     defer { for file in files where file >= 0 { close(file) } }
     var pipe: [Int32] = [-1, -1]
     guard files.allSatisfy({ $0 >= 0 }), Glibc.pipe(&pipe) == 0 else { return nil }
-    fcntl(pipe[0], F_SETFD, FD_CLOEXEC)
+    _ = fcntl(pipe[0], F_SETFD, FD_CLOEXEC)
     let words = [
       "diff", "-u", "--label", labels[0], "--label", labels[1], "/dev/fd/\(files[0])",
       "/dev/fd/\(files[1])",

@@ -1,0 +1,119 @@
+import FixtureServer
+import TestSupport
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+@Suite("Command: how it ends", .timeLimit(.minutes(1))) struct EndingTests {
+  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
+  func `a signal ends it cleanly, and the row is as it was`(signal: Int32, status: Int32) async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    let gate = origin.hold()
+    let child = try shell.start(origin.url)
+    await child.output.waits(forBytes: 3)
+    await origin.server.waitForRequests(2)
+    child.send(signal)
+    let finished = await child.finished()
+    #expect(finished.status == status && finished.outputText == "one")
+    gate.open()
+    #expect(try await shell.run("--offline", origin.url).outputText == "one")
+  }
+
+  @Test func `a reader that goes away ends it as a closed pipe does`() async throws {
+    let shell = try Shell()
+    let body = [UInt8](repeating: 0x61, count: 1_000_000)
+    let origin = try FixtureServer { _, connection in try connection.send(.ok(body)) }
+    _ = try await shell.run(origin.url + "/")
+    var ends: [Int32] = [0, 0]
+    #expect(pipe(&ends) == 0)
+    let child = try shell.start("--offline", origin.url + "/", output: .descriptor(ends[1]))
+    close(ends[1])
+    var first: UInt8 = 0
+    #expect(read(ends[0], &first, 1) == 1)
+    close(ends[0])
+    let finished = await child.finished()
+    #expect(finished.exit == .signal(SIGPIPE) && finished.errors.isEmpty)
+  }
+
+  @Test func `in the background the stored answer is printed and another process refreshes`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    let gate = origin.hold()
+    origin.answer(.ok("two"))
+    let run = try await shell.run("--background", origin.url)
+    #expect(run.outputText == "one" && run.status == 0 && run.errors.isEmpty)
+    await origin.server.waitForRequests(2)
+    gate.open()
+    var stored = "one"
+    while stored == "one" { stored = try await shell.run("--offline", origin.url).outputText }
+    #expect(stored == "two")
+  }
+
+  @Test func `in the background with nothing stored nothing is printed, and the refresh runs all the same`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let run = try await shell.run("--background", origin.url)
+    #expect(run.output.isEmpty && run.status == 4)
+    var stored = ""
+    while stored.isEmpty { stored = try await shell.run("-q", "--offline", origin.url).outputText }
+    #expect(stored == "one")
+  }
+
+  @Test(
+    "A store that cannot be used never stops a fresh delivery",
+    arguments: ["folder", "text", "below a file", "empty"])
+  func unusable(kind: String) async throws {
+    var shell = try Shell()
+    let origin = try ChangingOrigin()
+    let path = shell.file("bad")
+    switch kind {
+    case "folder": mkdir(path, 0o700)
+    case "text":
+      try shell.store.folder.write("this is not a database, and long enough to be sure of it", to: "bad")
+    case "empty": try shell.store.folder.write("", to: "bad")
+    default: try shell.store.folder.write("x", to: "bad")
+    }
+    shell.environment["CACHEFETCH_STORE"] = kind == "below a file" ? path + "/store" : path
+    let run = try await shell.run(origin.url)
+    #expect(run.outputText == "one" && run.status == 0)
+    if kind == "empty" {
+      // An empty file is what a crash at the first start leaves, and becomes the store.
+      #expect(run.errors.isEmpty)
+      return
+    }
+    #expect(run.errorText.split(separator: "\n").count == 1, "\(run.errorText)")
+    #expect(try await shell.run("--offline", origin.url).status == 74)
+    let list = try await shell.run("list")
+    #expect(list.status == 74 && list.errorText.split(separator: "\n").count == 1, "\(list.errorText)")
+  }
+
+  @Test(
+    "Bad usage is one line and 64",
+    arguments: [
+      ["example.com"], ["lst"], ["--nope", "http://a/"], [], ["-H", "x", "http://a/"],
+      ["--max-age", "5", "http://a/"],
+      ["--offline", "--deadline", "1s", "http://a/"], ["-X", "a b", "http://a/"], ["ftp://a/"], ["rm"],
+      ["sign-out"],
+    ])
+  func usage(words: [String]) async throws {
+    let run = try await ChildProcess.run(BuiltProduct.cachefetch(), words)
+    #expect(run.status == 64 && run.output.isEmpty)
+    #expect(run.errorText.hasPrefix("cachefetch: ") && run.errorText.split(separator: "\n").count == 1)
+  }
+
+  @Test func `words that are not UTF-8 are refused, not altered`() async throws {
+    let run = try await ChildProcess.run(
+      "/bin/sh",
+      ["-c", "exec \"$0\" -d \"$(printf '\\377')\" http://127.0.0.1:1/", BuiltProduct.cachefetch()])
+    #expect(run.status == 64 && run.errorText.contains("UTF-8"))
+  }
+}

@@ -1,0 +1,226 @@
+import FixtureServer
+import TestSupport
+import Testing
+
+@Suite("Command: get", .timeLimit(.minutes(1))) struct GetTests {
+  @Test func `the first run prints the fresh answer, the second the stored one and then the fresh one`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one\n", ["ETag": "\"1\""]))
+    let first = try await shell.run(origin.url)
+    #expect(first.outputText == "one\n" && first.status == 0 && first.errors.isEmpty)
+    origin.answer(.ok("two\n", ["ETag": "\"2\""]))
+    let second = try await shell.run(origin.url)
+    #expect(second.outputText == "one\ntwo\n" && second.status == 0 && second.errors.isEmpty)
+    let third = try await shell.run("--offline", origin.url)
+    #expect(third.outputText == "two\n" && third.status == 0)
+  }
+
+  @Test func `law 1: the stored answer is on standard output while the origin still holds its own back`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    let gate = origin.hold()
+    origin.answer(.ok("two"))
+    let child = try shell.start(origin.url)
+    await child.output.waits(forBytes: 3)
+    #expect(child.output.text == "one")
+    gate.open()
+    let finished = await child.finished()
+    #expect(finished.outputText == "onetwo" && finished.status == 0)
+  }
+
+  @Test func `with the origin stopped the stored answer is printed, said to be that, and the status is 3`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    origin.server.stop()
+    let run = try await shell.run("--retry", "0", origin.url)
+    #expect(run.outputText == "one" && run.status == 3)
+    #expect(run.errorText.hasPrefix("cachefetch: \(origin.url): "))
+    #expect(run.errorText.split(separator: "\n").count == 1)
+    let quiet = try await shell.run("-q", "--retry", "0", origin.url)
+    #expect(quiet.outputText == "one" && quiet.errors.isEmpty && quiet.status == 3)
+  }
+
+  @Test func `offline nothing is asked of the origin, and with nothing stored the status is 4`() async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let missing = try await shell.run("--offline", origin.url)
+    #expect(missing.status == 4 && missing.output.isEmpty && !missing.errors.isEmpty)
+    #expect(origin.server.acceptedConnections == 0)
+  }
+
+  @Test func `a 404 after a stored 200 is a fresh answer and leaves the row alone`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    origin.answer(.status(404, "gone"))
+    let plain = try await shell.run(origin.url)
+    #expect(plain.outputText == "onegone" && plain.status == 0)
+    let failing = try await shell.run("-f", origin.url)
+    #expect(failing.outputText == "one" && failing.status == 22)
+    #expect(try await shell.run("--offline", origin.url).outputText == "one")
+  }
+
+  @Test func `a 503 is a failure where a row is stored and an answer where none is`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.status(503, "busy"))
+    let alone = try await shell.run("--retry", "0", origin.url)
+    #expect(alone.outputText == "busy" && alone.status == 0)
+    #expect(try await shell.run("--retry", "0", "-f", origin.url).status == 22)
+    origin.answer(.ok("one"))
+    _ = try await shell.run(origin.url)
+    origin.answer(.status(503, "busy"))
+    let stored = try await shell.run("--retry", "0", origin.url)
+    #expect(stored.outputText == "one" && stored.status == 3)
+  }
+
+  @Test func `fresh-only prints no stored answer when the network is down, and its status is 4`() async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    origin.server.stop()
+    let run = try await shell.run("--policy", "fresh-only", "--retry", "0", origin.url)
+    #expect(run.output.isEmpty && run.status == 4)
+  }
+
+  @Test func `--max-age asks the origin only where the stored answer is older`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    origin.server.forgetRequests()
+    let young = try await shell.run("--max-age", "1h", origin.url)
+    #expect(young.outputText == "one" && young.status == 0 && origin.server.requests().isEmpty)
+    origin.server.stop()
+    let old = try await shell.run("--max-age", "0s", "--retry", "0", origin.url)
+    #expect(old.outputText == "one" && old.status == 3)
+  }
+
+  @Test func `--deadline falls back on the stored answer when the fresh one is late`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    let gate = origin.hold()
+    let late = try await shell.run("--deadline", "50ms", origin.url)
+    #expect(late.outputText == "one" && late.status == 3)
+    gate.open()
+    let inTime = try await shell.run("--deadline", "20s", origin.url)
+    #expect(inTime.outputText == "one" && inTime.status == 0)
+  }
+
+  @Test func `several URLs come to the worst of their statuses, stored bodies in the order of the arguments`()
+    async throws
+  {
+    let shell = try Shell()
+    let up = try ChangingOrigin(.ok("up\n"))
+    let down = try ChangingOrigin(.ok("down\n"))
+    _ = try await shell.run(down.url, up.url)
+    let gate = up.hold()
+    let dead = try ChangingOrigin()
+    dead.server.stop()
+    down.server.stop()
+    let child = try shell.start("--retry", "0", down.url, up.url, dead.url)
+    await child.output.waits(forBytes: 8)
+    #expect(child.output.text == "down\nup\n")
+    gate.open()
+    let finished = await child.finished()
+    #expect(finished.outputText == "down\nup\nup\n" && finished.status == 4)
+    #expect(try await shell.run("--retry", "0", down.url, up.url).status == 3)
+  }
+
+  @Test func `--parallel limits how many loads are under way`() async throws {
+    let shell = try Shell()
+    let origin = try FixtureServer { request, connection in try connection.send(.ok(request.path + "\n")) }
+    let run = try await shell.run("--parallel", "1", origin.url + "/a", origin.url + "/b", origin.url + "/c")
+    #expect(run.outputText == "/a\n/b\n/c\n" && run.status == 0)
+  }
+
+  @Test func `a binary body comes out as it went in`() async throws {
+    let shell = try Shell()
+    let bytes = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    let origin = try FixtureServer { _, connection in try connection.send(.ok(bytes)) }
+    #expect(try await shell.run(origin.url + "/").output == bytes)
+    #expect(try await shell.run("--offline", origin.url + "/").output == bytes)
+    #expect(try await shell.run("show", origin.url + "/").output == bytes)
+  }
+
+  @Test func `a body of many chunks comes out whole and in bounded pieces`() async throws {
+    let shell = try Shell()
+    let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 >> 8 &+ $0) }
+    let origin = try FixtureServer { _, connection in try connection.send(.ok(bytes)) }
+    #expect(try await shell.run(origin.url + "/").output == bytes)
+    #expect(try await shell.run("--offline", origin.url + "/").output == bytes)
+  }
+
+  @Test(
+    "What --print prints",
+    arguments: [
+      ("both", "onetwo", "oneone", "one"), ("stored", "one", "one", "one"), ("fresh", "two", "one", ""),
+      ("last", "two", "one", "one"), ("changed", "onetwo", "one", "one"), ("none", "", "", ""),
+    ])
+  func prints(mode: String, changed: String, unchanged: String, down: String) async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    let same = try await shell.run("--print", mode, origin.url)
+    #expect(same.outputText == unchanged && same.status == 0)
+    origin.answer(.ok("two"))
+    let other = try await shell.run("--print", mode, origin.url)
+    #expect(other.outputText == changed && other.status == 0)
+    origin.answer(.ok("one"))
+    _ = try await shell.run(origin.url)
+    origin.server.stop()
+    let failed = try await shell.run("--print", mode, "--retry", "0", origin.url)
+    #expect(failed.outputText == down && failed.status == 3)
+  }
+
+  @Test func `-i prints the head as received, a stored one with Age and Cache-Status`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one", ["X-A": "é", "ETag": "\"1\""]))
+    let fresh = try await shell.run("-i", origin.url)
+    #expect(fresh.outputText == "HTTP/1.1 200 OK\r\nX-A: é\r\nETag: \"1\"\r\nContent-Length: 3\r\n\r\none")
+    let stored = try await shell.run("-i", "--offline", origin.url)
+    #expect(stored.outputText.hasPrefix("HTTP/1.1 200 OK\r\nX-A: é\r\n"))
+    #expect(
+      stored.outputText.contains("\r\nAge: ")
+        && stored.outputText.contains("\r\nCache-Status: cachefetch; hit"))
+    #expect(stored.outputText.hasSuffix("\r\n\r\none"))
+  }
+
+  @Test func `1xx heads come first under -i`() async throws {
+    let shell = try Shell()
+    let origin = try FixtureServer { _, connection in
+      try connection.sendRaw("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
+      try connection.send(.ok("x"))
+    }
+    let run = try await shell.run("-i", origin.url + "/")
+    #expect(
+      run.outputText == "HTTP/1.1 103 \r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx")
+  }
+
+  @Test func `-I asks with HEAD and prints the head alone`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one", ["X-A": "b"]))
+    let run = try await shell.run("-I", origin.url)
+    #expect(run.outputText == "HTTP/1.1 200 OK\r\nX-A: b\r\nContent-Length: 3\r\n\r\n")
+    #expect(origin.server.requests().map(\.method) == ["HEAD"])
+  }
+
+  @Test func `a POST passes the store by and is printed`() async throws {
+    let shell = try Shell()
+    let origin = try FixtureServer { request, connection in try connection.send(.ok(request.bodyText)) }
+    #expect(try await shell.run("-d", "a=1", origin.url + "/").outputText == "a=1")
+    #expect(try await shell.run("-d", "@-", origin.url + "/", input: Array("b=2".utf8)).outputText == "b=2")
+    #expect(try await shell.run("--offline", "-d", "a=1", origin.url + "/").status == 4)
+    #expect(try await shell.run("--read", "-d", "c=3", origin.url + "/").outputText == "c=3")
+    #expect(try await shell.run("--offline", "--read", "-d", "c=3", origin.url + "/").outputText == "c=3")
+  }
+}

@@ -1,0 +1,92 @@
+import FixtureServer
+import Synchronization
+import TestSupport
+
+/// Runs the built command with a store of its own.
+struct Shell {
+  let store: TemporaryStore
+  /// Variables changed for the command.
+  var environment: [String: String?]
+
+  init() throws {
+    store = try TemporaryStore()
+    environment = [
+      "CACHEFETCH_STORE": store.path, "http_proxy": nil, "all_proxy": nil, "NO_COLOR": nil, "COLUMNS": nil,
+    ]
+  }
+
+  /// Runs it to its end.
+  func run(_ words: String..., input: [UInt8] = []) async throws -> ChildProcess.Finished {
+    try await ChildProcess.run(
+      BuiltProduct.cachefetch(), words, environment: environment, directory: store.folder.path, input: input)
+  }
+
+  /// Starts it.
+  func start(
+    _ words: String..., output: ChildProcess.Stream = .captured, errors: ChildProcess.Stream = .captured
+  ) throws -> ChildProcess {
+    try ChildProcess(
+      BuiltProduct.cachefetch(), words, environment: environment, directory: store.folder.path,
+      output: output,
+      errors: errors)
+  }
+
+  /// The path of a file beside the store.
+  func file(_ name: String) -> String { store.folder.file(name) }
+}
+
+extension ChildProcess.Finished {
+  /// The exit status; -1 where a signal ended it.
+  var status: Int32 { if case .status(let status) = exit { status } else { -1 } }
+  /// The lines of standard output.
+  var lines: [String] { outputText.split(separator: "\n").map(String.init) }
+}
+
+/// An origin with one resource whose answer the test changes.
+final class ChangingOrigin: Sendable {
+  let server: FixtureServer
+  private let state: OriginState
+
+  init(_ reply: FixtureReply = .ok("one", ["ETag": "\"1\""])) throws {
+    let state = OriginState(reply)
+    self.state = state
+    server = try FixtureServer { request, connection in
+      state.gate()?.wait()
+      try connection.send(state.reply(to: request))
+    }
+  }
+
+  /// The resource's URL.
+  var url: String { server.url + "/x" }
+
+  /// Answers so from now on; a request that names the reply's ETag gets a 304.
+  func answer(_ reply: FixtureReply) { state.set(reply) }
+
+  /// Holds every answer back until the gate opens.
+  func hold() -> Gate { state.hold() }
+}
+
+private final class OriginState: Sendable {
+  private let state: Mutex<(reply: FixtureReply, gate: Gate?)>
+
+  init(_ reply: FixtureReply) { state = Mutex((reply, nil)) }
+
+  func set(_ reply: FixtureReply) { state.withLock { $0.reply = reply } }
+
+  func hold() -> Gate {
+    let gate = Gate()
+    state.withLock { $0.gate = gate }
+    return gate
+  }
+
+  func gate() -> Gate? { state.withLock(\.gate) }
+
+  func reply(to request: FixtureRequest) -> FixtureReply {
+    let reply = state.withLock(\.reply)
+    guard let tag = reply.fields.first(where: { $0.name == "ETag" })?.value, request["If-None-Match"] == tag
+    else {
+      return reply
+    }
+    return .notModified(etag: tag)
+  }
+}

@@ -1,0 +1,70 @@
+import FixtureServer
+import TestSupport
+import Testing
+
+@Suite("Command: on a terminal", .timeLimit(.minutes(1))) struct TerminalTests {
+  /// What a terminal shows of a run: both streams, carriage returns left out.
+  private func screen(_ shell: Shell, _ words: [String], colours: Bool = false) async throws -> String {
+    var environment = shell.environment
+    environment["TERM"] = "xterm"
+    environment["NO_COLOR"] = colours ? .some(nil) : "1"
+    let child = try ChildProcess(
+      BuiltProduct.cachefetch(), words, environment: environment, directory: shell.store.folder.path,
+      output: .terminal, errors: .asOutput)
+    return (await child.finished()).outputText.replacing("\r\n", with: "\n")
+  }
+
+  @Test func `each delivery is introduced by one line, an unchanged body is not shown twice`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one\n", ["ETag": "\"1\""]))
+    let first = try await screen(shell, [origin.url])
+    #expect(first.hasPrefix("fresh    200 OK · in ") && first.hasSuffix(" · 4 B · new\none\n"))
+    let second = try await screen(shell, [origin.url]).split(separator: "\n").map(String.init)
+    #expect(second.count == 3)
+    #expect(second[0].hasPrefix("stored   200 OK · ") && second[1] == "one")
+    #expect(second[2].hasPrefix("fresh    200 OK · in ") && second[2].hasSuffix(" · unchanged"))
+  }
+
+  @Test func `nothing an origin sends acts on the terminal, and in a pipe the bytes are exact`() async throws
+  {
+    let shell = try Shell()
+    let evil = "a\u{1B}]0;title\u{7}\u{1B}[2Jb\u{9B}31m\u{202E}c\r\n"
+    let origin = try ChangingOrigin(
+      FixtureReply(reason: "O\u{1B}[31mK", fields: ["X-Evil": "v\u{9B}2J"], body: Array(evil.utf8)))
+    let shown = try await screen(shell, ["-i", origin.url])
+    #expect(!shown.contains("\u{1B}") && !shown.contains("\u{9B}") && !shown.contains("\u{7}"))
+    #expect(!shown.contains("\u{202E}"))
+    #expect(shown.contains("a^[]0;title^G^[[2Jb<U+009B>31m<U+202E>c\n"))
+    #expect(try await shell.run("--offline", origin.url).outputText == evil)
+    let listed = try await screen(shell, ["list"])
+    #expect(!listed.contains("\u{1B}"))
+  }
+
+  @Test func `JSON is indented and, where colours are wanted, coloured`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("{\"a\":[1,true]}", ["Content-Type": "application/json"]))
+    let plain = try await screen(shell, [origin.url])
+    #expect(plain.hasSuffix("{\n  \"a\": [\n    1,\n    true\n  ]\n}\n"))
+    let coloured = try await screen(shell, ["--offline", origin.url], colours: true)
+    #expect(coloured.contains("\u{1B}[34m\"a\"\u{1B}[0m"))
+    #expect(try await shell.run("--offline", origin.url).outputText == "{\"a\":[1,true]}")
+  }
+
+  @Test func `a binary body is not written to a terminal unless one insists`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok([0x89, 0x50, 0x00, 0x01]))
+    let refused = try await screen(shell, [origin.url])
+    #expect(refused.contains("a binary body of 4 B is not written to a terminal"))
+    let insisted = try await screen(shell, ["--offline", "-o", "-", origin.url])
+    #expect(insisted.contains("P\u{0}\u{1}"))
+  }
+
+  @Test func `lines of list are cut to the window`() async throws {
+    let shell = try Shell()
+    let origin = try FixtureServer { _, connection in try connection.send(.ok("x")) }
+    _ = try await shell.run(origin.url + "/" + String(repeating: "a", count: 200))
+    let listed = try await screen(shell, ["list"])
+    #expect(listed.split(separator: "\n").allSatisfy { $0.count <= 80 } && listed.contains("…"))
+    #expect(try await shell.run("list").lines.allSatisfy { $0.count > 200 })
+  }
+}
