@@ -46,13 +46,7 @@ enum Command {
 
   private static func get(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus
   {
-    var plan = try GetPlan(arguments)
-    if plan.isBackground {
-      plan.policy = .storedOnly
-      do throws(OutputError) { try Background.start(Background.words(arguments)) } catch {
-        diagnostics.say(error)
-      }
-    }
+    let plan = try GetPlan(arguments)
     return FetchRun(plan, fetcher: fetcher(arguments, diagnostics), diagnostics: diagnostics).run()
   }
 

@@ -49,6 +49,14 @@ final class FetchRun {
 
   private func runLoads() throws(OutputError) {
     var next = 0
+    if let words = plan.background {
+      // Looked up first: what the other process stores is not what was stored.
+      while next < states.count {
+        start(next)
+        next += 1
+      }
+      do { try Background.start(words) } catch { diagnostics.say(error) }
+    }
     while next < states.count || underWay > 0 {
       if next < states.count, underWay < plan.parallel ?? .max {
         start(next)

@@ -9,8 +9,8 @@ struct GetPlan {
   var policy: PolicyChoice
   var print = PrintMode.both
   var form: DeliveryPrinter.Form
-  /// Whether the stored answer is printed here and the refresh left to another process.
-  var isBackground = false
+  /// The command line of the process that refreshes, where the refresh is left to one.
+  var background: [String]?
   /// How many loads to have under way at once; `nil` starts them all, so that none waits for the network to show what
   /// is stored.
   var parallel: Int?
@@ -25,7 +25,10 @@ struct GetPlan {
     lines = zip(arguments.operands, requests).map { DeliveryLine(url: $0, request: $1) }
     form = try DeliveryPrinter.Form(arguments)
     if let text = arguments.text(.print), let mode = PrintMode(rawValue: text) { print = mode }
-    isBackground = arguments.has(.background)
+    if arguments.has(.background) {
+      policy = .storedOnly
+      background = Background.words(arguments)
+    }
     parallel = arguments.count(.parallel)
     if let fields = requests.first?.fields { isOnlyIfCached = CacheControl(fields: fields).onlyIfCached }
   }
