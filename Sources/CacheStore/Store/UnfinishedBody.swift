@@ -96,5 +96,5 @@ public final class UnfinishedBody: Sendable {
   }
 
   /// Tells the collection that nobody works on the body any more.
-  func end() { lease?.release() }
+  package func end() { lease?.release() }
 }

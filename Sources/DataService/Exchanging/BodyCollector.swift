@@ -21,6 +21,8 @@ struct BodyCollector {
   let previous: StoredResponse.Body?
   let limit: Int64
   let chunkBytes: Int
+  /// Whether a body that is cut off can be resumed.
+  let isResumable: Bool
   let progress: (Int64) -> Void
 
   private(set) var isSameAsPrevious: Bool
@@ -33,13 +35,14 @@ struct BodyCollector {
 
   init(
     store: ResponseStore, chunkBytes: Int, previous: StoredResponse.Body?, limit: Int64,
-    resuming: UnfinishedBody? = nil,
+    isResumable: Bool = false, resuming: UnfinishedBody? = nil,
     open: (() async throws(CacheStoreError) -> UnfinishedBody)?, progress: @escaping (Int64) -> Void
   ) {
     self.store = store
     self.chunkBytes = chunkBytes
     self.previous = previous
     self.limit = limit
+    self.isResumable = isResumable
     self.open = open
     self.progress = progress
     isSameAsPrevious = previous != nil && resuming == nil
@@ -49,7 +52,20 @@ struct BodyCollector {
   }
 
   /// Pulls the stream to its end, or to where it has to be handed on.
+  ///
+  /// Where the stream fails, what has arrived is stored as far as it can be resumed later.
   mutating func collect(_ stream: DataService.BodyStream) async throws(DataServiceError) -> Outcome {
+    do throws(DataServiceError) {
+      return try await collectAll(stream)
+    } catch {
+      if isResumable, isStoring, !pending.isEmpty, error.kind != .tooLarge { await storeChunk(pending.count) }
+      unfinished?.end()
+      throw error
+    }
+  }
+
+  private mutating func collectAll(_ stream: DataService.BodyStream) async throws(DataServiceError) -> Outcome
+  {
     while let piece = try await stream.next() {
       received += Int64(piece.count)
       guard received <= limit else { throw BodyLimit.exceeded(limit) }
@@ -103,7 +119,7 @@ struct BodyCollector {
   private func handedOn(_ rest: DataService.BodyStream?) -> DataService.BodyStream {
     let pieces = BodyPieces(
       store: store, bodyID: unfinished?.id, chunkCount: chunkCount, held: pending, rest: rest,
-      remaining: limit - received)
+      received: received, limit: limit)
     return DataService.BodyStream(length: rest == nil ? received : rest?.length) {
       () async throws(DataServiceError) -> Data? in try await pieces.next()
     }
@@ -127,18 +143,20 @@ private actor BodyPieces {
   private let rest: DataService.BodyStream?
   private var next = 0
   private var held: Data
-  private var remaining: Int64
+  private var received: Int64
+  private let limit: Int64
 
   init(
     store: ResponseStore, bodyID: Int64?, chunkCount: Int, held: Data, rest: DataService.BodyStream?,
-    remaining: Int64
+    received: Int64, limit: Int64
   ) {
     self.store = store
     self.bodyID = bodyID
     self.chunkCount = chunkCount
     self.held = held
     self.rest = rest
-    self.remaining = remaining
+    self.received = received
+    self.limit = limit
   }
 
   func next() async throws(DataServiceError) -> Data? {
@@ -155,8 +173,8 @@ private actor BodyPieces {
       return held
     }
     guard let piece = try await rest?.next() else { return nil }
-    remaining -= Int64(piece.count)
-    guard remaining >= 0 else { throw BodyLimit.exceeded(0) }
+    received += Int64(piece.count)
+    guard received <= limit else { throw BodyLimit.exceeded(limit) }
     return piece
   }
 }

@@ -9,13 +9,14 @@ extension Exchange {
   func commit(
     _ head: Answer, _ collected: BodyCollector.Outcome
   ) async throws(DataServiceError) -> ExchangeOutcome {
-    if case .short = collected, let accountID = generation.known {
+    if case .short = collected, plan.pendingLookup == nil, let accountID = generation.known {
       let write = write(head, collected, accountID: accountID)
       let done = immediately { () throws(CacheStoreError) in try core.store.overwriteNow(write) }
       if let done { return ExchangeOutcome(answer: try applied(done, to: head)) }
     }
     let (done, pending) = await bounded { [self] () async throws(CacheStoreError) in
-      try await core.store.overwrite(write(head, collected, accountID: try await generation.id()))
+      await plan.pendingLookup?.value
+      return try await core.store.overwrite(write(head, collected, accountID: try await generation.id()))
     }
     guard let done else {
       var answer = head

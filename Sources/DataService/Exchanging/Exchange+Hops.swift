@@ -15,16 +15,17 @@ extension Exchange {
   /// One try: the request, its redirects, and the answer taken in and stored.
   func hops(until deadline: Int64) async throws(DataServiceError) -> ExchangeOutcome {
     do throws(DataServiceError) {
-      return try await hops(until: deadline, validating: plan.candidate, isRepeated: false)
+      return try await hops(
+        until: deadline, validating: plan.candidate, resuming: await resumption(), isRepeated: false)
     } catch {
       guard error.kind == .repeatUnconditional else { throw error }
-      core.trace("asks again without a condition: the stored response is gone, or not what the origin means")
-      return try await hops(until: deadline, validating: nil, isRepeated: true)
+      core.trace("asks again without a condition: \(error.message)")
+      return try await hops(until: deadline, validating: nil, resuming: nil, isRepeated: true)
     }
   }
 
   private func hops(
-    until deadline: Int64, validating row: StoredResponse?, isRepeated: Bool
+    until deadline: Int64, validating row: StoredResponse?, resuming resumption: Resumption?, isRepeated: Bool
   ) async throws(DataServiceError) -> ExchangeOutcome {
     let prepared = plan.prepared
     let original = RedirectRule.Hop(
@@ -38,6 +39,8 @@ extension Exchange {
       let validators = validators(of: row, for: chain.hop)
       var request = try transportRequest(for: chain.hop, until: deadline)
       request.fields.append(contentsOf: validators)
+      let isResuming = resumption.map { core.redacted(chain.hop.url) == $0.source } ?? false
+      if isResuming { resumption?.ask(in: &request) }
       core.trace("asks \(chain.hop.url.authority)\(validators.isEmpty ? "" : " with validators")")
       let response = try await core.transport.response(to: request)
       chain.interim += response.interim
@@ -58,7 +61,8 @@ extension Exchange {
       situation.keepsAnyway = prepared.request.keepsAnyway
       situation.isPortalSuspect = chain.leftHostTemporarily && !rowCameFrom(chain.hop.url)
       return try await takeIn(
-        response, situation: situation, from: chain.hop.url, interim: chain.interim, requestedAt: requestedAt)
+        response, situation: situation, from: chain.hop.url, interim: chain.interim, requestedAt: requestedAt,
+        resumption: isResuming ? resumption : nil)
     }
   }
 

@@ -9,9 +9,10 @@ extension DataServiceError.Kind {
 extension Exchange {
   /// Judges the final answer, takes its body in, stores it where it may be, and says what came of it.
   func takeIn(
-    _ response: TransportResponse, situation: AnswerRule.Situation, from url: NormalisedURL,
-    interim: [TransportResponse.Interim], requestedAt: Int64
+    _ received: TransportResponse, situation: AnswerRule.Situation, from url: NormalisedURL,
+    interim: [TransportResponse.Interim], requestedAt: Int64, resumption: Resumption?
   ) async throws(DataServiceError) -> ExchangeOutcome {
+    let (response, resumed) = try Resumption.joined(received, to: resumption)
     let outcome = AnswerRule.decide(status: response.status, fields: response.fields, situation: situation)
     if case .untouched = outcome.row { endLease(storedRow: false) }
     let receivedAt = core.timekeeper.wallMilliseconds
@@ -30,29 +31,33 @@ extension Exchange {
     case .freshByValidation:
       return try await freshen(answer, row: outcome.row)
     case .fresh, .statusFailure:
-      return try await store(answer, body: response.body, row: outcome.row, url: url)
+      return try await store(answer, body: response.body, row: outcome.row, url: url, resuming: resumed)
     }
   }
 
   private func store(
-    _ head: Answer, body: DataService.BodyStream, row: AnswerRule.Row, url: NormalisedURL
+    _ head: Answer, body: DataService.BodyStream, row: AnswerRule.Row, url: NormalisedURL,
+    resuming: UnfinishedBody?
   ) async throws(DataServiceError) -> ExchangeOutcome {
     var answer = head
     let store = core.store
     let limits = plan.prepared.request.limits
     let half = core.configuration.store.maximumBytes / 2
-    let fits = body.length.map { $0 <= half } ?? true
+    let fits = body.length.map { $0 + (resuming?.length ?? 0) <= half } ?? true
+    let partial = Resumption.partial(of: head, key: plan.prepared.key, length: body.length)
     var open: (() async throws(CacheStoreError) -> UnfinishedBody)?
     if row == .replaced, fits {
       open = { [self] () async throws(CacheStoreError) in
-        try await store.beginBody(accountID: try await generation.id())
+        try await store.beginBody(accountID: try await generation.id(), partial: partial)
       }
     }
     var collector = BodyCollector(
       store: store, chunkBytes: core.configuration.store.chunkBytes, previous: plan.candidate?.body,
-      limit: limits.bodyBytes, open: open
+      limit: limits.bodyBytes, isResumable: partial != nil || resuming != nil, resuming: resuming, open: open
     ) { [self] received in
-      report(DataService.TransferProgress(received: received, expected: body.length))
+      report(
+        DataService.TransferProgress(
+          received: received, expected: body.length.map { $0 + (resuming?.length ?? 0) }))
     }
     let collected = try await collector.collect(body)
     if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }

@@ -13,6 +13,8 @@ final class Exchange: Sendable {
     var candidate: StoredResponse?
     /// The account's generation as the look-up saw it.
     var accountID: Int64?
+    /// A look-up that is not done yet: the row it is to find must not be replaced before.
+    var pendingLookup: FirstValue<Void>?
     /// Whether other loads and processes may take part.
     var isShared: Bool
     /// Whether a result of another process that began earlier will do; not for `freshOnly`.

@@ -22,6 +22,7 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
     var decoded: Result<Value, DataServiceError>?
     var result: Result<(DataService.Response<Value>, DataService.Change), DataServiceError>?
     var exchange: Exchange?
+    var pendingLookup: FirstValue<Void>?
     var outbox: [LoadOutput<Value>] = []
     var isDraining = false
     var isCancelled = false
@@ -117,8 +118,11 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
   // MARK: - The store's answer
 
   private func lookUpInQueue() {
+    let pending = FirstValue<Void>()
+    state.withLock { $0.pendingLookup = pending }
     arm(.milliseconds(20)) { $0.handle(.storeIsSlow) }
     Task(executorPreference: core.thread) { [self] in
+      defer { pending.set(()) }
       do throws(CacheStoreError) {
         take(try await core.store.lookup(prepared.key))
       } catch {
@@ -375,13 +379,14 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
   }
 
   private func startExchange() {
-    let (candidate, accountID) = state.withLock { ($0.candidate, $0.accountID) }
+    let (candidate, accountID, pending) = state.withLock { ($0.candidate, $0.accountID, $0.pendingLookup) }
     let plan = Exchange.Plan(
-      prepared: prepared, candidate: candidate, accountID: accountID, isShared: !prepared.isPassThrough,
+      prepared: prepared, candidate: candidate, accountID: accountID, pendingLookup: pending,
+      isShared: !prepared.isPassThrough,
       mayFollow: policy != .freshOnly)
     let (exchange, isNew) = core.coalescer.exchange(for: plan, core: core, waiter: self)
     state.withLock { $0.exchange = exchange }
-    if isNew { exchange.start() }
+    if isNew { exchange.start() } else { core.trace("joins the exchange under way") }
   }
 
   /// The deliveries are over; the exchange goes on only for the store's sake.

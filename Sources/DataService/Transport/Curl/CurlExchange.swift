@@ -82,7 +82,7 @@
 
     private func takePiece() -> Taken {
       state.withLock { state in
-        // After a failure the buffer is empty: nobody may take a part for the whole.
+        // What came before a failure is handed out first: it can be kept to resume from.
         guard state.buffer.isEmpty else {
           defer {
             state.buffer = Data()
@@ -168,7 +168,7 @@
       let (isFirst, waiter) = state.withLock { state in
         guard state.end == nil else { return (false, nil as Waiter?) }
         state.end = result
-        if case .failure = result { state.buffer = Data() }
+        if case .failure(let error) = result, error.kind == .cancelled { state.buffer = Data() }
         return (true, state.takeWaiter())
       }
       waiter?.resume()

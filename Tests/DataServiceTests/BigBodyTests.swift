@@ -1,0 +1,219 @@
+import CacheStore
+import DataService
+import FixtureServer
+import FoundationEssentials
+import Synchronization
+import TestSupport
+import Testing
+
+/// Bodies longer than a chunk: streamed both ways, resumed after a cut.
+@Suite("Big bodies: streamed, compared and resumed") struct BigBodyTests {
+  private static let chunk = 16_384
+
+  /// Bytes in which every place is another, so that a part at the wrong place shows.
+  private static func bytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+    var value = seed
+    return (0..<count).map { _ in
+      value = value &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return UInt8(truncatingIfNeeded: value >> 33)
+    }
+  }
+
+  private func fixture(_ configure: (inout DataService.Configuration) -> Void = { _ in }) throws
+    -> ServiceFixture
+  {
+    try ServiceFixture { configuration in
+      configuration.store.chunkBytes = Self.chunk
+      configure(&configuration)
+    }
+  }
+
+  private func body(
+    _ fixture: ServiceFixture, _ url: URL, policy: FetchPolicy
+  ) async throws -> (bytes: [UInt8], kind: String, kept: DataService.Kept?) {
+    var result: (bytes: [UInt8], kind: String, kept: DataService.Kept?) = ([], "none", nil)
+    var request = DataService.Request(url)
+    request.limits.retries = 0
+    for await delivery in fixture.service.streams(for: request, policy: policy) {
+      switch delivery {
+      case .stored(let response): result = (try await all(response.value), "stored", response.kept)
+      case .fresh(let response, let change):
+        result = (try await all(response.value), change.rawValue, response.kept)
+      case .failure(let error, _): result = ([], error.kind.name, nil)
+      }
+    }
+    return result
+  }
+
+  private func all(_ stream: DataService.BodyStream) async throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    for try await piece in stream { bytes.append(contentsOf: piece) }
+    return bytes
+  }
+
+  @Test func `a long body goes through the store and back, byte for byte, and is unchanged the second time`()
+    async throws
+  {
+    let content = Self.bytes(10 * Self.chunk + 123)
+    let origin = try FixtureServer(routes: ["/big": .ok(content)])
+    let fixture = try fixture()
+    let fresh = try await body(fixture, origin.url("/big"), policy: .freshOnly)
+    #expect(fresh.bytes == content && fresh.kind == "new" && fresh.kept == .yes)
+    let stored = try await body(fixture, origin.url("/big"), policy: .storedOnly)
+    #expect(stored.bytes == content)
+    #expect(try await body(fixture, origin.url("/big"), policy: .freshOnly).kind == "unchanged")
+    #expect(try fixture.store.value("SELECT count(*) FROM last_request") == 1)
+  }
+
+  @Test(
+    "a download cut off anywhere is resumed where it stopped",
+    arguments: [1, chunk - 1, chunk, chunk + 1, 2 * chunk, 3 * chunk + 77, 5 * chunk - 1])
+  func resumed(cut: Int) async throws {
+    let content = Self.bytes(5 * Self.chunk)
+    let origin = try Self.resumableOrigin(content, cutAt: cut)
+    let fixture = try fixture()
+    let first = try await body(fixture, origin.url("/big"), policy: .freshOnly)
+    #expect(first.kind == "truncated")
+    #expect(try await body(fixture, origin.url("/big"), policy: .storedOnly).kind == "notStored")
+    let second = try await body(fixture, origin.url("/big"), policy: .freshOnly)
+    #expect(second.bytes == content && second.kept == .yes)
+    #expect(origin.requests().last?["Range"] == "bytes=\(cut)-")
+    #expect(origin.requests().last?["If-Range"] == "\"v1\"")
+    #expect(try await body(fixture, origin.url("/big"), policy: .storedOnly).bytes == content)
+  }
+
+  @Test func `a cut-off download is resumed by another service on the store`() async throws {
+    let content = Self.bytes(5 * Self.chunk)
+    let origin = try Self.resumableOrigin(content, cutAt: 40_000)
+    let first = try fixture()
+    #expect(try await body(first, origin.url("/big"), policy: .freshOnly).kind == "truncated")
+    await first.service.close()
+    let second = try ServiceFixture(store: first.store) { $0.store.chunkBytes = Self.chunk }
+    #expect(try await body(second, origin.url("/big"), policy: .freshOnly).bytes == content)
+    #expect(origin.requests().last?["Range"] == "bytes=40000-")
+  }
+
+  @Test func `a changed validator between the parts starts over`() async throws {
+    let old = Self.bytes(5 * Self.chunk)
+    let new = Self.bytes(5 * Self.chunk, seed: 99)
+    let asked = Mutex(0)
+    let origin = try FixtureServer { request, connection in
+      let number = asked.withLock { count in
+        count += 1
+        return count
+      }
+      if number == 1 { return try Self.cutOff(old, at: 40_000, etag: "\"v1\"", connection) }
+      // If-Range names another version: the whole of the new one (RFC 9110 section 13.1.5).
+      try connection.send(.ok(new, ["ETag": "\"v2\""]))
+    }
+    let fixture = try fixture()
+    _ = try await body(fixture, origin.url("/big"), policy: .freshOnly)
+    let second = try await body(fixture, origin.url("/big"), policy: .freshOnly)
+    #expect(second.bytes == new && second.kept == .yes)
+  }
+
+  static let wrongParts: [(String, String)] = [
+    ("a part that begins elsewhere", "bytes 100-81919/81920"),
+    ("a part that ends early", "bytes 40000-50000/81920"),
+    ("a part of another whole", "bytes 40000-81919/90000"), ("nonsense", "bytes */x"),
+  ]
+
+  @Test("a wrong part is not joined: the download starts over", arguments: wrongParts.indices)
+  func wrongPart(index: Int) async throws {
+    let content = Self.bytes(5 * Self.chunk)
+    let (name, range) = Self.wrongParts[index]
+    let origin = try FixtureServer { request, connection in
+      if request["Range"] != nil {
+        var reply = FixtureReply.ok(Array(content[40_000...]), ["ETag": "\"v1\"", "Content-Range": range])
+        reply.status = 206
+        return try connection.send(reply)
+      }
+      if request.connection == 1 { return try Self.cutOff(content, at: 40_000, etag: "\"v1\"", connection) }
+      try connection.send(.ok(content, ["ETag": "\"v1\""]))
+    }
+    let fixture = try fixture()
+    _ = try await body(fixture, origin.url("/big"), policy: .freshOnly)
+    let second = try await body(fixture, origin.url("/big"), policy: .freshOnly)
+    #expect(second.bytes == content && second.kept == .yes, "\(name)")
+  }
+
+  @Test func `a body over 8 MiB that may not be stored is delivered while it arrives`() async throws {
+    let mayEnd = Gate()
+    let piece = [UInt8](repeating: 7, count: 1 << 20)
+    let origin = try FixtureServer { _, connection in
+      var head = FixtureReply.ok([UInt8](), ["Cache-Control": "no-store"])
+      head.chunkSize = 1 << 20
+      try connection.sendHead(head)
+      for _ in 0..<12 { try connection.sendChunk(piece) }
+      mayEnd.wait()
+      connection.close()
+    }
+    let fixture = try fixture()
+    var received = 0
+    var ending: DataServiceError.Kind?
+    for await delivery in fixture.service.streams(for: .init(origin.url("/live"))) {
+      guard case .fresh(let response, _) = delivery else { continue }
+      #expect(response.kept == .no(.noStore))
+      do {
+        for try await piece in response.value {
+          received += piece.count
+          // The end comes only now: the delivery did not wait for it.
+          mayEnd.open()
+        }
+      } catch {
+        ending = error.kind
+      }
+    }
+    #expect(received == 12 << 20)
+    #expect(ending == .truncated, "a stream that is cut off throws")
+    #expect(
+      try fixture.store.folder.names().filter { $0.hasSuffix(".sqlite") }.isEmpty
+        || fixture.store.value("SELECT count(*) FROM chunk") == 0)
+  }
+
+  @Test func `a long body replaced under its reader is read to its end`() async throws {
+    let old = Self.bytes(8 * Self.chunk)
+    let new = Self.bytes(8 * Self.chunk, seed: 2)
+    let isNew = Mutex(false)
+    let origin = try FixtureServer(routes: [
+      "/big": { _ in .ok(isNew.withLock { $0 } ? new : old) } as FixtureServer.Route
+    ])
+    let fixture = try fixture()
+    _ = try await body(fixture, origin.url("/big"), policy: .freshOnly)
+    var read: [UInt8] = []
+    for await delivery in fixture.service.streams(for: .init(origin.url("/big")), policy: .storedOnly) {
+      guard case .stored(let response) = delivery else { continue }
+      for try await piece in response.value {
+        if read.isEmpty {
+          isNew.withLock { $0 = true }
+          #expect(try await body(fixture, origin.url("/big"), policy: .freshOnly).bytes == new)
+        }
+        read.append(contentsOf: piece)
+      }
+    }
+    #expect(read == old)
+  }
+
+  private static func cutOff(
+    _ content: [UInt8], at cut: Int, etag: String, _ connection: FixtureConnection
+  ) throws {
+    try connection.sendRaw(
+      "HTTP/1.1 200 OK\r\nETag: \(etag)\r\nContent-Length: \(content.count)\r\n\r\n")
+    try connection.sendRaw(Array(content[..<cut]))
+    connection.close()
+  }
+
+  /// Cuts the first answer off and understands ranges afterwards.
+  private static func resumableOrigin(_ content: [UInt8], cutAt cut: Int) throws -> FixtureServer {
+    try FixtureServer { request, connection in
+      guard let range = request["Range"], let start = Int(range.dropFirst(6).dropLast()) else {
+        return try cutOff(content, at: cut, etag: "\"v1\"", connection)
+      }
+      var reply = FixtureReply.ok(
+        Array(content[start...]),
+        ["ETag": "\"v1\"", "Content-Range": "bytes \(start)-\(content.count - 1)/\(content.count)"])
+      reply.status = 206
+      try connection.send(reply)
+    }
+  }
+}

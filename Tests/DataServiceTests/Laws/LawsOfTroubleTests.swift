@@ -1,0 +1,265 @@
+import CacheStore
+import DataService
+import Dispatch
+import FixtureServer
+import FoundationEssentials
+import Synchronization
+import TestSupport
+import Testing
+
+/// Laws 9 to 12: failures that stay apart, bytes that are verified, cancelling, and what is never written.
+@Suite("Laws 9 to 12: independent failures, verified bytes, cancelled means silent, forbidden is forbidden")
+struct LawsOfTroubleTests {
+  private static let url = "http://origin.test/item"
+
+  static let unusableStores: [(name: String, prepare: @Sendable (TemporaryStore) throws -> Void)] = [
+    (
+      "a folder in its place",
+      { try FileManager.default.createDirectory(atPath: $0.path, withIntermediateDirectories: true) }
+    ),
+    (
+      "not a database",
+      { try $0.folder.write(String(repeating: "not a database ", count: 100), to: "store.sqlite") }
+    ),
+    (
+      "another program's database",
+      { try RawDatabase($0.path, create: true).execute("CREATE TABLE diary (entry TEXT)") }
+    ),
+    (
+      "a newer release's store",
+      {
+        try RawDatabase($0.path, create: true).execute(
+          "CREATE TABLE t (x); PRAGMA application_id = 1128678216; PRAGMA user_version = 99")
+      }
+    ),
+  ]
+
+  @Test(
+    "law 9: a store that cannot be used does not stop a fresh delivery", arguments: unusableStores.indices)
+  func unusableStore(index: Int) async throws {
+    let (name, prepare) = Self.unusableStores[index]
+    let transport = ScriptedTransport { _, _ in .answer("fresh") }
+    let fixture = try ServiceFixture(transport: transport)
+    try prepare(fixture.store)
+    let url = try #require(URL(string: Self.url))
+    let deliveries = await fixture.deliveries(url)
+    #expect(deliveries.map(\.outline) == ["fresh(fresh, new)"], "\(name)")
+    #expect(deliveries.last?.kept != .yes, "\(name)")
+    #expect(!fixture.warnings.isEmpty, "\(name)")
+    let offline = await fixture.outline(url, policy: .storedOnly)
+    #expect(offline == ["failure(store)"], "\(name)")
+  }
+
+  @Test func `law 9: a network that is down does not stop a stored delivery; only both leave nothing`()
+    async throws
+  {
+    let origin = try FixtureServer(routes: ["/item": .ok("kept")])
+    let fixture = try ServiceFixture()
+    let url = origin.url("/item")
+    #expect(await fixture.outline(url) == ["fresh(kept, new)"])
+    origin.stop()
+    #expect(await fixture.outline(url) == ["stored(kept)", "failure(refused, last kept)"])
+    let other = origin.url("/never")
+    #expect(await fixture.outline(other) == ["failure(refused)"])
+    await fixture.service.close()
+  }
+
+  @Test func `law 9: a read-only store serves what it has and says so without a warning`() async throws {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let store = try TemporaryStore()
+    let url = try #require(URL(string: Self.url))
+    let writer = try ServiceFixture(store: store, transport: transport)
+    _ = await writer.outline(url)
+    await writer.service.close()
+    let reader = try ServiceFixture(store: store, transport: transport) { $0.store.isReadOnly = true }
+    let deliveries = await reader.deliveries(url)
+    #expect(deliveries.map(\.outline) == ["stored(body 1)", "fresh(body 2, changed)"])
+    #expect(deliveries.last?.kept == .no(.readOnly))
+    #expect(reader.warnings.isEmpty)
+  }
+
+  @Test func `law 10: a row whose bytes do not match their checksum is a miss, removed and reported`()
+    async throws
+  {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    try fixture.store.execute("UPDATE chunk SET bytes = CAST(x'00' || substr(bytes, 2) AS BLOB)")
+    #expect(await fixture.outline(url) == ["fresh(body 2, new)"])
+    #expect(fixture.warnings.map(\.kind) == [.corrupt])
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(body 2)"])
+  }
+
+  @Test func `law 10: a damaged field is a miss too`() async throws {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)", ["X-Note": "abc"]) }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    try fixture.store.execute(
+      "UPDATE last_request SET fields = CAST(replace(CAST(fields AS TEXT), 'abc', 'abd') AS BLOB)")
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["failure(notStored)"])
+  }
+
+  @Test func `law 10: a later chunk that does not match ends the stream with corrupt, and no byte of it`()
+    async throws
+  {
+    let body = String(repeating: "0123456789abcdef", count: 4_096)
+    let transport = ScriptedTransport { _, _ in .answer(body) }
+    let fixture = try ServiceFixture(transport: transport) { $0.store.chunkBytes = 16_384 }
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    try fixture.store.execute(
+      "UPDATE chunk SET bytes = CAST(x'00' || substr(bytes, 2) AS BLOB) WHERE number = 2")
+    var received = 0
+    var thrown: DataServiceError.Kind?
+    for await delivery in fixture.service.streams(for: .init(url), policy: .storedOnly) {
+      guard case .stored(let response) = delivery else { continue }
+      do {
+        for try await piece in response.value { received += piece.count }
+      } catch {
+        thrown = error.kind
+      }
+    }
+    #expect(received == 32_768)
+    #expect(thrown == .corrupt)
+  }
+
+  @Test func `law 11: cancelled means silent: nothing is delivered after cancel, and the row is untouched`()
+    async throws
+  {
+    let asked = Gate()
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+      if number > 1 {
+        asked.open()
+        await untilCancelled()
+        throw DataServiceError(.cancelled, "cancelled")
+      }
+      return .answer("kept")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    let before = try fixture.store.rows("SELECT * FROM last_request")
+    let queue = DispatchQueue(label: "callbacks")
+    let after = Mutex(0)
+    let isCancelled = Mutex(false)
+    let load = fixture.service.load(.init(url), queue: queue) { _ in
+      if isCancelled.withLock({ $0 }) { after.withLock { $0 += 1 } }
+    }
+    await asked.wait()
+    await onQueue(queue) {
+      load.cancel()
+      isCancelled.withLock { $0 = true }
+    }
+    await load.finished()
+    await onQueue(queue) {}
+    #expect(after.withLock { $0 } == 0)
+    #expect(try fixture.store.rows("SELECT * FROM last_request") == before)
+  }
+
+  @Test func `law 11: one load's cancel does not stop the exchange another load shares`() async throws {
+    let mayAnswer = Gate()
+    let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
+      await mayAnswer.wait()
+      return .answer("shared")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: Self.url))
+    let queue = DispatchQueue(label: "callbacks")
+    let cancelled = fixture.service.load(.init(url), queue: queue) { _ in
+      Issue.record("delivered after cancel")
+    }
+    async let other = fixture.deliveries(url) { $0.limits.retries = Limits().retries }
+    await fixture.traced("asks")
+    await fixture.traced("joins")
+    cancelled.cancel()
+    mayAnswer.open()
+    #expect(await other.map(\.outline) == ["fresh(shared, new)"])
+    #expect(transport.requests.count == 1)
+  }
+
+  @Test func `law 12: forbidden is forbidden: no-store on request, response or a redirect leaves no byte`()
+    async throws
+  {
+    let marker = "MARKER-7f3a"
+    let origin = try FixtureServer(routes: [
+      "/response": .ok(marker, ["Cache-Control": "no-store", "X-Mark": marker]),
+      "/plain": .ok(marker),
+      "/hop": .redirect(to: "/plain", ["Cache-Control": "no-store"]),
+    ])
+    let fixture = try ServiceFixture()
+    for (path, fields) in [
+      ("/response", HTTPFields()), ("/plain", ["Cache-Control": "no-store"]), ("/hop", [:]),
+    ] {
+      let deliveries = await fixture.deliveries(origin.url(path)) { $0.fields = fields }
+      #expect(deliveries.map(\.outline) == ["fresh(\(marker), new)"], "\(path)")
+      #expect(deliveries.last?.kept != .yes, "\(path)")
+    }
+    await fixture.service.close()
+    #expect(try !fixture.store.filesContain(marker))
+  }
+
+  @Test func `law 12: no-store is kept where the caller asked for that request to be kept anyway`()
+    async throws
+  {
+    let transport = ScriptedTransport { _, _ in .answer("kept", ["Cache-Control": "no-store"]) }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: Self.url))
+    let kept = await fixture.deliveries(url) { $0.keepsAnyway = true }
+    #expect(kept.last?.kept == .yes)
+    // A later load without it is given the stored row, and leaves it as it is.
+    let later = await fixture.deliveries(url)
+    #expect(later.map(\.outline) == ["stored(kept)", "fresh(kept, unchanged)"])
+    #expect(later.last?.kept == .no(.noStore))
+  }
+
+  @Test func `law 12: secrets of the request are never written, and still tell requests apart`() async throws
+  {
+    let transport = ScriptedTransport { request, _ in
+      .answer(
+        request.fields["Authorization"] ?? request.fields["X-Api-Key"] ?? "none",
+        ["Set-Cookie": "SECRET-cookie"])
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(
+      URL(string: "http://user:SECRET-word@origin.test/item?access_token=SECRET-token&page=1"))
+    let plain = try #require(URL(string: Self.url))
+    // The answers hold no secret: only what the store itself adds is looked at.
+    let silent = ScriptedTransport { _, number in .answer("answer \(number)", ["Set-Cookie": "SECRET-cookie"])
+    }
+    let other = try ServiceFixture(transport: silent)
+    _ = await other.outline(url)
+    for secret in ["SECRET-a", "SECRET-b"] {
+      _ = await other.outline(plain) { $0.fields = ["Authorization": "Bearer \(secret)"] }
+      _ = await other.outline(plain) { $0.fields = ["X-Api-Key": secret] }
+      _ = await other.outline(plain) { $0.fields = ["Cookie": "id=\(secret)"] }
+    }
+    await other.service.close()
+    #expect(try other.store.value("SELECT count(*) FROM account WHERE name LIKE 'auto:%'") == 7)
+    #expect(try !other.store.filesContain("SECRET"))
+    // And no request of one account is answered with another's row.
+    #expect(await fixture.outline(plain) { $0.fields = ["X-Api-Key": "a"] } == ["fresh(a, new)"])
+    #expect(await fixture.outline(plain) { $0.fields = ["X-Api-Key": "b"] } == ["fresh(b, new)"])
+    #expect(await fixture.outline(plain, policy: .storedOnly) == ["failure(notStored)"])
+  }
+
+  private func onQueue(_ queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) async {
+    await withCheckedContinuation { continuation in
+      queue.async {
+        body()
+        continuation.resume()
+      }
+    }
+  }
+}
+
+/// Returns when the task is cancelled.
+private func untilCancelled() async {
+  let gate = Gate()
+  await withTaskCancellationHandler {
+    await gate.wait()
+  } onCancel: {
+    gate.open()
+  }
+}
