@@ -7,7 +7,9 @@ extension DataService {
   /// Throws `corrupt`, `replaced` or `signedOut` for stored bytes, and the exchange's error for a body that is
   /// delivered while it arrives.
   public struct BodyStream: AsyncSequence, Sendable {
+    /// A piece of the body.
     public typealias Element = Data
+    /// What ends a body early.
     public typealias Failure = DataServiceError
 
     private enum Source: Sendable {

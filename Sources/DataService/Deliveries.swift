@@ -6,7 +6,9 @@ extension DataService {
   /// It does not throw; failures are deliveries. It ends after the terminal delivery, once what the load had to store
   /// is stored or given up. Ending an iteration early, or cancelling its task, cancels its load.
   public struct Deliveries<Value: Sendable>: AsyncSequence, Sendable {
+    /// One delivery.
     public typealias Element = Delivery<Value>
+    /// A failure is a delivery, so that nothing is thrown.
     public typealias Failure = Never
 
     let begin: @Sendable (_ sink: @escaping @Sendable (LoadOutput<Value>) -> Void) -> Load

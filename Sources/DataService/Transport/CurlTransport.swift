@@ -45,6 +45,7 @@
       thread.perform { [thread, engine] in thread.detach(engine) }
     }
 
+    /// Performs one hop, as `Transport` says.
     public func response(to request: TransportRequest) async throws(DataServiceError) -> TransportResponse {
       if let fault = request.fault { throw fault }
       let url = request.url.absoluteString
