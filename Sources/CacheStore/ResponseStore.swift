@@ -174,6 +174,8 @@ public final class ResponseStore: Sendable {
     guard !configuration.isReadOnly else {
       throw CacheStoreError(.readOnly, "the store \(files.database) was opened for reading only")
     }
+    // No lock file is put beside a file that is something else.
+    if FileStatus(path: files.lock) == nil { _ = try pool.withConnection(waitingUntil: 0) { _ in } }
     return try lockFile.tryLock(place) ? Lease(place, of: lockFile) : nil
   }
 

@@ -6,17 +6,17 @@ import Testing
   // MARK: 6
 
   @Test func `law 6: a key and variant have one good row, and overwriting replaces it`() async throws {
-    let temporary = try TemporaryStore()
+    let temporary = try StoreFixture()
     for (instant, text) in [(1, "one"), (2, "two two"), (3, "three")] {
       _ = try await temporary.store.put(text, for: .page, at: Int64(instant))
     }
     #expect(try temporary.store.lookupNow(.page).rows.count == 1)
     #expect(try await temporary.store.body(of: .page) == "three")
-    #expect(try sql("SELECT count(*) FROM chunk", on: temporary.path) == [["1"]])
+    #expect(try temporary.number("SELECT count(*) FROM chunk") == 1)
   }
 
   @Test func `law 6: a reader of another process sees the old row or the new one, whole`() async throws {
-    let temporary = try TemporaryStore { $0.chunkBytes = 1000 }
+    let temporary = try StoreFixture { $0.chunkBytes = 1000 }
     let store = temporary.store
     let other = temporary.another()
     _ = try await store.put(Data(repeating: 0, count: 3000), for: .page)
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func `law 6: what only the http policy keeps never replaces the good row`() async throws {
-    let temporary = try TemporaryStore()
+    let temporary = try StoreFixture()
     _ = try await temporary.store.put("good", for: .page)
     _ = try await temporary.store.put("gone", for: .page, at: 2) {
       $0.isGood = false
@@ -53,18 +53,18 @@ import Testing
   // MARK: 8
 
   @Test func `law 8: an exchange that began earlier does not overwrite a later one's row`() async throws {
-    let temporary = try TemporaryStore()
+    let temporary = try StoreFixture()
     _ = try await temporary.store.put("later", for: .page, at: 10)
     #expect(try await temporary.store.put("earlier", for: .page, at: 9) == .superseded)
     #expect(try await temporary.store.body(of: .page) == "later")
     let large = Data(count: 600_000)
     #expect(try await temporary.store.put(large, for: .page, at: 9) == .superseded)
     await temporary.store.performMaintenance(budget: .seconds(5))
-    #expect(try sql("SELECT count(*) FROM body", on: temporary.path) == [["1"]])
+    #expect(try temporary.number("SELECT count(*) FROM body") == 1)
   }
 
   @Test func `law 8: marks of two boots do not compare`() async throws {
-    let temporary = try TemporaryStore()
+    let temporary = try StoreFixture()
     _ = try await temporary.store.put("before", for: .page, at: 1_000)
     _ = try await temporary.store.put("after", for: .page) {
       $0.started = StartMark(boot: "boot-2", nanoseconds: 1)
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test func `law 8: an earlier exchange does not freshen a later one's row`() async throws {
-    let temporary = try TemporaryStore()
+    let temporary = try StoreFixture()
     guard case .stored(let row, let body) = try await temporary.store.put("later", for: .page, at: 10) else {
       return
     }
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test func `law 8: an exchange begun before a removal does not bring the row back`() async throws {
-    let temporary = try TemporaryStore()
+    let temporary = try StoreFixture()
     let store = temporary.store
     _ = try await store.put("a", for: .page, at: 1)
     #expect(try await store.remove(.all, started: .at(5)) == 1)
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test func `law 8: an unsafe request counts as an exchange, with a row or without`() async throws {
-    let temporary = try TemporaryStore()
+    let temporary = try StoreFixture()
     let store = temporary.store
     guard case .stored(let row, let body) = try await store.put("a", for: .page, at: 1) else { return }
     let other = RequestKey(target: "https://example.org/other")
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test func `law 8: removing a row does not hold up a key of another account`() async throws {
-    let temporary = try TemporaryStore()
+    let temporary = try StoreFixture()
     let alice = RequestKey(account: "alice", target: RequestKey.page.target)
     _ = try await temporary.store.put("a", for: .page, at: 1)
     _ = try await temporary.store.remove(.all, started: .at(5))
@@ -136,13 +136,13 @@ import Testing
       "UPDATE account SET name = 'bob' WHERE id = 1; UPDATE account SET name = '' WHERE id = 1",
     ])
   func damagedRow(damage: String) async throws {
-    let temporary = try TemporaryStore()
+    let temporary = try StoreFixture()
     let store = temporary.store
     let first = try await store.accountID(named: "")
     let second = try await store.accountID(named: "second")
     #expect(first == 1 && second == 2)
     _ = try await store.put("body", for: .page)
-    try sql("PRAGMA foreign_keys = OFF;" + damage, on: temporary.path)
+    try temporary.sql("PRAGMA foreign_keys = OFF;" + damage)
     let key =
       damage.contains("account_id = 2")
       ? RequestKey(account: "second", target: RequestKey.page.target) : .page
@@ -160,25 +160,25 @@ import Testing
   }
 
   @Test func `law 10: not even an index that leads to another account's row delivers it`() async throws {
-    let temporary = try TemporaryStore()
+    let temporary = try StoreFixture()
     let alice = RequestKey(account: "alice", target: RequestKey.page.target)
     _ = try await temporary.store.put("hers", for: alice)
     _ = try await temporary.store.accountID(named: "bob")
     // What a damaged index of names would do: bob's name finds alice's identifier.
-    try sql(
-      "UPDATE account SET name = 'x' WHERE name = 'bob'; UPDATE account SET name = 'bob' WHERE name = 'alice'",
-      on: temporary.path)
+    try temporary.sql(
+      "UPDATE account SET name = 'x' WHERE name = 'bob'; UPDATE account SET name = 'bob' WHERE name = 'alice'"
+    )
     let found = try temporary.store.lookupNow(RequestKey(account: "bob", target: RequestKey.page.target))
     #expect(found.rows.isEmpty && found.damaged == 1)
   }
 
   @Test func `law 10: a damaged later chunk is corrupt, a missing one too`() async throws {
-    let temporary = try TemporaryStore { $0.chunkBytes = 1000 }
+    let temporary = try StoreFixture { $0.chunkBytes = 1000 }
     let store = temporary.store
     _ = try await store.put(pattern(3000), for: .page)
     let row = try #require(try store.lookupNow(.page).rows.first)
-    try sql("UPDATE chunk SET bytes = zeroblob(1000) WHERE number = 1", on: temporary.path)
-    try sql("DELETE FROM chunk WHERE number = 2", on: temporary.path)
+    try temporary.sql("UPDATE chunk SET bytes = zeroblob(1000) WHERE number = 1")
+    try temporary.sql("DELETE FROM chunk WHERE number = 2")
     for number in [1, 2] {
       await #expect { try await store.chunk(number, of: row.body.id) } throws: {
         ($0 as? CacheStoreError)?.reason == .corrupt
@@ -187,18 +187,18 @@ import Testing
   }
 
   @Test func `law 10: chunks that changed places are corrupt`() async throws {
-    let temporary = try TemporaryStore { $0.chunkBytes = 1000 }
+    let temporary = try StoreFixture { $0.chunkBytes = 1000 }
     _ = try await temporary.store.put(pattern(3000), for: .page)
     let row = try #require(try temporary.store.lookupNow(.page).rows.first)
-    try sql(
+    try temporary.sql(
       "UPDATE chunk SET number = 9 WHERE number = 1; UPDATE chunk SET number = 1 WHERE number = 2;"
-        + "UPDATE chunk SET number = 2 WHERE number = 9", on: temporary.path)
+        + "UPDATE chunk SET number = 2 WHERE number = 9")
     #expect(throws: CacheStoreError.self) { try temporary.store.chunkNow(1, of: row.body.id) }
   }
 
   @Test func `law 10: a replaced long body is kept ten minutes for its readers`() async throws {
     let clock = TestClock()
-    let temporary = try TemporaryStore {
+    let temporary = try StoreFixture {
       $0.chunkBytes = 1000
       $0.now = { clock.now }
     }
@@ -214,7 +214,7 @@ import Testing
     await #expect { try await store.chunk(1, of: row.body.id) } throws: {
       ($0 as? CacheStoreError)?.reason == .replaced
     }
-    #expect(try sql("SELECT count(*) FROM chunk", on: temporary.path) == [["1"]])
+    #expect(try temporary.number("SELECT count(*) FROM chunk") == 1)
   }
 }
 

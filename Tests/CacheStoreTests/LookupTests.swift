@@ -4,14 +4,14 @@ import Testing
 
 @Suite("Look-up and overwrite") struct LookupTests {
   @Test func `a store that does not exist has no rows and is not made by looking`() async throws {
-    let temporary = try TemporaryStore()
+    let temporary = try StoreFixture()
     #expect(try temporary.store.lookupNow(.page).rows.isEmpty)
     #expect(try await temporary.store.lookup(.page).accountID == nil)
     #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.folder).isEmpty)
   }
 
   @Test func `what was stored is found, every column of it`() async throws {
-    let temporary = try TemporaryStore()
+    let temporary = try StoreFixture()
     let store = temporary.store
     let account = try await store.accountID(named: "alice")
     let key = RequestKey(
@@ -45,14 +45,14 @@ import Testing
   }
 
   @Test func `an empty body is a body`() async throws {
-    let store = try TemporaryStore()
+    let store = try StoreFixture()
     _ = try await store.store.put("", for: .page)
     let row = try #require(try store.store.lookupNow(.page).rows.first)
     #expect(row.body.length == 0 && row.body.isWhole)
   }
 
   @Test func `a look-up finds all variants, good and not, and only those of the key`() async throws {
-    let store = try TemporaryStore()
+    let store = try StoreFixture()
     for (variant, good) in [("a: 1", true), ("a: 2", true), ("a: 1", false)] {
       _ = try await store.store.put("\(variant) \(good)", for: .page) {
         $0.variant = variant
@@ -69,7 +69,7 @@ import Testing
   @Test(
     "Bodies around the chunk size come back byte for byte", arguments: [0, 1, 4095, 4096, 4097, 8192, 20_000])
   func chunks(count: Int) async throws {
-    let temporary = try TemporaryStore { $0.chunkBytes = 4096 }
+    let temporary = try StoreFixture { $0.chunkBytes = 4096 }
     let bytes = pattern(count)
     _ = try await temporary.store.put(bytes, for: .page)
     let row = try #require(try temporary.store.lookupNow(.page).rows.first)
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test func `the seventeenth variant takes the place of the one least recently written`() async throws {
-    let temporary = try TemporaryStore()
+    let temporary = try StoreFixture()
     for number in 1...17 {
       _ = try await temporary.store.put("\(number)", for: .page, at: Int64(number)) {
         $0.variant = "v: \(number)"
@@ -94,11 +94,11 @@ import Testing
     #expect(rows.count == 16)
     #expect(!rows.contains { $0.variant == "v: 1" })
     #expect(rows.contains { $0.variant == "v: 17" })
-    #expect(try sql("SELECT count(*) FROM body", on: temporary.path) == [["16"]])
+    #expect(try temporary.number("SELECT count(*) FROM body") == 16)
   }
 
   @Test func `a write on the calling thread stores when the connection is idle`() async throws {
-    let temporary = try TemporaryStore()
+    let temporary = try StoreFixture()
     let store = temporary.store
     #expect(try store.overwriteNow(store.write(Data("a".utf8), for: .page, at: 1, accountID: 1)) == nil)
     let account = try await store.accountID(named: "")
@@ -111,7 +111,7 @@ import Testing
   }
 
   @Test func `neither form waits for a store that is held back`() async throws {
-    let temporary = try TemporaryStore()
+    let temporary = try StoreFixture()
     let store = temporary.store
     _ = try await store.put("a", for: .page)
     let account = try await store.accountID(named: "")

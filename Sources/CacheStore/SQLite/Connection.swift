@@ -27,6 +27,8 @@ final class Connection {
     let access = purpose == .reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
     let flags =
       access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
+    // What is opened is this file, where the name still stands for it after the first read: see `isCurrent`.
+    identity = FileStatus(path: path)?.identity
     var handle: OpaquePointer?
     let code = sqlite3_open_v2(path, &handle, flags, nil)
     guard code == SQLITE_OK, let handle else {
@@ -35,7 +37,6 @@ final class Connection {
       throw CacheStoreError.sqlite(code, systemError: systemError, path: name)
     }
     database = handle
-    identity = FileStatus(path: path)?.identity
     waiting.install(on: database)
     configure()
   }
@@ -65,6 +66,9 @@ final class Connection {
         return SQLITE_OK
       }, Unmanaged.passUnretained(self).toOpaque())
   }
+
+  /// Whether the file that was opened is still the one of that name.
+  var isCurrent: Bool { FileStatus(path: path)?.identity == identity }
 
   /// Whether the file is of a kind this connection cannot write.
   var isReadOnly: Bool { sqlite3_db_readonly(database, "main") != 0 }
@@ -127,7 +131,7 @@ final class Connection {
     try statement(.begin).run()
     do throws(CacheStoreError) {
       // Whoever sets the file aside holds the write lock while doing so: inside it the answer stays true.
-      guard FileStatus(path: path)?.identity == identity else {
+      guard isCurrent else {
         throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: path)
       }
       let result = try body()

@@ -69,6 +69,12 @@ final class ReadPool: Sendable {
     try files.checkCompanions()
     let connection = try Connection(path: files.resolved(), named: files.database, for: .reading)
     connection.waiting.deadline = deadline
-    return try Schema.content(of: connection) == .store ? connection : nil
+    let content = try Schema.content(of: connection)
+    // The first read has opened the log and the shared memory by name: all three belong together only if no other
+    // file was put in the database's place meanwhile.
+    guard connection.isCurrent else {
+      throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: files.database)
+    }
+    return content == .store ? connection : nil
   }
 }

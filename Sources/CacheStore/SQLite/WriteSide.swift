@@ -113,6 +113,9 @@ final class WriteSide: Sendable {
     switch try Schema.content(of: connection) {
     case .empty: return try create(waitingUntil: deadline)
     case .store:
+      guard connection.isCurrent else {
+        throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: files.database)
+      }
       try Schema.configureWriting(connection)
       return connection
     }

@@ -1,28 +1,20 @@
 import CacheStore
 import FoundationEssentials
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import TestSupport
 
 /// A store in a fresh folder that goes with this object; several may be opened on the same file.
-final class TemporaryStore: Sendable {
-  let folder: String
+final class StoreFixture: Sendable {
+  let files: TemporaryFolder
   let store: ResponseStore
 
   init(_ configure: (inout StoreConfiguration) -> Void = { _ in }) throws {
-    var template = Array("\(Self.base)/cachefetch-store-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { throw CacheStoreError(.other, "no temporary folder") }
-    folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    var configuration = StoreConfiguration(path: folder + "/store.sqlite")
+    files = try TemporaryFolder()
+    var configuration = StoreConfiguration(path: files.file("store.sqlite"))
     configure(&configuration)
     store = ResponseStore(configuration: configuration)
   }
 
-  deinit { try? FileManager.default.removeItem(atPath: folder) }
-
+  var folder: String { files.path }
   var path: String { store.configuration.path }
 
   /// Another store object on the same file, as another process would have.
@@ -32,9 +24,18 @@ final class TemporaryStore: Sendable {
     return ResponseStore(configuration: configuration)
   }
 
-  private static var base: String {
-    getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+  /// Rows read, or statements run, by a connection of its own.
+  @discardableResult func sql(_ text: String) throws -> [[SQLiteValue]] {
+    let database = try RawDatabase(path)
+    guard text.hasPrefix("SELECT") || text.hasPrefix("PRAGMA") && !text.contains(";") else {
+      try database.execute(text)
+      return []
+    }
+    return try database.rows(text)
   }
+
+  /// The first value of the first row.
+  func number(_ text: String) throws -> Int64? { try sql(text).first?.first?.integer }
 }
 
 /// Shorthands for what tests store.
@@ -102,9 +103,4 @@ func pattern(_ count: Int, seed: UInt8 = 0) -> Data {
   var data = Data(capacity: count)
   for index in 0..<count { data.append(UInt8(truncatingIfNeeded: index &* 31 &+ index >> 8) &+ seed) }
   return data
-}
-
-/// Runs SQL on the file behind the store's back, as a person with the `sqlite3` shell would.
-@discardableResult func sql(_ text: String, on path: String) throws -> [[String]] {
-  try RawDatabase(path).run(text)
 }

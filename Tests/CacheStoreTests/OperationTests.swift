@@ -1,0 +1,305 @@
+import CacheStore
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@Suite("Operations of the store") struct OperationTests {
+  // MARK: Freshening
+
+  @Test func `a 304 merges fields and times into the row and leaves its body`() async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    guard case .stored(let row, let body) = try await store.put("kept", for: .page, at: 1) else { return }
+    #expect(try await store.freshen(freshening(row, body, at: 2)))
+    let fresh = try #require(try store.lookupNow(.page).rows.first)
+    #expect(fresh.fields["ETag"] == "\"fresh\"")
+    #expect(fresh.receivedAt == 21 && fresh.requestedAt == 20 && fresh.started == .at(2))
+    #expect(fresh.changedAt == 1_000_001, "the body did not become another")
+    #expect(try await store.body(of: .page) == "kept")
+  }
+
+  @Test func `a 304 for a body that was replaced in place meanwhile changes nothing`() async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    guard case .stored(let row, let body) = try await store.put("v1", for: .page, at: 1) else { return }
+    // An exchange that began before the validating one, and ended before it.
+    guard case .stored(_, let second) = try await store.put("v2", for: .page, at: 2) else { return }
+    #expect(second.id == body.id, "rewritten in place, so that the identifier alone does not tell")
+    #expect(try await !store.freshen(freshening(row, body, at: 3)))
+    #expect(try store.lookupNow(.page).rows.first?.fields["ETag"] == "\"2\"")
+    #expect(
+      try await store.put("", for: .page, at: 4) { $0.body = .sameAs(body) } == .superseded,
+      "the same for sameAs")
+  }
+
+  @Test func `a 304 for a row that is gone says so`() async throws {
+    let fixture = try StoreFixture()
+    guard case .stored(let row, let body) = try await fixture.store.put("v1", for: .page, at: 1) else {
+      return
+    }
+    _ = try await fixture.store.remove(rowID: row, started: .at(2))
+    #expect(try await !fixture.store.freshen(freshening(row, body, at: 3)))
+    #expect(try fixture.store.freshenNow(freshening(row, body, at: 3)) == false)
+  }
+
+  @Test func `the same body again is not written again`() async throws {
+    let fixture = try StoreFixture { $0.chunkBytes = 1000 }
+    let store = fixture.store
+    guard case .stored(let row, let body) = try await store.put(pattern(3000), for: .page) else { return }
+    let result = try await store.put("", for: .page, at: 2) {
+      $0.body = .sameAs(body)
+      $0.changedAt = 5
+    }
+    #expect(result == .stored(rowID: row, body: body))
+    let found = try #require(try store.lookupNow(.page).rows.first)
+    #expect(found.body.id == body.id && found.changedAt == 5)
+    #expect(try await store.wholeBody(found) == pattern(3000))
+  }
+
+  // MARK: Long bodies
+
+  @Test func `a body arrives chunk by chunk, and nobody sees it before the row is switched`() async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    let account = try await store.accountID(named: "")
+    let body = try await store.beginBody(accountID: account)
+    for part in 0..<5 { try await body.append(pattern(1000, seed: UInt8(part))) }
+    #expect(body.length == 5000 && body.chunkCount == 5)
+    #expect(try store.lookupNow(.page).rows.isEmpty)
+    _ = try await store.put("", for: .page) { $0.body = .unfinished(body) }
+    let row = try #require(try store.lookupNow(.page).rows.first)
+    var expected = Data()
+    for part in 0..<5 { expected += pattern(1000, seed: UInt8(part)) }
+    #expect(try await store.wholeBody(row) == expected)
+  }
+
+  @Test func `a cut-off download is resumed by another process, and by one at a time`() async throws {
+    let fixture = try StoreFixture()
+    let account = try await fixture.store.accountID(named: "")
+    let partial = UnfinishedBody.Partial(
+      target: RequestKey.page.target, strongETag: "\"a\"", wholeLength: 2000)
+    var body: UnfinishedBody? = try await fixture.store.beginBody(accountID: account, partial: partial)
+    try await body?.append(pattern(1000))
+    let other = fixture.another()
+    #expect(
+      try await other.partialBody(accountID: account, target: partial.target) == nil, "it is being received")
+    body = nil
+    let resumed = try #require(try await other.partialBody(accountID: account, target: partial.target))
+    #expect(resumed.partial == partial && resumed.body.length == 1000)
+    try await resumed.body.append(pattern(1000, seed: 1))
+    _ = try await other.put("", for: .page) { $0.body = .unfinished(resumed.body) }
+    let row = try #require(try fixture.store.lookupNow(.page).rows.first)
+    #expect(try await fixture.store.wholeBody(row) == pattern(1000) + pattern(1000, seed: 1))
+    #expect(try await other.partialBody(accountID: account, target: partial.target) == nil)
+  }
+
+  @Test func `a damaged partial download is given up`() async throws {
+    let fixture = try StoreFixture()
+    let account = try await fixture.store.accountID(named: "")
+    let partial = UnfinishedBody.Partial(
+      target: "https://example.org/", strongETag: "\"a\"", wholeLength: nil)
+    do {
+      let body = try await fixture.store.beginBody(accountID: account, partial: partial)
+      try await body.append(pattern(1000))
+    }
+    try fixture.sql("UPDATE chunk SET bytes = x'00'")
+    #expect(try await fixture.store.partialBody(accountID: account, target: partial.target) == nil)
+    await fixture.store.performMaintenance(budget: .seconds(5))
+    #expect(try fixture.number("SELECT count(*) FROM body") == 0)
+  }
+
+  @Test func `bodies that nobody finishes are collected, those being received are not`() async throws {
+    let clock = TestClock()
+    let fixture = try StoreFixture { $0.now = { clock.now } }
+    let account = try await fixture.store.accountID(named: "")
+    let alive = try await fixture.store.beginBody(accountID: account)
+    try await alive.append(pattern(10))
+    for partial in [nil, UnfinishedBody.Partial(target: "t", strongETag: "\"a\"", wholeLength: nil)] {
+      let body = try await fixture.store.beginBody(accountID: account, partial: partial)
+      try await body.append(pattern(10))
+    }
+    await fixture.another().performMaintenance(budget: .seconds(5))
+    #expect(try fixture.number("SELECT count(*) FROM body") == 2, "one is being received, one can be resumed")
+    clock.now += 8 * 24 * 3600 * 1000
+    await fixture.another().performMaintenance(budget: .seconds(5))
+    #expect(try fixture.number("SELECT count(*) FROM body") == 1)
+    #expect(try fixture.number("SELECT count(*) FROM chunk") == 1)
+    try await alive.append(pattern(10))
+  }
+
+  @Test func `a body over half the limit is not kept`() async throws {
+    let fixture = try StoreFixture { $0.maximumBytes = 1 << 20 }
+    await #expect { try await fixture.store.put(Data(count: 600_000), for: .page) } throws: {
+      ($0 as? CacheStoreError)?.reason == .full
+    }
+    #expect(try fixture.store.lookupNow(.page).rows.isEmpty)
+    await fixture.store.performMaintenance(budget: .seconds(5))
+    #expect(try fixture.number("SELECT count(*) FROM body") == 0)
+  }
+
+  // MARK: Accounts, leases, pauses
+
+  @Test func `an account has one identifier until it is signed out, and then another`() async throws {
+    let fixture = try StoreFixture()
+    let first = try await fixture.store.accountID(named: "alice")
+    #expect(try await fixture.another().accountID(named: "alice") == first)
+    try await fixture.store.signOut(accountName: "alice")
+    #expect(try await fixture.store.accountID(named: "alice") > first)
+  }
+
+  @Test func `what comes late for a signed-out account is not stored`() async throws {
+    let fixture = try StoreFixture { $0.chunkBytes = 1000 }
+    let store = fixture.store
+    let account = try await store.accountID(named: "alice")
+    let key = RequestKey(account: "alice", target: RequestKey.page.target)
+    _ = try await store.put(pattern(3000), for: key)
+    let row = try #require(try store.lookupNow(key).rows.first)
+    let body = try await store.beginBody(accountID: account)
+    try await body.append(pattern(10))
+    try await fixture.another().signOut(accountName: "alice")
+    let late: [(String, () async throws -> Void)] = [
+      ("short", { _ = try await store.put("late", for: key, at: 9, accountID: account) }),
+      ("long", { _ = try await store.put(pattern(3000), for: key, at: 9, accountID: account) }),
+      ("chunk", { try await body.append(pattern(10)) }),
+      (
+        "finish",
+        { _ = try await store.put("", for: key, at: 9, accountID: account) { $0.body = .unfinished(body) } }
+      ),
+      ("now", { _ = try store.overwriteNow(store.write(Data(), for: key, at: 9, accountID: account)) }),
+      ("pause", { try await store.pause(accountID: account, origin: "o", untilMilliseconds: 1) }),
+      ("invalidate", { try await store.invalidate(accountID: account, targets: ["t"], started: .at(1)) }),
+      ("read", { _ = try await store.chunk(1, of: row.body.id, accountID: account) }),
+    ]
+    for (name, attempt) in late {
+      await #expect("\(name)") { try await attempt() } throws: {
+        ($0 as? CacheStoreError)?.reason == .signedOut
+      }
+    }
+    #expect(try store.lookupNow(key).accountID == nil)
+  }
+
+  @Test func `a lease has one holder, and is free again when let go of`() async throws {
+    let fixture = try StoreFixture()
+    let other = fixture.another()
+    let lease = try #require(try fixture.store.tryLease(7))
+    #expect(try fixture.store.tryLease(7) == nil)
+    #expect(try other.tryLease(7) == nil)
+    #expect(try other.tryLease(11) != nil)
+    lease.release()
+    do {
+      let second = try #require(try other.tryLease(7))
+      #expect(try fixture.store.tryLease(7) == nil)
+      _ = second
+    }
+    #expect(try fixture.store.tryLease(7) != nil)
+  }
+
+  @Test func `a pause is seen by every process and belongs to the account`() async throws {
+    let fixture = try StoreFixture()
+    let origin = "https://example.org:443"
+    #expect(try fixture.store.pausedUntilNow(accountName: "", origin: origin) == nil)
+    let account = try await fixture.store.accountID(named: "")
+    try await fixture.store.pause(accountID: account, origin: origin, untilMilliseconds: 5)
+    try await fixture.store.pause(accountID: account, origin: origin, untilMilliseconds: 9)
+    #expect(try await fixture.another().pausedUntil(accountName: "", origin: origin) == 9)
+    #expect(try fixture.store.pausedUntilNow(accountName: "", origin: origin) == 9)
+    #expect(try fixture.store.pausedUntilNow(accountName: "alice", origin: origin) == nil)
+  }
+
+  @Test func `the data version changes when somebody commits, and only then`() async throws {
+    let fixture = try StoreFixture()
+    let watching = fixture.another()
+    let none = try watching.dataVersionNow()
+    #expect(try watching.dataVersionNow() == none)
+    _ = try await fixture.store.put("a", for: .page)
+    let first = try watching.dataVersionNow()
+    #expect(first != none)
+    #expect(try watching.dataVersionNow() == first)
+    _ = try await fixture.store.put("b", for: .page, at: 2)
+    #expect(try watching.dataVersionNow() != first)
+    let own = try fixture.store.dataVersionNow()
+    _ = try await fixture.store.put("c", for: .page, at: 3)
+    #expect(try fixture.store.dataVersionNow() != own, "the store's own commits count too")
+  }
+
+  @Test func `a closed store says so`() async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("a", for: .page)
+    await fixture.store.close()
+    await #expect { try await fixture.store.lookup(.page) } throws: {
+      ($0 as? CacheStoreError)?.reason == .closed
+    }
+    await #expect { try await fixture.store.accountID(named: "") } throws: {
+      ($0 as? CacheStoreError)?.reason == .closed
+    }
+  }
+
+  // MARK: Lists and removal
+
+  @Test func `rows are selected by account, prefix, host, tag, age, size, pin and kind`() async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    func put(_ url: String, account: String = "", _ change: (inout ResponseStore.Write) -> Void = { _ in })
+      async throws
+    {
+      _ = try await store.put("12345", for: RequestKey(account: account, target: url), change)
+    }
+    try await put("https://a.example/x/1") { $0.tags = ["news", "old"] }
+    try await put("https://a.example/x/2") { $0.receivedAt = 5 }
+    try await put("https://a.example/y") { $0.isPinned = true }
+    try await put("http://a.example/") { $0.body = .bytes(Data(count: 100)) }
+    try await put("https://a.example.org/x/1", account: "alice")
+    try await put("https://b.example/") { $0.isGood = false }
+    func select(_ change: (inout EntrySelection) -> Void) async throws -> [String] {
+      var selection = EntrySelection.all
+      change(&selection)
+      return try await store.entries(selection).map { String($0.key.target.drop { $0 != "/" }.dropFirst(2)) }
+    }
+    #expect(try await store.entries().count == 6)
+    #expect(try await select { $0.accounts = ["alice"] } == ["a.example.org/x/1"])
+    #expect(try await select { $0.accounts = ["", "bob"] }.count == 5)
+    #expect(try await select { $0.accounts = [] }.isEmpty)
+    #expect(try await select { $0.prefix = "https://a.example/x/" } == ["a.example/x/1", "a.example/x/2"])
+    #expect(try await select { $0.host = "a.example" }.count == 4)
+    #expect(try await select { $0.tag = "news" } == ["a.example/x/1"])
+    #expect(try await select { $0.receivedBefore = 6 } == ["a.example/x/2"])
+    #expect(try await select { $0.minimumBytes = 100 } == ["a.example/"])
+    #expect(try await select { $0.isPinned = true } == ["a.example/y"])
+    #expect(try await select { $0.isGood = false } == ["b.example/"])
+    let tagged = try #require(try await store.entries().first { !$0.tags.isEmpty })
+    #expect(tagged.tags == ["news", "old"] && tagged.isSound && tagged.response.status == 200)
+    var selection = EntrySelection.all
+    selection.host = "a.example"
+    #expect(try await store.remove(selection, started: .at(9)) == 4)
+    #expect(try await store.entries().count == 2)
+    #expect(try fixture.number("SELECT count(*) FROM chunk") == 2)
+  }
+
+  @Test func `removing many and long rows leaves nothing of them`() async throws {
+    let fixture = try StoreFixture { $0.chunkBytes = 100_000 }
+    for number in 0..<150 {
+      _ = try await fixture.store.put("x", for: RequestKey(target: "https://example.org/\(number)"))
+    }
+    _ = try await fixture.store.put(Data(count: 3_000_000), for: .page)
+    #expect(try await fixture.store.remove(.all, started: .at(2)) == 151)
+    for table in ["last_request", "body", "chunk", "last_use", "tag"] {
+      #expect(try fixture.number("SELECT count(*) FROM \(table)") == 0)
+    }
+  }
+
+  @Test func `deliveries are counted in memory and written together`() async throws {
+    let fixture = try StoreFixture()
+    guard case .stored(let row, _) = try await fixture.store.put("a", for: .page) else { return }
+    let account = try await fixture.store.accountID(named: "")
+    var count = UsageCount()
+    count.stored = 1
+    count.savedBytes = 10
+    for _ in 0..<3 { fixture.store.count(accountID: account, host: "example.org", count) }
+    fixture.store.markUsed(rowID: row, atMilliseconds: 2_000_000)
+    #expect(try fixture.number("SELECT count(*) FROM usage") == 0)
+    await fixture.store.performMaintenance()
+    #expect(try fixture.number("SELECT stored FROM usage") == 3)
+    #expect(try fixture.number("SELECT saved_bytes FROM usage") == 30)
+    #expect(try fixture.number("SELECT used_at_ms FROM last_use") == 2_000_000)
+  }
+}
