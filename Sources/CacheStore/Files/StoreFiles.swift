@@ -100,7 +100,8 @@ struct StoreFiles: Sendable {
       let number = errno
       throw CacheStoreError(
         number == EROFS ? .readOnly : .cannotOpen,
-        "cannot make the store's folder \(part): \(Platform.describe(number)); name another with --store PATH"
+        "cannot make the folder \(part) for the store \(database): \(Platform.describe(number)); name another with"
+          + " --store PATH"
       )
     }
   }
