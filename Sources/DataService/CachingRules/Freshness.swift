@@ -82,18 +82,7 @@ package enum Freshness {
   package static func currentAge(fields: HTTPFields, requestedAt: Int64, receivedAt: Int64, now: Int64)
     -> Int64
   {
-    // Date has whole seconds: without rounding, every answer would arrive up to a second old.
-    let apparentAge =
-      fields.contains("Date")
-      ? max(
-        0,
-        receivedAt.minus(receivedAt.floorModulo(1000)).minus(
-          dateValue(fields: fields, receivedAt: receivedAt)))
-      : 0
-    let responseDelay = max(0, receivedAt.minus(requestedAt))
-    let correctedAge = ageValue(fields: fields).plus(responseDelay)
-    let residentTime = max(0, now.minus(receivedAt))
-    return max(apparentAge, correctedAge).plus(residentTime)
+    AgeTerms(fields: fields, requestedAt: requestedAt, receivedAt: receivedAt, now: now).currentAge
   }
 
   /// Whether a row was received so far in the future that the clock must have been set back since.

@@ -1,0 +1,125 @@
+package import CacheStore
+
+/// Puts the decision about a request into words; decides nothing itself, but asks the rules that do.
+package enum Explain {
+  /// What is explained.
+  package struct Subject {
+    /// The key.
+    package var key: RequestKey
+    /// The request's method.
+    package var method: RequestMethod
+    /// The caller's own fields.
+    package var fields: HTTPFields
+    /// Whether the request is marked as a read.
+    package var isRead: Bool
+    /// Whether the caller wants the answer kept despite `no-store`.
+    package var keepsAnyway: Bool
+    /// The URL asked for.
+    package var url: String
+    /// The rows under the key.
+    package var rows: [StoredResponse]
+    /// The instant of the request.
+    package var now: Int64
+
+    package init(
+      key: RequestKey, method: RequestMethod, fields: HTTPFields, isRead: Bool = false,
+      keepsAnyway: Bool = false,
+      url: String, rows: [StoredResponse], now: Int64
+    ) {
+      self.key = key
+      self.method = method
+      self.fields = fields
+      self.isRead = isRead
+      self.keepsAnyway = keepsAnyway
+      self.url = url
+      self.rows = rows
+      self.now = now
+    }
+
+    fileprivate var isPassThrough: Bool {
+      PassThrough.isPassThrough(method: method, fields: fields, isRead: isRead, keepsAnyway: keepsAnyway)
+    }
+  }
+
+  /// The explanation of one request.
+  package static func explanation(of subject: Subject, protect: Vary.Protection) -> DataService.Explanation {
+    let good = Vary.select(
+      from: subject.rows.filter(\.isGood), requestFields: subject.fields, protect: protect)
+    let decision = HTTPReuse.decide(
+      method: subject.method, fields: subject.fields, isRead: subject.isRead, url: subject.url,
+      rows: subject.rows,
+      now: subject.now, protect: protect)
+    let row = good ?? decision.row
+    return DataService.Explanation(
+      key: .init(
+        account: subject.key.account, target: subject.key.target, method: subject.key.method,
+        extra: subject.key.extra),
+      variants: subject.rows.map { row in
+        .init(
+          fields: row.variant, vary: row.vary, status: row.status, isGood: row.isGood,
+          isMatch: Vary.matches(row, requestFields: subject.fields, protect: protect))
+      },
+      terms: row.map { terms(of: $0, subject: subject) } ?? [],
+      verdicts: ordinaryVerdicts(subject: subject, good: good)
+        + [.init(policy: "http", outcome: "\(outcome(of: decision)): \(decision.reason.rawValue)")],
+      refreshFields: refreshFields(subject: subject, row: row),
+      changes: changes(subject: subject, row: row, decision: decision))
+  }
+
+  private static func refreshFields(subject: Subject, row: StoredResponse?) -> [String] {
+    guard !subject.isPassThrough, let row else { return [] }
+    return Validators.conditionalFields(for: row).all.map { "\($0.name): \($0.value)" }
+  }
+
+  private static func outcome(of decision: HTTPReuse.Decision) -> String {
+    switch decision.action {
+    case .reuse: "stored"
+    case .reuseWhileRevalidating: "stored, and a refresh into the store"
+    case .validate: "fresh after a conditional request, or failure"
+    case .fetch: "fresh or failure"
+    case .gatewayTimeout: "failure(notStored), a 504"
+    }
+  }
+
+  private static func ordinaryVerdicts(
+    subject: Subject, good: StoredResponse?
+  ) -> [DataService.Explanation.Verdict] {
+    let fresh =
+      subject.isPassThrough ? "fresh or failure: the request passes the store by" : "fresh or failure"
+    guard !subject.isPassThrough, let good else {
+      let only = subject.isPassThrough ? fresh : "failure(notStored)"
+      return zip(names, [fresh, only, fresh, fresh, fresh]).map { .init(policy: $0, outcome: $1) }
+    }
+    let age = duration(Freshness.age(of: good, now: subject.now))
+    let stored = "stored, \(age) old"
+    let young =
+      Freshness.isYoung(good, maxAge: .max, now: subject.now)
+      ? "\(stored), where that is young enough; else fresh; else stored, then failure"
+      : "fresh; else stored, then failure (the row is invalid or from the future)"
+    return zip(
+      names,
+      [
+        "\(stored), then fresh or failure", stored, fresh, "fresh if in time; else \(stored), then failure",
+        young,
+      ]
+    ).map { .init(policy: $0, outcome: $1) }
+  }
+
+  private static let names = [
+    "stored-then-fresh", "stored-only", "fresh-only", "fresh-else-stored", "stored-else-fresh",
+  ]
+
+  /// A length of time for a person, in at most two units.
+  package static func duration(_ milliseconds: Int64) -> String {
+    let magnitude = milliseconds == .min ? Int64.max : abs(milliseconds)
+    let sign = milliseconds < 0 ? "-" : ""
+    let seconds = magnitude / 1000
+    switch seconds {
+    case 0: return "\(sign)\(magnitude) ms"
+    case ..<60: return "\(sign)\(seconds) s"
+    case ..<3600: return "\(sign)\(seconds / 60) min \(seconds % 60) s"
+    case ..<86_400: return "\(sign)\(seconds / 3600) h \(seconds / 60 % 60) min"
+    default: return "\(sign)\(seconds / 86_400) d \(seconds / 3600 % 24) h"
+    }
+  }
+}
