@@ -46,8 +46,13 @@ let package = Package(
     .testTarget(
       name: "FixtureServerTests", dependencies: ["FixtureServer", "TestSupport"],
       swiftSettings: strict),
+    .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
+    .executableTarget(
+      name: "StoreDriver", dependencies: ["CacheStore", "CFaultVFS", "TestSupport"],
+      path: "Tests/StoreDriver", swiftSettings: strict),
     .testTarget(
-      name: "CacheStoreTests", dependencies: ["CacheStore", "CSQLite", "TestSupport"],
+      name: "CacheStoreTests",
+      dependencies: ["CacheStore", "CFaultVFS", "CSQLite", "StoreDriver", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "DataServiceTests",

@@ -40,10 +40,11 @@ public final class ResponseStore: Sendable {
   /// A store that opens its file when it is first used; it cannot fail and touches nothing.
   public init(configuration: StoreConfiguration) {
     self.configuration = configuration
-    files = StoreFiles(path: configuration.path)
+    files = StoreFiles(path: configuration.path, vfs: configuration.vfs)
     lockFile = LockFile(files: files)
-    pool = ReadPool(files: files)
-    writes = WriteSide(files: files, lockFile: lockFile, configuration: configuration)
+    let writes = WriteSide(files: files, lockFile: lockFile, configuration: configuration)
+    self.writes = writes
+    pool = ReadPool(files: files) { [weak writes] in writes?.checkForDamage() }
   }
 
   deinit { resumeForTesting() }

@@ -19,6 +19,11 @@ public struct StoreConfiguration: Sendable {
   /// Milliseconds since 1970-01-01 UTC; replaced by tests.
   package var now: @Sendable () -> Int64 = { Platform.wallMilliseconds() }
 
+  /// The SQLite file system layer, for tests that inject faults.
+  package var vfs: String?
+  /// Called on one of the store's queues when something happened that a person should be told.
+  public var onEvent: (@Sendable (StoreEvent) -> Void)?
+
   /// A store in that file.
   public init(path: String) { self.path = path }
 

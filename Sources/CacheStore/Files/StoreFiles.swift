@@ -13,12 +13,20 @@ struct StoreFiles: Sendable {
   /// The database, as the caller named it.
   let database: String
 
-  init(path: String) { database = path }
+  /// The SQLite file system layer to use, for tests that inject faults.
+  let vfs: String?
+
+  init(path: String, vfs: String? = nil) {
+    database = path
+    self.vfs = vfs
+  }
 
   var lock: String { database + ".lock" }
   var key: String { database + ".key" }
   var log: String { database + "-wal" }
   var sharedMemory: String { database + "-shm" }
+  /// A new file that waits to take a damaged one's place.
+  var mended: String { database + ".mended" }
 
   /// The folder the store lies in.
   var folder: String {

@@ -20,7 +20,9 @@ final class Connection {
 
   /// Opens an existing file; links are refused.
   /// - Parameter path: The name with all links of the folder resolved.
-  init(path: String, named name: String, for purpose: Purpose) throws(CacheStoreError) {
+  init(
+    path: String, named name: String, for purpose: Purpose, _ vfs: String?
+  ) throws(CacheStoreError) {
     self.path = name
     self.purpose = purpose
     statements = Array(repeating: nil, count: Query.allCases.count)
@@ -30,7 +32,7 @@ final class Connection {
     // What is opened is this file, where the name still stands for it after the first read: see `isCurrent`.
     identity = FileStatus(path: path)?.identity
     var handle: OpaquePointer?
-    let code = sqlite3_open_v2(path, &handle, flags, nil)
+    let code = sqlite3_open_v2(path, &handle, flags, vfs)
     guard code == SQLITE_OK, let handle else {
       let systemError = sqlite3_system_errno(handle)
       sqlite3_close_v2(handle)
@@ -109,6 +111,8 @@ final class Connection {
   private func prepare(_ sql: String, flags: UInt32) throws(CacheStoreError) -> OpaquePointer {
     var raw: OpaquePointer?
     let code = sqlite3_prepare_v3(database, sql, -1, flags, &raw, nil)
+    // The texts are fixed: where one is wrong, the file's schema is not the one its number says.
+    if code == SQLITE_ERROR { throw failure(SQLITE_CORRUPT, sql: sql) }
     guard code == SQLITE_OK, let raw else { throw failure(code, sql: sql) }
     return raw
   }
@@ -123,6 +127,20 @@ final class Connection {
   func integer(_ sql: String) throws(CacheStoreError) -> Int64? {
     try withStatement(sql) { (statement) throws(CacheStoreError) in
       try statement.step() ? statement.integer(0) : nil
+    }
+  }
+
+  /// Runs a statement with integer, and after them text parameters; gives the first column of its first row.
+  @discardableResult func first(
+    _ sql: String, _ integers: [Int64], _ texts: [String] = []
+  ) throws(CacheStoreError) -> Int64? {
+    try withStatement(sql) { (statement) throws(CacheStoreError) in
+      for (index, value) in integers.enumerated() { statement.bind(Int32(index + 1), value) }
+      for (index, value) in texts.enumerated() { statement.bind(Int32(integers.count + index + 1), value) }
+      let isRow = try statement.step()
+      let value = isRow && !statement.isNull(0) ? statement.integer(0) : nil
+      if isRow { while try statement.step() {} }
+      return value
     }
   }
 

@@ -93,12 +93,19 @@ extension Query {
     WHERE a.name = ?1
     """
 
-  private static let rowByIDText = """
-    SELECT \(rowColumns), length(c.bytes), a.name, r.target, r.method, r.extra FROM last_request r
+  private static let rowByIDText = rowByID("length(c.bytes)")
+
+  /// A row with its first chunk, where ``rowByID`` gives only that chunk's length.
+  static let wholeRowText = rowByID("c.bytes")
+
+  private static func rowByID(_ chunk: String) -> String {
+    """
+    SELECT \(rowColumns), \(chunk), a.name, r.target, r.method, r.extra FROM last_request r
     JOIN account a ON a.id = r.account_id
     LEFT JOIN chunk c ON c.body_id = r.body_id AND c.number = 0
     WHERE r.id = ?1
     """
+  }
 
   private static let rowsOfTargetText = "SELECT id FROM last_request WHERE account_id = ?1 AND target = ?2"
 
@@ -108,13 +115,13 @@ extension Query {
     WHERE r.account_id = ?1 AND r.target = ?2 AND r.method = ?3 AND r.extra = ?4 AND r.good = ?5 AND r.variant = ?6
     """
 
-  /// The columns that an overwrite sets, ?7 to ?24; the key is ?1 to ?6.
+  /// The columns that an overwrite sets, ?7 to ?23; the key is ?1 to ?6; ?24 is NULL for an identifier of its own.
   private static let insertRowText = """
     INSERT INTO last_request (account_id, target, method, extra, good, variant,
       vary, started_boot, started_ns, response_url, http_version, status, reason, fields, requested_at_ms,
-      received_at_ms, changed_at_ms, exchange_ms, invalid, body_id, body_bytes, checksum, pinned)
+      received_at_ms, changed_at_ms, exchange_ms, invalid, body_id, body_bytes, checksum, pinned, id)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6,
-      ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)
+      ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)
     """
 
   private static let updateRowText = """

@@ -16,14 +16,30 @@ final class ReadPool: Sendable {
 
   private let files: StoreFiles
   private let state = Mutex(State())
+  private let reportDamage: @Sendable () -> Void
 
-  init(files: StoreFiles) { self.files = files }
+  /// - Parameter reportDamage: Called when SQLite finds the file damaged.
+  init(files: StoreFiles, reportDamage: @escaping @Sendable () -> Void) {
+    self.files = files
+    self.reportDamage = reportDamage
+  }
 
   /// Lends a connection to the store as it is now.
   ///
   /// - Parameter deadline: Monotonic nanoseconds until which another process's lock is waited for; 0: not at all.
   /// - Returns: `nil` where there is no store yet: no file, or an empty one. None is made.
   func withConnection<Result>(
+    waitingUntil deadline: Int64, _ body: (Connection) throws(CacheStoreError) -> Result
+  ) throws(CacheStoreError) -> Result? {
+    do throws(CacheStoreError) {
+      return try lend(waitingUntil: deadline, body)
+    } catch {
+      if error.isDamage { reportDamage() }
+      throw error
+    }
+  }
+
+  private func lend<Result>(
     waitingUntil deadline: Int64, _ body: (Connection) throws(CacheStoreError) -> Result
   ) throws(CacheStoreError) -> Result? {
     guard let status = try files.checkedStatus() else {
@@ -67,7 +83,19 @@ final class ReadPool: Sendable {
 
   private func open(waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection? {
     try files.checkCompanions()
-    let connection = try Connection(path: files.resolved(), named: files.database, for: .reading)
+    do throws(CacheStoreError) {
+      return try open(for: .reading, waitingUntil: deadline)
+    } catch {
+      // A process ended while it made the file: whoever may write must first roll that back.
+      guard error.needsRollback else { throw error }
+      return try open(for: .writing, waitingUntil: deadline)
+    }
+  }
+
+  private func open(
+    for purpose: Connection.Purpose, waitingUntil deadline: Int64
+  ) throws(CacheStoreError) -> Connection? {
+    let connection = try Connection(path: files.resolved(), named: files.database, for: purpose, files.vfs)
     connection.waiting.deadline = deadline
     let content = try Schema.content(of: connection)
     // The first read has opened the log and the shared memory by name: all three belong together only if no other

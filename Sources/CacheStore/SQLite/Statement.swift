@@ -64,6 +64,24 @@ struct Statement {
     while try step() {}
   }
 
+  /// Runs to the end with one parameter bound to bytes where they are.
+  func run(borrowing bytes: Data, at index: Int32) throws(CacheStoreError) {
+    // The closure of `withUnsafeBytes` cannot throw a typed error, so the outcome is carried out of it.
+    try bytes.withUnsafeBytes { outcome(borrowing: $0, at: index) }.get()
+  }
+
+  /// Runs to the end with one parameter bound to bytes where they are.
+  func run(borrowing bytes: [UInt8], at index: Int32) throws(CacheStoreError) {
+    try bytes.withUnsafeBytes { outcome(borrowing: $0, at: index) }.get()
+  }
+
+  private func outcome(borrowing bytes: UnsafeRawBufferPointer, at index: Int32) -> Result<
+    Void, CacheStoreError
+  > {
+    bind(index, borrowing: bytes)
+    do throws(CacheStoreError) { return .success(try run()) } catch { return .failure(error) }
+  }
+
   func reset() {
     sqlite3_reset(raw)
     sqlite3_clear_bindings(raw)

@@ -2,6 +2,12 @@ internal import CSQLite
 internal import Dispatch
 internal import Synchronization
 
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
 /// The one connection that writes, and the queue its work runs on.
 ///
 /// Work comes from the queue, one piece after another, or from a calling thread that finds the connection idle. The
@@ -68,8 +74,16 @@ final class WriteSide: Sendable {
   ) -> Swift.Result<Result, CacheStoreError> {
     slot.withLock { slot in
       var outcome = run(&slot, waitingUntil: deadline, work)
-      if case .failure(let error) = outcome, error.isMoved {
-        // The file was set aside by another process: the same work again, on its successor.
+      guard case .failure(let error) = outcome else { return outcome }
+      // Where the file was set aside, by this or another process: the same work again, on its successor.
+      var isReplaced = error.isMoved
+      if error.isDamage {
+        switch recover(&slot, waitingUntil: deadline) {
+        case .success(let other): isReplaced = other
+        case .failure(let failure): outcome = .failure(failure)
+        }
+      }
+      if isReplaced {
         slot.connection = nil
         outcome = run(&slot, waitingUntil: deadline, work)
       }
@@ -98,6 +112,31 @@ final class WriteSide: Sendable {
     }
   }
 
+  /// Replaces a damaged file; see `Recovery`.
+  private func recover(_ slot: inout Slot, waitingUntil deadline: Int64)
+    -> Swift.Result<Bool, CacheStoreError>
+  {
+    slot.connection = nil
+    guard !configuration.isReadOnly else { return .success(false) }
+    let recovery = Recovery(files: files, lockFile: lockFile, configuration: configuration)
+    // Reading a whole file takes longer than waiting for a lock; its own waits still end.
+    return Self.result { () throws(CacheStoreError) in
+      try recovery.run(waitingUntil: max(deadline, Platform.monotonicNanoseconds() + 1_000_000_000))
+    }
+  }
+
+  /// Looks whether the file is damaged, after a look-up that said so, and replaces it.
+  func checkForDamage() {
+    queue.async {
+      let deadline = Platform.monotonicNanoseconds() + self.configuration.busyTimeout.wholeNanoseconds
+      // What is wrong is found again, and reported, by whoever uses the store next.
+      self.slot.withLock { slot in
+        guard !slot.isClosed else { return }
+        _ = self.recover(&slot, waitingUntil: deadline)
+      }
+    }
+  }
+
   private static func result<Result>(
     _ work: () throws(CacheStoreError) -> Result
   ) -> Swift.Result<Result, CacheStoreError> {
@@ -123,7 +162,7 @@ final class WriteSide: Sendable {
 
   private func connect(waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection {
     try files.checkCompanions()
-    let connection = try Connection(path: files.resolved(), named: files.database, for: .writing)
+    let connection = try Connection(path: files.resolved(), named: files.database, for: .writing, files.vfs)
     connection.waiting.deadline = deadline
     guard !connection.isReadOnly else {
       throw CacheStoreError.sqlite(SQLITE_READONLY, path: files.database)
@@ -137,6 +176,8 @@ final class WriteSide: Sendable {
     try lockFile.lock(.file, within: .nanoseconds(left))
     defer { lockFile.unlock(.file) }
     try files.makeFolder()
+    // One that was mended when its process ended, before it could put it in place.
+    if try files.checkedStatus() == nil { rename(files.mended, files.database) }
     if try files.checkedStatus() == nil { try files.makeDatabase() }
     let connection = try connect(waitingUntil: deadline)
     try Schema.configureWriting(connection)
@@ -150,4 +191,10 @@ extension CacheStoreError {
   static let movedCode: Int32 = SQLITE_READONLY | 4 << 8
 
   var isMoved: Bool { sqliteCode == Self.movedCode }
+
+  /// SQLITE_READONLY_ROLLBACK: a journal waits to be rolled back, which a reader may not do.
+  var needsRollback: Bool { sqliteCode == SQLITE_READONLY | 3 << 8 }
+
+  /// Whether SQLite, or the schema, says that the file is damaged, or is no database at all.
+  var isDamage: Bool { sqliteCode != 0 && reason == .corrupt || reason == .foreignFile }
 }

@@ -20,6 +20,10 @@ enum Schema {
     guard application == self.application else {
       throw CacheStoreError(.foreignFile, CacheStoreError.notAStore(connection.path))
     }
+    // Numbers no release will ever have: the header is damaged.
+    guard version > 0, version < 10_000 else {
+      throw CacheStoreError.sqlite(SQLITE_CORRUPT, path: connection.path)
+    }
     guard version <= self.version else {
       throw CacheStoreError(
         .newerSchema(found: Int(version)),

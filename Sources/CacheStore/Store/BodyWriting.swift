@@ -28,7 +28,7 @@ extension ResponseStore {
     statement.bind(1, body)
     statement.bind(2, number)
     statement.bind(3, checksum)
-    try run(statement, borrowing: bytes, at: 4)
+    try statement.run(borrowing: bytes, at: 4)
     return checksum
   }
 
@@ -79,24 +79,5 @@ extension ResponseStore {
     let statement = try connection.statement(.deleteRow)
     statement.bind(1, row)
     try statement.run()
-  }
-
-  /// Runs a statement with one parameter bound to bytes where they are.
-  func run(_ statement: Statement, borrowing bytes: Data, at index: Int32) throws(CacheStoreError) {
-    let result = bytes.withUnsafeBytes { Self.result(statement, borrowing: $0, at: index) }
-    try result.get()
-  }
-
-  /// Runs a statement with one parameter bound to bytes where they are.
-  func run(_ statement: Statement, borrowing bytes: [UInt8], at index: Int32) throws(CacheStoreError) {
-    let result = bytes.withUnsafeBytes { Self.result(statement, borrowing: $0, at: index) }
-    try result.get()
-  }
-
-  private static func result(
-    _ statement: Statement, borrowing bytes: UnsafeRawBufferPointer, at index: Int32
-  ) -> Result<Void, CacheStoreError> {
-    statement.bind(index, borrowing: bytes)
-    do throws(CacheStoreError) { return .success(try statement.run()) } catch { return .failure(error) }
   }
 }

@@ -66,7 +66,7 @@ extension ResponseStore {
     row.started = freshening.started
     row.isInvalid = false
     row.isPinned = row.isPinned || freshening.isPinned
-    try set(row, key, .updateRow, connection)
+    try RowWriting.update(row, key, connection)
     try addTags(freshening.tags, to: row.id, connection)
     return true
   }

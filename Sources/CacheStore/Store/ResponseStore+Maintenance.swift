@@ -37,7 +37,7 @@ extension ResponseStore {
     let limit = configuration.now() - configuration.releasedLifetime.wholeNanoseconds / 1_000_000
     while Platform.monotonicNanoseconds() < deadline {
       let isDone = try await writes.perform { (connection) throws(CacheStoreError) in
-        guard let body = try Self.first(Self.releasedText, [limit], connection) else { return true }
+        guard let body = try connection.first(Self.releasedText, [limit]) else { return true }
         try self.collectSome(of: body, connection)
         return false
       }
@@ -53,7 +53,7 @@ extension ResponseStore {
     while Platform.monotonicNanoseconds() < deadline {
       let after = last
       let next = try await writes.perform { (connection) throws(CacheStoreError) -> Int64? in
-        guard let body = try Self.first(Self.unfinishedText, [limit, after], connection) else { return nil }
+        guard let body = try connection.first(Self.unfinishedText, [limit, after]) else { return nil }
         guard let lease = try self.lease(.body(body)) else { return body }
         defer { lease.release() }
         try connection.transaction { () throws(CacheStoreError) in
@@ -72,12 +72,12 @@ extension ResponseStore {
     let now = configuration.now()
     try await writes.perform { (connection) throws(CacheStoreError) in
       let isDue =
-        try Self.first(
-          "SELECT 1 FROM removal WHERE removed_at_ms < ?1 LIMIT 1", [now - 3_600_000], connection) != nil
+        try connection.first(
+          "SELECT 1 FROM removal WHERE removed_at_ms < ?1 LIMIT 1", [now - 3_600_000]) != nil
       guard isDue else { return }
       try connection.transaction { () throws(CacheStoreError) in
-        _ = try Self.first("DELETE FROM removal WHERE removed_at_ms < ?1", [now - 3_600_000], connection)
-        _ = try Self.first("DELETE FROM origin_pause WHERE until_at_ms < ?1", [now], connection)
+        _ = try connection.first("DELETE FROM removal WHERE removed_at_ms < ?1", [now - 3_600_000])
+        _ = try connection.first("DELETE FROM origin_pause WHERE until_at_ms < ?1", [now])
       }
     }
   }
@@ -87,7 +87,7 @@ extension ResponseStore {
 
   private func collectSome(of body: Int64, _ connection: Connection) throws(CacheStoreError) {
     try connection.transaction { () throws(CacheStoreError) in
-      _ = try Self.first(Self.deleteChunksText, [body, Int64(Self.chunksAtOnce)], connection)
+      _ = try connection.first(Self.deleteChunksText, [body, Int64(Self.chunksAtOnce)])
       if connection.changes < Self.chunksAtOnce {
         let statement = try connection.statement(.deleteBody)
         statement.bind(1, body)
@@ -105,14 +105,4 @@ extension ResponseStore {
   private static let deleteChunksText = """
     DELETE FROM chunk WHERE rowid IN (SELECT rowid FROM chunk WHERE body_id = ?1 LIMIT ?2)
     """
-
-  /// Runs a statement with integer parameters and gives the first column of its first row.
-  private static func first(
-    _ sql: String, _ parameters: [Int64], _ connection: Connection
-  ) throws(CacheStoreError) -> Int64? {
-    try connection.withStatement(sql) { (statement) throws(CacheStoreError) in
-      for (index, value) in parameters.enumerated() { statement.bind(Int32(index + 1), value) }
-      return try statement.step() ? statement.integer(0) : nil
-    }
-  }
 }

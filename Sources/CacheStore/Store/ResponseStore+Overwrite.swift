@@ -66,11 +66,10 @@ extension ResponseStore {
     row.isPinned = write.isPinned || existing?.isPinned == true
     if let existing {
       row.id = existing.id
-      try set(row, write.key, .updateRow, connection)
+      try RowWriting.update(row, write.key, connection)
     } else {
       try makeRoomForVariant(write, connection)
-      try set(row, write.key, .insertRow, connection)
-      row.id = connection.lastInsertedRow
+      row.id = try RowWriting.insert(row, write.key, connection)
       let use = try connection.statement(.insertUse)
       use.bind(1, row.id)
       use.bind(2, write.receivedAt)
@@ -142,7 +141,7 @@ extension ResponseStore {
     statement.bind(1, existing.bodyID)
     statement.bind(2, existing.bodyBytes)
     statement.bind(3, checksum)
-    try run(statement, borrowing: bytes, at: 4)
+    try statement.run(borrowing: bytes, at: 4)
     guard connection.changes == 1 else { return nil }
     let bodyChecksum = RowHasher.bodyChecksum(ofChunk: checksum)
     try setBodyChecksum(bodyChecksum, of: existing.bodyID, connection)
@@ -170,41 +169,6 @@ extension ResponseStore {
     }
     try deleteRow(oldest.integer(0), connection)
     try letGo(body: oldest.integer(1), length: oldest.integer(2), connection)
-  }
-
-  /// Binds and runs `insertRow` or `updateRow`.
-  func set(
-    _ row: StoredResponse, _ key: RequestKey, _ query: Query, _ connection: Connection
-  ) throws(CacheStoreError) {
-    let checksum = connection.hasher.checksum(of: row, key: key, bodyChecksum: row.body.checksum)
-    let statement = try connection.statement(query)
-    if query == .updateRow {
-      statement.bind(1, row.id)
-    } else {
-      statement.bind(1, row.accountID)
-      statement.bind(2, key.target)
-      statement.bind(3, key.method)
-      statement.bind(4, key.extra)
-      statement.bind(5, row.isGood)
-      statement.bind(6, row.variant)
-    }
-    statement.bind(7, row.vary)
-    statement.bind(8, row.started.boot)
-    statement.bind(9, row.started.nanoseconds)
-    statement.bind(10, row.responseURL)
-    statement.bind(11, row.httpVersion)
-    statement.bind(12, row.status)
-    statement.bind(13, row.reason)
-    statement.bind(15, row.requestedAt)
-    statement.bind(16, row.receivedAt)
-    statement.bind(17, row.changedAt)
-    statement.bind(18, row.exchangeMilliseconds)
-    statement.bind(19, row.isInvalid)
-    statement.bind(20, row.body.id)
-    statement.bind(21, row.body.length)
-    statement.bind(22, checksum)
-    statement.bind(23, row.isPinned)
-    try run(statement, borrowing: row.fields.wire, at: 14)
   }
 
   func addTags(_ tags: [String], to rowID: Int64, _ connection: Connection) throws(CacheStoreError) {

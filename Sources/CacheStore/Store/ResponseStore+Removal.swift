@@ -57,7 +57,7 @@ extension ResponseStore {
           guard let (found, key) = try row(id, connection), var row = found, !started.isBefore(row.started)
           else { continue }
           row.isInvalid = true
-          try set(row, key, .updateRow, connection)
+          try RowWriting.update(row, key, connection)
           count += 1
         }
       }
@@ -146,15 +146,16 @@ extension ResponseStore {
     guard !configuration.isReadOnly else { return }
     Task(priority: .utility) { [self] in
       // Reported by the look-up; where it cannot be removed now, the next look-up finds it again.
-      _ = try? await writes.perform { (connection) throws(CacheStoreError) in
+      let wasRemoved = try? await writes.perform { (connection) throws(CacheStoreError) in
         try connection.transaction { () throws(CacheStoreError) in try self.removeIfDamaged(id, connection) }
       }
+      if wasRemoved == true { configuration.onEvent?(.removedDamagedRow(path: files.database)) }
     }
   }
 
   /// - Returns: Whether the row was damaged, and is removed.
   func removeIfDamaged(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> Bool {
-    let (body, length, isSound) = try connection.withStatement(Self.wholeRowText) {
+    let (body, length, isSound) = try connection.withStatement(Query.wholeRowText) {
       (statement) throws(CacheStoreError) -> (Int64, Int64, Bool) in
       statement.bind(1, id)
       guard try statement.step() else { return (0, 0, true) }
@@ -165,14 +166,5 @@ extension ResponseStore {
     try deleteRow(id, connection)
     try discard(body: body, length: length, connection)
     return true
-  }
-
-  private static let wholeRowText = Query.rowByID.sql.replacingLengthByBytes
-}
-
-extension String {
-  /// `Query.rowByID` gives the first chunk's length; this gives its bytes instead.
-  fileprivate var replacingLengthByBytes: String {
-    split(separator: "length(c.bytes)", omittingEmptySubsequences: false).joined(separator: "c.bytes")
   }
 }

@@ -25,7 +25,7 @@ struct VersionObserver {
       connection = open
     } else {
       try files.checkCompanions()
-      connection = try Connection(path: files.resolved(), named: files.database, for: .reading)
+      connection = try Connection(path: files.resolved(), named: files.database, for: .reading, files.vfs)
       watch = Watch(connection: connection)
     }
     let version = try connection.integer("PRAGMA data_version") ?? 0

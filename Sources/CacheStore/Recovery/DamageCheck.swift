@@ -1,0 +1,59 @@
+internal import CSQLite
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+/// Whether a file that SQLite or the schema complained about is a damaged store, a sound one, or somebody else's.
+enum DamageCheck {
+  enum Verdict: Sendable { case sound, damaged, notOurs }
+
+  /// - Parameter deadline: Monotonic nanoseconds until which other processes' locks are waited for.
+  static func verdict(on files: StoreFiles, waitingUntil deadline: Int64) throws(CacheStoreError) -> Verdict {
+    do throws(CacheStoreError) {
+      let connection = try Connection(path: files.resolved(), named: files.database, for: .reading, files.vfs)
+      connection.waiting.deadline = deadline
+      guard try Schema.content(of: connection) == .store else { return .sound }
+      return try isSound(connection) ? .sound : .damaged
+    } catch {
+      switch error.reason {
+      case .corrupt: return .damaged
+      case .foreignFile: return try looksLikeOurs(files) ? .damaged : .notOurs
+      default: throw error
+      }
+    }
+  }
+
+  /// Whether the pages hang together and every statement finds its tables and columns.
+  static func isSound(_ connection: Connection) throws(CacheStoreError) -> Bool {
+    for query in Query.allCases { _ = try connection.statement(query) }
+    return try problems(connection, limit: 1).isEmpty
+  }
+
+  /// What `integrity_check` finds.
+  static func problems(_ connection: Connection, limit: Int) throws(CacheStoreError) -> [String] {
+    try connection.withStatement("PRAGMA integrity_check(\(limit))") { (statement) throws(CacheStoreError) in
+      var found: [String] = []
+      while try statement.step() { found.append(statement.text(0)) }
+      return found == ["ok"] ? [] : found
+    }
+  }
+
+  /// Whether a file SQLite cannot read, or whose numbers are not ours, was once a store: its own number is in the
+  /// header or its tables in the first pages, and the lock file that every store has is beside it.
+  private static func looksLikeOurs(_ files: StoreFiles) throws(CacheStoreError) -> Bool {
+    guard FileStatus(path: files.lock)?.kind == .file else { return false }
+    // Closing a descriptor drops this process's locks on the file: it matters only for a file that works.
+    let descriptor = open(files.database, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 64 << 10)
+    let count = read(descriptor, &bytes, bytes.count)
+    guard count > 0 else { return false }
+    let start = bytes[..<count]
+    let hasNumber = count >= 72 && Array(start[68..<72]) == Array("CFCH".utf8)
+    return hasNumber || String(decoding: start, as: Unicode.ASCII.self).contains("TABLE last_request")
+  }
+}

@@ -1,0 +1,146 @@
+/// Copies what can still be read whole from a damaged store into a new one, identifiers included.
+///
+/// Every row is read on its own and verified, so that one bad page costs the rows on it and no others.
+struct Salvage {
+  let damaged: Connection
+  let new: Connection
+  private(set) var carriedOver = 0
+  private(set) var lost = 0
+
+  init(from damaged: Connection, to new: Connection) {
+    self.damaged = damaged
+    self.new = new
+  }
+
+  /// Copies; throws only for what is wrong with the new file.
+  mutating func run() throws(CacheStoreError) {
+    try copySequences()
+    for id in rowIDs() {
+      guard let row = read(id) else {
+        lost += 1
+        continue
+      }
+      let wasWhole = try copy(row)
+      if wasWhole { carriedOver += 1 } else { lost += 1 }
+    }
+  }
+
+  /// Every identifier that any way through the file still leads to: a page that ends one may not end another.
+  private func rowIDs() -> [Int64] {
+    var found = Set<Int64>()
+    for text in [
+      "SELECT id FROM last_request NOT INDEXED ORDER BY id",
+      "SELECT id FROM last_request NOT INDEXED ORDER BY id DESC",
+      "SELECT id FROM last_request INDEXED BY sqlite_autoindex_last_request_1 ORDER BY account_id, target",
+      "SELECT request_id FROM last_use NOT INDEXED",
+      "SELECT request_id FROM last_use NOT INDEXED ORDER BY 1 DESC",
+    ] {
+      // The error is where this way ends; the others go on.
+      try? damaged.withStatement(text) { (statement) throws(CacheStoreError) in
+        while try statement.step() { found.insert(statement.integer(0)) }
+      }
+    }
+    return found.sorted()
+  }
+
+  private struct Row {
+    var response: StoredResponse
+    var key: RequestKey
+    var tags: [String]
+    var usedAt: Int64
+  }
+
+  private func read(_ id: Int64) -> Row? {
+    let row = try? damaged.withStatement(Query.wholeRowText) { (statement) throws(CacheStoreError) -> Row? in
+      statement.bind(1, id)
+      guard try statement.step() else { return nil }
+      let key = RowReading.key(statement)
+      guard let response = try RowReading.read(statement, key: key) else { return nil }
+      return Row(response: response, key: key, tags: [], usedAt: response.receivedAt)
+    }
+    guard var row = row ?? nil else { return nil }
+    row.tags = texts("SELECT name FROM tag WHERE request_id = ?1", id)
+    if let used = try? damaged.first("SELECT used_at_ms FROM last_use WHERE request_id = ?1", [id]) {
+      row.usedAt = used
+    }
+    return row
+  }
+
+  private func texts(_ sql: String, _ parameter: Int64) -> [String] {
+    var found: [String] = []
+    // Tags that cannot be read are lost; the row is not.
+    try? damaged.withStatement(sql) { (statement) throws(CacheStoreError) in
+      statement.bind(1, parameter)
+      while try statement.step() { found.append(statement.text(0)) }
+    }
+    return found
+  }
+
+  /// - Returns: `false` where a chunk of the body is damaged; nothing of the row is then in the new file.
+  private func copy(_ row: Row) throws(CacheStoreError) -> Bool {
+    let body = row.response.body
+    _ = try new.first(
+      "INSERT OR IGNORE INTO account (id, name) VALUES (?1, ?2)", [row.response.accountID], [row.key.account])
+    _ = try new.first(
+      "INSERT INTO body (id, account_id, checksum, begun_at_ms) VALUES (?1, ?2, ?3, ?4)",
+      [body.id, row.response.accountID, body.checksum, row.response.receivedAt])
+    guard try copyChunks(of: body) else {
+      _ = try new.first("DELETE FROM body WHERE id = ?1", [body.id])
+      return false
+    }
+    let id = try RowWriting.insert(row.response, row.key, new, id: row.response.id)
+    _ = try new.first(
+      "INSERT OR REPLACE INTO last_use (request_id, used_at_ms) VALUES (?1, ?2)", [id, row.usedAt])
+    for tag in row.tags {
+      _ = try new.first("INSERT OR IGNORE INTO tag (request_id, name) VALUES (?1, ?2)", [id], [tag])
+    }
+    return true
+  }
+
+  /// Copies chunk by chunk, each committed on its own, so that neither memory nor the log grows with the body.
+  private func copyChunks(of body: StoredResponse.Body) throws(CacheStoreError) -> Bool {
+    var number = 0
+    var length: Int64 = 0
+    repeat {
+      let current = number
+      var count: Int64?
+      var failure: CacheStoreError?
+      // An error here is the damaged file's; one of the new file's is kept apart in `failure`.
+      try? damaged.withStatement("SELECT checksum, bytes FROM chunk WHERE body_id = ?1 AND number = ?2") {
+        (statement) throws(CacheStoreError) in
+        statement.bind(1, body.id)
+        statement.bind(2, current)
+        guard try statement.step() else { return }
+        let bytes = statement.bytes(1)
+        guard RowHasher.chunkChecksum(bytes, body: body.id, number: current) == statement.integer(0) else {
+          return
+        }
+        do throws(CacheStoreError) {
+          let insert = try new.statement(.insertChunk)
+          insert.bind(1, body.id)
+          insert.bind(2, current)
+          insert.bind(3, statement.integer(0))
+          insert.bind(4, borrowing: bytes)
+          try insert.run()
+          count = Int64(bytes.count)
+        } catch { failure = error }
+      }
+      if let failure { throw failure }
+      guard let count else { return false }
+      length += count
+      number += 1
+      if new.logFrames > ResponseStore.veryLongLog { try new.checkpoint() }
+    } while length < body.length
+    return length == body.length
+  }
+
+  /// Identifiers go on where the damaged file's ended, with room for those that cannot be read any more.
+  private func copySequences() throws(CacheStoreError) {
+    for table in ["account", "body"] {
+      let sequence = try? damaged.first("SELECT seq FROM sqlite_sequence WHERE name = '\(table)'", [])
+      let highest = try? damaged.first("SELECT max(id) FROM \(table)", [])
+      let next = max(sequence.flatMap { $0 } ?? 0, highest.flatMap { $0 } ?? 0) + 1000
+      _ = try new.first("INSERT INTO sqlite_sequence (name, seq) VALUES ('\(table)', ?1)", [next])
+    }
+  }
+}

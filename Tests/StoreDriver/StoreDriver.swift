@@ -1,0 +1,80 @@
+import CFaultVFS
+import CacheStore
+import FoundationEssentials
+import TestSupport
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Works on a store in a process of its own, for tests that kill it or run many of it side by side.
+///
+///     StoreDriver open PATH
+///     StoreDriver work PATH SEED FIRST OPERATIONS [KINDS NTH]
+///     StoreDriver share PATH SEED SECONDS LIMIT
+///     StoreDriver read PATH TARGET
+@main enum StoreDriver {
+  static func main() async {
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    do {
+      switch arguments.first {
+      case "open": try await open(arguments[1])
+      case "work":
+        var worker = Worker(arguments)
+        try await worker.run()
+      case "share":
+        var sharer = Sharer(arguments)
+        try await sharer.run()
+      case "read": try await read(arguments[1], arguments[2])
+      default: exit(64)
+      }
+    } catch {
+      say("error \(error)")
+      exit(1)
+    }
+  }
+
+  /// Opens the store for writing, as the first of many processes may.
+  private static func open(_ path: String) async throws {
+    let store = ResponseStore(configuration: StoreConfiguration(path: path))
+    say("account \(try await store.accountID(named: ""))")
+    await store.close()
+  }
+
+  /// Looks a target up, keeps the connection, and waits for a line before it ends.
+  private static func read(_ path: String, _ target: String) async throws {
+    let store = ResponseStore(configuration: StoreConfiguration(path: path))
+    let found = try await store.lookup(RequestKey(account: "alice", target: target))
+    say("rows \(found.rows.count)")
+    while let line = readLine() {
+      switch line {
+      case "look":
+        say("rows \(try await store.lookup(RequestKey(account: "alice", target: target)).rows.count)")
+      case "store":
+        let write = ResponseStore.Write(
+          accountID: found.accountID ?? 0, key: RequestKey(account: "alice", target: target),
+          started: StartMark(boot: "boot-1", nanoseconds: .max), status: 200, fields: [:], receivedAt: 1,
+          body: .bytes(Data("late".utf8)))
+        do {
+          _ = try await store.overwrite(write)
+          say("stored")
+        } catch { say("refused \((error as CacheStoreError).reason)") }
+      default: return
+      }
+    }
+  }
+
+  /// One line on standard output, at once.
+  static func say(_ text: String) {
+    let bytes = Array((text + "\n").utf8)
+    _ = write(1, bytes, bytes.count)
+  }
+}
+
+/// What one version of a key holds; the test knows it too.
+func content(key: Int, version: Int64, count: Int) -> Data {
+  var generator = SeededGenerator(seed: UInt64(key) << 40 ^ UInt64(bitPattern: version))
+  return Data(generator.bytes(count))
+}
