@@ -14,6 +14,7 @@ let package = Package(
   products: [
     .library(name: "CacheStore", targets: ["CacheStore"]),
     .library(name: "DataService", targets: ["DataService"]),
+    .library(name: "Launch", targets: ["Launch"]),
     .executable(name: "cachefetch", targets: ["cachefetch"]),
     .executable(name: "demo-origin", targets: ["DemoOrigin"]),
   ],
@@ -30,8 +31,12 @@ let package = Package(
       resources: [.embedInCode("schema.sql")], swiftSettings: strict),
     .target(
       name: "DataService", dependencies: ["CacheStore", "CCurl"], swiftSettings: strict),
+    // Without package access: what it needs, every user of the package can have.
+    .target(
+      name: "Launch", dependencies: ["CacheStore", "DataService"], packageAccess: false, swiftSettings: strict
+    ),
     .executableTarget(
-      name: "cachefetch", dependencies: ["CacheStore", "DataService"], swiftSettings: strict),
+      name: "cachefetch", dependencies: ["CacheStore", "DataService", "Launch"], swiftSettings: strict),
 
     .target(name: "FixtureServer", path: "Tests/FixtureServer", swiftSettings: strict),
     .executableTarget(
@@ -57,6 +62,10 @@ let package = Package(
     .testTarget(
       name: "DataServiceTests",
       dependencies: ["CacheStore", "CCurl", "DataService", "CSQLite", "FixtureServer", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "LaunchTests",
+      dependencies: ["CacheStore", "DataService", "FixtureServer", "Launch", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "cachefetchTests",

@@ -22,12 +22,14 @@ extension DataService {
   /// - Parameters:
   ///   - request: What to ask for.
   ///   - policy: Which answers are wanted.
+  ///   - progress: Told of the bytes received, at most every 50 ms, on a thread of the service's.
   ///   - decode: Makes the value; runs on the thread that asked for the delivery or on one of the service's.
   public func deliveries<Value: Sendable>(
     for request: Request, policy: FetchPolicy = .storedThenFresh,
+    progress: (@Sendable (TransferProgress) -> Void)? = nil,
     decode: @escaping @Sendable (Response<Data>) throws -> Value
   ) -> Deliveries<Value> {
-    sequence(request, policy: policy, form: .whole(canRefuse: true, decode))
+    sequence(request, policy: policy, form: .whole(canRefuse: true, decode), progress: progress)
   }
 
   /// The deliveries of a load, bodies decoded from JSON.
@@ -49,9 +51,12 @@ extension DataService {
   /// - Parameters:
   ///   - request: What to ask for.
   ///   - policy: Which answers are wanted.
-  public func streams(for request: Request, policy: FetchPolicy = .storedThenFresh) -> Deliveries<BodyStream>
-  {
-    sequence(request, policy: policy, form: .stream)
+  ///   - progress: Told of the bytes received, at most every 50 ms, on a thread of the service's.
+  public func streams(
+    for request: Request, policy: FetchPolicy = .storedThenFresh,
+    progress: (@Sendable (TransferProgress) -> Void)? = nil
+  ) -> Deliveries<BodyStream> {
+    sequence(request, policy: policy, form: .stream, progress: progress)
   }
 
   /// One response: that of the terminal delivery or, where that is a failure, the last known one.

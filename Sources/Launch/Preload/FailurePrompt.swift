@@ -1,0 +1,30 @@
+/// What to ask a person when the launch cannot have what it needs; answered with ``PreloadRun/answer(_:)``.
+public struct FailurePrompt: Sendable, Hashable {
+  /// What the person can choose.
+  public enum Choice: String, Sendable, Hashable, CaseIterable {
+    /// Try again what failed, with the whole deadline.
+    case retry
+    /// Go on with what is stored.
+    case continueWithStored
+    /// Give up.
+    case quit
+  }
+
+  /// A few words.
+  public let title: String
+  /// One or two sentences: what is missing, and why.
+  public let message: String
+  /// What can be chosen; `continueWithStored` only where every critical step is stored.
+  public let choices: [Choice]
+
+  init(missing: [(name: String, reason: String?)], isLate: Bool, canContinue: Bool) {
+    title = isLate ? "This takes longer than usual" : "Not everything could be loaded"
+    let names = missing.map { "“\($0.name)”" }
+    let shown = names.prefix(3).joined(separator: ", ")
+    let rest = names.count > 3 ? " and \(names.count - 3) more" : ""
+    let reason = missing.lazy.compactMap(\.reason).first.map { ": \($0)" } ?? ""
+    let what = canContinue ? "There is no fresh answer for" : "There is nothing for"
+    message = "\(what) \(shown)\(rest)\(reason)."
+    choices = canContinue ? [.retry, .continueWithStored, .quit] : [.retry, .quit]
+  }
+}

@@ -1,0 +1,178 @@
+internal import CacheStore
+public import DataService
+public import FoundationEssentials
+
+extension PreloadPlan {
+  /// A plan from a JSON file, each step's value being its body as `Data`, or a stream with `inMemory: false`.
+  ///
+  /// ```json
+  /// {"deadline_ms": 3000, "readiness": "critical-fresh", "parallel": 6, "max_age_ms": 60000, "steps": [
+  ///   {"name": "feed", "url": "https://news.example.com/feed", "weight": 2, "account": "alice",
+  ///    "fields": {"Accept": "application/json"}, "tags": ["launch"]},
+  ///   {"url": "https://news.example.com/advert", "critical": false}]}
+  /// ```
+  ///
+  /// `steps` and each step's `url` must be there; a step without a name goes by its URL. `readiness` is one of
+  /// `all-fresh`, `critical-fresh` and `stored-is-enough`. Other names are refused, since they are most likely misspelt.
+  ///
+  /// - Parameters:
+  ///   - json: The file's bytes.
+  ///   - inMemory: Whether the steps' bodies are kept for the outcome.
+  ///   - adjust: Changes a step's request before it is used.
+  /// - Throws: ``PlanError`` saying what is wrong and in which step.
+  public init(
+    json: Data, inMemory: Bool = true, adjust: (inout DataService.Request) -> Void = { _ in }
+  ) throws(PlanError) {
+    let file: PlanFile
+    do {
+      file = try JSONDecoder().decode(PlanFile.self, from: json)
+    } catch {
+      throw PlanFile.explain(error)
+    }
+    var steps: [PreloadStep] = []
+    var names: Set<String> = []
+    for (index, entry) in file.steps.enumerated() {
+      let step = try entry.step(number: index + 1, inMemory: inMemory, adjust: adjust)
+      guard names.insert(step.name).inserted else {
+        throw PlanError("step \(index + 1): the name “\(step.name)” is taken by an earlier step")
+      }
+      steps.append(step)
+    }
+    self.init(steps)
+    deadline = try file.duration("deadline_ms", file.deadlineMilliseconds)
+    maxAge = try file.duration("max_age_ms", file.maxAgeMilliseconds)
+    if let text = file.readiness {
+      guard let readiness = Readiness(rawValue: text) else {
+        let all = Readiness.allCases.map(\.rawValue).joined(separator: ", ")
+        throw PlanError("readiness “\(text)” is none of \(all)")
+      }
+      self.readiness = readiness
+    }
+    if let parallel = file.parallel {
+      guard (1...1_000).contains(parallel) else { throw PlanError("parallel is a number from 1 to 1000") }
+      parallelism = parallel
+    }
+  }
+}
+
+/// The file's shape.
+private struct PlanFile: Decodable {
+  struct Entry: Decodable {
+    var name: String?
+    var url: String
+    var weight: Double?
+    var critical: Bool?
+    var account: String?
+    var fields: [String: String]?
+    var tags: [String]?
+
+    enum Name: String, CaseIterable, CodingKey { case name, url, weight, critical, account, fields, tags }
+
+    init(from decoder: any Decoder) throws {
+      try PlanFile.refuseOthers(than: Name.self, in: decoder)
+      let values = try decoder.container(keyedBy: Name.self)
+      name = try values.decodeIfPresent(String.self, forKey: .name)
+      url = try values.decode(String.self, forKey: .url)
+      weight = try values.decodeIfPresent(Double.self, forKey: .weight)
+      critical = try values.decodeIfPresent(Bool.self, forKey: .critical)
+      account = try values.decodeIfPresent(String.self, forKey: .account)
+      fields = try values.decodeIfPresent([String: String].self, forKey: .fields)
+      tags = try values.decodeIfPresent([String].self, forKey: .tags)
+    }
+
+    func step(
+      number: Int, inMemory: Bool, adjust: (inout DataService.Request) -> Void
+    ) throws(PlanError) -> PreloadStep {
+      let address: URL
+      do throws(PlanError) {
+        address = try PlanURL.parse(url, line: nil)
+      } catch {
+        throw PlanError("step \(number): \(error.message)")
+      }
+      let weight = weight ?? 1
+      guard weight > 0, weight.isFinite else {
+        throw PlanError("step \(number): a weight is a positive number")
+      }
+      var request = DataService.Request(address)
+      for (name, value) in (fields ?? [:]).sorted(by: { $0.key < $1.key }) {
+        request.fields.append(name, value)
+      }
+      if let refused = request.fields.refused { throw PlanError("step \(number): \(refused)") }
+      if let account { request.account = .named(account) }
+      request.tags = tags ?? []
+      adjust(&request)
+      let isCritical = critical ?? true
+      return inMemory
+        ? PreloadStep(name ?? url, request, weight: weight, isCritical: isCritical)
+        : .storing(name ?? url, request, weight: weight, isCritical: isCritical)
+    }
+  }
+
+  var steps: [Entry]
+  var deadlineMilliseconds: Int64?
+  var maxAgeMilliseconds: Int64?
+  var readiness: String?
+  var parallel: Int?
+
+  enum Name: String, CaseIterable, CodingKey {
+    case steps, readiness, parallel
+    case deadlineMilliseconds = "deadline_ms"
+    case maxAgeMilliseconds = "max_age_ms"
+  }
+
+  init(from decoder: any Decoder) throws {
+    try Self.refuseOthers(than: Name.self, in: decoder)
+    let values = try decoder.container(keyedBy: Name.self)
+    steps = try values.decode([Entry].self, forKey: .steps)
+    deadlineMilliseconds = try values.decodeIfPresent(Int64.self, forKey: .deadlineMilliseconds)
+    maxAgeMilliseconds = try values.decodeIfPresent(Int64.self, forKey: .maxAgeMilliseconds)
+    readiness = try values.decodeIfPresent(String.self, forKey: .readiness)
+    parallel = try values.decodeIfPresent(Int.self, forKey: .parallel)
+  }
+
+  func duration(_ name: String, _ milliseconds: Int64?) throws(PlanError) -> Duration? {
+    guard let milliseconds else { return nil }
+    guard milliseconds >= 0 else { throw PlanError("\(name) is not negative") }
+    return .milliseconds(milliseconds)
+  }
+
+  private struct AnyName: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  static func refuseOthers<Name: CodingKey & CaseIterable>(
+    than names: Name.Type, in decoder: any Decoder
+  ) throws {
+    let known = Set(Name.allCases.map(\.stringValue))
+    let container = try decoder.container(keyedBy: AnyName.self)
+    guard let unknown = container.allKeys.first(where: { !known.contains($0.stringValue) }) else { return }
+    let all = known.sorted().joined(separator: ", ")
+    throw DecodingError.dataCorrupted(
+      .init(
+        codingPath: container.codingPath,
+        debugDescription: "“\(unknown.stringValue)” is no name of a plan; there are \(all)"))
+  }
+
+  /// A decoder's error as a person can use it: where in the plan, and what.
+  static func explain(_ error: any Error) -> PlanError {
+    switch error as? DecodingError {
+    case .keyNotFound(let key, let context)?:
+      PlanError(place(context) + "“\(key.stringValue)” is missing")
+    case .typeMismatch(_, let context)?, .valueNotFound(_, let context)?:
+      PlanError(place(context) + context.debugDescription)
+    case .dataCorrupted(let context)? where !context.debugDescription.hasSuffix("not valid JSON."):
+      PlanError(place(context) + context.debugDescription)
+    default:
+      PlanError("the plan is not JSON")
+    }
+  }
+
+  private static func place(_ context: DecodingError.Context) -> String {
+    guard !context.codingPath.isEmpty else { return "" }
+    let path = context.codingPath.map { key in key.intValue.map { "\($0 + 1)" } ?? key.stringValue }
+    return path.joined(separator: " ") + ": "
+  }
+}

@@ -1,0 +1,60 @@
+public import DataService
+public import FoundationEssentials
+
+extension PreloadPlan {
+  /// A plan of one step for each line: its URL, which is also the step's name. Empty lines and lines that begin with
+  /// `#` are skipped, and a URL that comes again is asked for once.
+  ///
+  /// The steps only bring the store up to date (``PreloadStep/storing(_:_:weight:isCritical:)``).
+  ///
+  /// - Parameters:
+  ///   - text: The lines.
+  ///   - makeRequest: Makes the request of a URL.
+  /// - Throws: ``PlanError`` naming the first line that is not an `http` or `https` URL.
+  public init(
+    list text: String,
+    makeRequest: (URL) -> DataService.Request = { DataService.Request($0) }
+  ) throws(PlanError) {
+    var steps: [PreloadStep] = []
+    var seen: Set<String> = []
+    // A carriage return and a line feed are one character in Swift.
+    for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+      .enumerated()
+    {
+      let line = line.trimmed
+      guard !line.isEmpty, !line.hasPrefix("#") else { continue }
+      let url = try PlanURL.parse(line, line: index + 1)
+      guard seen.insert(line).inserted else { continue }
+      steps.append(.storing(line, makeRequest(url)))
+    }
+    self.init(steps)
+  }
+}
+
+/// How a URL in a plan or list is read.
+enum PlanURL {
+  static func parse(_ text: String, line: Int?) throws(PlanError) -> URL {
+    guard let url = URL(string: text), let scheme = url.scheme?.lowercased() else {
+      throw PlanError(line: line, "“\(shown(text))” is not a URL")
+    }
+    guard scheme == "http" || scheme == "https", url.host()?.isEmpty == false else {
+      throw PlanError(line: line, "“\(shown(text))” is not an http or https URL with a host")
+    }
+    return url
+  }
+
+  /// The beginning of a line that may be anything, without control characters.
+  private static func shown(_ text: String) -> String {
+    String(
+      String.UnicodeScalarView(text.unicodeScalars.prefix(80).filter { $0.value >= 0x20 && $0.value != 0x7F })
+    )
+  }
+}
+
+extension Substring {
+  fileprivate var trimmed: String {
+    let start = drop(while: \.isWhitespace)
+    guard let end = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+    return String(start[...end])
+  }
+}

@@ -1,0 +1,193 @@
+internal import DataService
+internal import Synchronization
+
+/// A preload under way: its events, the answers to its prompts, and its end.
+///
+/// All members may be called from any thread and return at once; the loads, the decoders and everything else run on
+/// other threads than the caller's.
+public final class PreloadRun: Sendable {
+  private struct State {
+    var machine: PreloadMachine
+    var responses: [String: any Sendable] = [:]
+    var reports: [Report]
+    var tasks: [Int: Task<Void, Never>] = [:]
+    var deadline: Task<Void, Never>?
+    var beganAt = Duration.zero
+  }
+
+  /// What is known of a step besides what the machine knows.
+  private struct Report {
+    var beganAt: Duration?
+    var elapsed: Duration?
+    var change: DataService.Change?
+    var error: DataServiceError?
+    var bytes: Int64?
+  }
+
+  private static let lastNumber = Atomic<UInt64>(0)
+
+  private let plan: PreloadPlan
+  private let source: any DeliverySource
+  private let clock: LaunchClock
+  private let number: UInt64
+  private let mailbox = Mailbox()
+  private let state: Mutex<State>
+
+  /// Starts a plan.
+  ///
+  /// - Parameters:
+  ///   - plan: What to have, and when it is enough.
+  ///   - source: The service, or a session on it.
+  ///   - clock: What the deadline is measured by.
+  public init(_ plan: PreloadPlan, on source: any DeliverySource, clock: LaunchClock = .continuous) {
+    self.plan = plan
+    self.source = source
+    self.clock = clock
+    number = Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
+    state = Mutex(
+      State(
+        machine: PreloadMachine(plan), reports: .init(repeating: Report(), count: plan.steps.count),
+        beganAt: clock.now()))
+    handle(.begin)
+  }
+
+  /// The run's events, for one reader; it ends after the outcome.
+  public var events: PreloadEvents { PreloadEvents(mailbox: mailbox) }
+
+  /// Answers the prompt that the run waits with; ignored where it waits for none.
+  public func answer(_ choice: FailurePrompt.Choice) { handle(.answered(choice)) }
+
+  /// Ends the run at once: what is under way is cancelled, and the outcome says `quit`.
+  public func cancel() { handle(.cancelled) }
+
+  /// Returns once nothing is under way any more, what goes on into the store after the outcome included.
+  public func finished() async {
+    while let task = state.withLock({ $0.tasks.first?.value }) { await task.value }
+  }
+
+  // MARK: - What happens
+
+  private func handle(_ event: PreloadMachine.Event) {
+    let cancelled = state.withLock { state in take(event, &state) }
+    // A cancelled load reports at once, on this thread: not under the lock.
+    for task in cancelled { task.cancel() }
+  }
+
+  /// Carries out what the machine decides, in one order for everyone, and returns the tasks to cancel.
+  private func take(_ event: PreloadMachine.Event, _ state: inout State) -> [Task<Void, Never>] {
+    let before = state.machine.progress
+    let effects = state.machine.handle(event)
+    let progress = state.machine.progress
+    let isLast = effects.contains { if case .finish = $0 { true } else { false } }
+    if progress != before, state.machine.tellsProgress || isLast { mailbox.send(.progress(progress)) }
+    var cancelled: [Task<Void, Never>] = []
+    for effect in effects {
+      switch effect {
+      case .start(let index):
+        start(index, &state)
+      case .armDeadline:
+        state.deadline = plan.deadline.map { deadline in
+          Task { [clock, weak self] in
+            guard (try? await clock.sleep(deadline)) != nil else { return }
+            self?.handle(.deadlinePassed)
+          }
+        }
+      case .disarmDeadline:
+        if let deadline = state.deadline { cancelled.append(deadline) }
+        state.deadline = nil
+      case .tell(let index):
+        mailbox.send(.step(step(index, state)))
+      case .ask(let prompt):
+        mailbox.send(.prompt(prompt))
+      case .finish(let verdict):
+        mailbox.send(.outcome(outcome(verdict, state)))
+        state.responses = [:]
+      case .stopRest:
+        cancelled += state.tasks.values
+      }
+    }
+    return cancelled
+  }
+
+  private func start(_ index: Int, _ state: inout State) {
+    state.reports[index].beganAt = clock.now()
+    let previous = state.tasks[index]
+    state.tasks[index] = Task { [self] in
+      await previous?.value
+      await plan.steps[index].run(source, plan.policy) { news in self.take(news, of: index) }
+      handle(.ended(index))
+      self.state.withLock { state in
+        if !state.machine.steps[index].isRunning { state.tasks[index] = nil }
+      }
+    }
+  }
+
+  private func take(_ news: StepNews, of index: Int) {
+    let event: PreloadMachine.Event
+    switch news {
+    case .received(let bytes, let expected):
+      event = .received(index, bytes: bytes, expected: expected)
+    case .stored(let response, let bytes):
+      note(index, response: response, bytes: bytes)
+      event = .stored(index)
+    case .fresh(let response, let change, let bytes):
+      note(index, response: response, bytes: bytes, change: change)
+      event = .fresh(index)
+    case .failed(let error):
+      note(index, error: error)
+      event = .failed(index, reason: error.message)
+    }
+    handle(event)
+  }
+
+  private func note(
+    _ index: Int, response: (any Sendable)? = nil, bytes: Int64? = nil, change: DataService.Change? = nil,
+    error: DataServiceError? = nil
+  ) {
+    let now = clock.now()
+    state.withLock { state in
+      // After the outcome nobody will ask for it.
+      if let response, !state.machine.isOver { state.responses[plan.steps[index].name] = response }
+      state.reports[index].elapsed = state.reports[index].beganAt.map { now - $0 }
+      state.reports[index].bytes = bytes ?? state.reports[index].bytes
+      state.reports[index].change = change
+      state.reports[index].error = error
+    }
+  }
+
+  private func step(_ index: Int, _ state: State) -> LaunchOutcome.Step {
+    let step = state.machine.steps[index]
+    let report = state.reports[index]
+    return LaunchOutcome.Step(
+      name: step.name, state: step.state, isCritical: step.isCritical, change: report.change,
+      error: report.error, elapsed: report.elapsed, bytes: report.bytes)
+  }
+
+  private func outcome(_ verdict: LaunchOutcome.Verdict, _ state: State) -> LaunchOutcome {
+    LaunchOutcome(
+      verdict: verdict, steps: state.machine.steps.indices.map { step($0, state) },
+      elapsed: clock.now() - state.beganAt, run: number, responses: state.responses)
+  }
+}
+
+/// The events of a ``PreloadRun``, taken one after the other by one reader.
+public struct PreloadEvents: AsyncSequence, Sendable {
+  public typealias Element = PreloadEvent
+  public typealias Failure = Never
+
+  let mailbox: Mailbox
+
+  /// Takes the events one after the other.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    let mailbox: Mailbox
+    /// The next event, or `nil` after the outcome.
+    public mutating func next() async -> PreloadEvent? { await mailbox.next() }
+    /// The next event, or `nil` after the outcome.
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> PreloadEvent? {
+      await mailbox.next()
+    }
+  }
+
+  /// An iterator; all iterators of a run share its events.
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(mailbox: mailbox) }
+}

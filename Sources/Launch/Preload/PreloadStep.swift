@@ -1,0 +1,109 @@
+public import DataService
+public import FoundationEssentials
+
+/// One thing to have before the first screen: a request, and what makes a value of its answer.
+public struct PreloadStep: Sendable {
+  /// The name its response goes by; unique in a plan.
+  public let name: String
+  /// What to ask for.
+  public let request: DataService.Request
+  /// Its share of the progress where lengths are not known, against the other steps'.
+  public let weight: Double
+  /// Whether the first screen cannot be built without it.
+  public let isCritical: Bool
+
+  /// Makes one load and reports what happens.
+  let run: Run
+  typealias Run =
+    @Sendable (
+      _ source: any DeliverySource, _ policy: FetchPolicy, _ report: @escaping @Sendable (StepNews) -> Void
+    ) async -> Void
+
+  /// A step whose value `decode` makes. An answer that it refuses is a failure and leaves the stored row as it is.
+  public init<Value: Sendable>(
+    _ name: String, _ request: DataService.Request, weight: Double = 1, isCritical: Bool = true,
+    decode: @escaping @Sendable (DataService.Response<Data>) throws -> Value
+  ) {
+    self.init(name, request, weight: weight, isCritical: isCritical) { service, request, policy, progress in
+      service.deliveries(for: request, policy: policy, progress: progress, decode: decode)
+    }
+  }
+
+  /// A step whose value is decoded from JSON.
+  public init<Value: Decodable & Sendable>(
+    _ name: String, _ request: DataService.Request, as type: Value.Type, decoder: JSONDecoder = .init(),
+    weight: Double = 1, isCritical: Bool = true
+  ) {
+    self.init(name, request, weight: weight, isCritical: isCritical) {
+      try decoder.decode(type, from: $0.value)
+    }
+  }
+
+  /// A step whose value is the body as `Data`.
+  public init(
+    _ name: String, _ request: DataService.Request, weight: Double = 1, isCritical: Bool = true
+  ) {
+    self.init(name, request, weight: weight, isCritical: isCritical) { service, request, policy, progress in
+      service.deliveries(for: request, policy: policy, progress: progress)
+    }
+  }
+
+  /// A step that only brings the store up to date: of any length, and nothing of it is kept in memory. Its value is a
+  /// stream, to be read at most once.
+  public static func storing(
+    _ name: String, _ request: DataService.Request, weight: Double = 1, isCritical: Bool = true
+  ) -> PreloadStep {
+    PreloadStep(name, request, weight: weight, isCritical: isCritical) { service, request, policy, progress in
+      service.streams(for: request, policy: policy, progress: progress)
+    }
+  }
+
+  private typealias Begin<Value: Sendable> =
+    @Sendable (
+      DataService, DataService.Request, FetchPolicy,
+      @escaping @Sendable (DataService.TransferProgress) -> Void
+    ) -> DataService.Deliveries<Value>
+
+  private init<Value: Sendable>(
+    _ name: String, _ request: DataService.Request, weight: Double, isCritical: Bool,
+    begin: @escaping Begin<Value>
+  ) {
+    precondition(weight > 0 && weight.isFinite, "a weight is a positive number")
+    self.name = name
+    self.request = request
+    self.weight = weight
+    self.isCritical = isCritical
+    run = { source, policy, report in
+      await source.load(request, policy: policy) { service, request, policy in
+        begin(service, request, policy) { report(.received($0.received, expected: $0.expected)) }
+      } deliver: { delivery in
+        report(StepNews(delivery))
+      }
+    }
+  }
+}
+
+/// What a step's load says, whatever its value.
+enum StepNews: Sendable {
+  case received(Int64, expected: Int64?)
+  case stored(any Sendable, bytes: Int64?)
+  case fresh(any Sendable, DataService.Change, bytes: Int64?)
+  case failed(DataServiceError)
+
+  init<Value: Sendable>(_ delivery: DataService.Delivery<Value>) {
+    switch delivery {
+    case .stored(let response):
+      self = .stored(response, bytes: response.head.bodyLength)
+    case .fresh(let response, let change) where response.status < 400:
+      self = .fresh(response, change, bytes: response.head.bodyLength)
+    case .fresh(let response, _):
+      // An answer to a person, but nothing that a screen could be built from.
+      let host = response.url.host() ?? "the origin"
+      self = .failed(
+        DataServiceError(
+          .status, "\(host) answered \(response.status) \(response.head.reason)", status: response.status))
+    case .failure(let error, _):
+      self = .failed(error)
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import CacheStore
+import DataService
+import FoundationEssentials
+import Launch
+import Testing
+
+@Suite("Plans from files: complete, or refused with the place") struct PlanFileTests {
+  @Test func `a plan in JSON says everything a plan can`() throws {
+    let json = """
+      {"deadline_ms": 3000, "readiness": "stored-is-enough", "parallel": 4, "max_age_ms": 60000, "steps": [
+        {"name": "feed", "url": "https://news.example.com/feed", "weight": 2, "account": "alice",
+         "fields": {"Accept": "application/json"}, "tags": ["launch"]},
+        {"url": "https://news.example.com/advert", "critical": false}]}
+      """
+    let plan = try PreloadPlan(json: Data(json.utf8))
+    #expect(plan.deadline == .seconds(3))
+    #expect(plan.maxAge == .seconds(60))
+    #expect(plan.readiness == .storedIsEnough)
+    #expect(plan.parallelism == 4)
+    #expect(plan.steps.map(\.name) == ["feed", "https://news.example.com/advert"])
+    #expect(plan.steps.map(\.isCritical) == [true, false])
+    #expect(plan.steps.map(\.weight) == [2, 1])
+    #expect(plan.steps.first?.request.account == .named("alice"))
+    #expect(plan.steps.first?.request.fields["Accept"] == "application/json")
+    #expect(plan.steps.first?.request.tags == ["launch"])
+  }
+
+  static let refused: [(json: String, message: String)] = [
+    ("{}", "“steps” is missing"),
+    (#"{"steps": [{}]}"#, "steps 1: “url” is missing"),
+    (#"{"steps": [{"url": "ftp://a/b"}]}"#, "step 1: “ftp://a/b” is not an http or https URL with a host"),
+    (
+      #"{"steps": [{"url": "http://a/", "critcal": true}]}"#,
+      "steps 1: “critcal” is no name of a plan; there are account, critical, fields, name, tags, url, weight"
+    ),
+    (#"{"steps": [{"url": "http://a/", "weight": 0}]}"#, "step 1: a weight is a positive number"),
+    (
+      #"{"steps": [{"url": "http://a/", "name": "x"}, {"url": "http://b/", "name": "x"}]}"#,
+      "step 2: the name “x” is taken by an earlier step"
+    ),
+    (
+      #"{"readiness": "soon", "steps": []}"#,
+      "readiness “soon” is none of all-fresh, critical-fresh, stored-is-enough"
+    ),
+    (#"{"deadline_ms": -1, "steps": []}"#, "deadline_ms is not negative"),
+    (#"{"parallel": 0, "steps": []}"#, "parallel is a number from 1 to 1000"),
+    ("{\n\"steps\": [\n}", "the plan is not JSON"),
+  ]
+
+  @Test("a plan that is wrong is refused with the place and the reason", arguments: refused)
+  func refusal(json: String, message: String) {
+    let error = #expect(throws: PlanError.self) { try PreloadPlan(json: Data(json.utf8)) }
+    #expect(error?.description == message)
+  }
+
+  @Test func `a list has one URL a line; empty lines and comments count as lines only`() throws {
+    let plan = try PreloadPlan(list: "# news\r\n\r\n http://a.test/1 \r\nhttp://a.test/2\r\nhttp://a.test/1")
+    #expect(plan.steps.map(\.name) == ["http://a.test/1", "http://a.test/2"])
+  }
+
+  @Test func `a malformed list is refused with its line number`() {
+    let error = #expect(throws: PlanError.self) {
+      try PreloadPlan(list: "http://a.test/1\n\n# fine\nnot a url\u{1B}[2J\n")
+    }
+    #expect(error?.line == 4)
+    #expect(error?.message == "“not a url[2J” is not a URL")
+  }
+}

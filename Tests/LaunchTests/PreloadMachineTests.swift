@@ -1,0 +1,217 @@
+import DataService
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import Launch
+
+@Suite("Preload machine: when to start, ask and end") struct PreloadMachineTests {
+  typealias Event = PreloadMachine.Event
+  typealias Effect = PreloadMachine.Effect
+
+  /// Two critical steps, 0 and 1, and an optional one, 2.
+  private func plan(
+    _ readiness: PreloadPlan.Readiness, _ rule: PreloadPlan.FailureRule = .useStored, finishes: Bool = true
+  ) throws -> PreloadPlan {
+    let request = DataService.Request(try #require(URL(string: "http://origin.test/")))
+    var plan = PreloadPlan([
+      PreloadStep("a", request), PreloadStep("b", request), PreloadStep("c", request, isCritical: false),
+    ])
+    plan.readiness = readiness
+    plan.onFailure = rule
+    plan.finishesIntoStore = finishes
+    return plan
+  }
+
+  private func run(_ plan: PreloadPlan, _ events: [Event]) -> (PreloadMachine, [Effect]) {
+    var machine = PreloadMachine(plan)
+    var last = machine.handle(.begin)
+    for event in events { last = machine.handle(event) }
+    return (machine, last)
+  }
+
+  private func verdict(_ effects: [Effect]) -> LaunchOutcome.Verdict? {
+    for case .finish(let verdict) in effects { return verdict }
+    return nil
+  }
+
+  struct Case: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let readiness: PreloadPlan.Readiness
+    let rule: PreloadPlan.FailureRule
+    let events: [Event]
+    let verdict: LaunchOutcome.Verdict?
+  }
+
+  static let down = "refused"
+  static let cases = [
+    Case(
+      testDescription: "stored is enough: both critical ones stored", readiness: .storedIsEnough,
+      rule: .useStored, events: [.stored(0), .stored(1)], verdict: .ready),
+    Case(
+      testDescription: "stored is enough: one of two is not enough", readiness: .storedIsEnough,
+      rule: .useStored, events: [.stored(0), .stored(2)], verdict: nil),
+    Case(
+      testDescription: "stored is enough: the other one fresh", readiness: .storedIsEnough, rule: .useStored,
+      events: [.stored(0), .fresh(1)], verdict: .ready),
+    Case(
+      testDescription: "critical fresh: stored ones do not do", readiness: .criticalFresh, rule: .useStored,
+      events: [.stored(0), .stored(1)], verdict: nil),
+    Case(
+      testDescription: "critical fresh: the optional one holds nothing up", readiness: .criticalFresh,
+      rule: .useStored, events: [.fresh(0), .fresh(1)], verdict: .ready),
+    Case(
+      testDescription: "all fresh: the optional one too", readiness: .allFresh, rule: .useStored,
+      events: [.fresh(0), .fresh(1)], verdict: nil),
+    Case(
+      testDescription: "all fresh", readiness: .allFresh, rule: .useStored,
+      events: [.fresh(0), .fresh(1), .fresh(2)], verdict: .ready),
+    Case(
+      testDescription: "stored and no more is young enough, so fresh", readiness: .criticalFresh,
+      rule: .useStored, events: [.stored(0), .ended(0), .fresh(1)], verdict: .ready),
+    Case(
+      testDescription: "a failure is not the end while its load is not over", readiness: .criticalFresh,
+      rule: .useStored, events: [.stored(0), .failed(0, reason: down), .fresh(1)], verdict: nil),
+    Case(
+      testDescription: "a failure, with something stored", readiness: .criticalFresh, rule: .useStored,
+      events: [.stored(0), .failed(0, reason: down), .ended(0), .fresh(1)], verdict: .stored),
+    Case(
+      testDescription: "a failure, with nothing stored", readiness: .criticalFresh, rule: .useStored,
+      events: [.failed(0, reason: down), .ended(0), .fresh(1)], verdict: .incomplete),
+    Case(
+      testDescription: "an optional failure is none", readiness: .criticalFresh, rule: .ask,
+      events: [.failed(2, reason: down), .ended(2), .fresh(0), .fresh(1)], verdict: .ready),
+    Case(
+      testDescription: "the deadline, with everything stored", readiness: .criticalFresh, rule: .useStored,
+      events: [.stored(0), .stored(1), .deadlinePassed], verdict: .stored),
+    Case(
+      testDescription: "the deadline, with nothing", readiness: .criticalFresh, rule: .retry(9),
+      events: [.deadlinePassed], verdict: .incomplete),
+    Case(
+      testDescription: "fail: the first failure ends the run", readiness: .criticalFresh, rule: .fail,
+      events: [.failed(0, reason: down), .ended(0)], verdict: .incomplete),
+    Case(
+      testDescription: "ask: a prompt is no outcome", readiness: .criticalFresh, rule: .ask,
+      events: [.deadlinePassed], verdict: nil),
+    Case(
+      testDescription: "ask: quit", readiness: .criticalFresh, rule: .ask,
+      events: [.deadlinePassed, .answered(.quit)], verdict: .quit),
+    Case(
+      testDescription: "ask: continue with what is stored", readiness: .criticalFresh, rule: .ask,
+      events: [.stored(0), .stored(1), .deadlinePassed, .answered(.continueWithStored)], verdict: .stored),
+    Case(
+      testDescription: "ask: what became fresh meanwhile counts", readiness: .criticalFresh, rule: .ask,
+      events: [.deadlinePassed, .fresh(0), .fresh(1), .answered(.retry)], verdict: .ready),
+    Case(
+      testDescription: "cancelled", readiness: .criticalFresh, rule: .ask, events: [.cancelled],
+      verdict: .quit),
+  ]
+
+  @Test("the verdict follows from the rule and from what became of the steps", arguments: cases)
+  func verdicts(_ row: Case) throws {
+    let (machine, effects) = run(try plan(row.readiness, row.rule), row.events)
+    #expect(verdict(effects) == row.verdict)
+    #expect(machine.isOver == (row.verdict != nil))
+  }
+
+  @Test func `no more steps than wanted are under way, and they start in the plan's order`() throws {
+    var plan = try plan(.allFresh)
+    plan.parallelism = 2
+    var machine = PreloadMachine(plan)
+    #expect(machine.handle(.begin) == [.armDeadline, .start(0), .start(1)])
+    #expect(machine.handle(.fresh(1)) == [.tell(1)])
+    #expect(machine.handle(.ended(1)) == [.start(2)])
+  }
+
+  @Test func `retrying asks again only for what failed, so often and no more`() throws {
+    var machine = PreloadMachine(try plan(.criticalFresh, .retry(1)))
+    _ = machine.handle(.begin)
+    _ = machine.handle(.fresh(0))
+    _ = machine.handle(.ended(0))
+    #expect(machine.handle(.failed(1, reason: Self.down)) == [.tell(1)])
+    #expect(machine.handle(.ended(1)) == [.start(1)])
+    _ = machine.handle(.failed(1, reason: Self.down))
+    #expect(verdict(machine.handle(.ended(1))) == .incomplete)
+  }
+
+  @Test func `the prompt offers to continue only where everything critical is stored`() throws {
+    let (_, without) = run(try plan(.criticalFresh, .ask), [.stored(0), .deadlinePassed])
+    let (_, with) = run(try plan(.criticalFresh, .ask), [.stored(0), .stored(1), .deadlinePassed])
+    #expect(choices(without) == [.retry, .quit])
+    #expect(choices(with) == [.retry, .continueWithStored, .quit])
+  }
+
+  private func choices(_ effects: [Effect]) -> [FailurePrompt.Choice]? {
+    for case .ask(let prompt) in effects { return prompt.choices }
+    return nil
+  }
+
+  @Test func `a retry that a person asked for has the whole deadline again`() throws {
+    let (_, effects) = run(
+      try plan(.criticalFresh, .ask),
+      [.failed(0, reason: Self.down), .ended(0), .fresh(1), .ended(1), .answered(.retry)])
+    #expect(effects == [.armDeadline, .start(0)])
+  }
+
+  @Test("after the outcome the rest goes on into the store only if asked", arguments: [true, false])
+  func rest(finishes: Bool) throws {
+    var plan = try plan(.criticalFresh, finishes: finishes)
+    plan.parallelism = 1
+    let (machine, effects) = run(plan, [.fresh(0), .ended(0), .fresh(1)])
+    #expect(verdict(effects) == .ready)
+    #expect(effects.contains(.stopRest) == !finishes)
+    var rest = machine
+    #expect(rest.handle(.ended(1)) == (finishes ? [.start(2)] : []))
+  }
+
+  @Test func `nothing but the end of what runs is taken in after the outcome`() throws {
+    var (machine, _) = run(try plan(.storedIsEnough), [.stored(0), .stored(1)])
+    for event: Event in [.deadlinePassed, .answered(.retry), .cancelled, .begin] {
+      #expect(machine.handle(event) == [])
+    }
+    #expect(!machine.tellsProgress)
+  }
+
+  @Test func `the progress never goes back, never passes 1, and is unknown only before the first news`()
+    throws
+  {
+    var generator = SeededGenerator(seed: 11)
+    for _ in 0..<300 {
+      let readiness = PreloadPlan.Readiness.allCases.randomElement(using: &generator) ?? .allFresh
+      var machine = PreloadMachine(try plan(readiness, .retry(2)))
+      var last: Double?
+      _ = machine.handle(.begin)
+      #expect(machine.fraction == nil)
+      for _ in 0..<40 {
+        let step = Int.random(in: 0..<3, using: &generator)
+        let length: Int64? =
+          Bool.random(using: &generator) ? Int64.random(in: 0...1_000, using: &generator) : nil
+        let events: [Event] = [
+          .received(step, bytes: .random(in: 0...1_200, using: &generator), expected: length),
+          .stored(step), .fresh(step), .failed(step, reason: Self.down), .ended(step),
+        ]
+        guard let event = events.randomElement(using: &generator) else { continue }
+        _ = machine.handle(event)
+        if let last {
+          let fraction = try #require(machine.fraction)
+          #expect(fraction >= last && fraction <= 1)
+        }
+        last = machine.fraction
+      }
+    }
+  }
+
+  @Test("bytes where every length is known, weights otherwise") func measure() {
+    var meter = ProgressMeter()
+    typealias Part = ProgressMeter.Part
+    #expect(meter.fraction(of: [Part(weight: 1), Part(weight: 3)]) == nil)
+    #expect(meter.fraction(of: [Part(weight: 1, isDone: true), Part(weight: 3)]) == 0.25)
+    #expect(
+      meter.fraction(of: [
+        Part(weight: 1, received: 10, expected: 10, isDone: true),
+        Part(weight: 3, received: 45, expected: 90),
+      ]) == 0.55)
+    // Less than before by any measure: what was said stands.
+    #expect(meter.fraction(of: [Part(weight: 1, received: 1, expected: 10), Part(weight: 3)]) == 0.55)
+  }
+}

@@ -1,0 +1,240 @@
+import CacheStore
+import DataService
+import FixtureServer
+import FoundationEssentials
+import Launch
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Preload: progress, then an outcome with everything in it") struct PreloadRunTests {
+  private struct Feed: Codable, Sendable, Equatable { var title: String }
+
+  private static func url(_ path: String) throws -> URL {
+    try #require(URL(string: "http://origin.test/\(path)"))
+  }
+
+  private static func request(_ path: String) throws -> DataService.Request {
+    var request = DataService.Request(try url(path))
+    request.limits.retries = 0
+    return request
+  }
+
+  /// Everything a run says, in short.
+  private func events(of run: PreloadRun, answers: [FailurePrompt.Choice] = []) async -> (
+    lines: [String], outcome: LaunchOutcome?
+  ) {
+    var lines: [String] = []
+    var outcome: LaunchOutcome?
+    var answers = answers[...]
+    for await event in run.events {
+      switch event {
+      case .progress: break
+      case .step(let step): lines.append("\(step.name) \(step.state.rawValue)")
+      case .prompt(let prompt):
+        lines.append("prompt \(prompt.choices.map(\.rawValue).joined(separator: "|"))")
+        run.answer(answers.popFirst() ?? .quit)
+      case .outcome(let last):
+        #expect(outcome == nil)
+        outcome = last
+        lines.append(last.verdict.rawValue)
+      }
+    }
+    return (lines, outcome)
+  }
+
+  @Test func `the outcome carries every step's response by name and type, and nothing is fetched twice`()
+    async throws
+  {
+    let transport = ScriptedTransport { request, _ in
+      .answer(request.url.path() == "/feed" ? #"{"title": "News"}"# : "plain")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let plan = PreloadPlan([
+      PreloadStep("feed", try Self.request("feed"), as: Feed.self),
+      PreloadStep("text", try Self.request("text")),
+      .storing("asset", try Self.request("asset")),
+    ])
+    let run = fixture.service.preload(plan)
+    let outcome = try #require(await events(of: run).outcome)
+    await run.finished()
+    #expect(outcome.verdict == .ready)
+    #expect(outcome.value("feed", as: Feed.self) == Feed(title: "News"))
+    #expect(outcome.response("text", as: Data.self)?.text == "plain")
+    #expect(outcome.response("text", as: Feed.self) == nil)
+    #expect(outcome.steps.map(\.state) == [.fresh, .fresh, .fresh])
+    #expect(outcome.steps.allSatisfy { $0.elapsed != nil && $0.change == .new })
+    #expect(outcome.steps.first?.bytes == 17)
+    #expect(transport.requests.count == 3)
+  }
+
+  @Test func `a second launch offline: what is stored is enough`() async throws {
+    let isDown = Atomic(false)
+    let transport = ScriptedTransport { _, _ throws(DataServiceError) in
+      if isDown.load(ordering: .relaxed) { throw DataServiceError(.offline, "there is no network") }
+      return .answer(#"{"title": "News"}"#)
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    var plan = PreloadPlan([
+      PreloadStep("feed", try Self.request("feed"), as: Feed.self),
+      PreloadStep("more", try Self.request("more"), as: Feed.self),
+    ])
+    plan.readiness = .storedIsEnough
+    let first = fixture.service.preload(plan)
+    #expect(await first.outcome()?.verdict == .ready)
+    await first.finished()
+
+    isDown.store(true, ordering: .relaxed)
+    let second = fixture.service.preload(plan)
+    let outcome = try #require(await second.outcome())
+    #expect(outcome.verdict == .ready)
+    #expect(outcome.value("feed", as: Feed.self) == Feed(title: "News"))
+    #expect(outcome.value("more", as: Feed.self) == Feed(title: "News"))
+    await second.finished()
+  }
+
+  @Test("the deadline is kept whatever a step hangs in", arguments: ["connect", "body"])
+  func deadline(phase: String) async throws {
+    let clock = ManualClock()
+    let never = Gate()
+    let transport = ScriptedTransport { request, _ async throws(DataServiceError) in
+      if request.url.path() == "/quick" { return .answer("quick") }
+      if phase == "connect" {
+        await never.wait()
+        throw DataServiceError(.cancelled, "cancelled")
+      }
+      return TransportResponse(
+        version: "1.1", status: 200, fields: [:],
+        body: DataService.BodyStream(length: 10) { () async throws(DataServiceError) -> Data? in
+          await never.wait()
+          throw DataServiceError(.cancelled, "cancelled")
+        })
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    var plan = PreloadPlan([
+      PreloadStep("quick", try Self.request("quick")), PreloadStep("slow", try Self.request("slow")),
+    ])
+    plan.deadline = .seconds(3)
+    plan.finishesIntoStore = false
+    let run = PreloadRun(plan, on: fixture.service, clock: LaunchClock(clock))
+    await clock.whenSleeping()
+    var events = run.events.makeAsyncIterator()
+    // The quick one is in before the time is up.
+    while case let event? = await events.next() {
+      if case .step = event { break }
+    }
+    clock.advance(by: .seconds(3))
+    var outcome: LaunchOutcome?
+    while let event = await events.next() {
+      if case .outcome(let last) = event { outcome = last }
+    }
+    #expect(outcome?.verdict == .incomplete)
+    #expect(outcome?.elapsed == .seconds(3))
+    #expect(outcome?.steps.map(\.state) == [.fresh, .missing])
+    #expect(outcome?.response("quick", as: Data.self)?.text == "quick")
+    // What hangs is cancelled, so this returns.
+    await run.finished()
+  }
+
+  @Test func `what is late goes on into the store if asked`() async throws {
+    let clock = ManualClock()
+    let mayAnswer = Gate()
+    let transport = ScriptedTransport { _, _ async in
+      await mayAnswer.wait()
+      return .answer("late")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    var plan = PreloadPlan([PreloadStep("slow", try Self.request("slow"))])
+    plan.deadline = .seconds(1)
+    let run = PreloadRun(plan, on: fixture.service, clock: LaunchClock(clock))
+    await clock.whenSleeping()
+    clock.advance(by: .seconds(1))
+    #expect(await run.outcome()?.verdict == .incomplete)
+    mayAnswer.open()
+    await run.finished()
+    #expect(await fixture.outline(try Self.url("slow"), policy: .storedOnly) == ["stored(late)"])
+  }
+
+  @Test func `on a failure the caller is asked, and the run goes on as answered`() async throws {
+    let transport = ScriptedTransport { _, number throws(DataServiceError) in
+      if number == 1 { throw DataServiceError(.refused, "the origin refused") }
+      return .answer("second")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    var plan = PreloadPlan([PreloadStep("a", try Self.request("a"))])
+    plan.onFailure = .ask
+    let (lines, outcome) = await events(of: fixture.service.preload(plan), answers: [.retry])
+    #expect(lines == ["a missing", "prompt retry|quit", "a fresh", "ready"])
+    #expect(outcome?.response("a", as: Data.self)?.text == "second")
+  }
+
+  @Test func `an error page is no launch data: the stored response stands`() async throws {
+    let transport = ScriptedTransport { _, number in
+      number == 1 ? .answer("good") : .answer("oops", status: 404)
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    var plan = PreloadPlan([PreloadStep("a", try Self.request("a"))])
+    plan.onFailure = .ask
+    #expect(await events(of: fixture.service.preload(plan)).lines == ["a fresh", "ready"])
+    let (lines, outcome) = await events(of: fixture.service.preload(plan), answers: [.continueWithStored])
+    #expect(lines == ["a stored", "prompt retry|continueWithStored|quit", "stored"])
+    #expect(outcome?.response("a", as: Data.self)?.text == "good")
+    #expect(outcome?.steps.first?.error?.status == 404)
+  }
+
+  @Test func `what is young enough is not asked for again`() async throws {
+    let transport = ScriptedTransport { _, _ in .answer("body") }
+    let fixture = try ServiceFixture(transport: transport)
+    var plan = try PreloadPlan(list: "http://origin.test/a\nhttp://origin.test/b\n")
+    plan.maxAge = .seconds(3_600)
+    for _ in 0..<2 {
+      let run = fixture.service.preload(plan)
+      #expect(await run.outcome()?.steps.map(\.state) == [.fresh, .fresh])
+      await run.finished()
+    }
+    #expect(transport.requests.count == 2)
+  }
+
+  @Test func `cancelling ends the run at once and leaves nothing under way`() async throws {
+    let asked = Gate()
+    let never = Gate()
+    let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
+      asked.open()
+      await never.wait()
+      throw DataServiceError(.cancelled, "cancelled")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let run = fixture.service.preload(PreloadPlan([PreloadStep("a", try Self.request("a"))]))
+    await asked.wait()
+    run.cancel()
+    #expect(await run.outcome()?.verdict == .quit)
+    await run.finished()
+  }
+
+  @Test func `progress over the network: never back, never past 1, none after the outcome`() async throws {
+    let body = [UInt8](repeating: 0x61, count: 300_000)
+    let origin = try FixtureServer(routes: [
+      "/a": .ok(body), "/b": .ok("short"), "/c": FixtureReply.ok(body).chunked(by: 10_000),
+    ])
+    let fixture = try ServiceFixture()
+    let run = fixture.service.preload(
+      PreloadPlan(["a", "b", "c"].map { PreloadStep($0, DataService.Request(origin.url("/\($0)"))) }))
+    var last = 0.0
+    var isOver = false
+    for await event in run.events {
+      #expect(!isOver)
+      switch event {
+      case .progress(let progress):
+        #expect(progress.stepCount == 3)
+        guard let fraction = progress.fraction else { continue }
+        #expect(fraction >= last && fraction <= 1)
+        last = fraction
+      case .outcome(let outcome):
+        isOver = true
+        #expect(outcome.steps.map(\.bytes) == [300_000, 5, 300_000])
+      case .step, .prompt: break
+      }
+    }
+    #expect(isOver && last == 1)
+  }
+}
