@@ -1,0 +1,167 @@
+import CacheStore
+import DataService
+import FixtureServer
+import FoundationEssentials
+import Synchronization
+import TestSupport
+import Testing
+
+/// Law 7 in a process, and what observers see.
+@Suite("Coalescing: one exchange for loads alike in all that shapes it") struct CoalescingTests {
+  private static let url = "http://origin.test/item"
+
+  @Test func `loads alike share one exchange, each with its own policy`() async throws {
+    let mayAnswer = Gate()
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+      if number > 1 { await mayAnswer.wait() }
+      return .answer("body \(number)")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    async let both = fixture.outline(url)
+    async let either = fixture.outline(url, policy: .freshElseStored())
+    await fixture.traced("joins")
+    mayAnswer.open()
+    #expect(await both == ["stored(body 1)", "fresh(body 2, changed)"])
+    #expect(await either == ["fresh(body 2, changed)"])
+    #expect(transport.requests.count == 2)
+  }
+
+  static let differences: [(name: String, change: @Sendable (inout DataService.Request) -> Void)] = [
+    ("a field", { $0.fields = ["Accept-Language": "fr"] }),
+    ("a limit", { $0.limits.bodyBytes = 17 }),
+    ("--insecure", { $0.connection.isInsecure = true }),
+    ("a unix socket", { $0.connection.unixSocket = "/nowhere" }),
+    (
+      "--resolve",
+      { $0.connection.resolutions = [.init(host: "origin.test", port: 80, address: "127.0.0.1")] }
+    ),
+    ("the account", { $0.account = .named("alice") }),
+    ("keeping despite no-store", { $0.keepsAnyway = true }),
+    ("the method", { $0.method = .head }),
+    ("pass-through", { $0.fields = ["Range": "bytes=0-1"] }),
+  ]
+
+  @Test("loads that differ do not share an exchange", arguments: differences.indices)
+  func different(index: Int) async throws {
+    let (name, change) = Self.differences[index]
+    let bothAreHere = Gate()
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+      if number == 2 { bothAreHere.open() }
+      // Were there but one exchange, it would wait for ever.
+      await bothAreHere.wait()
+      return .answer("body")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: Self.url))
+    async let one = fixture.deliveries(url)
+    async let other = fixture.deliveries(url, configure: change)
+    #expect(await one.count == 1, "\(name)")
+    #expect(await other.count == 1, "\(name)")
+    #expect(transport.requests.count == 2, "\(name)")
+  }
+
+  @Test func `verified and unverified loads never share a row`() async throws {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url) { $0.connection.isInsecure = true }
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["failure(notStored)"])
+  }
+
+  @Test func `a thousand loads over twenty keys, with cancels: in order, once, and silent after cancel`()
+    async throws
+  {
+    let transport = ScriptedTransport { request, _ async throws(DataServiceError) in
+      await Task.yield()
+      return .answer(request.url.path())
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    var random = SeededGenerator(seed: 4)
+    let plans = (0..<1_000).map { _ in
+      (
+        key: Int.random(in: 0..<20, using: &random), policy: Int.random(in: 0..<4, using: &random),
+        cancels: Int.random(in: 0..<4, using: &random) == 0
+      )
+    }
+    let policies: [FetchPolicy] = [
+      .storedThenFresh, .freshOnly, .freshElseStored(), .storedElseFresh(maxAge: .seconds(60)),
+    ]
+    await withTaskGroup(of: Void.self) { group in
+      for plan in plans {
+        group.addTask {
+          guard let url = URL(string: "http://origin.test/\(plan.key)") else { return }
+          let log = DeliveryLog()
+          let load = fixture.service.start(
+            .init(url), policy: policies[plan.policy], deliver: { log.add($0) }, ended: {})
+          if plan.cancels {
+            load.cancel()
+            log.close()
+          }
+          await load.finished()
+          log.check(cancelled: plan.cancels)
+        }
+      }
+    }
+    #expect(transport.requests.count < 1_000)
+    #expect(try fixture.store.value("SELECT count(*) FROM last_request") == 20)
+  }
+
+  @Test func `changes(to:) yields the newest row, written by this service or another, and nil when it goes`()
+    async throws
+  {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let store = try TemporaryStore()
+    let observer = try ServiceFixture(store: store, transport: transport)
+    let writer = try ServiceFixture(store: store, transport: transport)
+    let url = try #require(URL(string: Self.url))
+    var changes = observer.service.changes(to: .init(url)).makeAsyncIterator()
+    #expect(isNothing(await changes.next()))
+    _ = await writer.outline(url)
+    #expect((await changes.next())??.text == "body 1")
+    _ = await observer.outline(url)
+    #expect((await changes.next())??.text == "body 2")
+    try await writer.service.remove(.all)
+    #expect(isNothing(await changes.next()))
+  }
+}
+
+/// Whether the sequence went on, and with no row.
+private func isNothing(_ element: DataService.Response<Data>??) -> Bool {
+  if case .some(.none) = element { return true }
+  return false
+}
+
+/// What one load delivered.
+private final class DeliveryLog: Sendable {
+  private struct State {
+    var stored = 0
+    var terminal = 0
+    var isClosed = false
+    var afterClose = 0
+    var storedAfterTerminal = false
+  }
+  private let state = Mutex(State())
+
+  func add(_ delivery: DataService.Delivery<DataService.BodyStream>) {
+    state.withLock { state in
+      if state.isClosed { state.afterClose += 1 }
+      switch delivery {
+      case .stored:
+        state.stored += 1
+        if state.terminal > 0 { state.storedAfterTerminal = true }
+      case .fresh, .failure: state.terminal += 1
+      }
+    }
+  }
+
+  func close() { state.withLock { $0.isClosed = true } }
+
+  func check(cancelled: Bool) {
+    let state = state.withLock { $0 }
+    #expect(state.stored <= 1 && state.terminal <= 1 && !state.storedAfterTerminal)
+    #expect(state.afterClose == 0)
+    if !cancelled { #expect(state.stored + state.terminal >= 1) }
+  }
+}
