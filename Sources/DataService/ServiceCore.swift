@@ -13,6 +13,7 @@ final class ServiceCore: Sendable {
   let retryRule = RetryRule()
   private let digestKey = Mutex<DigestKey?>(nil)
   private let retryBudgets = Mutex<[String: RetryBudget]>([:])
+  private let lastMaintenance = Mutex<Int64>(0)
   private let closing = Mutex<DataServiceError?>(nil)
   private let reported = Mutex<Set<String>>([])
 
@@ -97,9 +98,16 @@ final class ServiceCore: Sendable {
   /// A number from 0 up to, not including, 1.
   func random() -> Double { Double.random(in: 0..<1) }
 
-  /// Does a share of the store's background work once nothing is under way.
+  /// Does a share of the store's background work once nothing is under way, at most once a second.
   func exchangeEnded() {
     guard coalescer.isIdle else { return }
+    let now = timekeeper.bootNanoseconds
+    let isDue = lastMaintenance.withLock { last in
+      guard last == 0 || now - last > 1_000_000_000 else { return false }
+      last = now
+      return true
+    }
+    guard isDue else { return }
     Task(executorPreference: thread) { await self.store.performMaintenance(budget: .milliseconds(20)) }
   }
 }

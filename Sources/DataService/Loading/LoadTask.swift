@@ -335,11 +335,38 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
   private func handle(_ event: LoadMachine.Event) {
     let effects = state.withLock { state -> [LoadMachine.Effect] in
       let effects = state.machine.handle(event)
+      count(effects, in: state)
       state.outbox.append(contentsOf: effects.compactMap { output(for: $0, in: state) })
       return effects
     }
     for effect in effects { perform(effect) }
     drain()
+  }
+
+  /// Adds what is delivered to the counts of `stats`, in memory.
+  private func count(_ effects: [LoadMachine.Effect], in state: State) {
+    guard let accountID = state.accountID else { return }
+    var count = UsageCount()
+    for effect in effects {
+      switch effect {
+      case .deliverStored:
+        count.stored += 1
+        count.savedMilliseconds += state.candidate?.exchangeMilliseconds ?? 0
+        if !effects.contains(.startExchange), state.exchange == nil {
+          count.savedBytes += state.candidate?.body.length ?? 0
+        }
+      case .deliverFresh:
+        if case .success((let response, _)) = state.result, response.wasValidated {
+          count.unchanged += 1
+          count.savedBytes += state.candidate?.body.length ?? 0
+        } else {
+          count.fresh += 1
+        }
+      case .deliverFailure, .deliverDeadline: count.failed += 1
+      default: break
+      }
+    }
+    if count != UsageCount() { core.store.count(accountID: accountID, host: prepared.url.authority, count) }
   }
 
   private func perform(_ effect: LoadMachine.Effect) {
