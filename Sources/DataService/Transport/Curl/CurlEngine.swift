@@ -17,11 +17,13 @@
     private var library: CurlLibrary?
     private var multi: UnsafeMutableRawPointer?
     private var queue: ExchangeQueue<CurlExchange>
-    private var running: [ObjectIdentifier: EasyHandle] = [:]
+    private var running: [EasyHandle] = []
     private var spares: [EasyHandle] = []
     private var http2Hosts: Set<String> = []
     private var isClosed = false
     private(set) var needsAdvance = false
+    /// The time at which this turn of libcurl began; 0 between turns.
+    private var turnInstant: Int64 = 0
 
     init(configuration: CurlTransport.Configuration, timekeeper: any Timekeeper) {
       self.configuration = configuration
@@ -57,14 +59,14 @@
     func abandon(_ exchange: CurlExchange) {
       disarm(exchange)
       if let ticket = exchange.track.ticket, queue.remove(ticket) { return }
-      guard let easy = running[ObjectIdentifier(exchange)] else { return }
+      guard let easy = exchange.track.easy else { return }
       release(easy, exchange)
       startNext()
     }
 
     /// Goes on with a transfer whose reader has caught up.
     func resume(_ exchange: CurlExchange) {
-      guard let easy = running[ObjectIdentifier(exchange)], exchange.track.isPaused else { return }
+      guard let easy = exchange.track.easy, exchange.track.isPaused else { return }
       exchange.track.isPaused = false
       enter(.receiving, exchange)
       // May hand over what libcurl held back, by the callbacks, which take care of errors.
@@ -105,7 +107,9 @@
         fail(exchange, DataServiceError(.other, "libcurl could not start a transfer: \(words(code))"))
         return
       }
-      running[ObjectIdentifier(exchange)] = easy
+      easy.place = running.count
+      running.append(easy)
+      exchange.track.easy = easy
       needsAdvance = true
       enter(.connecting, exchange)
     }
@@ -131,7 +135,12 @@
 
     /// Takes the transfer off libcurl and keeps its handle for the next.
     private func release(_ easy: EasyHandle, _ exchange: CurlExchange) {
-      running[ObjectIdentifier(exchange)] = nil
+      exchange.track.easy = nil
+      let last = running.removeLast()
+      if last !== easy {
+        running[easy.place] = last
+        last.place = easy.place
+      }
       if let multi { _ = ccurl_multi_remove(easy.library.table, multi, easy.raw) }
       easy.release()
       if spares.count < Self.sparesLimit { spares.append(easy) }
@@ -143,7 +152,9 @@
     func advance() {
       needsAdvance = false
       guard let library, let multi else { return }
+      turnInstant = timekeeper.bootNanoseconds
       let code = ccurl_multi_perform(library.table, multi)
+      turnInstant = 0
       takeEnded(library, multi)
       if code != CURLM_OK { failAll(DataServiceError(.other, "libcurl failed: \(words(code))")) }
       startNext()
@@ -205,7 +216,7 @@
     }
 
     private func failAll(_ error: DataServiceError) {
-      for easy in Array(running.values) {
+      for easy in running {
         guard let exchange = easy.exchange else { continue }
         disarm(exchange)
         release(easy, exchange)
@@ -232,7 +243,8 @@
 
     /// Notes that an exchange has gone into a phase, or that something has happened in it.
     func enter(_ phase: PhaseClock.Phase, _ exchange: CurlExchange) {
-      exchange.track.clock?.enter(phase, at: timekeeper.bootNanoseconds)
+      // A turn is short, and a response has many lines: its clock is read once.
+      exchange.track.clock?.enter(phase, at: turnInstant == 0 ? timekeeper.bootNanoseconds : turnInstant)
       arm(exchange)
     }
 

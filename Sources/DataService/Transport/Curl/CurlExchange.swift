@@ -178,6 +178,8 @@
 
   /// What the engine keeps for an exchange.
   struct ExchangeTrack {
+    /// What carries it while it is under way.
+    var easy: EasyHandle?
     var clock: PhaseClock?
     var timer: TimerHandle?
     /// When the timer fires.

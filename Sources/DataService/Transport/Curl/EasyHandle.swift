@@ -11,6 +11,8 @@
     let library: CurlLibrary
     /// The exchange it carries now.
     var exchange: CurlExchange?
+    /// Where the engine keeps it among those under way.
+    var place = 0
     /// Puts the head together.
     var parser = HeadParser(byteLimit: 0, countLimit: 0)
     /// Why one of our callbacks stopped the transfer.

@@ -91,7 +91,7 @@ struct ExchangeQueue<Item> {
   @discardableResult mutating func remove(_ ticket: Ticket) -> Bool {
     guard hosts[ticket.host]?.remove(number: ticket.number) == true else { return false }
     waitingCount -= 1
-    dropIfUnused(ticket.host)
+    if hosts.count > 64 { dropIfUnused(ticket.host) }
     return true
   }
 
@@ -99,7 +99,7 @@ struct ExchangeQueue<Item> {
   mutating func finish(host: String) {
     active -= 1
     hosts[host]?.active -= 1
-    dropIfUnused(host)
+    if hosts.count > 64 { dropIfUnused(host) }
   }
 
   /// The next exchange that may start, for which a place has been taken; `nil` where none may.
@@ -130,9 +130,9 @@ struct ExchangeQueue<Item> {
     return nil
   }
 
+  /// A host that was busy is soon asked again: only a long list is worth shortening.
   private mutating func dropIfUnused(_ name: String) {
     guard let host = hosts[name], host.active == 0, host.waiting.isEmpty, !host.isInTurn else { return }
-    // A host that is busy now is soon asked again; only a long list is worth shortening.
-    if hosts.count > 64 { hosts[name] = nil }
+    hosts[name] = nil
   }
 }

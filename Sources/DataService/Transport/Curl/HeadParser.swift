@@ -49,17 +49,14 @@ struct HeadParser {
     guard byteCount <= byteLimit else {
       throw Problem(message: "the fields are larger than \(byteLimit) bytes")
     }
-    var content = line[...]
-    if content.last == 0x0A { content = content.dropLast() }
-    if content.last == 0x0D { content = content.dropLast() }
     // Fields after the body (RFC 9110 section 6.5) are counted, and otherwise left alone.
     if isComplete { return nil }
+    let content = line.withoutLineEnd
     if status == 0 {
       try takeStatusLine(content)
-      return nil
-    }
-    if content.isEmpty { return try endHead() }
-    if let first = content.first, first == 0x20 || first == 0x09 {
+    } else if content.isEmpty {
+      return try endHead()
+    } else if content[0].isBlank {
       try takeContinuation(content)
     } else {
       try takeField(content)
@@ -67,50 +64,56 @@ struct HeadParser {
     return nil
   }
 
-  private mutating func takeStatusLine(_ line: Slice<UnsafeRawBufferPointer>) throws(Problem) {
+  private mutating func takeStatusLine(_ line: UnsafeRawBufferPointer) throws(Problem) {
     guard let parsed = StatusLine(line) else {
       throw Problem(message: "the status line is malformed")
     }
     (version, status, reason) = (parsed.version, parsed.status, parsed.reason)
+    wire.reserveCapacity(512)
   }
 
-  private mutating func takeField(_ line: Slice<UnsafeRawBufferPointer>) throws(Problem) {
+  private mutating func takeField(_ line: UnsafeRawBufferPointer) throws(Problem) {
     fieldCount += 1
     guard fieldCount <= countLimit else { throw Problem(message: "there are more than \(countLimit) fields") }
-    guard let colon = line.firstIndex(of: 0x3A), colon > line.startIndex,
-      line[..<colon].allSatisfy(\.isTokenByte)
-    else { throw Problem(message: "a field has no valid name") }
-    let value = line[line.index(after: colon)...].trimmedOfBlanks
+    var colon = 0
+    while colon < line.count, line[colon].isTokenByteFast { colon += 1 }
+    guard colon > 0, colon < line.count, line[colon] == 0x3A else {
+      throw Problem(message: "a field has no valid name")
+    }
+    let name = line.part(0, colon)
+    let value = line.part(colon + 1, line.count).trimmedOfBlanks
     try checkValue(value)
-    note(name: line[..<colon], value: value)
-    wire.append(contentsOf: line[..<colon])
+    note(name: name, value: value)
+    wire.append(contentsOf: name)
     wire.append(0x3A)
     wire.append(0x20)
-    wire.append(contentsOf: value)
-    wire.append(0x0D)
-    wire.append(0x0A)
+    endLine(with: value)
   }
 
   /// A line folded in the obsolete way continues the value before it with a space (RFC 9112 section 5.2).
-  private mutating func takeContinuation(_ line: Slice<UnsafeRawBufferPointer>) throws(Problem) {
+  private mutating func takeContinuation(_ line: UnsafeRawBufferPointer) throws(Problem) {
     guard wire.count > 2 else { throw Problem(message: "the fields begin with a continuation line") }
     let value = line.trimmedOfBlanks
     try checkValue(value)
     wire.removeLast(2)
     wire.append(0x20)
+    endLine(with: value)
+  }
+
+  private mutating func endLine(with value: UnsafeRawBufferPointer) {
     wire.append(contentsOf: value)
     wire.append(0x0D)
     wire.append(0x0A)
   }
 
-  private func checkValue(_ value: Slice<UnsafeRawBufferPointer>) throws(Problem) {
-    guard !value.contains(where: { $0 == 0x0D || $0 == 0 }) else {
+  private func checkValue(_ value: UnsafeRawBufferPointer) throws(Problem) {
+    for byte in value where byte == 0x0D || byte == 0 {
       throw Problem(message: "a field's value has a carriage return or NUL in it")
     }
   }
 
   /// Notes the fields that say where the body ends.
-  private mutating func note(name: Slice<UnsafeRawBufferPointer>, value: Slice<UnsafeRawBufferPointer>) {
+  private mutating func note(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
     switch name.count {
     case 14 where name.equalsIgnoringCase("content-length"):
       lengths.append(contentsOf: Self.lengths(in: value))
@@ -122,13 +125,27 @@ struct HeadParser {
   }
 
   /// The members of a `Content-Length` list; -1 for one that is not a number (RFC 9112 section 6.3).
-  private static func lengths(in value: Slice<UnsafeRawBufferPointer>) -> [Int64] {
-    String(decoding: value, as: UTF8.self).split(separator: ",", omittingEmptySubsequences: false).map {
-      member in
-      let digits = member.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }
-      guard !digits.isEmpty, digits.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return -1 }
-      return Int64(digits) ?? -1
+  private static func lengths(in value: UnsafeRawBufferPointer) -> [Int64] {
+    var lengths: [Int64] = []
+    var start = 0
+    for end in 0...value.count where end == value.count || value[end] == 0x2C {
+      lengths.append(length(of: value.part(start, end).trimmedOfBlanks))
+      start = end + 1
     }
+    return lengths
+  }
+
+  private static func length(of digits: UnsafeRawBufferPointer) -> Int64 {
+    guard !digits.isEmpty else { return -1 }
+    var length: Int64 = 0
+    for byte in digits {
+      guard byte >= 0x30, byte <= 0x39 else { return -1 }
+      let (product, overflow) = length.multipliedReportingOverflow(by: 10)
+      let (sum, sumOverflow) = product.addingReportingOverflow(Int64(byte - 0x30))
+      guard !overflow, !sumOverflow else { return -1 }
+      length = sum
+    }
+    return length
   }
 
   private mutating func endHead() throws(Problem) -> Head? {
@@ -165,25 +182,27 @@ private struct StatusLine {
   let status: Int
   let reason: String
 
-  init?(_ line: Slice<UnsafeRawBufferPointer>) {
-    guard line.count >= 10, line.prefix(5).elementsEqual("HTTP/".utf8) else { return nil }
-    let rest = line.dropFirst(5)
-    guard let space = rest.firstIndex(of: 0x20), let version = Self.version(rest[..<space]) else {
+  init?(_ line: UnsafeRawBufferPointer) {
+    guard line.count >= 10, line.part(0, 5).elementsEqual("HTTP/".utf8) else { return nil }
+    var space = 5
+    while space < line.count, line[space] != 0x20 { space += 1 }
+    guard let version = Self.version(line.part(5, space)), space + 4 <= line.count else { return nil }
+    var status = 0
+    for index in space + 1...space + 3 {
+      guard line[index] >= 0x30, line[index] <= 0x39 else { return nil }
+      status = status * 10 + Int(line[index] - 0x30)
+    }
+    let tail = line.part(space + 4, line.count)
+    guard status >= 100, tail.isEmpty || tail[0] == 0x20, !tail.contains(where: { $0 == 0 || $0 == 0x0D })
+    else {
       return nil
     }
-    let afterVersion = rest[rest.index(after: space)...]
-    let digits = afterVersion.prefix(3)
-    guard digits.count == 3, digits.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
-    let status = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
-    let tail = afterVersion.dropFirst(3)
-    guard status >= 100, tail.isEmpty || tail.first == 0x20 else { return nil }
-    guard !tail.contains(where: { $0 == 0 || $0 == 0x0D }) else { return nil }
     self.version = version
     self.status = status
     reason = tail.trimmedOfBlanks.text
   }
 
-  private static func version(_ bytes: Slice<UnsafeRawBufferPointer>) -> String? {
+  private static func version(_ bytes: UnsafeRawBufferPointer) -> String? {
     if bytes.elementsEqual("1.1".utf8) { return "1.1" }
     if bytes.elementsEqual("2".utf8) { return "2" }
     if bytes.elementsEqual("1.0".utf8) { return "1.0" }
@@ -191,23 +210,43 @@ private struct StatusLine {
   }
 }
 
-extension Slice<UnsafeRawBufferPointer> {
+extension UInt8 {
+  fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 }
+
+  /// `isTokenByte`, answered here for the bytes that names are made of.
+  fileprivate var isTokenByteFast: Bool {
+    let lowered = self | 0x20
+    return (lowered >= 0x61 && lowered <= 0x7A) || self == 0x2D || isTokenByte
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// The bytes from one index up to another.
+  fileprivate func part(_ start: Int, _ end: Int) -> Self { Self(rebasing: self[start..<end]) }
+
+  fileprivate var withoutLineEnd: Self {
+    var end = count
+    if end > 0, self[end - 1] == 0x0A { end -= 1 }
+    if end > 0, self[end - 1] == 0x0D { end -= 1 }
+    return part(0, end)
+  }
+
   /// Without the white space around it (RFC 9110 section 5.6.3).
   fileprivate var trimmedOfBlanks: Self {
-    var slice = self
-    while let byte = slice.first, byte == 0x20 || byte == 0x09 { slice = slice.dropFirst() }
-    while let byte = slice.last, byte == 0x20 || byte == 0x09 { slice = slice.dropLast() }
-    return slice
+    var start = 0
+    var end = count
+    while start < end, self[start].isBlank { start += 1 }
+    while end > start, self[end - 1].isBlank { end -= 1 }
+    return part(start, end)
   }
 
   /// Whether the bytes are the given lower-case ASCII text in any case.
   fileprivate func equalsIgnoringCase(_ text: StaticString) -> Bool {
     guard count == text.utf8CodeUnitCount else { return false }
-    var expected = text.utf8Start
-    for byte in self {
+    for index in 0..<count {
+      let byte = self[index]
       let lowered = byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
-      guard lowered == expected.pointee else { return false }
-      expected += 1
+      guard lowered == text.utf8Start[index] else { return false }
     }
     return true
   }
@@ -215,6 +254,7 @@ extension Slice<UnsafeRawBufferPointer> {
   /// As UTF-8 where it is valid, as ISO 8859-1 otherwise.
   fileprivate var text: String {
     if isEmpty { return "" }
+    if elementsEqual("OK".utf8) { return "OK" }
     return String(validating: self, as: UTF8.self)
       ?? String(String.UnicodeScalarView(map { Unicode.Scalar($0) }))
   }

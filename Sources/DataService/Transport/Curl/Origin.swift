@@ -21,20 +21,19 @@ struct Origin: Hashable {
     let bytes = url.utf8
     let start = bytes.index(bytes.startIndex, offsetBy: schemeLength)
     let end = bytes[start...].firstIndex { $0 == 0x2F || $0 == 0x3F || $0 == 0x23 } ?? bytes.endIndex
-    let authority = url[start..<end]
-    let hostAndPort =
-      authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
-    let host: Substring
-    if hostAndPort.first == "[" {
-      guard let close = hostAndPort.firstIndex(of: "]") else { return nil }
-      host = hostAndPort[hostAndPort.index(after: hostAndPort.startIndex)..<close]
+    var authority = bytes[start..<end]
+    if let at = authority.lastIndex(of: 0x40) { authority = authority[bytes.index(after: at)...] }
+    let host: Substring.UTF8View
+    if authority.first == 0x5B {
+      guard let close = authority.firstIndex(of: 0x5D) else { return nil }
+      host = authority[..<close].dropFirst()
     } else {
-      host = hostAndPort.prefix { $0 != ":" }
+      host = authority[..<(authority.firstIndex(of: 0x3A) ?? authority.endIndex)]
     }
     guard !host.isEmpty else { return nil }
-    self.host = String(host)
     isSecure = schemeLength == 8
-    key = (isSecure ? "https://" : "http://") + hostAndPort
+    self.host = String(Substring(host))
+    key = (isSecure ? "https://" : "http://") + Substring(authority)
   }
 
   private static func withLowerCaseScheme(_ url: String) -> String {

@@ -19,14 +19,18 @@ struct PhaseClock {
   private(set) var phase = Phase.queued
   /// When the phase began, or when something last happened in it where silence is what is limited.
   private var since: Int64
-  private let begun: Int64
-  private let limits: Limits
+  private let connect: Int64
+  private let firstByte: Int64
+  private let idle: Int64
+  private let total: Int64
 
   /// A clock for an exchange that was asked for at `now`.
   init(limits: Limits, now: Int64) {
-    self.limits = limits
-    begun = now
     since = now
+    connect = limits.connectTimeout.clampedNanoseconds
+    firstByte = limits.firstByteTimeout.clampedNanoseconds
+    idle = limits.idleTimeout.clampedNanoseconds
+    total = Self.sum(now, limits.totalTimeout.clampedNanoseconds)
   }
 
   /// Goes into a phase, or notes activity in it.
@@ -37,23 +41,19 @@ struct PhaseClock {
 
   /// The next instant at which a limit is reached, and which.
   var deadline: (instant: Int64, phase: DataServiceError.Kind.Phase) {
-    let total = Self.sum(begun, limits.totalTimeout)
-    guard let (limit, name) = phaseLimit else { return (total, .total) }
-    let instant = Self.sum(since, limit)
+    let instant: Int64
+    let name: DataServiceError.Kind.Phase
+    switch phase {
+    case .queued, .paused: return (total, .total)
+    case .connecting: (instant, name) = (Self.sum(since, connect), .connect)
+    case .sending, .receiving: (instant, name) = (Self.sum(since, idle), .idle)
+    case .waiting: (instant, name) = (Self.sum(since, firstByte), .firstByte)
+    }
     return instant < total ? (instant, name) : (total, .total)
   }
 
-  private var phaseLimit: (Duration, DataServiceError.Kind.Phase)? {
-    switch phase {
-    case .queued, .paused: nil
-    case .connecting: (limits.connectTimeout, .connect)
-    case .sending, .receiving: (limits.idleTimeout, .idle)
-    case .waiting: (limits.firstByteTimeout, .firstByte)
-    }
-  }
-
-  private static func sum(_ instant: Int64, _ delay: Duration) -> Int64 {
-    let (sum, overflow) = instant.addingReportingOverflow(delay.clampedNanoseconds)
+  private static func sum(_ instant: Int64, _ delay: Int64) -> Int64 {
+    let (sum, overflow) = instant.addingReportingOverflow(delay)
     return overflow ? .max : sum
   }
 }
