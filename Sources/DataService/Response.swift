@@ -66,12 +66,14 @@ extension DataService {
     public var bodyLength: Int64?
     /// The remaining freshness lifetime of a stored response in seconds; `nil` for a fresh one.
     package var hitTimeToLive: Int64?
+    /// Why there was an exchange; `nil` for a stored response, and where it is not known.
+    package var forward: CacheStatus.Forward?
 
     /// `Cache-Status` (RFC 9211) as this cache writes it.
     public var cacheStatus: String {
       if let hitTimeToLive { return CacheStatus(isHit: true, timeToLive: hitTimeToLive).formatted }
       return CacheStatus(
-        forward: wasValidated ? .stale : .uriMiss, forwardStatus: wasValidated ? 304 : status,
+        forward: forward ?? (wasValidated ? .stale : .uriMiss), forwardStatus: wasValidated ? 304 : status,
         isStored: kept == .yes
       ).formatted
     }

@@ -7,7 +7,8 @@ extension ServiceCore {
     // Most rows have no Vary, and most keys one row.
     if found.rows.count == 1, let row = found.rows.first, row.isGood, row.vary.isEmpty { return row }
     return Vary.select(
-      from: found.rows.filter(\.isGood), requestFields: prepared.fields, protect: protect)
+      from: prepared.isHTTP ? found.rows : found.rows.filter(\.isGood), requestFields: prepared.fields,
+      protect: protect)
   }
 
   /// A look-up on this thread, or on the store's queue where that would have to wait.

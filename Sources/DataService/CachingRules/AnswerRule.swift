@@ -51,8 +51,17 @@ package enum AnswerRule {
     case replaced
     /// The 304 freshens it.
     case freshened
+    /// Under `http`: the answer, no 2xx, is kept beside it.
+    case keptBeside
+    /// Under `http`: the answer to HEAD freshens it (RFC 9111 section 4.3.5).
+    case freshenedByHead
+    /// Under `http`: the answer to HEAD speaks of another representation, so that it has to be validated.
+    case invalidatedByHead
     /// It stays, byte for byte; the reason is what the delivery's `kept` says.
     case untouched(DataService.KeptReason)
+
+    /// Whether the answer's body is stored.
+    package var isStored: Bool { self == .replaced || self == .keptBeside }
   }
 
   /// Both.

@@ -13,14 +13,14 @@ package enum ByteRange {
 
   /// What `value` asks of a body of that length in bytes.
   package static func answer(to value: String, length: Int64) -> Answer {
-    guard let equals = value.firstIndex(of: "="), FieldList.lowercased(String(value[..<equals])) == "bytes"
+    guard let (unit, list) = FieldList.split(value, at: Ascii.equals), FieldList.lowercased(unit) == "bytes"
     else {
       return .whole
     }
-    let ranges = FieldList.members(String(value[value.index(after: equals)...]))
-    guard ranges.count == 1, let dash = ranges[0].firstIndex(of: "-") else { return .whole }
-    let first = String(ranges[0][..<dash])
-    let last = String(ranges[0][ranges[0].index(after: dash)...])
+    let ranges = FieldList.members(list)
+    guard ranges.count == 1, let (first, last) = FieldList.split(ranges[0], at: Ascii.hyphen) else {
+      return .whole
+    }
     return first.isEmpty ? suffix(last, length: length) : range(first, last, length: length)
   }
 

@@ -84,11 +84,9 @@ package struct CacheControl: Sendable, Hashable {
   }
 
   private static func directive(_ member: String) -> Directive {
-    guard let equals = member.firstIndex(of: "=") else {
+    guard let (name, raw) = FieldList.split(member, at: Ascii.equals) else {
       return Directive(name: FieldList.lowercased(member), argument: nil, hasStraySpace: false)
     }
-    let name = String(member[..<equals])
-    let raw = String(member[member.index(after: equals)...])
     let argument = FieldList.trimmed(raw)
     return Directive(
       name: FieldList.lowercased(FieldList.trimmed(name)), argument: FieldList.unquoted(argument) ?? argument,

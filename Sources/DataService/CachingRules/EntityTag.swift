@@ -4,6 +4,7 @@ package struct EntityTag: Sendable, Hashable {
   package let isWeak: Bool
   /// The tag between its quotation marks.
   package let opaque: String
+  private let bytes: [UInt8]
 
   /// The tag that the text is, or `nil` where it is none.
   package init?(_ text: String) {
@@ -14,14 +15,17 @@ package struct EntityTag: Sendable, Hashable {
     let inner = quoted.dropFirst().dropLast()
     guard inner.allSatisfy({ $0 == 0x21 || ($0 >= 0x23 && $0 != 0x7F) }) else { return nil }
     self.isWeak = isWeak
+    self.bytes = Array(inner)
     opaque = String(decoding: inner, as: UTF8.self)
   }
 
   /// Whether both are strong and the same (section 8.8.3.2).
-  package func stronglyMatches(_ other: EntityTag) -> Bool { !isWeak && self == other }
+  package func stronglyMatches(_ other: EntityTag) -> Bool {
+    !isWeak && !other.isWeak && bytes == other.bytes
+  }
 
   /// Whether they are the same but for weakness (section 8.8.3.2).
-  package func weaklyMatches(_ other: EntityTag) -> Bool { opaque == other.opaque }
+  package func weaklyMatches(_ other: EntityTag) -> Bool { bytes == other.bytes }
 
   /// The tags in a list such as `If-None-Match` has; what is no tag is left out.
   ///

@@ -50,6 +50,19 @@ package enum FieldList {
     return result + "\""
   }
 
+  /// The text before and after the first such byte, or `nil` where it has none.
+  ///
+  /// By bytes, never by characters: an equals sign with a combining mark after it is another character, and still an
+  /// equals sign. And by equality of bytes, see ``isSame(_:_:)``.
+  package static func split(_ text: String, at byte: UInt8) -> (head: String, tail: String)? {
+    guard let index = text.utf8.firstIndex(of: byte) else { return nil }
+    let tail = text.utf8[text.utf8.index(after: index)...]
+    return (String(decoding: text.utf8[..<index], as: UTF8.self), String(decoding: tail, as: UTF8.self))
+  }
+
+  /// Whether both texts are the same bytes; Swift's own equality takes different spellings of one character for one.
+  package static func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
+
   /// Whether the text is a token (RFC 9110 section 5.6.2).
   package static func isToken(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy(\.isTokenByte)
@@ -94,6 +107,8 @@ enum Ascii {
   static let space: UInt8 = 0x20
   static let quote: UInt8 = 0x22
   static let comma: UInt8 = 0x2C
+  static let hyphen: UInt8 = 0x2D
+  static let equals: UInt8 = 0x3D
   static let backslash: UInt8 = 0x5C
 }
 

@@ -98,7 +98,8 @@ package enum HeadUpdate {
   /// Whether every validator in the answer, and its `Content-Length`, are those of the stored response.
   package static func agrees(stored: StoredResponse, answer: HTTPFields) -> Bool {
     for name in ["ETag", "Last-Modified"] {
-      if let answered = answer[name], answered != stored.fields[name] { return false }
+      guard let answered = answer[name] else { continue }
+      guard let held = stored.fields[name], FieldList.isSame(answered, held) else { return false }
     }
     guard let length = answer["Content-Length"] else { return true }
     return length == stored.fields["Content-Length"] ?? String(stored.body.length)

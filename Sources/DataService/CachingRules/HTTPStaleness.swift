@@ -10,6 +10,13 @@ package enum HTTPStaleness {
     case status(Int)
   }
 
+  /// Whether an exchange that ended so brought no answer of the origin's: it was not reached, hung up, or is to be
+  /// left alone. What the caller ended, or the origin answered wrongly, is not meant.
+  package static func isUnheard(_ kind: DataServiceError.Kind) -> Bool {
+    kind.isConnectivity || [.proxy, .truncated, .paused, .libraryMissing].contains(kind)
+      || kind.name.hasPrefix("timeout(") || kind.name.hasPrefix("tls(")
+  }
+
   /// How long a response has been stale, in milliseconds; zero or less while it is fresh.
   package static func staleness(of stored: StoredResponse, now: Int64) -> Int64 {
     Freshness.age(of: stored, now: now).minus(Freshness.lifetime(of: stored).milliseconds)

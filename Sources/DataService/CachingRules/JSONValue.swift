@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// A JSON document as a value, to compare two of them.
+/// A JSON document as a value, to compare two of them; texts are the same where their bytes are.
 package indirect enum JSONValue: Sendable, Hashable, Decodable {
   /// `null`.
   case null
@@ -45,6 +45,31 @@ package indirect enum JSONValue: Sendable, Hashable, Decodable {
     self = value
   }
 
+  package static func == (one: JSONValue, other: JSONValue) -> Bool {
+    switch (one, other) {
+    case (.null, .null): true
+    case (.boolean(let one), .boolean(let other)): one == other
+    case (.decimal(let one), .decimal(let other)): one == other
+    case (.double(let one), .double(let other)): one == other
+    case (.string(let one), .string(let other)): FieldList.isSame(one, other)
+    case (.array(let one), .array(let other)): one == other
+    case (.object(let one), .object(let other)): one.count == other.count && one.allSatisfy(other.hasMember)
+    default: false
+    }
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    switch self {
+    case .null: hasher.combine(0)
+    case .boolean(let value): hasher.combine(value)
+    case .decimal(let value): hasher.combine(value)
+    case .double(let value): hasher.combine(value)
+    case .string(let value): hasher.combine(value)
+    case .array(let value): hasher.combine(value)
+    case .object(let value): hasher.combine(value.count)
+    }
+  }
+
   /// The value without what the pointer points to; itself where that does not exist.
   package func removing(_ pointer: JSONPointer) -> JSONValue { removing(pointer.tokens[...]) }
 
@@ -64,6 +89,14 @@ package indirect enum JSONValue: Sendable, Hashable, Decodable {
       return .array(elements)
     default: return self
     }
+  }
+}
+
+extension [String: JSONValue] {
+  /// Whether the object has that member, its name the same bytes.
+  fileprivate func hasMember(_ name: String, _ value: JSONValue) -> Bool {
+    guard let index = index(forKey: name) else { return false }
+    return FieldList.isSame(self[index].key, name) && self[index].value == value
   }
 }
 

@@ -41,7 +41,7 @@ package enum Validators {
     if let answered = answer["ETag"] {
       guard let held = stored["ETag"] else { return EntityTag(answered).map { !$0.isWeak } ?? false }
       guard let answeredTag = EntityTag(answered), let heldTag = EntityTag(held) else {
-        return answered != held
+        return !FieldList.isSame(answered, held)
       }
       // A strong tag identifies bytes, a weak one need only correspond.
       return answeredTag.isWeak || heldTag.isWeak

@@ -29,7 +29,9 @@ package enum Vary {
 
   /// Whether the request's fields match those the row was stored for; never where its `Vary` was `*`.
   package static func matches(_ row: StoredResponse, requestFields: HTTPFields, protect: Protection) -> Bool {
-    row.vary != "*" && variant(names: row.vary, requestFields: requestFields, protect: protect) == row.variant
+    row.vary != "*"
+      && FieldList.isSame(
+        variant(names: row.vary, requestFields: requestFields, protect: protect), row.variant)
   }
 
   /// The row for the request, or `nil`: of several that match the most recent by `Date`, then by receipt.
@@ -50,6 +52,8 @@ package enum Vary {
   private static func normalised(name: String, values: [String]) -> String {
     let joined = values.flatMap(FieldList.members).joined(separator: ", ")
     guard ["accept-language", "accept-encoding", "accept-charset"].contains(name) else { return joined }
-    return FieldList.lowercased(joined).filter { $0 != " " && $0 != "\t" }
+    return String(
+      decoding: joined.utf8.filter { $0 != Ascii.space && $0 != Ascii.tab }.map(\.asciiLowercased),
+      as: UTF8.self)
   }
 }

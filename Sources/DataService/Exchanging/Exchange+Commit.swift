@@ -97,11 +97,12 @@ extension Exchange {
       case .live: .bytes(Data())
       }
     return ResponseStore.Write(
-      accountID: accountID, key: prepared.key, isGood: true,
+      accountID: accountID, key: prepared.key, isGood: answer.isGood,
       variant: Vary.variant(names: vary, requestFields: prepared.fields, protect: core.protect), vary: vary,
       started: started, responseURL: answer.url == prepared.key.target ? nil : answer.url,
       httpVersion: answer.version, status: answer.status, reason: answer.reason,
-      fields: StoredFields.storable(answer.fields, secretNames: core.secretFieldNames),
+      fields: StoredFields.storable(
+        answer.fields, secretNames: core.secretFieldNames, receivedAt: answer.receivedAt),
       requestedAt: answer.requestedAt, receivedAt: answer.receivedAt,
       changedAt: isSame ? plan.candidate?.changedAt ?? answer.receivedAt : answer.receivedAt,
       exchangeMilliseconds: core.timekeeper.wallMilliseconds - answer.requestedAt,

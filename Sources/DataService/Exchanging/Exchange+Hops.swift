@@ -38,13 +38,13 @@ extension Exchange {
       let requestedAt = core.timekeeper.wallMilliseconds
       let validators = validators(of: row, for: chain.hop)
       var request = try transportRequest(for: chain.hop, until: deadline)
-      request.fields.append(contentsOf: validators)
+      request.fields = HTTPExchangeFields.fields(
+        caller: request.fields, conditions: validators, isForStore: plan.isForStore)
       let isResuming = resumption.map { core.redacted(chain.hop.url) == $0.source } ?? false
       if isResuming { resumption?.ask(in: &request) }
       core.trace("asks \(chain.hop.url.authority)\(validators.isEmpty ? "" : " with validators")")
       let response = try await core.transport.response(to: request)
       chain.interim += response.interim
-      if CacheControl(fields: response.fields).noStore { chain.isNoStore = true }
       if let next = try redirect(from: chain, original: original, response: response) {
         chain = next
         continue
@@ -73,9 +73,12 @@ extension Exchange {
     limits.totalTimeout = .nanoseconds(max(1, deadline - core.timekeeper.bootNanoseconds))
     var fields = hop.fields
     fields.remove("Content-Length")
+    var connection = plan.prepared.request.connection
+    // RFC 9111 decides over what the caller asks for, and nothing is asked for besides.
+    if plan.prepared.isHTTP { connection.isCompressed = false }
     return TransportRequest(
       url: try hop.url.foundationURL(), method: hop.method, fields: fields, body: hop.body,
-      connection: plan.prepared.request.connection, limits: limits)
+      connection: connection, limits: limits)
   }
 
   /// The validators go only to the URL that gave them.
@@ -104,6 +107,7 @@ extension Exchange {
     }
     var following = chain
     following.redirects += 1
+    if CacheControl(fields: response.fields).noStore { following.isNoStore = true }
     if next.url.host != chain.hop.url.host, RedirectRule.temporaryStatuses.contains(response.status) {
       following.leftHostTemporarily = true
     }

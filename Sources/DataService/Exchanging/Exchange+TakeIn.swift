@@ -13,7 +13,10 @@ extension Exchange {
     interim: [TransportResponse.Interim], requestedAt: Int64, resumption: Resumption?
   ) async throws(DataServiceError) -> ExchangeOutcome {
     let (response, resumed) = try Resumption.joined(received, to: resumption)
-    let outcome = AnswerRule.decide(status: response.status, fields: response.fields, situation: situation)
+    let outcome =
+      plan.prepared.isHTTP
+      ? httpOutcome(status: response.status, fields: response.fields, situation: situation)
+      : AnswerRule.decide(status: response.status, fields: response.fields, situation: situation)
     if case .untouched = outcome.row { endLease(storedRow: false) }
     let receivedAt = core.timekeeper.wallMilliseconds
     let responseURL = core.redacted(url)
@@ -46,7 +49,7 @@ extension Exchange {
     let fits = body.length.map { $0 + (resuming?.length ?? 0) <= half } ?? true
     let partial = Resumption.partial(of: head, key: plan.prepared.key, length: body.length)
     var open: (() async throws(CacheStoreError) -> UnfinishedBody)?
-    if row == .replaced, fits {
+    if row.isStored, fits {
       open = { [self] () async throws(CacheStoreError) in
         try await store.beginBody(accountID: try await generation.id(), partial: partial)
       }
@@ -62,10 +65,13 @@ extension Exchange {
     let collected = try await collector.collect(body)
     if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
     if let previous = plan.candidate?.body { answer.comparison = (previous, collector.isSameAsPrevious) }
+    answer.isGood = row != .keptBeside
     answer.retryAt = retryAt(answer)
     await invalidate(answer, url: url)
     if case .untouched(let reason) = row {
       answer.kept = .no(reason)
+    } else if !row.isStored {
+      answer.kept = await takeInHead(answer, row: row)
     } else if !fits {
       answer.kept = .no(.tooLarge)
     } else if let failure = collector.storeFailure {

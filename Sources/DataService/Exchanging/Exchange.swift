@@ -19,6 +19,8 @@ final class Exchange: Sendable {
     var isShared: Bool
     /// Whether a result of another process that began earlier will do; not for `freshOnly`.
     var mayFollow: Bool
+    /// Whether the answer is for the store alone, as behind a stale answer under `http`.
+    var isForStore = false
   }
 
   private struct State {

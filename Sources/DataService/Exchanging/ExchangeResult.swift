@@ -39,6 +39,8 @@ struct Answer: Sendable {
   var kept: DataService.Kept
   /// The stored body the answer's bytes were compared with, and whether they were the same.
   var comparison: (body: StoredResponse.Body, isSame: Bool)?
+  /// Whether it becomes the good row; under `http` some answers are kept beside it.
+  var isGood = true
   /// Until when the origin asked to be left alone, in milliseconds since 1970-01-01 UTC.
   var retryAt: Int64?
 }

@@ -16,6 +16,8 @@ struct LoadMachine: Sendable {
     case storeIsTooLate
     /// The exchange has ended, with an answer that counts as fresh or with a failure.
     case exchangeFinished(isFresh: Bool)
+    /// Under `http`: the exchange that is about to end in a failure leaves the stored response to be served stale.
+    case staleWillDo
     /// The deadline of `freshElseStored` has passed.
     case deadlinePassed
     /// The account was signed out, or the service closed: the load ends with that failure, whatever else is known.
@@ -30,6 +32,8 @@ struct LoadMachine: Sendable {
     case nothing
     /// A candidate; `isYoung` says whether `storedElseFresh` accepts its age.
     case candidate(isYoung: Bool)
+    /// Under `http`: what RFC 9111 has decided, with a row or without one.
+    case judged(HTTPReuse.Action, hasRow: Bool)
   }
 
   /// What to do, in this order.
@@ -63,14 +67,21 @@ struct LoadMachine: Sendable {
   }
 
   private let policy: FetchPolicy.Kind
+  /// Whether an exchange is allowed at all: not under `storedOnly`, nor with `only-if-cached` under `http`.
+  private let mayExchange: Bool
   private var store = Store.pending
   private var isYoung = false
+  private var action = HTTPReuse.Action.fetch
+  private var staleWillDo = false
   private var exchange = Exchange.idle
   private var deliveredStored = false
   private var isPastDeadline = false
   private(set) var hasEnded = false
 
-  init(policy: FetchPolicy) { self.policy = policy.kind }
+  init(policy: FetchPolicy, isOnlyIfCached: Bool = false) {
+    self.policy = policy.kind
+    mayExchange = policy != .storedOnly && !isOnlyIfCached
+  }
 
   /// Takes in an event and says what to do.
   mutating func handle(_ event: Event) -> [Effect] {
@@ -89,6 +100,11 @@ struct LoadMachine: Sendable {
       store = .preparing
       self.isYoung = isYoung
       effects.append(.prepareStored)
+    case .storeAnswered(.judged(let action, let hasRow)):
+      guard store == .pending else { return [] }
+      store = hasRow ? .preparing : .nothing
+      self.action = action
+      if hasRow { effects.append(.prepareStored) }
     case .storedPrepared(let isUsable):
       guard store == .preparing else { return [] }
       store = isUsable ? .ready : .nothing
@@ -102,6 +118,9 @@ struct LoadMachine: Sendable {
     case .exchangeFinished(let isFresh):
       exchange = isFresh ? .fresh : .failed
       if store == .pending || store == .preparing { effects.append(.boundStoreWait) }
+    case .staleWillDo:
+      staleWillDo = true
+      return []
     case .deadlinePassed:
       isPastDeadline = true
     }
@@ -112,18 +131,15 @@ struct LoadMachine: Sendable {
     return effects + deliveries()
   }
 
-  /// Whether the policy ever wants the network; `storedOnly` does not.
-  private var usesNetwork: Bool { policy != .storedOnly }
-
   private func shouldStartExchange(after event: Event) -> Bool {
-    guard usesNetwork else { return false }
+    guard mayExchange else { return false }
     if case .storeIsSlow = event { return true }
     switch store {
     case .pending: return false
     case .nothing: return true
     case .preparing, .ready:
       if case .storedElseFresh = policy { return !isYoung }
-      return true
+      return policy != .http || action != .reuse
     }
   }
 
@@ -140,8 +156,10 @@ struct LoadMachine: Sendable {
     case .storedOnly:
       guard storeIsSettled else { return [] }
       return finish(with: [store == .ready ? .deliverStored : .deliverNotStored])
-    case .freshOnly, .http:
+    case .freshOnly:
       return storeIsSettled ? terminal() : []
+    case .http:
+      return storeIsSettled ? httpDeliveries() : []
     case .freshElseStored:
       if exchange == .fresh { return storeIsSettled ? terminal() : [] }
       guard storeIsSettled, exchange == .failed || isPastDeadline else { return [] }
@@ -151,6 +169,25 @@ struct LoadMachine: Sendable {
       if exchange == .fresh { return storeIsSettled ? terminal() : [] }
       guard storeIsSettled, exchange == .failed else { return [] }
       return fallBack(to: .deliverFailure)
+    }
+  }
+
+  /// One delivery, as RFC 9111 has decided. What is served while it is revalidated ends the load only when the store
+  /// has the refresh.
+  private mutating func httpDeliveries() -> [Effect] {
+    if exchange == .fresh, !deliveredStored { return terminal() }
+    guard store == .ready, action != .gatewayTimeout else {
+      return mayExchange ? terminal() : finish(with: [.deliverNotStored])
+    }
+    switch action {
+    case .reuse:
+      return finish(with: [.deliverStored])
+    case .reuseWhileRevalidating:
+      let effects: [Effect] = deliveredStored ? [] : [.deliverStored]
+      deliveredStored = true
+      return exchange == .fresh || exchange == .failed ? finish(with: effects) : effects
+    case .validate, .fetch, .gatewayTimeout:
+      return exchange == .failed && staleWillDo ? finish(with: [.deliverStored]) : terminal()
     }
   }
 

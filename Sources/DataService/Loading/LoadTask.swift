@@ -16,6 +16,9 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
   private struct State {
     var machine: LoadMachine
     var candidate: StoredResponse?
+    /// Why the request is forwarded, for `Cache-Status`.
+    var forward: CacheStatus.Forward?
+    var isForStore = false
     var accountID: Int64?
     var stored: DataService.Response<Value>?
     var storeError: DataServiceError?
@@ -43,6 +46,8 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
   private let progress: (@Sendable (DataService.TransferProgress) -> Void)?
   private let sink: @Sendable (LoadOutput<Value>) -> Void
   private let beganAt: Int64
+  /// Whether the caller wants no exchange at all (RFC 9111 section 5.2.1.7).
+  private let isOnlyIfCached: Bool
   private let state: Mutex<State>
 
   init(
@@ -59,7 +64,8 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
     self.progress = progress
     self.sink = sink
     beganAt = core.timekeeper.bootNanoseconds
-    state = Mutex(State(machine: LoadMachine(policy: policy)))
+    isOnlyIfCached = prepared.isHTTP && CacheControl(fields: prepared.fields).onlyIfCached
+    state = Mutex(State(machine: LoadMachine(policy: policy, isOnlyIfCached: isOnlyIfCached)))
   }
 
   /// Begins: looks the stored response up on this thread if that needs no waiting, else on the store's queue.
@@ -120,7 +126,7 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
   private func lookUpInQueue() {
     let pending = FirstValue<Void>()
     state.withLock { $0.pendingLookup = pending }
-    arm(.milliseconds(20)) { $0.handle(.storeIsSlow) }
+    if !isOnlyIfCached { arm(.milliseconds(20)) { $0.handle(.storeIsSlow) } }
     Task(executorPreference: core.thread) { [self] in
       defer { pending.set(()) }
       do throws(CacheStoreError) {
@@ -144,13 +150,33 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
           kind: .corrupt, message: "a stored response did not match its checksum and was removed",
           hint: "run “cachefetch doctor” to check the rest"))
     }
+    if prepared.isHTTP { return takeJudged(found) }
     let row = core.select(from: found, for: prepared)
     state.withLock { state in
       state.candidate = row
       state.accountID = found.accountID
+      state.forward = forward(row, of: found)
     }
     guard let row else { return handle(.storeAnswered(.nothing)) }
     handle(.storeAnswered(.candidate(isYoung: isYoung(row))))
+  }
+
+  /// Under `http` RFC 9111 decides which row, if any, answers.
+  private func takeJudged(_ found: ResponseStore.Lookup) {
+    let decision = core.judge(prepared, rows: found.rows)
+    core.trace("http: \(decision.reason.rawValue)")
+    state.withLock { state in
+      state.candidate = decision.row
+      state.accountID = found.accountID
+      state.forward = decision.forward
+      state.isForStore = decision.action == .reuseWhileRevalidating
+    }
+    handle(.storeAnswered(.judged(decision.action, hasRow: decision.row != nil)))
+  }
+
+  private func forward(_ row: StoredResponse?, of found: ResponseStore.Lookup) -> CacheStatus.Forward {
+    guard let row else { return found.rows.isEmpty ? .uriMiss : .varyMiss }
+    return Freshness.isStale(stored: row, now: core.timekeeper.wallMilliseconds) ? .stale : .request
   }
 
   private func isYoung(_ row: StoredResponse) -> Bool {
@@ -162,19 +188,16 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
   /// Makes the candidate's value: at once where its bytes are at hand, else chunk by chunk from the store.
   private func prepareStored() {
     guard let row = state.withLock({ $0.candidate }) else { return handle(.storedPrepared(false)) }
-    let head = HeadRule.head(
-      of: row, prepared: prepared, now: core.timekeeper.wallMilliseconds, elapsed: elapsed)
-    if prepared.isHead {
-      return storedPrepared(Result { try value(of: .data(Data()), data: Data(), head: head) }, row: row)
+    let (head, body) = HTTPPresentation.response(from: row, prepared: prepared, core: core, elapsed: elapsed)
+    if case .data(let data) = body {
+      return storedPrepared(Result { try value(of: body, data: data, head: head) }, row: row)
     }
-    if row.body.isWhole || !form.needsWhole {
-      let body = DeliveredBody(row.body)
-      return storedPrepared(
-        Result { try value(of: body, data: row.body.firstChunk, head: head) }, row: row)
+    if !form.needsWhole {
+      return storedPrepared(Result { try value(of: body, data: Data(), head: head) }, row: row)
     }
     Task(executorPreference: core.thread) { [self] in
       do throws(DataServiceError) {
-        let data = try await core.collect(DeliveredBody(row.body), limit: prepared.request.limits.dataBytes)
+        let data = try await core.collect(body, limit: prepared.request.limits.dataBytes)
         storedPrepared(Result { try value(of: .data(data), data: data, head: head) }, row: row)
       } catch {
         storedPrepared(.failure(error), row: row)
@@ -230,10 +253,15 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
   func finished(_ result: ExchangeResult) {
     switch result {
     case .failure(let error):
+      if HTTPStaleness.isUnheard(error.kind) { noteStale(after: .noAnswer) }
       exchangeEnded(.failure(error))
     case .answer(let answer):
+      if noteStale(after: .status(answer.status)) {
+        return exchangeEnded(.failure(statusError(answer)))
+      }
       if let failure = statusFailure(answer) { return exchangeEnded(.failure(failure)) }
-      makeFresh(answer)
+      let candidate = state.withLock { $0.candidate }
+      makeFresh(HTTPPresentation.answer(answer, candidate: candidate, prepared: prepared, core: core))
     }
   }
 
@@ -251,6 +279,21 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
     guard AnswerRule.isFailure(answer.status), policy.fallsBack,
       state.withLock({ $0.stored != nil || $0.candidate != nil })
     else { return nil }
+    return statusError(answer)
+  }
+
+  /// Under `http`: whether the stored response is served although the exchange failed (RFC 9111 section 4.2.4).
+  @discardableResult private func noteStale(after failure: HTTPStaleness.Failure) -> Bool {
+    guard prepared.isHTTP, let row = state.withLock({ $0.stored == nil ? nil : $0.candidate }),
+      HTTPStaleness.isAllowed(
+        row, after: failure, directives: RequestDirectives(fields: prepared.fields),
+        now: core.timekeeper.wallMilliseconds)
+    else { return false }
+    handle(.staleWillDo)
+    return true
+  }
+
+  private func statusError(_ answer: Answer) -> DataServiceError {
     let until = answer.retryAt.map { "; paused until \(HTTPDate.format($0))" } ?? ""
     return DataServiceError(
       .status, "\(prepared.url.authority) answered \(answer.status) \(answer.reason)\(until)",
@@ -296,7 +339,10 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
   }
 
   private func head(of answer: Answer) -> DataService.ResponseHead {
-    HeadRule.head(of: answer, prepared: prepared, now: core.timekeeper.wallMilliseconds, elapsed: elapsed)
+    var head = HeadRule.head(
+      of: answer, prepared: prepared, now: core.timekeeper.wallMilliseconds, elapsed: elapsed)
+    head.forward = prepared.isPassThrough ? .bypass : state.withLock { $0.forward }
+    return head
   }
 
   private var elapsed: Duration { .nanoseconds(core.timekeeper.bootNanoseconds - beganAt) }
@@ -406,11 +452,12 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
   }
 
   private func startExchange() {
-    let (candidate, accountID, pending) = state.withLock { ($0.candidate, $0.accountID, $0.pendingLookup) }
+    let (candidate, accountID, pending, isForStore) = state.withLock {
+      ($0.candidate, $0.accountID, $0.pendingLookup, $0.isForStore)
+    }
     let plan = Exchange.Plan(
       prepared: prepared, candidate: candidate, accountID: accountID, pendingLookup: pending,
-      isShared: !prepared.isPassThrough,
-      mayFollow: policy != .freshOnly)
+      isShared: !prepared.isPassThrough, mayFollow: policy != .freshOnly, isForStore: isForStore)
     let (exchange, isNew) = core.coalescer.exchange(for: plan, core: core, waiter: self)
     state.withLock { $0.exchange = exchange }
     if isNew { exchange.start() } else { core.trace("joins the exchange under way") }

@@ -10,6 +10,8 @@ struct PreparedRequest: Sendable {
   /// What is sent, Basic credentials from the URL's user-info included.
   let fields: HTTPFields
   let key: RequestKey
+  /// Whether RFC 9111 decides, as the `http` policy asks.
+  let isHTTP: Bool
   /// Whether the store stays out of it.
   let isPassThrough: Bool
   /// Digests what must distinguish keys but never be written.
@@ -41,6 +43,7 @@ struct PreparedRequest: Sendable {
         .invalidRequest, "“\(method)” is not a method", hint: "a method is a word such as GET or POST")
     }
     self.fields = fields
+    isHTTP = policy == .http
     isPassThrough = PassThrough.isPassThrough(
       method: request.method, fields: fields, isRead: request.isRead, keepsAnyway: request.keepsAnyway,
       underHTTP: policy == .http)
@@ -68,7 +71,7 @@ extension PreparedRequest {
       parts.append(field.name.lowercased())
       parts.append(secrets.isSecretField(field.name) ? digest(Array(field.value.utf8)) : field.value)
     }
-    parts.append("\(request.limits) \(request.connection) \(request.keepsAnyway)")
+    parts.append("\(request.limits) \(request.connection) \(request.keepsAnyway) \(isHTTP)")
     return ResponseStore.leaseHash(Array(parts.joined(separator: "\u{0}").utf8))
   }
 
@@ -82,12 +85,14 @@ extension PreparedRequest {
     let limits: Limits
     let connection: ConnectionOptions
     let keepsAnyway: Bool
+    let isHTTP: Bool
     let onlineWait: Duration?
   }
 
   var identity: ExchangeIdentity {
     ExchangeIdentity(
       key: key, method: request.method, url: url, fields: fields, body: request.body, limits: request.limits,
-      connection: request.connection, keepsAnyway: request.keepsAnyway, onlineWait: request.onlineWait)
+      connection: request.connection, keepsAnyway: request.keepsAnyway, isHTTP: isHTTP,
+      onlineWait: request.onlineWait)
   }
 }

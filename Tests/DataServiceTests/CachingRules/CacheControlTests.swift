@@ -57,6 +57,12 @@ import Testing
     #expect(CacheControl(value).maxAge == expected)
   }
 
+  @Test("A combining mark does not hide an equals sign or a comma") func combiningMarks() {
+    #expect(CacheControl("no-cache=\u{5A8}").noCache == .whole)
+    #expect(CacheControl("x,\u{301}, no-store=\u{301}").noStore)
+    #expect(CacheControl("max-age=\u{301}60").maxAge == .invalid)
+  }
+
   @Test("Several field lines are one list") func lines() {
     let control = CacheControl(fields: ["Cache-Control": "max-age=5", "cache-control": "no-store"])
     #expect(control.noStore)

@@ -47,8 +47,9 @@ struct FuzzMessage {
       if isReused, !wasReused { return "reused after it was not" }
       if isReused, row.vary == "*" { return "Vary: * is reused" }
       if Freshness.age(of: row, now: now) < 0 { return "a negative age" }
-      let fields = HTTPExchangeFields.fields(caller: request, decision: decision)
-      if decision.action == .validate, fields.values(of: "If-None-Match").count > 1 {
+      let fields = HTTPExchangeFields.fields(
+        caller: request, conditions: decision.row.map(Validators.conditionalFields) ?? [:])
+      if decision.row != nil, decision.action == .validate, fields.values(of: "If-None-Match").count > 1 {
         return "two conditions"
       }
       wasReused = isReused

@@ -261,17 +261,13 @@ import Testing
       "X": "1", "If-None-Match": "\"c\"", "If-Modified-Since": Rule.date(-9), "Range": "bytes=0-1",
       "If-Range": "\"a\"",
     ]
-    func fields(_ action: HTTPReuse.Action, _ row: StoredResponse?) -> HTTPFields {
-      HTTPExchangeFields.fields(caller: caller, decision: .init(action: action, reason: .stale, row: row))
-    }
-    let validating = fields(.validate, row)
+    let conditions = Validators.conditionalFields(for: row)
+    let validating = HTTPExchangeFields.fields(caller: caller, conditions: conditions)
     #expect(validating.values(of: "If-None-Match") == ["\"a\""])
     #expect(validating.values(of: "If-Modified-Since") == [Rule.date(-60)])
-    #expect(validating["Range"] == "bytes=0-1" && validating["X"] == "1")
-    #expect(fields(.reuseWhileRevalidating, row)["Range"] == nil)
-    #expect(fields(.reuseWhileRevalidating, row)["If-Range"] == nil)
-    #expect(fields(.fetch, row) == caller)
-    #expect(fields(.validate, nil) == caller)
-    #expect(fields(.validate, Rule.row()) == caller)
+    #expect(validating["Range"] == "bytes=0-1" && validating["If-Range"] == "\"a\"" && validating["X"] == "1")
+    let forStore = HTTPExchangeFields.fields(caller: caller, conditions: [:], isForStore: true)
+    #expect(forStore == ["X": "1"])
+    #expect(HTTPExchangeFields.fields(caller: caller, conditions: [:]) == caller)
   }
 }

@@ -38,6 +38,12 @@ import Testing
     #expect(one.weaklyMatches(other) == isWeak)
   }
 
+  @Test("Two spellings of one character are two tags") func spellings() throws {
+    let (one, other) = (try #require(EntityTag("\"\u{E9}\"")), try #require(EntityTag("\"e\u{301}\"")))
+    #expect(!one.weaklyMatches(other) && !one.stronglyMatches(other))
+    #expect(Validators.names304Another(stored: ["ETag": "\u{E9}"], answer: ["ETag": "e\u{301}"]))
+  }
+
   @Test(
     "A list is split outside the quotation marks, whatever backslashes stand inside",
     arguments: [

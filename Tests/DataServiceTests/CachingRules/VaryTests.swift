@@ -46,6 +46,7 @@ import Testing
       "language order breaks ties", "accept-language", ["Accept-Language": "en, de"],
       ["Accept-Language": "de, en"], false
     ),
+    ("one character in two spellings", "foo", ["Foo": "\u{E9}"], ["Foo": "e\u{301}"], false),
     ("nothing named", "", ["Foo": "1"], ["Foo": "2"], true),
     ("asterisk", "*", ["Foo": "1"], ["Foo": "1"], false),
     ("asterisk, nothing sent", "*", [:], [:], false),

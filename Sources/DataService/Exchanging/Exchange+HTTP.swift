@@ -1,0 +1,56 @@
+internal import CacheStore
+
+extension Exchange {
+  /// What RFC 9111 makes of an answer, in the terms of the table that the other policies share.
+  func httpOutcome(
+    status: Int, fields: HTTPFields, situation: AnswerRule.Situation
+  ) -> AnswerRule.Outcome {
+    let prepared = plan.prepared
+    var judged = HTTPAnswer.Situation(method: prepared.request.method, requestFields: prepared.fields)
+    judged.isRead = prepared.request.isRead
+    judged.wasConditional = situation.wasConditional
+    judged.row = plan.candidate
+    judged.isRepeated = situation.isRepeated
+    judged.isNoStoreChain = situation.isNoStoreChain
+    let outcome = HTTPAnswer.decide(
+      status: status, fields: fields, situation: judged, now: core.timekeeper.wallMilliseconds)
+    switch outcome {
+    // A captive portal's page replaces no good row under any policy (design law 5).
+    case .deliver(.good): return .init(.fresh, situation.isPortalSuspect ? .untouched(.portal) : .replaced)
+    case .deliver(.beside): return .init(.fresh, .keptBeside)
+    case .deliver(.no(let reason)): return .init(.fresh, .untouched(reason))
+    case .freshen(let isWritten):
+      return .init(.freshByValidation, isWritten ? .freshened : .untouched(.noStore))
+    case .deliverAndFreshen: return .init(.fresh, .freshenedByHead)
+    case .deliverAndInvalidate: return .init(.fresh, .invalidatedByHead)
+    // Each load serves its own stored response.
+    case .serveStale: return .init(.statusFailure, .untouched(.status))
+    case .repeatUnconditional: return .init(.repeatUnconditional, .untouched(.status))
+    case .protocolFailure: return .init(.protocolFailure, .untouched(.status))
+    }
+  }
+
+  /// Writes what an answer to HEAD says of the stored response (RFC 9111 section 4.3.5), and whether it was written.
+  func takeInHead(_ answer: Answer, row: AnswerRule.Row) async -> DataService.Kept {
+    guard let stored = plan.candidate else { return .no(.method) }
+    do throws(CacheStoreError) {
+      if row == .invalidatedByHead {
+        try await core.store.invalidate(
+          accountName: plan.prepared.key.account, targets: [plan.prepared.key.target], started: started)
+        return .no(.method)
+      }
+      let fields = Validators.freshened(
+        stored: stored.fields, by: answer.fields, secretNames: core.secretFieldNames,
+        receivedAt: answer.receivedAt)
+      let isWritten = try await core.store.freshen(
+        ResponseStore.Freshening(
+          rowID: stored.id, body: stored.body, fields: fields, requestedAt: answer.requestedAt,
+          receivedAt: answer.receivedAt, exchangeMilliseconds: answer.receivedAt - answer.requestedAt,
+          started: started))
+      return isWritten ? .yes : .no(.superseded)
+    } catch {
+      core.warn(store: error)
+      return .no(.init(error))
+    }
+  }
+}
