@@ -1,0 +1,284 @@
+import CacheStore
+import FoundationEssentials
+import Synchronization
+import TestSupport
+import Testing
+
+/// Where in the store's files a damage falls.
+enum DamagePlace: String, CaseIterable, Sendable {
+  case header, interior, leaf, overflow, freelist, indexInterior, indexLeaf, pointerMap
+  case logHeader, logFrame, sharedMemory, truncation, logTruncation, foreignFile, emptyFile
+}
+
+@Suite("A damaged store") struct CorruptionTests {
+  /// 12 of each place; `CACHEFETCH_DAMAGES=350` for 5,250 in all.
+  @Test(
+    "law 10: no damage makes a wrong byte, a hang or a store that cannot be used",
+    arguments: DamagePlace.allCases)
+  func damage(place: DamagePlace) async throws {
+    var random = SeededGenerator(for: "damage \(place)")
+    let original = try await DamageableStore.shared.get()
+    let pages = original.pages[place] ?? []
+    if original.pages.keys.contains(place) { #expect(!pages.isEmpty, "no page of this kind") }
+    var carriedOver = 0
+    for number in 0..<wished("CACHEFETCH_DAMAGES", else: 12) {
+      let comment: Comment = "damage \(number), seed \(random.seed)"
+      carriedOver += try await damageOnce(original, place, pages, &random, comment)
+    }
+    print("damage \(place): \(carriedOver) of \(original.contents.count) rows a time survived, in all")
+  }
+
+  private func damageOnce(
+    _ original: DamageableStore, _ place: DamagePlace, _ pages: [Int], _ random: inout SeededGenerator,
+    _ comment: Comment
+  ) async throws -> Int {
+    let events = Mutex<[StoreEvent]>([])
+    let fixture = try StoreFixture {
+      $0.chunkBytes = DamageableStore.chunkBytes
+      $0.onEvent = { event in events.withLock { $0.append(event) } }
+    }
+    try original.copy(to: fixture.files, place, pages, &random)
+    let store = fixture.store
+    let other = fixture.another { $0.onEvent = nil }
+    var found = try await exactRows(original, store, comment)
+    _ = try? await other.lookup(.page)
+    // A fresh answer can be stored, but for a file that is somebody else's now: it is refused, and left alone.
+    do {
+      _ = try await store.put("fresh", for: .page, at: 1_000_000)
+      #expect(try await store.body(of: .page) == "fresh", comment)
+      #expect(try await other.body(of: .page) == "fresh", "the other process has not noticed: \(comment)")
+    } catch let error as CacheStoreError {
+      #expect(place == .foreignFile || place == .header, "\(error) \(comment)")
+      #expect(error.reason != .corrupt, "\(error) \(comment)")
+    }
+    found = max(found, try await exactRows(original, store, comment))
+    await store.close()
+    await other.close()
+    let aside = try fixture.files.names().filter { $0.contains(".damaged-") && !$0.hasSuffix("-wal") }
+    #expect(aside.count <= 2)
+    if events.withLock({ $0.contains { if case .setAside = $0 { true } else { false } } }) {
+      #expect(aside.count >= 1, comment)
+    }
+    return found
+  }
+
+  /// Looks everything up; what is found must be what was stored, byte for byte.
+  private func exactRows(
+    _ original: DamageableStore, _ store: ResponseStore, _ comment: Comment
+  ) async throws -> Int {
+    var found = 0
+    for (key, body) in original.contents {
+      guard let rows = try? await store.lookup(key).rows, let row = rows.first else { continue }
+      #expect(rows.count == 1, comment)
+      #expect(row.status == 200 && row.fields["X-Target"] == key.target, comment)
+      if let bytes = try? await store.wholeBody(row) {
+        #expect(bytes == body, "\(key.target) \(comment)")
+        found += 1
+      } else {
+        #expect(body.starts(with: row.body.firstChunk), comment)
+      }
+    }
+    return found
+  }
+
+  @Test func `a damaged file is set aside, its rows carried over, and at most two such files are kept`()
+    async throws
+  {
+    let clock = TestClock()
+    let events = Mutex<[StoreEvent]>([])
+    let fixture = try StoreFixture {
+      $0.chunkBytes = DamageableStore.chunkBytes
+      $0.now = { clock.now }
+      $0.onEvent = { event in events.withLock { $0.append(event) } }
+    }
+    let original = try await DamageableStore.shared.get()
+    var random = SeededGenerator(seed: 1)
+    for round in 1...4 {
+      clock.now += 1000
+      try original.copy(to: fixture.files, .emptyFile, [], &random, isDamaged: false)
+      let store = fixture.another()
+      let alice = RequestKey(account: "alice", target: "https://example.org/tagged")
+      _ = try await store.put("x", for: alice, at: 9) {
+        $0.tags = ["t"]
+        $0.isPinned = true
+      }
+      await store.close()
+      try RawDatabase(fixture.path).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+      let leaf = try #require(original.pages[.indexLeaf]?.last)
+      try fixture.files.overwrite(
+        "store.sqlite", at: (leaf - 1) * 4096, with: Array(repeating: 0xFF, count: 4096))
+      let after = fixture.another()
+      _ = try await after.put("after", for: .page, at: Int64(round))
+      _ = try? await after.remove(.all, started: .at(99))
+      await after.close()
+      let event = try #require(events.withLock { $0.last })
+      guard case .setAside(_, let keptAs, let carriedOver, _) = event else {
+        Issue.record("\(event)")
+        return
+      }
+      #expect(FileStatusProbe.exists(keptAs))
+      #expect(carriedOver > 0)
+    }
+    let kept = try fixture.files.names().filter { $0.contains(".damaged-") && !$0.hasSuffix("-wal") }
+    #expect(kept.count == 2)
+    #expect(
+      !FileStatusProbe.exists(fixture.path + ".new") && !FileStatusProbe.exists(fixture.path + ".mended"))
+  }
+
+  @Test func `a file that was mended but not yet put in place is found by the next process`() async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("a", for: .page)
+    await fixture.store.close()
+    try RawDatabase(fixture.path).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    for name in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: fixture.path + name) }
+    try FileManager.default.moveItem(atPath: fixture.path, toPath: fixture.path + ".mended")
+    let store = fixture.another()
+    _ = try await store.accountID(named: "")
+    #expect(try await store.body(of: .page) == "a")
+  }
+}
+
+/// A store of known content with pages of every kind, and rows that are still in the log.
+final class DamageableStore: Sendable {
+  static let chunkBytes = 6000
+  static let shared = Shared()
+
+  let contents: [RequestKey: Data]
+  let pages: [DamagePlace: [Int]]
+  private let files: TemporaryFolder
+
+  /// Made by whichever test comes first.
+  actor Shared {
+    private var task: Task<DamageableStore, any Error>?
+
+    func get() async throws -> DamageableStore {
+      let task = task ?? Task { try await DamageableStore() }
+      self.task = task
+      return try await task.value
+    }
+  }
+
+  private init() async throws {
+    let fixture = try StoreFixture { $0.chunkBytes = Self.chunkBytes }
+    var contents: [RequestKey: Data] = [:]
+    func put(_ numbers: Range<Int>) async throws {
+      for number in numbers {
+        let key = RequestKey(
+          account: number % 5 == 0 ? "alice" : "",
+          target: "https://example.org/a/rather/long/path/so/that/the/index/has/interior/pages/\(number)")
+        let body = pattern([10, 300, 900, 5000, 20_000][number % 5], seed: UInt8(number))
+        contents[key] = body
+        _ = try await fixture.store.put(body, for: key) { $0.fields = ["X-Target": key.target] }
+      }
+    }
+    try await put(0..<160)
+    var some = EntrySelection.all
+    some.minimumBytes = 20_000
+    some.accounts = [""]
+    let removed = try await fixture.store.entries(some).prefix(8)
+    for entry in removed {
+      _ = try await fixture.store.remove(rowID: entry.rowID, started: .at(2))
+      contents[entry.key] = nil
+    }
+    await fixture.store.close()
+    pages = try Self.pages(of: fixture.path)
+    let second = fixture.another()
+    for number in 200..<215 {
+      let key = RequestKey(target: "https://example.org/in/the/log/\(number)")
+      contents[key] = pattern(700, seed: UInt8(number))
+      _ = try await second.put(pattern(700, seed: UInt8(number)), for: key) {
+        $0.fields = ["X-Target": key.target]
+      }
+    }
+    await second.close()
+    self.contents = contents
+    files = fixture.files
+  }
+
+  private static func pages(of path: String) throws -> [DamagePlace: [Int]] {
+    let database = try RawDatabase(path)
+    try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    var found: [DamagePlace: [Int]] = [
+      .interior: [], .leaf: [], .overflow: [], .freelist: [], .indexInterior: [], .indexLeaf: [],
+      .pointerMap: [2],
+    ]
+    var used: Set<Int> = [1, 2]
+    let rows = try database.rows(
+      """
+      SELECT d.pageno, d.pagetype, coalesce(s.type, 'table') FROM dbstat d
+      LEFT JOIN sqlite_schema s ON s.name = d.name WHERE d.pageno > 2
+      """)
+    for row in rows {
+      guard let page = row[0].integer.map(Int.init) else { continue }
+      used.insert(page)
+      let isIndex = row[2].text == "index"
+      switch row[1].text {
+      case "internal": found[isIndex ? .indexInterior : .interior]?.append(page)
+      case "leaf": found[isIndex ? .indexLeaf : .leaf]?.append(page)
+      default: found[.overflow]?.append(page)
+      }
+    }
+    let count = Int(try database.rows("PRAGMA page_count")[0][0].integer ?? 0)
+    found[.freelist] = (3...count).filter { !used.contains($0) }
+    return found
+  }
+
+  func copy(
+    to folder: TemporaryFolder, _ place: DamagePlace, _ pages: [Int], _ random: inout SeededGenerator,
+    isDamaged: Bool = true
+  ) throws {
+    var database = try files.bytes(of: "store.sqlite")
+    var log = try files.bytes(of: "store.sqlite-wal")
+    if isDamaged { damage(&database, &log, place, pages, &random) }
+    try folder.write(database, to: "store.sqlite")
+    try folder.write(log, to: "store.sqlite-wal")
+    try folder.write("", to: "store.sqlite.lock")
+    try? FileManager.default.removeItem(atPath: folder.file("store.sqlite-shm"))
+    if place == .sharedMemory { try folder.write(random.bytes(32_768), to: "store.sqlite-shm") }
+  }
+
+  private func damage(
+    _ database: inout [UInt8], _ log: inout [UInt8], _ place: DamagePlace, _ pages: [Int],
+    _ random: inout SeededGenerator
+  ) {
+    switch place {
+    case .header: Self.spoil(&database, 0..<100, &random)
+    case .interior, .leaf, .overflow, .freelist, .indexInterior, .indexLeaf, .pointerMap:
+      let page = pages.randomElement(using: &random) ?? 1
+      Self.spoil(&database, (page - 1) * 4096..<page * 4096, &random)
+    case .logHeader: Self.spoil(&log, 0..<32, &random)
+    case .logFrame: Self.spoil(&log, 32..<log.count, &random)
+    case .sharedMemory: break
+    case .truncation: database.removeLast(Int.random(in: 1..<database.count, using: &random))
+    case .logTruncation: log.removeLast(Int.random(in: 1..<log.count, using: &random))
+    case .foreignFile: database = random.bytes(Int.random(in: 1...20_000, using: &random))
+    case .emptyFile:
+      database = []
+      log = []
+    }
+  }
+
+  /// One bit, one byte, a few bytes, a run of zeros, or a run of random bytes.
+  private static func spoil(_ bytes: inout [UInt8], _ range: Range<Int>, _ random: inout SeededGenerator) {
+    let start = Int.random(in: range, using: &random)
+    let end = min(range.upperBound, start + Int.random(in: 1...600, using: &random))
+    switch Int.random(in: 0..<5, using: &random) {
+    case 0: bytes[start] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+    case 1: bytes[start] = UInt8.random(in: 0...255, using: &random)
+    case 2:
+      for _ in 0..<8 {
+        bytes[Int.random(in: range, using: &random)] = UInt8.random(in: 0...255, using: &random)
+      }
+    case 3: bytes.replaceSubrange(start..<end, with: Array(repeating: 0, count: end - start))
+    default: bytes.replaceSubrange(start..<end, with: random.bytes(end - start))
+    }
+  }
+}
+
+extension TemporaryFolder {
+  /// Overwrites a part of a file in place.
+  func overwrite(_ name: String, at offset: Int, with bytes: [UInt8]) throws {
+    let handle = try FileHandleStandIn(path: file(name))
+    handle.write(bytes, at: offset)
+  }
+}

@@ -1,0 +1,21 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// An open file to write into; FoundationEssentials has no `FileHandle`.
+final class FileHandleStandIn {
+  private let descriptor: Int32
+
+  init(path: String) throws {
+    descriptor = open(path, O_RDWR)
+    guard descriptor >= 0 else { throw CannotOpen(path: path) }
+  }
+
+  deinit { close(descriptor) }
+
+  struct CannotOpen: Error { let path: String }
+
+  func write(_ bytes: [UInt8], at offset: Int) { _ = pwrite(descriptor, bytes, bytes.count, off_t(offset)) }
+}
