@@ -56,7 +56,7 @@ struct Tour {
       try scene.prepare(origin)
       say("\n\(number + 1). \(scene.title)\n$ cachefetch \(origin.server.url)/news")
       let exit = try await show(url: "\(origin.server.url)/news", store: folder.file("store.sqlite"))
-      if exit != .status(0) { say("(exit: \(exit))") }
+      if case .status(let code) = exit, code != 0 { say("exit status \(code)") }
       if exit != scene.expected {
         say("error: this scene should have ended with \(scene.expected)")
         status = 1
@@ -70,7 +70,7 @@ struct Tour {
   private func show(url: String, store: String) async throws -> ChildProcess.Exit {
     let onTerminal = isatty(1) == 1 && isatty(2) == 1
     let child = try ChildProcess(
-      program, [url], environment: ["CACHEFETCH_STORE": store],
+      program, [url], environment: ["CACHEFETCH_STORE": store, "NO_COLOR": onTerminal ? nil : "1"],
       output: onTerminal ? .descriptor(1) : .terminal, errors: onTerminal ? .descriptor(2) : .asOutput)
     let finished = await child.finished()
     say(finished.outputText.withPlainLineEnds, terminator: "")

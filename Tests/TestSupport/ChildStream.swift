@@ -57,6 +57,8 @@ struct ChildStream {
       let name = "/dev/pts/\(number)"
     #endif
     let child = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)
+    var size = winsize(ws_row: 40, ws_col: 110, ws_xpixel: 0, ws_ypixel: 0)
+    _ = ioctl(parent, UInt(TIOCSWINSZ), &size)
     guard child >= 0 else {
       close(parent)
       throw ChildProcess.NotStarted(executable: name, code: errno)
