@@ -194,6 +194,26 @@ import Testing
     #expect(read == old)
   }
 
+  @Test func `the log stays under 16 MiB while a slow reader and a writer are at work`() async throws {
+    let content = Self.bytes(24 << 20)
+    let origin = try FixtureServer(routes: ["/big": .ok(content)])
+    let fixture = try ServiceFixture()
+    _ = try await body(fixture, origin.url("/big"), policy: .freshOnly)
+    var longest = 0
+    for await delivery in fixture.service.streams(for: .init(origin.url("/big")), policy: .storedOnly) {
+      guard case .stored(let response) = delivery else { continue }
+      var read = 0
+      for try await piece in response.value {
+        // The reader is in the middle of its body while the whole of another is written.
+        if read == 0 { _ = try await body(fixture, origin.url("/big"), policy: .freshOnly) }
+        read += piece.count
+        longest = max(longest, try fixture.store.folder.bytes(of: "store.sqlite-wal").count)
+      }
+      #expect(read == content.count)
+    }
+    #expect(longest > 0 && longest < 16 << 20)
+  }
+
   private static func cutOff(
     _ content: [UInt8], at cut: Int, etag: String, _ connection: FixtureConnection
   ) throws {

@@ -61,6 +61,7 @@ final class Connection {
     // The default limit of the page cache stays; a value or row beyond this size is no value of ours.
     sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 64 << 20)
     guard purpose == .writing else { return }
+    // Takes the place of SQLite's automatic checkpoint, which is a hook too: `PRAGMA wal_autocheckpoint` would remove it.
     sqlite3_wal_hook(
       database,
       { context, _, _, frames in

@@ -39,7 +39,7 @@ enum Schema {
     try connection.execute(
       """
       PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON;
-      PRAGMA secure_delete = OFF; PRAGMA wal_autocheckpoint = 0
+      PRAGMA secure_delete = OFF
       """)
   }
 
