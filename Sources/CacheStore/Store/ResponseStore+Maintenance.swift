@@ -2,7 +2,7 @@ extension ResponseStore {
   /// Frames of the log above which it is written back: 0.5 MB, since a longer one delays the next process's start.
   static let longLog: Int32 = 120
   /// Frames above which even a large download stops to write the log back.
-  static let veryLongLog: Int32 = 2_000
+  static let veryLongLog: Int32 = 1_000
 
   /// Does the housekeeping that no delivery waits for: marks and counts, bodies nobody needs, the log.
   ///
