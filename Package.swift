@@ -69,7 +69,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "cachefetchTests",
-      dependencies: ["cachefetch", "DemoOrigin", "FixtureServer", "TestSupport"],
+      dependencies: ["cachefetch", "CacheStore", "DataService", "DemoOrigin", "FixtureServer", "TestSupport"],
       swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

@@ -61,7 +61,7 @@ extension DataService {
     /// The terms of the row that matches; empty where none does.
     public let terms: [Term]
     /// What each policy does.
-    public let verdicts: [Verdict]
+    public package(set) var verdicts: [Verdict]
     /// The fields a refresh adds to the caller's, one `name: value` each.
     public let refreshFields: [String]
     /// What would change the verdicts.

@@ -24,6 +24,7 @@ enum Command {
     case .watch: try watch(arguments, diagnostics)
     case .diff:
       try DiffRun(arguments, fetcher: fetcher(arguments, diagnostics), diagnostics: diagnostics).run()
+    case .explain: try ExplainCommand.run(arguments, diagnostics)
     case .show: try ShowCommand.run(arguments, diagnostics)
     case .list: try StoreCommands(arguments, diagnostics).list()
     case .rm: try StoreCommands(arguments, diagnostics).rm()

@@ -21,6 +21,12 @@ struct Shell {
       BuiltProduct.cachefetch(), words, environment: environment, directory: store.folder.path, input: input)
   }
 
+  /// Runs it with words put together by the test.
+  func run(_ words: [String]) async throws -> ChildProcess.Finished {
+    try await ChildProcess.run(
+      BuiltProduct.cachefetch(), words, environment: environment, directory: store.folder.path, input: [])
+  }
+
   /// Starts it.
   func start(
     _ words: String..., output: ChildProcess.Stream = .captured, errors: ChildProcess.Stream = .captured

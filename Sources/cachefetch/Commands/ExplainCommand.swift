@@ -1,0 +1,57 @@
+internal import DataService
+internal import FoundationEssentials
+
+/// `explain`: what the store and the caching rules would do with a request, and why. Asks the store, never the network.
+enum ExplainCommand {
+  static func run(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus {
+    let request = try RequestArguments(arguments).request(for: arguments.operand)
+    let policy = try PolicyChoice.chosen(arguments)
+    let service = DataService.forCommand(arguments, diagnostics: diagnostics)
+    let result = Await.result { () async throws(DataServiceError) in try await service.explain(request) }
+    switch result {
+    case nil: return Signals.exitStatus
+    case .failure(let error):
+      diagnostics.say("\(arguments.operand): \(Diagnostics.joined(error.message, error.hint))")
+      return error.kind == .invalidRequest ? .usage : .inputOutput
+    case .success(var explanation):
+      if let only = policy.spelling(in: arguments) { explanation.verdicts.removeAll { $0.policy != only } }
+      return write(explanation, isJSON: arguments.has(.json), diagnostics)
+    }
+  }
+
+  private static func write(
+    _ explanation: DataService.Explanation, isJSON: Bool, _ diagnostics: Diagnostics
+  ) -> ExitStatus {
+    guard isJSON else {
+      let text = diagnostics.terminal.isOutput ? TerminalText.lines(explanation.text) : explanation.text
+      return Output.write(text + "\n", diagnostics)
+    }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    guard let data = try? encoder.encode(explanation) else { return .inputOutput }
+    return Output.write([UInt8](data) + [0x0A], diagnostics)
+  }
+}
+
+extension PolicyChoice {
+  /// How the policy is spelled, where the command line names one.
+  fileprivate func spelling(in arguments: Arguments) -> String? {
+    guard [OptionName.policy, .offline, .maxAge, .deadline].contains(where: arguments.has) else { return nil }
+    switch self {
+    case .storedThenFresh: return "stored-then-fresh"
+    case .storedOnly: return "stored-only"
+    case .freshOnly: return "fresh-only"
+    case .freshElseStored: return "fresh-else-stored"
+    case .storedElseFresh: return "stored-else-fresh"
+    case .http: return "http"
+    }
+  }
+}
+
+extension TerminalText {
+  /// Each line made safe for a terminal.
+  fileprivate static func lines(_ text: String) -> String {
+    text.split(separator: "\n", omittingEmptySubsequences: false).map { visible(String($0)) }.joined(
+      separator: "\n")
+  }
+}

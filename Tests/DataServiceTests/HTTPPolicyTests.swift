@@ -1,0 +1,64 @@
+import CacheStore
+import DataService
+import FixtureServer
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@Suite("The http policy, through the service", .timeLimit(.minutes(1))) struct HTTPPolicyTests {
+  @Test("Each case", arguments: HTTPCase.all(now: Int64(Date().timeIntervalSince1970 * 1000)))
+  func each(httpCase: HTTPCase) async throws {
+    let fixture = try ServiceFixture()
+    let differences = try await httpCase.differences { step, url in
+      let url = try #require(URL(string: url))
+      let deliveries = await fixture.deliveries(url, policy: .http) { request in
+        request.method = step.method
+        request.fields = step.fields
+      }
+      #expect(deliveries.count == 1, "one delivery")
+      switch deliveries.first {
+      case .stored(let response): return ("stored", response.status, response.text, response.fields)
+      case .fresh(let response, _): return ("fresh", response.status, response.text, response.fields)
+      case .failure, nil: return ("failure", nil, nil, [:])
+      }
+    }
+    #expect(differences.isEmpty, "\(differences)")
+    await fixture.service.close()
+  }
+
+  @Test("There are eighty cases and more, each with a name of its own") func count() {
+    let names = HTTPCase.all(now: 0).map(\.name)
+    #expect(names.count >= 80)
+    #expect(Set(names).count == names.count)
+  }
+
+  @Test("What is kept beside the good row is delivered under no other policy") func besides() async throws {
+    let origin = try OneReplyOrigin()
+    let fixture = try ServiceFixture()
+    let url = origin.server.url("/x")
+    origin.answer(.ok("good", ["ETag": "\"1\""]))
+    _ = await fixture.outline(url)
+    origin.answer(.status(410, "gone", ["Cache-Control": "max-age=600"]))
+    #expect(await fixture.outline(url, policy: .http) == ["fresh(gone, changed)"])
+    #expect(await fixture.outline(url, policy: .http) == ["stored(gone)"])
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(good)"])
+    await fixture.service.close()
+  }
+
+  @Test("An explanation names the rule that decides") func explain() async throws {
+    let origin = try OneReplyOrigin()
+    let fixture = try ServiceFixture()
+    let url = origin.server.url("/x")
+    let request = DataService.Request(url)
+    var explanation = try await fixture.service.explain(request)
+    #expect(
+      explanation.verdicts.last?.outcome == "fresh or failure: nothing is stored under the key (section 4)")
+    origin.answer(.ok("one", ["Cache-Control": "max-age=600", "ETag": "\"1\""]))
+    _ = await fixture.outline(url, policy: .http)
+    explanation = try await fixture.service.explain(request)
+    #expect(explanation.verdicts.last?.outcome == "stored: fresh (section 4.2)")
+    #expect(explanation.refreshFields == ["If-None-Match: \"1\""])
+    #expect(origin.server.requests().count == 1)
+    await fixture.service.close()
+  }
+}

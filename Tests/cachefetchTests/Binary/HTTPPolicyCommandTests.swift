@@ -1,0 +1,54 @@
+import CacheStore
+import DataService
+import FixtureServer
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@Suite("Command: --policy http", .timeLimit(.minutes(2))) struct HTTPPolicyCommandTests {
+  private struct Line: Decodable {
+    var delivery: String
+    var status: Int?
+    var body: String?
+    var fields: [[String]]?
+  }
+
+  @Test("Each case", arguments: HTTPCase.all(now: Int64(Date().timeIntervalSince1970 * 1000)))
+  func each(httpCase: HTTPCase) async throws {
+    let shell = try Shell()
+    let differences = try await httpCase.differences { step, url in
+      var words = ["--policy", "http", "--json", "--retry", "0"]
+      words += step.method == .head ? ["-I"] : step.method == .get ? [] : ["-X", step.method.rawValue]
+      for field in step.fields.all { words += ["-H", "\(field.name): \(field.value)"] }
+      let run = try await shell.run(words + [url])
+      #expect(run.lines.count == 1, "one delivery")
+      let line = try JSONDecoder().decode(Line.self, from: Data((run.lines.first ?? "").utf8))
+      #expect(run.status == (line.delivery == "failure" ? 4 : 0), "the exit status")
+      var fields = HTTPFields()
+      for field in line.fields ?? [] where field.count == 2 { fields.append(field[0], field[1]) }
+      return (line.delivery, line.status, line.body, fields)
+    }
+    #expect(differences.isEmpty, "\(differences)")
+  }
+
+  @Test("explain says which rule decides, as text and as JSON, and asks no one") func explain() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one", ["Cache-Control": "max-age=600", "ETag": "\"1\""]))
+    _ = try await shell.run(["-q", origin.url])
+    origin.server.forgetRequests()
+    let text = try await shell.run(["explain", origin.url])
+    #expect(text.status == 0)
+    #expect(text.outputText.contains("stored: fresh (section 4.2)"))
+    #expect(text.outputText.contains("RFC 9111 section 4.2.3"))
+    let json = try await shell.run(["explain", "--json", "--policy", "http", origin.url])
+    #expect(json.lines.count == 1)
+    guard case .object(let members) = JSONValue(Data(json.outputText.utf8)) else {
+      Issue.record("not an object: \(json.outputText)")
+      return
+    }
+    #expect(
+      members["verdicts"]
+        == .array([.object(["policy": .string("http"), "outcome": .string("stored: fresh (section 4.2)")])]))
+    #expect(origin.server.requests().isEmpty)
+  }
+}
