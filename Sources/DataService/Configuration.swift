@@ -10,6 +10,8 @@ extension DataService {
     /// Whether an exchange that nobody waits for any more, because `freshElseStored`'s deadline has passed, goes on
     /// into the store.
     public var finishesAfterDeadline = true
+    /// How much may be anticipated at once.
+    public var anticipation = AnticipationLimits()
     /// Told of trouble that does not stop a delivery, on a thread of the service's; must return at once.
     public var onWarning: (@Sendable (Warning) -> Void)?
     /// Told what the service does, one line an event, for `-v`; holds no secret.

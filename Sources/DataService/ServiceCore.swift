@@ -10,6 +10,7 @@ final class ServiceCore: Sendable {
   let thread: NetworkThread
   let coalescer = RefreshCoalescer()
   let loads = LoadRegistry()
+  let anticipations = AnticipationRegistry()
   let retryRule = RetryRule()
   private let digestKey = Mutex<DigestKey?>(nil)
   private let retryBudgets = Mutex<[String: RetryBudget]>([:])

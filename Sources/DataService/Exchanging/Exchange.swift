@@ -166,6 +166,7 @@ final class Exchange: Sendable {
 
   private func closeAndPublish(_ result: ExchangeResult) {
     _ = closeToNewLoads()
+    core.anticipations.exchangeEnded(result, now: core.timekeeper.bootNanoseconds)
     publish(result)
   }
 }

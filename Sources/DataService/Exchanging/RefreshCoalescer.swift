@@ -45,6 +45,9 @@ final class RefreshCoalescer: Sendable {
     alone.withLock { $0[ObjectIdentifier(exchange)] = nil }
   }
 
+  /// How many exchanges are under way.
+  var count: Int { running.withLock { $0.count } + alone.withLock { $0.count } }
+
   /// Whether no exchange is under way.
   var isIdle: Bool { running.withLock { $0.isEmpty } && alone.withLock { $0.isEmpty } }
 

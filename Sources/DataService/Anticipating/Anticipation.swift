@@ -1,0 +1,74 @@
+public import FoundationEssentials
+
+extension DataService {
+  /// What becomes of an anticipation that is not committed in time.
+  public enum UnusedAnticipation: Sendable, Hashable {
+    /// Its exchange is stopped.
+    case cancelled
+    /// Its exchange goes on into the store.
+    case finished
+  }
+
+  /// How much may be anticipated at once.
+  public struct AnticipationLimits: Sendable, Hashable {
+    /// How many are held; one more lets go of the oldest.
+    public var count = 4
+    /// The largest body of each, in bytes; a larger one is given up.
+    public var bytes: Int64 = 2 << 20
+    /// The defaults.
+    public init() {}
+  }
+
+  /// A load begun before it is known to be wanted; see ``DataService/anticipate(_:group:holdFor:whenUnused:decode:)``.
+  ///
+  /// All members may be called from any thread and return at once. Dropping it does nothing: it is held for its time.
+  public struct Anticipation<Value: Sendable>: Sendable {
+    let held: HeldLoad<Value>
+    let normal: Deliveries<Value>
+
+    /// Wants it after all: the deliveries of a normal load, which the anticipated one has begun. The first iteration
+    /// takes what is ready and joins what is under way; where nothing is held any more it is a load like every other.
+    public func commit() -> Deliveries<Value> {
+      guard held.commit() else { return normal }
+      return Deliveries { [held, normal] sink in
+        held.attach(sink) ? Load(task: held) : normal.begin(sink)
+      }
+    }
+
+    /// Whether it is still held: not committed, not let go, and not refused.
+    public var isHeld: Bool { held.isHeld }
+
+    /// Returns once its load is over, whatever came of it.
+    package func finished() async { await held.finished() }
+
+    /// Does not want it: its exchange is stopped, and nothing of it is delivered.
+    public func cancel() { held.letGo(.cancelled) }
+  }
+
+  /// Begins a load before it is known to be wanted: at touch-down, on hover, while a list scrolls.
+  ///
+  /// Returns at once. The conditional exchange starts with `Sec-Purpose: prefetch`, behind every load that is wanted:
+  /// not while four exchanges are under way, and not for half a minute after the network has failed. The value is
+  /// decoded by the time of ``Anticipation/commit()``. Only safe methods are anticipated; where nothing is,
+  /// committing makes a normal load.
+  ///
+  /// - Parameters:
+  ///   - request: What will be asked for.
+  ///   - group: A new anticipation replaces the one held for the same group, such as a list whose rows are touched.
+  ///   - hold: How long it is held.
+  ///   - unused: What becomes of it if it is not committed by then.
+  ///   - decode: Makes the value, on a thread of the service's.
+  public func anticipate<Value: Sendable>(
+    _ request: Request, group: String? = nil, holdFor hold: Duration = .seconds(2),
+    whenUnused unused: UnusedAnticipation = .cancelled,
+    decode: @escaping @Sendable (Response<Data>) throws -> Value
+  ) -> Anticipation<Value> {
+    let held = HeldLoad(
+      core: core, request: request, form: .whole(canRefuse: true, decode), group: group, unused: unused)
+    core.anticipations.hold(held, for: hold, core: core)
+    return Anticipation(held: held, normal: deliveries(for: request, decode: decode))
+  }
+
+  /// What anticipation has brought since the service was made.
+  public var anticipationCounts: AnticipationCounts { core.anticipations.counts }
+}

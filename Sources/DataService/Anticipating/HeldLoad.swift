@@ -1,0 +1,227 @@
+internal import CacheStore
+internal import Synchronization
+
+/// A load that nobody has asked for yet: what it delivers is kept until somebody does, or let go.
+///
+/// All state is under one lock, held for moments and never while the sink or the load is called.
+final class HeldLoad<Value: Sendable>: AnyHeldLoad, AnyLoad {
+  typealias Sink = @Sendable (LoadOutput<Value>) -> Void
+
+  private enum Phase {
+    /// Waits to be begun on the service's thread.
+    case waiting
+    case holding
+    case committed
+    /// Let go, or never begun: nothing is delivered.
+    case released
+  }
+
+  private struct State {
+    var phase = Phase.waiting
+    var isCommitted = false
+    var load: DataService.Load?
+    var sink: Sink?
+    var outputs: [LoadOutput<Value>] = []
+    var isDelivering = false
+    var hasFailed = false
+    var beganAt: Int64 = 0
+    var freshAt: Int64?
+    var bytes: Int64 = 0
+    var finishers: [UnsafeContinuation<Void, Never>] = []
+  }
+
+  let group: String?
+  private let core: ServiceCore
+  private let wanted: DataService.Request
+  private let form: ValueForm<Value>
+  private let unused: DataService.UnusedAnticipation
+  private let state = Mutex(State())
+
+  init(
+    core: ServiceCore, request: DataService.Request, form: ValueForm<Value>, group: String?,
+    unused: DataService.UnusedAnticipation
+  ) {
+    self.core = core
+    wanted = request
+    self.form = form
+    self.group = group
+    self.unused = unused
+    state.withLock { $0.beganAt = core.timekeeper.bootNanoseconds }
+  }
+
+  // MARK: - Before it is wanted
+
+  /// Begins the load if it may begin, unless it has been let go already.
+  func begin() {
+    guard mayBegin() else { return refuse() }
+    let begins = state.withLock { state in
+      guard state.phase == .waiting else { return false }
+      state.phase = state.isCommitted ? .committed : .holding
+      return true
+    }
+    guard begins else { return resumeFinishers() }
+    core.anticipations.count { $0.begun += 1 }
+    var request = wanted
+    request.fields.append("Sec-Purpose", "prefetch")
+    request.limits.bodyBytes = min(request.limits.bodyBytes, core.configuration.anticipation.bytes)
+    let load = core.load(
+      request, policy: .storedThenFresh, form: form, on: .inline,
+      progress: { [weak self] in self?.received($0.received) },
+      deliver: { [weak self] in self?.take(.delivery($0)) }, ended: { [weak self] in self?.take(.end) })
+    let isReleased = state.withLock { state in
+      state.load = load
+      return state.phase == .released
+    }
+    if isReleased, unused == .cancelled { load.cancel() }
+    resumeFinishers()
+  }
+
+  private func mayBegin() -> Bool {
+    let prepared = try? core.prepare(wanted, policy: .storedThenFresh)
+    return AnticipationRule.mayBegin(
+      .init(
+        method: wanted.method, isPassThrough: prepared?.isPassThrough ?? true,
+        failedAt: core.anticipations.failedAt, now: core.timekeeper.bootNanoseconds,
+        exchanges: core.coalescer.count))
+  }
+
+  /// Begins nothing; a commit that has come already gets a normal load in its place.
+  private func refuse() {
+    core.anticipations.count { $0.refused += 1 }
+    core.anticipations.remove(self)
+    let isWanted = state.withLock { state in
+      guard state.phase == .waiting else { return false }
+      state.phase = state.isCommitted ? .committed : .released
+      return state.isCommitted
+    }
+    if isWanted {
+      let load = core.load(
+        wanted, policy: .storedThenFresh, form: form, on: .inline,
+        deliver: { [self] in take(.delivery($0)) }, ended: { [self] in take(.end) })
+      state.withLock { $0.load = load }
+    }
+    resumeFinishers()
+  }
+
+  private func received(_ bytes: Int64) { state.withLock { $0.bytes = max($0.bytes, bytes) } }
+
+  private func take(_ output: LoadOutput<Value>) {
+    let now = core.timekeeper.bootNanoseconds
+    state.withLock { state in
+      guard state.phase != .released else { return }
+      if case .delivery(.fresh(let response, _)) = output {
+        state.freshAt = now
+        if !response.wasValidated { state.bytes = max(state.bytes, response.head.bodyLength ?? 0) }
+      }
+      if case .delivery(.failure(let error, _)) = output {
+        state.hasFailed = true
+        // Nothing of a signed-out account is handed out, however early it was read.
+        if error.kind == .signedOut || error.kind == .closed { state.outputs.removeAll() }
+      }
+      state.outputs.append(output)
+    }
+    drain()
+  }
+
+  var isHeld: Bool { state.withLock { !$0.isCommitted && $0.phase != .released } }
+
+  // MARK: - Wanted, or not
+
+  /// Takes it over; `false` where a normal load is better: nothing is held, or what is held has failed.
+  func commit() -> Bool {
+    let now = core.timekeeper.bootNanoseconds
+    let won = state.withLock { state -> (lead: Int64, won: Int64)? in
+      guard !state.isCommitted, !state.hasFailed, state.phase != .released else { return nil }
+      state.isCommitted = true
+      if state.phase == .holding { state.phase = .committed }
+      let lead = now - state.beganAt
+      return (lead, min(lead, (state.freshAt ?? now) - state.beganAt))
+    }
+    core.anticipations.remove(self)
+    guard let won else {
+      letGo(.cancelled)
+      return false
+    }
+    core.anticipations.count { counts in
+      counts.committed += 1
+      counts.leadMilliseconds += won.lead / 1_000_000
+      counts.wonMilliseconds += won.won / 1_000_000
+    }
+    return true
+  }
+
+  /// Hands everything to a sink, what is kept first; `false` where another one has it.
+  func attach(_ sink: @escaping Sink) -> Bool {
+    let attached = state.withLock { state in
+      guard state.sink == nil, state.phase != .released else { return false }
+      state.sink = sink
+      return true
+    }
+    if attached { drain() }
+    return attached
+  }
+
+  func letGo(_ reason: HeldReason) {
+    core.anticipations.remove(self)
+    let (load, bytes) = state.withLock { state -> (DataService.Load?, Int64?) in
+      guard !state.isCommitted, state.phase != .released else { return (nil, nil) }
+      let hasBegun = state.phase == .holding
+      state.phase = .released
+      state.outputs.removeAll()
+      return (state.load, hasBegun ? state.bytes : nil)
+    }
+    guard let bytes else { return }
+    core.anticipations.count { counts in
+      counts.unused += 1
+      counts.wastedBytes += bytes
+    }
+    if reason == .cancelled || unused == .cancelled { load?.cancel() }
+  }
+
+  /// Delivers what is kept, one at a time and in order, whichever thread put it there.
+  private func drain() {
+    while let (sink, output) = state.withLock({ state -> (Sink, LoadOutput<Value>)? in
+      guard let sink = state.sink, !state.isDelivering, !state.outputs.isEmpty else { return nil }
+      state.isDelivering = true
+      return (sink, state.outputs.removeFirst())
+    }) {
+      sink(output)
+      state.withLock { $0.isDelivering = false }
+    }
+  }
+
+  // MARK: - As a load
+
+  var request: PreparedRequest? { nil }
+
+  func cancel() {
+    let load = state.withLock { state in
+      state.phase = .released
+      state.outputs.removeAll()
+      return state.load
+    }
+    load?.cancel()
+  }
+
+  func finished() async {
+    await withUnsafeContinuation { continuation in
+      let isReady = state.withLock { state in
+        if state.load != nil || state.phase == .released { return true }
+        state.finishers.append(continuation)
+        return false
+      }
+      if isReady { continuation.resume() }
+    }
+    await state.withLock { $0.load }?.finished()
+  }
+
+  func fence(_ error: DataServiceError) {}
+
+  private func resumeFinishers() {
+    let finishers = state.withLock { state in
+      defer { state.finishers = [] }
+      return state.finishers
+    }
+    for finisher in finishers { finisher.resume() }
+  }
+}

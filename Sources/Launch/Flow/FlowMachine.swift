@@ -1,0 +1,146 @@
+internal import DataService
+
+/// What the root must show, given the session and the preload. Pure.
+///
+/// Preloads are numbered, so that what a replaced one still says is not taken for the present one's.
+struct FlowMachine: Sendable {
+  /// What has happened.
+  enum Event: Sendable {
+    case session(SessionPhase)
+    /// The program has no accounts.
+    case anonymous
+    case progress(run: Int, PreloadProgress)
+    case prompt(run: Int, FailurePrompt)
+    /// A preload is over; `blocked` says why its data forbids going on.
+    case outcome(run: Int, LaunchOutcome, blocked: String?)
+    case answered(FailurePrompt.Choice)
+    case blocked(String)
+    case unblocked
+    /// The splash has faded out over what comes after it.
+    case splashFaded
+  }
+
+  /// What to do.
+  enum Effect: Sendable, Hashable {
+    case startPreload(run: Int, account: String?)
+    case cancelPreload
+    case answerPreload(FailurePrompt.Choice)
+  }
+
+  /// Whose data is wanted.
+  private enum Subject: Equatable {
+    case unknown
+    case anonymous
+    case account(String)
+    case nobody(LaunchRoot.LoginReason)
+  }
+
+  private(set) var root = LaunchRoot.splash(nil)
+  /// Whether the splash is still to be seen over the main root.
+  private(set) var isSplashShowing = true
+  private var subject = Subject.unknown
+  private var run = 0
+  private var isRunning = false
+  private var blockedBecause: String?
+
+  /// Whether the preload of that number is the one that is waited for.
+  func expects(_ number: Int) -> Bool { isRunning && run == number }
+
+  mutating func handle(_ event: Event) -> [Effect] {
+    switch event {
+    case .session(.launching), .session(.signingOut): return turn(to: .unknown)
+    case .session(.signedIn(let account)): return turn(to: .account(account))
+    case .session(.signedOut(let reason)): return turn(to: .nobody(.signedOut(reason)))
+    case .session(.expired(let account)): return turn(to: .nobody(.expired(account: account)))
+    case .anonymous: return turn(to: .anonymous)
+    case .progress(run, let progress):
+      if isRunning { show(.splash(progress)) }
+    case .prompt(run, let prompt):
+      if isRunning { show(.failed(prompt)) }
+    case .outcome(run, let outcome, let blocked):
+      guard isRunning else { return [] }
+      isRunning = false
+      arrive(outcome, blocked: blocked)
+    case .progress, .prompt, .outcome: break
+    case .answered(let choice):
+      guard case .failed = root else { return [] }
+      if choice != .quit { show(.splash(nil)) }
+      if isRunning { return [.answerPreload(choice)] }
+      return choice == .retry ? startPreload() : []
+    case .blocked(let reason):
+      blockedBecause = reason
+      show(.blocked(reason))
+      return cancelPreload()
+    case .unblocked:
+      guard blockedBecause != nil else { return [] }
+      blockedBecause = nil
+      return present()
+    case .splashFaded:
+      if case .main = root { isSplashShowing = false }
+    }
+    return []
+  }
+
+  private mutating func turn(to next: Subject) -> [Effect] {
+    guard next != subject else { return [] }
+    subject = next
+    let cancelled = cancelPreload()
+    return blockedBecause == nil ? cancelled + present() : cancelled
+  }
+
+  /// Shows what the subject needs, from the beginning.
+  private mutating func present() -> [Effect] {
+    switch subject {
+    case .nobody(let reason):
+      show(.login(reason))
+      return []
+    case .unknown:
+      show(.splash(nil))
+      return []
+    case .anonymous, .account:
+      show(.splash(nil))
+      return startPreload()
+    }
+  }
+
+  private mutating func startPreload() -> [Effect] {
+    run += 1
+    isRunning = true
+    var account: String?
+    if case .account(let name) = subject { account = name }
+    return [.startPreload(run: run, account: account)]
+  }
+
+  private mutating func cancelPreload() -> [Effect] {
+    defer { isRunning = false }
+    return isRunning ? [.cancelPreload] : []
+  }
+
+  private mutating func arrive(_ outcome: LaunchOutcome, blocked: String?) {
+    if let blocked {
+      blockedBecause = blocked
+      return show(.blocked(blocked))
+    }
+    switch outcome.verdict {
+    case .ready, .stored:
+      show(.main(outcome))
+    case .incomplete:
+      let missing = outcome.steps.filter { $0.isCritical && $0.state == .missing }
+      show(
+        .failed(
+          FailurePrompt(
+            missing: missing.map { ($0.name, $0.error?.message) }, isLate: false, canContinue: false)))
+    case .quit: break
+    }
+  }
+
+  /// Only the main root comes up below the splash; every other takes its place at once.
+  private mutating func show(_ next: LaunchRoot) {
+    switch (root, next) {
+    case (.splash, .main): isSplashShowing = true
+    case (_, .splash): isSplashShowing = true
+    default: isSplashShowing = false
+    }
+    root = next
+  }
+}

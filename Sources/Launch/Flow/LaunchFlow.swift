@@ -1,0 +1,149 @@
+public import DataService
+internal import Synchronization
+
+/// Composes session and preload into what the root must show, from the launch screen on.
+///
+/// ```swift
+/// let flow = LaunchFlow(service: service, session: session) { account in plan }
+/// flow.start()
+/// for await root in flow.roots {
+///   switch root {
+///   case .splash(let progress): showSplash(progress)
+///   case .main(let outcome): show(outcome); fadeSplash { flow.splashFaded() }
+///   case .login(let reason): showLogin(reason)
+///   case .failed(let prompt): ask(prompt) { flow.answer($0) }
+///   case .blocked(let reason): showBlocked(reason)
+///   }
+/// }
+/// ```
+///
+/// The root that is shown already is not shown again. While the splash shows, nothing comes between it and what
+/// follows. An account change goes through the splash. All members may be called from any thread and return at once.
+public final class LaunchFlow: Sendable {
+  private struct State {
+    var machine = FlowMachine()
+    var preload: PreloadRun?
+    var tasks: [Task<Void, Never>] = []
+    var hasStarted = false
+    var isOver = false
+  }
+
+  private let source: any DeliverySource
+  private let session: Session?
+  private let clock: LaunchClock
+  private let makePlan: @Sendable (_ account: String?) -> PreloadPlan
+  private let block: @Sendable (LaunchOutcome) -> String?
+  private let broadcast = Broadcast<LaunchRoot>(.splash(nil), buffer: .bufferingNewest(1))
+  private let state = Mutex(State())
+
+  /// Makes a flow; nothing happens before ``start()``.
+  ///
+  /// - Parameters:
+  ///   - service: Makes the loads where there is no session.
+  ///   - session: Who is signed in, and the loads in their name; `nil` for a program without accounts.
+  ///   - clock: What deadlines are measured by.
+  ///   - block: Why the data forbids going on, such as that an update is required; `nil` where it does not.
+  ///   - plan: What to have before the first screen, for an account or for none. A plan that asks puts its prompts to
+  ///     ``answer(_:)``; of another one, an incomplete outcome is shown as a prompt.
+  public init(
+    service: DataService, session: Session? = nil, clock: LaunchClock = .continuous,
+    block: @escaping @Sendable (LaunchOutcome) -> String? = { _ in nil },
+    plan: @escaping @Sendable (_ account: String?) -> PreloadPlan
+  ) {
+    source = session ?? service
+    self.session = session
+    self.clock = clock
+    self.block = block
+    makePlan = plan
+  }
+
+  /// What the root shows now.
+  public var current: LaunchRoot { broadcast.current }
+
+  /// What the root shows now, and every later root; a slow reader is given the newest only.
+  public var roots: AsyncStream<LaunchRoot> { broadcast.values }
+
+  /// Whether the splash is still to be seen: alone, or over the main root until ``splashFaded()``.
+  public var isSplashShowing: Bool { state.withLock { $0.machine.isSplashShowing } }
+
+  /// Begins; called once.
+  public func start() {
+    let isFirst = state.withLock { state in
+      defer { state.hasStarted = true }
+      return !state.hasStarted
+    }
+    guard isFirst else { return }
+    guard let session else { return handle(.anonymous) }
+    // Read before the session starts, so that no phase is missed.
+    let phases = session.phases
+    let following = Task { [weak self] in
+      for await phase in phases { self?.handle(.session(phase)) }
+    }
+    state.withLock { $0.tasks.append(following) }
+    Task { await session.start() }
+  }
+
+  /// Answers the prompt that is shown.
+  public func answer(_ choice: FailurePrompt.Choice) { handle(.answered(choice)) }
+
+  /// Says that the splash is no longer to be seen over the main root.
+  public func splashFaded() { handle(.splashFaded) }
+
+  /// Shows that the program must not go on, until ``unblock()``.
+  public func block(because reason: String) { handle(.blocked(reason)) }
+
+  /// Goes on after a block: what the session needs is loaded and shown.
+  public func unblock() { handle(.unblocked) }
+
+  /// Ends the flow: its preload is cancelled, and the roots end.
+  public func stop() {
+    let (preload, tasks) = state.withLock { state in
+      state.isOver = true
+      defer { state.tasks = [] }
+      return (state.preload, state.tasks)
+    }
+    for task in tasks { task.cancel() }
+    preload?.cancel()
+    broadcast.finish()
+  }
+
+  private func handle(_ event: FlowMachine.Event) {
+    let (effects, preload) = state.withLock { state -> ([FlowMachine.Effect], PreloadRun?) in
+      guard !state.isOver else { return ([], nil) }
+      let before = state.machine.root
+      let effects = state.machine.handle(event)
+      if state.machine.root != before { broadcast.send(state.machine.root) }
+      return (effects, state.preload)
+    }
+    // The caller's plan, and a preload that is cancelled or answered, run on this thread: not under the lock.
+    for effect in effects {
+      switch effect {
+      case .startPreload(let number, let account): startPreload(number, account: account)
+      case .cancelPreload: preload?.cancel()
+      case .answerPreload(let choice): preload?.answer(choice)
+      }
+    }
+  }
+
+  private func startPreload(_ number: Int, account: String?) {
+    let preload = PreloadRun(makePlan(account), on: source, clock: clock)
+    let isWanted = state.withLock { state in
+      guard state.machine.expects(number), !state.isOver else { return false }
+      state.preload = preload
+      return true
+    }
+    guard isWanted else { return preload.cancel() }
+    Task { [weak self] in
+      for await event in preload.events { self?.take(event, of: number) }
+    }
+  }
+
+  private func take(_ event: PreloadEvent, of run: Int) {
+    switch event {
+    case .progress(let progress): handle(.progress(run: run, progress))
+    case .prompt(let prompt): handle(.prompt(run: run, prompt))
+    case .outcome(let outcome): handle(.outcome(run: run, outcome, blocked: block(outcome)))
+    case .step: break
+    }
+  }
+}

@@ -1,0 +1,28 @@
+/// What a program shows at its root.
+public enum LaunchRoot: Sendable, Hashable {
+  /// Why somebody has to sign in.
+  public enum LoginReason: Sendable, Hashable {
+    /// Nobody is signed in.
+    case signedOut(SessionPhase.Reason)
+    /// The account's session has expired.
+    case expired(account: String)
+  }
+
+  /// The launch screen, and how far the preload has come; `nil` before it has begun.
+  case splash(PreloadProgress?)
+  /// The program must not go on, such as because an update is required; the words say why.
+  case blocked(String)
+  /// Somebody has to sign in.
+  case login(LoginReason)
+  /// The first screen, with everything to build it from.
+  case main(LaunchOutcome)
+  /// The launch cannot have what it needs; answered with ``LaunchFlow/answer(_:)``.
+  case failed(FailurePrompt)
+}
+
+extension LaunchOutcome: Hashable {
+  /// Two outcomes are equal when they are of the same run.
+  public static func == (left: LaunchOutcome, right: LaunchOutcome) -> Bool { left.run == right.run }
+  /// Tells one run's outcome from another's.
+  public func hash(into hasher: inout Hasher) { hasher.combine(run) }
+}

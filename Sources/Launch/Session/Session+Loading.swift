@@ -1,0 +1,117 @@
+public import DataService
+internal import FoundationEssentials
+internal import Synchronization
+
+extension Session {
+  /// A request with the account and its token, as ``load(_:policy:begin:deliver:)`` would send it: for `anticipate`
+  /// and for requests that need no renewal. `nil` while nobody is signed in.
+  public func authorized(_ request: DataService.Request) -> DataService.Request? {
+    pass.map { authorized(request, by: $0) }
+  }
+
+  private func authorized(_ request: DataService.Request, by pass: Pass) -> DataService.Request {
+    var request = request
+    request.account = .named(pass.credential.account)
+    configuration.authorize(&request, pass.credential)
+    return request
+  }
+
+  public func load<Value: Sendable>(
+    _ request: DataService.Request, policy: FetchPolicy,
+    begin:
+      @escaping @Sendable (DataService, DataService.Request, FetchPolicy) -> DataService.Deliveries<Value>,
+    deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void
+  ) async {
+    await launched()
+    guard let first = pass else { return deliver(.failure(refusal, lastKnown: nil)) }
+    let relay = Relay(session: self, pass: first, deliver: deliver)
+    let wanted = policy
+    if hasExpired(first), policy != .storedOnly {
+      // What is stored does not wait for the renewal.
+      if policy == .storedThenFresh {
+        for await delivery in begin(service, authorized(request, by: first), .storedOnly) {
+          if case .stored = delivery { relay.hand(delivery) }
+        }
+      }
+    } else {
+      for await delivery in begin(service, authorized(request, by: first), policy) {
+        relay.passUnlessRefused(delivery)
+      }
+      guard relay.wasRefused else { return }
+    }
+    switch await renewed(first) {
+    case .failure(let error):
+      relay.hand(.failure(error, lastKnown: nil))
+    case .success(let second):
+      // What is stored has been delivered already.
+      let again = wanted == .storedThenFresh ? .freshOnly : wanted
+      for await delivery in begin(service, authorized(request, by: second), again) {
+        if isRefused(delivery) { refusedAgain(second) }
+        relay.hand(delivery)
+      }
+    }
+  }
+
+  /// Returns once it is known whether somebody is signed in, or the task is cancelled.
+  private func launched() async {
+    guard current == .launching else { return }
+    for await phase in phases where phase != .launching { return }
+  }
+
+  private var refusal: DataServiceError {
+    if case .expired = current { return Self.expired }
+    return Self.signedOut
+  }
+
+  private func hasExpired(_ pass: Pass) -> Bool {
+    guard configuration.renew != nil, let expiresAt = pass.credential.expiresAt else { return false }
+    let margin = Double(configuration.expiryMargin.components.seconds)
+    return expiresAt.timeIntervalSince(configuration.now()) <= margin
+  }
+
+  /// Whether the origin says that it takes the token no longer; a decoder may have refused its page.
+  fileprivate func isRefused<Value: Sendable>(_ delivery: DataService.Delivery<Value>) -> Bool {
+    switch delivery {
+    case .stored: false
+    case .fresh(let response, _): configuration.expiredStatuses.contains(response.status)
+    case .failure(let error, _): error.status.map(configuration.expiredStatuses.contains) ?? false
+    }
+  }
+}
+
+/// Hands deliveries on as long as their account is the one signed in; then one failure in place of all that is late.
+private final class Relay<Value: Sendable>: Sendable {
+  private struct State {
+    var isOver = false
+    var wasRefused = false
+  }
+  private let session: Session
+  private let pass: Session.Pass
+  private let deliver: @Sendable (DataService.Delivery<Value>) -> Void
+  private let state = Mutex(State())
+
+  init(
+    session: Session, pass: Session.Pass, deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void
+  ) {
+    self.session = session
+    self.pass = pass
+    self.deliver = deliver
+  }
+
+  var wasRefused: Bool { state.withLock { $0.wasRefused } }
+
+  func hand(_ delivery: DataService.Delivery<Value>) {
+    let isCurrent = session.isCurrent(pass)
+    let isFirstLate = state.withLock { state in
+      defer { if !isCurrent { state.isOver = true } }
+      return !isCurrent && !state.isOver
+    }
+    if isCurrent { return deliver(delivery) }
+    if isFirstLate { deliver(.failure(Session.signedOut, lastKnown: nil)) }
+  }
+
+  func passUnlessRefused(_ delivery: DataService.Delivery<Value>) {
+    guard session.isRefused(delivery), session.isCurrent(pass) else { return hand(delivery) }
+    state.withLock { $0.wasRefused = true }
+  }
+}

@@ -1,0 +1,98 @@
+/// The course of a session: from phase to phase, and what is to be done on the way. Pure.
+///
+/// Two numbers keep what is late from mattering. The *epoch* changes whenever another account, or none, is signed in:
+/// what began in an earlier one is not delivered. The *generation* changes with every token: an answer to an older
+/// token says nothing about the present one.
+struct SessionMachine: Sendable {
+  /// What has happened.
+  enum Event: Sendable, Hashable {
+    /// The credential store has answered.
+    case read(Credential?)
+    case unreadable(String)
+    /// Somebody has signed in.
+    case signedIn(Credential)
+    /// The origin refused the token of this generation, or it has expired by the clock.
+    case rejected(generation: UInt64)
+    /// The origin refused a token that was just renewed.
+    case rejectedAgain(generation: UInt64)
+    case renewed(epoch: UInt64, Credential)
+    /// The token cannot be renewed: for good, or for want of a network.
+    case notRenewed(epoch: UInt64, isTransient: Bool)
+    case signOutBegan
+    case signOutEnded
+  }
+
+  /// What to do.
+  enum Effect: Sendable, Hashable {
+    case save(Credential)
+    case renew(Credential, epoch: UInt64)
+  }
+
+  private(set) var phase = SessionPhase.launching
+  private(set) var credential: Credential?
+  private(set) var epoch: UInt64 = 0
+  private(set) var generation: UInt64 = 0
+  private(set) var isRenewing = false
+  /// Whether there is a way to renew a token.
+  let canRenew: Bool
+
+  init(canRenew: Bool) { self.canRenew = canRenew }
+
+  mutating func handle(_ event: Event) -> [Effect] {
+    switch (event, phase) {
+    case (.read(let credential?), .launching):
+      begin(credential)
+    case (.read(nil), .launching):
+      phase = .signedOut(.noCredential)
+    case (.unreadable(let message), .launching):
+      phase = .signedOut(.unreadable(message))
+    case (.signedIn, .signingOut):
+      // The caller waits for the sign-out to end, and comes again.
+      break
+    case (.signedIn(let credential), _):
+      begin(credential)
+      return [.save(credential)]
+    case (.rejected(let generation), .signedIn(let account)) where generation == self.generation:
+      guard canRenew else {
+        phase = .expired(account: account)
+        break
+      }
+      guard !isRenewing, let credential else { break }
+      isRenewing = true
+      return [.renew(credential, epoch: epoch)]
+    case (.rejectedAgain(let generation), .signedIn(let account)) where generation == self.generation:
+      phase = .expired(account: account)
+    case (.renewed(let epoch, let credential), .signedIn(let account))
+    where epoch == self.epoch && isRenewing && credential.account == account:
+      begin(credential)
+      return [.save(credential)]
+    case (.renewed(let epoch, _), .signedIn(let account)),
+      (.notRenewed(let epoch, false), .signedIn(let account)):
+      guard epoch == self.epoch, isRenewing else { break }
+      isRenewing = false
+      phase = .expired(account: account)
+    case (.notRenewed(let epoch, true), _) where epoch == self.epoch:
+      isRenewing = false
+    case (.signOutBegan, .signedIn(let account)), (.signOutBegan, .expired(let account)):
+      phase = .signingOut(account: account)
+      credential = nil
+      isRenewing = false
+      epoch += 1
+      generation += 1
+    case (.signOutEnded, .signingOut):
+      phase = .signedOut(.requested)
+    default:
+      // Late, or twice: what it speaks of is over.
+      break
+    }
+    return []
+  }
+
+  private mutating func begin(_ credential: Credential) {
+    if credential.account != phase.account { epoch += 1 }
+    generation += 1
+    self.credential = credential
+    isRenewing = false
+    phase = .signedIn(account: credential.account)
+  }
+}

@@ -1,0 +1,93 @@
+import CacheStore
+import DataService
+import FixtureServer
+import FoundationEssentials
+import Launch
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Launch flow: from the launch screen to the first screen") struct LaunchFlowTests {
+  private static func plan(_ rule: PreloadPlan.FailureRule = .ask) throws -> PreloadPlan {
+    var request = DataService.Request(try #require(URL(string: "http://origin.test/feed")))
+    request.limits.retries = 0
+    var plan = PreloadPlan([PreloadStep("feed", request)])
+    plan.readiness = .storedIsEnough
+    plan.onFailure = rule
+    return plan
+  }
+
+  /// The first root that satisfies the condition.
+  private func root(of flow: LaunchFlow, where condition: (LaunchRoot) -> Bool) async -> LaunchRoot? {
+    for await root in flow.roots where condition(root) { return root }
+    return nil
+  }
+
+  private func isMain(_ root: LaunchRoot) -> Bool { if case .main = root { true } else { false } }
+  private func isLogin(_ root: LaunchRoot) -> Bool { if case .login = root { true } else { false } }
+  private func isPrompt(_ root: LaunchRoot) -> Bool { if case .failed = root { true } else { false } }
+
+  @Test func `login, main, sign-out, and another account sees nothing of the first one's`() async throws {
+    let transport = ScriptedTransport { request, _ in
+      .answer("for \(request.fields["Authorization"] ?? "nobody")")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let session = Session(service: fixture.service, credentials: MemoryCredentials())
+    let plan = try Self.plan()
+    let flow = LaunchFlow(service: fixture.service, session: session) { _ in plan }
+    flow.start()
+    #expect(await root(of: flow, where: isLogin) == .login(.signedOut(.noCredential)))
+    for token in ["a", "b"] {
+      try await session.signIn(Credential(account: "account \(token)", token: token))
+      guard case .main(let outcome) = await root(of: flow, where: isMain) else { return }
+      #expect(outcome.response("feed", as: Data.self)?.text == "for Bearer \(token)")
+      #expect(flow.isSplashShowing)
+      flow.splashFaded()
+      #expect(!flow.isSplashShowing)
+      try await session.signOut()
+      #expect(await root(of: flow, where: isLogin) == .login(.signedOut(.requested)))
+    }
+    flow.stop()
+  }
+
+  @Test func `a first launch offline asks; a second one shows what is stored`() async throws {
+    let isDown = Atomic(true)
+    let transport = ScriptedTransport { _, _ throws(DataServiceError) in
+      if isDown.load(ordering: .relaxed) { throw DataServiceError(.offline, "there is no network") }
+      return .answer("news")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let plan = try Self.plan()
+    let first = LaunchFlow(service: fixture.service) { _ in plan }
+    first.start()
+    guard case .failed(let prompt) = await root(of: first, where: isPrompt) else { return }
+    #expect(prompt.choices == [.retry, .quit])
+    #expect(prompt.message == "There is nothing for “feed”: there is no network.")
+    isDown.store(false, ordering: .relaxed)
+    first.answer(.retry)
+    #expect(await root(of: first, where: isMain) != nil)
+    first.stop()
+
+    isDown.store(true, ordering: .relaxed)
+    let second = LaunchFlow(service: fixture.service) { _ in plan }
+    second.start()
+    guard case .main(let outcome) = await root(of: second, where: isMain) else { return }
+    #expect(outcome.response("feed", as: Data.self)?.text == "news")
+    second.stop()
+  }
+
+  @Test func `data that requires an update blocks the program`() async throws {
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("2.0") })
+    let plan = try Self.plan()
+    let flow = LaunchFlow(service: fixture.service) { outcome in
+      outcome.response("feed", as: Data.self).map { "version \($0.text) is required" }
+    } plan: { _ in
+      plan
+    }
+    flow.start()
+    #expect(
+      await root(of: flow) { if case .blocked = $0 { true } else { false } }
+        == .blocked("version 2.0 is required"))
+    flow.stop()
+  }
+}

@@ -1,0 +1,239 @@
+import CacheStore
+import DataService
+import FixtureServer
+import FoundationEssentials
+import Launch
+import Synchronization
+import TestSupport
+import Testing
+
+/// Credentials in memory; removing may be held up.
+final class MemoryCredentials: CredentialStore {
+  private let kept: Mutex<Credential?>
+  private let mayRemove: Gate
+
+  init(_ credential: Credential? = nil, mayRemove: Gate = opened()) {
+    kept = Mutex(credential)
+    self.mayRemove = mayRemove
+  }
+
+  func credential() async throws -> Credential? { kept.withLock { $0 } }
+  func save(_ credential: Credential) async throws { kept.withLock { $0 = credential } }
+  func remove() async throws {
+    await mayRemove.wait()
+    kept.withLock { $0 = nil }
+  }
+
+  static func opened() -> Gate {
+    let gate = Gate()
+    gate.open()
+    return gate
+  }
+}
+
+@Suite("Session: loads in an account's name") struct SessionTests {
+  static let old = Credential(account: "alice", token: "old")
+  static let new = Credential(account: "alice", token: "new")
+
+  private func request(_ path: String = "item") throws -> DataService.Request {
+    var request = DataService.Request(try #require(URL(string: "http://origin.test/\(path)")))
+    request.limits.retries = 0
+    return request
+  }
+
+  private func outline(_ request: DataService.Request, by source: any DeliverySource) async -> [String] {
+    let lines = Mutex<[String]>([])
+    await source.load(request, policy: .storedThenFresh) { service, request, policy in
+      service.deliveries(for: request, policy: policy)
+    } deliver: { delivery in
+      lines.withLock { $0.append(delivery.outline) }
+    }
+    return lines.withLock { $0 }
+  }
+
+  @Test func `20 parallel 401s cause one renewal, and each request is made once more`() async throws {
+    let allRefused = Gate()
+    let transport = ScriptedTransport { request, number in
+      if number == 20 { allRefused.open() }
+      return request.fields["Authorization"] == "Bearer new"
+        ? .answer("for alice") : .answer("who are you?", status: 401)
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let renewals = Atomic(0)
+    var configuration = Session.Configuration()
+    configuration.renew = { credential in
+      await allRefused.wait()
+      renewals.wrappingAdd(1, ordering: .relaxed)
+      return Credential(account: credential.account, token: "new")
+    }
+    let credentials = MemoryCredentials(Self.old)
+    let session = Session(service: fixture.service, credentials: credentials, configuration: configuration)
+    await session.start()
+    let all = try await withThrowingTaskGroup(of: [String].self) { group in
+      for number in 0..<20 {
+        let request = try request("\(number)")
+        group.addTask { await outline(request, by: session) }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(all == .init(repeating: ["fresh(for alice, new)"], count: 20))
+    #expect(renewals.load(ordering: .relaxed) == 1)
+    #expect(transport.requests.count == 40)
+    #expect(try await credentials.credential() == Self.new)
+    #expect(session.current == .signedIn(account: "alice"))
+  }
+
+  @Test func `a session survives a restart`() async throws {
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    let credentials = MemoryCredentials()
+    let first = Session(service: fixture.service, credentials: credentials)
+    await first.start()
+    #expect(first.current == .signedOut(.noCredential))
+    try await first.signIn(Self.old)
+    let second = Session(service: fixture.service, credentials: credentials)
+    await second.start()
+    #expect(second.current == .signedIn(account: "alice"))
+    try await second.signOut()
+    let third = Session(service: fixture.service, credentials: credentials)
+    await third.start()
+    #expect(third.current == .signedOut(.noCredential))
+  }
+
+  @Test func `log-out during an exchange: its answer is neither delivered nor stored`() async throws {
+    let asked = Gate()
+    let mayAnswer = Gate()
+    let transport = ScriptedTransport { _, _ async in
+      asked.open()
+      await mayAnswer.wait()
+      return .answer("secret")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let session = Session(service: fixture.service, credentials: MemoryCredentials(Self.old))
+    await session.start()
+    async let lines = outline(try request(), by: session)
+    await asked.wait()
+    try await session.signOut()
+    mayAnswer.open()
+    #expect(try await lines == ["failure(signedOut)"])
+    #expect(session.current == .signedOut(.requested))
+    #expect(try await fixture.service.entries().isEmpty)
+  }
+
+  @Test func `a slow sign-out fences at its start`() async throws {
+    let asked = Gate()
+    let mayAnswer = Gate()
+    let mayRemove = Gate()
+    let transport = ScriptedTransport { _, number async in
+      if number == 2 {
+        asked.open()
+        await mayAnswer.wait()
+      }
+      return .answer("secret")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let credentials = MemoryCredentials(Self.old, mayRemove: mayRemove)
+    let session = Session(service: fixture.service, credentials: credentials)
+    await session.start()
+    #expect(await outline(try request(), by: session) == ["fresh(secret, new)"])
+    async let lines = outline(try request(), by: session)
+    await asked.wait()
+    async let signedOut: Void = session.signOut()
+    for await phase in session.phases where phase == .signingOut(account: "alice") { break }
+    // The answer comes while the credential is still being removed.
+    mayAnswer.open()
+    #expect(try await lines == ["stored(secret)", "failure(signedOut)"])
+    #expect(await outline(try request(), by: session) == ["failure(signedOut)"])
+    mayRemove.open()
+    try await signedOut
+    #expect(try await fixture.service.entries().isEmpty)
+  }
+
+  @Test func `a sign-in waits for the sign-out under way`() async throws {
+    let mayRemove = Gate()
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    let credentials = MemoryCredentials(Self.old, mayRemove: mayRemove)
+    let session = Session(service: fixture.service, credentials: credentials)
+    await session.start()
+    async let signedOut: Void = session.signOut()
+    for await phase in session.phases where phase == .signingOut(account: "alice") { break }
+    async let signedIn: Void = session.signIn(Credential(account: "bob", token: "b"))
+    mayRemove.open()
+    try await signedOut
+    try await signedIn
+    #expect(session.current == .signedIn(account: "bob"))
+    #expect(try await credentials.credential()?.account == "bob")
+  }
+
+  @Test func `without a way to renew, a 401 expires the session, and what is stored was shown`() async throws
+  {
+    let transport = ScriptedTransport { _, number in
+      number == 1 ? .answer("mine") : .answer("who are you?", status: 401)
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let session = Session(service: fixture.service, credentials: MemoryCredentials(Self.old))
+    await session.start()
+    _ = await outline(try request(), by: session)
+    #expect(await outline(try request(), by: session) == ["stored(mine)", "failure(status)"])
+    #expect(session.current == .expired(account: "alice"))
+  }
+
+  @Test
+  func
+    `a token that has expired by the clock is renewed before it is sent, and the stored answer does not wait`()
+    async throws
+  {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let fixture = try ServiceFixture(transport: transport)
+    let now = Date(timeIntervalSince1970: 1_000)
+    let mayRenew = Gate()
+    var configuration = Session.Configuration()
+    configuration.now = { now }
+    configuration.renew = { _ in
+      await mayRenew.wait()
+      return Credential(account: "alice", token: "new", expiresAt: now.addingTimeInterval(3_600))
+    }
+    var expired = Self.old
+    expired.expiresAt = now.addingTimeInterval(-1)
+    var seeded = try request()
+    seeded.account = .named("alice")
+    for await _ in fixture.service.deliveries(for: seeded) {}
+
+    let session = Session(
+      service: fixture.service, credentials: MemoryCredentials(expired), configuration: configuration)
+    await session.start()
+    let lines = Mutex<[String]>([])
+    await session.load(try request(), policy: .storedThenFresh) { service, request, policy in
+      service.deliveries(for: request, policy: policy)
+    } deliver: { delivery in
+      lines.withLock { $0.append(delivery.outline) }
+      mayRenew.open()
+    }
+    #expect(lines.withLock { $0 } == ["stored(body 1)", "fresh(body 2, changed)"])
+    #expect(transport.requests.map { $0.fields["Authorization"] } == [nil, "Bearer new"])
+  }
+
+  @Test func `a renewal that fails for want of a network leaves the account signed in`() async throws {
+    let transport = ScriptedTransport { _, _ in .answer("who are you?", status: 401) }
+    let fixture = try ServiceFixture(transport: transport)
+    var configuration = Session.Configuration()
+    configuration.renew = { _ in throw DataServiceError(.offline, "there is no network") }
+    let session = Session(
+      service: fixture.service, credentials: MemoryCredentials(Self.old), configuration: configuration)
+    await session.start()
+    #expect(await outline(try request(), by: session) == ["failure(offline)"])
+    #expect(session.current == .signedIn(account: "alice"))
+  }
+
+  @Test func `a renewed token that is refused too expires the session, after one retry`() async throws {
+    let transport = ScriptedTransport { _, _ in .answer("who are you?", status: 401) }
+    let fixture = try ServiceFixture(transport: transport)
+    var configuration = Session.Configuration()
+    configuration.renew = { _ in Self.new }
+    let session = Session(
+      service: fixture.service, credentials: MemoryCredentials(Self.old), configuration: configuration)
+    await session.start()
+    #expect(await outline(try request(), by: session) == ["fresh(who are you?, new)"])
+    #expect(transport.requests.count == 2)
+    #expect(session.current == .expired(account: "alice"))
+  }
+}
