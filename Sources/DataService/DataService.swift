@@ -87,7 +87,7 @@ extension DataService {
   }
 
   /// Loads with streamed bodies, calling back where the delivery comes up: the stored one on the calling thread,
-  /// before this returns where its look-up need not wait, the later ones on a thread of the service's.
+  /// before this returns where its look-up need not wait, the later ones on a serial queue of the load's.
   ///
   /// - Parameters:
   ///   - request: What to ask for.
@@ -100,6 +100,8 @@ extension DataService {
     deliver: @escaping @Sendable (Delivery<BodyStream>) -> Void, ended: @escaping @Sendable () -> Void
   ) -> Load {
     core.load(
-      request, policy: policy, form: .stream, on: .inline, progress: progress, deliver: deliver, ended: ended)
+      request, policy: policy, form: .stream,
+      on: .callerThenQueue(DispatchQueue(label: "cachefetch.deliveries")),
+      progress: progress, deliver: deliver, ended: ended)
   }
 }

@@ -5,8 +5,11 @@ internal import Synchronization
 extension ServiceCore {
   /// Where callbacks run.
   enum Context: Sendable {
-    /// Where the delivery comes up.
+    /// Where the delivery comes up; for sinks that only pass it on.
     case inline
+    /// On the calling thread while the load is being begun, and from then on on a serial queue, so that a slow
+    /// reader of the deliveries never holds the network thread up.
+    case callerThenQueue(DispatchQueue)
     case queue(DispatchQueue)
   }
 
@@ -17,7 +20,7 @@ extension ServiceCore {
     deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void, ended: (@Sendable () -> Void)? = nil
   ) -> DataService.Load {
     let gate = CallbackGate()
-    let sink: @Sendable (LoadOutput<Value>) -> Void = { output in
+    let sink: @Sendable (LoadOutput<Value>) -> Void = { [thread] output in
       let call: @Sendable () -> Void =
         switch output {
         case .delivery(let delivery): { if gate.mayCall() { deliver(delivery) } }
@@ -25,13 +28,15 @@ extension ServiceCore {
         }
       switch context {
       case .inline: call()
+      case .callerThenQueue(let queue):
+        if thread.isCurrent { queue.async(execute: call) } else { call() }
       case .queue(let queue): queue.async(execute: call)
       }
     }
     let report = progress.map { progress in
       { @Sendable (update: DataService.TransferProgress) in
         switch context {
-        case .inline: progress(update)
+        case .inline, .callerThenQueue: progress(update)
         case .queue(let queue): queue.async { if gate.mayCall() { progress(update) } }
         }
       }

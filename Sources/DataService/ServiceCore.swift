@@ -1,4 +1,5 @@
 internal import CacheStore
+internal import Dispatch
 internal import Synchronization
 
 /// What the forms of the service share: the store, the transport, the clock, and the exchanges under way.
@@ -11,6 +12,8 @@ final class ServiceCore: Sendable {
   let coalescer = RefreshCoalescer()
   let loads = LoadRegistry()
   let anticipations = AnticipationRegistry()
+  /// Where callers' decoders run: not on the network thread, which others wait for.
+  private let decoding = DispatchQueue(label: "cachefetch.decoding", attributes: .concurrent)
   let retryRule = RetryRule()
   private let digestKey = Mutex<DigestKey?>(nil)
   private let retryBudgets = Mutex<[String: RetryBudget]>([:])
@@ -61,6 +64,13 @@ final class ServiceCore: Sendable {
     -> PreparedRequest
   {
     try PreparedRequest(request, policy: policy, secrets: configuration.secrets, digest: digest)
+  }
+
+  /// Runs a caller's decoder, and comes back.
+  func decoding<Value: Sendable>(_ decode: @escaping @Sendable () -> Value) async -> Value {
+    await withUnsafeContinuation { continuation in
+      decoding.async { continuation.resume(returning: decode()) }
+    }
   }
 
   func trace(_ event: @autoclosure () -> String) {

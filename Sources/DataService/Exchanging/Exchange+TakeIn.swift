@@ -123,7 +123,7 @@ extension Exchange {
     guard let data = await core.wholeBody(answer.body, limit: plan.prepared.request.limits.dataBytes) else {
       return true
     }
-    return waiters.map { $0.accepts(answer, data: data) }.allSatisfy { $0 }
+    return await core.decoding { waiters.map { $0.accepts(answer, data: data) }.allSatisfy { $0 } }
   }
 
   /// What belongs to an account that was signed out meanwhile is not delivered, stored or not (design section 2).

@@ -309,13 +309,13 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
       if let decoded = state.withLock({ $0.decoded }) {
         return exchangeEnded(decoded.map { .init(value: $0, head: head) }.erased, answer: answer)
       }
-      if case .data(let data) = answer.body {
+      if case .data(let data) = answer.body, !form.canRefuse {
         return exchangeEnded(decode(data, head: head).erased, answer: answer)
       }
       Task(executorPreference: core.thread) { [self] in
         do throws(DataServiceError) {
           let data = try await core.collect(answer.body, limit: prepared.request.limits.dataBytes)
-          exchangeEnded(decode(data, head: head).erased, answer: answer)
+          exchangeEnded(await core.decoding { self.decode(data, head: head) }.erased, answer: answer)
         } catch {
           exchangeEnded(.failure(error), answer: answer)
         }
@@ -329,7 +329,7 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
     let result = value.mapError { $0 as? DataServiceError ?? undecodable($0) }
     let candidate = state.withLock { $0.candidate }
     let change =
-      answer.map { ChangeJudge.change(of: $0, from: candidate, rule: prepared.request.changeRule) } ?? .new
+      answer.map { ChangeJudge.change(of: $0, from: candidate, for: prepared) } ?? .new
     let isFresh = state.withLock { state -> Bool in
       state.result = result.map { ($0, change) }
       if case .success = result { return true }

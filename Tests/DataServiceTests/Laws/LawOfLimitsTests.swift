@@ -1,0 +1,89 @@
+import CacheStore
+import DataService
+import FixtureServer
+import FoundationEssentials
+import TestSupport
+import Testing
+
+/// Law 13: every limit has an error of its own, and reaching one loses nothing.
+@Suite("Law 13: nothing unbounded") struct LawOfLimitsTests {
+  struct Case: Sendable {
+    let limit: String
+    let reply: FixtureReply
+    let kind: DataServiceError.Kind
+    let set: @Sendable (inout Limits) -> Void
+  }
+
+  static let cases: [Case] = [
+    Case(limit: "body", reply: .ok(String(repeating: "x", count: 2_000)), kind: .tooLarge) {
+      $0.bodyBytes = 1_999
+    },
+    Case(
+      limit: "body without a length", reply: .ok(String(repeating: "x", count: 2_000)).chunked(),
+      kind: .tooLarge
+    ) {
+      $0.bodyBytes = 1_999
+    },
+    Case(limit: "body as Data", reply: .ok(String(repeating: "x", count: 2_000)), kind: .tooLarge) {
+      $0.dataBytes = 1_999
+    },
+    Case(
+      limit: "field section", reply: .ok("", ["X-Long": String(repeating: "x", count: 2_000)]),
+      kind: .protocol
+    ) {
+      $0.fieldSectionBytes = 1_000
+    },
+    Case(limit: "fields", reply: (0..<60).reduce(.ok("")) { $0.adding("X-\($1)", "1") }, kind: .protocol) {
+      $0.fieldCount = 50
+    },
+    Case(limit: "redirects", reply: .redirect(to: "/item"), kind: .tooManyRedirects) { $0.redirects = 3 },
+  ]
+
+  @Test("law 13: each limit has its error, and the row stays", arguments: cases.indices)
+  func limit(index: Int) async throws {
+    let testCase = Self.cases[index]
+    let isSeeded = Gate()
+    let origin = try FixtureServer { _, connection in
+      try connection.send(isSeeded.isOpen ? testCase.reply : .ok("good"))
+    }
+    let fixture = try ServiceFixture()
+    let url = origin.url("/item")
+    _ = await fixture.outline(url)
+    let before = try fixture.store.rows("SELECT * FROM last_request")
+    isSeeded.open()
+    let outline = await fixture.outline(url) { testCase.set(&$0.limits) }
+    #expect(outline == ["stored(good)", "failure(\(testCase.kind.name), last good)"], "\(testCase.limit)")
+    if testCase.limit != "body as Data" {
+      #expect(try fixture.store.rows("SELECT * FROM last_request") == before, "\(testCase.limit)")
+    }
+    await fixture.service.close()
+  }
+
+  @Test func `law 13: what is stored is delivered whatever the limit for the network`() async throws {
+    let origin = try FixtureServer(routes: ["/item": .ok(String(repeating: "x", count: 2_000))])
+    let fixture = try ServiceFixture()
+    _ = await fixture.outline(origin.url("/item"))
+    let stored = await fixture.deliveries(origin.url("/item"), policy: .storedOnly) {
+      $0.limits.bodyBytes = 10
+    }
+    #expect(stored.count == 1)
+    await fixture.service.close()
+  }
+
+  @Test func `law 13: a load ends at its total time even while it waits for a pause or a retry`() async throws
+  {
+    let clock = TestTimekeeper()
+    let transport = ScriptedTransport { _, _ in .answer("busy", status: 503, ["Retry-After": "30"]) }
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    // A retry after 30 s would not fit into 10 s: the answer is delivered at once instead.
+    let outline = await fixture.outline(url) {
+      $0.limits.retries = 2
+      $0.limits.totalTimeout = .seconds(10)
+    }
+    #expect(outline == ["fresh(busy, new)"])
+    #expect(transport.requests.count == 1)
+    // Later loads, and those of other processes, hear of the pause.
+    #expect(await fixture.outline(url) == ["failure(paused)"])
+  }
+}
