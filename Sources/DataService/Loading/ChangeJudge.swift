@@ -3,11 +3,13 @@ internal import FoundationEssentials
 
 /// How an answer compares with the row a load knew.
 enum ChangeJudge {
-  static func change(of answer: Answer, from candidate: StoredResponse?, rule: ChangeRule)
-    -> DataService.Change
-  {
+  static func change(
+    of answer: Answer, from candidate: StoredResponse?, for prepared: PreparedRequest
+  ) -> DataService.Change {
     guard let candidate else { return .new }
     if answer.wasValidated { return .unchanged }
+    if prepared.isHead { return isSameRepresentation(answer.fields, candidate.fields) ? .unchanged : .changed }
+    let rule = prepared.request.changeRule
     if candidate.body.isWhole, case .data(let data) = answer.body {
       return rule.change(from: candidate.body.firstChunk, to: data)
     }

@@ -46,14 +46,12 @@ package struct RetryRule: Sendable, Hashable {
     guard mayPass(outcome) else { return .stop }
     let asked = outcome.delayAsked(now: now)
     if let asked, asked > longestPause { return .pause(until: now + asked.clampedNanoseconds / 1_000_000) }
-    guard isRepeatable, attempt <= retries else {
-      // The pause holds for everyone else even when this load gives up.
-      guard let asked, asked > .zero else { return .stop }
-      return .pause(until: now + asked.clampedNanoseconds / 1_000_000)
-    }
     // Jitter on top of what was asked, so that the clients told the same second do not return in the same instant.
     let delay = (asked ?? .zero) + jitter(attempt: attempt, random: random)
-    return delay < remaining ? .retry(after: delay) : .stop
+    if isRepeatable, attempt <= retries, delay < remaining { return .retry(after: delay) }
+    // The pause holds for everyone else even when this load gives up.
+    guard let asked, asked > .zero else { return .stop }
+    return .pause(until: now + asked.clampedNanoseconds / 1_000_000)
   }
 
   /// Full jitter: anything from nothing to a bound that doubles with each attempt.
