@@ -23,8 +23,8 @@ enum Verb: String, CaseIterable, Sendable {
   /// How many operands it takes.
   var operandCount: ClosedRange<Int> {
     switch self {
-    case .get, .watch, .preload: 1...Int.max
-    case .diff, .explain, .show, .export, .import, .completions: 1...1
+    case .get, .watch, .preload, .completions: 1...Int.max
+    case .diff, .explain, .show, .export, .import: 1...1
     case .rm: 0...Int.max
     case .list, .signOut, .stats, .doctor: 0...0
     case .help: 0...1

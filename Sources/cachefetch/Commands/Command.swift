@@ -29,6 +29,7 @@ enum Command {
     case .list: try StoreCommands(arguments, diagnostics).list()
     case .rm: try StoreCommands(arguments, diagnostics).rm()
     case .signOut: try StoreCommands(arguments, diagnostics).signOut()
+    case .completions: try CompletionsCommand.run(arguments, diagnostics)
     case .help: try HelpCommand.run(arguments, diagnostics)
     default: throw UsageError("\(arguments.verb.rawValue) is not built in", "see cachefetch help")
     }

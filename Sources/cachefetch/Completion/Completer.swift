@@ -1,0 +1,126 @@
+/// What a shell is offered for the word being typed. Depends only on its arguments.
+struct Completer {
+  /// One candidate, with a few words on it for shells that show them.
+  struct Candidate: Hashable {
+    let text: String
+    var help = ""
+  }
+
+  /// What is stored, asked for only where a candidate comes from it.
+  struct Stored {
+    var accounts: () -> [String] = { [] }
+    var tags: () -> [String] = { [] }
+    /// URLs that begin so.
+    var urls: (_ prefix: String) -> [String] = { _ in [] }
+  }
+
+  let stored: Stored
+
+  /// The candidates for the last of `words`, the command line without the program's name, up to the cursor.
+  func candidates(_ words: [String]) -> [Candidate] {
+    guard let current = words.last else { return [] }
+    let before = Array(words.dropLast())
+    let state = State(before)
+    if let option = state.awaiting { return values(of: option, beginning: current) }
+    if state.endsOptions { return operands(of: state, beginning: current) }
+    if current.hasPrefix("--"), let equals = current.firstIndex(of: "=") {
+      let name = String(current[..<equals])
+      guard let option = Option.table.first(where: { $0.spelling == name }) else { return [] }
+      return values(of: option, beginning: String(current[current.index(after: equals)...])).map {
+        Candidate(text: "\(name)=\($0.text)", help: $0.help)
+      }
+    }
+    if current.hasPrefix("-") { return options(of: state.verb ?? .get, beginning: current) }
+    return operands(of: state, beginning: current)
+  }
+
+  /// What the words before the current one say.
+  private struct State {
+    var verb: Verb?
+    var operandCount = 0
+    var endsOptions = false
+    /// The option whose value comes next.
+    var awaiting: Option?
+
+    init(_ words: [String]) {
+      for word in words {
+        if awaiting != nil {
+          awaiting = nil
+        } else if endsOptions || !word.hasPrefix("-") || word == "-" {
+          take(operand: word)
+        } else if word == "--" {
+          endsOptions = true
+        } else if word.hasPrefix("--") {
+          let option = Option.table.first { $0.spelling == word }
+          awaiting = option?.value == nil ? nil : option
+        } else {
+          awaiting = Self.awaiting(afterLetters: word.dropFirst())
+        }
+      }
+    }
+
+    private mutating func take(operand: String) {
+      if verb == nil, operandCount == 0, let named = Verb(rawValue: operand) {
+        verb = named
+      } else {
+        operandCount += 1
+      }
+    }
+
+    private static func awaiting(afterLetters letters: Substring) -> Option? {
+      for (index, letter) in letters.enumerated() {
+        guard let option = Option.table.first(where: { $0.short == letter }) else { return nil }
+        if option.value != nil { return index == letters.count - 1 ? option : nil }
+      }
+      return nil
+    }
+  }
+
+  private func options(of verb: Verb, beginning prefix: String) -> [Candidate] {
+    let known = HelpText.options(of: verb)
+    if prefix == "-" || prefix.hasPrefix("--") {
+      return known.filter { $0.spelling.hasPrefix(prefix) }.map {
+        Candidate(text: $0.spelling, help: $0.help)
+      }
+    }
+    return known.filter { option in option.short.map { prefix == "-\($0)" } ?? false }
+      .map { Candidate(text: prefix, help: $0.help) }
+  }
+
+  private func values(of option: Option, beginning prefix: String) -> [Candidate] {
+    let texts: [String] =
+      switch option.value {
+      case .choice(let choices): choices
+      case .account: stored.accounts()
+      case .tag: stored.tags()
+      case .text where option.name == .prefix: stored.urls(prefix)
+      case .text where option.name == .method: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+      default: []
+      }
+    return texts.filter { $0.hasPrefix(prefix) }.map { Candidate(text: $0) }
+  }
+
+  private func operands(of state: State, beginning prefix: String) -> [Candidate] {
+    switch state.verb {
+    case nil:
+      let verbs =
+        state.operandCount > 0
+        ? []
+        : Verb.allCases.filter { $0.rawValue.hasPrefix(prefix) }
+          .map { Candidate(text: $0.rawValue, help: $0.summary) }
+      return verbs + urls(prefix)
+    case .get, .watch, .rm, .preload: return urls(prefix)
+    case .diff, .explain, .show: return state.operandCount == 0 ? urls(prefix) : []
+    case .completions:
+      return CompletionScript.Shell.allCases.map(\.rawValue).filter { $0.hasPrefix(prefix) }
+        .map { Candidate(text: $0) }
+    case .help:
+      return
+        (Verb.allCases.map { Candidate(text: $0.rawValue, help: $0.summary) }
+        + [Candidate(text: "manual", help: "the manual page")]).filter { $0.text.hasPrefix(prefix) }
+    case .list, .signOut, .stats, .doctor, .export, .import: return []
+    }
+  }
+
+  private func urls(_ prefix: String) -> [Candidate] { stored.urls(prefix).map { Candidate(text: $0) } }
+}

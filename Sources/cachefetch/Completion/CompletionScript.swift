@@ -1,0 +1,71 @@
+/// The shells' completion scripts. Each asks the program itself, so that what is completed is what is understood; where
+/// it has nothing to offer, the shell completes files.
+enum CompletionScript {
+  enum Shell: String, CaseIterable { case bash, zsh, fish }
+
+  /// The script of a shell.
+  static func text(_ shell: Shell) -> String {
+    switch shell {
+    case .bash: bash
+    case .zsh: zsh
+    case .fish: fish
+    }
+  }
+
+  private static let bash = """
+    # Completion of cachefetch for bash: source it, or put it where bash-completion looks.
+    _cachefetch() {
+      local line=${COMP_LINE:0:COMP_POINT} words candidates candidate current cut
+      read -ra words <<<"$line"
+      [[ $line == *[[:space:]] ]] && words+=("")
+      current=${words[${#words[@]}-1]}
+      # bash takes words apart at : and =, and replaces only what follows the last of them.
+      cut=${current%"${current##*[:=]}"}
+      COMPREPLY=()
+      while IFS= read -r candidate; do
+        COMPREPLY+=("${candidate#"$cut"}")
+      done < <(cachefetch completions candidates -- "${words[@]:1}" 2>/dev/null | cut -f 1)
+    }
+    complete -o bashdefault -o default -F _cachefetch cachefetch
+
+    """
+
+  private static let zsh = """
+    #compdef cachefetch
+    # Completion of cachefetch for zsh: put it in a folder of $fpath as _cachefetch, or source it after compinit.
+    _cachefetch() {
+      local line text help
+      local -a texts shown
+      while IFS=$'\\t' read -r text help; do
+        texts+=("$text")
+        shown+=("$text${help:+  -- $help}")
+      done < <(cachefetch completions candidates -- "${(@)words[2,CURRENT]}" 2>/dev/null)
+      if (( ${#texts} )); then
+        compadd -l -d shown -a -- texts
+      else
+        _files
+      fi
+    }
+    if [[ ${funcstack[1]-} = _cachefetch ]]; then
+      _cachefetch "$@"
+    elif (( ${+functions[compdef]} )); then
+      compdef _cachefetch cachefetch
+    fi
+
+    """
+
+  private static let fish = """
+    # Completion of cachefetch for fish: put it in ~/.config/fish/completions, or source it.
+    function __cachefetch_candidates
+        set -l words (commandline -opc) (commandline -ct)
+        cachefetch completions candidates -- $words[2..-1] 2>/dev/null
+    end
+    function __cachefetch_has_none
+        test -z "$(__cachefetch_candidates)"
+    end
+    complete -c cachefetch -e
+    complete -c cachefetch -f -a '(__cachefetch_candidates)'
+    complete -c cachefetch -n __cachefetch_has_none -F
+
+    """
+}

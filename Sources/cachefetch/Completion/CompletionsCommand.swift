@@ -1,0 +1,61 @@
+internal import CacheStore
+internal import DataService
+
+/// `completions`: a shell's script, or what the script asks for.
+enum CompletionsCommand {
+  /// The operand with which the scripts ask: `completions candidates -- WORD…`.
+  static let question = "candidates"
+
+  static func run(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus {
+    if arguments.operand == question { return candidates(arguments) }
+    guard arguments.operands.count == 1, let shell = CompletionScript.Shell(rawValue: arguments.operand)
+    else {
+      let shown = TerminalText.visible(arguments.operands.joined(separator: " "))
+      throw UsageError("completions knows no “\(shown)”", "write bash, zsh or fish")
+    }
+    return Output.write(CompletionScript.text(shell), diagnostics)
+  }
+
+  /// Says nothing on standard error: it is called while somebody types.
+  private static func candidates(_ arguments: Arguments) -> ExitStatus {
+    let quiet = Diagnostics(isQuiet: true)
+    let entries = Entries(arguments)
+    let stored = Completer.Stored(
+      accounts: { entries.select().map(\.key.account).filter { !$0.isEmpty }.uniqued() },
+      tags: { entries.select().flatMap(\.tags).uniqued() },
+      urls: { prefix in entries.select(prefix: prefix).map(\.key.target).uniqued() })
+    let found = Completer(stored: stored).candidates(Array(arguments.operands.dropFirst()))
+    let lines = found.map { candidate in
+      // A name with a line break in it would become two candidates.
+      let text = TerminalText.visible(candidate.text)
+      return candidate.help.isEmpty ? text : "\(text)\t\(candidate.help)"
+    }
+    return Output.write(lines.map { $0 + "\n" }.joined(), quiet)
+  }
+
+  private struct Entries {
+    private let configuration: StoreConfiguration
+
+    init(_ arguments: Arguments) {
+      configuration = StoreLocation.configuration(arguments)
+    }
+
+    /// The rows whose target begins so; none where the store cannot be read.
+    func select(prefix: String = "") -> [StoredEntry] {
+      var selection = EntrySelection()
+      if !prefix.isEmpty { selection.prefix = prefix }
+      var configuration = configuration
+      configuration.isReadOnly = true
+      let store = ResponseStore(configuration: configuration)
+      let chosen = selection
+      let result = Await.result { () async throws(CacheStoreError) in try await store.entries(chosen) }
+      guard case .success(let entries) = result else { return [] }
+      return entries.filter { !$0.key.target.hasPrefix("key:") }
+    }
+  }
+}
+
+extension Sequence<String> {
+  /// Each once, sorted, at most 1,000.
+  fileprivate func uniqued() -> [String] { Array(Set(self).sorted().prefix(1000)) }
+}
