@@ -73,9 +73,7 @@ final class WatchRun {
   private func look(_ index: Int) {
     let mailbox = mailbox
     states[index].isLooking = true
-    // The first look takes the stored answer as its baseline; later ones are after the fresh one only.
-    let policy: FetchPolicy = states[index].hasBaseline ? .freshOnly : .storedThenFresh
-    states[index].cancel = fetcher.start(plan.requests[index], policy) { delivery in
+    states[index].cancel = fetcher.start(plan.requests[index], .storedThenFresh) { delivery in
       mailbox.post(.delivery(index, delivery))
     } _: {
       mailbox.post(.ended(index))
@@ -95,7 +93,9 @@ final class WatchRun {
     }
   }
 
+  /// The first look takes the stored answer as its baseline; the later ones are after the fresh one only.
   private func takeBaseline(_ response: Response, of index: Int) {
+    guard !states[index].hasBaseline else { return }
     states[index].baseline = collected(response)
     states[index].hasBaseline = true
     diagnostics.trace("\(plan.lines[index].url): the baseline is from \(Words.age(response.age))")
@@ -103,6 +103,9 @@ final class WatchRun {
 
   private func takeFresh(_ response: Response, _ told: DataService.Change, of index: Int) throws(OutputError)
   {
+    if AnswerRule.isFailure(response.status) {
+      return try takeFailure(.outage(status: response.status), nil, of: index)
+    }
     states[index].due = ContinuousClock.now + plan.pause(after: response.head)
     let body = collected(response)
     let hadBaseline = states[index].hasBaseline
@@ -165,6 +168,13 @@ final class WatchRun {
       let bytes = try? BodyPieces(stream: response.value).collected(limit: WatchPlan.largestBody).bytes
     else { return nil }
     return Data(bytes)
+  }
+}
+
+extension DataServiceError {
+  /// A status that says the answer is not to be had now, where nothing is stored to fall back on.
+  fileprivate static func outage(status: Int) -> DataServiceError {
+    DataServiceError(.status, "the origin answered \(status)", status: status)
   }
 }
 

@@ -34,7 +34,9 @@ import Testing
       let run = try await ChildProcess.run(
         program, program.hasSuffix("zsh") ? ["-f", "-c", script(line)] : ["-c", script(line)],
         environment: shell.environment, directory: shell.store.folder.path)
-      let words = run.outputText.split(whereSeparator: { $0.isWhitespace || $0.isNewline || "<>".contains($0) }).map(String.init)
+      let words = run.outputText.split(whereSeparator: {
+        $0.isWhitespace || $0.isNewline || "<>".contains($0)
+      }).map(String.init)
       for candidate in candidates {
         let wanted = candidate == "URL" ? origin.url : candidate
         // bash replaces only what follows the colon.

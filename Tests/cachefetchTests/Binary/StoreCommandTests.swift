@@ -1,0 +1,108 @@
+import FixtureServer
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@Suite("Command: list, show, rm, sign-out", .timeLimit(.minutes(1))) struct StoreCommandTests {
+  /// Three rows: a of alice, b tagged, c long.
+  private func filled() async throws -> (shell: Shell, origin: FixtureServer) {
+    let shell = try Shell()
+    let origin = try FixtureServer { request, connection in
+      let body = request.path == "/c" ? String(repeating: "c", count: 5_000) : request.path
+      try connection.send(.ok(body, ["Cache-Control": request.path == "/b" ? "max-age=0" : "max-age=3600"]))
+    }
+    _ = try await shell.run("--account", "alice", origin.url + "/a")
+    _ = try await shell.run("--tag", "news", origin.url + "/b")
+    _ = try await shell.run("--pin", origin.url + "/c")
+    return (shell, origin)
+  }
+
+  private func listed(_ shell: Shell, _ words: String...) async throws -> [String] {
+    struct Row: Decodable { var url: String }
+    let run = try await ChildProcess.run(
+      BuiltProduct.cachefetch(), ["list", "--json"] + words, environment: shell.environment)
+    #expect(run.status == 0 && run.errors.isEmpty)
+    return try run.lines.map { try JSONDecoder().decode(Row.self, from: Data($0.utf8)).url.suffix(2) }.map(
+      String.init)
+  }
+
+  @Test func `each filter selects its rows`() async throws {
+    let (shell, origin) = try await filled()
+    #expect(try await listed(shell) == ["/a", "/b", "/c"])
+    #expect(try await listed(shell, "--account", "alice") == ["/a"])
+    #expect(try await listed(shell, "--tag", "news") == ["/b"])
+    #expect(try await listed(shell, "--stale") == ["/b"])
+    #expect(try await listed(shell, "--larger-than", "4k") == ["/c"])
+    #expect(try await listed(shell, "--prefix", origin.url + "/b") == ["/b"])
+    #expect(try await listed(shell, "--host", "127.0.0.1:\(origin.port)") == ["/a", "/b", "/c"])
+    #expect(try await listed(shell, "--host", "example.com") == [])
+    #expect(try await listed(shell, "--older-than", "1h") == [])
+    #expect(try await listed(shell, "--sort", "size").last == "/c")
+    #expect(try await listed(shell, "--sort", "age").first == "/c")
+  }
+
+  @Test func `a list in a pipe is plain lines with age, size, state, method, URL and account`() async throws {
+    let (shell, origin) = try await filled()
+    let lines = try await shell.run("list").lines
+    #expect(lines.count == 3 && lines[0].hasSuffix("\(origin.url)/a  [alice]"))
+    #expect(lines[2].contains("5.0 kB") && lines[2].contains("fresh pinned"))
+  }
+
+  @Test func `show writes the stored bytes, with the head under -i, and 4 where nothing is stored`()
+    async throws
+  {
+    let (shell, origin) = try await filled()
+    origin.stop()
+    #expect(try await shell.run("show", origin.url + "/b").outputText == "/b")
+    #expect(try await shell.run("show", "-i", origin.url + "/b").outputText.hasPrefix("HTTP/1.1 200 OK\r\n"))
+    #expect(try await shell.run("show", origin.url + "/a").status == 4)
+    #expect(try await shell.run("show", "--account", "alice", origin.url + "/a").outputText == "/a")
+  }
+
+  @Test func `rm removes what it is told, and asks somebody where more than one row goes`() async throws {
+    let (shell, origin) = try await filled()
+    let one = try await shell.run("rm", origin.url + "/b")
+    #expect(one.status == 0 && one.errorText == "removed 1 stored answer\n")
+    #expect(try await listed(shell) == ["/a", "/c"])
+    let unasked = try await shell.run("rm", "--prefix", origin.url)
+    #expect(unasked.status == 64 && unasked.errorText.contains("--yes"))
+    #expect(try await shell.run("rm", "--yes", "--prefix", origin.url).status == 0)
+    let empty = try await shell.run("list")
+    #expect(empty.status == 0 && empty.output.isEmpty)
+    #expect(try await shell.run("rm", origin.url + "/b").status == 0)
+  }
+
+  @Test(arguments: [("y\n", true), ("n\n", false), ("\n", false)])
+  func `on a terminal rm asks and takes only yes for yes`(answer: String, isRemoved: Bool) async throws {
+    let (shell, origin) = try await filled()
+    let line = "'\(try BuiltProduct.cachefetch())' rm --prefix \(origin.url)"
+    // script(1) gives the command a terminal to ask on.
+    let child = try ChildProcess(
+      "/usr/bin/script", ["-qec", line, "/dev/null"], environment: shell.environment, input: nil)
+    #expect(await child.output.waits(for: "[y/N] "))
+    child.write(Array(answer.utf8))
+    let finished = await child.finished()
+    #expect(finished.outputText.contains("Remove 3 stored answers?"))
+    #expect(try await shell.run("list").output.isEmpty == isRemoved)
+  }
+
+  @Test func `sign-out removes an account's rows and leaves the others`() async throws {
+    let (shell, _) = try await filled()
+    let run = try await shell.run("sign-out", "--account", "alice")
+    #expect(run.status == 0 && run.errorText == "signed out alice: 1 stored answer gone\n")
+    #expect(try await listed(shell) == ["/b", "/c"])
+    #expect(try await shell.run("sign-out").status == 64)
+  }
+
+  @Test func `no password and no secret parameter is listed or traced`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let words = ["-v", "-u", "alice:geheim", "-H", "X-Api-Key: geheim", origin.url + "?access_token=geheim"]
+    let run = try await ChildProcess.run(BuiltProduct.cachefetch(), words, environment: shell.environment)
+    #expect(run.status == 0 && !run.errorText.contains("geheim"))
+    for list in [try await shell.run("list"), try await shell.run("list", "--json")] {
+      #expect(list.status == 0 && !list.output.isEmpty && !list.outputText.contains("geheim"))
+    }
+    #expect(try shell.store.filesContain("geheim") == false)
+  }
+}

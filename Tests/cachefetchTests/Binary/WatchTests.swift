@@ -1,0 +1,144 @@
+import DataService
+import FixtureServer
+import TestSupport
+import Testing
+
+@testable import cachefetch
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+@Suite("Command: watch", .timeLimit(.minutes(1))) struct WatchTests {
+  @Test func `only changes are printed, against the stored answer, and SIGINT ends it with 130`() async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one\n", ["ETag": "\"1\""]))
+    _ = try await shell.run(origin.url)
+    let child = try shell.start("watch", "--every", "20ms", origin.url)
+    await origin.server.waitForRequests(4)
+    #expect(child.output.bytes.isEmpty)
+    origin.answer(.ok("two\n", ["ETag": "\"2\""]))
+    #expect(await child.output.lines(1) == ["two"])
+    origin.answer(.ok("three\n", ["ETag": "\"3\""]))
+    #expect(await child.output.lines(2) == ["two", "three"])
+    child.send(SIGINT)
+    let finished = await child.finished()
+    #expect(finished.status == 130 && finished.outputText == "two\nthree\n")
+  }
+
+  @Test func `with nothing stored the first answer is the baseline`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one\n"))
+    let child = try shell.start("watch", "--until-changed", "--every", "20ms", origin.url)
+    await origin.server.waitForRequests(3)
+    origin.answer(.ok("two\n"))
+    let finished = await child.finished()
+    #expect(finished.status == 0 && finished.outputText == "two\n")
+  }
+
+  @Test func `a change that another process fetched first is not missed`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one\n", ["ETag": "\"1\""]))
+    _ = try await shell.run(origin.url)
+    let child = try shell.start("watch", "--until-changed", "--every", "300ms", origin.url)
+    await origin.server.waitForRequests(2)
+    origin.answer(.ok("two\n", ["ETag": "\"2\""]))
+    #expect(try await shell.run("--policy", "fresh-only", origin.url).outputText == "two\n")
+    let finished = await child.finished()
+    #expect(finished.status == 0 && finished.outputText == "two\n")
+  }
+
+  @Test func `an outage is one line when it begins and one when it ends`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one\n"))
+    let child = try shell.start("watch", "--retry", "0", "--every", "20ms", origin.url)
+    await origin.server.waitForRequests(2)
+    origin.answer(.status(503, "busy"))
+    #expect((await child.errors.lines(1)).first?.contains(origin.url) == true)
+    await origin.server.waitForRequests(origin.server.requests().count + 3)
+    origin.answer(.ok("one\n"))
+    let lines = await child.errors.lines(2)
+    #expect(lines.count == 2 && lines[1].contains("answers again"))
+    child.send(SIGTERM)
+    let finished = await child.finished()
+    #expect(finished.status == 143 && finished.output.isEmpty)
+  }
+
+  @Test func `under --json changes and changes of state are objects`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one"))
+    let child = try shell.start("watch", "--json", "--retry", "0", "--every", "20ms", origin.url)
+    await origin.server.waitForRequests(2)
+    origin.answer(.ok("two"))
+    #expect((await child.output.lines(1))[0].hasPrefix("{\"delivery\":\"fresh\""))
+    origin.answer(.status(503, "busy"))
+    #expect((await child.output.lines(2))[1].hasPrefix("{\"delivery\":\"failure\""))
+    origin.answer(.ok("two"))
+    #expect((await child.output.lines(3))[2].contains("\"change\":\"unchanged\""))
+    child.send(SIGINT)
+    #expect(await child.finished().status == 130)
+  }
+
+  @Test func `the pause is what --every says, a tenth more or less`() throws {
+    let plan = try WatchPlan(try ArgumentParser.parse(["watch", "--every", "10s", "http://a/"]))
+    #expect(plan.pause(after: nil) { $0.lowerBound } == .seconds(9))
+    #expect(plan.pause(after: nil) { $0.upperBound } == .seconds(11))
+    let usual = try WatchPlan(try ArgumentParser.parse(["watch", "http://a/"]))
+    #expect(usual.pause(after: nil) { _ in 0 } == .seconds(30))
+  }
+
+  @Test func `a request that changes something is not repeated`() {
+    #expect(throws: UsageError.self) {
+      try WatchPlan(try ArgumentParser.parse(["watch", "-d", "x", "http://a/"]))
+    }
+  }
+}
+
+@Suite("Command: diff", .timeLimit(.minutes(1))) struct DiffTests {
+  @Test func `the same is 0 and silent, other text is 1 and a unified difference`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("a\nb\n"))
+    _ = try await shell.run(origin.url)
+    let same = try await shell.run("diff", origin.url)
+    #expect(same.status == 0 && same.output.isEmpty)
+    origin.answer(.ok("a\nc\n"))
+    let other = try await shell.run("diff", origin.url)
+    #expect(
+      other.status == 1 && other.outputText.hasPrefix("--- stored ")
+        && other.outputText.hasSuffix(" a\n-b\n+c\n"))
+    #expect(try await shell.run("diff", origin.url).status == 0)
+  }
+
+  @Test func `JSON is compared by path, but for what --ignore-path names`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok(#"{"time":1,"a":{"b":[1,2]},"c":"x"}"#))
+    _ = try await shell.run(origin.url)
+    origin.answer(.ok(#"{"time":2,"a":{"b":[1,3,4]},"d/e":null}"#))
+    let run = try await shell.run("diff", "--ignore-path", "/time", origin.url)
+    #expect(run.status == 1)
+    #expect(run.lines == ["- /a/b/1: 2", "+ /a/b/1: 3", "+ /a/b/2: 4", "- /c: \"x\"", "+ /d~1e: null"])
+    origin.answer(.ok(#"{"d/e":null, "time":3, "a":{"b":[1,3,4]}}"#))
+    #expect(try await shell.run("diff", "--ignore-path", "/time", origin.url).status == 0)
+  }
+
+  @Test func `binary bodies and statuses are told apart`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok([0, 1, 2]))
+    _ = try await shell.run(origin.url)
+    origin.answer(.ok([0, 1, 2, 3]))
+    #expect(try await shell.run("diff", origin.url).outputText == "binary bodies differ: 3 B → 4 B\n")
+    origin.answer(.status(404, "gone"))
+    #expect(try await shell.run("diff", origin.url).outputText == "status 200 → 404\n")
+  }
+
+  @Test func `trouble is above 1: 3 without a fresh answer, 4 without a stored one`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    #expect(try await shell.run("diff", origin.url).status == 4)
+    origin.server.stop()
+    #expect(try await shell.run("diff", "--retry", "0", origin.url).status == 3)
+  }
+}
