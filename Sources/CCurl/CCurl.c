@@ -86,6 +86,13 @@ const char *ccurl_version_text(const ccurl_library *library) {
   return library->version_info(CURLVERSION_NOW)->version;
 }
 
+void ccurl_version_details(const ccurl_library *library, char *text, size_t size) {
+  curl_version_info_data *info = library->version_info(CURLVERSION_NOW);
+  snprintf(text, size, "%s%s%s%s%s", info->ssl_version ? info->ssl_version : "no TLS",
+           info->features & CURL_VERSION_HTTP2 ? ", HTTP/2" : "", info->features & CURL_VERSION_LIBZ ? ", gzip" : "",
+           info->features & CURL_VERSION_BROTLI ? ", brotli" : "", info->features & CURL_VERSION_ZSTD ? ", zstd" : "");
+}
+
 CURL *ccurl_easy_init(const ccurl_library *library) { return library->easy_init(); }
 
 void ccurl_easy_cleanup(const ccurl_library *library, CURL *easy) { library->easy_cleanup(easy); }

@@ -34,6 +34,8 @@ const ccurl_library *ccurl_open(const char *name, char *problem, size_t problem_
 /// The library's version as 0xXXYYZZ, and as text.
 unsigned ccurl_version_number(const ccurl_library *library);
 const char *ccurl_version_text(const ccurl_library *library);
+/// The libraries it uses and what they bring, by commas: "OpenSSL/3.0.15, HTTP/2, gzip, brotli".
+void ccurl_version_details(const ccurl_library *library, char *text, size_t size);
 
 CURL *ccurl_easy_init(const ccurl_library *library);
 void ccurl_easy_cleanup(const ccurl_library *library, CURL *easy);

@@ -1,8 +1,20 @@
+internal import CacheStore
+internal import DataService
+
 /// `--version`.
 enum Version {
   /// This program's version (semver.org), the one place where it stands.
   static let number = "0.1.0"
 
   /// The versions of this program and of the libraries that do its work, and what they bring.
-  static func text() -> String { "cachefetch \(number)\n" }
+  static func text() -> String {
+    var transport: String
+    do throws(DataServiceError) {
+      transport = try TransportVersion.text()
+    } catch {
+      transport = "libcurl: \(Diagnostics.joined(error.message, error.hint))"
+    }
+    return
+      "cachefetch \(number)\nSQLite \(StoreVersion.sqlite) (write-ahead log, strict tables)\n\(transport)\n"
+  }
 }

@@ -1,0 +1,20 @@
+#if os(Linux)
+  internal import CCurl
+#endif
+
+/// What performs the exchanges here, for `--version`.
+package enum TransportVersion {
+  /// Such as `libcurl 7.88.1 (OpenSSL/3.0.15, HTTP/2, gzip, brotli)`; loads the library.
+  /// - Throws: `libraryMissing` where there is none, with how to install it.
+  package static func text() throws(DataServiceError) -> String {
+    #if os(Linux)
+      let library = try CurlLibrary.load(CurlTransport.Configuration().libraryName)
+      var details = [CChar](repeating: 0, count: 256)
+      ccurl_version_details(library.table, &details, details.count)
+      let text = String(decoding: details.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      return "libcurl \(library.version) (\(text))"
+    #else
+      return "URLSession"
+    #endif
+  }
+}

@@ -1,0 +1,21 @@
+import TestSupport
+import Testing
+
+@testable import cachefetch
+
+@Suite("Command: version and help", .timeLimit(.minutes(1))) struct VersionTests {
+  @Test func `--version says what SQLite and libcurl are here and what they bring`() async throws {
+    let run = try await ChildProcess.run(BuiltProduct.cachefetch(), ["--version"])
+    #expect(run.status == 0 && run.lines.count == 3)
+    #expect(run.lines[0] == "cachefetch \(Version.number)")
+    #expect(run.lines[1].hasPrefix("SQLite 3.") && run.lines[2].hasPrefix("libcurl "))
+  }
+
+  @Test func `help goes to standard output`() async throws {
+    for words in [["--help"], ["help"], ["help", "get"], ["get", "-h"], ["help", "manual"]] {
+      let run = try await ChildProcess.run(BuiltProduct.cachefetch(), words)
+      #expect(run.status == 0 && !run.output.isEmpty && run.errors.isEmpty)
+    }
+    #expect(try await ChildProcess.run(BuiltProduct.cachefetch(), ["help", "lst"]).status == 64)
+  }
+}
