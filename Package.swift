@@ -70,7 +70,7 @@ let package = Package(
     .testTarget(
       name: "cachefetchTests",
       dependencies: ["cachefetch", "CacheStore", "DataService", "DemoOrigin", "FixtureServer", "TestSupport"],
-      swiftSettings: strict),
+      exclude: ["Screens"], swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -69,7 +69,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .watch: [("cachefetch watch --every 1m --json URL", "one line of JSON a change")]
     case .diff: [("cachefetch diff https://example.com/news.json", "what changed since the stored answer")]
     case .explain:
-      [("cachefetch explain --policy http URL", "which rule decides, and until when it is fresh")]
+      [("cachefetch explain URL", "which rule decides under each policy, and until when it is fresh")]
     case .list:
       [
         ("cachefetch list --host example.com --sort size", "the largest last"),

@@ -11,7 +11,8 @@ enum HelpCommand {
         throw UsageError(
           "there is no verb “\(name)”", near.map { "did you mean “\($0)”?" } ?? "see cachefetch help")
       }
-      return Output.write(HelpText.verb(verb), diagnostics)
+      return Output.write(
+        HelpText.verb(verb, width: diagnostics.terminal.isOutput ? Terminal.width(of: 1) : 100), diagnostics)
     }
   }
 }

@@ -25,25 +25,31 @@ enum HelpText {
       """
   }
 
-  /// The page of `cachefetch help VERB`.
-  static func verb(_ verb: Verb) -> String {
+  /// The page of `cachefetch help VERB`, in lines of at most `width` columns where its words allow it.
+  static func verb(_ verb: Verb, width: Int = 100) -> String {
     let operands = verb.operands.isEmpty ? "" : " " + verb.operands
     var text = "cachefetch \(verb.rawValue): \(verb.summary)\n\n"
     text += "usage: cachefetch \(verb == .get ? "[get]" : verb.rawValue) [options]\(operands)\n\noptions:\n"
-    for option in options(of: verb) {
-      let usage = option.usage
-      // Help stands on one line where the usage leaves room for it.
-      text +=
-        usage.count <= 28
-        ? "  \(Columns.pad(usage, to: 30))\(option.help)\n" : "  \(usage)\n\(indent)\(option.help)\n"
-    }
+    // A narrow window has no room for two columns.
+    let column = width < 70 ? 6 : 32
+    for option in options(of: verb) { text += line(option.usage, option.help, column: column, width: width) }
     text += "\nexamples:\n"
     for (line, meaning) in verb.examples { text += "  \(line)\n      \(meaning)\n" }
     text += "\nexit status:\n"
     for status in statuses(of: verb) {
-      text += "  \(Columns.pad(String(status.rawValue), to: 5, isFigure: true))  \(status.meaning)\n"
+      text += line(
+        Columns.pad(String(status.rawValue), to: 3, isFigure: true), status.meaning, column: 7, width: width)
     }
     return text
+  }
+
+  /// A name and its explanation, beside it or, where it is too long, below it.
+  private static func line(_ name: String, _ help: String, column: Int, width: Int) -> String {
+    let lines = Columns.wrapped(help, to: max(20, width - column))
+    let space = String(repeating: " ", count: column)
+    let isBeside = name.count + 4 <= column
+    let first = isBeside ? "  " + Columns.pad(name, to: column - 2) : "  \(name)\n\(space)"
+    return first + lines.joined(separator: "\n" + space) + "\n"
   }
 
   /// The options of a verb, in the table's order.
@@ -62,6 +68,4 @@ enum HelpText {
     default: [.success, .usage, .inputOutput]
     }
   }
-
-  private static let indent = String(repeating: " ", count: 32)
 }

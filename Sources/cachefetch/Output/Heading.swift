@@ -22,7 +22,8 @@ struct Heading {
       return line("fresh", response.status >= 400 ? "31" : "32", parts + kept(response.head))
     case .failure(let error, let lastKnown):
       let known = lastKnown.map { ["the stored answer is from \(Words.age($0.age))"] } ?? []
-      return line("failure", "31", [error.message] + (error.hint.map { [$0] } ?? []) + known)
+      // What went wrong and what to do about it is never cut off.
+      return line("failure", "31", [error.message] + (error.hint.map { [$0] } ?? []) + known, isCut: false)
     }
   }
 
@@ -38,25 +39,10 @@ struct Heading {
     if case .no(let reason) = head.kept { ["not kept: \(reason.name)"] } else { [] }
   }
 
-  private func line(_ kind: String, _ colour: String, _ parts: [String]) -> String {
+  private func line(_ kind: String, _ colour: String, _ parts: [String], isCut: Bool = true) -> String {
     let name = kind + String(repeating: " ", count: max(0, 8 - kind.count))
     let text = TerminalText.visible((parts + (url.map { [$0] } ?? [])).joined(separator: " · "))
-    let fitting = Columns.cut(text, to: max(10, width - 9))
+    let fitting = isCut ? Columns.cut(text, to: max(10, width - 9)) : text
     return hasColour ? "\u{1B}[1;\(colour)m\(name)\u{1B}[0m \(fitting)\n" : "\(name) \(fitting)\n"
-  }
-}
-
-/// Text fitted into columns.
-enum Columns {
-  /// At most `width` characters of `text`, with an ellipsis where something was cut off.
-  static func cut(_ text: String, to width: Int) -> String {
-    guard text.count > width else { return text }
-    return width < 2 ? String(text.prefix(width)) : text.prefix(width - 1) + "…"
-  }
-
-  /// `text` filled with spaces to `width`, at its end or, for figures, before it.
-  static func pad(_ text: String, to width: Int, isFigure: Bool = false) -> String {
-    let space = String(repeating: " ", count: max(0, width - text.count))
-    return isFigure ? space + text : text + space
   }
 }

@@ -1,0 +1,136 @@
+import FixtureServer
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import cachefetch
+
+/// What a person sees, compared with kept text. `CACHEFETCH_KEEP_SCREENS=1` writes it anew, for a look at the difference.
+@Suite("Command: screens", .timeLimit(.minutes(2)), .serialized) struct ScreenTests {
+  private static let url =
+    "http://news.example/articles/2026/a-long-title-that-no-narrow-window-can-show-as-a-whole.json"
+
+  /// A folder with an origin behind a socket, so that every URL on the screen is the same in every run.
+  private func origin(_ reply: FixtureReply) throws -> (shell: Shell, server: FixtureServer) {
+    var shell = try Shell()
+    let folder = try BuiltProduct.cachefetch().split(separator: "/").dropLast().joined(separator: "/")
+    shell.environment["PATH"] = "/\(folder):/usr/bin:/bin"
+    let server = try FixtureServer(unixSocket: shell.file("s")) { _, connection in try connection.send(reply)
+    }
+    return (shell, server)
+  }
+
+  private static let json = FixtureReply.ok(
+    #"{"title":"News","items":[1,2],"read":false}"#, ["Content-Type": "application/json", "ETag": "\"1\""])
+
+  private static var folder: String {
+    "/" + #filePath.split(separator: "/").dropLast(2).joined(separator: "/") + "/Screens"
+  }
+
+  /// Times taken differ from run to run; everything else must not.
+  private static func normalised(_ text: String) -> String {
+    text.replacing(#/in [0-9.]+ (ms|s)\b/#, with: "in TIME")
+  }
+
+  /// Compares what `line` leaves on the screen. A machine so busy that what was just stored is a second old by then
+  /// gets another try: ages are part of what is kept.
+  private func compare(
+    _ name: String, width: Int, height: Int = 24, line: String, prepare: () async throws -> Shell
+  ) async throws {
+    var shown = ""
+    repeat {
+      let screen = try await TmuxScreen(
+        width: width, height: height, shell: try await prepare(), line: line + "; SIGNAL done; cat")
+      try await screen.wait(for: "done")
+      shown = Self.normalised(try await screen.text()) + "\n"
+    } while shown.contains(#/[0-9] seconds? ago/#)
+    let path = "\(Self.folder)/\(name)-\(width).txt"
+    if Environment.value("CACHEFETCH_KEEP_SCREENS") != nil {
+      try Data(shown.utf8).write(to: URL(filePath: path))
+    }
+    let kept = try? String(contentsOf: URL(filePath: path), encoding: .utf8)
+    #expect(shown == kept, "\(name)")
+  }
+
+  @Test(arguments: [40, 80, 200]) func `a first and a second get`(width: Int) async throws {
+    let get = "cachefetch --unix-socket s \(Self.url)"
+    var servers: [FixtureServer] = []
+    try await compare("get", width: width, line: "\(get); \(get)") {
+      let (shell, server) = try origin(Self.json)
+      servers.append(server)
+      return shell
+    }
+  }
+
+  @Test(arguments: [40, 80, 200]) func `the origin is gone`(width: Int) async throws {
+    try await compare("gone", width: width, line: "cachefetch --retry 0 --unix-socket s \(Self.url)") {
+      let (shell, server) = try origin(Self.json)
+      _ = try await shell.run("--unix-socket", "s", Self.url)
+      server.stop()
+      return shell
+    }
+  }
+
+  @Test(arguments: [40, 80, 200]) func `a list`(width: Int) async throws {
+    try await compare("list", width: width, line: "cachefetch list") {
+      let (shell, server) = try origin(Self.json)
+      _ = try await shell.run("--unix-socket", "s", Self.url, "http://a.example/")
+      _ = try await shell.run("--unix-socket", "s", "--account", "alice", "--pin", "http://a.example/")
+      server.stop()
+      return shell
+    }
+  }
+
+  @Test(arguments: [40, 80, 200]) func `the help of a verb`(width: Int) async throws {
+    try await compare("help", width: width, height: 60, line: "cachefetch help stats") {
+      try origin(Self.json).shell
+    }
+  }
+
+  @Test func `Ctrl-C ends a watch with 130, and the terminal is as it was`() async throws {
+    let (shell, server) = try origin(Self.json)
+    let line =
+      "trap : INT; cachefetch watch --every 50ms --unix-socket s \(Self.url); echo status $?; SIGNAL done; cat"
+    let screen = try await TmuxScreen(width: 80, shell: shell, line: line)
+    await server.waitForRequests(2)
+    try await screen.type("C-c")
+    try await screen.wait(for: "done")
+    #expect(try await screen.text() == "^Cstatus 130")
+  }
+
+  @Test func `a suspended watch goes on where it was`() async throws {
+    let (shell, server) = try origin(Self.json)
+    let screen = try await TmuxScreen(width: 80, shell: shell, line: "exec bash --norc -i")
+    try await screen.type("cachefetch watch --every 50ms --unix-socket s \(Self.url); echo over", "Enter")
+    await server.waitForRequests(2)
+    try await screen.type("C-z")
+    #expect(try await screen.shows("Stopped"))
+    let seen = server.requests().count
+    try await screen.type("fg", "Enter")
+    await server.waitForRequests(seen + 2)
+    try await screen.type("C-c")
+    #expect(try await screen.shows("^C"))
+    server.stop()
+  }
+
+  @Test func `a window made narrower is heeded by the next line`() async throws {
+    let (shell, server) = try origin(Self.json)
+    let line = "read x; cachefetch --unix-socket s http://a.example/ \(Self.url); SIGNAL done; cat"
+    let screen = try await TmuxScreen(width: 120, shell: shell, line: line)
+    try await screen.resize(width: 50)
+    try await screen.type("Enter")
+    try await screen.wait(for: "done")
+    let lines = try await screen.text().split(separator: "\n")
+    #expect(lines.contains { $0.hasPrefix("fresh ") && $0.hasSuffix("…") && $0.count == 50 })
+    server.stop()
+  }
+
+  @Test func `a closed pipe ends it without a word`() async throws {
+    let (shell, server) = try origin(.ok(String(repeating: "line\n", count: 200_000)))
+    let line = "cachefetch -q --unix-socket s http://a.example/ | head -n 1; SIGNAL done; cat"
+    let screen = try await TmuxScreen(width: 80, shell: shell, line: line)
+    try await screen.wait(for: "done")
+    #expect(try await screen.text() == "line")
+    server.stop()
+  }
+}
