@@ -35,14 +35,16 @@ import Testing
   /// Compares what `line` leaves on the screen. A machine so busy that what was just stored is a second old by then
   /// gets another try: ages are part of what is kept.
   private func compare(
-    _ name: String, width: Int, height: Int = 24, line: String, prepare: () async throws -> Shell
+    _ name: String, width: Int, height: Int = 24, line: String, prepare: () async throws -> (shell: Shell, server: FixtureServer)
   ) async throws {
     var shown = ""
     repeat {
+      let (shell, server) = try await prepare()
       let screen = try await TmuxScreen(
-        width: width, height: height, shell: try await prepare(), line: line + "; SIGNAL done; cat")
+        width: width, height: height, shell: shell, line: line + "; SIGNAL done; cat")
       try await screen.wait(for: "done")
       shown = Self.normalised(try await screen.text()) + "\n"
+      server.stop()
     } while shown.contains(#/[0-9] seconds? ago/#)
     let path = "\(Self.folder)/\(name)-\(width).txt"
     if Environment.value("CACHEFETCH_KEEP_SCREENS") != nil {
@@ -54,11 +56,8 @@ import Testing
 
   @Test(arguments: [40, 80, 200]) func `a first and a second get`(width: Int) async throws {
     let get = "cachefetch --unix-socket s \(Self.url)"
-    var servers: [FixtureServer] = []
     try await compare("get", width: width, line: "\(get); \(get)") {
-      let (shell, server) = try origin(Self.json)
-      servers.append(server)
-      return shell
+      try origin(Self.json)
     }
   }
 
@@ -67,7 +66,7 @@ import Testing
       let (shell, server) = try origin(Self.json)
       _ = try await shell.run("--unix-socket", "s", Self.url)
       server.stop()
-      return shell
+      return (shell, server)
     }
   }
 
@@ -77,13 +76,13 @@ import Testing
       _ = try await shell.run("--unix-socket", "s", Self.url, "http://a.example/")
       _ = try await shell.run("--unix-socket", "s", "--account", "alice", "--pin", "http://a.example/")
       server.stop()
-      return shell
+      return (shell, server)
     }
   }
 
   @Test(arguments: [40, 80, 200]) func `the help of a verb`(width: Int) async throws {
     try await compare("help", width: width, height: 60, line: "cachefetch help stats") {
-      try origin(Self.json).shell
+      try origin(Self.json)
     }
   }
 

@@ -64,7 +64,7 @@ import Testing
     let origin = try FixtureServer { _, connection in try connection.send(.ok("x")) }
     _ = try await shell.run(origin.url + "/" + String(repeating: "a", count: 200))
     let listed = try await screen(shell, ["list"])
-    #expect(listed.split(separator: "\n").allSatisfy { $0.count <= 80 } && listed.contains("…"))
+    #expect(listed.split(separator: "\n").allSatisfy { $0.count <= 80 } && listed.contains("…"), "\(listed)")
     #expect(try await shell.run("list").lines.allSatisfy { $0.count > 200 })
   }
 }

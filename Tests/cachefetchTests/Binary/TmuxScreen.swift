@@ -1,13 +1,16 @@
 import TestSupport
 
 /// A terminal of a given size with a person's hands and eyes: tmux, on a socket of its own.
-final class TmuxScreen: Sendable {
+final class TmuxScreen {
   private let socket: String
   private let folder: TemporaryFolder
+  /// What is shown runs in its folder.
+  private let shell: Shell
   private static let program = "/usr/bin/tmux"
 
   /// Opens a terminal in which `line` is run by `sh`; `SIGNAL NAME` in it wakes `wait(for:)`.
   init(width: Int, height: Int = 24, shell: Shell, line: String) async throws {
+    self.shell = shell
     folder = try TemporaryFolder()
     socket = folder.file("tmux")
     let tmux = "\(Self.program) -S \(socket)"
