@@ -2,13 +2,24 @@ import CacheStore
 import DataService
 import FixtureServer
 import FoundationEssentials
+import Synchronization
 import TestSupport
 import Testing
 
 @Suite("The http policy, through the service", .timeLimit(.minutes(1))) struct HTTPPolicyTests {
   @Test("Each case", arguments: HTTPCase.all(now: Int64(Date().timeIntervalSince1970 * 1000)))
   func each(httpCase: HTTPCase) async throws {
-    let fixture = try ServiceFixture()
+    let differences = try await httpCase.settledDifferences { try await run(httpCase) }
+    #expect(differences.isEmpty, "\(differences)")
+  }
+
+  private func run(_ httpCase: HTTPCase) async throws -> (differences: [String], storeWasSlow: Bool) {
+    let wasSlow = Mutex(false)
+    let fixture = try ServiceFixture { configuration in
+      configuration.onTrace = { line in
+        if line.hasPrefix(HTTPCase.slowStore) { wasSlow.withLock { $0 = true } }
+      }
+    }
     let differences = try await httpCase.differences { step, url in
       let url = try #require(URL(string: url))
       let deliveries = await fixture.deliveries(url, policy: .http) { request in
@@ -22,8 +33,8 @@ import Testing
       case .failure, nil: return ("failure", nil, nil, [:])
       }
     }
-    #expect(differences.isEmpty, "\(differences)")
     await fixture.service.close()
+    return (differences, wasSlow.withLock { $0 })
   }
 
   @Test("There are eighty cases and more, each with a name of its own") func count() {

@@ -16,7 +16,7 @@ struct LoadMachine: Sendable {
     case storeIsTooLate
     /// The exchange has ended, with an answer that counts as fresh or with a failure.
     case exchangeFinished(isFresh: Bool)
-    /// Under `http`: the exchange that is about to end in a failure leaves the stored response to be served stale.
+    /// Under `http`: the exchange has failed, or is about to, so that the stored response may be served stale.
     case staleWillDo
     /// The deadline of `freshElseStored` has passed.
     case deadlinePassed
@@ -175,7 +175,10 @@ struct LoadMachine: Sendable {
   /// One delivery, as RFC 9111 has decided. What is served while it is revalidated ends the load only when the store
   /// has the refresh.
   private mutating func httpDeliveries() -> [Effect] {
-    if exchange == .fresh, !deliveredStored { return terminal() }
+    let isOver = exchange == .fresh || exchange == .failed
+    if isOver, staleWillDo, store == .ready, !deliveredStored { return finish(with: [.deliverStored]) }
+    // An exchange that began because the store was slow has been overtaken; one behind a stale answer never delivers.
+    if exchange == .fresh, action != .reuseWhileRevalidating { return terminal() }
     guard store == .ready, action != .gatewayTimeout else {
       return mayExchange ? terminal() : finish(with: [.deliverNotStored])
     }
@@ -185,9 +188,9 @@ struct LoadMachine: Sendable {
     case .reuseWhileRevalidating:
       let effects: [Effect] = deliveredStored ? [] : [.deliverStored]
       deliveredStored = true
-      return exchange == .fresh || exchange == .failed ? finish(with: effects) : effects
+      return isOver ? finish(with: effects) : effects
     case .validate, .fetch, .gatewayTimeout:
-      return exchange == .failed && staleWillDo ? finish(with: [.deliverStored]) : terminal()
+      return terminal()
     }
   }
 

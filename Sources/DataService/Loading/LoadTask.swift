@@ -19,6 +19,8 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
     /// Why the request is forwarded, for `Cache-Status`.
     var forward: CacheStatus.Forward?
     var isForStore = false
+    /// How the exchange failed, for the rule that may serve the stored response all the same.
+    var httpFailure: HTTPStaleness.Failure?
     var accountID: Int64?
     var stored: DataService.Response<Value>?
     var storeError: DataServiceError?
@@ -212,6 +214,7 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
         state.stored = response
         state.usedRow = row.id
       }
+      noteStale()
       handle(.storedPrepared(true))
     case .failure(let error):
       let error = error as? DataServiceError
@@ -283,8 +286,15 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
   }
 
   /// Under `http`: whether the stored response is served although the exchange failed (RFC 9111 section 4.2.4).
-  @discardableResult private func noteStale(after failure: HTTPStaleness.Failure) -> Bool {
-    guard prepared.isHTTP, let row = state.withLock({ $0.stored == nil ? nil : $0.candidate }),
+  ///
+  /// Asked when the exchange has failed and when the stored response is at hand, whichever comes last.
+  @discardableResult private func noteStale(after failure: HTTPStaleness.Failure? = nil) -> Bool {
+    guard prepared.isHTTP else { return false }
+    let (row, failure) = state.withLock { state in
+      if let failure { state.httpFailure = failure }
+      return (state.stored == nil ? nil : state.candidate, state.httpFailure)
+    }
+    guard let row, let failure,
       HTTPStaleness.isAllowed(
         row, after: failure, directives: RequestDirectives(fields: prepared.fields),
         now: core.timekeeper.wallMilliseconds)
@@ -384,6 +394,9 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
       count(effects, in: state)
       state.outbox.append(contentsOf: effects.compactMap { output(for: $0, in: state) })
       return effects
+    }
+    if event == .storeIsSlow, effects.contains(.startExchange) {
+      core.trace("the store is slow: goes on without it")
     }
     for effect in effects { perform(effect) }
     drain()
