@@ -52,10 +52,8 @@ extension DataService {
     public var account: String
     /// When it was received or last validated, in milliseconds since 1970-01-01 UTC.
     public var receivedAtMilliseconds: Int64
-    /// Its age.
-    public var age: Duration
-    /// Whether it is stale by RFC 9111 section 4.2.
-    public var isStale: Bool
+    /// What its age is worked out from.
+    package var dating: Dating
     /// Whether a 304 has just confirmed it.
     public var wasValidated: Bool
     /// Whether it is in the store, and why not.
@@ -64,14 +62,17 @@ extension DataService {
     public var elapsed: Duration
     /// The length of the body in bytes where it is known.
     public var bodyLength: Int64?
-    /// The remaining freshness lifetime of a stored response in seconds; `nil` for a fresh one.
-    package var hitTimeToLive: Int64?
     /// Why there was an exchange; `nil` for a stored response, and where it is not known.
     package var forward: CacheStatus.Forward?
 
+    /// Its age when it was delivered (RFC 9111 section 4.2.3).
+    public var age: Duration { .milliseconds(dating.age) }
+    /// Whether it was stale then (section 4.2).
+    public var isStale: Bool { dating.isStale }
+
     /// `Cache-Status` (RFC 9211) as this cache writes it.
     public var cacheStatus: String {
-      if let hitTimeToLive { return CacheStatus(isHit: true, timeToLive: hitTimeToLive).formatted }
+      if dating.isStored { return CacheStatus(isHit: true, timeToLive: dating.secondsLeft).formatted }
       return CacheStatus(
         forward: forward ?? (wasValidated ? .stale : .uriMiss), forwardStatus: wasValidated ? 304 : status,
         isStored: kept == .yes
