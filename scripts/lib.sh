@@ -7,6 +7,17 @@ die() { say "error: $*"; exit 1; }
 step() { printf '\n== %s\n' "$*" >&2; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; elif have sudo; then sudo "$@"; else die "not root and no sudo; run as root: $*"; fi
+}
+
+# A program that only some scripts need; installed from Debian's package where it is missing. usage: need PROGRAM PACKAGE
+need() {
+  have "$1" || [ -x "/usr/sbin/$1" ] || ! have apt-get ||
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$2" >&2 || true
+  have "$1" || [ -x "/usr/sbin/$1" ] || die "$1 is needed and could not be installed"
+}
+
 # SwiftPM plans a package anew only when its own files change, not when a file is added to a package it depends on by
 # path: without its plan it looks again. usage: forget_plan BUILD_FOLDER
 forget_plan() { rm -f "$1"/debug.yaml "$1"/release.yaml; }

@@ -6,6 +6,7 @@ Scenes: start stored refresh preload big rows processes stampede; all of them un
 
 import re
 import sys
+import time
 
 from report import Report
 from scenes import Bench
@@ -31,7 +32,9 @@ def main():
     try:
         for name in chosen:
             say(f"scene: {name}")
+            begun = time.monotonic()
             getattr(bench, name)()
+            say(f"{name}: {time.monotonic() - begun:.0f} s")
     finally:
         bench.close()
     command = " ".join(["scripts/bench", *arguments])
