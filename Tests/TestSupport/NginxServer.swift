@@ -31,15 +31,17 @@ public final class NginxServer {
   ///
   /// - Parameters:
   ///   - server: Directives put into the `server` block.
-  ///   - http: Directives put into the `http` block.
-  public init(server: String = "", http: String = "") throws {
+  ///   - http: Directives put into the `http` block; `$PORT` in them stands for the port.
+  ///   - listen: Options put after the address in `listen`, such as `ssl http2`.
+  public init(server: String = "", http: String = "", listen: String = "") throws {
     program = try Self.find()
     folder = try TemporaryFolder()
     root = folder.file("root")
     guard mkdir(root, 0o755) == 0 else { throw Unavailable(description: "cannot make \(root)") }
     holder = try Socket.bound(port: 0)
     port = Socket.port(of: holder)
-    try folder.write(configuration(server: server, http: http), to: "nginx.conf")
+    let http = http.split(separator: "$PORT", omittingEmptySubsequences: false).joined(separator: "\(port)")
+    try folder.write(configuration(server: server, http: http, listen: listen), to: "nginx.conf")
     try start()
   }
 
@@ -78,7 +80,7 @@ public final class NginxServer {
   /// What it wrote to its error log.
   public var errors: String { (try? folder.text(of: "error.log")) ?? process?.errors.text ?? "" }
 
-  private func configuration(server: String, http: String) -> String {
+  private func configuration(server: String, http: String, listen: String) -> String {
     """
     daemon off;
     worker_processes 1;
@@ -99,7 +101,7 @@ public final class NginxServer {
       scgi_temp_path \(folder.path)/scgi;
       \(http)
       server {
-        listen 127.0.0.1:\(port);
+        listen 127.0.0.1:\(port) \(listen);
         root \(root);
         \(server)
       }

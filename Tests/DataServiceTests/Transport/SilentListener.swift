@@ -26,7 +26,19 @@ final class SilentListener: Sendable {
 
   deinit {
     for connection in accepted.withLock({ $0 }) { close(connection) }
+    shutdown(descriptor, Int32(SHUT_RDWR))  // wakes a thread that accepts
     close(descriptor)
+  }
+
+  /// Accepts every client from now on, and closes the connection once it has said something.
+  func hangUpOnEveryone() {
+    Thread.detachNewThread { [descriptor] in
+      while case let connection = accept(descriptor, nil, nil), connection >= 0 {
+        var bytes = [UInt8](repeating: 0, count: 4_096)
+        _ = recv(connection, &bytes, bytes.count, 0)
+        close(connection)
+      }
+    }
   }
 
   /// Returns when a client has connected and sent something.

@@ -52,6 +52,14 @@
         code: CURLE_COULDNT_CONNECT, kind: .refused, osError: ECONNREFUSED, unixSocket: "/run/x",
         says: "/run/x"),
       Row(code: CURLE_COULDNT_CONNECT, kind: .proxy, connectStatus: 502, says: "502"),
+      Row(
+        code: CURLE_COULDNT_CONNECT, kind: .proxy,
+        text: "Failed to connect to proxy.test port 3128 after 1 ms",
+        osError: ECONNREFUSED),
+      Row(
+        code: CURLE_COULDNT_CONNECT, kind: .refused,
+        text: "Failed to connect to origin.test port 80 after 1 ms",
+        osError: ECONNREFUSED),
       Row(code: CURLE_WEIRD_SERVER_REPLY, kind: .protocol),
       Row(code: CURLE_HTTP2, kind: .protocol),
       Row(code: CURLE_PARTIAL_FILE, kind: .truncated, hasHead: true),

@@ -211,7 +211,8 @@
         connectStatus: ccurl_get_long(easy.library.table, easy.raw, CURLINFO_HTTP_CONNECTCODE),
         hasHead: easy.head != nil, isEncoded: easy.head?.isEncoded ?? false,
         host: exchange.origin.host,
-        unixSocket: exchange.request.connection.unixSocket)
+        unixSocket: exchange.request.connection.unixSocket,
+        isResolved: !exchange.request.connection.resolutions.isEmpty)
       return .failure(failure.error { NetworkState.hasRoute })
     }
 

@@ -22,6 +22,8 @@
     var host: String
     /// The unix socket connected to in place of the host.
     var unixSocket: String?
+    /// Whether the caller gave another address for the host.
+    var isResolved = false
   }
 
   /// libcurl's code and words, as the cause of a ``DataServiceError``.
@@ -171,7 +173,19 @@
       return (.dns, "the name %@ was not found", "Check the spelling, or the network's name server.")
     }
 
+    /// Whether it was a proxy that could not be reached. Its address may come from the environment, which libcurl
+    /// alone reads, so that its words are the only witness.
+    private var failedAtProxy: Bool {
+      let prefix = "Failed to connect to "
+      guard !isResolved, unixSocket == nil, text.hasPrefix(prefix) else { return false }
+      let peer = text.dropFirst(prefix.count).prefix { $0 != " " }
+      return peer.lowercased() != host.lowercased()
+    }
+
     private func unconnected(_ hasRoute: () -> Bool) -> Verdict {
+      if failedAtProxy {
+        return (.proxy, "the proxy on the way to %@ could not be reached", "Check the proxy's address.")
+      }
       if connectStatus >= 300 { return refusedByProxy }
       switch osError {
       case ECONNREFUSED where unixSocket == nil:

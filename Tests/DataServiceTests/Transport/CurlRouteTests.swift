@@ -1,0 +1,164 @@
+import DataService
+import FixtureServer
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("libcurl transport: proxies, sockets, resolutions") struct CurlRouteTests {
+  private func failure(_ request: TransportRequest) async -> DataServiceError.Kind? {
+    do throws(DataServiceError) {
+      _ = try await CurlTransport().response(to: request)
+      return nil
+    } catch {
+      return error.kind
+    }
+  }
+
+  private func request(_ url: String, _ configure: (inout ConnectionOptions) -> Void) throws
+    -> TransportRequest
+  {
+    var request = TransportRequest(url: try #require(URL(string: url)))
+    configure(&request.connection)
+    return request
+  }
+
+  @Test func `a proxy given is asked for the whole URL`() async throws {
+    let proxy = try FixtureServer { request, connection in
+      try connection.send(.ok("proxied \(request.target)"))
+    }
+    let response = try await CurlTransport().response(
+      to: request("http://origin.test/a?b") { $0.proxy = "http://127.0.0.1:\(proxy.port)" })
+    #expect(try await response.body.text() == "proxied http://origin.test/a?b")
+    #expect(proxy.requests().first?["Host"] == "origin.test")
+  }
+
+  @Test func `a proxy's credentials go to the proxy alone`() async throws {
+    let proxy = try FixtureServer { _, connection in try connection.send(.ok("")) }
+    _ = try await CurlTransport().response(
+      to: request("http://origin.test/") { $0.proxy = "http://me:secret@127.0.0.1:\(proxy.port)" })
+    let sent = try #require(proxy.requests().first)
+    #expect(sent["Proxy-Authorization"] == "Basic bWU6c2VjcmV0")
+    #expect(sent["Authorization"] == nil)
+  }
+
+  @Test func `a proxy that will not connect, is not there, or has no address is the proxy's failure`()
+    async throws
+  {
+    let refusing = try FixtureServer { _, connection in try connection.send(.status(407)) }
+    let gone = try FixtureServer(routes: ["/": .ok("")])
+    gone.stop()
+    #expect(
+      await failure(try request("https://origin.test/") { $0.proxy = "http://127.0.0.1:\(refusing.port)" })
+        == .proxy)
+    #expect(refusing.requests().first?.method == "CONNECT")
+    #expect(
+      await failure(try request("http://origin.test/") { $0.proxy = "http://127.0.0.1:\(gone.port)" })
+        == .proxy)
+  }
+
+  @Test func `a resolution sends a host to an address, and nobody else's exchanges`() async throws {
+    let here = try FixtureServer { request, connection in
+      try connection.send(.ok("here \(request["Host"] ?? "")"))
+    }
+    let there = try FixtureServer { _, connection in try connection.send(.ok("there")) }
+    let transport = CurlTransport()
+    let url = "http://localhost:\(here.port)/"
+    let plain = try request(url) { _ in }
+    let resolved = try request(url) { options in
+      options.resolutions = [.init(host: "localhost", port: Int(here.port), address: "127.0.0.2")]
+    }
+    #expect(try await transport.response(to: plain).body.text() == "here localhost:\(here.port)")
+    // Nobody listens on 127.0.0.2: an answer would have come over the other exchange's connection.
+    await #expect(throws: DataServiceError.self) { _ = try await transport.response(to: resolved) }
+    let named = try request("http://origin.test:\(there.port)/") { options in
+      options.resolutions = [.init(host: "origin.test", port: Int(there.port), address: "127.0.0.1")]
+    }
+    #expect(try await transport.response(to: named).body.text() == "there")
+    #expect(there.requests().first?["Host"] == "origin.test:\(there.port)")
+    let unnamed = try request("http://origin.test:\(there.port)/") { _ in }
+    await #expect(throws: DataServiceError.self) { _ = try await transport.response(to: unnamed) }
+  }
+
+  @Test func `a unix socket takes the place of the host`() async throws {
+    let folder = try TemporaryFolder()
+    let origin = try FixtureServer(unixSocket: folder.file("s")) { request, connection in
+      try connection.send(.ok("\(request["Host"] ?? "") \(request.target)"))
+    }
+    let response = try await CurlTransport().response(
+      to: request("http://origin.test/a") { $0.unixSocket = folder.file("s") })
+    #expect(try await response.body.text() == "origin.test /a")
+    #expect(origin.requests().count == 1)
+    let missing = try request("http://origin.test/a") { $0.unixSocket = folder.file("missing") }
+    #expect(await failure(missing) == .unreachable)
+  }
+
+  @Test func `a connection option with a NUL in it is refused`() async throws {
+    #expect(await failure(try request("http://origin.test/") { $0.proxy = "http://a\0b" }) == .invalidRequest)
+  }
+
+  @Test func `proxies of the environment are used, no_proxy is heeded`() async throws {
+    let proxy = try FixtureServer { request, connection in
+      try connection.send(.ok("proxied \(request.target)"))
+    }
+    let store = try TemporaryFolder()
+    let program = try BuiltProduct.cachefetch()
+    func run(_ environment: [String: String?]) async throws -> ChildProcess.Finished {
+      try await ChildProcess.run(
+        program,
+        [
+          "--store", store.file("s"), "--policy", "fresh-only", "--retry", "0", "--json",
+          "http://127.0.0.1:9/x",
+        ],
+        environment: environment)
+    }
+    let proxied = try await run(["http_proxy": "http://127.0.0.1:\(proxy.port)", "no_proxy": nil])
+    #expect(proxied.outputText.contains("proxied http://127.0.0.1:9/x"))
+    let direct = try await run(["http_proxy": "http://127.0.0.1:\(proxy.port)", "no_proxy": "127.0.0.1"])
+    #expect(direct.outputText.contains("\"refused\""))
+  }
+}
+
+/// No network at all, in a network namespace of its own: not a refused port.
+@Suite("Offline, in a network namespace") struct OfflineTests {
+  /// Runs the command where `lo` is down, or up but without any route.
+  private func run(_ script: String, _ arguments: [String]) async throws -> ChildProcess.Finished {
+    let program = try BuiltProduct.cachefetch()
+    return try await ChildProcess.run(
+      "/usr/bin/unshare", ["-rn", "/bin/sh", "-c", "\(script) exec \"$0\" \"$@\"", program] + arguments)
+  }
+
+  @Test(
+    "The stored answer is printed, the failure is offline",
+    arguments: [
+      ("", "http://127.0.0.1:PORT/item"), ("ip link set lo up;", "http://203.0.113.9/item"),
+      ("ip link set lo up;", "http://origin.test/item"), ("", "http://origin.test/item"),
+    ]) func offline(script: String, template: String) async throws
+  {
+    let origin = try FixtureServer(routes: ["/item": .ok("hello")])
+    let store = try TemporaryFolder()
+    let url = template.split(separator: "PORT", omittingEmptySubsequences: false).joined(
+      separator: "\(origin.port)")
+    let base = ["--store", store.file("s"), "--retry", "0", "--key", "item", "--json"]
+    let online = try await ChildProcess.run(try BuiltProduct.cachefetch(), base + [origin.url + "/item"])
+    #expect(online.exit == .status(0))
+    let offline = try await run(script, base + [url])
+    #expect(offline.exit == .status(3))
+    let lines = offline.outputText.split(separator: "\n")
+    #expect(lines.first?.contains("\"stored\"") == true && lines.first?.contains("hello") == true)
+    #expect(lines.last?.contains("\"offline\"") == true, "\(offline.outputText)")
+  }
+
+  @Test func `a load that waits to be online completes when the network comes`() async throws {
+    let origin = try FixtureServer(routes: ["/item": .ok("hello")])
+    let store = try TemporaryFolder()
+    origin.stop()
+    let child = try ChildProcess(
+      try BuiltProduct.cachefetch(),
+      ["--store", store.file("s"), "--retry", "0", "--wait-online", "60s", "-v", origin.url + "/item"])
+    await child.errors.waits(for: "tries again")
+    try origin.start()
+    let finished = await child.finished()
+    #expect(finished.exit == .status(0))
+    #expect(finished.outputText == "hello")
+  }
+}
