@@ -15,6 +15,7 @@ let package = Package(
     .library(name: "CacheStore", targets: ["CacheStore"]),
     .library(name: "DataService", targets: ["DataService"]),
     .library(name: "Launch", targets: ["Launch"]),
+    .library(name: "URLSessionTransport", targets: ["URLSessionTransport"]),
     .executable(name: "cachefetch", targets: ["cachefetch"]),
     .executable(name: "demo-origin", targets: ["DemoOrigin"]),
   ],
@@ -31,6 +32,9 @@ let package = Package(
       resources: [.embedInCode("schema.sql")], swiftSettings: strict),
     .target(
       name: "DataService", dependencies: ["CacheStore", "CCurl"], swiftSettings: strict),
+    // Apart from DataService, so that nobody else pays for linking FoundationNetworking.
+    .target(
+      name: "URLSessionTransport", dependencies: ["CacheStore", "DataService"], swiftSettings: strict),
     // Without package access: what it needs, every user of the package can have.
     .target(
       name: "Launch", dependencies: ["CacheStore", "DataService"], packageAccess: false, swiftSettings: strict
@@ -61,8 +65,10 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "DataServiceTests",
-      dependencies: ["CacheStore", "CCurl", "DataService", "CSQLite", "FixtureServer", "TestSupport"],
-      swiftSettings: strict),
+      dependencies: [
+        "CacheStore", "CCurl", "DataService", "CSQLite", "FixtureServer", "TestSupport",
+        "URLSessionTransport",
+      ], swiftSettings: strict),
     .testTarget(
       name: "LaunchTests",
       dependencies: ["CacheStore", "DataService", "FixtureServer", "Launch", "TestSupport"],

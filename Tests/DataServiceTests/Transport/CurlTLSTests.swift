@@ -1,3 +1,4 @@
+import CacheStore
 import DataService
 import FixtureServer
 import Foundation
@@ -12,7 +13,7 @@ import Testing
     let nginx: NginxServer
 
     init() async throws {
-      certificates = try TestCertificates()
+      let certificates = try TestCertificates()
       try await certificates.makeAuthority()
       try await certificates.make("good", host: "good.test")
       try await certificates.make("expired", host: "expired.test", days: -1)
@@ -27,6 +28,7 @@ import Testing
 
         """
       }
+      self.certificates = certificates
       nginx = try NginxServer(
         server: "\(certificates.directives("good")) server_name unused.test;",
         http: server("good.test", "good") + server("expired.test", "expired") + server("self.test", "self")
@@ -131,7 +133,8 @@ import Testing
   }
 
   @Test func `a server that does not speak TLS, and one that hangs up, fail the handshake`() async throws {
-    let plain = try FixtureServer(routes: ["/": .ok("plain")])
+    let plain = try SilentListener()
+    plain.hangUpOnEveryone(after: "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
     let hangsUp = try SilentListener()
     hangsUp.hangUpOnEveryone()
     for port in [plain.port, hangsUp.port] {

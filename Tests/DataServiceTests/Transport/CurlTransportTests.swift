@@ -114,6 +114,23 @@ extension DataService.BodyStream {
     #expect(origin.acceptedConnections == 1)
   }
 
+  @Test func `a continuation line first, after an ordinary answer, corrupts no memory`() async throws {
+    let origin = try FixtureServer { request, connection in
+      if request.path == "/good" { return try connection.send(.ok("good", ["X-Last": "field"])) }
+      try connection.sendRaw("HTTP/1.1 200 OK\r\n continued\r\n again\r\nContent-Length: 0\r\n\r\n")
+      connection.close()
+    }
+    let transport = CurlTransport()
+    for _ in 0..<50 {
+      let good = try await transport.response(to: TransportRequest(url: origin.url("/good")))
+      #expect(try await good.body.text() == "good")
+      let error = await #expect(throws: DataServiceError.self) {
+        _ = try await transport.response(to: TransportRequest(url: origin.url("/bad")))
+      }
+      #expect(error?.kind == .protocol)
+    }
+  }
+
   @Test func `1xx heads come with the response, trailers do not`() async throws {
     let origin = try FixtureServer { _, connection in
       try connection.sendRaw(

@@ -66,8 +66,8 @@ struct HostileServer: Sendable, CustomTestStringConvertible {
       if !text.isEmpty { try connection.sendRaw(text) }
       connection.waitForPeerClose()
     }
-    server.limits.firstByteTimeout = .milliseconds(60)
-    server.limits.idleTimeout = .milliseconds(60)
+    if phase == .idle { server.limits.idleTimeout = .milliseconds(60) }
+    if phase == .firstByte { server.limits.firstByteTimeout = .milliseconds(60) }
     return server
   }
 

@@ -30,12 +30,13 @@ final class SilentListener: Sendable {
     close(descriptor)
   }
 
-  /// Accepts every client from now on, and closes the connection once it has said something.
-  func hangUpOnEveryone() {
+  /// Accepts every client from now on, and closes the connection once it has said something and got `answer`.
+  func hangUpOnEveryone(after answer: String = "") {
     Thread.detachNewThread { [descriptor] in
       while case let connection = accept(descriptor, nil, nil), connection >= 0 {
         var bytes = [UInt8](repeating: 0, count: 4_096)
         _ = recv(connection, &bytes, bytes.count, 0)
+        _ = answer.withCString { send(connection, $0, answer.utf8.count, Int32(MSG_NOSIGNAL)) }
         close(connection)
       }
     }

@@ -85,6 +85,7 @@
       Row(code: CURLE_SSL_CERTPROBLEM, kind: .tls("clientCertificate"), says: "client certificate"),
       Row(code: CURLE_SSL_CIPHER, kind: .tls("handshake")),
       Row(code: CURLE_PEER_FAILED_VERIFICATION, kind: .tls("wrongHost")),
+      Row(code: CURLE_PEER_FAILED_VERIFICATION, kind: .tls("wrongHost"), verifyResult: 1),
       Row(code: CURLE_PEER_FAILED_VERIFICATION, kind: .tls("notYetValid"), verifyResult: 9),
       Row(code: CURLE_PEER_FAILED_VERIFICATION, kind: .tls("expired"), verifyResult: 10),
       Row(code: CURLE_PEER_FAILED_VERIFICATION, kind: .tls("selfSigned"), verifyResult: 18),

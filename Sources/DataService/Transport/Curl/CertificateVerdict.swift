@@ -7,10 +7,11 @@ struct CertificateVerdict: Hashable {
   /// What to do.
   let hint: String
 
-  /// `nil` for 0, which OpenSSL says when the certificate itself is fine.
+  /// `nil` for 0, which OpenSSL says when the certificate itself is fine, and for 1, which libcurl puts there before
+  /// it has asked OpenSSL.
   init?(_ result: Int) {
     switch result {
-    case 0: return nil
+    case 0, 1: return nil
     case 9: (reason, message) = ("notYetValid", "the certificate of %@ is not valid yet")
     case 10: (reason, message) = ("expired", "the certificate of %@ has expired")
     case 18, 19: (reason, message) = ("selfSigned", "the certificate of %@ is signed by itself")

@@ -19,6 +19,8 @@
     private var queue: ExchangeQueue<CurlExchange>
     private var running: [EasyHandle] = []
     private var spares: [EasyHandle] = []
+    /// Handles that may not be used again, to be freed while there is nothing better to do.
+    private var retired: [EasyHandle] = []
     private var http2Hosts: Set<String> = []
     private var isClosed = false
     private(set) var needsAdvance = false
@@ -143,8 +145,24 @@
       }
       if let multi { _ = ccurl_multi_remove(easy.library.table, multi, easy.raw) }
       easy.release()
-      if spares.count < Self.sparesLimit { spares.append(easy) }
+      if !easy.library.mayReuseHandles {
+        retired.append(easy)
+      } else if spares.count < Self.sparesLimit {
+        spares.append(easy)
+      }
       queue.finish(host: exchange.origin.key)
+    }
+
+    /// Frees handles and makes one for the next exchange in the time that the network takes anyway.
+    private func stockUp(_ library: CurlLibrary) {
+      guard !library.mayReuseHandles, !running.isEmpty else { return }
+      retired = []
+      guard spares.isEmpty, let easy = EasyHandle(library: library, userAgent: configuration.userAgent) else {
+        return
+      }
+      // What cannot be set now fails the exchange that uses it.
+      try? easy.connect(as: ConnectionOptions())
+      spares.append(easy)
     }
 
     // MARK: Turns
@@ -162,6 +180,7 @@
 
     func wait(wakeDescriptor descriptor: Int32, milliseconds: Int32) {
       guard let library, let multi else { return }
+      stockUp(library)
       _ = ccurl_multi_wait(library.table, multi, descriptor, milliseconds)
       needsAdvance = true
     }
@@ -170,6 +189,7 @@
       isClosed = true
       failAll(DataServiceError(.closed, "the transport was closed"))
       spares = []
+      retired = []
       if let library, let multi { _ = ccurl_multi_cleanup(library.table, multi) }
       multi = nil
       needsAdvance = false

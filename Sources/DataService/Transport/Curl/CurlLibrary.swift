@@ -8,9 +8,15 @@
     nonisolated(unsafe) let table: OpaquePointer
     /// The version, such as `7.88.1`.
     let version: String
+    /// Whether an easy handle may carry another exchange after its first.
+    ///
+    /// Before 8.1 a handle keeps a pointer to the last field of the response before, which is freed by then; a
+    /// response that begins with a continuation line makes libcurl write through it (seen with 7.88.1).
+    let mayReuseHandles: Bool
 
     private init(table: OpaquePointer) {
       self.table = table
+      mayReuseHandles = ccurl_version_number(table) >= 0x08_01_00
       version = ccurl_version_text(table).map { String(cString: $0) } ?? "unknown"
     }
 

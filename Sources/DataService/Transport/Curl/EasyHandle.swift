@@ -3,9 +3,9 @@
   import CacheStore
   import FoundationEssentials
 
-  /// One of libcurl's easy handles, prepared once and used for one exchange after another.
+  /// One of libcurl's easy handles, used for one exchange or, where libcurl is sound enough, for one after another.
   ///
-  /// Only what differs from the exchange before is set again. Touched on the network thread only.
+  /// Only what differs from what is set is set again. Touched on the network thread only.
   final class EasyHandle {
     let raw: UnsafeMutableRawPointer
     let library: CurlLibrary
@@ -92,7 +92,7 @@
     }
 
     /// Sets every option that does not change from one exchange to the next on the same kind of connection.
-    private func connect(as options: ConnectionOptions) throws(DataServiceError) {
+    func connect(as options: ConnectionOptions) throws(DataServiceError) {
       ccurl_easy_reset(library.table, raw)
       connection = nil
       shape = nil

@@ -1,7 +1,7 @@
 /// How long each phase of an exchange may take, in nanoseconds of the clock since boot. Pure: it is told the time.
-struct PhaseClock {
+package struct PhaseClock {
   /// Where an exchange stands.
-  enum Phase {
+  package enum Phase {
     /// Waiting for its turn: only the total counts.
     case queued
     /// Name look-up, connection, TLS.
@@ -16,7 +16,7 @@ struct PhaseClock {
     case paused
   }
 
-  private(set) var phase = Phase.queued
+  package private(set) var phase = Phase.queued
   /// When the phase began, or when something last happened in it where silence is what is limited.
   private var since: Int64
   private let connect: Int64
@@ -25,7 +25,7 @@ struct PhaseClock {
   private let total: Int64
 
   /// A clock for an exchange that was asked for at `now`.
-  init(limits: Limits, now: Int64) {
+  package init(limits: Limits, now: Int64) {
     since = now
     connect = limits.connectTimeout.clampedNanoseconds
     firstByte = limits.firstByteTimeout.clampedNanoseconds
@@ -34,13 +34,13 @@ struct PhaseClock {
   }
 
   /// Goes into a phase, or notes activity in it.
-  mutating func enter(_ phase: Phase, at now: Int64) {
+  package mutating func enter(_ phase: Phase, at now: Int64) {
     self.phase = phase
     since = now
   }
 
   /// The next instant at which a limit is reached, and which.
-  var deadline: (instant: Int64, phase: DataServiceError.Kind.Phase) {
+  package var deadline: (instant: Int64, phase: DataServiceError.Kind.Phase) {
     let instant: Int64
     let name: DataServiceError.Kind.Phase
     switch phase {
@@ -60,7 +60,7 @@ struct PhaseClock {
 
 extension DataServiceError {
   /// The error of a phase that took longer than its limit.
-  static func timeout(_ phase: Kind.Phase, host: String, limits: Limits) -> DataServiceError {
+  package static func timeout(_ phase: Kind.Phase, host: String, limits: Limits) -> DataServiceError {
     let message =
       switch phase {
       case .connect: "no connection to \(host) within \(limits.connectTimeout)"

@@ -60,7 +60,7 @@ extension HTTPFields {
 extension TransportRequest {
   /// Why the request cannot be sent, or `nil`. Checked here although the service does too: what passes this reaches
   /// the wire.
-  var fault: DataServiceError? {
+  package var fault: DataServiceError? {
     if let refused = fields.refused { return DataServiceError(.invalidRequest, refused) }
     let method = method.rawValue
     guard !method.isEmpty, method.utf8.allSatisfy(\.isTokenByte) else {

@@ -1,0 +1,71 @@
+import CacheStore
+import DataService
+import Foundation
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Takes what the session brings to the exchange it belongs to.
+final class SessionDelegate: NSObject, URLSessionDataDelegate {
+  private let exchanges = Mutex<[Int: SessionExchange]>([:])
+
+  func begin(_ exchange: SessionExchange, as task: URLSessionTask) {
+    exchanges.withLock { $0[task.taskIdentifier] = exchange }
+  }
+
+  private func exchange(of task: URLSessionTask) -> SessionExchange? {
+    exchanges.withLock { $0[task.taskIdentifier] }
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {
+    // Redirects are the service's business.
+    completionHandler(nil)
+  }
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+  ) {
+    if let response = response as? HTTPURLResponse {
+      exchange(of: dataTask)?.receive(SessionExchange.Head(response))
+    }
+    completionHandler(.allow)
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    exchange(of: dataTask)?.receive(data)
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+    // An answer without a body may come without its head having been reported.
+    if error == nil, let response = task.response as? HTTPURLResponse {
+      exchange?.receiveIfMissing(SessionExchange.Head(response))
+    }
+    exchange?.complete(error)
+  }
+}
+
+extension SessionExchange.Head {
+  init(_ response: HTTPURLResponse) {
+    status = response.statusCode
+    fields = HTTPFields(response)
+    let isEncoded = fields["Content-Encoding"].map { $0.lowercased() != "identity" } ?? false
+    length = isEncoded ? nil : fields["Content-Length"].flatMap { Int64($0) }
+    if fields.contains("Transfer-Encoding") { length = nil }
+  }
+}
+
+extension HTTPFields {
+  /// The fields of a URLSession response, by name: the order they came in is not known.
+  init(_ response: HTTPURLResponse) {
+    self.init()
+    let pairs = response.allHeaderFields.map { ("\($0.key)", "\($0.value)") }
+    for (name, value) in pairs.sorted(by: { $0.0.lowercased() < $1.0.lowercased() }) { append(name, value) }
+  }
+}

@@ -1,0 +1,109 @@
+import CacheStore
+public import DataService
+import Foundation
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+/// Exchanges over URLSession: the platform's own network stack.
+///
+/// It performs one hop at a time, keeps no cookies, caches and credentials of its own, and follows no redirect. What
+/// URLSession does not show is missing: the HTTP version is given as `1.1`, the reason phrase is empty, 1xx responses
+/// are not reported, and fields of one name come joined. Connection options that URLSession has no means for fail
+/// with `invalidRequest` rather than being ignored.
+///
+/// On Linux, where cancelling a task that is about to complete can crash the process, an exchange that is cancelled
+/// ends for its caller at once, but its transfer runs on unread until its end, its limits or its deadlines.
+public final class SessionTransport: Transport {
+  private let session: URLSession
+  private let delegate: SessionDelegate
+  private let timekeeper: any Timekeeper
+
+  /// A transport with a session of its own.
+  /// - Parameter configuration: Changed so that nothing is stored, cached or sent beside the request.
+  public convenience init(configuration: URLSessionConfiguration = .ephemeral) {
+    self.init(configuration: configuration, timekeeper: SystemTimekeeper())
+  }
+
+  package init(configuration: URLSessionConfiguration, timekeeper: any Timekeeper) {
+    configuration.httpCookieStorage = nil
+    configuration.httpShouldSetCookies = false
+    configuration.urlCache = nil
+    configuration.urlCredentialStorage = nil
+    configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+    // Our own limits are exact; on Linux URLSession's are cut to whole seconds.
+    configuration.timeoutIntervalForRequest = 86_400
+    configuration.httpMaximumConnectionsPerHost = 6
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    delegate = SessionDelegate()
+    session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
+    self.timekeeper = timekeeper
+  }
+
+  deinit { session.finishTasksAndInvalidate() }
+
+  public func response(to request: TransportRequest) async throws(DataServiceError) -> TransportResponse {
+    if let fault = request.fault { throw fault }
+    let scheme = request.url.scheme?.lowercased()
+    guard scheme == "http" || scheme == "https", request.url.host?.isEmpty == false else {
+      throw DataServiceError(.invalidRequest, "the URL is not an http or https URL with a host")
+    }
+    if let fault = request.connection.faultForURLSession { throw fault }
+    let exchange = SessionExchange(request, timekeeper: timekeeper)
+    let task = session.dataTask(with: URLRequest(request))
+    delegate.begin(exchange, as: task)
+    exchange.begin(task)
+    let head = try await exchange.head()
+    let reader = BodyReader(exchange)
+    return TransportResponse(
+      version: "1.1", status: head.status, fields: head.fields,
+      body: DataService.BodyStream(length: head.length) {
+        () async throws(DataServiceError) in try await reader.exchange.nextPiece()
+      })
+  }
+}
+
+/// Ends the exchange when the body is dropped.
+private final class BodyReader: Sendable {
+  let exchange: SessionExchange
+  init(_ exchange: SessionExchange) { self.exchange = exchange }
+  deinit { exchange.cancel() }
+}
+
+extension ConnectionOptions {
+  /// Why URLSession cannot connect like this, or `nil`.
+  fileprivate var faultForURLSession: DataServiceError? {
+    let unsupported: [(Bool, String)] = [
+      (isInsecure, "unverified TLS"), (unixSocket != nil, "a unix socket"),
+      (!resolutions.isEmpty, "addresses for hosts"), (proxy != nil, "a proxy of the request's own"),
+      (certificateAuthorityFile != nil, "a file of authorities"),
+      (clientCertificateFile != nil || clientKeyFile != nil, "a client certificate from a file"),
+      (isHTTP11Only, "HTTP/1.1 only"),
+    ]
+    guard let (_, what) = unsupported.first(where: \.0) else { return nil }
+    return DataServiceError(
+      .invalidRequest, "URLSession has no means for \(what)", hint: "Use the libcurl transport.")
+  }
+}
+
+extension URLRequest {
+  /// One hop's request.
+  fileprivate init(_ request: TransportRequest) {
+    self.init(url: request.url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: 86_400)
+    httpMethod = request.method.rawValue
+    httpBody = request.body
+    httpShouldHandleCookies = false
+    for field in request.fields.all where field.name.lowercased() != "content-length" {
+      addValue(field.value, forHTTPHeaderField: field.name)
+    }
+    if value(forHTTPHeaderField: "User-Agent") == nil {
+      setValue("cachefetch/\(Release.version)", forHTTPHeaderField: "User-Agent")
+    }
+    if !request.connection.isCompressed, value(forHTTPHeaderField: "Accept-Encoding") == nil {
+      setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import CacheStore
+import DataService
+import Foundation
+import TestSupport
+import Testing
+import URLSessionTransport
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite("URLSession: conversions") struct URLSessionConversionTests {
+  @Test func `a URLRequest becomes a request and back`() throws {
+    var request = URLRequest(url: try #require(URL(string: "http://origin.test/a?b")), timeoutInterval: 7)
+    request.httpMethod = "PUT"
+    request.httpBody = Data("x".utf8)
+    request.setValue("text/x", forHTTPHeaderField: "Content-Type")
+    let converted = try #require(DataService.Request(request))
+    #expect(converted.url == request.url && converted.method == .put && converted.body == request.httpBody)
+    #expect(converted.fields["content-type"] == "text/x")
+    #expect(converted.limits.idleTimeout == .seconds(7))
+    let back = URLRequest(converted)
+    #expect(back.url == request.url && back.httpMethod == "PUT" && back.httpBody == request.httpBody)
+    #expect(back.value(forHTTPHeaderField: "Content-Type") == "text/x")
+  }
+
+  @Test(
+    "Cache policies",
+    arguments: [
+      (URLRequest.CachePolicy.useProtocolCachePolicy, FetchPolicy.http),
+      (.reloadIgnoringLocalCacheData, .freshOnly), (.returnCacheDataDontLoad, .storedOnly),
+      (.returnCacheDataElseLoad, .storedElseFresh(maxAge: .seconds(3_155_760_000))),
+    ] as [(URLRequest.CachePolicy, FetchPolicy)]) func policies(
+      policy: URLRequest.CachePolicy, expected: FetchPolicy
+    )
+  {
+    #expect(FetchPolicy(policy) == expected)
+  }
+
+  @Test func `a head becomes an HTTPURLResponse`() async throws {
+    let transport = ScriptedTransport { _, _ in .answer("hello") }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    guard case .fresh(let response, _) = await fixture.deliveries(url).first else {
+      Issue.record("no fresh delivery")
+      return
+    }
+    let converted = try #require(HTTPURLResponse(response.head))
+    #expect(converted.statusCode == 200 && converted.url == url)
+    await fixture.service.close()
+  }
+
+  @Test func `what URLSession has no means for is refused, not ignored`() async throws {
+    let url = try #require(URL(string: "http://origin.test/"))
+    let changes: [(inout ConnectionOptions) -> Void] = [
+      { $0.isInsecure = true }, { $0.unixSocket = "/x" }, { $0.proxy = "http://p" },
+      { $0.isHTTP11Only = true },
+      { $0.certificateAuthorityFile = "/x" }, { $0.clientCertificateFile = "/x" },
+      { $0.resolutions = [.init(host: "a", port: 1, address: "b")] },
+    ]
+    for change in changes {
+      var request = TransportRequest(url: url)
+      change(&request.connection)
+      let error = await #expect(throws: DataServiceError.self) {
+        _ = try await SessionTransport().response(to: request)
+      }
+      #expect(error?.kind == .invalidRequest)
+    }
+  }
+}
