@@ -227,6 +227,23 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
     #expect(whole == 200)
   }
 
+  @Test(
+    "Exchanges with one origin do not wait for each other's answers", arguments: TransportUnderTest.allCases)
+  func sideBySide(kind: TransportUnderTest) async throws {
+    let held = Gate()
+    let origin = try FixtureServer { _, connection in
+      held.wait()
+      try connection.send(.ok("late"))
+    }
+    let transport = kind.make()
+    let tasks = (0..<4).map { number in
+      Task { try await transport.response(to: TransportRequest(url: origin.url("/\(number)"))).body.text() }
+    }
+    await origin.waitForRequests(4)
+    held.open()
+    for task in tasks { #expect(try await task.value == "late") }
+  }
+
   @Test("The body's limit counts decoded bytes", arguments: TransportUnderTest.allCases)
   func limit(kind: TransportUnderTest) async throws {
     let origin = try FixtureServer(routes: [

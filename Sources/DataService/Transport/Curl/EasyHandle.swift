@@ -30,6 +30,7 @@
     private var fields: HTTPFields?
     private var connectMilliseconds = -1
     private var isFresh = false
+    private var wantsHTTP2: Bool?
 
     /// `nil` where libcurl cannot make one.
     init?(library: CurlLibrary, userAgent: String) {
@@ -74,6 +75,8 @@
         try set(CURLOPT_FRESH_CONNECT, fresh ? 1 : 0)
         isFresh = fresh
       }
+      let wantsHTTP2 = exchange.origin.isSecure && !request.connection.isHTTP11Only
+      if wantsHTTP2 != self.wantsHTTP2 { try speak(http2: wantsHTTP2) }
       let shape = RequestShape(request)
       if shape != self.shape { try apply(shape) }
       if request.fields != fields || shape.hasBody != (self.shape?.hasBody ?? false) {
@@ -99,6 +102,7 @@
       fields = nil
       connectMilliseconds = -1
       isFresh = false
+      wantsHTTP2 = nil
       for list in lists.values { ccurl_list_free(library.table, list) }
       lists = [:]
       try check(
@@ -122,8 +126,6 @@
       try set(CURLOPT_HTTP09_ALLOWED, 0)
       try set(CURLOPT_PATH_AS_IS, 1)
       try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-      // Exchanges begun together wait for the one connection that HTTP/2 may let them share.
-      try set(CURLOPT_PIPEWAIT, 1)
       // Larger makes bulk faster; smaller bounds what one turn can expand to.
       try set(CURLOPT_BUFFERSIZE, 32_768)
       try set(CURLOPT_USERAGENT, userAgent)
@@ -152,6 +154,14 @@
         // of the engine, though the resolution is part of the key. A CONNECT_TO is part of the connection.
         try setList(CURLOPT_CONNECT_TO, options.resolutions.map(\.connectTo))
       }
+    }
+
+    /// HTTP/2 is a matter of TLS. Exchanges begun together then wait for the one connection that they may share; were
+    /// that set for plain HTTP, libcurl would let them wait for the whole of the first one's answer.
+    private func speak(http2: Bool) throws(DataServiceError) {
+      try set(CURLOPT_HTTP_VERSION, Int(http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
+      try set(CURLOPT_PIPEWAIT, http2 ? 1 : 0)
+      wantsHTTP2 = http2
     }
 
     private func apply(_ shape: RequestShape) throws(DataServiceError) {
