@@ -47,6 +47,7 @@ public final class SessionTransport: Transport {
 
   public func response(to request: TransportRequest) async throws(DataServiceError) -> TransportResponse {
     if let fault = request.fault { throw fault }
+    if Task.isCancelled { throw DataServiceError(.cancelled, "the exchange was cancelled") }
     let scheme = request.url.scheme?.lowercased()
     guard scheme == "http" || scheme == "https", request.url.host?.isEmpty == false else {
       throw DataServiceError(.invalidRequest, "the URL is not an http or https URL with a host")

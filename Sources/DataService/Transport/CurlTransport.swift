@@ -48,6 +48,7 @@
     /// Performs one hop, as `Transport` says.
     public func response(to request: TransportRequest) async throws(DataServiceError) -> TransportResponse {
       if let fault = request.fault { throw fault }
+      if Task.isCancelled { throw DataServiceError(.cancelled, "the exchange was cancelled") }
       let url = request.url.absoluteString
       guard let origin = Origin(url) else {
         throw DataServiceError(.invalidRequest, "the URL is not an http or https URL with a host")
