@@ -16,6 +16,8 @@ extension DataService {
     public var onWarning: (@Sendable (Warning) -> Void)?
     /// Told what the service does, one line an event, for `-v`; holds no secret.
     package var onTrace: (@Sendable (String) -> Void)?
+    /// How long the halves of the service wait for each other.
+    package var patience = Patience()
     /// The clock; `nil` takes the system's. Tests set their own.
     package var timekeeper: (any Timekeeper)?
 

@@ -45,7 +45,7 @@ import Testing
     }
     let fixture = try ServiceFixture(transport: transport)
     _ = await fixture.outline(url)
-    let anticipation = fixture.service.anticipate(try request(), decode: Self.text)
+    let anticipation = fixture.service.anticipate(try request(), holdFor: .seconds(3600), decode: Self.text)
     await asked.wait()
     let deliveries = anticipation.commit()
     mayAnswer.open()
@@ -157,7 +157,7 @@ import Testing
       return .answer("second")
     }
     let fixture = try ServiceFixture(transport: transport)
-    let anticipation = fixture.service.anticipate(try request(), decode: Self.text)
+    let anticipation = fixture.service.anticipate(try request(), holdFor: .seconds(3600), decode: Self.text)
     await anticipation.finished()
     #expect(await outline(anticipation.commit()) == ["fresh(second, new)"])
   }
@@ -184,11 +184,11 @@ import Testing
     #expect(await fixture.outline(url) == ["failure(offline)"])
     // Committed at once, so that its normal load tells that the refusal is over.
     #expect(
-      await outline(fixture.service.anticipate(try request(), decode: Self.text).commit()) == [
+      await outline(fixture.service.anticipate(try request(), holdFor: .seconds(3600), decode: Self.text).commit()) == [
         "fresh(body 2, new)"
       ])
     #expect(fixture.service.anticipationCounts.refused == 1)
-    _ = await outline(fixture.service.anticipate(try request(), decode: Self.text).commit())
+    _ = await outline(fixture.service.anticipate(try request(), holdFor: .seconds(3600), decode: Self.text).commit())
     #expect(transport.requests.map { $0.fields["Sec-Purpose"] } == [nil, nil, "prefetch"])
   }
 

@@ -25,6 +25,8 @@ package final class ServiceFixture: Sendable {
     self.store = store
     var configuration = DataService.Configuration(store: StoreConfiguration(path: store.path))
     configuration.timekeeper = timekeeper
+    // With the real clock, a busy machine must not decide what a test sees.
+    if timekeeper == nil { configuration.patience = .endless }
     configuration.onTrace = { [events] in events.add($0) }
     let warnings = WarningLog()
     configuration.onWarning = { warnings.add($0) }

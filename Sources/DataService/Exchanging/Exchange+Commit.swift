@@ -2,9 +2,6 @@ internal import CacheStore
 internal import FoundationEssentials
 
 extension Exchange {
-  /// How long a delivery waits for its row to be committed (design law 4).
-  private static var commitPatience: Duration { .milliseconds(250) }
-
   /// Replaces the row; where that takes longer than 250 ms the answer goes out without it and the write goes on.
   func commit(
     _ head: Answer, _ collected: BodyCollector.Outcome
@@ -154,7 +151,7 @@ extension Exchange {
       if case .success = result { return true }
       return false
     }
-    let timer = core.timekeeper.after(Self.commitPatience) { first.set(nil) }
+    let timer = core.timekeeper.after(core.configuration.patience.commit) { first.set(nil) }
     defer { timer.cancel() }
     return (await first.value, task)
   }

@@ -128,7 +128,7 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
   private func lookUpInQueue() {
     let pending = FirstValue<Void>()
     state.withLock { $0.pendingLookup = pending }
-    if !isOnlyIfCached { arm(.milliseconds(20)) { $0.handle(.storeIsSlow) } }
+    if !isOnlyIfCached { arm(core.configuration.patience.slowStore) { $0.handle(.storeIsSlow) } }
     Task(executorPreference: core.thread) { [self] in
       defer { pending.set(()) }
       do throws(CacheStoreError) {
@@ -432,7 +432,7 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
     switch effect {
     case .startExchange: startExchange()
     case .prepareStored: prepareStored()
-    case .boundStoreWait: arm(.milliseconds(250)) { $0.handle(.storeIsTooLate) }
+    case .boundStoreWait: arm(core.configuration.patience.storeAnswer) { $0.handle(.storeIsTooLate) }
     case .end: ended()
     case .deliverStored, .deliverFresh, .deliverFailure, .deliverNotStored, .deliverDeadline: break
     }

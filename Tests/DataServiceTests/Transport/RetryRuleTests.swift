@@ -100,7 +100,9 @@ import Testing
   }
 
   @Test func `a retry that could not begin within the total time is not waited for`() {
-    #expect(decision(.status(503, retryAfter: now + 30_000), remaining: .seconds(20)) == .stop)
+    let late = decision(.status(503, retryAfter: now + 30_000), remaining: .seconds(20))
+    #expect(late == .pause(until: now + 30_000), "and the others hear of it")
+    #expect(decision(.status(503, retryAfter: nil), remaining: .zero) == .stop)
   }
 
   @Test func `the budget lets a tenth of the attempts retry, and a few at once`() {
