@@ -158,6 +158,31 @@ struct LawsOfTroubleTests {
     #expect(try fixture.store.rows("SELECT * FROM last_request") == before)
   }
 
+  @Test func `law 11: a delivery already on its way to the queue is not made after cancel`() async throws {
+    let transport = ScriptedTransport { _, _ in .answer("body") }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    let queue = DispatchQueue(label: "callbacks")
+    let isBusy = Gate()
+    let hasDelivered = Gate()
+    let mayGoOn = Gate()
+    let load = Mutex<DataService.Load?>(nil)
+    // The queue is in the middle of something else, which then cancels; both deliveries wait behind it.
+    queue.async {
+      isBusy.open()
+      mayGoOn.wait()
+      load.withLock { $0 }?.cancel()
+    }
+    await isBusy.wait()
+    let begun = fixture.service.load(.init(url), queue: queue) { _ in hasDelivered.open() }
+    load.withLock { $0 = begun }
+    await begun.finished()
+    mayGoOn.open()
+    await onQueue(queue) {}
+    #expect(!hasDelivered.isOpen)
+  }
+
   @Test func `law 11: one load's cancel does not stop the exchange another load shares`() async throws {
     let mayAnswer = Gate()
     let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
