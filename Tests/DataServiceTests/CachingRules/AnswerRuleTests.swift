@@ -111,6 +111,13 @@ import Testing
     #expect(decided == outcome, Comment(rawValue: name))
   }
 
+  @Test("A body is stored where the answer replaces the good row or is kept beside it") func stored() {
+    #expect(AnswerRule.Row.replaced.isStored && AnswerRule.Row.keptBeside.isStored)
+    for row in [AnswerRule.Row.freshened, .freshenedByHead, .invalidatedByHead, .untouched(.noStore)] {
+      #expect(!row.isStored)
+    }
+  }
+
   @Test("no-store never leads to a write, whatever else the answer and the situation are")
   func noStoreNeverWrites() {
     for (_, status, fields, change, _) in Self.cases {

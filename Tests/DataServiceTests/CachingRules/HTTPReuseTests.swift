@@ -331,6 +331,24 @@ struct HTTPStalenessTests {
     #expect(isAllowed == allowed, Comment(rawValue: name))
   }
 
+  @Test(
+    "An origin is unheard where no answer came; what the caller ended or the origin said wrongly is another matter"
+  )
+  func unheard() {
+    let unheard: [DataServiceError.Kind] = [
+      .offline, .dns, .refused, .unreachable, .disconnected, .timeout(.connect), .timeout(.idle),
+      .tls("expired"),
+      .proxy, .truncated, .paused, .libraryMissing,
+    ]
+    let heard: [DataServiceError.Kind] = [
+      .protocol, .tooLarge, .tooManyRedirects, .status, .cancelled, .closed, .signedOut, .invalidRequest,
+      .undecodable,
+      .store, .notStored, .other,
+    ]
+    for kind in unheard { #expect(HTTPStaleness.isUnheard(kind), Comment(rawValue: kind.name)) }
+    for kind in heard { #expect(!HTTPStaleness.isUnheard(kind), Comment(rawValue: kind.name)) }
+  }
+
   @Test("A row that an unsafe request made invalid is not served") func invalid() {
     let row = Rule.row(["Cache-Control": "max-age=60"], isInvalid: true)
     #expect(!HTTPStaleness.isAllowed(row, after: .noAnswer, directives: .init(fields: [:]), now: Rule.noon))
