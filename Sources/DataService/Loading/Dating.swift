@@ -12,18 +12,22 @@ package struct Dating: Sendable {
   let now: Int64
   /// Whether it came out of the store.
   let isStored: Bool
+  /// Whether an unsafe request has made it invalid (RFC 9111 section 4.4).
+  var isInvalid = false
 
   /// The age in milliseconds (RFC 9111 section 4.2.3); zero for a row from the future.
   var age: Int64 {
-    if isStored, Freshness.isFromFuture(receivedAt: receivedAt, now: now) { return 0 }
+    if isFromFuture { return 0 }
     return Freshness.currentAge(fields: fields, requestedAt: requestedAt, receivedAt: receivedAt, now: now)
   }
 
-  /// Whether the freshness lifetime is over.
-  var isStale: Bool { age >= lifetime }
+  /// Whether the freshness lifetime is over, or it is not known whether it is.
+  var isStale: Bool { isInvalid || isFromFuture || age >= lifetime }
 
   /// The remaining freshness lifetime in seconds, negative once it is over.
   var secondsLeft: Int64 { (lifetime - age) / 1000 }
+
+  private var isFromFuture: Bool { isStored && Freshness.isFromFuture(receivedAt: receivedAt, now: now) }
 
   private var lifetime: Int64 {
     Freshness.lifetime(status: status, fields: fields, receivedAt: receivedAt).milliseconds

@@ -14,8 +14,7 @@ enum HeadRule {
       receivedAtMilliseconds: row.receivedAt,
       dating: Dating(
         status: row.status, fields: row.fields, requestedAt: row.requestedAt, receivedAt: row.receivedAt,
-        now: now,
-        isStored: true),
+        now: now, isStored: true, isInvalid: row.isInvalid),
       wasValidated: false, kept: .yes, elapsed: elapsed, bodyLength: row.body.length)
   }
 

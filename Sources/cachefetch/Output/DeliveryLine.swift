@@ -32,10 +32,10 @@ struct DeliveryLine {
     switch delivery {
     case .stored(let response):
       begin("stored", &json)
-      add(response.head, body, &json)
+      add(response.head, isStored: true, body, &json)
     case .fresh(let response, let change):
       begin("fresh", &json)
-      add(response.head, body, &json)
+      add(response.head, isStored: false, body, &json)
       json.member("change", change.rawValue)
       json.member("revalidated", response.wasValidated)
       addKept(response.kept, &json)
@@ -62,12 +62,12 @@ struct DeliveryLine {
     json.member("url", url)
   }
 
-  private func add(_ head: DataService.ResponseHead, _ body: Body, _ json: inout JSONWriter) {
+  private func add(_ head: DataService.ResponseHead, isStored: Bool, _ body: Body, _ json: inout JSONWriter) {
     json.member("response_url", URLArgument.withoutUserInfo(head.url))
     json.member("method", method)
     json.member("account", head.account)
     json.member("status", head.status)
-    json.member("fields", pairs: head.fields.all.map { ($0.name, $0.value) })
+    json.member("fields", pairs: HeadText.fields(head, isStored: isStored).all.map { ($0.name, $0.value) })
     add(body, &json)
     json.member("stored_at", Timestamp.text(milliseconds: head.receivedAtMilliseconds))
     json.member("age_ms", head.age.milliseconds)

@@ -9,12 +9,17 @@ enum HeadText {
     for interim in head.interim {
       bytes += statusLine(head.version, interim.status, "") + interim.fields.wire + [0x0D, 0x0A]
     }
-    var fields = head.fields
-    if isStored {
-      fields["Age"] = String(head.age.components.seconds)
-      fields.append("Cache-Status", head.cacheStatus)
-    }
+    let fields = fields(head, isStored: isStored)
     return bytes + statusLine(head.version, head.status, head.reason) + fields.wire + [0x0D, 0x0A]
+  }
+
+  /// The fields as received; of a stored response with `Age` as it is now and `Cache-Status` (RFC 9211).
+  static func fields(_ head: DataService.ResponseHead, isStored: Bool) -> HTTPFields {
+    var fields = head.fields
+    guard isStored else { return fields }
+    fields["Age"] = String(head.age.components.seconds)
+    fields.append("Cache-Status", head.cacheStatus)
+    return fields
   }
 
   /// The answer that RFC 9111 section 5.2.1.7 has a cache make where `only-if-cached` finds nothing.

@@ -38,6 +38,20 @@ import Testing
     return (differences, wasSlow)
   }
 
+  @Test("A stored delivery has Age and Cache-Status among its fields, in JSON as under -i") func cacheStatus()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one", ["Cache-Control": "max-age=600", "Age": "300"]))
+    _ = try await shell.run(["-q", origin.url])
+    let run = try await shell.run(["--offline", "--json", origin.url])
+    let line = try JSONDecoder().decode(Line.self, from: Data((run.lines.first ?? "").utf8))
+    let ages = line.fields?.filter { $0.first == "Age" }.compactMap(\.last).compactMap { Int($0) } ?? []
+    #expect(ages.count == 1 && (ages.first ?? 0) >= 300)
+    let status = line.fields?.last ?? []
+    #expect(status.first == "Cache-Status" && status.last?.hasPrefix("cachefetch; hit; ttl=") == true)
+  }
+
   @Test("explain says which rule decides, as text and as JSON, and asks no one") func explain() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin(.ok("one", ["Cache-Control": "max-age=600", "ETag": "\"1\""]))
