@@ -40,7 +40,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
   @Test("Head and body arrive as sent", arguments: TransportUnderTest.allCases)
   func headAndBody(kind: TransportUnderTest) async throws {
     let origin = try FixtureServer(routes: [
-      "/a": FixtureReply(fields: ["ETag": "\"1\"", "X-Two": "a", "X-two": "b"], body: Array("hello".utf8))
+      "/a": FixtureReply(fields: ["ETag": "\"1\"", "X-Two": "a", "X-Two": "b"], body: Array("hello".utf8))
     ])
     let response = try await kind.make().response(to: TransportRequest(url: origin.url("/a")))
     #expect(response.version == "1.1" && response.status == 200)
