@@ -15,6 +15,13 @@ CREATE TABLE account (
   name  TEXT NOT NULL UNIQUE                     -- '' none; the caller's name; or 'auto:' and a keyed digest of the credentials
 ) STRICT;
 
+-- Proof of which digest key the names of 'auto:' accounts were made with: if STORE.key is another one, nothing leads
+-- to their rows any more, and `doctor` says so.
+CREATE TABLE digest_key (
+  id     INTEGER PRIMARY KEY CHECK (id = 1),
+  proof  TEXT NOT NULL                           -- the keyed digest of the word 'cachefetch'
+) STRICT;
+
 -- The last good response to each request (good = 1) and, beside it, what only the http policy may reuse (good = 0).
 CREATE TABLE last_request (
   id               INTEGER PRIMARY KEY,
@@ -59,13 +66,16 @@ CREATE TABLE body (
 CREATE INDEX body_released ON body (released_at_ms) WHERE released_at_ms IS NOT NULL;
 CREATE INDEX body_unfinished ON body (account_id, partial_target) WHERE checksum IS NULL;
 
+-- A chunk's place is its identifier: body * 1048576 + number, from 0. So a body is one run of rows, found without an
+-- index of its own, and a look-up reads a page or two less.
 CREATE TABLE chunk (
-  body_id   INTEGER NOT NULL REFERENCES body ON DELETE CASCADE,
-  number    INTEGER NOT NULL,                    -- 0, 1, 2 …
-  checksum  INTEGER NOT NULL,                    -- XXH3-64 of bytes, seeded with body_id and number: holds before a byte is handed on
-  bytes     BLOB NOT NULL,
-  PRIMARY KEY (body_id, number)
+  id        INTEGER PRIMARY KEY,
+  checksum  INTEGER NOT NULL,                    -- XXH3-64 of bytes, seeded with body and number: holds before a byte is handed on
+  bytes     BLOB NOT NULL
 ) STRICT;
+CREATE TRIGGER body_gone AFTER DELETE ON body BEGIN
+  DELETE FROM chunk WHERE id >= OLD.id << 20 AND id < (OLD.id + 1) << 20;
+END;
 
 -- What was removed, or invalidated by an unsafe request, and when in the order of exchanges: an exchange that began
 -- before must not bring the row back. The URL itself is not kept. Collected after an hour, longer than any exchange.

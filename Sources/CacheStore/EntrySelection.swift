@@ -31,9 +31,9 @@ extension EntrySelection {
   ///
   /// Every condition has its parameter whether given or not, in a fixed place, so that only bound values vary; those
   /// that an index can answer are written out only when given, since `OR ?` would keep SQLite from using it.
-  func text(_ columns: String, limit: Int?) -> String {
+  func text(_ columns: String, limit: Int?, and condition: String? = nil) -> String {
     var tables = "last_request r JOIN account a ON a.id = r.account_id"
-    var conditions: [String] = []
+    var conditions = condition.map { [$0] } ?? []
     if let accounts {
       conditions.append("a.name IN (\(Self.parameters("a", accounts.count)))")
     }
@@ -51,8 +51,8 @@ extension EntrySelection {
     if minimumBytes != nil { conditions.append("r.body_bytes >= :minimumBytes") }
     if isPinned != nil { conditions.append("r.pinned = :pinned") }
     if isGood != nil { conditions.append("r.good = :good") }
-    let condition = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
-    return "SELECT \(columns) FROM \(tables)\(condition)" + (limit.map { " LIMIT \($0)" } ?? "")
+    let all = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
+    return "SELECT \(columns) FROM \(tables)\(all)" + (limit.map { " LIMIT \($0)" } ?? "")
   }
 
   /// Binds the values of ``text(_:limit:)``.

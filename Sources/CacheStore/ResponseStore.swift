@@ -182,6 +182,22 @@ public final class ResponseStore: Sendable {
 
   // MARK: Closing and testing
 
+  /// How many pages a new connection reads to open the store and look the key up.
+  package func pagesReadForTesting(_ key: RequestKey) throws(CacheStoreError) -> Int {
+    let pool = ReadPool(files: files) {}
+    let pages = try pool.withConnection(waitingUntil: 0) { (connection) throws(CacheStoreError) in
+      let statement = try connection.statement(.lookUp)
+      defer { statement.reset() }
+      statement.bind(1, key.account)
+      statement.bind(2, key.target)
+      statement.bind(3, key.method)
+      statement.bind(4, key.extra)
+      while try statement.step() {}
+      return connection.pagesRead()
+    }
+    return pages ?? 0
+  }
+
   /// Writes what is counted in memory, waits for the work under way and closes the file; later calls throw `closed`.
   public func close() async {
     await flushUsage()

@@ -106,7 +106,8 @@ enum DamagePlace: String, CaseIterable, Sendable {
       try RawDatabase(fixture.path).execute("PRAGMA wal_checkpoint(TRUNCATE)")
       let leaf = try #require(original.pages[.indexLeaf]?.last)
       try fixture.files.overwrite(
-        "store.sqlite", at: (leaf - 1) * 4096, with: Array(repeating: 0xFF, count: 4096))
+        "store.sqlite", at: (leaf - 1) * DamageableStore.pageBytes,
+        with: Array(repeating: 0xFF, count: DamageableStore.pageBytes))
       let after = fixture.another()
       _ = try await after.put("after", for: .page, at: Int64(round))
       _ = try? await after.remove(.all, started: .at(99))
@@ -140,7 +141,8 @@ enum DamagePlace: String, CaseIterable, Sendable {
 
 /// A store of known content with pages of every kind, and rows that are still in the log.
 final class DamageableStore: Sendable {
-  static let chunkBytes = 6000
+  static let chunkBytes = 20_000
+  static let pageBytes = 8192
   static let shared = Shared()
 
   let contents: [RequestKey: Data]
@@ -166,14 +168,14 @@ final class DamageableStore: Sendable {
         let key = RequestKey(
           account: number % 5 == 0 ? "alice" : "",
           target: "https://example.org/a/rather/long/path/so/that/the/index/has/interior/pages/\(number)")
-        let body = pattern([10, 300, 900, 5000, 20_000][number % 5], seed: UInt8(number))
+        let body = pattern([10, 300, 900, 15_000, 45_000][number % 5], seed: UInt8(number))
         contents[key] = body
         _ = try await fixture.store.put(body, for: key) { $0.fields = ["X-Target": key.target] }
       }
     }
     try await put(0..<160)
     var some = EntrySelection.all
-    some.minimumBytes = 20_000
+    some.minimumBytes = 15_000
     some.accounts = [""]
     let removed = try await fixture.store.entries(some).prefix(8)
     for entry in removed {
@@ -245,7 +247,8 @@ final class DamageableStore: Sendable {
     case .header: Self.spoil(&database, 0..<100, &random)
     case .interior, .leaf, .overflow, .freelist, .indexInterior, .indexLeaf, .pointerMap:
       let page = pages.randomElement(using: &random) ?? 1
-      Self.spoil(&database, (page - 1) * 4096..<page * 4096, &random)
+      Self.spoil(
+        &database, (page - 1) * DamageableStore.pageBytes..<page * DamageableStore.pageBytes, &random)
     case .logHeader: Self.spoil(&log, 0..<32, &random)
     case .logFrame: Self.spoil(&log, 32..<log.count, &random)
     case .sharedMemory: break

@@ -177,8 +177,8 @@ import Testing
     let store = temporary.store
     _ = try await store.put(pattern(3000), for: .page)
     let row = try #require(try store.lookupNow(.page).rows.first)
-    try temporary.sql("UPDATE chunk SET bytes = zeroblob(1000) WHERE number = 1")
-    try temporary.sql("DELETE FROM chunk WHERE number = 2")
+    try temporary.sql("UPDATE chunk SET bytes = zeroblob(1000) WHERE id % 1048576 = 1")
+    try temporary.sql("DELETE FROM chunk WHERE id % 1048576 = 2")
     for number in [1, 2] {
       await #expect { try await store.chunk(number, of: row.body.id) } throws: {
         ($0 as? CacheStoreError)?.reason == .corrupt
@@ -191,8 +191,8 @@ import Testing
     _ = try await temporary.store.put(pattern(3000), for: .page)
     let row = try #require(try temporary.store.lookupNow(.page).rows.first)
     try temporary.sql(
-      "UPDATE chunk SET number = 9 WHERE number = 1; UPDATE chunk SET number = 1 WHERE number = 2;"
-        + "UPDATE chunk SET number = 2 WHERE number = 9")
+      "UPDATE chunk SET id = id + 8 WHERE id % 1048576 = 1; UPDATE chunk SET id = id - 1 WHERE id % 1048576 = 2;"
+        + "UPDATE chunk SET id = id - 7 WHERE id % 1048576 = 9")
     #expect(throws: CacheStoreError.self) { try temporary.store.chunkNow(1, of: row.body.id) }
   }
 

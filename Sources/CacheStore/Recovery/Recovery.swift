@@ -56,7 +56,7 @@ struct Recovery {
     guard
       let damaged = try? Connection(path: files.resolved(), named: files.database, for: .writing, files.vfs)
     else {
-      try new.checkpoint(truncating: true)
+      try new.checkpoint(.truncating)
       return (0, 0)
     }
     damaged.waiting.deadline = deadline
@@ -64,7 +64,7 @@ struct Recovery {
     try? damaged.execute("BEGIN IMMEDIATE")
     var salvage = Salvage(from: damaged, to: new)
     try salvage.run()
-    guard try new.checkpoint(truncating: true) else {
+    guard try new.checkpoint(.truncating) else {
       throw CacheStoreError(.busy, "the new store \(draft.database) is in use by another process")
     }
     return (salvage.carriedOver, salvage.lost)

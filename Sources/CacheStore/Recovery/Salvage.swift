@@ -106,7 +106,7 @@ struct Salvage {
       var count: Int64?
       var failure: CacheStoreError?
       // An error here is the damaged file's; one of the new file's is kept apart in `failure`.
-      try? damaged.withStatement("SELECT checksum, bytes FROM chunk WHERE body_id = ?1 AND number = ?2") {
+      try? damaged.withStatement("SELECT checksum, bytes FROM chunk WHERE id = ?1 << 20 | ?2") {
         (statement) throws(CacheStoreError) in
         statement.bind(1, body.id)
         statement.bind(2, current)

@@ -131,8 +131,15 @@ final class Connection {
     }
   }
 
+  /// The integer that a prepared statement without parameters gives; 0 where it gives none.
+  func value(_ query: Query) throws(CacheStoreError) -> Int64 {
+    let statement = try statement(query)
+    defer { statement.reset() }
+    return try statement.step() ? statement.integer(0) : 0
+  }
+
   /// Runs a statement with integer, and after them text parameters; gives the first column of its first row.
-  @discardableResult func first(
+  func first(
     _ sql: String, _ integers: [Int64], _ texts: [String] = []
   ) throws(CacheStoreError) -> Int64? {
     try withStatement(sql) { (statement) throws(CacheStoreError) in
@@ -163,12 +170,27 @@ final class Connection {
     }
   }
 
-  /// Writes the log back into the database, as far as readers allow.
+  /// How the log is written back into the database.
+  enum Checkpoint {
+    /// As far as others' transactions allow, waiting for none.
+    case passive
+    /// All of it, so that the next commit begins the log anew; waits for transactions under way.
+    case restarting
+    /// All of it, and the log is emptied.
+    case truncating
+  }
+
+  /// Writes the log back into the database.
   /// - Returns: Whether everything was written back.
-  @discardableResult func checkpoint(truncating: Bool = false) throws(CacheStoreError) -> Bool {
+  @discardableResult func checkpoint(_ kind: Checkpoint = .passive) throws(CacheStoreError) -> Bool {
     var frames: Int32 = 0
     var written: Int32 = 0
-    let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
+    let mode =
+      switch kind {
+      case .passive: SQLITE_CHECKPOINT_PASSIVE
+      case .restarting: SQLITE_CHECKPOINT_RESTART
+      case .truncating: SQLITE_CHECKPOINT_TRUNCATE
+      }
     let code = sqlite3_wal_checkpoint_v2(database, "main", mode, &frames, &written)
     if code & 0xFF == SQLITE_BUSY { return false }
     guard code == SQLITE_OK else { throw failure(code, sql: nil) }

@@ -9,6 +9,7 @@ enum Query: Int, CaseIterable {
   case insertTag, setPinned, insertUse, markUsed, addUsage
   case setPause, pausedUntil
   case usedAt, tagsOfRow
+  case pageCount, freePages, leastRecentlyUsed, anyReleased, deleteSomeChunks
 
   var sql: String {
     switch self {
@@ -20,7 +21,7 @@ enum Query: Int, CaseIterable {
     case .rowsOfTarget: Self.rowsOfTargetText
     case .bodyChecksum: "SELECT checksum FROM body WHERE id = ?1"
     case .bodyOwner: "SELECT account_id FROM body WHERE id = ?1"
-    case .chunk: "SELECT checksum, bytes FROM chunk WHERE body_id = ?1 AND number = ?2"
+    case .chunk: "SELECT checksum, bytes FROM chunk WHERE id = ?1 << 20 | ?2"
     case .accountID: "SELECT id FROM account WHERE name = ?1"
     case .insertAccount: "INSERT INTO account (name) VALUES (?1)"
     case .findRow: Self.findRowText
@@ -43,9 +44,11 @@ enum Query: Int, CaseIterable {
     case .deleteBody: "DELETE FROM body WHERE id = ?1"
     // The length tells a body of one chunk from a longer one; SQLite reads it without reading the bytes.
     case .updateSingleChunk:
-      "UPDATE chunk SET checksum = ?3, bytes = ?4 WHERE body_id = ?1 AND number = 0 AND length(bytes) = ?2"
+      "UPDATE chunk SET checksum = ?3, bytes = ?4 WHERE id = ?1 << 20 AND length(bytes) = ?2"
     case .setBodyChecksum: "UPDATE body SET checksum = ?2 WHERE id = ?1"
-    case .insertChunk: "INSERT INTO chunk (body_id, number, checksum, bytes) VALUES (?1, ?2, ?3, ?4)"
+    // Of a body that is gone, with its account, nothing is stored.
+    case .insertChunk:
+      "INSERT INTO chunk (id, checksum, bytes) SELECT ?1 << 20 | ?2, ?3, ?4 FROM body WHERE id = ?1"
     case .removedSince:
       """
       SELECT 1 FROM removal
@@ -64,6 +67,19 @@ enum Query: Int, CaseIterable {
       """
     case .usedAt: "SELECT used_at_ms FROM last_use WHERE request_id = ?1"
     case .tagsOfRow: "SELECT name FROM tag WHERE request_id = ?1 ORDER BY name"
+    case .pageCount: "PRAGMA page_count"
+    case .freePages: "PRAGMA freelist_count"
+    case .leastRecentlyUsed:
+      """
+      SELECT r.id, r.body_id, r.body_bytes FROM last_use u JOIN last_request r ON r.id = u.request_id
+      WHERE r.pinned = 0 AND r.id <> ?1 ORDER BY u.used_at_ms LIMIT 1
+      """
+    case .anyReleased:
+      "SELECT id FROM body WHERE released_at_ms IS NOT NULL ORDER BY released_at_ms LIMIT 1"
+    case .deleteSomeChunks:
+      """
+      DELETE FROM chunk WHERE id IN (SELECT id FROM chunk WHERE id >= ?1 << 20 AND id < (?1 + 1) << 20 LIMIT ?2)
+      """
     case .pausedUntil:
       """
       SELECT p.until_at_ms FROM account a JOIN origin_pause p ON p.account_id = a.id
@@ -89,7 +105,7 @@ extension Query {
   private static let lookUpText = """
     SELECT \(rowColumns), c.bytes FROM account a
     LEFT JOIN last_request r ON r.account_id = a.id AND r.target = ?2 AND r.method = ?3 AND r.extra = ?4
-    LEFT JOIN chunk c ON c.body_id = r.body_id AND c.number = 0
+    LEFT JOIN chunk c ON c.id = r.body_id << 20
     WHERE a.name = ?1
     """
 
@@ -102,7 +118,7 @@ extension Query {
     """
     SELECT \(rowColumns), \(chunk), a.name, r.target, r.method, r.extra FROM last_request r
     JOIN account a ON a.id = r.account_id
-    LEFT JOIN chunk c ON c.body_id = r.body_id AND c.number = 0
+    LEFT JOIN chunk c ON c.id = r.body_id << 20
     WHERE r.id = ?1
     """
   }

@@ -59,6 +59,11 @@ final class WriteSide: Sendable {
     }
   }
 
+  /// Frames in the log after this process's latest commit; `nil` where the connection is in use.
+  func logFramesNow() -> Int32? {
+    slot.withLockIfAvailable { $0.connection?.logFrames ?? 0 }
+  }
+
   /// Closes the connection once the work under way is done; later work fails with `closed`.
   func close() async {
     await withCheckedContinuation { continuation in
@@ -123,6 +128,18 @@ final class WriteSide: Sendable {
     return Self.result { () throws(CacheStoreError) in
       try recovery.run(waitingUntil: max(deadline, Platform.monotonicNanoseconds() + 1_000_000_000))
     }
+  }
+
+  /// Looks whether the file is damaged and replaces it, as the repair that a person asked for.
+  /// - Returns: Whether it is another file now.
+  func mend() async throws(CacheStoreError) -> Bool {
+    let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
+    let result = await withCheckedContinuation { continuation in
+      queue.async {
+        continuation.resume(returning: self.slot.withLock { self.recover(&$0, waitingUntil: deadline) })
+      }
+    }
+    return try result.get()
   }
 
   /// Looks whether the file is damaged, after a look-up that said so, and replaces it.

@@ -4,6 +4,9 @@ internal import CSQLite
 enum Schema {
   /// `user_version` of the files this release writes.
   static let version = 1
+  /// The size of a page. Larger ones make the trees a level lower, so that a look-up among a million rows reads hardly
+  /// more than among a thousand, and give a body fewer overflow pages; smaller ones make a commit shorter.
+  static let pageBytes: Int64 = 8192
   /// `application_id`: "CFCH".
   static let application: Int64 = 0x4346_4348
 
@@ -46,7 +49,7 @@ enum Schema {
   /// Makes the tables. The caller holds the lock on the file's making; a kill at any point leaves an empty store.
   static func create(_ connection: Connection) throws(CacheStoreError) {
     // The first two are written with the first page, which changing the journal mode writes.
-    try connection.execute("PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL")
+    try connection.execute("PRAGMA page_size = \(pageBytes); PRAGMA auto_vacuum = INCREMENTAL")
     try useLog(connection)
     let text = String(decoding: PackageResources.schema_sql, as: UTF8.self)
     try connection.transaction { () throws(CacheStoreError) in try connection.execute(text) }

@@ -29,6 +29,7 @@ extension ResponseStore {
     statement.bind(2, number)
     statement.bind(3, checksum)
     try statement.run(borrowing: bytes, at: 4)
+    guard connection.changes == 1 else { throw CacheStoreError(.signedOut, "the account was signed out") }
     return checksum
   }
 

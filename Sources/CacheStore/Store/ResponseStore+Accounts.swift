@@ -11,7 +11,13 @@ extension ResponseStore {
         let statement = try connection.statement(.insertAccount)
         statement.bind(1, name)
         try statement.run()
-        return connection.lastInsertedRow
+        let id = connection.lastInsertedRow
+        // Without the key the name could not have been made; where it cannot be read there is no proof to leave.
+        if name.hasPrefix("auto:"), let key = try? DigestKey.load(nextTo: self.files.database) {
+          _ = try connection.first(
+            "INSERT OR IGNORE INTO digest_key (id, proof) VALUES (1, ?1)", [], [key.proof])
+        }
+        return id
       }
     }
   }
@@ -77,38 +83,5 @@ extension ResponseStore {
       return try statement.step() ? statement.integer(0) : nil
     }
     return found ?? nil
-  }
-
-  // MARK: Sign-out
-
-  /// Ends an account: what belongs to it can from the first moment on neither be stored nor found, and its bytes are
-  /// gone from the files when this returns.
-  ///
-  /// Throws `busy` where another process keeps the last of them in the log by reading for too long.
-  public func signOut(accountName: String) async throws(CacheStoreError) {
-    try await writes.perform { (connection) throws(CacheStoreError) in
-      try connection.transaction { () throws(CacheStoreError) in
-        try connection.withStatement("DELETE FROM account WHERE name = ?1") {
-          (statement) throws(CacheStoreError) in
-          statement.bind(1, accountName)
-          try statement.run()
-        }
-      }
-      try self.eraseDeletedBytes(connection)
-    }
-  }
-
-  /// Rewrites the file without the bytes of what was deleted, and empties the log.
-  private func eraseDeletedBytes(_ connection: Connection) throws(CacheStoreError) {
-    try connection.execute("VACUUM")
-    while try !connection.checkpoint(truncating: true) {
-      guard Platform.monotonicNanoseconds() < connection.waiting.deadline else {
-        throw CacheStoreError(
-          .busy,
-          "the account is signed out, but a process still reads the store \(files.database), which keeps some"
-            + " of its bytes in the log; try again")
-      }
-      Platform.rest(nanoseconds: 1_000_000)
-    }
   }
 }

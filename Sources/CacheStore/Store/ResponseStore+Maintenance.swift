@@ -1,20 +1,25 @@
 extension ResponseStore {
   /// Frames of the log above which it is written back: 0.5 MB, since a longer one delays the next process's start.
-  static let longLog: Int32 = 120
+  static let longLog = Int32(512 << 10) / Int32(Schema.pageBytes)
   /// Frames above which even a large download stops to write the log back.
-  static let veryLongLog: Int32 = 1_000
+  static let veryLongLog = Int32(4 << 20) / Int32(Schema.pageBytes)
 
-  /// Does the housekeeping that no delivery waits for: marks and counts, bodies nobody needs, the log.
+  /// Does the housekeeping that no delivery waits for: marks and counts, bodies nobody needs, the limits, the log.
   ///
-  /// Works in short steps and begins none after `budget`. Errors end it: the next call goes on.
+  /// Works in short steps, between which other work of the store goes on, and begins none after `budget`. What is
+  /// left is done by the next call, of this process or another. Errors end it.
   public func performMaintenance(budget: Duration = .milliseconds(50)) async {
     guard !configuration.isReadOnly, FileStatus(path: files.database) != nil else { return }
     let deadline = Platform.monotonicNanoseconds() + budget.wholeNanoseconds
     await flushUsage()
     do throws(CacheStoreError) {
+      // The log first: it is what the next process waits for.
+      try await writeBackLog()
       try await collectReleased(until: deadline)
       try await collectUnfinished(until: deadline)
       try await collectOld()
+      try await trimRows(until: deadline)
+      try await shrink(until: deadline)
       try await writeBackLog()
     } catch {
       // Law 9: what could not be done now is left for the next call, by this process or another.
@@ -22,26 +27,49 @@ extension ResponseStore {
     }
   }
 
+  /// Begins the log anew where it has become very long.
+  ///
+  /// Among many busy processes there is always one in the middle of a transaction, and a checkpoint that waits for
+  /// nobody never lets the log begin anew; this one does, for transactions as short as ours, and not for long.
   func checkpointIfLong(_ connection: Connection) throws(CacheStoreError) {
-    if connection.logFrames > Self.veryLongLog { try connection.checkpoint() }
+    guard connection.logFrames > Self.veryLongLog else { return }
+    let deadline = connection.waiting.deadline
+    connection.waiting.deadline = Platform.monotonicNanoseconds() + 100_000_000
+    defer { connection.waiting.deadline = deadline }
+    try connection.checkpoint(.restarting)
   }
 
   private func writeBackLog() async throws(CacheStoreError) {
     try await writes.perform { (connection) throws(CacheStoreError) in
+      try self.checkpointIfLong(connection)
       if connection.logFrames > Self.longLog { try connection.checkpoint() }
     }
   }
 
+  /// Runs steps on the write queue until one says that nothing is left, or the time is over.
+  private func repeatSteps(
+    until deadline: Int64, _ step: @escaping @Sendable (Connection) throws(CacheStoreError) -> Bool
+  ) async throws(CacheStoreError) {
+    while Platform.monotonicNanoseconds() < deadline {
+      let isMore = try await writes.perform { (connection) throws(CacheStoreError) in
+        defer { connection.waiting.deadline = 0 }
+        let isMore = try step(connection)
+        try self.checkpointIfLong(connection)
+        return isMore
+      }
+      guard isMore else { return }
+    }
+  }
+
+  // MARK: Bodies
+
   /// Deletes released bodies whose readers have had their time, some chunks a transaction.
   func collectReleased(until deadline: Int64 = .max) async throws(CacheStoreError) {
     let limit = configuration.now() - configuration.releasedLifetime.wholeNanoseconds / 1_000_000
-    while Platform.monotonicNanoseconds() < deadline {
-      let isDone = try await writes.perform { (connection) throws(CacheStoreError) in
-        guard let body = try connection.first(Self.releasedText, [limit]) else { return true }
-        try self.collectSome(of: body, connection)
-        return false
-      }
-      if isDone { return }
+    try await repeatSteps(until: deadline) { (connection) throws(CacheStoreError) in
+      guard let body = try connection.first(Self.releasedText, [limit]) else { return false }
+      try connection.transaction { () throws(CacheStoreError) in try self.collectSome(of: body, connection) }
+      return true
     }
   }
 
@@ -68,33 +96,34 @@ extension ResponseStore {
     try await collectReleased(until: deadline)
   }
 
+  /// Removals longer ago than any exchange lasts, and pauses that are over.
   private func collectOld() async throws(CacheStoreError) {
     let now = configuration.now()
     try await writes.perform { (connection) throws(CacheStoreError) in
-      let isDue =
-        try connection.first(
-          "SELECT 1 FROM removal WHERE removed_at_ms < ?1 LIMIT 1", [now - 3_600_000]) != nil
-      guard isDue else { return }
+      let old = now - 3_600_000
+      let removal = try connection.first("SELECT 1 FROM removal WHERE removed_at_ms < ?1 LIMIT 1", [old])
+      let pause = try connection.first("SELECT 1 FROM origin_pause WHERE until_at_ms < ?1 LIMIT 1", [now])
+      guard removal != nil || pause != nil else { return }
       try connection.transaction { () throws(CacheStoreError) in
-        _ = try connection.first("DELETE FROM removal WHERE removed_at_ms < ?1", [now - 3_600_000])
+        _ = try connection.first("DELETE FROM removal WHERE removed_at_ms < ?1", [old])
         _ = try connection.first("DELETE FROM origin_pause WHERE until_at_ms < ?1", [now])
       }
     }
   }
 
-  /// Chunks deleted in one transaction.
+  /// Chunks deleted in one step.
   private static let chunksAtOnce = 16
 
-  private func collectSome(of body: Int64, _ connection: Connection) throws(CacheStoreError) {
-    try connection.transaction { () throws(CacheStoreError) in
-      _ = try connection.first(Self.deleteChunksText, [body, Int64(Self.chunksAtOnce)])
-      if connection.changes < Self.chunksAtOnce {
-        let statement = try connection.statement(.deleteBody)
-        statement.bind(1, body)
-        try statement.run()
-      }
-    }
-    try checkpointIfLong(connection)
+  /// Deletes some chunks of a body, and the body with the last of them; inside a transaction.
+  func collectSome(of body: Int64, _ connection: Connection) throws(CacheStoreError) {
+    let chunks = try connection.statement(.deleteSomeChunks)
+    chunks.bind(1, body)
+    chunks.bind(2, Self.chunksAtOnce)
+    try chunks.run()
+    guard connection.changes < Self.chunksAtOnce else { return }
+    let statement = try connection.statement(.deleteBody)
+    statement.bind(1, body)
+    try statement.run()
   }
 
   private static let releasedText = "SELECT id FROM body WHERE released_at_ms <= ?1 LIMIT 1"
@@ -102,7 +131,41 @@ extension ResponseStore {
     SELECT id FROM body WHERE checksum IS NULL AND (partial_target IS NULL OR begun_at_ms <= ?1) AND id > ?2
     AND released_at_ms IS NULL ORDER BY id LIMIT 1
     """
-  private static let deleteChunksText = """
-    DELETE FROM chunk WHERE rowid IN (SELECT rowid FROM chunk WHERE body_id = ?1 LIMIT ?2)
-    """
+
+  // MARK: Limits
+
+  /// Evicts what is over the limits: of rows, and of bytes where the limit is lower than it was.
+  private func trimRows(until deadline: Int64) async throws(CacheStoreError) {
+    try await repeatSteps(until: deadline) { (connection) throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in
+        var isMore = false
+        if try self.isOverLimit(connection) { isMore = try self.evictSome(connection) }
+        if let most = self.configuration.maximumRows {
+          let count = try connection.first("SELECT count(*) FROM last_request", []) ?? 0
+          for _ in 0..<min(64, max(0, Int(count) - most)) where try self.evictSome(connection) {
+            isMore = true
+          }
+        }
+        return isMore
+      }
+    }
+  }
+
+  /// Free pages that are left for the next rows rather than given back, in pages.
+  private static let sparePages: Int64 = 256
+  private static let pagesAtOnce = 128
+
+  /// Gives free pages back to the file system, some a transaction: each means moving another page there.
+  private func shrink(until deadline: Int64) async throws(CacheStoreError) {
+    try await repeatSteps(until: deadline) { (connection) throws(CacheStoreError) in
+      let free = try connection.value(.freePages)
+      let pages = try connection.value(.pageCount)
+      guard free > Self.sparePages || free * 2 > pages else { return false }
+      try connection.transaction { () throws(CacheStoreError) in
+        // One page a step: the statement is run to its end.
+        try connection.execute("PRAGMA incremental_vacuum(\(Self.pagesAtOnce))")
+      }
+      return try connection.value(.freePages) < free
+    }
+  }
 }

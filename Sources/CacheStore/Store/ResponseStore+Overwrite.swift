@@ -22,6 +22,10 @@ extension ResponseStore {
     let result = try await writes.perform { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in try self.overwrite(ready, connection) }
     }
+    if let frames = writes.logFramesNow(), frames > Self.veryLongLog {
+      // Not part of the write: what is stored is stored, whatever becomes of the log.
+      Task(priority: .utility) { await self.performMaintenance(budget: .zero) }
+    }
     if case .unfinished(let body) = ready.body { body.end() }
     return result
   }
@@ -76,6 +80,7 @@ extension ResponseStore {
       try use.run()
     }
     try addTags(write.tags, to: row.id, connection)
+    try keepWithinLimit(writing: row.id, connection)
     return .stored(rowID: row.id, body: body)
   }
 

@@ -115,12 +115,16 @@ extension ResponseStore {
   private func removeSome(
     _ selection: EntrySelection, _ started: StartMark, _ connection: Connection
   ) throws(CacheStoreError) -> Int {
-    let found = try connection.withStatement(selection.text(Self.removalColumns, limit: Self.batch)) {
+    let found = try connection.withStatement(
+      selection.text(Self.removalColumns, limit: Self.batch, and: Self.beganBefore)
+    ) {
       (statement) throws(CacheStoreError) -> [(
         row: Int64, account: Int64, target: String, body: Int64, length: Int64
       )]
       in
       selection.bind(to: statement)
+      statement.bind(":boot", started.boot)
+      statement.bind(":started", started.nanoseconds)
       var found: [(row: Int64, account: Int64, target: String, body: Int64, length: Int64)] = []
       while try statement.step() {
         found.append(
@@ -138,6 +142,9 @@ extension ResponseStore {
     }
     return found.count
   }
+
+  /// A row whose exchange began after the removal is newer than it.
+  private static let beganBefore = "(r.started_boot <> :boot OR r.started_ns <= :started)"
 
   private static let removalColumns = "r.id, r.account_id, r.target, r.body_id, r.body_bytes"
 

@@ -74,7 +74,9 @@ public final class UnfinishedBody: Sendable {
     }
     let checksum = try await store.writes.perform { [store, id] (connection) throws(CacheStoreError) in
       let checksum = try connection.transaction { () throws(CacheStoreError) in
-        try store.insertChunk(bytes, number: number, of: id, connection)
+        let checksum = try store.insertChunk(bytes, number: number, of: id, connection)
+        try store.keepWithinLimit(writing: 0, connection)
+        return checksum
       }
       try store.checkpointIfLong(connection)
       return checksum

@@ -110,7 +110,7 @@ struct LawsOfTroubleTests {
     let url = try #require(URL(string: Self.url))
     _ = await fixture.outline(url)
     try fixture.store.execute(
-      "UPDATE chunk SET bytes = CAST(x'00' || substr(bytes, 2) AS BLOB) WHERE number = 2")
+      "UPDATE chunk SET bytes = CAST(x'00' || substr(bytes, 2) AS BLOB) WHERE id % 1048576 = 2")
     var received = 0
     var thrown: DataServiceError.Kind?
     for await delivery in fixture.service.streams(for: .init(url), policy: .storedOnly) {

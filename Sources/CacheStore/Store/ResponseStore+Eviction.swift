@@ -1,0 +1,51 @@
+extension ResponseStore {
+  /// Keeps the file within its limit, inside the transaction that made it grow, so that no process ever leaves it
+  /// larger: what goes is as much as came, least recently used first.
+  ///
+  /// - Parameter row: The row being written, which does not make room for itself; 0 for none.
+  /// - Throws: `full` where only pinned rows and bodies being received are left.
+  func keepWithinLimit(writing row: Int64, _ connection: Connection) throws(CacheStoreError) {
+    guard try connection.value(.pageCount) > limitPages(connection) else { return }
+    while try isOverLimit(connection) {
+      guard try evictSome(sparing: row, connection) else {
+        throw CacheStoreError(
+          .full,
+          "the store \(files.database) is full, and what is in it is pinned or being received; raise its limit"
+        )
+      }
+    }
+    let extra = try connection.value(.pageCount) - limitPages(connection)
+    if extra > 0 { try connection.execute("PRAGMA incremental_vacuum(\(extra))") }
+  }
+
+  /// Whether the pages in use are more than the limit allows.
+  func isOverLimit(_ connection: Connection) throws(CacheStoreError) -> Bool {
+    try connection.value(.pageCount) - connection.value(.freePages) > limitPages(connection)
+  }
+
+  /// Makes some room: bodies whose rows have let go of them first, then the least recently used row.
+  ///
+  /// A replaced body is kept for its readers only where there is room for it.
+  /// - Returns: `false` where nothing is left that may go.
+  func evictSome(sparing row: Int64 = 0, _ connection: Connection) throws(CacheStoreError) -> Bool {
+    let released = try connection.value(.anyReleased)
+    if released > 0 {
+      try collectSome(of: released, connection)
+      return true
+    }
+    let statement = try connection.statement(.leastRecentlyUsed)
+    defer { statement.reset() }
+    statement.bind(1, row)
+    guard try statement.step() else { return false }
+    let (id, body, length) = (statement.integer(0), statement.integer(1), statement.integer(2))
+    statement.reset()
+    try deleteRow(id, connection)
+    try discard(body: body, length: length, connection)
+    return true
+  }
+
+  /// The limit in pages; a store smaller than its own tables would be none.
+  private func limitPages(_ connection: Connection) -> Int64 {
+    max(64, configuration.maximumBytes / Schema.pageBytes)
+  }
+}

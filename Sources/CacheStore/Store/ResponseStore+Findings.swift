@@ -1,0 +1,186 @@
+internal import CSQLite
+internal import CSodium
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+extension ResponseStore {
+  /// Looks at everything that can be wrong with the store, and mends what can be mended where asked to.
+  ///
+  /// Reads every byte of the store. Never throws: what cannot be looked at is a finding.
+  public func findings(repair: Bool = false) async -> [StoreFinding] {
+    var found = [libraries]
+    do throws(CacheStoreError) {
+      guard try files.checkedStatus() != nil else {
+        return found + [StoreFinding("file", .fine, "there is no store at \(files.database) yet")]
+      }
+    } catch {
+      return found + [StoreFinding("file", .wrong, error.message)]
+    }
+    found += [StoreFinding("file", .fine, files.database)] + modes(repair) + setAside
+    do throws(CacheStoreError) {
+      let damage = try await damage(repair)
+      found += damage
+      // Of a file that does not hang together the rest says nothing.
+      guard !damage.contains(where: { $0.severity == .wrong }) else { return found }
+      found += try await rows(repair)
+      found += try await log(repair)
+      found += try await digestKey(repair)
+    } catch {
+      found.append(StoreFinding("file", .wrong, error.message))
+    }
+    return found
+  }
+
+  private var libraries: StoreFinding {
+    StoreFinding(
+      "libraries", .fine,
+      "SQLite \(String(cString: sqlite3_libversion())), libsodium \(String(cString: sodium_version_string()))"
+    )
+  }
+
+  private var setAside: [StoreFinding] {
+    SetAside(files: files).all().map {
+      StoreFinding(
+        "set-aside", .fine, "a damaged store is kept as \($0)", remedy: "remove it if nothing in it is missed"
+      )
+    }
+  }
+
+  // MARK: Modes
+
+  private func modes(_ repair: Bool) -> [StoreFinding] {
+    var found: [StoreFinding] = []
+    for path in [files.database, files.log, files.sharedMemory, files.lock, files.key] {
+      guard let status = FileStatus(path: path), status.mode & 0o077 != 0 else { continue }
+      let isMended = repair && status.kind == .file && chmod(path, 0o600) == 0
+      found.append(
+        StoreFinding(
+          "mode", isMended ? .repaired : .wrong, "others may read or write \(path)",
+          remedy: "chmod 600 \(path)"))
+    }
+    if let folder = FileStatus(path: files.folder), folder.isSharedFolder {
+      found.append(
+        StoreFinding(
+          "folder", .wrong, "others may put files into the store's folder \(files.folder)",
+          remedy: "keep the store in a folder of mode 700"))
+    }
+    return found.isEmpty ? [StoreFinding("mode", .fine, "only you may read the store")] : found
+  }
+
+  // MARK: Damage
+
+  private func damage(_ repair: Bool) async throws(CacheStoreError) -> [StoreFinding] {
+    let files = files
+    let problems = try await read { deadline throws(CacheStoreError) -> [String] in
+      do throws(CacheStoreError) {
+        let connection = try Connection(
+          path: files.resolved(), named: files.database, for: .reading, files.vfs)
+        connection.waiting.deadline = deadline
+        guard try Schema.content(of: connection) == .store else { return [] }
+        guard try DamageCheck.isSound(connection) else {
+          return try DamageCheck.problems(connection, limit: 10)
+        }
+        return []
+      } catch {
+        guard error.isDamage else { throw error }
+        return [error.message]
+      }
+    }
+    guard !problems.isEmpty else { return [StoreFinding("integrity", .fine, "the file hangs together")] }
+    guard repair else {
+      return problems.map { StoreFinding("integrity", .wrong, $0, remedy: "cachefetch doctor --repair") }
+    }
+    let isReplaced = try await writes.mend()
+    return problems.map { StoreFinding("integrity", isReplaced ? .repaired : .wrong, $0) }
+  }
+
+  /// Verifies every row with its whole body.
+  private func rows(_ repair: Bool) async throws(CacheStoreError) -> [StoreFinding] {
+    let bad = try await read { deadline throws(CacheStoreError) in
+      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+        try RowCheck.damagedRows(connection)
+      } ?? []
+    }
+    guard !bad.isEmpty else {
+      return [StoreFinding("checksums", .fine, "every stored byte is as it was written")]
+    }
+    if repair {
+      try await writes.perform { (connection) throws(CacheStoreError) in
+        try connection.transaction { () throws(CacheStoreError) in
+          for id in bad { try self.removeUnread(id, connection) }
+        }
+      }
+    }
+    return [
+      StoreFinding(
+        "checksums", repair ? .repaired : .wrong, "\(bad.count) stored responses are damaged",
+        remedy: repair ? nil : "cachefetch doctor --repair removes them")
+    ]
+  }
+
+  private func removeUnread(_ id: Int64, _ connection: Connection) throws(CacheStoreError) {
+    if let body = try connection.first("SELECT body_id FROM last_request WHERE id = ?1", [id]) {
+      try release(body, at: 0, connection)
+    }
+    try deleteRow(id, connection)
+  }
+
+  // MARK: Log and key
+
+  private func log(_ repair: Bool) async throws(CacheStoreError) -> [StoreFinding] {
+    let bytes = FileStatus(path: files.log)?.bytes ?? 0
+    guard bytes > 64 << 20 else {
+      return [StoreFinding("log", .fine, "the write-ahead log has \(bytes) bytes")]
+    }
+    let message = "the write-ahead log has grown to \(bytes) bytes"
+    guard repair else { return [StoreFinding("log", .wrong, message, remedy: "cachefetch doctor --repair")] }
+    let isDone = try await writes.perform { (connection) throws(CacheStoreError) in
+      try connection.checkpoint(.truncating)
+    }
+    return [
+      StoreFinding("log", isDone ? .repaired : .wrong, message, remedy: isDone ? nil : "end its readers")
+    ]
+  }
+
+  /// Whether the accounts named by digests can still be found with the key there is.
+  private func digestKey(_ repair: Bool) async throws(CacheStoreError) -> [StoreFinding] {
+    let (accounts, proof) = try await read { deadline throws(CacheStoreError) in
+      try self.pool.withConnection(waitingUntil: deadline) {
+        (connection) throws(CacheStoreError) -> (Int64, String?) in
+        let count = try connection.first("SELECT count(*) FROM account WHERE name LIKE 'auto:%'", []) ?? 0
+        let proof = try connection.withStatement("SELECT proof FROM digest_key") {
+          (statement) throws(CacheStoreError) in
+          try statement.step() ? statement.text(0) : nil
+        }
+        return (count, proof)
+      } ?? (0, nil)
+    }
+    let key: DigestKey?
+    do throws(CacheStoreError) {
+      key = try DigestKey.load(nextTo: files.database)
+    } catch {
+      return [StoreFinding("digest-key", .wrong, error.message)]
+    }
+    guard accounts > 0, let proof, proof != key?.proof else {
+      return [StoreFinding("digest-key", .fine, key == nil ? "not needed yet" : files.key)]
+    }
+    let message =
+      "the digest key \(files.key) was lost or replaced: responses to requests with credentials cannot be found any more"
+    guard repair else {
+      return [
+        StoreFinding("digest-key", .wrong, message, remedy: "restore it, or remove them with doctor --repair")
+      ]
+    }
+    try await writes.perform { (connection) throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in
+        _ = try connection.first("DELETE FROM account WHERE name LIKE 'auto:%'", [])
+        _ = try connection.first("DELETE FROM digest_key", [])
+      }
+    }
+    return [StoreFinding("digest-key", .repaired, message)]
+  }
+}

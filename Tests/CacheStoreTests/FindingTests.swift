@@ -1,0 +1,125 @@
+import CacheStore
+import FoundationEssentials
+import TestSupport
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+@Suite("What doctor finds in the store") struct FindingTests {
+  func wrong(_ store: ResponseStore, repair: Bool = false) async -> [String] {
+    await store.findings(repair: repair).filter { $0.severity != .fine }.map {
+      "\($0.subject) \($0.severity)"
+    }
+  }
+
+  @Test func `a sound store, and one that is not there, are fine`() async throws {
+    let fixture = try StoreFixture { $0.chunkBytes = 1000 }
+    #expect(await wrong(fixture.store).isEmpty)
+    _ = try await fixture.store.put(pattern(3500), for: .page)
+    #expect(await wrong(fixture.store).isEmpty)
+    #expect(
+      await fixture.store.findings().contains {
+        $0.subject == "libraries" && $0.message.contains("SQLite 3.")
+      })
+  }
+
+  @Test func `modes that let others read are found and mended`() async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("a", for: .page)
+    chmod(fixture.path, 0o644)
+    #expect(await wrong(fixture.store) == ["mode wrong"])
+    #expect(await wrong(fixture.store, repair: true) == ["mode repaired"])
+    #expect(await wrong(fixture.store).isEmpty)
+    chmod(fixture.folder, 0o777)
+    #expect(await wrong(fixture.store) == ["folder wrong"])
+  }
+
+  @Test func `damaged rows, first chunk or later, are found and removed`() async throws {
+    let fixture = try StoreFixture { $0.chunkBytes = 1000 }
+    _ = try await fixture.store.put(pattern(3500), for: .page)
+    _ = try await fixture.store.put("sound", for: RequestKey(target: "t"))
+    try fixture.sql("UPDATE chunk SET bytes = zeroblob(1000) WHERE id % 1048576 = 2")
+    #expect(await wrong(fixture.store) == ["checksums wrong"])
+    #expect(await wrong(fixture.store, repair: true) == ["checksums repaired"])
+    #expect(await wrong(fixture.store).isEmpty)
+    #expect(try fixture.store.lookupNow(.page).rows.isEmpty)
+    #expect(try await fixture.store.body(of: RequestKey(target: "t")) == "sound")
+  }
+
+  @Test func `a damaged file is found, and replaced when asked for`() async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("a", for: .page)
+    await fixture.store.close()
+    let root = try #require(
+      try fixture.number("SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_last_request_1'"))
+    try fixture.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    try fixture.files.overwrite(
+      "store.sqlite", at: Int(root - 1) * 8192, with: Array(repeating: 0xFF, count: 8192))
+    let store = fixture.another()
+    let found = await wrong(store)
+    #expect(found.first == "integrity wrong")
+    #expect(await wrong(store, repair: true).first == "integrity repaired")
+    #expect(await wrong(store).isEmpty)
+    #expect(try await store.body(of: .page) == "a", "its row was still readable")
+    #expect(await store.findings().contains { $0.subject == "set-aside" })
+  }
+
+  @Test func `a lost digest key is explained, and what it hid is removed when asked for`() async throws {
+    let fixture = try StoreFixture()
+    let key = try DigestKey.loadOrCreate(nextTo: fixture.path)
+    let hidden = RequestKey(account: "auto:" + key.digest([1]), target: "t")
+    _ = try await fixture.store.put("a", for: hidden)
+    #expect(await wrong(fixture.store).isEmpty)
+    unlink(fixture.path + ".key")
+    #expect(await wrong(fixture.store) == ["digest-key wrong"])
+    _ = try DigestKey.loadOrCreate(nextTo: fixture.path)
+    #expect(await wrong(fixture.store) == ["digest-key wrong"], "a new key does not find them either")
+    #expect(await wrong(fixture.store, repair: true) == ["digest-key repaired"])
+    #expect(await wrong(fixture.store).isEmpty)
+    #expect(try fixture.number("SELECT count(*) FROM last_request") == 0)
+  }
+
+  @Test func `a newer store and a foreign file are explained and left alone`() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("newer.sqlite")
+    try RawDatabase(path, create: true).execute("PRAGMA application_id = 0x43464348; PRAGMA user_version = 9")
+    let store = ResponseStore(configuration: StoreConfiguration(path: path))
+    let findings = await store.findings(repair: true)
+    #expect(findings.contains { $0.severity == .wrong && $0.message.contains("newer release") })
+    let text = try folder.write(String(repeating: "text ", count: 1000), to: "text")
+    let other = ResponseStore(configuration: StoreConfiguration(path: text))
+    #expect(await other.findings(repair: true).contains { $0.severity == .wrong })
+    #expect(try folder.text(of: "text").hasPrefix("text text"))
+  }
+}
+
+@Suite("A store of many rows") struct ManyRowsTests {
+  /// 1,000 and 50,000 rows; `CACHEFETCH_ROWS=1000000` for a million.
+  @Test func `opening and looking up reads as many pages as in a small store, within three`() async throws {
+    let key = RequestKey(target: "https://example.org/page/777")
+    var pages: [Int] = []
+    for rows in [1_000, wished("CACHEFETCH_ROWS", else: 50_000)] {
+      let fixture = try StoreFixture()
+      _ = try await fixture.store.accountID(named: "")
+      try fixture.sql(
+        """
+        PRAGMA synchronous = OFF; PRAGMA cache_size = -64000; BEGIN;
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
+        INSERT INTO last_request SELECT i, 1, 'https://example.org/page/' || i, 'GET', '', 1, '', '', 'boot', i, NULL,
+          '1.1', 200, 'OK', zeroblob(200), 1, 1, 1, 1, 0, i, 500, 0, 0 FROM n;
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
+        INSERT INTO body SELECT i, 1, 0, NULL, NULL, NULL, NULL, 1 FROM n;
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
+        INSERT INTO chunk SELECT i << 20, 0, zeroblob(500) FROM n;
+        COMMIT; PRAGMA wal_checkpoint(TRUNCATE)
+        """)
+      pages.append(try fixture.store.pagesReadForTesting(key))
+    }
+    print("pages read: \(pages)")
+    #expect(pages[0] > 0 && pages[1] <= pages[0] + 3, "\(pages)")
+  }
+}

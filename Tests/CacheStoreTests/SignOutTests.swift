@@ -1,0 +1,85 @@
+import CacheStore
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@Suite("Sign-out") struct SignOutTests {
+  @Test func `no byte of a signed-out account is left in any file, and others' rows are whole`() async throws
+  {
+    let fixture = try StoreFixture { $0.chunkBytes = 5000 }
+    let store = fixture.store
+    let bob = RequestKey(account: "bob", target: "https://example.org/bob")
+    let alice = try await store.accountID(named: "alice")
+    var random = SeededGenerator(for: "sign-out")
+    for round in 1...420 {
+      let key = RequestKey(
+        account: "alice", target: "https://s3cret-host.example/s3cret-path/\(round % 60)",
+        extra: "s3cret-extra")
+      let count = [100, 4000, 12_000][round % 3]
+      let body = Data((String(repeating: "s3cret-body ", count: count / 12)).utf8)
+      _ = try await store.put(body, for: key, at: Int64(round)) {
+        $0.fields = ["X-Secret": "s3cret-field"]
+        $0.tags = ["s3cret-tag"]
+        $0.variant = "s3cret-variant: x"
+        $0.responseURL = "https://s3cret-answer.example/"
+      }
+      if round % 7 == 0 { _ = try await store.put(pattern(3000), for: bob, at: Int64(round)) }
+      if Int.random(in: 0..<20, using: &random) == 0 { await store.performMaintenance() }
+    }
+    try await store.pause(accountID: alice, origin: "https://s3cret-origin.example", untilMilliseconds: 1)
+    store.count(accountID: alice, host: "s3cret-host.example", UsageCount())
+    try fixture.files.write("s3cret-body in an old file", to: "store.sqlite.damaged-20200101T000000Z")
+    try fixture.files.write("s3cret-body", to: "store.sqlite.damaged-20200101T000000Z-wal")
+
+    let inFlight = try await store.beginBody(
+      accountID: alice,
+      partial: .init(target: "https://s3cret-host.example/", strongETag: "\"s3cret\"", wholeLength: nil))
+    try await inFlight.append(Data("s3cret-body in flight".utf8))
+    let reader = try ChildProcess(
+      try BuiltProduct.path("StoreDriver"),
+      ["read", fixture.path, "https://s3cret-host.example/s3cret-path/1"], input: nil)
+    #expect(
+      await reader.output.lines(1).first == "rows 0", "its extra is another: no row, but an open connection")
+
+    try await store.signOut(accountName: "alice")
+
+    await #expect { try await inFlight.append(Data("s3cret-body late".utf8)) } throws: {
+      ($0 as? CacheStoreError)?.reason == .signedOut
+    }
+    reader.write(Array("store\nlook\n".utf8))
+    #expect(await reader.output.lines(3).dropFirst() == ["refused signedOut", "rows 0"])
+    for name in try fixture.files.names() {
+      let text = String(decoding: try fixture.files.bytes(of: name), as: UTF8.self)
+      for wanted in ["s3cret", "alice"] { #expect(!text.contains(wanted), "\(wanted) in \(name)") }
+      #expect(!name.contains("damaged"))
+    }
+    #expect(try await store.wholeBody(try #require(try store.lookupNow(bob).rows.first)) == pattern(3000))
+    reader.closeInput()
+    _ = await reader.exit()
+    await store.close()
+    for name in try fixture.files.names() {
+      let text = String(decoding: try fixture.files.bytes(of: name), as: UTF8.self)
+      #expect(!text.contains("s3cret"), "\(name), after closing")
+    }
+  }
+
+  @Test func `a process that keeps reading is named`() async throws {
+    let fixture = try StoreFixture { $0.busyTimeout = .milliseconds(50) }
+    _ = try await fixture.store.put("x", for: RequestKey(account: "alice", target: "t"))
+    let database = try RawDatabase(fixture.path)
+    try database.execute("BEGIN; SELECT count(*) FROM last_request")
+    await #expect { try await fixture.store.signOut(accountName: "alice") } throws: {
+      guard let error = $0 as? CacheStoreError else { return false }
+      return error.reason == .busy && error.message.contains("signed out")
+    }
+    #expect(try await fixture.store.lookup(RequestKey(account: "alice", target: "t")).accountID == nil)
+    try database.execute("COMMIT")
+    try await fixture.store.signOut(accountName: "alice")
+  }
+
+  @Test func `signing out where there is no store makes none`() async throws {
+    let fixture = try StoreFixture()
+    try await fixture.store.signOut(accountName: "alice")
+    #expect(try fixture.files.names().isEmpty)
+  }
+}
