@@ -204,6 +204,19 @@ final class Connection {
   }
 
   private func failure(_ code: Int32, sql: String?) -> CacheStoreError {
-    CacheStoreError.sqlite(code, systemError: sqlite3_system_errno(database), path: path, sql: sql)
+    let number = sqlite3_system_errno(database)
+    let isOfLog = number == 0 && code & 0xFF == SQLITE_IOERR
+    return CacheStoreError.sqlite(code, systemError: isOfLog ? logErrorNumber : number, path: path, sql: sql)
+  }
+
+  /// The system's error number of the log's latest failure, which SQLite does not take over from a failed COMMIT.
+  private var logErrorNumber: Int32 {
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    var number: Int32 = 0
+    guard sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) == SQLITE_OK, let file,
+      let methods = file.pointee.pMethods
+    else { return 0 }
+    _ = methods.pointee.xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &number)
+    return number
   }
 }

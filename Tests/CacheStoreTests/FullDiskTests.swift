@@ -1,0 +1,28 @@
+import CacheStore
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@Suite("No room left") struct FullDiskTests {
+  /// The shell's limit on file sizes stands for the disk: the system itself refuses the write that goes beyond it.
+  @Test(
+    "law 5: what was stored before is still there, whole, and the error says full",
+    arguments: [100, 400, 1500])
+  func full(kilobytes: Int) async throws {
+    var history = WorkerHistory()
+    let fixture = try StoreFixture { $0.chunkBytes = 2000 }
+    let driver = try BuiltProduct.path("StoreDriver")
+    let script = "ulimit -f \(kilobytes * 2); trap '' XFSZ; exec \"$0\" work \"$1\" 7 1 3000"
+    let finished = try await ChildProcess.run("/bin/sh", ["-c", script, driver, fixture.path])
+    history.read(finished.outputText)
+    #expect(finished.exit == .status(1))
+    #expect(
+      history.errors.count == 1 && history.errors.allSatisfy { $0.contains("full") }, "\(history.errors)")
+    try await history.check(fixture.store, "\(kilobytes) kB")
+    // With room again it goes on.
+    _ = try await fixture.store.put("after", for: .page)
+    #expect(try await fixture.store.body(of: .page) == "after")
+    await fixture.store.close()
+    #expect(try fixture.sql("PRAGMA integrity_check") == [["ok"]])
+  }
+}
