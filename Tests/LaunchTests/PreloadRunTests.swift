@@ -62,6 +62,7 @@ import Testing
     #expect(outcome.value("feed", as: Feed.self) == Feed(title: "News"))
     #expect(outcome.response("text", as: Data.self)?.text == "plain")
     #expect(outcome.response("text", as: Feed.self) == nil)
+    #expect(outcome.response("asset", as: DataService.BodyStream.self) == nil)
     #expect(outcome.steps.map(\.state) == [.fresh, .fresh, .fresh])
     #expect(outcome.steps.allSatisfy { $0.elapsed != nil && $0.change == .new })
     #expect(outcome.steps.first?.bytes == 17)

@@ -84,17 +84,18 @@ public final class ChildProcess: Sendable {
   ///   - environment: Variables changed from the test's own; `nil` removes one.
   ///   - directory: Its working directory, if not the test's.
   ///   - input: What it reads from standard input; `nil` leaves that open for `write` and `closeInput`.
+  ///   - typesInput: Whether standard input is the terminal that standard output leads to.
   ///   - output: Where standard output leads.
   ///   - errors: Where standard error leads.
   ///   - passing: A descriptor of the test's that the child gets as its descriptor 3.
   public init(
     _ executable: String, _ arguments: [String] = [], environment: [String: String?] = [:],
-    directory: String? = nil, input bytes: [UInt8]? = [], output: Stream = .captured,
-    errors: Stream = .captured, passing: Int32? = nil
+    directory: String? = nil, input bytes: [UInt8]? = [], typesInput: Bool = false,
+    output: Stream = .captured, errors: Stream = .captured, passing: Int32? = nil
   ) throws {
     let out = try ChildStream(output)
     let err = try ChildStream(errors, output: out)
-    let into = try ChildStream.input()
+    let into = typesInput ? ChildStream.input(from: out) : try ChildStream.input()
     do {
       pid = try Spawn.start(
         executable, arguments, environment: Spawn.environment(changing: environment), directory: directory,

@@ -30,6 +30,11 @@ struct ChildStream {
     return ChildStream(child: reading, parent: writing)
   }
 
+  /// The child reads what the test writes at the other end of a terminal, as it would what a person types there.
+  static func input(from terminal: ChildStream) -> ChildStream {
+    ChildStream(child: terminal.child, parent: fcntl(terminal.parent, F_DUPFD_CLOEXEC, 0), ownsChild: false)
+  }
+
   func closeChildSide() { if ownsChild { close(child) } }
 
   func closeBoth() {

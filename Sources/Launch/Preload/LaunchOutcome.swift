@@ -27,6 +27,8 @@ public struct LaunchOutcome: Sendable {
     public let isCritical: Bool
     /// How the fresh response compares with the stored one; `nil` where there is no fresh one.
     public let change: DataService.Change?
+    /// Whether the fresh response is in the store; `nil` where there is no fresh one.
+    public let kept: DataService.Kept?
     /// Why there is no fresh response, where that is known.
     public let error: DataServiceError?
     /// How long it took until its newest response or its failure; `nil` where there was neither.

@@ -3,7 +3,7 @@ public import DataService
 public import FoundationEssentials
 
 extension PreloadPlan {
-  /// A plan from a JSON file, each step's value being its body as `Data`, or a stream with `inMemory: false`.
+  /// A plan from a JSON file, each step's value being its body as `Data`, or none with `inMemory: false`.
   ///
   /// ```json
   /// {"deadline_ms": 3000, "readiness": "critical-fresh", "parallel": 6, "max_age_ms": 60000, "steps": [

@@ -20,6 +20,7 @@ public final class PreloadRun: Sendable {
     var beganAt: Duration?
     var elapsed: Duration?
     var change: DataService.Change?
+    var kept: DataService.Kept?
     var error: DataServiceError?
     var bytes: Int64?
   }
@@ -130,8 +131,8 @@ public final class PreloadRun: Sendable {
     case .stored(let response, let bytes):
       note(index, response: response, bytes: bytes)
       event = .stored(index)
-    case .fresh(let response, let change, let bytes):
-      note(index, response: response, bytes: bytes, change: change)
+    case .fresh(let response, let change, let kept, let bytes):
+      note(index, response: response, bytes: bytes, change: change, kept: kept)
       event = .fresh(index)
     case .failed(let error):
       note(index, error: error)
@@ -142,15 +143,18 @@ public final class PreloadRun: Sendable {
 
   private func note(
     _ index: Int, response: (any Sendable)? = nil, bytes: Int64? = nil, change: DataService.Change? = nil,
-    error: DataServiceError? = nil
+    kept: DataService.Kept? = nil, error: DataServiceError? = nil
   ) {
     let now = clock.now()
     state.withLock { state in
       // After the outcome nobody will ask for it.
-      if let response, !state.machine.isOver { state.responses[plan.steps[index].name] = response }
+      if let response, plan.steps[index].keepsResponse, !state.machine.isOver {
+        state.responses[plan.steps[index].name] = response
+      }
       state.reports[index].elapsed = state.reports[index].beganAt.map { now - $0 }
       state.reports[index].bytes = bytes ?? state.reports[index].bytes
       state.reports[index].change = change
+      state.reports[index].kept = kept
       state.reports[index].error = error
     }
   }
@@ -160,7 +164,7 @@ public final class PreloadRun: Sendable {
     let report = state.reports[index]
     return LaunchOutcome.Step(
       name: step.name, state: step.state, isCritical: step.isCritical, change: report.change,
-      error: report.error, elapsed: report.elapsed, bytes: report.bytes)
+      kept: report.kept, error: report.error, elapsed: report.elapsed, bytes: report.bytes)
   }
 
   private func outcome(_ verdict: LaunchOutcome.Verdict, _ state: State) -> LaunchOutcome {

@@ -12,6 +12,9 @@ public struct PreloadStep: Sendable {
   /// Whether the first screen cannot be built without it.
   public let isCritical: Bool
 
+  /// Whether the outcome carries its response.
+  private(set) var keepsResponse = true
+
   /// Makes one load and reports what happens.
   let run: Run
   typealias Run =
@@ -48,14 +51,17 @@ public struct PreloadStep: Sendable {
     }
   }
 
-  /// A step that only brings the store up to date: of any length, and nothing of it is kept in memory. Its value is a
-  /// stream, to be read at most once.
+  /// A step that only brings the store up to date: of any length, and nothing of it is kept in memory. The
+  /// outcome says what became of it, and has no response of it.
   public static func storing(
     _ name: String, _ request: DataService.Request, weight: Double = 1, isCritical: Bool = true
   ) -> PreloadStep {
-    PreloadStep(name, request, weight: weight, isCritical: isCritical) { service, request, policy, progress in
+    var step = PreloadStep(name, request, weight: weight, isCritical: isCritical) {
+      service, request, policy, progress in
       service.streams(for: request, policy: policy, progress: progress)
     }
+    step.keepsResponse = false
+    return step
   }
 
   private typealias Begin<Value: Sendable> =
@@ -87,7 +93,7 @@ public struct PreloadStep: Sendable {
 enum StepNews: Sendable {
   case received(Int64, expected: Int64?)
   case stored(any Sendable, bytes: Int64?)
-  case fresh(any Sendable, DataService.Change, bytes: Int64?)
+  case fresh(any Sendable, DataService.Change, DataService.Kept, bytes: Int64?)
   case failed(DataServiceError)
 
   init<Value: Sendable>(_ delivery: DataService.Delivery<Value>) {
@@ -95,7 +101,7 @@ enum StepNews: Sendable {
     case .stored(let response):
       self = .stored(response, bytes: response.head.bodyLength)
     case .fresh(let response, let change) where response.status < 400:
-      self = .fresh(response, change, bytes: response.head.bodyLength)
+      self = .fresh(response, change, response.kept, bytes: response.head.bodyLength)
     case .fresh(let response, _):
       // An answer to a person, but nothing that a screen could be built from.
       let host = response.url.host() ?? "the origin"

@@ -30,7 +30,7 @@ extension Option {
 
   private static let policyOptions: [Option] = [
     Option(
-      .policy, nil, .choice(PolicyChoice.spellings), "POLICY", for: [.get, .preload, .explain],
+      .policy, nil, .choice(PolicyChoice.spellings), "POLICY", for: [.get, .explain],
       "stored-then-fresh (default), stored-only, fresh-only, fresh-else-stored or http"),
     Option(.offline, for: [.get, .explain], "the stored answer whatever its age, without the network"),
     Option(
@@ -97,7 +97,8 @@ extension Option {
     Option(.untilChanged, for: .watch, "end with 0 at the first change"),
     Option(
       .onFailure, nil, .text, "ask|retry:N|stored|fail", for: .preload,
-      "what to do when a critical request fails"),
+      "when answers fail: ask, try them again N times, do with the stored ones (default), or end"
+    ),
     Option(.stale, for: .selecting, "only rows that are stale"),
     Option(.olderThan, nil, .duration, "D", for: .selecting, "only rows received longer ago than D"),
     Option(.host, nil, .text, "HOST", for: .selecting, "only rows of this host"),

@@ -1,13 +1,16 @@
-/// Bad usage: one line that names the thing and the remedy.
+/// Bad usage, or bad input data: one line that names the thing and the remedy.
 struct UsageError: Error, Equatable {
   /// What is wrong.
   let message: String
   /// What to do about it.
   let remedy: String
+  /// What the command ends with.
+  let status: ExitStatus
 
-  init(_ message: String, _ remedy: String) {
+  init(_ message: String, _ remedy: String, status: ExitStatus = .usage) {
     self.message = message
     self.remedy = remedy
+    self.status = status
   }
 
   /// The line, without the program's name.

@@ -13,7 +13,7 @@ enum Command {
       return try run(arguments, diagnostics)
     } catch {
       Diagnostics.fail(error)
-      return .usage
+      return error.status
     }
   }
 
@@ -21,6 +21,7 @@ enum Command {
   {
     switch arguments.verb {
     case .get: try get(arguments, diagnostics)
+    case .preload: try PreloadCommand.run(arguments, diagnostics)
     case .watch: try watch(arguments, diagnostics)
     case .diff:
       try DiffRun(arguments, fetcher: fetcher(arguments, diagnostics), diagnostics: diagnostics).run()

@@ -54,11 +54,13 @@ extension Fetcher {
 
 extension DataService {
   /// The service for a command line: the store it names, warnings and traces to standard error.
-  static func forCommand(_ arguments: Arguments, diagnostics: Diagnostics) -> DataService {
+  static func forCommand(
+    _ arguments: Arguments, diagnostics: Diagnostics, transport: (any Transport)? = nil
+  ) -> DataService {
     var configuration = Configuration(store: StoreLocation.configuration(arguments))
     configuration.finishesAfterDeadline = false
     configuration.onWarning = { diagnostics.warn($0) }
     if diagnostics.isVerbose { configuration.onTrace = { diagnostics.trace($0) } }
-    return DataService(configuration: configuration)
+    return DataService(configuration: configuration, transport: transport)
   }
 }

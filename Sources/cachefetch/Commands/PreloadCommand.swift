@@ -1,0 +1,114 @@
+internal import DataService
+internal import Launch
+
+/// Carries out `preload`: fills the store, shows how far it has come, and sums up.
+///
+/// Everything is committed as it comes, so that an interrupt leaves the store whole and, with `--max-age`, the next run
+/// goes on where this one ended.
+struct PreloadCommand {
+  private let plan: PreloadPlan
+  private let report: PreloadReport
+  private let service: DataService
+  private let diagnostics: Diagnostics
+  private let failsOnStatus: Bool
+
+  static func run(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus {
+    try PreloadCommand(arguments, diagnostics).run()
+  }
+
+  private init(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) {
+    let wanted = try PreloadArguments(arguments)
+    var plan = wanted.plan
+    if plan.onFailure == .ask, !(diagnostics.terminal.isInput && diagnostics.terminal.isError) {
+      diagnostics.say("there is nobody to ask; what is stored has to do")
+      plan.onFailure = .useStored
+    }
+    self.plan = plan
+    self.diagnostics = diagnostics
+    failsOnStatus = arguments.has(.fail)
+    report = PreloadReport(urls: wanted.urls, isJSON: arguments.has(.json), diagnostics: diagnostics)
+    service = .forCommand(
+      arguments, diagnostics: diagnostics, transport: Self.transport(parallel: wanted.parallel))
+  }
+
+  /// More than the usual six exchanges with a host only for whoever asks for them.
+  private static func transport(parallel: Int?) -> (any Transport)? {
+    var configuration = CurlTransport.Configuration()
+    guard let parallel, parallel > configuration.exchangesPerHost else { return nil }
+    configuration.exchangesPerHost = parallel
+    configuration.exchangesInAll = max(parallel, configuration.exchangesInAll)
+    return CurlTransport(configuration: configuration)
+  }
+
+  private func run() -> ExitStatus {
+    let mailbox = Mailbox<PreloadEvent>()
+    let preload = service.preload(plan)
+    Task {
+      for await event in preload.events { mailbox.post(event) }
+    }
+    let fetcher = Fetcher(service: service)
+    do throws(OutputError) {
+      let outcome = try follow(preload, mailbox)
+      _ = fetcher.close(.seconds(10))
+      report.sumUp(outcome)
+      return status(of: outcome)
+    } catch {
+      report.clear()
+      preload.cancel()
+      return fetcher.stop(after: error, diagnostics)
+    }
+  }
+
+  private func follow(
+    _ preload: PreloadRun, _ mailbox: Mailbox<PreloadEvent>
+  ) throws(OutputError) -> LaunchOutcome {
+    while true {
+      guard let event = mailbox.wait() else { throw .interrupted }
+      switch event {
+      case .progress(let progress): report.show(progress)
+      case .step(let step): try report.show(step)
+      case .prompt(let prompt): preload.answer(try ask(prompt))
+      case .outcome(let outcome): return outcome
+      }
+    }
+  }
+
+  /// Asks the person at the terminal until the answer is one of the choices.
+  private func ask(_ prompt: FailurePrompt) throws(OutputError) -> FailurePrompt.Choice {
+    report.clear()
+    let choices = prompt.choices.map { choice in
+      switch choice {
+      case .retry: "[r]etry"
+      case .continueWithStored: "[c]ontinue with what is stored"
+      case .quit: "[q]uit"
+      }
+    }
+    diagnostics.show(TerminalText.visible("\(prompt.title). \(prompt.message)") + "\n")
+    while true {
+      diagnostics.show(choices.joined(separator: ", ") + "? ")
+      guard let line = InputFile.line() else {
+        if Signals.pending != nil { throw .interrupted }
+        return .quit
+      }
+      let answer = prompt.choices.first { !line.isEmpty && $0.rawValue.hasPrefix(line.lowercased()) }
+      if let answer { return answer }
+    }
+  }
+
+  /// The first that applies of 74, 4, 22, 3, 0 (scenario 56), whatever the failure rule.
+  private func status(of outcome: LaunchOutcome) -> ExitStatus {
+    .combined(outcome.steps.map { Self.status(of: $0, failsOnStatus: failsOnStatus) })
+  }
+
+  static func status(of step: LaunchOutcome.Step, failsOnStatus: Bool) -> ExitStatus {
+    if case .no(let reason)? = step.kept, [.busy, .full, .readOnly, .corrupt, .unusable].contains(reason) {
+      return .inputOutput
+    }
+    if failsOnStatus, let status = step.error?.status, status >= 400 { return .httpFailure }
+    switch step.state {
+    case .fresh: return .success
+    case .stored: return .storedOnly
+    case .missing: return .nothing
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import FixtureServer
+import TestSupport
+import Testing
+
+@Suite("Command: preload", .timeLimit(.minutes(1))) struct PreloadTests {
+  private static func origin() throws -> FixtureServer {
+    try FixtureServer(routes: [
+      "/a": .ok("aaa", ["ETag": "\"1\""]), "/b": .ok("bb"), "/gone": .status(404),
+      "/private": .ok("p", ["Cache-Control": "no-store"]),
+    ])
+  }
+
+  @Test func `a list on standard input fills the store, a line a request, and a summary`() async throws {
+    let shell = try Shell()
+    let origin = try Self.origin()
+    let list = "# before the journey\n\(origin.url)/a\n\n\(origin.url)/b\n\(origin.url)/a\n"
+    let run = try await shell.run("preload", "-", input: Array(list.utf8))
+    #expect(run.status == 0 && run.output.isEmpty)
+    let lines = run.errorText.split(separator: "\n")
+    #expect(lines.count == 3)
+    #expect(lines.contains { $0.hasPrefix("fresh, new, 3 B, ") && $0.hasSuffix(": \(origin.url)/a") })
+    #expect(lines.last?.hasPrefix("2 requests in ") == true)
+    #expect(lines.last?.hasSuffix(": 2 fresh (2 new); 5 B") == true)
+    #expect(try await shell.run("--offline", "\(origin.url)/b").outputText == "bb")
+  }
+
+  @Test func `with --max-age what is done is not fetched again`() async throws {
+    let shell = try Shell()
+    let origin = try Self.origin()
+    _ = try await shell.run("preload", "\(origin.url)/a")
+    let run = try await shell.run("preload", "--max-age", "1h", "\(origin.url)/a", "\(origin.url)/b")
+    #expect(run.status == 0)
+    #expect(run.errorText.contains("2 fresh (1 new, 1 young enough)"))
+    #expect(origin.requests().count == 2)
+  }
+
+  @Test func `a malformed list is refused with its line number, before anything is fetched`() async throws {
+    let shell = try Shell()
+    let origin = try Self.origin()
+    let run = try await shell.run("preload", "-", input: Array("\(origin.url)/a\nnonsense\n".utf8))
+    #expect(run.status == 65)
+    #expect(run.errorText.hasPrefix("cachefetch: standard input, line 2: “nonsense” is not a URL; "))
+    #expect(origin.requests().isEmpty)
+  }
+
+  @Test func `a plan in a file; one that is wrong is bad data`() async throws {
+    let shell = try Shell()
+    let origin = try Self.origin()
+    let folder = try TemporaryFolder()
+    let plan = try folder.write(
+      #"{"steps": [{"name": "a", "url": "\#(origin.url)/a"}, {"url": "\#(origin.url)/b", "critical": false}]}"#,
+      to: "plan.json")
+    let run = try await shell.run("preload", "--json", plan)
+    #expect(run.status == 0)
+    let lines = run.outputText.split(separator: "\n")
+    #expect(lines.count == 2 && lines.allSatisfy { $0.hasPrefix(#"{"delivery":"fresh","url":"http://"#) })
+    let wrong = try folder.write(#"{"steps": [{}]}"#, to: "wrong.json")
+    let refused = try await shell.run("preload", wrong)
+    #expect(refused.status == 65)
+    #expect(refused.errorText.contains("steps 1: “url” is missing"))
+  }
+
+  @Test func `scenario 56: 4 where one is missing, 3 where all are at least stored`() async throws {
+    let shell = try Shell()
+    let origin = try Self.origin()
+    _ = try await shell.run("preload", "\(origin.url)/a")
+    let missing = try await shell.run("preload", "\(origin.url)/a", "\(origin.url)/gone")
+    #expect(missing.status == 4)
+    #expect(missing.errorText.contains("1 fresh (1 unchanged), 1 missing"))
+    let failing = try await shell.run("preload", "-f", "\(origin.url)/a", "\(origin.url)/gone")
+    #expect(failing.status == 22)
+    origin.stop()
+    let down = try await shell.run("preload", "--retry", "0", "--json", "\(origin.url)/a")
+    #expect(down.status == 3)
+    #expect(
+      down.outputText.contains(#""delivery":"failure""#) && down.outputText.contains(#""kind":"refused""#))
+  }
+
+  @Test func `an answer that may not be stored is said not to be kept`() async throws {
+    let shell = try Shell()
+    let origin = try Self.origin()
+    let run = try await shell.run("preload", "\(origin.url)/private")
+    #expect(run.status == 0)
+    #expect(run.errorText.contains("not kept (noStore)") && run.errorText.contains("1 not kept"))
+  }
+
+  @Test func `the deadline bounds the whole run`() async throws {
+    let shell = try Shell()
+    let origin = try FixtureServer { request, connection in
+      if request.path == "/slow" { connection.waitForPeerClose() }
+      try connection.send(.ok("quick"))
+    }
+    let run = try await shell.run(
+      "preload", "--deadline", "300ms", "\(origin.url)/quick", "\(origin.url)/slow")
+    #expect(run.status == 4)
+    #expect(run.errorText.contains("1 fresh (1 new), 1 missing"))
+  }
+
+  @Test func `an interrupt leaves the store whole, and the next run goes on`() async throws {
+    let shell = try Shell()
+    let held = Gate()
+    let origin = try FixtureServer { request, connection in
+      if request.path == "/3" { held.wait() }
+      try connection.send(.ok("body"))
+    }
+    let urls = (0..<4).map { "\(origin.url)/\($0)" }
+    let child = try shell.launch(["preload", "--parallel", "1"] + urls)
+    await origin.waitForRequests(1, to: "/3")
+    child.send(2)
+    #expect(await child.exit() == .status(130))
+    held.open()
+    let next = try await shell.run(["preload", "--max-age", "1h"] + urls)
+    #expect(next.status == 0)
+    #expect(next.errorText.contains("4 fresh (1 new, 3 young enough)"))
+  }
+
+  @Test func `on a terminal: a bar, and a question that is answered there`() async throws {
+    let shell = try Shell()
+    let origin = try Self.origin()
+    origin.stop()
+    let child = try shell.launch(
+      ["preload", "--retry", "0", "--on-failure", "ask", "\(origin.url)/a"], onTerminal: true)
+    #expect(await child.output.waits(for: "[r]etry, [q]uit?"))
+    try origin.start()
+    child.write(Array("r\n".utf8))
+    let finished = await child.finished()
+    #expect(finished.exit == .status(0))
+    #expect(finished.outputText.contains("100%") && finished.outputText.contains("1 fresh (1 new); 3 B"))
+  }
+}
+
+extension Shell {
+  /// Starts it with words put together by the test; at a terminal, where what it asks can be answered.
+  fileprivate func launch(_ words: [String], onTerminal: Bool = false) throws -> ChildProcess {
+    var environment = environment
+    environment["TERM"] = "xterm"
+    return try ChildProcess(
+      BuiltProduct.cachefetch(), words, environment: environment, directory: store.folder.path,
+      input: onTerminal ? nil : [], typesInput: onTerminal, output: onTerminal ? .terminal : .captured,
+      errors: onTerminal ? .asOutput : .captured)
+  }
+}
