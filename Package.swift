@@ -42,6 +42,11 @@ let package = Package(
     .executableTarget(
       name: "cachefetch", dependencies: ["CacheStore", "DataService", "Launch"], swiftSettings: strict),
 
+    // A package of its own to its users; here too, so that a test can drive it through a terminal.
+    .executableTarget(
+      name: "LaunchDemo", dependencies: ["CacheStore", "DataService", "Launch"],
+      path: "Examples/LaunchDemo/Sources/LaunchDemo", packageAccess: false),
+
     .target(name: "FixtureServer", path: "Tests/FixtureServer", swiftSettings: strict),
     .executableTarget(
       name: "DemoOrigin", dependencies: ["FixtureServer", "TestSupport"],
@@ -71,11 +76,15 @@ let package = Package(
       ], swiftSettings: strict),
     .testTarget(
       name: "LaunchTests",
-      dependencies: ["CacheStore", "DataService", "FixtureServer", "Launch", "TestSupport"],
+      dependencies: [
+        "CacheStore", "DataService", "FixtureServer", "Launch", "LaunchDemo", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "cachefetchTests",
-      dependencies: ["cachefetch", "CacheStore", "DataService", "DemoOrigin", "FixtureServer", "TestSupport"],
+      dependencies: [
+        "cachefetch", "CacheStore", "DataService", "DemoOrigin", "FixtureServer", "TestSupport",
+      ],
       exclude: ["Screens"], swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

@@ -1,7 +1,8 @@
 import FixtureServer
 import Synchronization
 
-/// An origin with one page, `/news`, that changes when told to and knows its validator.
+/// An origin with a page, `/news`, that changes when told to and knows its validator; and with what the launch demo
+/// needs: `/settings`, `/login`, which takes every name, and `/feed`, which wants the token that the login gave.
 final class NewsOrigin: Sendable {
   private static let headlines = [
     "Night train reaches the coast on time", "Lighthouse lamp back after repair",
@@ -27,7 +28,20 @@ final class NewsOrigin: Sendable {
         return .validated(
           #"{"edition": \#(number + 1), "headline": "\#(headline)"}"# + "\n", etag: "\"\(number + 1)\"",
           for: request, ["Content-Type": "application/json", "Cache-Control": "no-cache"])
-      }
+      },
+      "/settings": { .validated(#"{"minimum": 1}"#, etag: "\"1\"", for: $0) },
+      "/login": { request in
+        .ok(#"{"token": "token-\#(request.body.map { String($0, radix: 16) }.joined())"}"#)
+      },
+      "/feed": { request in
+        guard request["Authorization"]?.hasPrefix("Bearer token-") == true else { return .status(401) }
+        let number = edition.current
+        let items = (0...number).reversed().prefix(4).map {
+          "\"\(Self.headlines[$0 % Self.headlines.count])\""
+        }
+        return .validated(
+          #"{"items": [\#(items.joined(separator: ", "))]}"#, etag: "\"feed-\(number)\"", for: request)
+      },
     ])
   }
 

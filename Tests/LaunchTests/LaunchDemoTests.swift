@@ -1,0 +1,90 @@
+import FixtureServer
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Launch demo, driven through a terminal", .timeLimit(.minutes(1))) struct LaunchDemoTests {
+  /// An origin as the demo wants it; the test changes the news and takes the feed away.
+  private final class Origin: Sendable {
+    let server: FixtureServer
+    private final class State: Sendable {
+      let value = Mutex<(news: String, isFeedDown: Bool)>(("Ice gone", false))
+    }
+    private let shared: State
+
+    init() throws {
+      let shared = State()
+      self.shared = shared
+      server = try FixtureServer(routes: [
+        "/settings": { _ in .ok(#"{"minimum": 1}"#) },
+        "/login": { request in .ok(#"{"token": "\#(request.bodyText)-token"}"#) },
+        "/feed": { request in
+          let (news, isDown) = shared.value.withLock { $0 }
+          if isDown { return .status(503) }
+          guard request["Authorization"]?.hasSuffix("-token") == true else { return .status(401) }
+          return .ok(#"{"items": ["\#(news)"]}"#)
+        },
+      ])
+    }
+
+    func publish(_ news: String) { shared.value.withLock { $0.news = news } }
+    func setFeedDown(_ isDown: Bool) { shared.value.withLock { $0.isFeedDown = isDown } }
+  }
+
+  private func start(_ origin: Origin, in folder: TemporaryFolder) throws -> ChildProcess {
+    try ChildProcess(
+      BuiltProduct.path("LaunchDemo"), [origin.server.url, folder.path],
+      environment: ["http_proxy": nil, "all_proxy": nil], input: nil, typesInput: true, output: .terminal,
+      errors: .asOutput)
+  }
+
+  private func type(_ line: String, into child: ChildProcess) { child.write(Array((line + "\n").utf8)) }
+
+  @Test func `login, the list in place, a launch offline, and sign-out`() async throws {
+    let origin = try Origin()
+    let folder = try TemporaryFolder()
+    let first = try start(origin, in: folder)
+    #expect(await first.output.waits(for: "Name: "))
+    type("alice", into: first)
+    #expect(await first.output.waits(for: "News for alice\r\n  * Ice gone"))
+    origin.publish("Harbour frozen")
+    type("r", into: first)
+    // Over the old list: the title, the item, the commands, and the line that was typed.
+    #expect(await first.output.waits(for: "\u{1B}[4A\u{1B}[JNews for alice\r\n  * Harbour frozen"))
+    type("q", into: first)
+    #expect(await first.exit() == .status(0))
+
+    origin.server.stop()
+    let second = try start(origin, in: folder)
+    #expect(await second.output.waits(for: "News for alice\r\n  * Harbour frozen"))
+    #expect(!second.output.text.contains("Name: "))
+    type("o", into: second)
+    #expect(await second.output.waits(for: "Signed out.\r\nName: "))
+    second.write([0x04])
+    #expect(await second.exit() == .status(0))
+
+    let third = try start(origin, in: folder)
+    #expect(await third.output.waits(for: "Name: "))
+    type("alice", into: third)
+    #expect(await third.output.waits(for: "Signing in failed: "))
+    third.write([0x04])
+    #expect(await third.exit() == .status(0))
+    #expect(!third.output.text.contains("Harbour"))
+  }
+
+  @Test func `a launch that fails asks, and goes on as answered`() async throws {
+    let origin = try Origin()
+    origin.setFeedDown(true)
+    let folder = try TemporaryFolder()
+    let child = try start(origin, in: folder)
+    #expect(await child.output.waits(for: "Name: "))
+    type("bob", into: child)
+    #expect(await child.output.waits(for: "[r]etry  [q]uit? "))
+    #expect(child.output.text.contains("There is nothing for “feed”"))
+    origin.setFeedDown(false)
+    type("r", into: child)
+    #expect(await child.output.waits(for: "News for bob\r\n  * Ice gone"))
+    type("q", into: child)
+    #expect(await child.exit() == .status(0))
+  }
+}
