@@ -15,6 +15,7 @@ struct Salvage {
   /// Copies; throws only for what is wrong with the new file.
   mutating func run() throws(CacheStoreError) {
     try copySequences()
+    try copyAccounts()
     for id in rowIDs() {
       guard let row = read(id) else {
         lost += 1
@@ -132,6 +133,23 @@ struct Salvage {
       if new.logFrames > ResponseStore.veryLongLog { try new.checkpoint() }
     } while length < body.length
     return length == body.length
+  }
+
+  /// Accounts go over without rows too: an exchange under way carries its account's identifier, and would else be
+  /// taken for one of an account that was signed out.
+  private func copyAccounts() throws(CacheStoreError) {
+    var accounts: [(id: Int64, name: String)] = []
+    for order in ["ASC", "DESC"] {
+      // The error is where this way through the table ends.
+      try? damaged.withStatement("SELECT id, name FROM account NOT INDEXED ORDER BY id \(order)") {
+        (statement) throws(CacheStoreError) in
+        while try statement.step() { accounts.append((statement.integer(0), statement.text(1))) }
+      }
+    }
+    for account in accounts {
+      _ = try new.first(
+        "INSERT OR IGNORE INTO account (id, name) VALUES (?1, ?2)", [account.id], [account.name])
+    }
   }
 
   /// Identifiers go on where the damaged file's ended, with room for those that cannot be read any more.
