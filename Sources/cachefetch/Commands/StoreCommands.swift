@@ -127,7 +127,8 @@ struct StoreCommands {
     return ["y", "yes"].contains(InputFile.line()?.lowercased())
   }
 
-  private func target(_ request: DataService.Request) throws(UsageError) -> String {
+  /// The target under which a URL is stored.
+  func target(_ request: DataService.Request) throws(UsageError) -> String {
     do throws(DataServiceError) {
       return try service.key(for: request).target
     } catch {

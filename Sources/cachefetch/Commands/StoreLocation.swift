@@ -9,8 +9,11 @@ enum StoreLocation {
     return StoreConfiguration.defaultPath()
   }
 
-  /// The store's configuration for a command line.
+  /// The store's configuration for a command line. A store that is named and only looked into is opened to be read: an
+  /// exported copy stays as it is, and may be on a medium that cannot be written.
   static func configuration(_ arguments: Arguments) -> StoreConfiguration {
-    StoreConfiguration(path: path(arguments))
+    var configuration = StoreConfiguration(path: path(arguments))
+    configuration.isReadOnly = arguments.has(.store) && (arguments.has(.offline) || arguments.verb == .show)
+    return configuration
   }
 }

@@ -35,7 +35,8 @@ import Testing
   /// Compares what `line` leaves on the screen. A machine so busy that what was just stored is a second old by then
   /// gets another try: ages are part of what is kept.
   private func compare(
-    _ name: String, width: Int, height: Int = 24, line: String, prepare: () async throws -> (shell: Shell, server: FixtureServer)
+    _ name: String, width: Int, height: Int = 24, line: String,
+    prepare: () async throws -> (shell: Shell, server: FixtureServer)
   ) async throws {
     var shown = ""
     repeat {

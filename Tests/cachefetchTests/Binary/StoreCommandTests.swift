@@ -106,3 +106,32 @@ import Testing
     #expect(try shell.store.filesContain("geheim") == false)
   }
 }
+
+@Suite("Command: stats and doctor", .timeLimit(.minutes(1))) struct ReportTests {
+  @Test func `stats counts what was delivered, by account and host`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    _ = try await shell.run(origin.url)
+    _ = try await shell.run("--offline", origin.url)
+    let text = try await shell.run("stats")
+    #expect(text.status == 0 && text.lines[0].hasPrefix("stored   1 answer, 3 B"))
+    let json = try await shell.run("stats", "--json")
+    #expect(json.lines.count == 1)
+    #expect(json.outputText.contains("\"rows\":1,\"bytes\":3,\"stored\":2,\"fresh\":1,\"unchanged\":1,\"failed\":0"))
+    #expect(try await shell.run("stats", "--json", "--account", "nobody").output.isEmpty)
+  }
+
+  @Test func `doctor is 0 where all is well and 1 where a row is damaged`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    let well = try await shell.run("doctor")
+    #expect(well.status == 0, "\(well.outputText)")
+    try shell.store.execute("UPDATE last_request SET status = 201")
+    let ill = try await shell.run("doctor")
+    #expect(ill.status == 1 && ill.outputText.contains("wrong"), "\(ill.outputText)")
+    let json = try await shell.run("doctor", "--json")
+    #expect(json.status == 1 && json.outputText.contains("\"severity\":\"wrong\""))
+  }
+}

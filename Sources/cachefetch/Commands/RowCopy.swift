@@ -1,0 +1,73 @@
+internal import CacheStore
+internal import FoundationEssentials
+
+/// Copies rows from one store into another, every byte checked on its way: what `export` and `import` do.
+struct RowCopy: Sendable {
+  let source: ResponseStore
+  let target: ResponseStore
+
+  /// Reads every byte of the rows, so that nothing is copied from a file of which a part is damaged.
+  func verify(_ entries: [StoredEntry]) async throws(CacheStoreError) {
+    for entry in entries {
+      guard entry.isSound else {
+        throw CacheStoreError(.corrupt, "the row of \(entry.key.target) is damaged")
+      }
+      try await forEachChunk(of: entry) { _ in }
+    }
+  }
+
+  /// Puts a row into the target as an exchange begun at `started` would; `false` where the target has a newer answer.
+  func copy(_ entry: StoredEntry, started: StartMark) async throws(CacheStoreError) -> Bool {
+    let row = entry.response
+    if try await hasNewer(than: entry) { return false }
+    let account = try await target.accountID(named: entry.key.account)
+    let written = try await target.overwrite(
+      ResponseStore.Write(
+        accountID: account, key: entry.key, isGood: row.isGood, variant: row.variant, vary: row.vary,
+        started: started, responseURL: row.responseURL, httpVersion: row.httpVersion, status: row.status,
+        reason: row.reason, fields: row.fields, requestedAt: row.requestedAt, receivedAt: row.receivedAt,
+        changedAt: row.changedAt, exchangeMilliseconds: row.exchangeMilliseconds, isPinned: row.isPinned,
+        tags: entry.tags, body: try await body(of: entry, account: account)))
+    return written != .superseded
+  }
+
+  private func hasNewer(than entry: StoredEntry) async throws(CacheStoreError) -> Bool {
+    let own = try await target.lookup(entry.key).rows
+    let same = own.first { $0.isGood == entry.response.isGood && $0.variant == entry.response.variant }
+    return same.map { $0.receivedAt > entry.response.receivedAt } ?? false
+  }
+
+  /// The body as the target takes it: whole where it is short, chunk by chunk where it is long.
+  private func body(of entry: StoredEntry, account: Int64) async throws(CacheStoreError)
+    -> ResponseStore.Write.Body
+  {
+    if entry.response.body.length <= 64 << 10 {
+      let collected = Collected()
+      try await forEachChunk(of: entry) { chunk in collected.bytes.append(chunk) }
+      return .bytes(collected.bytes)
+    }
+    let unfinished = try await target.beginBody(accountID: account)
+    try await forEachChunk(of: entry) { (chunk) async throws(CacheStoreError) in
+      try await unfinished.append(chunk)
+    }
+    return .unfinished(unfinished)
+  }
+
+  /// Bytes put together by one task, piece after piece.
+  private final class Collected {
+    var bytes = Data()
+  }
+
+  private func forEachChunk(
+    of entry: StoredEntry, _ take: (Data) async throws(CacheStoreError) -> Void
+  ) async throws(CacheStoreError) {
+    let body = entry.response.body
+    var (number, length) = (0, Int64(0))
+    while length < body.length {
+      let chunk = try await source.chunk(number, of: body.id, accountID: entry.response.accountID)
+      try await take(chunk)
+      number += 1
+      length += Int64(chunk.count)
+    }
+  }
+}

@@ -1,0 +1,34 @@
+internal import CacheStore
+internal import DataService
+
+/// The verbs that say how the store is: `stats` and `doctor`.
+extension StoreCommands {
+  /// `stats`: what is stored, and what it was good for.
+  func stats() -> ExitStatus {
+    let store = service.store
+    return run { () async throws(DataServiceError) in
+      do throws(CacheStoreError) { return try await store.statistics() } catch {
+        throw DataServiceError(store: error)
+      }
+    } then: { statistics in
+      let account = arguments.text(.account)
+      let parts = statistics.parts.filter { account == nil || $0.account == account }
+      if arguments.has(.json) { return Output.write(parts.flatMap(StatisticsText.line), diagnostics) }
+      let width = diagnostics.terminal.isOutput ? Terminal.width(of: 1) : nil
+      return Output.write(StatisticsText.text(statistics, parts, width: width), diagnostics)
+    }
+  }
+
+  /// `doctor`: what is wrong with the store, and what to do about it. 1 where something is.
+  func doctor() -> ExitStatus {
+    let store = service.store
+    return run { () async throws(DataServiceError) in
+      await store.findings()
+    } then: { findings in
+      let isWrong = findings.contains { $0.severity == .wrong }
+      let shown =
+        arguments.has(.json) ? findings.flatMap(FindingText.line) : Array(FindingText.text(findings).utf8)
+      return Output.write(shown, diagnostics, status: isWrong ? .different : .success)
+    }
+  }
+}

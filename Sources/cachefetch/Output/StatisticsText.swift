@@ -1,0 +1,77 @@
+internal import CacheStore
+
+/// Statistics as `stats` shows them.
+enum StatisticsText {
+  /// The whole, then a line for each account and host.
+  static func text(_ statistics: StoreStatistics, _ parts: [StoreStatistics.Part], width: Int?) -> String {
+    let rows = parts.reduce(0) { $0 + $1.rows }
+    let bytes = parts.reduce(Int64(0)) { $0 + $1.bytes }
+    let saved = parts.reduce(UsageCount()) { sum, part in
+      var sum = sum
+      sum.savedBytes += part.deliveries.savedBytes
+      sum.savedMilliseconds += part.deliveries.savedMilliseconds
+      return sum
+    }
+    var text = """
+      stored   \(rows) answer\(rows == 1 ? "" : "s"), \(Words.size(bytes)), \(statistics.pinnedRows) pinned
+      file     \(Words.size(statistics.fileBytes)) and \(Words.size(statistics.logBytes)) of log, at most \(Words.size(statistics.limitBytes))
+      saved    \(Words.size(saved.savedBytes)) not transferred, \(Words.elapsed(.milliseconds(saved.savedMilliseconds))) not waited
+
+      """
+    for part in parts {
+      let counts = part.deliveries
+      let account = part.account.isEmpty ? "" : "  [\(EntryTable.shortAccount(part.account))]"
+      let line =
+        "\(TerminalText.visible(part.host + account)): \(part.rows) stored · delivered \(counts.stored) stored, "
+        + "\(counts.fresh) fresh, \(counts.unchanged) unchanged, \(counts.failed) failed"
+      text += (width.map { Columns.cut(line, to: $0) } ?? line) + "\n"
+    }
+    return text
+  }
+
+  /// The JSON object of an account and host, on a line.
+  static func line(_ part: StoreStatistics.Part) -> [UInt8] {
+    var json = JSONWriter()
+    json.member("account", part.account)
+    json.member("host", part.host)
+    json.member("rows", part.rows)
+    json.member("bytes", part.bytes)
+    json.member("stored", part.deliveries.stored)
+    json.member("fresh", part.deliveries.fresh)
+    json.member("unchanged", part.deliveries.unchanged)
+    json.member("failed", part.deliveries.failed)
+    json.member("saved_bytes", part.deliveries.savedBytes)
+    json.member("saved_ms", part.deliveries.savedMilliseconds)
+    return json.line()
+  }
+}
+
+/// Findings as `doctor` shows them.
+enum FindingText {
+  /// A line for each, what to do about it below.
+  static func text(_ findings: [StoreFinding]) -> String {
+    findings.map { finding in
+      let remedy = finding.remedy.map { "\n       \(TerminalText.visible($0))" } ?? ""
+      return
+        "\(name(finding.severity))  \(finding.subject): \(TerminalText.visible(finding.message))\(remedy)\n"
+    }.joined()
+  }
+
+  /// The JSON object of a finding, on a line.
+  static func line(_ finding: StoreFinding) -> [UInt8] {
+    var json = JSONWriter()
+    json.member("subject", finding.subject)
+    json.member("severity", name(finding.severity).split(separator: " ").joined())
+    json.member("message", finding.message)
+    if let remedy = finding.remedy { json.member("remedy", remedy) }
+    return json.line()
+  }
+
+  private static func name(_ severity: StoreFinding.Severity) -> String {
+    switch severity {
+    case .fine: "fine "
+    case .wrong: "wrong"
+    case .repaired: "mended"
+    }
+  }
+}
