@@ -64,7 +64,9 @@ extension StoreCommands {
     run { () async throws(DataServiceError) in
       var taken = 0
       do throws(CacheStoreError) {
-        for entry in entries where try await copy.copy(entry, started: .now) { taken += 1 }
+        for entry in entries where try await !copy.hasNewer(than: entry) {
+          if try await copy.copy(entry, started: .now) { taken += 1 }
+        }
       } catch {
         throw DataServiceError(store: error)
       }

@@ -16,10 +16,9 @@ struct RowCopy: Sendable {
     }
   }
 
-  /// Puts a row into the target as an exchange begun at `started` would; `false` where the target has a newer answer.
+  /// Puts a row into the target as an exchange begun at `started` would; `false` where that was not to be.
   func copy(_ entry: StoredEntry, started: StartMark) async throws(CacheStoreError) -> Bool {
     let row = entry.response
-    if try await hasNewer(than: entry) { return false }
     let account = try await target.accountID(named: entry.key.account)
     let written = try await target.overwrite(
       ResponseStore.Write(
@@ -31,7 +30,8 @@ struct RowCopy: Sendable {
     return written != .superseded
   }
 
-  private func hasNewer(than entry: StoredEntry) async throws(CacheStoreError) -> Bool {
+  /// Whether the target has a newer answer to the same request.
+  func hasNewer(than entry: StoredEntry) async throws(CacheStoreError) -> Bool {
     let own = try await target.lookup(entry.key).rows
     let same = own.first { $0.isGood == entry.response.isGood && $0.variant == entry.response.variant }
     return same.map { $0.receivedAt > entry.response.receivedAt } ?? false
