@@ -15,7 +15,7 @@ final class Connection {
   /// The boot mark most rows of a store share, kept so that reading one allocates nothing.
   var lastBoot = ""
 
-  private let database: OpaquePointer
+  let database: OpaquePointer
   private var statements: [OpaquePointer?]
 
   /// Opens an existing file; links are refused.

@@ -1,12 +1,21 @@
+internal import CSQLite
+
 extension ResponseStore {
   /// Puts all that is stored into the one database file: no log is left beside it, and none is needed to read it.
   ///
   /// For a store that nobody else has open, before it is closed: the file can then be copied and sent.
   package func becomePortable() async throws(CacheStoreError) {
-    try await writes.perform { (connection) throws(CacheStoreError) in
-      try connection.withStatement("PRAGMA journal_mode = DELETE") { (statement) throws(CacheStoreError) in
-        _ = try statement.step()
-      }
-    }
+    try await writes.perform { (connection) throws(CacheStoreError) in try connection.leaveLog() }
+  }
+}
+
+extension Connection {
+  /// Goes back to the rollback journal. The settings that keep the log at close would keep it here too, with what is
+  /// only in it.
+  fileprivate func leaveLog() throws(CacheStoreError) {
+    _ = cachefetch_db_config_flag(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+    var persists: Int32 = 0
+    sqlite3_file_control(database, "main", SQLITE_FCNTL_PERSIST_WAL, &persists)
+    try execute("PRAGMA journal_mode = DELETE")
   }
 }

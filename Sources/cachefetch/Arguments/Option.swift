@@ -87,5 +87,5 @@ enum OptionName: String, CaseIterable, Sendable {
   case olderThan = "older-than"
   case host, prefix
   case largerThan = "larger-than"
-  case sort, yes, help, version
+  case sort, yes, repair, help, version
 }

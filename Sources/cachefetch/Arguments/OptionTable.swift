@@ -108,6 +108,7 @@ extension Option {
       .sort, nil, .choice(ListOrder.allCases.map(\.rawValue)), "ORDER", for: .list,
       "url (default), age, size or used"),
     Option(.yes, for: [.rm, .signOut], "do not ask"),
+    Option(.repair, for: .doctor, "set a damaged store aside and save of it what can be saved"),
     Option(.help, "h", for: .all, "explain the command or the verb"),
     Option(.version, "V", for: .all, "print the versions of cachefetch, SQLite and libcurl"),
   ]

@@ -21,9 +21,9 @@ extension StoreCommands {
 
   /// `doctor`: what is wrong with the store, and what to do about it. 1 where something is.
   func doctor() -> ExitStatus {
-    let store = service.store
+    let (store, repairs) = (service.store, arguments.has(.repair))
     return run { () async throws(DataServiceError) in
-      await store.findings()
+      await store.findings(repair: repairs)
     } then: { findings in
       let isWrong = findings.contains { $0.severity == .wrong }
       let shown =
