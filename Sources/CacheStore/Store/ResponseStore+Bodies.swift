@@ -9,11 +9,12 @@ extension ResponseStore {
     accountID: Int64, partial: UnfinishedBody.Partial? = nil
   ) async throws(CacheStoreError) -> UnfinishedBody {
     try await writes.perform { (connection) throws(CacheStoreError) in
-      let id = try connection.transaction { () throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in
         if let partial { try self.forgetPartials(of: partial.target, accountID, connection) }
-        return try self.insertBody(accountID: accountID, checksum: nil, partial: partial, connection)
+        let id = try self.insertBody(accountID: accountID, checksum: nil, partial: partial, connection)
+        // Before anybody else can see the body: one without a lease is collected.
+        return UnfinishedBody(id: id, accountID: accountID, lease: try self.lease(.body(id)), store: self)
       }
-      return UnfinishedBody(id: id, accountID: accountID, lease: try self.lease(.body(id)), store: self)
     }
   }
 
@@ -37,6 +38,9 @@ extension ResponseStore {
         )
       }
       guard let (id, partial) = found, let lease = try self.lease(.body(id)) else { return nil }
+      // Collected, perhaps, before the lease was had.
+      let released = try connection.first("SELECT released_at_ms IS NOT NULL FROM body WHERE id = ?1", [id])
+      guard released == 0 else { return nil }
       guard let chunks = try self.verifiedChunks(of: id, connection) else {
         // Damaged: given up, and collected once the lease is gone.
         try connection.transaction { () throws(CacheStoreError) in
