@@ -36,7 +36,6 @@ enum Command {
     case .signOut: try StoreCommands(arguments, diagnostics).signOut()
     case .completions: try CompletionsCommand.run(arguments, diagnostics)
     case .help: try HelpCommand.run(arguments, diagnostics)
-    default: throw UsageError("\(arguments.verb.rawValue) is not built in", "see cachefetch help")
     }
   }
 
