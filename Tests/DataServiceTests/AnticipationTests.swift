@@ -184,11 +184,13 @@ import Testing
     #expect(await fixture.outline(url) == ["failure(offline)"])
     // Committed at once, so that its normal load tells that the refusal is over.
     #expect(
-      await outline(fixture.service.anticipate(try request(), holdFor: .seconds(3600), decode: Self.text).commit()) == [
-        "fresh(body 2, new)"
-      ])
+      await outline(
+        fixture.service.anticipate(try request(), holdFor: .seconds(3600), decode: Self.text).commit()) == [
+          "fresh(body 2, new)"
+        ])
     #expect(fixture.service.anticipationCounts.refused == 1)
-    _ = await outline(fixture.service.anticipate(try request(), holdFor: .seconds(3600), decode: Self.text).commit())
+    _ = await outline(
+      fixture.service.anticipate(try request(), holdFor: .seconds(3600), decode: Self.text).commit())
     #expect(transport.requests.map { $0.fields["Sec-Purpose"] } == [nil, nil, "prefetch"])
   }
 

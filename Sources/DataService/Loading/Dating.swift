@@ -1,4 +1,4 @@
-package import CacheStore
+internal import CacheStore
 
 /// What a response's age and staleness are worked out from, when somebody asks.
 ///
