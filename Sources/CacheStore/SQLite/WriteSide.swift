@@ -68,10 +68,22 @@ final class WriteSide: Sendable {
   func close() async {
     await withCheckedContinuation { continuation in
       queue.async {
-        self.slot.withLock { $0 = Slot(connection: nil, isClosed: true) }
+        self.slot.withLock { slot in
+          if let connection = slot.connection { Self.cutLongLog(connection) }
+          slot = Slot(connection: nil, isClosed: true)
+        }
         continuation.resume()
       }
     }
+  }
+
+  /// Empties a log that would delay the next process's start. Writing it back is not enough: the first process to open
+  /// the store reads every frame in the file, those that have long been written back too.
+  private static func cutLongLog(_ connection: Connection) {
+    guard connection.logFrames > ResponseStore.longLog else { return }
+    connection.waiting.deadline = 0
+    // Where another process uses the log, its own closing comes to it.
+    _ = try? connection.checkpoint(.truncating)
   }
 
   private func attempt<Result: Sendable>(

@@ -1,0 +1,20 @@
+import CacheStore
+import TestSupport
+import Testing
+
+@Suite("The log at close") struct LogAtCloseTests {
+  @Test func `a log that would delay the next start is emptied, a short one is kept`() async throws {
+    let fixture = try StoreFixture()
+    let key = RequestKey.page
+    _ = try await fixture.store.put("first", for: key, at: 1)
+    await fixture.store.close()
+    #expect(try !fixture.files.bytes(of: "store.sqlite-wal").isEmpty)
+
+    let second = fixture.another()
+    for instant in 2...200 { _ = try await second.put("body \(instant)", for: key, at: Int64(instant)) }
+    #expect(try fixture.files.bytes(of: "store.sqlite-wal").count > 500_000)
+    await second.close()
+    #expect(try fixture.files.bytes(of: "store.sqlite-wal").isEmpty)
+    #expect(try fixture.number("SELECT count(*) FROM last_request") == 1)
+  }
+}
