@@ -17,6 +17,7 @@ public protocol DeliverySource: Sendable {
 }
 
 extension DataService: DeliverySource {
+  /// Loads as `DataService` does.
   public func load<Value: Sendable>(
     _ request: Request, policy: FetchPolicy,
     begin: @escaping @Sendable (DataService, Request, FetchPolicy) -> Deliveries<Value>,

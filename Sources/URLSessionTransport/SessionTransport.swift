@@ -45,6 +45,7 @@ public final class SessionTransport: Transport {
 
   deinit { session.finishTasksAndInvalidate() }
 
+  /// Performs one hop, as `Transport` says.
   public func response(to request: TransportRequest) async throws(DataServiceError) -> TransportResponse {
     if let fault = request.fault { throw fault }
     if Task.isCancelled { throw DataServiceError(.cancelled, "the exchange was cancelled") }

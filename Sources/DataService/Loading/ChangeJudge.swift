@@ -8,7 +8,9 @@ enum ChangeJudge {
   ) -> DataService.Change {
     guard let candidate else { return .new }
     if answer.wasValidated { return .unchanged }
-    if prepared.isHead { return isSameRepresentation(answer.fields, candidate.fields) ? .unchanged : .changed }
+    if prepared.isHead {
+      return isSameRepresentation(answer.fields, candidate.fields) ? .unchanged : .changed
+    }
     let rule = prepared.request.changeRule
     if candidate.body.isWhole, case .data(let data) = answer.body {
       return rule.change(from: candidate.body.firstChunk, to: data)

@@ -176,7 +176,9 @@ public final class PreloadRun: Sendable {
 
 /// The events of a ``PreloadRun``, taken one after the other by one reader.
 public struct PreloadEvents: AsyncSequence, Sendable {
+  /// One step of the run.
   public typealias Element = PreloadEvent
+  /// Failures are elements, so that nothing is thrown.
   public typealias Failure = Never
 
   let mailbox: Mailbox

@@ -16,6 +16,7 @@ extension Session {
     return request
   }
 
+  /// Loads for the session's account, as `DeliverySource` says.
   public func load<Value: Sendable>(
     _ request: DataService.Request, policy: FetchPolicy,
     begin:
