@@ -26,7 +26,11 @@ package final class ServiceFixture: Sendable {
     var configuration = DataService.Configuration(store: StoreConfiguration(path: store.path))
     configuration.timekeeper = timekeeper
     // With the real clock, a busy machine must not decide what a test sees.
-    if timekeeper == nil { configuration.patience = .endless }
+    if let timekeeper {
+      configuration.store.now = { timekeeper.wallMilliseconds }
+    } else {
+      configuration.patience = .endless
+    }
     configuration.onTrace = { [events] in events.add($0) }
     let warnings = WarningLog()
     configuration.onWarning = { warnings.add($0) }
