@@ -6,6 +6,7 @@ extension Exchange {
   func commit(
     _ head: Answer, _ collected: BodyCollector.Outcome
   ) async throws(DataServiceError) -> ExchangeOutcome {
+    guard beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
     if case .short = collected, plan.pendingLookup == nil, let accountID = generation.known {
       let write = write(head, collected, accountID: accountID)
       let done = immediately { () throws(CacheStoreError) in try core.store.overwriteNow(write) }
@@ -32,6 +33,7 @@ extension Exchange {
       answer.kept = .no(reason)
       return ExchangeOutcome(answer: answer)
     }
+    guard beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
     let freshening = ResponseStore.Freshening(
       rowID: stored.id, body: stored.body, fields: answer.fields, requestedAt: answer.requestedAt,
       receivedAt: answer.receivedAt, exchangeMilliseconds: answer.receivedAt - answer.requestedAt,

@@ -32,6 +32,7 @@ final class Exchange: Sendable {
     var isSettled = false
     var finishesIntoStore = false
     var isStopped = false
+    var isWriting = false
     var lease: ExchangeLease?
   }
 
@@ -86,9 +87,23 @@ final class Exchange: Sendable {
 
   /// Ends the exchange at once with an error, as sign-out and closing do.
   func stop(with error: DataServiceError) {
-    state.withLock { $0.isStopped = true }
+    let isWriting = state.withLock { state in
+      state.isStopped = true
+      return state.isWriting
+    }
     publish(.failure(error))
     state.withLock { $0.task }?.cancel()
+    // Nothing is written from here on, whenever the transport gives up; only a write under way is waited for.
+    if !isWriting { settle() }
+  }
+
+  /// Says that the row is about to be written; `false` where the exchange has been stopped before.
+  func beginWriting() -> Bool {
+    state.withLock { state in
+      guard !state.isStopped else { return false }
+      state.isWriting = true
+      return true
+    }
   }
 
   /// Stops further loads from joining and says who has joined.
