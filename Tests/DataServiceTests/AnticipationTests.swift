@@ -66,7 +66,7 @@ import Testing
       return .answer("body")
     }
     let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
-    let anticipation = fixture.service.anticipate(try request()) { response in
+    let anticipation = fixture.service.anticipate(try request(), holdFor: .seconds(3600)) { response in
       decoded.open()
       return response.text
     }
@@ -123,7 +123,7 @@ import Testing
     let anticipation = fixture.service.anticipate(
       try request(method: RequestMethod(rawValue: method)), decode: Self.text)
     // The same thread refuses the first before it begins this one.
-    _ = await outline(fixture.service.anticipate(try request("other"), decode: Self.text).commit())
+    _ = await outline(fixture.service.anticipate(try request("other"), holdFor: .seconds(3600), decode: Self.text).commit())
     #expect(transport.requests.map(\.method) == [.get])
     #expect(await outline(anticipation.commit()) == ["fresh(done, new)"])
     #expect(transport.requests.last?.method.rawValue == method)
@@ -207,7 +207,7 @@ import Testing
     var request = try request()
     request.account = .named("alice")
     for await _ in fixture.service.deliveries(for: request) {}
-    let anticipation = fixture.service.anticipate(request, decode: Self.text)
+    let anticipation = fixture.service.anticipate(request, holdFor: .seconds(3600), decode: Self.text)
     await asked.wait()
     let deliveries = anticipation.commit()
     try await fixture.service.signOut(.named("alice"))
