@@ -123,7 +123,8 @@ import Testing
     let anticipation = fixture.service.anticipate(
       try request(method: RequestMethod(rawValue: method)), decode: Self.text)
     // The same thread refuses the first before it begins this one.
-    _ = await outline(fixture.service.anticipate(try request("other"), holdFor: .seconds(3600), decode: Self.text).commit())
+    _ = await outline(
+      fixture.service.anticipate(try request("other"), holdFor: .seconds(3600), decode: Self.text).commit())
     #expect(transport.requests.map(\.method) == [.get])
     #expect(await outline(anticipation.commit()) == ["fresh(done, new)"])
     #expect(transport.requests.last?.method.rawValue == method)
@@ -139,12 +140,12 @@ import Testing
     }
     let fixture = try ServiceFixture(transport: transport) { $0.anticipation.count = 2 }
     let service = fixture.service
-    let first = service.anticipate(try request("1"), group: "rows", decode: Self.text)
-    let second = service.anticipate(try request("2"), group: "rows", decode: Self.text)
+    let first = service.anticipate(try request("1"), group: "rows", holdFor: .seconds(3600), decode: Self.text)
+    let second = service.anticipate(try request("2"), group: "rows", holdFor: .seconds(3600), decode: Self.text)
     #expect(!first.isHeld && second.isHeld)
-    let third = service.anticipate(try request("3"), decode: Self.text)
+    let third = service.anticipate(try request("3"), holdFor: .seconds(3600), decode: Self.text)
     #expect(second.isHeld && third.isHeld)
-    let fourth = service.anticipate(try request("4"), decode: Self.text)
+    let fourth = service.anticipate(try request("4"), holdFor: .seconds(3600), decode: Self.text)
     #expect(!second.isHeld && third.isHeld && fourth.isHeld)
     third.cancel()
     fourth.cancel()
