@@ -140,8 +140,10 @@ import Testing
     }
     let fixture = try ServiceFixture(transport: transport) { $0.anticipation.count = 2 }
     let service = fixture.service
-    let first = service.anticipate(try request("1"), group: "rows", holdFor: .seconds(3600), decode: Self.text)
-    let second = service.anticipate(try request("2"), group: "rows", holdFor: .seconds(3600), decode: Self.text)
+    let first = service.anticipate(
+      try request("1"), group: "rows", holdFor: .seconds(3600), decode: Self.text)
+    let second = service.anticipate(
+      try request("2"), group: "rows", holdFor: .seconds(3600), decode: Self.text)
     #expect(!first.isHeld && second.isHeld)
     let third = service.anticipate(try request("3"), holdFor: .seconds(3600), decode: Self.text)
     #expect(second.isHeld && third.isHeld)
