@@ -166,7 +166,9 @@ import Testing
       }
     }
     await fresh.wait()
-    advancing.cancel()
+    // A last timer, so that the task that moves the clock sees that it is done.
+    _ = clock.after(.milliseconds(1)) {}
+    await advancing.value
     fixture.service.store.resumeForTesting()
     await load.finished()
     #expect(seen.withLock { $0 } == ["fresh(body 2, new)"])
