@@ -33,6 +33,7 @@ extension Exchange {
     let patience = request.onlineWait.map { clock.instant(after: $0) }
     var timesOffline = 0
     var attempt = 0
+    core.earnRetry(origin: plan.prepared.url.origin)
     while true {
       attempt += 1
       let result = await attemptOnce(until: deadline)
@@ -42,7 +43,7 @@ extension Exchange {
         remaining: .nanoseconds(deadline - clock.bootNanoseconds), now: clock.wallMilliseconds,
         random: core.random())
       switch decision {
-      case .retry(let delay) where core.takeRetry(origin: plan.prepared.url.origin, attempt: attempt):
+      case .retry(let delay) where core.takeRetry(origin: plan.prepared.url.origin):
         try await pause(for: delay, before: result)
         continue
       case .pause(let until): await recordPause(until: until)

@@ -13,6 +13,9 @@ package struct RetryBudget: Sendable, Hashable {
     tenths = limit
   }
 
+  /// Whether it holds all it can.
+  package var isFull: Bool { tenths == limit }
+
   /// Notes a first attempt.
   package mutating func earn() { tenths = min(limit, tenths + 1) }
 

@@ -124,6 +124,28 @@ import Testing
     #expect(granted == [true, true, false])
   }
 
+  @Test func `origins that fail have budgets of their own, and only the last of them are remembered`() {
+    var budgets = RetryBudgets(limit: 3)
+    let granted = (1...11).map { _ in budgets.spend(origin: "a") }
+    let other = budgets.spend(origin: "b")
+    #expect(granted == Array(repeating: true, count: 10) + [false] && other)
+    for number in 0..<10_000 { _ = budgets.spend(origin: "\(number)") }
+    #expect(budgets.count == 3)
+    // Forgotten long ago, it begins anew.
+    let anew = budgets.spend(origin: "a")
+    #expect(anew)
+  }
+
+  @Test func `an origin whose budget is full again is forgotten`() {
+    var budgets = RetryBudgets()
+    budgets.earn(origin: "a")
+    #expect(budgets.count == 0)
+    let granted = [budgets.spend(origin: "a"), budgets.spend(origin: "b")]
+    #expect(granted == [true, true] && budgets.count == 2)
+    for _ in 1...10 { budgets.earn(origin: "a") }
+    #expect(budgets.count == 1)
+  }
+
   @Test func `waiting to be online repeats gently: a quarter of a second growing to five`() {
     #expect(
       (1...8).map(OnlineWaitRule.delay) == [
