@@ -16,7 +16,7 @@ final class ServiceCore: Sendable {
   private let decoding = DispatchQueue(label: "cachefetch.decoding", attributes: .concurrent)
   let retryRule = RetryRule()
   private let digestKey = Mutex<DigestKey?>(nil)
-  private let retryBudgets = Mutex<[String: RetryBudget]>([:])
+  private let retryBudgets = Mutex(RetryBudgets())
   private let lastMaintenance = Mutex<Int64>(0)
   private let closing = Mutex<DataServiceError?>(nil)
   private let reported = Mutex<Set<String>>([])
@@ -77,6 +77,12 @@ final class ServiceCore: Sendable {
     configuration.onTrace?(event())
   }
 
+  /// Tells each line of a head, where somebody listens.
+  func trace(heads lines: (HeadTrace) -> [String]) {
+    guard let onTrace = configuration.onTrace else { return }
+    for line in lines(HeadTrace(secrets: configuration.secrets)) { onTrace(line) }
+  }
+
   func warn(_ warning: DataService.Warning) {
     configuration.onWarning?(warning)
   }
@@ -90,14 +96,14 @@ final class ServiceCore: Sendable {
     warn(.init(kind: error.kind, message: error.message, hint: error.hint))
   }
 
-  /// Whether the origin's budget allows one more retry; the first attempt of an exchange earns.
-  func takeRetry(origin: String, attempt: Int) -> Bool {
-    retryBudgets.withLock { budgets in
-      var budget = budgets[origin] ?? RetryBudget()
-      defer { budgets[origin] = budget }
-      if attempt == 1 { budget.earn() }
-      return budget.spend()
-    }
+  /// Notes an exchange's first attempt in its origin's budget.
+  func earnRetry(origin: @autoclosure () -> String) {
+    retryBudgets.withLock { $0.earn(origin: origin()) }
+  }
+
+  /// Whether the origin's budget allows one more retry.
+  func takeRetry(origin: String) -> Bool {
+    retryBudgets.withLock { $0.spend(origin: origin) }
   }
 
   /// Why loads are refused, once the service is closed.

@@ -43,7 +43,9 @@ extension Exchange {
       let isResuming = resumption.map { core.redacted(chain.hop.url) == $0.source } ?? false
       if isResuming { resumption?.ask(in: &request) }
       core.trace("asks \(chain.hop.url.authority)\(validators.isEmpty ? "" : " with validators")")
+      core.trace(heads: { $0.request(chain.hop.method, chain.hop.url, request.fields) })
       let response = try await core.transport.response(to: request)
+      core.trace(heads: { $0.response(response) })
       chain.interim += response.interim
       if let next = try redirect(from: chain, original: original, response: response) {
         chain = next

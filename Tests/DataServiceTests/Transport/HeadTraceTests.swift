@@ -1,0 +1,47 @@
+import CacheStore
+import FoundationEssentials
+import Testing
+
+@testable import DataService
+
+@Suite("Heads under -v") struct HeadTraceTests {
+  private let trace = HeadTrace(secrets: SecretList())
+
+  @Test func `a request as curl shows it, its secrets left out`() throws {
+    let url = try NormalisedURL("https://user:geheim@api.example.com:8443/a?page=2&access_token=geheim&x=1")
+    let fields: HTTPFields = [
+      "Accept-Language": "de", "Authorization": "Bearer geheim", "Cookie": "id=geheim",
+      "X-API-Key": "geheim", "Referer": "https://a:geheim@b.example/?token=geheim",
+    ]
+    #expect(
+      trace.request(.get, url, fields) == [
+        "> GET /a?page=2&access_token=~&x=1", "> Host: api.example.com:8443", "> Accept-Language: de",
+        "> Authorization: (not shown)", "> Cookie: (not shown)", "> X-API-Key: (not shown)",
+        "> Referer: https://~@b.example/?token=~", ">",
+      ])
+  }
+
+  @Test func `an answer with those before it`() {
+    let response = TransportResponse(
+      version: "1.1", status: 302, reason: "Found",
+      fields: [
+        "Location": "/next?code=geheim#top", "Set-Cookie": "id=geheim",
+        "Link": "<https://c.example/?sig=geheim&p=1>; rel=\"next\"",
+      ],
+      interim: [.init(status: 103, fields: ["Link": "</style.css>; rel=preload"])],
+      body: .init(whole: .init()))
+    #expect(
+      trace.response(response) == [
+        "< HTTP/1.1 103", "< Link: </style.css>; rel=preload", "<", "< HTTP/1.1 302 Found",
+        "< Location: /next?code=~#top", "< Set-Cookie: (not shown)",
+        "< Link: <https://c.example/?sig=~&p=1>; rel=\"next\"", "<",
+      ])
+  }
+
+  @Test func `HTTP/2 has no reason; a Host of the caller's own is the one shown`() throws {
+    let response = TransportResponse(version: "2", status: 204, fields: [:], body: .init(whole: .init()))
+    #expect(trace.response(response) == ["< HTTP/2 204", "<"])
+    let url = try NormalisedURL("http://127.0.0.1/")
+    #expect(trace.request(.head, url, ["Host": "a.example"]) == ["> HEAD /", "> Host: a.example", ">"])
+  }
+}
