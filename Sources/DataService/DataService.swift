@@ -92,7 +92,7 @@ extension DataService {
   /// - Parameters:
   ///   - request: What to ask for.
   ///   - policy: Which answers are wanted.
-  ///   - progress: Told of the bytes received.
+  ///   - progress: Told of the bytes received, at most every 50 ms.
   ///   - deliver: Told of each delivery, in order, one at a time.
   ///   - ended: Called once after the last delivery.
   package func start(

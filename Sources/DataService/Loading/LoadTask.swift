@@ -36,7 +36,8 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
     var isSettled = false
     var timers: [TimerHandle] = []
     var finishers: [UnsafeContinuation<Void, Never>] = []
-    var lastProgress: Int64 = 0
+    var progressRate = ProgressRate()
+    var progressTimer: TimerHandle?
     var usedRow: Int64?
   }
 
@@ -243,17 +244,36 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
 
   func received(_ update: DataService.TransferProgress) {
     guard let progress else { return }
-    let now = core.timekeeper.bootNanoseconds
-    let isDue = state.withLock { state in
-      guard !state.isCancelled, now - state.lastProgress >= 50_000_000 || update.received == update.expected
-      else { return false }
-      state.lastProgress = now
-      return true
+    let step = state.withLock { state -> ProgressRate.Step in
+      guard !state.isCancelled else { return .hold }
+      return state.progressRate.take(update, at: core.timekeeper.bootNanoseconds)
     }
-    if isDue { progress(update) }
+    switch step {
+    case .tell: progress(update)
+    case .wait(let delay):
+      let timer = core.timekeeper.after(delay) { [weak self] in self?.tellHeldProgress() }
+      state.withLock { $0.progressTimer = timer }
+    case .hold: break
+    }
+  }
+
+  private func tellHeldProgress() {
+    let update = state.withLock { $0.progressRate.due(at: core.timekeeper.bootNanoseconds) }
+    if let update { progress?(update) }
+  }
+
+  /// Nothing is told of a body that is whole, or that nobody waits for.
+  private func endProgress() {
+    let timer = state.withLock { state -> TimerHandle? in
+      defer { state.progressTimer = nil }
+      state.progressRate.end()
+      return state.progressTimer
+    }
+    timer?.cancel()
   }
 
   func finished(_ result: ExchangeResult) {
+    if progress != nil { endProgress() }
     switch result {
     case .failure(let error):
       if HTTPStaleness.isUnheard(error.kind) { noteStale(after: .noAnswer) }
@@ -483,6 +503,7 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
       return (state.result == nil ? state.exchange : nil, state.timers, state.usedRow)
     }
     for timer in timers { timer.cancel() }
+    if progress != nil { endProgress() }
     if let usedRow { core.store.markUsed(rowID: usedRow, atMilliseconds: core.timekeeper.wallMilliseconds) }
     let finishesIntoStore = !isCancelled && core.configuration.finishesAfterDeadline
     exchange?.leave(self, finishingIntoStore: finishesIntoStore)

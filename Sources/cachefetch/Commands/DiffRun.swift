@@ -4,11 +4,6 @@ internal import FoundationEssentials
 
 /// Carries out `diff`: the stored answer against the fresh one. 0 the same, 1 different, above 1 trouble.
 struct DiffRun {
-  private enum Message: Sendable {
-    case delivery(DataService.Delivery<DataService.BodyStream>)
-    case ended
-  }
-
   private struct Side {
     var head: DataService.ResponseHead
     var body: Data
@@ -30,37 +25,38 @@ struct DiffRun {
 
   /// Runs to the end and returns the exit status.
   func run() -> ExitStatus {
-    let mailbox = Mailbox<Message>()
-    let cancel = fetcher.start(request, .storedThenFresh) { delivery in
-      mailbox.post(.delivery(delivery))
-    } _: {
-      mailbox.post(.ended)
+    let feed = LoadFeed(fetcher, diagnostics: diagnostics)
+    var status = ExitStatus.nothing
+    let stopped = feed.run(patience: .seconds(10)) { () throws(OutputError) in
+      do throws(BodyError) {
+        status = try follow(feed)
+      } catch {
+        if case .output(let error) = error { throw error }
+        if case .body(let error) = error { say(error) }
+      }
     }
+    return stopped ?? status
+  }
+
+  private func follow(_ feed: LoadFeed) throws(BodyError) -> ExitStatus {
     var stored: Side?
     var status = ExitStatus.nothing
-    do throws(BodyError) {
-      loop: while true {
-        guard let message = mailbox.wait() else { throw .output(.interrupted) }
-        switch message {
-        case .delivery(.stored(let response)): stored = try collected(response)
-        case .delivery(.fresh(let response, let change)): status = try compare(stored, response, change)
-        case .delivery(.failure(let error, _)):
-          diagnostics.say("\(line.url): \(Diagnostics.joined(error.message, error.hint))")
-          status = stored == nil ? .nothing : .storedOnly
-        case .ended: break loop
-        }
-      }
-    } catch {
-      cancel()
-      switch error {
-      case .output(let error): return fetcher.stop(after: error, diagnostics)
-      case .body(let error):
-        diagnostics.say("\(line.url): \(Diagnostics.joined(error.message, error.hint))")
-        status = .nothing
+    feed.start(0, request, .storedThenFresh)
+    while true {
+      switch feed.wait() {
+      case nil: throw .output(.interrupted)
+      case .delivery(_, .stored(let response)): stored = try collected(response)
+      case .delivery(_, .fresh(let response, let change)): status = try compare(stored, response, change)
+      case .delivery(_, .failure(let error, _)):
+        say(error)
+        status = stored == nil ? .nothing : .storedOnly
+      case .ended: return status
       }
     }
-    _ = fetcher.close(.seconds(10))
-    return status
+  }
+
+  private func say(_ error: DataServiceError) {
+    diagnostics.say("\(line.url): \(Diagnostics.joined(error.message, error.hint))")
   }
 
   private func collected(_ response: DataService.Response<DataService.BodyStream>) throws(BodyError) -> Side {

@@ -6,45 +6,34 @@ final class FetchRun {
   typealias Delivery = DataService.Delivery<DataService.BodyStream>
   typealias Response = DataService.Response<DataService.BodyStream>
 
-  private enum Message: Sendable {
-    case delivery(Int, Delivery)
-    case ended(Int)
-  }
-
   private struct State {
     var outcome = LoadOutcome()
     /// The stored delivery that `--print last` may yet need.
     var held: Response?
     var wasStoredPrinted = false
-    var cancel: (@Sendable () -> Void)?
   }
 
   private let plan: GetPlan
-  private let fetcher: Fetcher
+  private let feed: LoadFeed
   private let diagnostics: Diagnostics
   private var printer: DeliveryPrinter
-  private let mailbox = Mailbox<Message>()
   private var states: [State]
-  private var underWay = 0
 
   init(_ plan: GetPlan, fetcher: Fetcher, diagnostics: Diagnostics) {
     self.plan = plan
-    self.fetcher = fetcher
     self.diagnostics = diagnostics
+    feed = LoadFeed(
+      fetcher, diagnostics: diagnostics,
+      showsBar: !(plan.form.insistsOnBytes && diagnostics.terminal.isOutput))
     printer = DeliveryPrinter(plan.form, diagnostics: diagnostics)
     states = plan.requests.map { _ in State() }
   }
 
   /// Runs to the end and returns the exit status.
   func run() -> ExitStatus {
-    do throws(OutputError) {
-      try runLoads()
-    } catch {
-      for state in states { state.cancel?() }
-      return fetcher.stop(after: error, diagnostics)
-    }
-    _ = fetcher.close(.seconds(10))
-    return .combined(states.map { $0.outcome.exitStatus(failsOnStatus: plan.form.failsOnStatus) })
+    let stopped = feed.run(patience: .seconds(10)) { () throws(OutputError) in try runLoads() }
+    return stopped
+      ?? .combined(states.map { $0.outcome.exitStatus(failsOnStatus: plan.form.failsOnStatus) })
   }
 
   private func runLoads() throws(OutputError) {
@@ -57,35 +46,22 @@ final class FetchRun {
       }
       do { try Background.start(words) } catch { diagnostics.say(error) }
     }
-    while next < states.count || underWay > 0 {
-      if next < states.count, underWay < plan.parallel ?? .max {
+    while next < states.count || feed.underWay > 0 {
+      if next < states.count, feed.underWay < plan.parallel ?? .max {
         start(next)
         next += 1
-        while let message = mailbox.next() { try handle(message) }
+        while let event = feed.next() { try handle(event) }
       } else {
-        guard let message = mailbox.wait() else { throw .interrupted }
-        try handle(message)
+        guard let event = feed.wait() else { throw .interrupted }
+        try handle(event)
       }
     }
   }
 
-  private func start(_ index: Int) {
-    let mailbox = mailbox
-    underWay += 1
-    states[index].cancel = fetcher.start(plan.requests[index], plan.policy.fetchPolicy) { delivery in
-      mailbox.post(.delivery(index, delivery))
-    } _: {
-      mailbox.post(.ended(index))
-    }
-  }
+  private func start(_ index: Int) { feed.start(index, plan.requests[index], plan.policy.fetchPolicy) }
 
-  private func handle(_ message: Message) throws(OutputError) {
-    switch message {
-    case .delivery(let index, let delivery): try handle(delivery, of: index)
-    case .ended(let index):
-      states[index].cancel = nil
-      underWay -= 1
-    }
+  private func handle(_ event: LoadFeed.Event) throws(OutputError) {
+    if case .delivery(let index, let delivery) = event { try handle(delivery, of: index) }
   }
 
   private func handle(_ delivery: Delivery, of index: Int) throws(OutputError) {

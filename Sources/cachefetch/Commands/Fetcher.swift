@@ -4,12 +4,13 @@ internal import FoundationEssentials
 /// The service as the command uses it: the one file that knows how loads are started and ended.
 struct Fetcher: Sendable {
   typealias Deliver = @Sendable (DataService.Delivery<DataService.BodyStream>) -> Void
+  typealias Tell = @Sendable (DataService.TransferProgress) -> Void
 
   /// Starts a load and returns what cancels it. A stored delivery at hand has been handed over when it returns; others
   /// come on another thread. `ended` is called once, after the row is committed and the lease given back.
   let start:
     @Sendable (
-      _ request: DataService.Request, _ policy: FetchPolicy, _ deliver: @escaping Deliver,
+      _ request: DataService.Request, _ policy: FetchPolicy, _ progress: Tell?, _ deliver: @escaping Deliver,
       _ ended: @escaping @Sendable () -> Void
     ) -> @Sendable () -> Void
   /// Ends what is under way and flushes what is to be kept; `true` when that is done.
@@ -18,7 +19,7 @@ struct Fetcher: Sendable {
   init(
     start:
       @escaping @Sendable (
-        DataService.Request, FetchPolicy, @escaping Deliver, @escaping @Sendable () -> Void
+        DataService.Request, FetchPolicy, Tell?, @escaping Deliver, @escaping @Sendable () -> Void
       ) -> @Sendable () -> Void,
     close: @escaping @Sendable (Duration) -> Bool
   ) {
@@ -28,8 +29,8 @@ struct Fetcher: Sendable {
 
   /// The real one.
   init(service: DataService) {
-    start = { request, policy, deliver, ended in
-      let load = service.start(request, policy: policy, progress: nil, deliver: deliver, ended: ended)
+    start = { request, policy, progress, deliver, ended in
+      let load = service.start(request, policy: policy, progress: progress, deliver: deliver, ended: ended)
       return { load.cancel() }
     }
     close = { patience in

@@ -9,11 +9,6 @@ final class WatchRun {
   typealias Delivery = DataService.Delivery<DataService.BodyStream>
   typealias Response = DataService.Response<DataService.BodyStream>
 
-  private enum Message: Sendable {
-    case delivery(Int, Delivery)
-    case ended(Int)
-  }
-
   private struct State {
     /// The body last seen, where it is small enough to compare.
     var baseline: Data?
@@ -23,22 +18,20 @@ final class WatchRun {
     var failure: (since: ContinuousClock.Instant, kind: DataServiceError.Kind)?
     var isLooking = false
     var due: ContinuousClock.Instant
-    var cancel: (@Sendable () -> Void)?
     var outcome = LoadOutcome()
   }
 
   private let plan: WatchPlan
-  private let fetcher: Fetcher
+  private let feed: LoadFeed
   private let diagnostics: Diagnostics
   private var printer: DeliveryPrinter
-  private let mailbox = Mailbox<Message>()
   private var states: [State]
   private var isDone = false
 
   init(_ plan: WatchPlan, fetcher: Fetcher, diagnostics: Diagnostics) {
     self.plan = plan
-    self.fetcher = fetcher
     self.diagnostics = diagnostics
+    feed = LoadFeed(fetcher, diagnostics: diagnostics)
     printer = DeliveryPrinter(plan.form, diagnostics: diagnostics)
     let now = ContinuousClock.now
     states = plan.requests.map { _ in State(due: now) }
@@ -46,45 +39,32 @@ final class WatchRun {
 
   /// Runs until a signal, or the first change under `--until-changed`.
   func run() -> ExitStatus {
-    do throws(OutputError) {
+    let stopped = feed.run(patience: .seconds(2)) { () throws(OutputError) in
       while !isDone { try step() }
-    } catch {
-      for state in states { state.cancel?() }
-      return fetcher.stop(after: error, diagnostics)
     }
-    for state in states { state.cancel?() }
-    _ = fetcher.close(.seconds(2))
-    return .combined(states.map { $0.outcome.exitStatus(failsOnStatus: plan.form.failsOnStatus) })
+    return stopped
+      ?? .combined(states.map { $0.outcome.exitStatus(failsOnStatus: plan.form.failsOnStatus) })
   }
 
   private func step() throws(OutputError) {
     let now = ContinuousClock.now
     for index in states.indices where !states[index].isLooking && states[index].due <= now { look(index) }
-    if let message = mailbox.next() { return try handle(message) }
-    let next = states.filter { !$0.isLooking }.map(\.due).min()
-    let wait = next.map { max(0, (now.duration(to: $0)).milliseconds + 1) } ?? -1
-    guard let message = mailbox.wait(milliseconds: Int32(clamping: wait)) else {
+    guard let event = feed.wait(until: states.filter { !$0.isLooking }.map(\.due).min()) else {
       if Signals.pending != nil { throw .interrupted }
       return
     }
-    try handle(message)
+    try handle(event)
   }
 
   private func look(_ index: Int) {
-    let mailbox = mailbox
     states[index].isLooking = true
-    states[index].cancel = fetcher.start(plan.requests[index], .storedThenFresh) { delivery in
-      mailbox.post(.delivery(index, delivery))
-    } _: {
-      mailbox.post(.ended(index))
-    }
+    feed.start(index, plan.requests[index], .storedThenFresh)
   }
 
-  private func handle(_ message: Message) throws(OutputError) {
-    switch message {
+  private func handle(_ event: LoadFeed.Event) throws(OutputError) {
+    switch event {
     case .ended(let index):
       states[index].isLooking = false
-      states[index].cancel = nil
       states[index].due = max(states[index].due, ContinuousClock.now + plan.pause(after: nil))
     case .delivery(let index, .stored(let response)): takeBaseline(response, of: index)
     case .delivery(let index, .fresh(let response, let change)): try takeFresh(response, change, of: index)

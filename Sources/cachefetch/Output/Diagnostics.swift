@@ -9,22 +9,35 @@ struct Diagnostics: Sendable {
   var isVerbose = false
   /// The terminal, if there is one.
   var terminal = Terminal()
+  /// The terminal's last line, for a bar.
+  let status = StatusLine()
+
+  init(isQuiet: Bool = false, isVerbose: Bool = false, terminal: Terminal = Terminal()) {
+    self.isQuiet = isQuiet
+    self.isVerbose = isVerbose
+    self.terminal = terminal
+  }
+
+  /// Whether a bar may be drawn.
+  var hasStatusLine: Bool { terminal.isError && terminal.redraws && !isQuiet }
 
   /// A line for a person: `cachefetch: …`.
   func say(_ text: String) {
     if !isQuiet {
-      Self.write("cachefetch: \(terminal.isError ? TerminalText.visible(text) : Self.oneLine(text))\n")
+      status.write("cachefetch: \(terminal.isError ? TerminalText.visible(text) : Self.oneLine(text))\n")
     }
   }
 
-  /// A line only `-v` wants.
+  /// A line only `-v` wants; those of heads bear marks of their own.
   func trace(_ text: String) {
-    if isVerbose { Self.write("* \(terminal.isError ? TerminalText.visible(text) : Self.oneLine(text))\n") }
+    guard isVerbose else { return }
+    let line = text.hasPrefix(">") || text.hasPrefix("<") ? text : "* " + text
+    status.write((terminal.isError ? TerminalText.visible(line) : Self.oneLine(line)) + "\n")
   }
 
   /// A heading or another line that is complete already.
   func show(_ line: String) {
-    if !isQuiet { Self.write(line) }
+    if !isQuiet { status.write(line) }
   }
 
   /// Trouble that did not stop a delivery.
@@ -36,7 +49,9 @@ struct Diagnostics: Sendable {
   }
 
   /// A usage error; said even under `-q`.
-  static func fail(_ error: UsageError) { write("cachefetch: \(TerminalText.visible(error.line))\n") }
+  static func fail(_ error: UsageError) {
+    StatusLine().write("cachefetch: \(TerminalText.visible(error.line))\n")
+  }
 
   /// An output that could not be written.
   func say(_ error: OutputError) {
@@ -46,10 +61,5 @@ struct Diagnostics: Sendable {
 
   private static func oneLine(_ text: String) -> String {
     text.utf8.contains { $0 == 0x0A || $0 == 0x0D } ? TerminalText.visible(text) : text
-  }
-
-  private static func write(_ text: String) {
-    // Nobody is left to be told that standard error is closed.
-    try? OutputDescriptor.standardError.write(text)
   }
 }

@@ -8,7 +8,6 @@ final class PreloadReport {
   private let diagnostics: Diagnostics
   private let clock = ContinuousClock()
   private let began: ContinuousClock.Instant
-  private var isBarShown = false
 
   init(urls: [String: String], isJSON: Bool, diagnostics: Diagnostics) {
     self.urls = urls
@@ -17,28 +16,26 @@ final class PreloadReport {
     began = clock.now
   }
 
-  private var showsBar: Bool { diagnostics.terminal.isError && !diagnostics.isQuiet }
+  private var showsBar: Bool { diagnostics.hasStatusLine }
 
   /// Draws the bar anew.
   func show(_ progress: PreloadProgress) {
     guard showsBar else { return }
-    let text = ProgressBar.text(progress, elapsed: clock.now - began, width: Terminal.width(of: 2) - 1)
-    diagnostics.show("\r\(text)\u{1B}[K")
-    isBarShown = true
+    diagnostics.status.show(
+      ProgressBar.text(progress, elapsed: clock.now - began, width: Terminal.width(of: 2) - 1))
   }
 
   /// Takes the bar away, so that other lines can be written.
-  func clear() {
-    if isBarShown { diagnostics.show("\r\u{1B}[K") }
-    isBarShown = false
-  }
+  func clear() { diagnostics.status.clear() }
 
   /// Says what became of a step.
   func show(_ step: LaunchOutcome.Step) throws(OutputError) {
     let url = URLArgument.withoutUserInfo(urls[step.name] ?? step.name)
-    if isJSON { try OutputDescriptor.standardOutput.write(StepLine.json(step, url: url)) }
-    if let error = step.error {
+    if isJSON {
       clear()
+      try OutputDescriptor.standardOutput.write(StepLine.json(step, url: url))
+    }
+    if let error = step.error {
       diagnostics.say("\(url): \(Diagnostics.joined(error.message, error.hint))")
     } else if !showsBar, !isJSON {
       diagnostics.show(TerminalText.visible(StepLine.text(step, url: url)) + "\n")
@@ -47,7 +44,6 @@ final class PreloadReport {
 
   /// Sums the run up.
   func sumUp(_ outcome: LaunchOutcome) {
-    clear()
     diagnostics.show(StepLine.summary(outcome) + "\n")
   }
 }

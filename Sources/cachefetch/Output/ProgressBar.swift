@@ -1,13 +1,39 @@
+internal import DataService
 internal import Launch
 
 /// A progress bar in one line of text. Pure.
 enum ProgressBar {
   /// `[=====>    ]  52%  260/500  3 failed  1.2 MB/s  4 s left`, never wider than `width`.
   static func text(_ progress: PreloadProgress, elapsed: Duration, width: Int) -> String {
-    let details = details(progress, elapsed: elapsed)
-    let cells = min(40, width - details.count - 2)
-    guard cells >= 5 else { return String(details.prefix(width)) }
-    return "[" + bar(progress.fraction, cells: cells) + "]" + details
+    var parts = ["\(progress.fresh)/\(progress.stepCount)"]
+    if progress.failed > 0 { parts.append("\(progress.failed) failed") }
+    parts += pace(progress.fraction, bytes: progress.receivedBytes, elapsed)
+    return text(progress.fraction, parts, width: width)
+  }
+
+  /// `[=====>    ]  52%  1.3 MB/2.5 MB  1.2 MB/s  4 s left`; without a known length no share, and dots for the bar.
+  static func text(_ progress: DataService.TransferProgress, elapsed: Duration, width: Int) -> String {
+    // An origin that sends more than it said is not done before it ends.
+    let expected = progress.expected.flatMap { $0 > 0 && $0 >= progress.received ? $0 : nil }
+    let fraction = expected.map { Double(progress.received) / Double($0) }
+    let size = Words.size(progress.received) + (expected.map { "/" + Words.size($0) } ?? "")
+    return text(fraction, [size] + pace(fraction, bytes: progress.received, elapsed), width: width)
+  }
+
+  /// Leaves out what stands last until there is room for a bar.
+  private static func text(_ fraction: Double?, _ parts: [String], width: Int) -> String {
+    let share = fraction.map { [percent($0)] } ?? []
+    for count in stride(from: parts.count, through: 1, by: -1) {
+      let details = (share + parts.prefix(count)).reduce("") { $0 + "  " + $1 }
+      let cells = min(40, width - details.count - 2)
+      if cells >= 10 { return "[" + bar(fraction, cells: cells) + "]" + details }
+    }
+    return String((share + parts.prefix(1)).joined(separator: "  ").prefix(max(0, width)))
+  }
+
+  private static func percent(_ fraction: Double) -> String {
+    let percent = String(Int(fraction * 100))
+    return String(repeating: " ", count: max(0, 3 - percent.count)) + percent + "%"
   }
 
   private static func bar(_ fraction: Double?, cells: Int) -> String {
@@ -17,21 +43,10 @@ enum ProgressBar {
     return String(repeating: "=", count: filled) + ">" + String(repeating: " ", count: cells - filled - 1)
   }
 
-  private static func details(_ progress: PreloadProgress, elapsed: Duration) -> String {
-    var parts: [String] = []
-    if let fraction = progress.fraction {
-      let percent = String(Int(fraction * 100))
-      parts.append(String(repeating: " ", count: max(0, 3 - percent.count)) + percent + "%")
-    }
-    parts.append("\(progress.fresh)/\(progress.stepCount)")
-    if progress.failed > 0 { parts.append("\(progress.failed) failed") }
-    let milliseconds = elapsed.milliseconds
-    if milliseconds >= 500 {
-      parts.append("\(Words.size(progress.receivedBytes * 1_000 / milliseconds))/s")
-      if let fraction = progress.fraction, fraction > 0.01, fraction < 1 {
-        parts.append("\(Words.elapsed(elapsed * ((1 - fraction) / fraction))) left")
-      }
-    }
-    return parts.reduce("") { $0 + "  " + $1 }
+  private static func pace(_ fraction: Double?, bytes: Int64, _ elapsed: Duration) -> [String] {
+    guard elapsed.milliseconds >= 500 else { return [] }
+    let rate = "\(Words.size(Int64(Double(bytes) * 1_000 / Double(elapsed.milliseconds))))/s"
+    guard let fraction, fraction > 0.01, fraction < 1 else { return [rate] }
+    return [rate, "\(Words.elapsed(elapsed * ((1 - fraction) / fraction))) left"]
   }
 }

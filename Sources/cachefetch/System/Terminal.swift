@@ -8,6 +8,8 @@ struct Terminal: Sendable, Equatable {
   var isError = false
   /// Whether somebody can be asked.
   var isInput = false
+  /// Whether a line can be drawn over itself: not with `TERM=dumb`.
+  var redraws = false
   /// Whether colours are wanted: not with `NO_COLOR` (no-color.org) or `TERM=dumb`.
   var hasColour = false
 
@@ -19,7 +21,8 @@ struct Terminal: Sendable, Equatable {
     guard terminal.isOutput || terminal.isError else { return terminal }
     terminal.isInput = isatty(STDIN_FILENO) == 1
     let type = Environment.value("TERM") ?? "dumb"
-    terminal.hasColour = (Environment.value("NO_COLOR") ?? "").isEmpty && type != "dumb" && !type.isEmpty
+    terminal.redraws = type != "dumb" && !type.isEmpty
+    terminal.hasColour = terminal.redraws && (Environment.value("NO_COLOR") ?? "").isEmpty
     return terminal
   }
 

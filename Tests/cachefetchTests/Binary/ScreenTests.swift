@@ -87,20 +87,22 @@ import Testing
     }
   }
 
-  @Test func `Ctrl-C ends a watch with 130, and the terminal is as it was`() async throws {
+  @Test(arguments: [40, 80, 200])
+  func `Ctrl-C ends a watch with 130, and the terminal is as it was`(width: Int) async throws {
     let (shell, server) = try origin(Self.json)
     let line =
       "trap : INT; cachefetch watch --every 50ms --unix-socket s \(Self.url); echo status $?; SIGNAL done; cat"
-    let screen = try await TmuxScreen(width: 80, shell: shell, line: line)
+    let screen = try await TmuxScreen(width: width, shell: shell, line: line)
     await server.waitForRequests(2)
     try await screen.type("C-c")
     try await screen.wait(for: "done")
     #expect(try await screen.text() == "^Cstatus 130")
+    server.stop()
   }
 
-  @Test func `a suspended watch goes on where it was`() async throws {
+  @Test(arguments: [40, 80, 200]) func `a suspended watch goes on where it was`(width: Int) async throws {
     let (shell, server) = try origin(Self.json)
-    let screen = try await TmuxScreen(width: 80, shell: shell, line: "exec bash --norc -i")
+    let screen = try await TmuxScreen(width: width, shell: shell, line: "exec bash --norc -i")
     try await screen.type("cachefetch watch --every 50ms --unix-socket s \(Self.url); echo over", "Enter")
     await server.waitForRequests(2)
     try await screen.type("C-z")
@@ -125,10 +127,10 @@ import Testing
     server.stop()
   }
 
-  @Test func `a closed pipe ends it without a word`() async throws {
+  @Test(arguments: [40, 80, 200]) func `a closed pipe ends it without a word`(width: Int) async throws {
     let (shell, server) = try origin(.ok(String(repeating: "line\n", count: 200_000)))
     let line = "cachefetch -q --unix-socket s http://a.example/ | head -n 1; SIGNAL done; cat"
-    let screen = try await TmuxScreen(width: 80, shell: shell, line: line)
+    let screen = try await TmuxScreen(width: width, shell: shell, line: line)
     try await screen.wait(for: "done")
     #expect(try await screen.text() == "line")
     server.stop()

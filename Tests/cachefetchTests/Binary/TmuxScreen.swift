@@ -37,7 +37,9 @@ final class TmuxScreen {
 
   struct Failed: Error { let text: String }
 
-  private func tmux(_ words: String...) async throws -> ChildProcess.Finished {
+  private func tmux(_ words: String...) async throws -> ChildProcess.Finished { try await tmux(words) }
+
+  private func tmux(_ words: [String]) async throws -> ChildProcess.Finished {
     try await ChildProcess.run(Self.program, ["-S", socket] + words)
   }
 
@@ -53,8 +55,13 @@ final class TmuxScreen {
   func resize(width: Int) async throws { _ = try await tmux("resize-window", "-x", "\(width)") }
 
   /// What is to be seen: lines without the blanks at their ends, empty ones at the end left out.
-  func text() async throws -> String {
-    let shown = try await tmux("capture-pane", "-p").outputText
+  func text() async throws -> String { try await captured() }
+
+  /// The same with what has gone over the upper edge, as it does where a window made narrower breaks lines in two.
+  func history() async throws -> String { try await captured("-S", "-") }
+
+  private func captured(_ range: String...) async throws -> String {
+    let shown = try await tmux(["capture-pane", "-p"] + range).outputText
     var lines = shown.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     while lines.last?.isEmpty == true { lines.removeLast() }
     return lines.joined(separator: "\n")

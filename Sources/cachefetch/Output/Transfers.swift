@@ -1,0 +1,59 @@
+internal import DataService
+
+/// How far the transfers under way have come, summed for one bar. Pure: instants are passed in.
+struct Transfers {
+  typealias Instant = ContinuousClock.Instant
+
+  private struct Transfer {
+    /// When its first bytes came.
+    let began: Instant
+    var progress: DataService.TransferProgress
+    /// Whole before it was worth a bar.
+    var wasShort: Bool
+  }
+
+  /// What is over sooner needs no bar.
+  static let patience = Duration.milliseconds(500)
+
+  /// The loads under way, those of which nothing has come yet included.
+  private var loads: Set<Int> = []
+  private var transfers: [Int: Transfer] = [:]
+
+  init() {}
+
+  /// Begins a load.
+  mutating func begin(_ number: Int) { loads.insert(number) }
+
+  /// Takes in how far a load has come; nothing of one that is over.
+  mutating func take(_ progress: DataService.TransferProgress, of number: Int, at now: Instant) {
+    guard loads.contains(number) else { return }
+    let began = transfers[number]?.began ?? now
+    let isShort = progress.received == progress.expected && now - began < Self.patience
+    transfers[number] = Transfer(began: began, progress: progress, wasShort: isShort)
+  }
+
+  /// Ends a load: its body is whole, or will not be.
+  mutating func end(_ number: Int) {
+    loads.remove(number)
+    transfers[number] = nil
+  }
+
+  /// When the next transfer will have taken long enough to be shown; `nil` where none waits for that.
+  func due(after now: Instant) -> Instant? {
+    transfers.values.filter { !$0.wasShort && !isLong($0, now) }.map { $0.began + Self.patience }.min()
+  }
+
+  /// The bar for those that have taken long; `nil` where there is none.
+  func bar(at now: Instant, width: Int) -> String? {
+    let long = transfers.values.filter { !$0.wasShort && isLong($0, now) }
+    guard let began = long.map(\.began).min() else { return nil }
+    let expected = long.map(\.progress.expected).reduce(0 as Int64?) { sum, one in
+      sum.flatMap { sum in one.map { sum + $0 } }
+    }
+    let sum = DataService.TransferProgress(
+      received: long.map(\.progress.received).reduce(0, +), expected: expected)
+    return ProgressBar.text(sum, elapsed: now - began, width: width)
+  }
+
+  private func isLong(_ transfer: Transfer, _ now: Instant) -> Bool { now - transfer.began >= Self.patience }
+}

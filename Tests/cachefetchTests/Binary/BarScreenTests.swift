@@ -1,0 +1,135 @@
+import FixtureServer
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import cachefetch
+
+/// The bar of a transfer in a real terminal: drawn, resized, interrupted, suspended, and gone when something is said.
+@Suite("Command: the bar on the screen", .timeLimit(.minutes(2)), .serialized) struct BarScreenTests {
+  private static let url = "http://a.example/"
+
+  /// An origin whose body of 2 MB comes by quarters: two at once, the others each when its gate opens.
+  private struct Origin {
+    var shell: Shell
+    let server: FixtureServer
+    let gates = [Gate(), Gate()]
+
+    init() throws {
+      shell = try Shell()
+      let folder = try BuiltProduct.cachefetch().split(separator: "/").dropLast().joined(separator: "/")
+      shell.environment["PATH"] = "/\(folder):/usr/bin:/bin"
+      let quarter = [UInt8](repeating: 0x61, count: 500_000)
+      server = try FixtureServer(unixSocket: shell.file("s")) { [gates] _, connection in
+        try connection.sendRaw("HTTP/1.1 200 OK\r\nContent-Length: 2000000\r\n\r\n")
+        try connection.sendRaw(quarter + quarter)
+        for gate in gates {
+          gate.wait()
+          try connection.sendRaw(quarter)
+        }
+      }
+    }
+
+    /// Lets the rest come.
+    func finish() {
+      for gate in gates { gate.open() }
+    }
+  }
+
+  private static let get = "cachefetch --unix-socket s -o out \(url)"
+
+  /// What differs from run to run taken out: the rate, what is left, and so the cells.
+  private static func normalised(_ text: String) -> String {
+    text.replacing(#/\[=+> +\]/#, with: "[BAR]").replacing(#/[0-9.]+ [kM]?B\/s/#, with: "RATE")
+      .replacing(#/[0-9.]+ m?s left/#, with: "TIME left").replacing(#/in [0-9.]+ (ms|s)\b/#, with: "in TIME")
+  }
+
+  @Test(arguments: [40, 80, 200])
+  func `a transfer that takes long has a bar, which is erased before the heading`(width: Int) async throws {
+    let origin = try Origin()
+    let screen = try await TmuxScreen(
+      width: width, shell: origin.shell, line: "\(Self.get); SIGNAL done; cat")
+    #expect(try await screen.shows("50%"))
+    let shown = try await screen.text()
+    #expect(shown.count < width)
+    let path =
+      "/" + #filePath.split(separator: "/").dropLast(2).joined(separator: "/") + "/Screens/bar-\(width).txt"
+    let text = Self.normalised(shown) + "\n"
+    if Environment.value("CACHEFETCH_KEEP_SCREENS") != nil {
+      try Data(text.utf8).write(to: URL(filePath: path))
+    }
+    #expect(text == (try? String(contentsOf: URL(filePath: path), encoding: .utf8)))
+    origin.finish()
+    try await screen.wait(for: "done")
+    #expect(Self.normalised(try await screen.text()).hasPrefix("fresh    200 OK · in TIME · 2.0 MB"))
+    #expect(try await screen.text().split(separator: "\n").count == 1)
+  }
+
+  @Test(arguments: [(200, 80), (80, 40), (40, 200)])
+  func `a window of another width has the bar fit, and nothing of the old one stays`(
+    width: Int, other: Int
+  ) async throws {
+    let origin = try Origin()
+    let screen = try await TmuxScreen(
+      width: width, shell: origin.shell, line: "echo above; \(Self.get); SIGNAL done; cat")
+    #expect(try await screen.shows("50%"))
+    try await screen.resize(width: other)
+    origin.gates[0].open()
+    #expect(try await screen.shows("75%"))
+    // What stands above may have gone over the upper edge where tmux broke the bar in two.
+    let lines = try await screen.text().split(separator: "\n").filter { $0 != "above" }
+    #expect(lines.count == 1 && lines[0].count < other, "\(lines)")
+    origin.finish()
+    try await screen.wait(for: "done")
+    let after = try await screen.text().split(separator: "\n").filter { $0 != "above" }
+    #expect(after.count == 1 && after[0].hasPrefix("fresh "), "\(after)")
+    #expect(try await screen.history().hasPrefix("above\n"))
+  }
+
+  @Test(arguments: [40, 80, 200]) func `Ctrl-C takes the bar away and ends with 130`(width: Int) async throws
+  {
+    let origin = try Origin()
+    let line = "trap : INT; \(Self.get); echo status $?; SIGNAL done; cat"
+    let screen = try await TmuxScreen(width: width, shell: origin.shell, line: line)
+    #expect(try await screen.shows("50%"))
+    try await screen.type("C-c")
+    try await screen.wait(for: "done")
+    #expect(try await screen.text() == "status 130")
+    origin.finish()
+  }
+
+  @Test(arguments: [40, 80, 200])
+  func `suspended during the bar it goes on where it was`(width: Int) async throws {
+    let origin = try Origin()
+    let screen = try await TmuxScreen(width: width, shell: origin.shell, line: "exec bash --norc -i")
+    try await screen.type("\(Self.get)", "Enter")
+    #expect(try await screen.shows("50%"))
+    try await screen.type("C-z")
+    #expect(try await screen.shows("Stopped"))
+    try await screen.type("clear; fg", "Enter")
+    origin.gates[0].open()
+    #expect(try await screen.shows("75%"))
+    origin.gates[1].open()
+    #expect(try await screen.shows("fresh  "))
+    #expect(try await !screen.text().contains("75%"))
+    origin.finish()
+  }
+
+  @Test func `in a pipe, with -q and on a dumb terminal there is no bar`() async throws {
+    for (words, type) in [("2>err", "xterm"), ("-q", "xterm"), ("", "dumb")] {
+      let origin = try Origin()
+      let line = "TERM=\(type) \(Self.get) \(words) & read x; wait; SIGNAL done; cat"
+      let screen = try await TmuxScreen(width: 80, shell: origin.shell, line: line)
+      await origin.server.waitForRequests(1)
+      // Longer than it takes a bar to appear: another command on the same terminal shows one.
+      let other = "cachefetch --unix-socket s -o other \(Self.url)two"
+      let witness = try await TmuxScreen(width: 80, shell: origin.shell, line: "\(other); cat")
+      #expect(try await witness.shows("50%"))
+      #expect(try await screen.text() == "")
+      origin.finish()
+      try await screen.type("Enter")
+      try await screen.wait(for: "done")
+      #expect(try await !screen.text().contains("%"))
+    }
+  }
+}
