@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Law 11 under load: ten thousand loads cancelled in every phase of their lives.
-@Suite("Cancel storm", .timeLimit(.minutes(5))) struct CancelStormTests {
+@Suite("Cancel storm", .timeLimit(.minutes(10))) struct CancelStormTests {
   /// What a load was doing when the cancel hit it.
   enum Phase: Int, CaseIterable, Sendable, Comparable {
     case lookUp, waiting, connect, head, body, commit, delivered
@@ -79,7 +79,11 @@ import Testing
     }
   }
 
-  private static let total = 10_000
+  /// Ten thousand, unless a sanitizer's run says fewer.
+  private static let total =
+    ProcessInfo.processInfo.environment["CACHEFETCH_STORM"].flatMap { Int($0) } ?? 10_000
+  /// Of each phase.
+  private static let atLeast = total / 20
   private static let lanes = 20
   /// What the loads aim at, in turn; the short phases more often, since a cancel may come too late for them.
   private static let aims: [Phase] = [
@@ -87,6 +91,14 @@ import Testing
   ]
 
   @Test func `cancelled in any phase, a load is silent and leaves nothing behind`() async throws {
+    let before = try Self.openDescriptors()
+    try await storm()
+    // Threads end after whoever let go of them, and suites beside this one come and go: what counts is that the number
+    // comes back, which after a leak of one in each load it would not.
+    while try Self.openDescriptors() > before { await Task.yield() }
+  }
+
+  private func storm() async throws {
     let flights = Flights()
     let body = [UInt8](repeating: 97, count: 30_000)
     let origin = try FixtureServer { request, connection in
@@ -112,7 +124,6 @@ import Testing
       fixture.service.load(.init(occupied.url("/occupant/\(number)")), queue: .global()) { _ in }
     }
     await occupied.waitForRequests(Self.lanes)
-    let before = try Self.openDescriptors()
 
     let counts = await withTaskGroup(of: [Phase: Int].self) { group in
       for lane in 0..<Self.lanes {
@@ -129,15 +140,15 @@ import Testing
     let summary = Phase.allCases.map { "\($0) \(counts[$0] ?? 0)" }.joined(separator: ", ")
     print("cancel storm: \(summary)")
     #expect(counts.values.reduce(0, +) == Self.total)
-    for phase in Phase.allCases { #expect(counts[phase, default: 0] >= 500, "\(phase): \(summary)") }
+    for phase in Phase.allCases { #expect(counts[phase, default: 0] >= Self.atLeast, "\(phase): \(summary)") }
     for occupant in occupants { occupant.cancel() }
     // Still works, and what is stored is whole.
     let outline = await fixture.deliveries(origin.url("/after"))
     #expect(outline.last?.kept == .yes)
     #expect(try fixture.store.value("PRAGMA integrity_check") == "ok")
     await fixture.service.close()
-    // Connections of the pool and of the store may be fewer by now, never more.
-    #expect(try Self.openDescriptors() <= before + 40)
+    origin.stop()
+    occupied.stop()
   }
 
   /// A lane's loads, one after another, each cancelled some way into the phase it aims at.
