@@ -8,6 +8,26 @@ import Testing
 @Suite("Stampede: fifty processes, one cold key", .serialized) struct StampedeTests {
   private static let count = 50
 
+  /// An origin that gives each request its answer by the request's number, from 1.
+  private func origin(_ answer: @escaping @Sendable (Int) -> FixtureReply) throws -> FixtureServer {
+    let asked = Mutex(0)
+    return try FixtureServer { _, connection in
+      let number = asked.withLock { count in
+        count += 1
+        return count
+      }
+      try connection.send(answer(number))
+    }
+  }
+
+  /// An origin that answers nobody before the gate is open.
+  private func origin(behind gate: Gate) throws -> FixtureServer {
+    try origin { _ in
+      gate.wait()
+      return .ok("the answer")
+    }
+  }
+
   /// Starts that many commands on one store, each of which says what it does.
   private func start(
     _ count: Int, _ url: String, _ store: TemporaryStore, _ more: [String] = []
@@ -16,6 +36,11 @@ import Testing
       try ChildProcess(
         BuiltProduct.cachefetch(), ["-v", "--retry", "0", "--store", store.path] + more + [url])
     }
+  }
+
+  /// Starts one.
+  private func startOne(_ url: String, _ store: TemporaryStore, _ more: [String]) throws -> ChildProcess {
+    try #require(try start(1, url, store, more).first)
   }
 
   /// Returns once every process has said that it waits or leads, with the number of those that lead.
@@ -30,10 +55,7 @@ import Testing
 
   @Test func `law 7: one exchange, fifty answers`() async throws {
     let mayAnswer = Gate()
-    let origin = try FixtureServer { _, connection in
-      mayAnswer.wait()
-      try connection.send(.ok("the answer"))
-    }
+    let origin = try origin(behind: mayAnswer)
     let store = try TemporaryStore()
     let children = try start(Self.count, origin.url + "/cold", store)
     #expect(await haveTakenSides(children) == 1)
@@ -41,31 +63,28 @@ import Testing
     for child in children {
       let finished = await child.finished()
       #expect(finished.exit == .status(0))
-      #expect(String(decoding: finished.output, as: UTF8.self) == "the answer")
+      #expect(finished.outputText == "the answer")
     }
     #expect(origin.requests().count == 1)
   }
 
   @Test func `law 7: a killed leader is replaced at once: two exchanges, forty-nine answers`() async throws {
     let mayAnswer = Gate()
-    let origin = try FixtureServer { _, connection in
-      mayAnswer.wait()
-      try connection.send(.ok("the answer"))
-    }
+    let origin = try origin(behind: mayAnswer)
     let store = try TemporaryStore()
     let children = try start(Self.count, origin.url + "/cold", store)
     #expect(await haveTakenSides(children) == 1)
-    await origin.waitForRequests(1, to: nil)
+    await origin.waitForRequests(1)
     var leader: ChildProcess?
     for child in children where await child.says("leads") { leader = child }
     try #require(leader != nil)
     leader?.send(SIGKILL)
-    await origin.waitForRequests(2, to: nil)
+    await origin.waitForRequests(2)
     mayAnswer.open()
     var answers = 0
     for child in children {
       let finished = await child.finished()
-      if finished.exit == .status(0), finished.output == Array("the answer".utf8) { answers += 1 }
+      if finished.exit == .status(0), finished.outputText == "the answer" { answers += 1 }
     }
     #expect(answers == Self.count - 1)
     #expect(origin.requests().count == 2)
@@ -74,17 +93,12 @@ import Testing
   @Test func `law 7: a leader whose answer may not be stored releases all followers at once`() async throws {
     let firstMayAnswer = Gate()
     let allAreHere = Gate()
-    let asked = Mutex(0)
-    let origin = try FixtureServer { _, connection in
-      let number = asked.withLock { count in
-        count += 1
-        return count
-      }
+    let origin = try origin { number in
       if number == 1 { firstMayAnswer.wait() }
       if number == Self.count { allAreHere.open() }
       // No follower is answered before every one of them has asked: they go together or not at all.
       if number > 1 { allAreHere.wait() }
-      try connection.send(.ok("secret", ["Cache-Control": "no-store"]))
+      return .ok("secret", ["Cache-Control": "no-store"])
     }
     let store = try TemporaryStore()
     let children = try start(Self.count, origin.url + "/private", store)
@@ -93,25 +107,21 @@ import Testing
     for child in children {
       let finished = await child.finished()
       #expect(finished.exit == .status(0))
-      #expect(finished.output == Array("secret".utf8))
+      #expect(finished.outputText == "secret")
     }
     #expect(origin.requests().count == Self.count)
   }
 
   @Test func `law 7: a stopped leader costs a follower no more than its own deadline`() async throws {
     let mayAnswer = Gate()
-    let origin = try FixtureServer { _, connection in
-      mayAnswer.wait()
-      try connection.send(.ok("the answer"))
-    }
+    let origin = try origin(behind: mayAnswer)
     let store = try TemporaryStore()
-    let leader = try #require(try start(1, origin.url + "/cold", store, ["--timeout", "2s"]).first)
+    let leader = try startOne(origin.url + "/cold", store, ["--timeout", "2s"])
     #expect(await leader.says("leads"))
     leader.send(SIGSTOP)
-    let follower = try #require(try start(1, origin.url + "/cold", store, ["--timeout", "2s"]).first)
-    let finished = await follower.finished()
+    let finished = await (try startOne(origin.url + "/cold", store, ["--timeout", "2s"])).finished()
     #expect(finished.exit == .status(4))
-    #expect(String(decoding: finished.errors, as: UTF8.self).contains("waits"))
+    #expect(finished.errorText.contains("waits"))
     leader.send(SIGCONT)
     leader.send(SIGKILL)
     mayAnswer.open()
@@ -120,15 +130,10 @@ import Testing
 
   @Test func `two identical POSTs make two exchanges`() async throws {
     let bothAreHere = Gate()
-    let asked = Mutex(0)
-    let origin = try FixtureServer { _, connection in
-      let isSecond = asked.withLock { count in
-        count += 1
-        return count == 2
-      }
-      if isSecond { bothAreHere.open() }
+    let origin = try origin { number in
+      if number == 2 { bothAreHere.open() }
       bothAreHere.wait()
-      try connection.send(.ok("done"))
+      return .ok("done")
     }
     let store = try TemporaryStore()
     let children = try start(2, origin.url + "/act", store, ["-X", "POST", "-d", "same"])
@@ -138,25 +143,20 @@ import Testing
 
   @Test func `law 8: of two processes, the exchange that began later keeps the row`() async throws {
     let firstMayAnswer = Gate()
-    let asked = Mutex(0)
-    let origin = try FixtureServer { _, connection in
-      let number = asked.withLock { count in
-        count += 1
-        return count
-      }
+    let origin = try origin { number in
       if number == 1 { firstMayAnswer.wait() }
-      try connection.send(.ok("answer \(number)"))
+      return .ok("answer \(number)")
     }
     let store = try TemporaryStore()
-    let older = try #require(try start(1, origin.url + "/x", store, ["--policy", "fresh-only"]).first)
-    await origin.waitForRequests(1, to: nil)
-    let newer = try #require(try start(1, origin.url + "/x", store, ["--policy", "fresh-only"]).first)
-    #expect(await newer.finished().output == Array("answer 2".utf8))
+    let older = try startOne(origin.url + "/x", store, ["--policy", "fresh-only"])
+    await origin.waitForRequests(1)
+    let newer = try startOne(origin.url + "/x", store, ["--policy", "fresh-only"])
+    #expect(await newer.finished().outputText == "answer 2")
     firstMayAnswer.open()
-    #expect(await older.finished().output == Array("answer 1".utf8))
+    #expect(await older.finished().outputText == "answer 1")
     let stored = try await ChildProcess.run(
       BuiltProduct.cachefetch(), ["--offline", "--store", store.path, origin.url + "/x"])
-    #expect(stored.output == Array("answer 2".utf8))
+    #expect(stored.outputText == "answer 2")
   }
 }
 
