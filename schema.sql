@@ -121,5 +121,11 @@ CREATE TABLE usage (
   failed       INTEGER NOT NULL DEFAULT 0,
   saved_bytes  INTEGER NOT NULL DEFAULT 0,
   saved_ms     INTEGER NOT NULL DEFAULT 0,
+  refused      INTEGER NOT NULL DEFAULT 0,       -- loads begun before they were wanted: not begun after all,
+  committed    INTEGER NOT NULL DEFAULT 0,       -- begun and wanted,
+  unused       INTEGER NOT NULL DEFAULT 0,       -- begun and not wanted
+  lead_ms      INTEGER NOT NULL DEFAULT 0,       -- by how much those that were wanted were early
+  won_ms       INTEGER NOT NULL DEFAULT 0,       -- and how much less was waited for them
+  wasted_bytes INTEGER NOT NULL DEFAULT 0,       -- transferred for those that were not
   PRIMARY KEY (account_id, host)
 ) STRICT, WITHOUT ROWID;

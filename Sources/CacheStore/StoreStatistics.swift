@@ -68,7 +68,8 @@ extension ResponseStore {
     }
     try connection.withStatement(
       """
-      SELECT a.name, u.host, u.stored, u.fresh, u.unchanged, u.failed, u.saved_bytes, u.saved_ms
+      SELECT a.name, u.host, u.stored, u.fresh, u.unchanged, u.failed, u.saved_bytes, u.saved_ms,
+        u.refused, u.committed, u.unused, u.lead_ms, u.won_ms, u.wasted_bytes
       FROM usage u JOIN account a ON a.id = u.account_id
       """
     ) { (statement) throws(CacheStoreError) in
@@ -81,6 +82,12 @@ extension ResponseStore {
         part.deliveries.failed = statement.integer(5)
         part.deliveries.savedBytes = statement.integer(6)
         part.deliveries.savedMilliseconds = statement.integer(7)
+        part.deliveries.anticipations.refused = statement.integer(8)
+        part.deliveries.anticipations.committed = statement.integer(9)
+        part.deliveries.anticipations.unused = statement.integer(10)
+        part.deliveries.anticipations.leadMilliseconds = statement.integer(11)
+        part.deliveries.anticipations.wonMilliseconds = statement.integer(12)
+        part.deliveries.anticipations.wastedBytes = statement.integer(13)
         parts[[account, host]] = part
       }
     }

@@ -32,6 +32,8 @@ extension DataService {
     public var changeRule: ChangeRule = .bytes
     /// How long a load whose refresh failed for want of a network goes on trying, gently; `nil` does not.
     public var onlineWait: Duration?
+    /// Whether another process that already refreshes this is left alone: the load then fails instead of waiting for it.
+    package var yieldsToOthers = false
 
     /// Makes a request.
     public init(_ url: URL, method: RequestMethod = .get, fields: HTTPFields = [:], body: Data? = nil) {

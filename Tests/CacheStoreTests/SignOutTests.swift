@@ -28,6 +28,7 @@ import Testing
     }
     try await store.pause(accountID: alice, origin: "https://s3cret-origin.example", untilMilliseconds: 1)
     store.count(accountID: alice, host: "s3cret-host.example", UsageCount())
+    store.count(accountName: "alice", host: "s3cret-host.example", UsageCount())
     try fixture.files.write("s3cret-body in an old file", to: "store.sqlite.damaged-20200101T000000Z")
     try fixture.files.write("s3cret-body", to: "store.sqlite.damaged-20200101T000000Z-wal")
 

@@ -80,6 +80,29 @@ import Testing
     #expect(counts.wastedBytes == 0)
   }
 
+  @Test func `what anticipation brought is counted in the store, with no write of its own`() async throws {
+    let clock = TestTimekeeper()
+    let transport = ScriptedTransport { request, _ async in
+      clock.advance(by: .milliseconds(80))
+      return .answer(request.url.path() == "/item" ? "wanted" : "wasted!")
+    }
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    for path in ["item", "other"] {
+      let anticipation = fixture.service.anticipate(
+        try request(path), holdFor: .seconds(3600), decode: Self.text)
+      await anticipation.finished()
+      clock.advance(by: .milliseconds(20))
+      if path == "item" { _ = await outline(anticipation.commit()) } else { anticipation.cancel() }
+    }
+    let own = fixture.service.anticipationCounts
+    await fixture.service.close()
+    let store = ResponseStore(configuration: StoreConfiguration(path: fixture.store.path))
+    let part = try #require(try await store.statistics().parts.first { $0.host == "origin.test" })
+    #expect(part.deliveries.anticipations == own)
+    #expect(own.committed == 1 && own.leadMilliseconds == 100 && own.wonMilliseconds == 80)
+    #expect(own.unused == 1 && own.wastedBytes == 7 && own.hitRate == 0.5)
+  }
+
   @Test("not committed in time: stopped, or finished into the store, as chosen", arguments: [true, false])
   func unused(isFinished: Bool) async throws {
     let clock = TestTimekeeper()

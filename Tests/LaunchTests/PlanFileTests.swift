@@ -26,25 +26,42 @@ import Testing
   }
 
   static let refused: [(json: String, message: String)] = [
-    ("{}", "“steps” is missing"),
-    (#"{"steps": [{}]}"#, "steps 1: “url” is missing"),
-    (#"{"steps": [{"url": "ftp://a/b"}]}"#, "step 1: “ftp://a/b” is not an http or https URL with a host"),
+    ("{}", "line 1: “steps” is missing"),
+    (#"{"steps": [{}]}"#, "line 1: steps 1: “url” is missing"),
+    ("{\"steps\": [\n{\"url\": \"http://a/\"},\r\n\n{}]}", "line 4: steps 2: “url” is missing"),
+    (
+      #"{"steps": [{"url": "ftp://a/b"}]}"#,
+      "line 1: step 1: “ftp://a/b” is not an http or https URL with a host"
+    ),
     (
       #"{"steps": [{"url": "http://a/", "critcal": true}]}"#,
-      "steps 1: “critcal” is no name of a plan; there are account, critical, fields, name, tags, url, weight"
+      "line 1: steps 1: “critcal” is no name of a plan; there are account, critical, fields, name, tags, url, weight"
     ),
-    (#"{"steps": [{"url": "http://a/", "weight": 0}]}"#, "step 1: a weight is a positive number"),
+    (
+      "{\"steps\": [\n{\"url\": \"http://a/\",\n\"weight\": 0}]}",
+      "line 2: step 1: a weight is a positive number"
+    ),
     (
       #"{"steps": [{"url": "http://a/", "name": "x"}, {"url": "http://b/", "name": "x"}]}"#,
-      "step 2: the name “x” is taken by an earlier step"
+      "line 1: step 2: the name “x” is taken by an earlier step"
     ),
     (
       #"{"readiness": "soon", "steps": []}"#,
-      "readiness “soon” is none of all-fresh, critical-fresh, stored-is-enough"
+      "line 1: readiness “soon” is none of all-fresh, critical-fresh, stored-is-enough"
     ),
-    (#"{"deadline_ms": -1, "steps": []}"#, "deadline_ms is not negative"),
-    (#"{"parallel": 0, "steps": []}"#, "parallel is a number from 1 to 1000"),
-    ("{\n\"steps\": [\n}", "the plan is not JSON"),
+    ("{\n\"steps\": [],\n\"deadline_ms\": -1}", "line 3: deadline_ms is not negative"),
+    (#"{"parallel": 0, "steps": []}"#, "line 1: parallel is a number from 1 to 1000"),
+    ("{\n\"steps\": [\n}", "line 3: the plan is not JSON from here on"),
+    ("{\n\n\"steps\": [],\n,}", "line 4: the plan is not JSON from here on"),
+    ("{\"steps\":\n[{\"url\": \"http://a/\n\"}]}", "line 2: the plan is not JSON from here on"),
+    ("{\"steps\": []}\n\n}", "line 3: the plan is not JSON from here on"),
+    ("{\"steps\": [],\n\"parallel\": six}", "line 2: the plan is not JSON from here on"),
+    ("{\"steps\": [],\n\"parallel\": 0x6}", "line 2: the plan is not JSON from here on"),
+    ("", "line 1: the plan is not JSON from here on"),
+    (
+      "{\"steps\": [\n{\"url\": 7}]}",
+      "line 2: steps 1 url: Expected to decode String but found number instead."
+    ),
   ]
 
   @Test("a plan that is wrong is refused with the place and the reason", arguments: refused)

@@ -172,6 +172,34 @@ import Testing
     #expect(!machine.tellsProgress)
   }
 
+  @Test func `what is counted is what the steps are, whatever happens to them`() throws {
+    var generator = SeededGenerator(seed: 5)
+    for _ in 0..<300 {
+      let readiness = PreloadPlan.Readiness.allCases.randomElement(using: &generator) ?? .allFresh
+      var plan = try plan(readiness, .retry(3))
+      plan.parallelism = 2
+      var machine = PreloadMachine(plan)
+      _ = machine.handle(.begin)
+      for _ in 0..<30 {
+        let step = Int.random(in: 0..<3, using: &generator)
+        let events: [Event] = [
+          .received(step, bytes: .random(in: 0...9, using: &generator), expected: 9), .stored(step),
+          .fresh(step), .failed(step, reason: Self.down), .ended(step),
+        ]
+        guard let event = events.randomElement(using: &generator) else { continue }
+        _ = machine.handle(event)
+        let progress = machine.progress
+        #expect(progress.fresh == machine.steps.count(where: \.isFresh))
+        #expect(progress.stored == machine.steps.count { $0.hasStored && !$0.isFresh })
+        #expect(progress.failed == machine.steps.count(where: \.hasFailed))
+        #expect(progress.receivedBytes == machine.steps.reduce(0) { $0 + $1.part.received })
+        let isKnown = machine.steps.allSatisfy { $0.part.expected != nil }
+        #expect(progress.expectedBytes == (isKnown ? 27 : nil))
+        #expect(machine.steps.count(where: \.isRunning) <= 2)
+      }
+    }
+  }
+
   @Test func `the progress never goes back, never passes 1, and is unknown only before the first news`()
     throws
   {
@@ -204,14 +232,23 @@ import Testing
   @Test("bytes where every length is known, weights otherwise") func measure() {
     var meter = ProgressMeter()
     typealias Part = ProgressMeter.Part
-    #expect(meter.fraction(of: [Part(weight: 1), Part(weight: 3)]) == nil)
-    #expect(meter.fraction(of: [Part(weight: 1, isDone: true), Part(weight: 3)]) == 0.25)
+    typealias Sum = ProgressMeter.Sum
+    #expect(meter.fraction(of: Sum([Part(weight: 1), Part(weight: 3)])) == nil)
+    #expect(meter.fraction(of: Sum([Part(weight: 1, isDone: true), Part(weight: 3)])) == 0.25)
     #expect(
-      meter.fraction(of: [
-        Part(weight: 1, received: 10, expected: 10, isDone: true),
-        Part(weight: 3, received: 45, expected: 90),
-      ]) == 0.55)
+      meter.fraction(
+        of: Sum([
+          Part(weight: 1, received: 10, expected: 10, isDone: true),
+          Part(weight: 3, received: 45, expected: 90),
+        ])) == 0.55)
     // Less than before by any measure: what was said stands.
-    #expect(meter.fraction(of: [Part(weight: 1, received: 1, expected: 10), Part(weight: 3)]) == 0.55)
+    #expect(meter.fraction(of: Sum([Part(weight: 1, received: 1, expected: 10), Part(weight: 3)])) == 0.55)
+    // What is taken out leaves nothing behind.
+    var sum = Sum([Part(weight: 3), Part(weight: 0.1, received: 7, expected: 9)])
+    sum.remove(Part(weight: 0.1, received: 7, expected: 9))
+    sum.add(Part(weight: 0.1, isDone: true))
+    sum.remove(Part(weight: 3))
+    sum.add(Part(weight: 3, isDone: true))
+    #expect(meter.fraction(of: sum) == 1)
   }
 }

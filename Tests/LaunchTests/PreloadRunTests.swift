@@ -137,6 +137,46 @@ import Testing
     await run.finished()
   }
 
+  @Test("the deadline is kept on the network too", arguments: ["connect", "head", "body"])
+  func deadlineOnTheNetwork(phase: String) async throws {
+    let clock = ManualClock()
+    let hangs = Gate()
+    let origin = try FixtureServer { request, connection in
+      guard request.path == "/slow" else { return try connection.send(.ok("quick")) }
+      if phase == "head" { try connection.sendRaw("HTTP/1.1 200 OK\r\nContent-Len") }
+      if phase == "body" { try connection.sendRaw("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345") }
+      hangs.open()
+      connection.waitForPeerClose()
+    }
+    let full = try FullListener()
+    let slow =
+      phase == "connect"
+      ? try #require(URL(string: "http://127.0.0.1:\(full.port)/slow")) : origin.url("/slow")
+    let fixture = try ServiceFixture()
+    var plan = PreloadPlan([
+      PreloadStep("quick", DataService.Request(origin.url("/quick"))),
+      PreloadStep("slow", DataService.Request(slow)),
+    ])
+    plan.deadline = .seconds(3)
+    plan.finishesIntoStore = false
+    let run = PreloadRun(plan, on: fixture.service, clock: LaunchClock(clock))
+    await clock.whenSleeping()
+    var events = run.events.makeAsyncIterator()
+    while case let event? = await events.next() {
+      if case .step = event { break }
+    }
+    if phase == "connect" { await fixture.traced("leads") } else { await hangs.wait() }
+    clock.advance(by: .seconds(3))
+    var outcome: LaunchOutcome?
+    while let event = await events.next() {
+      if case .outcome(let last) = event { outcome = last }
+    }
+    #expect(outcome?.verdict == .incomplete && outcome?.elapsed == .seconds(3))
+    #expect(outcome?.steps.map(\.state) == [.fresh, .missing])
+    await run.finished()
+    withExtendedLifetime((origin, full)) {}
+  }
+
   @Test func `what is late goes on into the store if asked`() async throws {
     let clock = ManualClock()
     let mayAnswer = Gate()

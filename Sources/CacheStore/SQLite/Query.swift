@@ -8,7 +8,7 @@ enum Query: Int, CaseIterable {
   case removedSince, recordRemoval, rowsOfTarget
   case insertTag, setPinned, insertUse, markUsed, addUsage
   case setPause, pausedUntil
-  case usedAt, tagsOfRow
+  case usedAt, tagsOfRow, anyPartial
   case pageCount, freePages, leastRecentlyUsed, anyReleased, deleteSomeChunks
 
   var sql: String {
@@ -20,6 +20,8 @@ enum Query: Int, CaseIterable {
     case .rowByID: Self.rowByIDText
     case .rowsOfTarget: Self.rowsOfTargetText
     case .bodyChecksum: "SELECT checksum FROM body WHERE id = ?1"
+    case .anyPartial:
+      "SELECT 1 FROM body WHERE checksum IS NULL AND account_id = ?1 AND partial_target = ?2 LIMIT 1"
     case .bodyOwner: "SELECT account_id FROM body WHERE id = ?1"
     case .chunk: "SELECT checksum, bytes FROM chunk WHERE id = ?1 << 20 | ?2"
     case .accountID: "SELECT id FROM account WHERE name = ?1"
@@ -165,10 +167,14 @@ extension Query {
     """
 
   private static let addUsageText = """
-    INSERT INTO usage (account_id, host, stored, fresh, unchanged, failed, saved_bytes, saved_ms)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+    INSERT INTO usage (account_id, host, stored, fresh, unchanged, failed, saved_bytes, saved_ms,
+      refused, committed, unused, lead_ms, won_ms, wasted_bytes)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
     ON CONFLICT DO UPDATE SET stored = stored + excluded.stored, fresh = fresh + excluded.fresh,
       unchanged = unchanged + excluded.unchanged, failed = failed + excluded.failed,
-      saved_bytes = saved_bytes + excluded.saved_bytes, saved_ms = saved_ms + excluded.saved_ms
+      saved_bytes = saved_bytes + excluded.saved_bytes, saved_ms = saved_ms + excluded.saved_ms,
+      refused = refused + excluded.refused, committed = committed + excluded.committed,
+      unused = unused + excluded.unused, lead_ms = lead_ms + excluded.lead_ms, won_ms = won_ms + excluded.won_ms,
+      wasted_bytes = wasted_bytes + excluded.wasted_bytes
     """
 }

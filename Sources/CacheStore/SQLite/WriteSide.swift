@@ -24,6 +24,7 @@ final class WriteSide: Sendable {
   private let lockFile: LockFile
   private let configuration: StoreConfiguration
   private let slot = Mutex(Slot())
+  let group = WriteGroup()
 
   init(files: StoreFiles, lockFile: LockFile, configuration: StoreConfiguration) {
     self.files = files
@@ -40,6 +41,40 @@ final class WriteSide: Sendable {
       queue.async { continuation.resume(returning: self.attempt(waitingUntil: deadline, work)) }
     }
     return try result.get()
+  }
+
+  /// Runs work in a transaction that it shares with others that are on their way (``WriteGroup``), and returns once that
+  /// is committed. Where one of them fails, each has a transaction of its own after all.
+  func performTogether<Result: Sendable>(
+    bytes: Int, _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result
+  ) async throws(CacheStoreError) -> Result {
+    let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
+    let result: Swift.Result<Result, CacheStoreError> = await withCheckedContinuation { continuation in
+      let write = GroupedWork(bytes: bytes, deadline: deadline, work: work, continuation: continuation)
+      if group.add(write) { queue.async { self.writeGroup() } }
+    }
+    return try result.get()
+  }
+
+  private func writeGroup() {
+    let (writes, isMore) = group.take()
+    if isMore { queue.async { self.writeGroup() } }
+    guard let error = commit(writes) else { return writes.forEach { $0.end(nil) } }
+    guard writes.count > 1 else { return writes.forEach { $0.end(error) } }
+    for write in writes { write.end(commit([write])) }
+  }
+
+  /// Commits writes in one transaction.
+  /// - Returns: Why that could not be done.
+  private func commit(_ writes: [any GroupedWrite]) -> CacheStoreError? {
+    let deadline = writes.map(\.deadline).min() ?? 0
+    let outcome = attempt(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in
+        for write in writes { try write.run(connection) }
+      }
+    }
+    guard case .failure(let error) = outcome else { return nil }
+    return error
   }
 
   /// Runs work on the calling thread, or not at all: `nil` where the connection is in use or not open yet, or the
@@ -69,7 +104,7 @@ final class WriteSide: Sendable {
     await withCheckedContinuation { continuation in
       queue.async {
         self.slot.withLock { slot in
-          if let connection = slot.connection { Self.cutLongLog(connection) }
+          if let connection = slot.connection { self.cutLongLog(connection) }
           slot = Slot(connection: nil, isClosed: true)
         }
         continuation.resume()
@@ -79,8 +114,8 @@ final class WriteSide: Sendable {
 
   /// Empties a log that would delay the next process's start. Writing it back is not enough: the first process to open
   /// the store reads every frame in the file, those that have long been written back too.
-  private static func cutLongLog(_ connection: Connection) {
-    guard connection.logFrames > ResponseStore.longLog else { return }
+  private func cutLongLog(_ connection: Connection) {
+    guard FileStatus(path: files.log)?.bytes ?? 0 > ResponseStore.longLogBytes else { return }
     connection.waiting.deadline = 0
     // Where another process uses the log, its own closing comes to it.
     _ = try? connection.checkpoint(.truncating)

@@ -40,7 +40,19 @@ extension ResponseStore {
   /// - Returns: `false` where the row is gone or damaged, has another body by now, or was written by an exchange that
   ///   began later.
   public func freshen(_ freshening: Freshening) async throws(CacheStoreError) -> Bool {
-    try await writes.perform { (connection) throws(CacheStoreError) in
+    try await freshen(freshening, isOneOfMany: false)
+  }
+
+  /// Freshens a row as ``freshen(_:)`` does; one of many shares its transaction with those that are on their way.
+  package func freshen(
+    _ freshening: Freshening, isOneOfMany: Bool
+  ) async throws(CacheStoreError) -> Bool {
+    if isOneOfMany {
+      return try await writes.performTogether(bytes: 0) { (connection) throws(CacheStoreError) in
+        try self.freshen(freshening, connection)
+      }
+    }
+    return try await writes.perform { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in try self.freshen(freshening, connection) }
     }
   }

@@ -1,6 +1,7 @@
 extension ResponseStore {
   /// Frames of the log above which it is written back: 0.5 MB, since a longer one delays the next process's start.
-  static let longLog = Int32(512 << 10) / Int32(Schema.pageBytes)
+  static let longLogBytes: Int64 = 512 << 10
+  static let longLog = Int32(longLogBytes / Schema.pageBytes)
   /// Frames above which even a large download stops to write the log back.
   static let veryLongLog = Int32(4 << 20) / Int32(Schema.pageBytes)
 

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import Synchronization
 
 extension ResponseStore {
   /// The most rows of one key, good and other together.
@@ -12,6 +13,14 @@ extension ResponseStore {
   /// - Throws: `signedOut` where the account is gone, `full` for a body over half the store's limit, `busy`,
   ///   `readOnly` and what else may be wrong with a file. The row is then as it was.
   public func overwrite(_ write: Write) async throws(CacheStoreError) -> Overwritten {
+    try await overwrite(write, isOneOfMany: false)
+  }
+
+  /// Stores a response as ``overwrite(_:)`` does; one of many shares its transaction with those that are on their way,
+  /// and is committed when this returns.
+  package func overwrite(
+    _ write: Write, isOneOfMany: Bool
+  ) async throws(CacheStoreError) -> Overwritten {
     var write = write
     if case .bytes(let bytes) = write.body, bytes.count > configuration.chunkBytes {
       let body = try await beginBody(accountID: write.accountID)
@@ -19,15 +28,31 @@ extension ResponseStore {
       write.body = .unfinished(body)
     }
     let ready = write
-    let result = try await writes.perform { (connection) throws(CacheStoreError) in
-      try connection.transaction { () throws(CacheStoreError) in try self.overwrite(ready, connection) }
+    let result: Overwritten
+    if isOneOfMany, case .bytes(let bytes) = ready.body {
+      result = try await writes.performTogether(bytes: bytes.count) { (connection) throws(CacheStoreError) in
+        try self.overwrite(ready, connection)
+      }
+    } else {
+      result = try await writes.perform { (connection) throws(CacheStoreError) in
+        try connection.transaction { () throws(CacheStoreError) in try self.overwrite(ready, connection) }
+      }
     }
-    if let frames = writes.logFramesNow(), frames > Self.veryLongLog {
-      // Not part of the write: what is stored is stored, whatever becomes of the log.
-      Task(priority: .utility) { await self.performMaintenance(budget: .zero) }
-    }
+    maintainVeryLongLog()
     if case .unfinished(let body) = ready.body { body.end() }
     return result
+  }
+
+  /// Has the log written back where it has become very long. Not part of a write: what is stored is stored, whatever
+  /// becomes of the log.
+  private func maintainVeryLongLog() {
+    guard let frames = writes.logFramesNow(), frames > Self.veryLongLog,
+      !isCutting.exchange(true, ordering: .relaxed)
+    else { return }
+    Task(priority: .utility) {
+      await self.performMaintenance(budget: .zero)
+      self.isCutting.store(false, ordering: .relaxed)
+    }
   }
 
   /// Stores a response on the calling thread, which must not be one that others wait for.

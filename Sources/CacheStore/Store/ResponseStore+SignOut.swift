@@ -21,7 +21,7 @@ extension ResponseStore {
       try connection.transaction { () throws(CacheStoreError) in
         _ = try connection.first("DELETE FROM account WHERE name = ?1", [], [accountName])
       }
-      self.usage.withLock { batch in batch.counts = batch.counts.filter { $0.key.accountID != id } }
+      self.forgetCounts(accountID: id, name: accountName)
       try self.removeOtherFiles()
       try self.eraseDeletedBytes(connection)
     }

@@ -14,6 +14,8 @@ public struct UsageCount: Sendable, Hashable {
   public var savedBytes: Int64 = 0
   /// Milliseconds of exchanges that nobody had to wait for.
   public var savedMilliseconds: Int64 = 0
+  /// Loads begun before they were wanted.
+  public var anticipations = AnticipationCounts()
 
   /// Nothing yet.
   public init() {}
@@ -25,13 +27,20 @@ public struct UsageCount: Sendable, Hashable {
     left.failed += right.failed
     left.savedBytes += right.savedBytes
     left.savedMilliseconds += right.savedMilliseconds
+    left.anticipations += right.anticipations
   }
 }
 
 /// Marks and counts that wait in memory to be written together.
 struct UsageBatch {
+  /// By its row where that is known, else by its name.
+  enum Account: Hashable {
+    case id(Int64)
+    case name(String)
+  }
+
   struct Place: Hashable {
-    var accountID: Int64
+    var account: Account
     var host: String
   }
 
@@ -55,8 +64,26 @@ extension ResponseStore {
 
   /// Adds to the counts of an account and host; nothing is written before the next batch.
   public func count(accountID: Int64, host: String, _ count: UsageCount) {
+    self.count(.init(account: .id(accountID), host: host), count)
+  }
+
+  /// Adds to the counts of an account that may have no row yet. What an account's row does not stand for when the next
+  /// batch is written is not counted.
+  public func count(accountName: String, host: String, _ count: UsageCount) {
+    self.count(.init(account: .name(accountName), host: host), count)
+  }
+
+  /// Forgets what is counted of an account that is signed out.
+  func forgetCounts(accountID id: Int64?, name: String) {
     usage.withLock { batch in
-      let place = UsageBatch.Place(accountID: accountID, host: host)
+      batch.counts = batch.counts.filter { place, _ in
+        place.account != .name(name) && id.map { place.account != .id($0) } ?? true
+      }
+    }
+  }
+
+  private func count(_ place: UsageBatch.Place, _ count: UsageCount) {
+    usage.withLock { batch in
       guard batch.counts.count < Self.usageLimit || batch.counts[place] != nil else { return }
       batch.counts[place, default: UsageCount()] += count
     }
@@ -82,9 +109,10 @@ extension ResponseStore {
       statement.bind(2, instant)
       try statement.run()
     }
-    for (place, count) in batch.counts where try accountName(of: place.accountID, connection) != nil {
+    for (place, count) in batch.counts {
+      guard let accountID = try id(of: place.account, connection) else { continue }
       let statement = try connection.statement(.addUsage)
-      statement.bind(1, place.accountID)
+      statement.bind(1, accountID)
       statement.bind(2, place.host)
       statement.bind(3, count.stored)
       statement.bind(4, count.fresh)
@@ -92,7 +120,21 @@ extension ResponseStore {
       statement.bind(6, count.failed)
       statement.bind(7, count.savedBytes)
       statement.bind(8, count.savedMilliseconds)
+      statement.bind(9, count.anticipations.refused)
+      statement.bind(10, count.anticipations.committed)
+      statement.bind(11, count.anticipations.unused)
+      statement.bind(12, count.anticipations.leadMilliseconds)
+      statement.bind(13, count.anticipations.wonMilliseconds)
+      statement.bind(14, count.anticipations.wastedBytes)
       try statement.run()
+    }
+  }
+
+  private func id(of account: UsageBatch.Account, _ connection: Connection) throws(CacheStoreError) -> Int64?
+  {
+    switch account {
+    case .id(let id): try accountName(of: id, connection) == nil ? nil : id
+    case .name(let name): try accountID(named: name, connection)
     }
   }
 }

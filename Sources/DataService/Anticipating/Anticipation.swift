@@ -1,3 +1,4 @@
+public import CacheStore
 public import FoundationEssentials
 
 extension DataService {
@@ -69,6 +70,6 @@ extension DataService {
     return Anticipation(held: held, normal: deliveries(for: request, decode: decode))
   }
 
-  /// What anticipation has brought since the service was made.
+  /// What anticipation has brought since the service was made; `stats` adds up what it has ever brought.
   public var anticipationCounts: AnticipationCounts { core.anticipations.counts }
 }

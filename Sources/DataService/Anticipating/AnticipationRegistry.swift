@@ -1,3 +1,4 @@
+internal import CacheStore
 internal import Synchronization
 
 /// A held load, whatever its value.
@@ -41,8 +42,8 @@ final class AnticipationRegistry: Sendable {
 
   func remove(_ load: any AnyHeldLoad) { state.withLock { $0.held.removeAll { $0 === load } } }
 
-  /// Changes the counts.
-  func count(_ change: (inout AnticipationCounts) -> Void) { state.withLock { change(&$0.counts) } }
+  /// Adds to the counts.
+  func count(_ counts: AnticipationCounts) { state.withLock { $0.counts += counts } }
 
   /// When an exchange last failed for want of a network, in nanoseconds since boot.
   var failedAt: Int64? { state.withLock { $0.failedAt } }

@@ -24,10 +24,14 @@ final class HeldLoad<Value: Sendable>: AnyHeldLoad, AnyLoad {
     var outputs: [LoadOutput<Value>] = []
     var isDelivering = false
     var hasFailed = false
+    /// Nothing of a signed-out account is counted either.
+    var isFenced = false
     var beganAt: Int64 = 0
     var freshAt: Int64?
     var bytes: Int64 = 0
     var finishers: [UnsafeContinuation<Void, Never>] = []
+    /// Where it counts in `stats`.
+    var place: (account: String, host: String)?
   }
 
   let group: String?
@@ -53,14 +57,18 @@ final class HeldLoad<Value: Sendable>: AnyHeldLoad, AnyLoad {
 
   /// Begins the load if it may begin, unless it has been let go already.
   func begin() {
-    guard mayBegin() else { return refuse() }
+    let prepared = try? core.prepare(wanted, policy: .storedThenFresh)
+    let place = prepared.map { (account: $0.key.account, host: $0.url.authority) }
+    guard let prepared, mayBegin(prepared) else { return refuse(place) }
     let begins = state.withLock { state in
       guard state.phase == .waiting else { return false }
+      state.place = place
       state.phase = state.isCommitted ? .committed : .holding
+      // Wanted before it could be early.
+      if state.isCommitted { count(state) { $0.committed = 1 } }
       return true
     }
     guard begins else { return resumeFinishers() }
-    core.anticipations.count { $0.begun += 1 }
     var request = wanted
     request.fields.append("Sec-Purpose", "prefetch")
     request.limits.bodyBytes = min(request.limits.bodyBytes, core.configuration.anticipation.bytes)
@@ -76,20 +84,20 @@ final class HeldLoad<Value: Sendable>: AnyHeldLoad, AnyLoad {
     resumeFinishers()
   }
 
-  private func mayBegin() -> Bool {
-    let prepared = try? core.prepare(wanted, policy: .storedThenFresh)
-    return AnticipationRule.mayBegin(
+  private func mayBegin(_ prepared: PreparedRequest) -> Bool {
+    AnticipationRule.mayBegin(
       .init(
-        method: wanted.method, isPassThrough: prepared?.isPassThrough ?? true,
+        method: wanted.method, isPassThrough: prepared.isPassThrough,
         failedAt: core.anticipations.failedAt, now: core.timekeeper.bootNanoseconds,
         exchanges: core.coalescer.count))
   }
 
   /// Begins nothing; a commit that has come already gets a normal load in its place.
-  private func refuse() {
-    core.anticipations.count { $0.refused += 1 }
+  private func refuse(_ place: (account: String, host: String)?) {
     core.anticipations.remove(self)
     let isWanted = state.withLock { state in
+      state.place = place
+      count(state) { $0.refused = 1 }
       guard state.phase == .waiting else { return false }
       state.phase = state.isCommitted ? .committed : .released
       return state.isCommitted
@@ -117,6 +125,7 @@ final class HeldLoad<Value: Sendable>: AnyHeldLoad, AnyLoad {
         state.hasFailed = true
         // Nothing of a signed-out account is handed out, however early it was read.
         if error.kind == .signedOut || error.kind == .closed { state.outputs.removeAll() }
+        if error.kind == .signedOut { state.isFenced = true }
       }
       state.outputs.append(output)
     }
@@ -130,24 +139,31 @@ final class HeldLoad<Value: Sendable>: AnyHeldLoad, AnyLoad {
   /// Takes it over; `false` where a normal load is better: nothing is held, or what is held has failed.
   func commit() -> Bool {
     let now = core.timekeeper.bootNanoseconds
-    let won = state.withLock { state -> (lead: Int64, won: Int64)? in
-      guard !state.isCommitted, !state.hasFailed, state.phase != .released else { return nil }
+    let isTaken = state.withLock { state in
+      guard !state.isCommitted, !state.hasFailed, state.phase != .released else { return false }
       state.isCommitted = true
-      if state.phase == .holding { state.phase = .committed }
-      let lead = now - state.beganAt
-      return (lead, min(lead, (state.freshAt ?? now) - state.beganAt))
+      guard state.phase == .holding else { return true }
+      state.phase = .committed
+      count(state) { counts in
+        counts.committed = 1
+        counts.leadMilliseconds = (now - state.beganAt) / 1_000_000
+        counts.wonMilliseconds = (min(now, state.freshAt ?? now) - state.beganAt) / 1_000_000
+      }
+      return true
     }
     core.anticipations.remove(self)
-    guard let won else {
-      letGo(.cancelled)
-      return false
-    }
-    core.anticipations.count { counts in
-      counts.committed += 1
-      counts.leadMilliseconds += won.lead / 1_000_000
-      counts.wonMilliseconds += won.won / 1_000_000
-    }
-    return true
+    if !isTaken { letGo(.cancelled) }
+    return isTaken
+  }
+
+  /// Counts for the service and for `stats`; under the lock, so that nothing is counted of an account once it is fenced.
+  private func count(_ state: State, _ change: (inout AnticipationCounts) -> Void) {
+    guard !state.isFenced else { return }
+    var usage = UsageCount()
+    change(&usage.anticipations)
+    core.anticipations.count(usage.anticipations)
+    guard let place = state.place else { return }
+    core.store.count(accountName: place.account, host: place.host, usage)
   }
 
   /// Hands everything to a sink, what is kept first; `false` where another one has it.
@@ -163,17 +179,17 @@ final class HeldLoad<Value: Sendable>: AnyHeldLoad, AnyLoad {
 
   func letGo(_ reason: HeldReason) {
     core.anticipations.remove(self)
-    let (load, bytes) = state.withLock { state -> (DataService.Load?, Int64?) in
-      guard !state.isCommitted, state.phase != .released else { return (nil, nil) }
-      let hasBegun = state.phase == .holding
+    let load = state.withLock { state -> DataService.Load? in
+      guard !state.isCommitted, state.phase != .released else { return nil }
+      if state.phase == .holding {
+        count(state) { counts in
+          counts.unused = 1
+          counts.wastedBytes = state.bytes
+        }
+      }
       state.phase = .released
       state.outputs.removeAll()
-      return (state.load, hasBegun ? state.bytes : nil)
-    }
-    guard let bytes else { return }
-    core.anticipations.count { counts in
-      counts.unused += 1
-      counts.wastedBytes += bytes
+      return state.load
     }
     if reason == .cancelled || unused == .cancelled { load?.cancel() }
   }

@@ -7,14 +7,16 @@ extension Exchange {
     _ head: Answer, _ collected: BodyCollector.Outcome
   ) async throws(DataServiceError) -> ExchangeOutcome {
     guard beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
-    if case .short = collected, plan.pendingLookup == nil, let accountID = generation.known {
+    let isOneOfMany = isOneOfMany
+    if !isOneOfMany, case .short = collected, plan.pendingLookup == nil, let accountID = generation.known {
       let write = write(head, collected, accountID: accountID)
       let done = immediately { () throws(CacheStoreError) in try core.store.overwriteNow(write) }
       if let done { return ExchangeOutcome(answer: try applied(done, to: head)) }
     }
     let (done, pending) = await bounded { [self] () async throws(CacheStoreError) in
       await plan.pendingLookup?.value
-      return try await core.store.overwrite(write(head, collected, accountID: try await generation.id()))
+      return try await core.store.overwrite(
+        write(head, collected, accountID: try await generation.id()), isOneOfMany: isOneOfMany)
     }
     guard let done else {
       var answer = head
@@ -38,12 +40,15 @@ extension Exchange {
       rowID: stored.id, body: stored.body, fields: answer.fields, requestedAt: answer.requestedAt,
       receivedAt: answer.receivedAt, exchangeMilliseconds: answer.receivedAt - answer.requestedAt,
       started: started)
-    let immediate = immediately { () throws(CacheStoreError) in try core.store.freshenNow(freshening) }
-    var outcome = immediate
+    let isOneOfMany = isOneOfMany
+    var outcome: Result<Bool, CacheStoreError>?
+    if !isOneOfMany {
+      outcome = immediately { () throws(CacheStoreError) in try core.store.freshenNow(freshening) }
+    }
     var pending: Task<Bool, Never>?
     if outcome == nil {
       let (done, task) = await bounded { [store = core.store] () async throws(CacheStoreError) in
-        try await store.freshen(freshening)
+        try await store.freshen(freshening, isOneOfMany: isOneOfMany)
       }
       outcome = done
       pending = task
@@ -61,6 +66,10 @@ extension Exchange {
     }
     return ExchangeOutcome(answer: answer)
   }
+
+  /// Whether so much is under way that commits are better shared than made at once on this thread.
+  private var isOneOfMany: Bool { core.coalescer.count >= Self.many }
+  private static let many = 4
 
   private static var gone: DataServiceError {
     DataServiceError(.repeatUnconditional, "the validated response is gone", status: 304)

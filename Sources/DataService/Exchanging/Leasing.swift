@@ -26,8 +26,9 @@ struct Leasing {
   func obtain() async throws(DataServiceError) -> Role {
     let began = exchange.core.timekeeper.bootNanoseconds
     var isWaiting = false
+    var isLeftToOthers = false
     do throws(CacheStoreError) {
-      while true {
+      while !isLeftToOthers {
         if let lease = try store.tryLease(hash) {
           if isWaiting, let answer = try await followed() {
             lease.release()
@@ -37,6 +38,8 @@ struct Leasing {
           return .lead(ExchangeLease(lease: lease, store: store, hash: hash, clock: exchange.core.timekeeper))
         }
         guard exchange.plan.mayFollow else { return .lead(nil) }
+        isLeftToOthers = exchange.plan.prepared.request.yieldsToOthers
+        if isLeftToOthers { continue }
         if !isWaiting {
           isWaiting = true
           exchange.core.trace("waits")
@@ -56,6 +59,7 @@ struct Leasing {
       }
       return .lead(nil)
     }
+    throw DataServiceError(.other, "another process is refreshing this already")
   }
 
   /// Returns when nobody holds the lease, or the holder has said that no row will come.

@@ -88,6 +88,8 @@ extension Exchange {
     }
     do throws(CacheStoreError) {
       guard let id = generation.known,
+        // Nearly always there is none, and then this asks no other thread.
+        core.store.mayHavePartialBody(accountID: id, target: prepared.key.target),
         let found = try await core.store.partialBody(accountID: id, target: prepared.key.target)
       else { return nil }
       core.trace("goes on with a download that was cut off after \(found.body.length) bytes")

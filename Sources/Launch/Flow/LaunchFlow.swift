@@ -115,10 +115,11 @@ public final class LaunchFlow: Sendable {
       if state.machine.root != before { broadcast.send(state.machine.root) }
       return (effects, state.preload)
     }
-    // The caller's plan, and a preload that is cancelled or answered, run on this thread: not under the lock.
     for effect in effects {
       switch effect {
-      case .startPreload(let number, let account): startPreload(number, account: account)
+      case .startPreload(let number, let account):
+        // Makes the caller's plan: not on this thread, which may be the main one.
+        Task { startPreload(number, account: account) }
       case .cancelPreload: preload?.cancel()
       case .answerPreload(let choice): preload?.answer(choice)
       }

@@ -4,7 +4,10 @@ internal import Synchronization
 /// the events are taken, no more wait than there are steps, twice.
 final class Mailbox: Sendable {
   private struct State {
-    var events: [PreloadEvent] = []
+    /// The newest last.
+    var coming: [PreloadEvent] = []
+    /// The oldest last: taking one moves none of the others.
+    var going: [PreloadEvent] = []
     var isOver = false
     var waiting: CheckedContinuation<PreloadEvent?, Never>?
   }
@@ -19,8 +22,13 @@ final class Mailbox: Sendable {
         state.waiting = nil
         return reader
       }
-      if case .progress = event, case .progress = state.events.last { state.events.removeLast() }
-      state.events.append(event)
+      if case .progress = event, let last = state.coming.indices.last, case .progress = state.coming[last] {
+        state.coming[last] = event
+      } else if case .progress = event, state.coming.isEmpty, case .progress = state.going.first {
+        state.going[0] = event
+      } else {
+        state.coming.append(event)
+      }
       return nil
     }
     reader?.resume(returning: event)
@@ -31,7 +39,11 @@ final class Mailbox: Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let (event, isReady) = state.withLock { state -> (PreloadEvent?, Bool) in
-          if !state.events.isEmpty { return (state.events.removeFirst(), true) }
+          if state.going.isEmpty {
+            state.going = state.coming.reversed()
+            state.coming.removeAll()
+          }
+          if let event = state.going.popLast() { return (event, true) }
           if state.isOver || Task.isCancelled || state.waiting != nil { return (nil, true) }
           state.waiting = continuation
           return (nil, false)

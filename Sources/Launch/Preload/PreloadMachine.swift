@@ -54,9 +54,14 @@ struct PreloadMachine: Sendable {
 
   private let plan: PreloadPlan
   private(set) var steps: [Step]
+  private var tally = PreloadTally()
+  /// Whether no step holds the launch up, so that the progress is that of all.
+  private let measuresAll: Bool
   private var phase = Phase.idle
   private var meter = ProgressMeter()
   private var lastStarted: Int?
+  /// No step before this one waits to be started.
+  private var firstWaiting = 0
   private var attempts = 0
   private(set) var fraction: Double?
 
@@ -65,6 +70,23 @@ struct PreloadMachine: Sendable {
     steps = plan.steps.map {
       Step(name: $0.name, isCritical: $0.isCritical, part: .init(weight: $0.weight))
     }
+    measuresAll = plan.readiness != .allFresh && !plan.steps.contains(where: \.isCritical)
+    for step in steps { tally.add(entry(step)) }
+  }
+
+  /// Changes a step, and what is counted of it.
+  private mutating func change(_ index: Int, _ body: (inout Step) -> Void) {
+    tally.remove(entry(steps[index]))
+    body(&steps[index])
+    tally.add(entry(steps[index]))
+  }
+
+  private func entry(_ step: Step) -> PreloadTally.Entry {
+    var part = step.part
+    part.isDone = isSatisfied(step) || (step.hasFailed && !step.isRunning)
+    let isWaitedFor = holdsUp(step)
+    return PreloadTally.Entry(
+      step: step, part: isWaitedFor || measuresAll ? part : nil, isMissing: isWaitedFor && !isSatisfied(step))
   }
 
   /// Whether the outcome is out; what still runs does so for the store's sake.
@@ -80,25 +102,30 @@ struct PreloadMachine: Sendable {
       phase = .running
       effects.append(.armDeadline)
     case .received(let index, let bytes, let expected):
-      steps[index].part.received = max(bytes, steps[index].part.received)
-      steps[index].part.expected = expected ?? steps[index].part.expected
+      change(index) { step in
+        step.part.received = max(bytes, step.part.received)
+        step.part.expected = expected ?? step.part.expected
+      }
     case .stored(let index):
-      steps[index].hasStored = true
+      change(index) { $0.hasStored = true }
     case .fresh(let index):
-      steps[index].isFresh = true
-      steps[index].reason = nil
+      change(index) { step in
+        step.isFresh = true
+        step.reason = nil
+      }
       effects.append(.tell(index))
     case .failed(let index, let reason):
-      steps[index].reason = reason
+      change(index) { $0.reason = reason }
       effects.append(.tell(index))
     case .ended(let index):
       guard steps[index].isRunning else { return [] }
-      steps[index].isRunning = false
       // Stored and nothing more: young enough for the plan's maximum age.
-      if steps[index].hasStored, !steps[index].isFresh, !steps[index].hasFailed {
-        steps[index].isFresh = true
-        effects.append(.tell(index))
+      let isYoung = steps[index].hasStored && !steps[index].isFresh && !steps[index].hasFailed
+      change(index) { step in
+        step.isRunning = false
+        if isYoung { step.isFresh = true }
       }
+      if isYoung { effects.append(.tell(index)) }
     case .deadlinePassed:
       guard phase == .running else { return [] }
     case .answered(let choice):
@@ -111,7 +138,7 @@ struct PreloadMachine: Sendable {
       return [.disarmDeadline, .finish(.quit), .stopRest]
     }
     effects += startNext()
-    measure()
+    fraction = meter.fraction(of: tally.sum)
     var isLate = false
     if case .deadlinePassed = event { isLate = true }
     return effects + (phase == .running ? settle(isLate: isLate) : [])
@@ -122,26 +149,34 @@ struct PreloadMachine: Sendable {
   private mutating func startNext() -> [Effect] {
     guard phase == .running || (phase == .over && plan.finishesIntoStore) else { return [] }
     var effects: [Effect] = []
-    var running = steps.count(where: \.isRunning)
-    for index in steps.indices where steps[index].isWaiting && running < max(1, plan.parallelism) {
-      steps[index].isWaiting = false
-      steps[index].isRunning = true
+    while firstWaiting < steps.count, tally.running < max(1, plan.parallelism) {
+      let index = firstWaiting
+      firstWaiting += 1
+      guard steps[index].isWaiting else { continue }
+      change(index) { step in
+        step.isWaiting = false
+        step.isRunning = true
+      }
       lastStarted = index
-      running += 1
       effects.append(.start(index))
     }
     return effects
   }
 
   private mutating func skipWaiting() {
-    for index in steps.indices { steps[index].isWaiting = false }
+    for index in firstWaiting..<steps.count where steps[index].isWaiting {
+      change(index) { $0.isWaiting = false }
+    }
   }
 
   private mutating func retryFailed() {
     for index in steps.indices where steps[index].hasFailed && !steps[index].isRunning {
-      steps[index].reason = nil
-      steps[index].isWaiting = true
+      change(index) { step in
+        step.reason = nil
+        step.isWaiting = true
+      }
     }
+    firstWaiting = 0
   }
 
   // MARK: - Enough, or not
@@ -153,16 +188,15 @@ struct PreloadMachine: Sendable {
   }
 
   /// Whether every critical step has at least something.
-  private var canContinue: Bool { steps.allSatisfy { !$0.isCritical || $0.hasAnything } }
+  private var canContinue: Bool { tally.criticalWithNothing == 0 }
 
   private mutating func settle(isLate: Bool) -> [Effect] {
-    let missing = steps.filter { holdsUp($0) && !isSatisfied($0) }
-    if missing.isEmpty { return finish(.ready) }
-    let isHopeless = missing.allSatisfy { !$0.isWaiting && !$0.isRunning }
-    let hasFailed = missing.contains { $0.hasFailed && !$0.isRunning }
+    if tally.missing == 0 { return finish(.ready) }
+    let isHopeless = tally.missingInHope == 0
     switch plan.onFailure {
     case .ask where isLate || isHopeless:
       phase = .asking
+      let missing = steps.filter { holdsUp($0) && !isSatisfied($0) }
       let prompt = FailurePrompt(
         missing: missing.map { ($0.name, $0.reason) }, isLate: isLate, canContinue: canContinue)
       return [.disarmDeadline, .ask(prompt)]
@@ -173,7 +207,7 @@ struct PreloadMachine: Sendable {
     case .retry, .useStored, .ask:
       return isLate || isHopeless ? finish(canContinue ? .stored : .incomplete) : []
     case .fail:
-      return isLate || hasFailed ? finish(canContinue ? .stored : .incomplete) : []
+      return isLate || tally.missingFailed > 0 ? finish(canContinue ? .stored : .incomplete) : []
     }
   }
 
@@ -184,8 +218,7 @@ struct PreloadMachine: Sendable {
       retryFailed()
       return [.armDeadline]
     case .continueWithStored:
-      let isReady = steps.allSatisfy { !holdsUp($0) || isSatisfied($0) }
-      return finish(isReady ? .ready : canContinue ? .stored : .incomplete)
+      return finish(tally.missing == 0 ? .ready : canContinue ? .stored : .incomplete)
     case .quit:
       return finish(.quit)
     }
@@ -200,31 +233,17 @@ struct PreloadMachine: Sendable {
 
   // MARK: - Progress
 
-  private mutating func measure() {
-    var parts = steps.filter(holdsUp).map(part)
-    if parts.isEmpty { parts = steps.map(part) }
-    fraction = meter.fraction(of: parts)
-  }
-
-  private func part(_ step: Step) -> ProgressMeter.Part {
-    var part = step.part
-    part.isDone = isSatisfied(step) || (step.hasFailed && !step.isRunning)
-    return part
-  }
-
   /// How far it has come.
   var progress: PreloadProgress {
-    let isKnown = steps.allSatisfy { $0.part.expected != nil }
-    return PreloadProgress(
-      fraction: fraction, receivedBytes: steps.reduce(0) { $0 + $1.part.received },
-      expectedBytes: isKnown ? steps.reduce(0) { $0 + ($1.part.expected ?? 0) } : nil,
-      currentStep: currentStep, stepCount: steps.count,
-      stored: steps.count { $0.hasStored && !$0.isFresh }, fresh: steps.count(where: \.isFresh),
-      failed: steps.count(where: \.hasFailed))
+    PreloadProgress(
+      fraction: fraction, receivedBytes: tally.received,
+      expectedBytes: tally.withoutLength == 0 ? tally.expected : nil, currentStep: currentStep,
+      stepCount: steps.count, stored: tally.stored, fresh: tally.fresh, failed: tally.failed)
   }
 
   private var currentStep: String? {
     if let lastStarted, steps[lastStarted].isRunning { return steps[lastStarted].name }
-    return steps.last(where: \.isRunning)?.name
+    // What runs was started not long ago, but for retries.
+    return tally.running == 0 ? nil : steps[..<firstWaiting].last(where: \.isRunning)?.name
   }
 }

@@ -19,22 +19,32 @@ extension PreloadPlan {
   ///   - json: The file's bytes.
   ///   - inMemory: Whether the steps' bodies are kept for the outcome.
   ///   - adjust: Changes a step's request before it is used.
-  /// - Throws: ``PlanError`` saying what is wrong and in which step.
+  /// - Throws: ``PlanError`` saying what is wrong and in which line.
   public init(
     json: Data, inMemory: Bool = true, adjust: (inout DataService.Request) -> Void = { _ in }
   ) throws(PlanError) {
-    let file: PlanFile
-    do {
-      file = try JSONDecoder().decode(PlanFile.self, from: json)
+    do throws(Misfit) {
+      try self.init(file: PlanFile.read(json), inMemory: inMemory, adjust: adjust)
     } catch {
-      throw PlanFile.explain(error)
+      let lines = JSONLines(json)
+      throw PlanError(line: error.path.map(lines.line) ?? lines.broken, error.message)
     }
+  }
+
+  private init(
+    file: PlanFile, inMemory: Bool, adjust: (inout DataService.Request) -> Void
+  ) throws(Misfit) {
     var steps: [PreloadStep] = []
     var names: Set<String> = []
     for (index, entry) in file.steps.enumerated() {
-      let step = try entry.step(number: index + 1, inMemory: inMemory, adjust: adjust)
-      guard names.insert(step.name).inserted else {
-        throw PlanError("step \(index + 1): the name “\(step.name)” is taken by an earlier step")
+      let step: PreloadStep
+      do throws(PlanError) {
+        step = try entry.step(inMemory: inMemory, adjust: adjust)
+        guard names.insert(step.name).inserted else {
+          throw PlanError("the name “\(step.name)” is taken by an earlier step")
+        }
+      } catch {
+        throw Misfit(["steps", "\(index)"], "step \(index + 1): \(error.message)")
       }
       steps.append(step)
     }
@@ -44,14 +54,27 @@ extension PreloadPlan {
     if let text = file.readiness {
       guard let readiness = Readiness(rawValue: text) else {
         let all = Readiness.allCases.map(\.rawValue).joined(separator: ", ")
-        throw PlanError("readiness “\(text)” is none of \(all)")
+        throw Misfit(["readiness"], "readiness “\(text)” is none of \(all)")
       }
       self.readiness = readiness
     }
     if let parallel = file.parallel {
-      guard (1...1_000).contains(parallel) else { throw PlanError("parallel is a number from 1 to 1000") }
+      guard (1...1_000).contains(parallel) else {
+        throw Misfit(["parallel"], "parallel is a number from 1 to 1000")
+      }
       parallelism = parallel
     }
+  }
+}
+
+/// What is wrong in a plan, and where: a path of names and numbers, or `nil` where it is no JSON.
+private struct Misfit: Error {
+  let path: [String]?
+  let message: String
+
+  init(_ path: [String]?, _ message: String) {
+    self.path = path
+    self.message = message
   }
 }
 
@@ -81,23 +104,16 @@ private struct PlanFile: Decodable {
     }
 
     func step(
-      number: Int, inMemory: Bool, adjust: (inout DataService.Request) -> Void
+      inMemory: Bool, adjust: (inout DataService.Request) -> Void
     ) throws(PlanError) -> PreloadStep {
-      let address: URL
-      do throws(PlanError) {
-        address = try PlanURL.parse(url, line: nil)
-      } catch {
-        throw PlanError("step \(number): \(error.message)")
-      }
+      let address = try PlanURL.parse(url, line: nil)
       let weight = weight ?? 1
-      guard weight > 0, weight.isFinite else {
-        throw PlanError("step \(number): a weight is a positive number")
-      }
+      guard weight > 0, weight.isFinite else { throw PlanError("a weight is a positive number") }
       var request = DataService.Request(address)
       for (name, value) in (fields ?? [:]).sorted(by: { $0.key < $1.key }) {
         request.fields.append(name, value)
       }
-      if let refused = request.fields.refused { throw PlanError("step \(number): \(refused)") }
+      if let refused = request.fields.refused { throw PlanError("\(refused)") }
       if let account { request.account = .named(account) }
       request.tags = tags ?? []
       adjust(&request)
@@ -130,9 +146,13 @@ private struct PlanFile: Decodable {
     parallel = try values.decodeIfPresent(Int.self, forKey: .parallel)
   }
 
-  func duration(_ name: String, _ milliseconds: Int64?) throws(PlanError) -> Duration? {
+  static func read(_ json: Data) throws(Misfit) -> PlanFile {
+    do { return try JSONDecoder().decode(PlanFile.self, from: json) } catch { throw explain(error) }
+  }
+
+  func duration(_ name: String, _ milliseconds: Int64?) throws(Misfit) -> Duration? {
     guard let milliseconds else { return nil }
-    guard milliseconds >= 0 else { throw PlanError("\(name) is not negative") }
+    guard milliseconds >= 0 else { throw Misfit([name], "\(name) is not negative") }
     return .milliseconds(milliseconds)
   }
 
@@ -157,22 +177,21 @@ private struct PlanFile: Decodable {
   }
 
   /// A decoder's error as a person can use it: where in the plan, and what.
-  static func explain(_ error: any Error) -> PlanError {
+  private static func explain(_ error: any Error) -> Misfit {
     switch error as? DecodingError {
-    case .keyNotFound(let key, let context)?:
-      PlanError(place(context) + "“\(key.stringValue)” is missing")
+    case .keyNotFound(let key, let context)?: misfit(context, "“\(key.stringValue)” is missing")
     case .typeMismatch(_, let context)?, .valueNotFound(_, let context)?:
-      PlanError(place(context) + context.debugDescription)
+      misfit(context, context.debugDescription)
     case .dataCorrupted(let context)? where !context.debugDescription.hasSuffix("not valid JSON."):
-      PlanError(place(context) + context.debugDescription)
-    default:
-      PlanError("the plan is not JSON")
+      misfit(context, context.debugDescription)
+    default: Misfit(nil, "the plan is not JSON from here on")
     }
   }
 
-  private static func place(_ context: DecodingError.Context) -> String {
-    guard !context.codingPath.isEmpty else { return "" }
-    let path = context.codingPath.map { key in key.intValue.map { "\($0 + 1)" } ?? key.stringValue }
-    return path.joined(separator: " ") + ": "
+  private static func misfit(_ context: DecodingError.Context, _ message: String) -> Misfit {
+    let shown = context.codingPath.map { key in key.intValue.map { "\($0 + 1)" } ?? key.stringValue }
+    return Misfit(
+      context.codingPath.map { key in key.intValue.map(String.init) ?? key.stringValue },
+      shown.isEmpty ? message : shown.joined(separator: " ") + ": " + message)
   }
 }

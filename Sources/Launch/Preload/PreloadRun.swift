@@ -49,7 +49,8 @@ public final class PreloadRun: Sendable {
       State(
         machine: PreloadMachine(plan), reports: .init(repeating: Report(), count: plan.steps.count),
         beganAt: clock.now()))
-    handle(.begin)
+    // Not on the caller's thread, which may be the main one.
+    Task { handle(.begin) }
   }
 
   /// The run's events, for one reader; it ends after the outcome.
@@ -70,8 +71,11 @@ public final class PreloadRun: Sendable {
 
   private func handle(_ event: PreloadMachine.Event) {
     let cancelled = state.withLock { state in take(event, &state) }
-    // A cancelled load reports at once, on this thread: not under the lock.
-    for task in cancelled { task.cancel() }
+    guard !cancelled.isEmpty else { return }
+    // A cancelled load reports at once, on the thread that cancels it: not under the lock, and not on the caller's.
+    Task {
+      for task in cancelled { task.cancel() }
+    }
   }
 
   /// Carries out what the machine decides, in one order for everyone, and returns the tasks to cancel.

@@ -10,36 +10,63 @@ struct ProgressMeter: Sendable {
     var isDone = false
   }
 
+  /// All steps together, kept up to date by the steps that change: a plan may have ten thousand of them.
+  struct Sum: Sendable {
+    private var parts = 0
+    private var done = 0
+    private var withNews = 0
+    private var withoutLength = 0
+    private var weight = 0.0
+    private var weightDone = 0.0
+    private var received: Int64 = 0
+    private var expected: Int64 = 0
+
+    init(_ parts: [Part] = []) {
+      for part in parts { add(part) }
+    }
+
+    mutating func add(_ part: Part) { count(part, 1) }
+    mutating func remove(_ part: Part) { count(part, -1) }
+
+    private mutating func count(_ part: Part, _ sign: Int) {
+      parts += sign
+      if part.isDone { done += sign }
+      if part.isDone || part.received > 0 { withNews += sign }
+      if let length = part.length {
+        received += Int64(sign) * min(part.received, length)
+        expected += Int64(sign) * length
+      } else {
+        withoutLength += sign
+      }
+      weight += Double(sign) * part.weight
+      weightDone += Double(sign) * part.weight * part.share
+    }
+
+    fileprivate var hasNews: Bool { withNews > 0 }
+
+    fileprivate var fraction: Double {
+      // Sums of fractions are not exact; the end is.
+      if done == parts { return 1 }
+      if withoutLength == 0, expected > 0 { return Double(received) / Double(expected) }
+      return weight > 0 ? weightDone / weight : 1
+    }
+  }
+
   private var highest: Double?
 
   /// The fraction, from 0 to 1; `nil` while no byte and no answer has come.
-  mutating func fraction(of parts: [Part]) -> Double? {
-    let hasNews = parts.contains { $0.isDone || $0.received > 0 }
-    guard hasNews || highest != nil else { return nil }
-    let fraction = min(1, max(highest ?? 0, byBytes(parts) ?? byWeights(parts)))
+  mutating func fraction(of sum: Sum) -> Double? {
+    guard sum.hasNews || highest != nil else { return nil }
+    let fraction = min(1, max(highest ?? 0, sum.fraction))
     highest = fraction
     return fraction
-  }
-
-  private func byBytes(_ parts: [Part]) -> Double? {
-    var received = 0.0
-    var expected = 0.0
-    for part in parts {
-      guard let length = part.isDone ? part.received : part.expected else { return nil }
-      received += Double(min(part.received, length))
-      expected += Double(length)
-    }
-    return expected > 0 ? received / expected : nil
-  }
-
-  private func byWeights(_ parts: [Part]) -> Double {
-    let total = parts.reduce(0) { $0 + $1.weight }
-    guard total > 0 else { return 1 }
-    return parts.reduce(0) { $0 + $1.weight * $1.share } / total
   }
 }
 
 extension ProgressMeter.Part {
+  /// Its length in bytes, where it is known.
+  fileprivate var length: Int64? { isDone ? received : expected }
+
   fileprivate var share: Double {
     if isDone { return 1 }
     guard let expected, expected > 0 else { return 0 }

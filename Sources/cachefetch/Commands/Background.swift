@@ -1,8 +1,12 @@
 internal import Glibc
 
 /// The process of `--background`: the same load without output, in a session of its own, so that it outlives the
-/// terminal. It shares the exchange with whoever else loads the same, so that many of them are still one.
+/// terminal. Where another process already refreshes the same it ends at once, so that they never pile up.
 enum Background {
+  /// What such a process is called, which is how it knows what it is.
+  static let name = "cachefetch-background"
+  static let isThisProcess = CommandLine.arguments.first == name
+
   /// `POSIX_SPAWN_SETSID`, which glibc declares for GNU programs only.
   private static let newSession: Int16 = 0x80
 
@@ -33,7 +37,7 @@ enum Background {
     for signal in [SIGINT, SIGTERM, SIGPIPE, SIGHUP] { sigaddset(&defaults, signal) }
     posix_spawnattr_setsigdefault(&attributes, &defaults)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF) | newSession)
-    var pointers = (["cachefetch"] + words).map { strdup($0) } + [nil]
+    var pointers = ([name] + words).map { strdup($0) } + [nil]
     defer { for pointer in pointers { free(pointer) } }
     var process: pid_t = 0
     let result = posix_spawn(&process, "/proc/self/exe", &actions, &attributes, &pointers, environ)

@@ -29,6 +29,9 @@ struct GetPlan {
       policy = .storedOnly
       background = Background.words(arguments)
     }
+    if Background.isThisProcess {
+      for index in requests.indices { requests[index].yieldsToOthers = true }
+    }
     parallel = arguments.count(.parallel)
     if let fields = requests.first?.fields { isOnlyIfCached = CacheControl(fields: fields).onlyIfCached }
   }

@@ -6,11 +6,10 @@ enum StatisticsText {
   static func text(_ statistics: StoreStatistics, _ parts: [StoreStatistics.Part], width: Int?) -> String {
     let rows = parts.reduce(0) { $0 + $1.rows }
     let bytes = parts.reduce(Int64(0)) { $0 + $1.bytes }
-    let saved = parts.reduce(UsageCount()) { sum, part in
-      var sum = sum
+    let saved = parts.reduce(into: UsageCount()) { sum, part in
       sum.savedBytes += part.deliveries.savedBytes
       sum.savedMilliseconds += part.deliveries.savedMilliseconds
-      return sum
+      sum.anticipations += part.deliveries.anticipations
     }
     var text = """
       stored   \(rows) answer\(rows == 1 ? "" : "s"), \(Words.size(bytes)), \(statistics.pinnedRows) pinned
@@ -18,6 +17,7 @@ enum StatisticsText {
       saved    \(Words.size(saved.savedBytes)) not transferred, \(Words.elapsed(.milliseconds(saved.savedMilliseconds))) not waited
 
       """
+    text += ahead(saved.anticipations)
     for part in parts {
       let counts = part.deliveries
       let account = part.account.isEmpty ? "" : "  [\(EntryTable.shortAccount(part.account))]"
@@ -27,6 +27,17 @@ enum StatisticsText {
       text += (width.map { Columns.cut(line, to: $0) } ?? line) + "\n"
     }
     return text
+  }
+
+  /// What loads begun before they were wanted have brought; nothing where there were none.
+  static func ahead(_ counts: AnticipationCounts) -> String {
+    guard let rate = counts.hitRate else { return "" }
+    let lead = Words.elapsed(.milliseconds(counts.leadMilliseconds))
+    let won = Words.elapsed(.milliseconds(counts.wonMilliseconds))
+    return
+      "ahead    \(counts.committed) of \(counts.committed + counts.unused) loads begun ahead were wanted "
+      + "(\(Int((rate * 100).rounded())) %); \(lead) ahead in all, \(won) won, "
+      + "\(Words.size(counts.wastedBytes)) wasted\n"
   }
 
   /// The JSON object of an account and host, on a line.
@@ -42,6 +53,13 @@ enum StatisticsText {
     json.member("failed", part.deliveries.failed)
     json.member("saved_bytes", part.deliveries.savedBytes)
     json.member("saved_ms", part.deliveries.savedMilliseconds)
+    let ahead = part.deliveries.anticipations
+    json.member("ahead_refused", ahead.refused)
+    json.member("ahead_committed", ahead.committed)
+    json.member("ahead_unused", ahead.unused)
+    json.member("ahead_lead_ms", ahead.leadMilliseconds)
+    json.member("ahead_won_ms", ahead.wonMilliseconds)
+    json.member("ahead_wasted_bytes", ahead.wastedBytes)
     return json.line()
   }
 }

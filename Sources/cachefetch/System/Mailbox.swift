@@ -4,19 +4,34 @@ internal import Synchronization
 
 /// Messages for the main thread, in the order they were posted; waiting ends when a signal comes.
 final class Mailbox<Message: Sendable>: Sendable {
-  private let messages = Mutex<[Message]>([])
+  private struct State {
+    /// The newest last.
+    var coming: [Message] = []
+    /// The oldest last: taking one moves none of the others.
+    var going: [Message] = []
+  }
+
+  private let state = Mutex(State())
   private let wake = WakeupPipe()
 
   init() {}
 
   /// Adds a message; from any thread.
   func post(_ message: Message) {
-    messages.withLock { $0.append(message) }
+    state.withLock { $0.coming.append(message) }
     wake.signal()
   }
 
   /// The oldest message, if there is one.
-  func next() -> Message? { messages.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+  func next() -> Message? {
+    state.withLock { state in
+      if state.going.isEmpty {
+        state.going = state.coming.reversed()
+        state.coming.removeAll()
+      }
+      return state.going.popLast()
+    }
+  }
 
   /// Waits for a message; `nil` when a signal has come, or `milliseconds` are over.
   func wait(milliseconds: Int32 = -1, heedsSignals: Bool = true) -> Message? {

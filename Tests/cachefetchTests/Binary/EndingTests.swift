@@ -1,4 +1,5 @@
 import FixtureServer
+import FoundationEssentials
 import TestSupport
 import Testing
 
@@ -66,6 +67,87 @@ import Testing
     var stored = ""
     while stored.isEmpty { stored = try await shell.run("-q", "--offline", origin.url).outputText }
     #expect(stored == "one")
+  }
+
+  @Test
+  func `a background refresh is silent, joined by the next get, and left alone by other background ones`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    let gate = origin.hold()
+    origin.answer(.ok("two"))
+    // Returns although the refresh hangs: it holds neither of the two streams.
+    let first = try await shell.run("--background", origin.url)
+    #expect(first.outputText == "one" && first.errors.isEmpty && first.status == 0)
+    await origin.server.waitForRequests(2)
+    let processes = try Self.backgroundProcesses(of: shell)
+    #expect(processes.count == 1)
+    for _ in 0..<10 {
+      let run = try await shell.run("--background", "--print", "none", origin.url)
+      #expect(run.output.isEmpty && run.errors.isEmpty && run.status == 0)
+    }
+    // They end by themselves while the first one still waits for the origin.
+    while try Self.backgroundProcesses(of: shell) != processes { await Task.yield() }
+    let child = try shell.start("-v", origin.url)
+    #expect(await child.errors.waits(for: "* waits"))
+    gate.open()
+    let finished = await child.finished()
+    #expect(finished.outputText == "onetwo" && finished.status == 0)
+    #expect(origin.server.requests().count == 2)
+  }
+
+  @Test func `a background refresh is bounded in time: it ends although the origin never answers`()
+    async throws
+  {
+    let shell = try Shell()
+    let ended = Gate()
+    let origin = try FixtureServer { _, connection in
+      connection.waitForPeerClose()
+      ended.open()
+    }
+    let run = try await shell.run(
+      "--background", "--print", "none", "--retry", "0", "--timeout", "300ms", origin.url + "/")
+    #expect(run.output.isEmpty && run.status == 4)
+    await ended.wait()
+    while try !Self.backgroundProcesses(of: shell).isEmpty { await Task.yield() }
+  }
+
+  @Test func `a background refresh survives its terminal`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    let gate = origin.hold()
+    origin.answer(.ok("two"))
+    // Everything in the terminal is hung up on, and then the terminal is gone.
+    let child = try ChildProcess(
+      "/usr/bin/script",
+      ["-qec", "\(try BuiltProduct.cachefetch()) --background \(origin.url); kill -HUP 0", "/dev/null"],
+      environment: shell.environment.merging(["SHELL": "/bin/sh"]) { $1 })
+    let finished = await child.finished()
+    #expect(finished.outputText.contains("one"))
+    await origin.server.waitForRequests(2)
+    gate.open()
+    var stored = "one"
+    while stored == "one" { stored = try await shell.run("--offline", origin.url).outputText }
+    #expect(stored == "two")
+  }
+
+  /// The processes that refresh this shell's store.
+  private static func backgroundProcesses(of shell: Shell) throws -> Set<Int32> {
+    let store = "CACHEFETCH_STORE=\(shell.store.path)"
+    var found: Set<Int32> = []
+    for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {
+      guard let process = Int32(name),
+        let line = try? Data(contentsOf: URL(filePath: "/proc/\(name)/cmdline")),
+        line.starts(with: Array("cachefetch-background\0".utf8)),
+        let environment = try? Data(contentsOf: URL(filePath: "/proc/\(name)/environ")),
+        environment.split(separator: 0).contains(where: { $0.elementsEqual(store.utf8) })
+      else { continue }
+      found.insert(process)
+    }
+    return found
   }
 
   @Test(

@@ -54,10 +54,10 @@ import Testing
     #expect(run.status == 0)
     let lines = run.outputText.split(separator: "\n")
     #expect(lines.count == 2 && lines.allSatisfy { $0.hasPrefix(#"{"delivery":"fresh","url":"http://"#) })
-    let wrong = try folder.write(#"{"steps": [{}]}"#, to: "wrong.json")
+    let wrong = try folder.write("{\"steps\": [\n  {}]}", to: "wrong.json")
     let refused = try await shell.run("preload", wrong)
     #expect(refused.status == 65)
-    #expect(refused.errorText.contains("steps 1: “url” is missing"))
+    #expect(refused.errorText.contains("wrong.json, line 2: steps 1: “url” is missing"))
   }
 
   @Test func `scenario 56: 4 where one is missing, 3 where all are at least stored`() async throws {
@@ -114,6 +114,28 @@ import Testing
     let next = try await shell.run(["preload", "--max-age", "1h"] + urls)
     #expect(next.status == 0)
     #expect(next.errorText.contains("4 fresh (1 new, 3 young enough)"))
+  }
+
+  @Test func `law 4: killed at any moment, what was said to be kept is kept`() async throws {
+    let shell = try Shell()
+    let origin = try FixtureServer { request, connection in
+      try connection.send(.ok("body of \(request.path)"))
+    }
+    let urls = (0..<400).map { "\(origin.url)/\($0)" }
+    let child = try shell.launch(["preload", "--json", "--parallel", "32"] + urls)
+    await child.output.lines(60)
+    child.send(9)
+    _ = await child.exit()
+    let said = child.output.text.split(separator: "\n").dropLast().filter { $0.contains("\"kept\":true") }
+    #expect(said.count >= 59)
+    let stored = try await shell.run("list", "--json").outputText
+    for line in said {
+      let url = try #require(line.split(separator: "\"url\":\"").last?.prefix { $0 != "\"" })
+      #expect(stored.contains("\"\(url)\""), "\(url)")
+    }
+    let next = try await shell.run(["preload", "--parallel", "32", "--max-age", "1h"] + urls)
+    #expect(next.status == 0 && next.errorText.contains("400 fresh"))
+    withExtendedLifetime(origin) {}
   }
 
   @Test func `on a terminal: a bar, and a question that is answered there`() async throws {

@@ -1,10 +1,8 @@
-/// What anticipation has brought, and what it has cost.
+/// What loads begun before they were wanted have brought, and what they have cost.
 public struct AnticipationCounts: Sendable, Hashable {
-  /// Anticipations whose load was begun.
-  public var begun: Int64 = 0
-  /// Anticipations that began nothing: an unsafe method, a failing network, more urgent exchanges.
+  /// Those that began nothing: an unsafe method, a failing network, more urgent exchanges.
   public var refused: Int64 = 0
-  /// Begun ones that were committed while held.
+  /// Begun ones that were committed.
   public var committed: Int64 = 0
   /// Begun ones that were cancelled, replaced, or not committed in time.
   public var unused: Int64 = 0
@@ -22,5 +20,15 @@ public struct AnticipationCounts: Sendable, Hashable {
   public var hitRate: Double? {
     let decided = committed + unused
     return decided > 0 ? Double(committed) / Double(decided) : nil
+  }
+
+  /// Adds what happened meanwhile, or elsewhere.
+  public static func += (left: inout AnticipationCounts, right: AnticipationCounts) {
+    left.refused += right.refused
+    left.committed += right.committed
+    left.unused += right.unused
+    left.leadMilliseconds += right.leadMilliseconds
+    left.wonMilliseconds += right.wonMilliseconds
+    left.wastedBytes += right.wastedBytes
   }
 }
