@@ -113,7 +113,7 @@ public struct DigestKey: Sendable {
     CacheStoreError(
       number == EROFS || number == EACCES
         ? .readOnly : number == ENOSPC || number == EDQUOT ? .full : .cannotOpen,
-      "cannot make the digest key \(files.key): \(Platform.describe(number)); name another store with --store PATH"
+      "cannot make the digest key \(files.key): \(Platform.describe(number))"
     )
   }
 }

@@ -6,6 +6,8 @@ public struct EntrySelection: Sendable, Hashable {
   public var prefix: String?
   /// The target's host, with `:port` where it is not the scheme's own.
   public var host: String?
+  /// Whether ``host`` means all its ports.
+  public var isAnyPort = false
   /// A tag the row must have.
   public var tag: String?
   /// The rows by identifier.
@@ -39,10 +41,12 @@ extension EntrySelection {
     }
     if prefix != nil { conditions.append("r.target >= :prefix AND r.target < :prefixEnd") }
     if host != nil {
+      let otherPorts =
+        " OR r.target >= :httpPort AND r.target < :httpPortEnd OR r.target >= :httpsPort AND r.target < :httpsPortEnd"
       conditions.append(
         """
         (r.target >= :http AND r.target < :httpEnd OR r.target >= :https AND r.target < :httpsEnd
-         OR r.target = :httpBare OR r.target = :httpsBare)
+         OR r.target = :httpBare OR r.target = :httpsBare\(isAnyPort ? otherPorts : ""))
         """)
     }
     if tag != nil { tables += " JOIN tag t ON t.request_id = r.id AND t.name = :tag" }
@@ -68,6 +72,9 @@ extension EntrySelection {
         statement.bind(":\(scheme)", "\(scheme)://\(host)/")
         statement.bind(":\(scheme)End", Self.end(of: "\(scheme)://\(host)/"))
         statement.bind(":\(scheme)Bare", "\(scheme)://\(host)")
+        guard isAnyPort else { continue }
+        statement.bind(":\(scheme)Port", "\(scheme)://\(host):")
+        statement.bind(":\(scheme)PortEnd", Self.end(of: "\(scheme)://\(host):"))
       }
     }
     if let tag { statement.bind(":tag", tag) }

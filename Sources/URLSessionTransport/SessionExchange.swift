@@ -199,7 +199,7 @@ final class SessionExchange: Sendable {
 
   private func tooLarge(_ limit: Int64) -> DataServiceError {
     DataServiceError(
-      .tooLarge, "the answer from \(host) is larger than \(limit) bytes", hint: "Allow a larger body.")
+      .tooLarge, "the answer from \(host) is larger than \(limit) bytes", hint: "allow a larger body")
   }
 
   /// Ends the exchange once. The timer stays where the transfer runs on, so that it is bounded still.

@@ -87,7 +87,7 @@ extension ConnectionOptions {
     ]
     guard let (_, what) = unsupported.first(where: \.0) else { return nil }
     return DataServiceError(
-      .invalidRequest, "URLSession has no means for \(what)", hint: "Use the libcurl transport.")
+      .invalidRequest, "URLSession has no means for \(what)", hint: "use the libcurl transport")
   }
 }
 

@@ -92,7 +92,11 @@ import Testing
     #expect(findings.contains { $0.severity == .wrong && $0.message.contains("newer release") })
     let text = try folder.write(String(repeating: "text ", count: 1000), to: "text")
     let other = ResponseStore(configuration: StoreConfiguration(path: text))
-    #expect(await other.findings(repair: true).contains { $0.severity == .wrong })
+    chmod(text, 0o644)
+    let wrong = await other.findings(repair: true).filter { $0.severity == .wrong }
+    #expect(wrong.count == 1 && wrong.first?.remedy?.contains("--store") == true)
+    var status = stat()
+    #expect(stat(text, &status) == 0 && status.st_mode & 0o777 == 0o644)
     #expect(try folder.text(of: "text").hasPrefix("text text"))
   }
 }

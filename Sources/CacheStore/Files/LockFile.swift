@@ -64,7 +64,7 @@ final class LockFile: Sendable {
     let deadline = Platform.monotonicNanoseconds() + timeout.wholeNanoseconds
     while try !tryLock(place) {
       guard Platform.monotonicNanoseconds() < deadline else {
-        throw CacheStoreError(.busy, "another process is at work on the store \(files.database); try again")
+        throw CacheStoreError(.busy, "another process is at work on the store \(files.database)")
       }
       Platform.rest(nanoseconds: 1_000_000)
     }

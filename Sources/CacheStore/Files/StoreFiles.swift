@@ -79,7 +79,7 @@ struct StoreFiles: Sendable {
       throw CacheStoreError(
         .cannotOpen, "the store \(path) is a symbolic link, which is refused; name its target")
     case .other:
-      throw CacheStoreError(.cannotOpen, "the store \(path) is not a regular file; name another")
+      throw CacheStoreError(.cannotOpen, "the store \(path) is not a regular file")
     }
     guard status.hasTrustedOwner || geteuid() == 0 && FileStatus(path: folder)?.isSharedFolder != true else {
       throw CacheStoreError(
@@ -108,8 +108,7 @@ struct StoreFiles: Sendable {
       let number = errno
       throw CacheStoreError(
         number == EROFS ? .readOnly : .cannotOpen,
-        "cannot make the folder \(part) for the store \(database): \(Platform.describe(number)); name another with"
-          + " --store PATH"
+        "cannot make the folder \(part) for the store \(database): \(Platform.describe(number))"
       )
     }
   }
@@ -128,6 +127,6 @@ struct StoreFiles: Sendable {
     throw CacheStoreError(
       number == EROFS || number == EACCES
         ? .readOnly : number == ENOSPC || number == EDQUOT ? .full : .cannotOpen,
-      "cannot make the store \(database): \(Platform.describe(number)); name another with --store PATH")
+      "cannot make the store \(database): \(Platform.describe(number))")
   }
 }

@@ -21,10 +21,10 @@ extension CacheStoreError {
     let words = String(cString: sqlite3_errstr(code))
     let message =
       switch reason {
-      case .corrupt: "the store \(path) is damaged (\(words)); `cachefetch doctor --repair` mends it"
-      case .busy: "the store \(path) is in use by another process; try again"
-      case .full: "no room left for the store \(path); free some, or name another with --store PATH"
-      case .readOnly: "the store \(path) may not be written; check its mode and that of its folder"
+      case .corrupt: "the store \(path) is damaged (\(words))"
+      case .busy: "the store \(path) is in use by another process"
+      case .full: "no room left for the store \(path)"
+      case .readOnly: "the store \(path) may not be written"
       case .cannotOpen:
         "cannot open the store \(path): \(systemError == 0 ? words : Platform.describe(systemError))"
       case .foreignFile: notAStore(path)
@@ -36,7 +36,7 @@ extension CacheStoreError {
 
   /// The message for a file that is something else.
   static func notAStore(_ path: String) -> String {
-    "\(path) is not a store of cachefetch; it was left alone; name another file with --store PATH"
+    "\(path) is not a store of cachefetch"
   }
 
   private static func reason(for code: Int32, systemError: Int32) -> Reason {

@@ -31,7 +31,7 @@ enum Schema {
       throw CacheStoreError(
         .newerSchema(found: Int(version)),
         "the store \(connection.path) was written by a newer release (schema \(version), this one knows "
-          + "\(self.version)); it was left alone; update cachefetch or name another file with --store PATH")
+          + "\(self.version))")
     }
     return .store
   }

@@ -20,17 +20,20 @@ extension ResponseStore {
     } catch {
       return found + [StoreFinding("file", .wrong, error.message)]
     }
-    found += [StoreFinding("file", .fine, files.database)] + modes(repair) + setAside
     do throws(CacheStoreError) {
+      // First of all: a file that is none of ours is left as it is, its mode too.
       let damage = try await damage(repair)
-      found += damage
+      found += [StoreFinding("file", .fine, files.database)] + modes(repair) + setAside + damage
       // Of a file that does not hang together the rest says nothing.
       guard !damage.contains(where: { $0.severity == .wrong }) else { return found }
       found += try await rows(repair)
       found += try await log(repair)
       found += try await digestKey(repair)
     } catch {
-      found.append(StoreFinding("file", .wrong, error.message))
+      let isForeign = error.reason == .foreignFile
+      found.append(
+        StoreFinding(
+          "file", .wrong, error.message, remedy: isForeign ? "name another with --store PATH" : nil))
     }
     return found
   }
@@ -60,7 +63,7 @@ extension ResponseStore {
       found.append(
         StoreFinding(
           "mode", isMended ? .repaired : .wrong, "others may read or write \(path)",
-          remedy: "chmod 600 \(path)"))
+          remedy: isMended ? nil : "chmod 600 \(path)"))
     }
     if let folder = FileStatus(path: files.folder), folder.isSharedFolder {
       found.append(
@@ -86,7 +89,7 @@ extension ResponseStore {
         }
         return []
       } catch {
-        guard error.isDamage else { throw error }
+        guard error.isDamage, error.reason != .foreignFile else { throw error }
         return [error.message]
       }
     }

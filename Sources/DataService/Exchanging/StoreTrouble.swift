@@ -16,11 +16,11 @@ extension DataServiceError {
 
   private static func hint(for reason: CacheStoreError.Reason) -> String? {
     switch reason {
-    case .busy: "another process holds the store; try again"
-    case .full: "free some disk space, or lower the store's limit"
-    case .readOnly, .cannotOpen: "name a store you may write to with --store or $CACHEFETCH_STORE"
-    case .newerSchema: "use the newer release, or another store with --store"
-    case .foreignFile: "name another file with --store; this one is left alone"
+    case .busy: "try again"
+    case .full: "free some disk space, or name another store with --store"
+    case .readOnly, .cannotOpen: "name one you may write with --store or $CACHEFETCH_STORE"
+    case .newerSchema: "it was left alone; use the newer release, or name another with --store"
+    case .foreignFile: "it was left alone; name another with --store"
     case .corrupt: "run “cachefetch doctor --repair”"
     default: nil
     }

@@ -35,3 +35,34 @@ public struct SecretList: Sendable, Hashable {
   /// Whether a query parameter, in any case, is secret.
   func isSecretParameter(_ name: String) -> Bool { parameters.contains(name.lowercased()) }
 }
+
+extension SecretList {
+  /// Text with `~` in place of user-info and of the values of secret parameters, wherever in it a URL stands.
+  package func withoutSecrets(_ text: String) -> String {
+    guard text.contains("=") || text.contains("@") else { return text }
+    var shown = ""
+    var part = ""
+    func isBorder(_ character: Character) -> Bool { "?&;,# \t\"'<>".contains(character) }
+    for character in text {
+      guard isBorder(character) else {
+        part.append(character)
+        continue
+      }
+      shown += withoutSecret(part: part)
+      shown.append(character)
+      part = ""
+    }
+    return shown + withoutSecret(part: part)
+  }
+
+  /// One `name=value`, or one URL up to its query.
+  private func withoutSecret(part: String) -> String {
+    if let equals = part.firstIndex(of: "="), isSecretParameter(String(part[..<equals])) {
+      return part[...equals] + "~"
+    }
+    guard let slashes = part.indices.first(where: { part[$0...].hasPrefix("//") }) else { return part }
+    let start = part.index(slashes, offsetBy: 2)
+    guard let at = part[start...].prefix(while: { $0 != "/" }).lastIndex(of: "@") else { return part }
+    return part[..<start] + "~" + part[at...]
+  }
+}

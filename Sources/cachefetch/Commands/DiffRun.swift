@@ -56,7 +56,7 @@ struct DiffRun {
   }
 
   private func say(_ error: DataServiceError) {
-    diagnostics.say("\(line.url): \(Diagnostics.joined(error.message, error.hint))")
+    diagnostics.say(error, of: line)
   }
 
   private func collected(_ response: DataService.Response<DataService.BodyStream>) throws(BodyError) -> Side {
@@ -73,7 +73,7 @@ struct DiffRun {
   ) throws(BodyError) -> ExitStatus {
     guard let stored else {
       diagnostics.say(
-        "\(line.url): nothing was stored to compare with; the fresh answer is now, if it may be")
+        "\(line.shownURL): nothing was stored to compare with; the fresh answer is now, if it may be")
       return .nothing
     }
     guard response.status == stored.head.status else {

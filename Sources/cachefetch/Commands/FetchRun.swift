@@ -124,7 +124,7 @@ final class FetchRun {
       case .output(let error): throw error
       case .body(let error):
         states[index].outcome = LoadOutcome(end: .failure(storeIsUnusable: false))
-        diagnostics.say("\(plan.lines[index].url): \(Diagnostics.joined(error.message, error.hint))")
+        diagnostics.say(error, of: plan.lines[index])
       }
     }
   }

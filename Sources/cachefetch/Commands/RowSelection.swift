@@ -16,7 +16,10 @@ struct RowSelection {
   {
     if let account = arguments.text(.account) { selection.accounts = [account] }
     selection.tag = arguments.text(.tag)
-    selection.host = arguments.text(.host).map(Self.host)
+    if let host = arguments.text(.host) {
+      selection.host = Self.host(host)
+      selection.isAnyPort = !Self.namesPort(host)
+    }
     if let prefix = arguments.text(.prefix) { selection.prefix = try Self.prefix(prefix) }
     if let age = arguments.duration(.olderThan) { selection.receivedBefore = now - age.milliseconds }
     if let size = arguments.size(.largerThan) { selection.minimumBytes = size + 1 }
@@ -48,6 +51,11 @@ struct RowSelection {
     let host = text.lowercased()
     return host.hasSuffix(":443") || host.hasSuffix(":80")
       ? String(host[..<(host.lastIndex(of: ":") ?? host.endIndex)]) : host
+  }
+
+  /// Whether a port stands behind the host, which may be an IPv6 address in brackets.
+  private static func namesPort(_ text: String) -> Bool {
+    text[(text.lastIndex(of: "]") ?? text.startIndex)...].contains(":")
   }
 
   private static func prefix(_ text: String) throws(UsageError) -> String {

@@ -6,11 +6,14 @@ internal import FoundationEssentials
 struct DeliveryLine {
   /// What is known of the request.
   let url: String
+  /// The URL as it is shown to people, whose terminals and logs keep no secrets.
+  let shownURL: String
   let method: String
 
   /// For a request to the URL as it was given; user-info is left out.
   init(url: String, request: DataService.Request) {
     self.url = URLArgument.withoutUserInfo(url)
+    shownURL = SecretList().withoutSecrets(self.url)
     method = request.method.rawValue
   }
 

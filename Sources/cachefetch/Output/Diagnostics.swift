@@ -1,5 +1,6 @@
 internal import DataService
 internal import Glibc
+internal import Synchronization
 
 /// Standard error: one line at a time, each in one `write(2)`, so that threads and processes do not mix theirs.
 struct Diagnostics: Sendable {
@@ -9,6 +10,7 @@ struct Diagnostics: Sendable {
   var isVerbose = false
   /// The terminal, if there is one.
   var terminal = Terminal()
+  private let warned = Warned()
   /// The terminal's last line, for a bar.
   let status = StatusLine()
 
@@ -41,11 +43,23 @@ struct Diagnostics: Sendable {
   }
 
   /// Trouble that did not stop a delivery.
-  func warn(_ warning: DataService.Warning) { say(Self.joined(warning.message, warning.hint)) }
+  func warn(_ warning: DataService.Warning) {
+    let text = Self.joined(warning.message, warning.hint)
+    warned.insert(text)
+    say(text)
+  }
 
   /// What happened and what to do about it, on one line.
   static func joined(_ message: String, _ hint: String?) -> String {
     hint.map { "\(message); \($0)" } ?? message
+  }
+
+  /// A load's failure, unless it is the store's trouble that was warned of already.
+  func say(_ error: DataServiceError, of line: DeliveryLine) {
+    let text = Self.joined(error.message, error.hint)
+    if warned.contains(text) { return }
+    // What is not stored is named by the message itself.
+    say(error.kind == .notStored ? text : "\(line.shownURL): \(text)")
   }
 
   /// A usage error; said even under `-q`.
@@ -62,4 +76,12 @@ struct Diagnostics: Sendable {
   private static func oneLine(_ text: String) -> String {
     text.utf8.contains { $0 == 0x0A || $0 == 0x0D } ? TerminalText.visible(text) : text
   }
+}
+
+/// The warnings said so far, from any thread.
+private final class Warned: Sendable {
+  private let texts = Mutex<Set<String>>([])
+
+  func insert(_ text: String) { texts.withLock { _ = $0.insert(text) } }
+  func contains(_ text: String) -> Bool { texts.withLock { $0.contains(text) } }
 }

@@ -36,9 +36,10 @@ final class PreloadReport {
       try OutputDescriptor.standardOutput.write(StepLine.json(step, url: url))
     }
     if let error = step.error {
-      diagnostics.say("\(url): \(Diagnostics.joined(error.message, error.hint))")
+      diagnostics.say("\(SecretList().withoutSecrets(url)): \(Diagnostics.joined(error.message, error.hint))")
     } else if !showsBar, !isJSON {
-      diagnostics.show(TerminalText.visible(StepLine.text(step, url: url)) + "\n")
+      diagnostics.show(
+        TerminalText.visible(StepLine.text(step, url: SecretList().withoutSecrets(url))) + "\n")
     }
   }
 

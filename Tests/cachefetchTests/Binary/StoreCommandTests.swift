@@ -59,6 +59,16 @@ import Testing
     #expect(try await shell.run("show", "--account", "alice", origin.url + "/a").outputText == "/a")
   }
 
+  @Test func `a host without a port means all its ports`() async throws {
+    let (shell, origin) = try await filled()
+    let port = try #require(origin.url.split(separator: ":").last)
+    #expect(try await shell.run("list", "--host", "127.0.0.1").lines.count == 3)
+    #expect(try await shell.run("list", "--host", "127.0.0.1:\(port)").lines.count == 3)
+    for other in ["127.0.0.1:\(port)0", "127.0.0", "127.0.0.1:80"] {
+      #expect(try await shell.run("list", "--host", other).output.isEmpty)
+    }
+  }
+
   @Test func `rm removes what it is told, and asks somebody where more than one row goes`() async throws {
     let (shell, origin) = try await filled()
     let one = try await shell.run("rm", origin.url + "/b")
@@ -100,10 +110,19 @@ import Testing
     let words = ["-v", "-u", "alice:geheim", "-H", "X-Api-Key: geheim", origin.url + "?access_token=geheim"]
     let run = try await ChildProcess.run(BuiltProduct.cachefetch(), words, environment: shell.environment)
     #expect(run.status == 0 && !run.errorText.contains("geheim"))
+    #expect(run.errorText.contains("> GET /x?access_token=~\n") && run.errorText.contains("< HTTP/1.1 200"))
+    #expect(run.errorText.contains("> X-Api-Key: (not shown)\n"))
     for list in [try await shell.run("list"), try await shell.run("list", "--json")] {
       #expect(list.status == 0 && !list.output.isEmpty && !list.outputText.contains("geheim"))
     }
     #expect(try shell.store.filesContain("geheim") == false)
+    // Nor where something fails.
+    origin.server.stop()
+    for words in [["--retry", "0"], ["--offline"], ["preload", "--retry", "0"], ["diff", "--retry", "0"]] {
+      let failed = try await shell.run(words + [origin.url + "?page=1&access_token=geheim"])
+      #expect(failed.status == 4 && failed.errorText.contains("access_token=~"), "\(failed.errorText)")
+      #expect(!failed.errorText.contains("geheim"))
+    }
   }
 }
 

@@ -22,9 +22,9 @@ struct CertificateVerdict: Hashable {
     }
     switch reason {
     case "expired", "notYetValid":
-      hint = "Check this machine's clock; if it is right, the server has to be put in order."
-    case "selfSigned", "untrusted": hint = "If it is yours, give its authority's certificate (--cacert)."
-    default: hint = "The address may be wrong, or something between here and the server interferes."
+      hint = "check this machine's clock; if it is right, the server has to be put in order"
+    case "selfSigned", "untrusted": hint = "if it is yours, give its authority's certificate (--cacert)"
+    default: hint = "the address may be wrong, or something between here and the server interferes"
     }
   }
 }

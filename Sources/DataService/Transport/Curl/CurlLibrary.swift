@@ -50,7 +50,7 @@
       DataServiceError(
         .libraryMissing, message,
         hint:
-          "Install libcurl: on Debian and Ubuntu the package libcurl4 (newer: libcurl4t64), on Fedora libcurl."
+          "install libcurl: on Debian and Ubuntu the package libcurl4 (newer: libcurl4t64), on Fedora libcurl"
       )
     }
   }

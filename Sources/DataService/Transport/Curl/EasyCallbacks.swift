@@ -103,7 +103,8 @@
   extension DataServiceError {
     fileprivate static func tooLarge(_ limit: Int64, _ host: String) -> DataServiceError {
       DataServiceError(
-        .tooLarge, "the answer from \(host) is larger than \(limit) bytes", hint: "Allow a larger body.")
+        .tooLarge, "the answer from \(host) is larger than \(limit) bytes",
+        hint: "raise the limit (--max-body) if you trust the origin")
     }
   }
 #endif

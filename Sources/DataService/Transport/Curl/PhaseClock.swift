@@ -68,6 +68,9 @@ extension DataServiceError {
       case .idle: "\(host) was silent for \(limits.idleTimeout)"
       case .total, .deadline: "the answer from \(host) was not whole in time"
       }
-    return DataServiceError(.timeout(phase), message, hint: "Try again, or allow more time.")
+    return DataServiceError(
+      .timeout(phase), message,
+      hint: phase == .connect
+        ? "try again, or allow more time (--connect-timeout)" : "try again, or allow more time (--timeout)")
   }
 }

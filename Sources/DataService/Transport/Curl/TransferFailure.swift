@@ -69,7 +69,7 @@
       rows.map { ($0.0.rawValue, $0.1) }, uniquingKeysWith: { first, _ in first })
 
     private static let tlsHint =
-      "The address may be wrong, or something between here and the server interferes."
+      "the address may be wrong, or something between here and the server interferes"
 
     private static let rows: [(CURLcode, Meaning)] = [
       (CURLE_UNSUPPORTED_PROTOCOL, .plain(.protocol, "%@ did not answer with HTTP/1 or HTTP/2", nil)),
@@ -78,7 +78,7 @@
       (CURLE_NOT_BUILT_IN, .plain(.other, "the installed libcurl was built without this option", nil)),
       (
         CURLE_COULDNT_RESOLVE_PROXY,
-        .plain(.proxy, "the proxy's name was not found", "Check the proxy's name.")
+        .plain(.proxy, "the proxy's name was not found", "check the proxy's name")
       ),
       (CURLE_COULDNT_RESOLVE_HOST, .unresolved),
       (CURLE_COULDNT_CONNECT, .unconnected),
@@ -106,13 +106,15 @@
         CURLE_SSL_CERTPROBLEM,
         .plain(
           .tls("clientCertificate"), "the client certificate or its key could not be used",
-          "Check the files given for the certificate and the key.")
+          "check the files given for the certificate and the key")
       ),
       (CURLE_SSL_CIPHER, .plain(.tls("handshake"), "%@ and this machine have no cipher in common", nil)),
       (CURLE_PEER_FAILED_VERIFICATION, .unverified),
       (
         CURLE_BAD_CONTENT_ENCODING,
-        .plain(.protocol, "%@ sent a body in a coding that cannot be read", "Ask for an uncompressed answer.")
+        .plain(
+          .protocol, "%@ sent a body in a coding that cannot be read",
+          "ask for an uncompressed answer (--no-compressed)")
       ),
       (CURLE_FILESIZE_EXCEEDED, .plain(.tooLarge, "the answer from %@ is too large", nil)),
       (CURLE_SEND_FAIL_REWIND, .broken),
@@ -121,7 +123,7 @@
         CURLE_SSL_CACERT_BADFILE,
         .plain(
           .tls("authorities"), "the file of certificate authorities could not be read",
-          "Check the file given, or install the system's (package ca-certificates).")
+          "check the file given, or install the system's (package ca-certificates)")
       ),
       (CURLE_SSL_SHUTDOWN_FAILED, .broken),
       (
@@ -137,10 +139,12 @@
       ),
       (CURLE_SSL_INVALIDCERTSTATUS, .plain(.tls("revoked"), "the certificate of %@ has a bad status", nil)),
       (CURLE_HTTP2_STREAM, .broken),
-      (CURLE_PROXY, .plain(.proxy, "the proxy did not do its part", "Check the proxy's address and kind.")),
+      (CURLE_PROXY, .plain(.proxy, "the proxy did not do its part", "check the proxy's address and kind")),
       (
         CURLE_SSL_CLIENTCERT,
-        .plain(.tls("clientCertificate"), "%@ wants a client certificate", "Give a certificate and its key.")
+        .plain(
+          .tls("clientCertificate"), "%@ wants a client certificate",
+          "give one and its key (--cert, --key-file)")
       ),
       (CURLE_UNRECOVERABLE_POLL, .plain(.other, "waiting for the network failed", nil)),
     ]
@@ -166,11 +170,11 @@
       (.tls("wrongHost"), "the certificate that answered for %@ is another host's", Self.tlsHint)
     }
 
-    private static let offline: Verdict = (.offline, "there is no network", "Check the connection.")
+    private static let offline: Verdict = (.offline, "there is no network", "check the connection")
 
     private func unresolved(_ hasRoute: () -> Bool) -> Verdict {
       guard hasRoute() else { return Self.offline }
-      return (.dns, "the name %@ was not found", "Check the spelling, or the network's name server.")
+      return (.dns, "the name %@ was not found", "check the spelling, or the network's name server")
     }
 
     /// Whether it was a proxy that could not be reached. Its address may come from the environment, which libcurl
@@ -184,14 +188,14 @@
 
     private func unconnected(_ hasRoute: () -> Bool) -> Verdict {
       if failedAtProxy {
-        return (.proxy, "the proxy on the way to %@ could not be reached", "Check the proxy's address.")
+        return (.proxy, "the proxy on the way to %@ could not be reached", "check the proxy's address")
       }
       if connectStatus >= 300 { return refusedByProxy }
       switch osError {
       case ECONNREFUSED where unixSocket == nil:
-        return (.refused, "%@ refused the connection", "The server may be down, or the port may be wrong.")
+        return (.refused, "%@ refused the connection", "the server may be down, or the port may be wrong")
       case ECONNREFUSED: return (.refused, "nothing listens on the socket %@", nil)
-      case ENOENT where unixSocket != nil: return (.unreachable, "there is no socket %@", "Check the path.")
+      case ENOENT where unixSocket != nil: return (.unreachable, "there is no socket %@", "check the path")
       case ENETUNREACH, ENETDOWN, EADDRNOTAVAIL:
         return hasRoute() ? (.unreachable, "there is no way to %@", nil) : Self.offline
       case ETIMEDOUT: return (.timeout(.connect), "%@ did not answer in time", nil)
@@ -203,7 +207,7 @@
     private var refusedByProxy: Verdict {
       (
         .proxy, "the proxy answered \(connectStatus) when asked for %@",
-        "Check the proxy and its credentials."
+        "check the proxy and its credentials"
       )
     }
 
