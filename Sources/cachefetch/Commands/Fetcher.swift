@@ -58,8 +58,14 @@ extension DataService {
   static func forCommand(
     _ arguments: Arguments, diagnostics: Diagnostics, transport: (any Transport)? = nil
   ) -> DataService {
+    if arguments.has(.insecure), !arguments.has(.offline), VerbSet.fetching.contains(VerbSet(arguments.verb))
+    {
+      diagnostics.say("--insecure: certificates are not verified, and anybody may have answered")
+    }
     var configuration = Configuration(store: StoreLocation.configuration(arguments))
     configuration.finishesAfterDeadline = false
+    // What is preloaded is for the store, and nobody waits to see it: a disk that is busy for a moment is no failure.
+    if arguments.verb == .preload { configuration.patience.commit = .seconds(5) }
     configuration.onWarning = { diagnostics.warn($0) }
     if diagnostics.isVerbose { configuration.onTrace = { diagnostics.trace($0) } }
     return DataService(configuration: configuration, transport: transport)

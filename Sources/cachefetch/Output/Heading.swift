@@ -42,7 +42,10 @@ struct Heading {
   private func line(_ kind: String, _ colour: String, _ parts: [String], isCut: Bool = true) -> String {
     let name = kind + String(repeating: " ", count: max(0, 8 - kind.count))
     let text = TerminalText.visible((parts + (url.map { [$0] } ?? [])).joined(separator: " · "))
-    let fitting = isCut ? Columns.cut(text, to: max(10, width - 9)) : text
+    let fitting =
+      isCut
+      ? Columns.cut(text, to: max(10, width - 9))
+      : Columns.wrapped(text, to: max(10, width - 9)).joined(separator: "\n" + Columns.pad("", to: 9))
     return hasColour ? "\u{1B}[1;\(colour)m\(name)\u{1B}[0m \(fitting)\n" : "\(name) \(fitting)\n"
   }
 }

@@ -79,6 +79,31 @@ import Testing
     await #expect(throws: DataServiceError.self) { _ = try await transport.response(to: unnamed) }
   }
 
+  private static let hasIPv6 =
+    (try? String(contentsOfFile: "/proc/net/if_inet6", encoding: .utf8))?.contains(" lo") == true
+
+  @Test(.enabled(if: hasIPv6, "this machine has no IPv6 loopback"))
+  func `IPv4 and IPv6, the address written in the URL or given for a host`() async throws {
+    let nginx = try NginxServer(
+      server: "location / { return 200 four; }",
+      http: "server { listen [::1]:$PORT; location / { return 200 six; } }")
+    let transport = CurlTransport()
+    func text(_ host: String, _ configure: (inout ConnectionOptions) -> Void = { _ in }) async throws
+      -> String
+    {
+      let request = try request("http://\(host):\(nginx.port)/", configure)
+      return try await transport.response(to: request).body.text()
+    }
+    // Its first port waits for it from the start; the second is there once it answers.
+    #expect(try await text("127.0.0.1") == "four")
+    #expect(try await text("[::1]") == "six")
+    for (address, answer) in [("127.0.0.1", "four"), ("::1", "six"), ("[::1]", "six")] {
+      let given = ConnectionOptions.Resolution(host: "origin.test", port: Int(nginx.port), address: address)
+      #expect(try await text("origin.test") { $0.resolutions = [given] } == answer)
+    }
+    withExtendedLifetime(nginx) {}
+  }
+
   @Test func `a unix socket takes the place of the host`() async throws {
     let folder = try TemporaryFolder()
     let origin = try FixtureServer(unixSocket: folder.file("s")) { request, connection in

@@ -1,5 +1,6 @@
 import CacheStore
 import DataService
+import Dispatch
 import FixtureServer
 import Foundation
 import TestSupport
@@ -83,6 +84,8 @@ import Testing
     },
     Answer("304 without having been asked", failed, hasValidator: false) { _, _ in .notModified() },
     Answer("304 with another strong ETag, for ever", failed) { _, _ in .notModified(etag: "\"2\"") },
+    Answer("304 with an ETag of bytes beyond ASCII, for ever", failed) { _, _ in .notModified(etag: "\"é\"")
+    },
     Answer("206 without having been asked", failed) { _, _ in
       .status(206, "oo", ["Content-Range": "bytes 1-2/4"])
     },
@@ -136,6 +139,39 @@ import Testing
     #expect(await load() == ["stored(good 8)", "fresh(who are you, changed)"])
     #expect(try Self.bytes(of: fixture.store) == before)
     #expect(try !fixture.store.filesContain("Bearer t"))
+    await fixture.service.close()
+  }
+
+  @Test func `one byte a second, which is never silent long enough, ends with the total`() async throws {
+    let mayGoOn = DispatchSemaphore(value: 0)
+    let origin = try FixtureServer { request, connection in
+      guard request.isConditional else { return try connection.send(.ok("good", ["ETag": "\"1\""])) }
+      try connection.sendRaw("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+      while !connection.isClosed {
+        try connection.sendRaw("x")
+        mayGoOn.wait()
+      }
+    }
+    let clock = TestTimekeeper()
+    let fixture = try ServiceFixture(timekeeper: clock)
+    let first = await fixture.outline(origin.url("/item"))
+    #expect(first == ["fresh(good, new)"])
+    let before = try Self.bytes(of: fixture.store)
+    var request = DataService.Request(origin.url("/item"))
+    request.limits.retries = 0
+    request.limits.totalTimeout = .seconds(20)
+    // Each byte that has come moves the clock on by a second and lets the next one go.
+    let progress: @Sendable (DataService.TransferProgress) -> Void = { _ in
+      clock.advance(by: .seconds(1))
+      mayGoOn.signal()
+    }
+    var outline: [String] = []
+    for await delivery in fixture.service.deliveries(for: request, progress: progress) {
+      outline.append(delivery.outline)
+    }
+    #expect(outline == ["stored(good)", "failure(timeout(total), last good)"])
+    #expect(try Self.bytes(of: fixture.store) == before)
+    mayGoOn.signal()
     await fixture.service.close()
   }
 

@@ -182,6 +182,18 @@ import Testing
     #expect(list.status == 74 && list.errorText.split(separator: "\n").count == 1, "\(list.errorText)")
   }
 
+  @Test func `without verification a line says so`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let warning = "cachefetch: --insecure: certificates are not verified, and anybody may have answered\n"
+    for words in [["-k"], ["preload", "--insecure", "--json"], ["diff", "-k"]] {
+      #expect(try await shell.run(words + [origin.url]).errorText.hasPrefix(warning))
+    }
+    for words in [["-kq"], ["-k", "--offline"], ["show", "-k"]] {
+      #expect(try await shell.run(words + [origin.url]).errors.isEmpty, "\(words)")
+    }
+  }
+
   @Test func `what is not stored is named once`() async throws {
     let run = try await Shell().run("--offline", "http://a.example/x")
     #expect(run.status == 4 && run.errorText == "cachefetch: nothing is stored for http://a.example/x\n")

@@ -15,13 +15,11 @@ import Testing
             print(error.message, "in", line)
     """
 
-  /// The schema in the repository's docs.
-  private var schema: String {
-    "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/") + "/docs/delivery.schema.json"
-  }
-
-  private func problems(_ lines: [UInt8]) async throws -> String {
-    let run = try await ChildProcess.run("/usr/bin/python3", ["-c", Self.validator, schema], input: lines)
+  /// What is wrong with lines by a schema in the repository's docs.
+  private func problems(_ lines: [UInt8], schema: String = "delivery") async throws -> String {
+    let root = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+    let run = try await ChildProcess.run(
+      "/usr/bin/python3", ["-c", Self.validator, "\(root)/docs/\(schema).schema.json"], input: lines)
     #expect(run.status == 0, "\(run.errorText)")
     return run.outputText
   }
@@ -46,6 +44,40 @@ import Testing
     lines += try await shell.run("--json", "--retry", "0", origin.url).output
     #expect(lines.split(separator: 0x0A).count >= 13)
     #expect(try await problems(lines) == "")
+  }
+
+  @Test func `what watch says of changes, an outage and its end satisfies it`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    let child = try shell.start("watch", "--json", "--retry", "0", "--every", "20ms", origin.url)
+    await origin.server.waitForRequests(2)
+    origin.answer(.ok("two"))
+    await child.output.lines(1)
+    origin.answer(.status(503))
+    await child.output.lines(2)
+    origin.answer(.ok("three"))
+    await child.output.lines(3)
+    child.send(2)
+    let lines = await child.finished().output
+    #expect(lines.split(separator: 0x0A).count >= 3)
+    #expect(try await problems(lines) == "")
+  }
+
+  @Test func `what preload says satisfies its own`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("x"))
+    var lines = try await shell.run("preload", "--json", origin.url).output
+    lines += try await shell.run("preload", "--json", "--max-age", "1h", origin.url).output
+    origin.answer(.ok("y", ["Cache-Control": "no-store"]))
+    lines += try await shell.run("preload", "--json", origin.url).output
+    origin.answer(.status(404))
+    lines += try await shell.run("preload", "--json", origin.url + "/none").output
+    origin.server.stop()
+    lines += try await shell.run("preload", "--json", "--retry", "0", origin.url).output
+    #expect(lines.split(separator: 0x0A).count == 5)
+    #expect(try await problems(lines, schema: "preload") == "")
+    #expect(try await problems(Array(#"{"delivery":"failure","url":"x"}"#.utf8), schema: "preload") != "")
   }
 
   @Test func `the schema refuses what it should`() async throws {
