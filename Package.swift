@@ -71,7 +71,7 @@ let package = Package(
     .testTarget(
       name: "DataServiceTests",
       dependencies: [
-        "CacheStore", "CCurl", "DataService", "CSQLite", "FixtureServer", "TestSupport",
+        "CacheStore", "CCurl", "DataService", "CSQLite", "FixtureServer", "StoreDriver", "TestSupport",
         "URLSessionTransport",
       ], swiftSettings: strict),
     .testTarget(
@@ -83,7 +83,8 @@ let package = Package(
     .testTarget(
       name: "cachefetchTests",
       dependencies: [
-        "cachefetch", "CacheStore", "DataService", "DemoOrigin", "FixtureServer", "TestSupport",
+        "cachefetch", "CacheStore", "DataService", "DemoOrigin", "FixtureServer", "StoreDriver",
+        "TestSupport",
       ],
       exclude: ["Screens"], swiftSettings: strict),
   ],

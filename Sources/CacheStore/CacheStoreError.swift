@@ -30,16 +30,35 @@ public struct CacheStoreError: Error, Hashable {
   public let reason: Reason
   /// One line for a person, naming the file where one is concerned and never a bound value.
   public let message: String
+  /// What a person can do about it, in a line of its own; `nil` where nothing is known to help.
+  public let hint: String?
   /// The extended SQLite result code, for logs; 0 where SQLite was not involved.
   public let sqliteCode: Int32
   /// The failing statement without its bound values, so that it is safe to log.
   public let sql: String?
 
   /// Makes an error.
-  public init(_ reason: Reason, _ message: String, sqliteCode: Int32 = 0, sql: String? = nil) {
+  public init(
+    _ reason: Reason, _ message: String, hint: String? = nil, sqliteCode: Int32 = 0, sql: String? = nil
+  ) {
     self.reason = reason
     self.message = message
+    self.hint = hint ?? Self.hint(for: reason)
     self.sqliteCode = sqliteCode
     self.sql = sql
+  }
+
+  /// What helps where nothing more is known than the reason.
+  private static func hint(for reason: Reason) -> String? {
+    switch reason {
+    case .busy: "try again"
+    case .full: "free some disk space, or name another store with --store PATH"
+    case .readOnly, .cannotOpen: "name a store you may write to with --store PATH or $CACHEFETCH_STORE"
+    case .newerSchema: "it was left alone: update cachefetch, or name another store with --store PATH"
+    case .foreignFile: "it was left alone: name another with --store PATH"
+    case .corrupt: "run “cachefetch doctor --repair”"
+    case .replaced: "fetch it again"
+    case .signedOut, .closed, .other: nil
+    }
   }
 }

@@ -35,7 +35,7 @@ public struct DigestKey: Sendable {
       if let key = try create(files) { return key }
     }
     throw CacheStoreError(
-      .cannotOpen, "the digest key \(files.key) comes and goes; another program removes it")
+      .cannotOpen, "the digest key \(files.key) comes and goes", hint: "end the program that removes it")
   }
 
   /// The key beside the store at `path`, or `nil` where there is none.
@@ -67,24 +67,19 @@ public struct DigestKey: Sendable {
   private static let library: Int32 = sodium_init()
 
   private static func load(_ files: StoreFiles) throws(CacheStoreError) -> DigestKey? {
-    let descriptor = open(files.key, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    let descriptor = open(files.key, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else {
       guard errno != ENOENT, errno != ENOTDIR else { return nil }
       throw CacheStoreError(
-        .cannotOpen, "cannot read the digest key \(files.key): \(Platform.describe(errno)); mend or remove it"
-      )
+        .cannotOpen, "cannot read the digest key \(files.key): \(Platform.describe(errno))",
+        hint: "give it mode 600, or remove it: a new one is then made")
     }
     defer { close(descriptor) }
-    guard let status = FileStatus(descriptor: descriptor), status.kind == .file,
-      status.hasTrustedOwner || geteuid() == 0
-    else {
-      throw CacheStoreError(
-        .cannotOpen, "the digest key \(files.key) belongs to another user, which is refused")
-    }
+    try files.check(opened: FileStatus(descriptor: descriptor), "the digest key", files.key)
     var bytes = [UInt8](repeating: 0, count: length + 1)
     guard read(descriptor, &bytes, bytes.count) == length else {
       throw CacheStoreError(
-        .cannotOpen, "the digest key \(files.key) is damaged; remove it, a new one is then made")
+        .cannotOpen, "the digest key \(files.key) is damaged", hint: "remove it: a new one is then made")
     }
     return DigestKey(bytes: Array(bytes[..<length]))
   }

@@ -129,7 +129,8 @@ public final class ResponseStore: Sendable {
       guard try statement.step() else { throw try self.missing(bodyID, accountID, connection) }
       let bytes = statement.bytes(1)
       guard RowHasher.chunkChecksum(bytes, body: bodyID, number: number) == statement.integer(0) else {
-        throw CacheStoreError(.corrupt, "a stored body in \(files.database) is damaged; fetch it again")
+        throw CacheStoreError(
+          .corrupt, "a stored body in \(files.database) is damaged", hint: "fetch it again")
       }
       return statement.data(1)
     }
@@ -146,12 +147,12 @@ public final class ResponseStore: Sendable {
     owner.bind(1, bodyID)
     if try owner.step() {
       return CacheStoreError(
-        .corrupt, "a part of a stored body in \(files.database) is missing; fetch it again")
+        .corrupt, "a part of a stored body in \(files.database) is missing", hint: "fetch it again")
     }
     if let accountID, try accountName(of: accountID, connection) == nil {
       return CacheStoreError(.signedOut, "the account was signed out")
     }
-    return CacheStoreError(.replaced, "the stored body was replaced meanwhile; fetch it again")
+    return CacheStoreError(.replaced, "the stored body was replaced meanwhile")
   }
 
   /// A number that changes whenever another connection, of this or another process, has committed a change.
@@ -175,7 +176,8 @@ public final class ResponseStore: Sendable {
 
   func lease(_ place: LockFile.Place) throws(CacheStoreError) -> Lease? {
     guard !configuration.isReadOnly else {
-      throw CacheStoreError(.readOnly, "the store \(files.database) was opened for reading only")
+      throw CacheStoreError(
+        .readOnly, "the store \(files.database) was opened for reading only", hint: "open it for writing")
     }
     // No lock file is put beside a file that is something else.
     if FileStatus(path: files.lock) == nil { _ = try pool.withConnection(waitingUntil: 0) { _ in } }

@@ -1,5 +1,6 @@
 import CacheStore
 import FoundationEssentials
+import Synchronization
 import TestSupport
 import Testing
 
@@ -115,23 +116,63 @@ import Testing
     #expect(statistics.parts[0].rows == 2 && statistics.parts[0].deliveries == count)
   }
 
-  @Test func `eight processes share a store: no lock error, law 8, bounded file and log, fair shares`()
-    async throws
-  {
+  @Test func `the number of rows stays within its limit, pinned ones among them`() async throws {
+    let fixture = try StoreFixture { $0.maximumRows = 20 }
+    for number in 0..<100 {
+      _ = try await fixture.store.put("a", for: key(number), at: Int64(number)) { $0.isPinned = number < 5 }
+      #expect(try fixture.number("SELECT count(*) FROM last_request") == Int64(min(number + 1, 20)))
+    }
+    let left = Set(try await fixture.store.entries().map(\.key.target))
+    #expect(left == Set((Array(0..<5) + Array(85..<100)).map { key($0).target }))
+    // A lower limit is not met in one write, which others would wait for.
+    let fewer = fixture.another { $0.maximumRows = 2 }
+    await #expect {
+      for number in 200..<203 { _ = try await fewer.put("b", for: key(number), at: 200) }
+    } throws: {
+      ($0 as? CacheStoreError)?.reason == .full
+    }
+    #expect(try fixture.number("SELECT count(*) FROM last_request WHERE pinned = 1") == 5)
+  }
+
+  /// A limit of bytes that is always met, and one of rows.
+  @Test(
+    "Eight processes share a store: no lock error, law 8, bounded file, rows and log, fair shares",
+    arguments: [(16 << 20, 0), (1 << 30, 60)] as [(Int64, Int64)])
+  func eightProcesses(limit: Int64, rows: Int64) async throws {
     // Two seconds; CACHEFETCH_SHARE_SECONDS=60 for the full minute.
     let seconds = wished("CACHEFETCH_SHARE_SECONDS", else: 2)
     let fixture = try StoreFixture()
-    let limit: Int64 = 16 << 20
+    _ = try await fixture.store.accountID(named: "")
+    let isOver = Mutex(false)
+    // Looks on all the while: the limits hold at every commit, not only at the end.
+    let most = Task.detached {
+      let database = try RawDatabase(fixture.path)
+      var most = (pages: Int64(0), rows: Int64(0), looks: 0)
+      while !isOver.withLock({ $0 }) {
+        most.pages = max(most.pages, try database.rows("PRAGMA page_count").first?.first?.integer ?? 0)
+        most.rows = max(
+          most.rows, try database.rows("SELECT count(*) FROM last_request").first?.first?.integer ?? 0)
+        most.looks += 1
+        await Task.yield()
+      }
+      return most
+    }
     let driver = try BuiltProduct.path("StoreDriver")
     let outputs = try await withThrowingTaskGroup(of: String.self) { group in
       for number in 0..<8 {
         group.addTask {
-          try await ChildProcess.run(driver, ["share", fixture.path, "\(number)", "\(seconds)", "\(limit)"])
-            .outputText
+          try await ChildProcess.run(
+            driver, ["share", fixture.path, "\(number)", "\(seconds)", "\(limit)", "\(rows)"]
+          )
+          .outputText
         }
       }
       return try await group.reduce(into: []) { $0.append($1) }
     }
+    isOver.withLock { $0 = true }
+    let seen = try await most.value
+    #expect(seen.looks > 0 && seen.pages * 8192 <= limit, "\(seen)")
+    if rows > 0 { #expect(seen.rows <= rows && seen.rows > rows / 2, "\(seen)") }
     var done: [Int] = []
     var totals: [String: Int] = [:]
     for output in outputs {

@@ -1,7 +1,8 @@
-import CacheStore
 import FoundationEssentials
 import TestSupport
 import Testing
+
+@testable import CacheStore
 
 @Suite("Sign-out") struct SignOutTests {
   @Test func `no byte of a signed-out account is left in any file, and others' rows are whole`() async throws
@@ -64,18 +65,52 @@ import Testing
     }
   }
 
-  @Test func `a process that keeps reading is named`() async throws {
-    let fixture = try StoreFixture { $0.busyTimeout = .milliseconds(50) }
-    _ = try await fixture.store.put("x", for: RequestKey(account: "alice", target: "t"))
-    let database = try RawDatabase(fixture.path)
-    try database.execute("BEGIN; SELECT count(*) FROM last_request")
-    await #expect { try await fixture.store.signOut(accountName: "alice") } throws: {
-      guard let error = $0 as? CacheStoreError else { return false }
-      return error.reason == .busy && error.message.contains("signed out")
+  @Test(arguments: [StoreHolder.Kind.reading, .writing, .exclusive])
+  func `a process that keeps the bytes is named, with its program`(kind: StoreHolder.Kind) async throws {
+    let fixture = try StoreFixture()
+    let alice = RequestKey(account: "alice", target: "t")
+    _ = try await fixture.store.put("x", for: alice)
+    await fixture.store.close()
+    let holder = try await StoreHolder(kind, fixture.path)
+    // Another process that has the store open and is idle is in nobody's way, and is not named.
+    let idle =
+      kind == .exclusive
+      ? nil
+      : try ChildProcess(
+        try BuiltProduct.path("StoreDriver"), ["read", fixture.path, "t"], input: nil)
+    if let idle { #expect(await idle.output.lines(1).first == "rows 1") }
+    let store = fixture.another { $0.busyTimeout = .milliseconds(50) }
+    do throws(CacheStoreError) {
+      try await store.signOut(accountName: "alice")
+      Issue.record("signed out although another process holds the store")
+    } catch {
+      #expect(error.reason == .busy && error.hint == "end it and sign out again")
+      #expect(
+        error.message.contains("process \(holder.processID) (StoreDriver) uses the store \(fixture.path)"))
+      #expect(
+        error.message.hasPrefix("the account is \(kind == .reading ? "signed out, but" : "not signed out")"))
+      if let idle { #expect(!error.message.contains("\(idle.pid)"), "\(error.message)") }
     }
-    #expect(try await fixture.store.lookup(RequestKey(account: "alice", target: "t")).accountID == nil)
-    try database.execute("COMMIT")
-    try await fixture.store.signOut(accountName: "alice")
+    await holder.release()
+    let later = fixture.another()
+    #expect(try await later.lookup(alice).rows.isEmpty == (kind == .reading))
+    try await later.signOut(accountName: "alice")
+    #expect(try await later.lookup(alice).accountID == nil)
+    idle?.closeInput()
+    await holder.end()
+  }
+
+  @Test func `locks are read from the system's list`() {
+    let lock = LockHolders.Lock("1: POSIX  ADVISORY  READ 1234 00:2f:5678 124 126")
+    #expect(
+      lock?.process == 1234 && lock?.inode == 5678 && lock?.bytes == 124...126 && lock?.isExclusive == false)
+    #expect(LockHolders.Lock("2: POSIX  ADVISORY  WRITE 7 fe:00:9 0 EOF")?.bytes == 0...Int64.max)
+    #expect(LockHolders.Lock("2: POSIX  ADVISORY  WRITE 7 fe:00:9 0 EOF")?.isExclusive == true)
+    for other in [
+      "3: -> POSIX  ADVISORY  WRITE 7 fe:00:9 0 EOF", "4: OFDLCK ADVISORY  WRITE -1 fe:00:9 0 EOF", "",
+      "x y z",
+      "5: POSIX  ADVISORY  READ 0 00:2f:5678 124 124", "6: FLOCK  ADVISORY  WRITE 7 fe:00:9 0 EOF",
+    ] { #expect(LockHolders.Lock(other[...]) == nil, "\(other)") }
   }
 
   @Test func `signing out where there is no store makes none`() async throws {

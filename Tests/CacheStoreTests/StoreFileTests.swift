@@ -1,5 +1,6 @@
 import CacheStore
 import FoundationEssentials
+import Synchronization
 import TestSupport
 import Testing
 
@@ -107,6 +108,145 @@ import Testing
     // A folder reached through a link is the user's own affair.
     #expect(symlink(folder.path, folder.file("here")) == 0)
     #expect(await reason(folder.file("here/real.sqlite")) == nil)
+  }
+
+  @Test func `in a folder that others may write to, a link beside the store is refused too`() async throws {
+    for name in ["-wal", "-shm", "-journal"] {
+      let fixture = try StoreFixture()
+      _ = try await fixture.store.put("a", for: .page)
+      await fixture.store.close()
+      let victim = try fixture.files.write("precious", to: "victim")
+      unlink(fixture.path + name)
+      #expect(symlink(victim, fixture.path + name) == 0)
+      chmod(fixture.folder, 0o1777)
+      #expect(await reason(fixture.path) == .cannotOpen, "\(name)")
+      #expect(throws: CacheStoreError.self) { try fixture.another().lookupNow(.page) }
+      // The folder may also be reached by a name of its own.
+      let parent = try TemporaryFolder()
+      #expect(symlink(fixture.folder, parent.file("here")) == 0)
+      #expect(await reason(parent.file("here/store.sqlite")) == .cannotOpen, "\(name)")
+      #expect(try fixture.files.text(of: "victim") == "precious")
+    }
+  }
+
+  @Test func `in a folder that others may write to, a second name of a file is refused`() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("store.sqlite")
+    let victim = try folder.write("precious, and longer than the marks in a lock file are", to: "victim")
+    chmod(folder.path, 0o1777)
+    for name in ["", ".lock"] {
+      #expect(link(victim, path + name) == 0)
+      let store = ResponseStore(configuration: StoreConfiguration(path: path))
+      #expect(throws: CacheStoreError.self) { try store.tryLease(1)?.release() }
+      #expect(await reason(path) != nil, "\(name)")
+      #expect(try folder.text(of: "victim").hasPrefix("precious, and longer"))
+      unlink(path + name)
+    }
+    #expect(await reason(path) == nil, "without them all is well")
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "only the administrator can give files away"))
+  func `another user's store, lock or key in a shared folder is refused, the administrator's own store not`()
+    async throws
+  {
+    let folder = try TemporaryFolder()
+    let path = folder.file("store.sqlite")
+    #expect(await reason(path) == nil)
+    let store = ResponseStore(configuration: StoreConfiguration(path: path))
+    _ = try DigestKey.loadOrCreate(nextTo: path)
+    _ = try store.tryLease(1)
+    await store.close()
+    for name in ["", ".lock", ".key"] { #expect(chown(path + name, 65_534, 65_534) == 0) }
+    #expect(await reason(path) == nil, "in a folder of one's own the administrator may use it")
+    chmod(folder.path, 0o1777)
+    #expect(await reason(path) == .cannotOpen)
+    #expect(throws: CacheStoreError.self) { try DigestKey.loadOrCreate(nextTo: path) }
+    #expect(chown(path, 0, 0) == 0)
+    #expect(throws: CacheStoreError.self) {
+      try ResponseStore(configuration: StoreConfiguration(path: path)).tryLease(1)
+    }
+    // A folder of somebody else is shared with them, whatever its mode.
+    chmod(folder.path, 0o700)
+    #expect(chown(folder.path, 65_534, 65_534) == 0)
+    #expect(throws: CacheStoreError.self) { try DigestKey.loadOrCreate(nextTo: path) }
+  }
+
+  @Test
+  func `something else than a file in the place of the lock or the key is refused, and nothing waits for it`()
+    async throws
+  {
+    let folder = try TemporaryFolder()
+    let path = folder.file("store.sqlite")
+    for name in [".lock", ".key"] { #expect(mkfifo(path + name, 0o600) == 0) }
+    #expect(await reason(path) == .cannotOpen)
+    #expect(throws: CacheStoreError.self) { try DigestKey.loadOrCreate(nextTo: path) }
+  }
+
+  @Test func `a link that comes and goes in the place of the store never leads a write elsewhere`()
+    async throws
+  {
+    let folder = try TemporaryFolder()
+    let path = folder.file("store.sqlite")
+    // A database the user owns, which is no store: whoever opened it would be seen by its files.
+    let victim = folder.file("victim.sqlite")
+    try RawDatabase(victim, create: true).execute("CREATE TABLE diary (entry TEXT)")
+    let before = try folder.bytes(of: "victim.sqlite")
+    let isOver = Mutex(false)
+    let attack = Task.detached {
+      var rounds = 0
+      while !isOver.withLock({ $0 }) {
+        unlink(folder.file("link"))
+        symlink(victim, folder.file("link"))
+        rename(folder.file("link"), path)
+        unlink(path)
+        rounds += 1
+        await Task.yield()
+      }
+      return rounds
+    }
+    for _ in 0..<100 {
+      let store = ResponseStore(configuration: StoreConfiguration(path: path))
+      // Refused, moved under its feet, or stored: whatever comes of it, it is the store's own file.
+      _ = try? await store.put("secret", for: .page)
+      await store.close()
+    }
+    isOver.withLock { $0 = true }
+    #expect(await attack.value > 0)
+    #expect(try folder.bytes(of: "victim.sqlite") == before)
+    #expect(!folder.contains("victim.sqlite-wal") && !folder.contains("victim.sqlite-shm"))
+  }
+
+  @Test(arguments: [0o600, 0o640] as [mode_t])
+  func `files that are remade keep the store's mode, whatever the umask`(wanted: mode_t) async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("a", for: .page)
+    await fixture.store.close()
+    try fixture.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    for name in ["-wal", "-shm"] { unlink(fixture.path + name) }
+    chmod(fixture.path, wanted)
+    // SQLite's own files.
+    _ = try await fixture.another().put("b", for: .page, at: 2)
+    for name in ["", "-wal", "-shm"] { #expect(mode(fixture.path + name) == UInt32(wanted), "\(name)") }
+    // Sign-out rewrites the file.
+    try await fixture.another().signOut(accountName: "alice")
+    #expect(mode(fixture.path) == UInt32(wanted))
+    // A successor of a damaged file.
+    try fixture.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    let root = try #require(
+      try fixture.number("SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_last_request_1'"))
+    try fixture.files.overwrite(
+      "store.sqlite", at: Int(root - 1) * 8192, with: Array(repeating: 0xFF, count: 8192))
+    _ = try await fixture.another().put("c", for: .page, at: 3)
+    #expect(try fixture.files.names().contains { $0.contains(".damaged-") })
+    #expect(try await fixture.another().body(of: .page) == "c")
+    for name in ["", "-wal", "-shm"] where mode(fixture.path + name) != 0 {
+      #expect(mode(fixture.path + name) == UInt32(wanted), "\(name)")
+    }
+    // The key and the lock file, when they were lost.
+    for name in [".key", ".lock"] { unlink(fixture.path + name) }
+    _ = try DigestKey.loadOrCreate(nextTo: fixture.path)
+    _ = try fixture.another().tryLease(1)
+    for name in [".key", ".lock"] { #expect(mode(fixture.path + name) == 0o600) }
   }
 
   @Test func `a store opened for reading only serves what is stored and writes nothing`() async throws {

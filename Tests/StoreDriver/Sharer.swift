@@ -8,6 +8,7 @@ struct Sharer {
   private var random: SeededGenerator
   private let seconds: Int64
   private let limit: Int64
+  private let rows: Int?
   private var counts: [String: Int] = [:]
 
   init(_ arguments: [String]) {
@@ -15,11 +16,13 @@ struct Sharer {
     random = SeededGenerator(seed: UInt64(arguments[2]) ?? 0)
     seconds = Int64(arguments[3]) ?? 1
     limit = Int64(arguments[4]) ?? 0
+    rows = Int(arguments[5]).flatMap { $0 > 0 ? $0 : nil }
   }
 
   mutating func run() async throws {
     var configuration = StoreConfiguration(path: path)
     configuration.maximumBytes = limit
+    configuration.maximumRows = rows
     configuration.chunkBytes = 64 << 10
     let store = ResponseStore(configuration: configuration)
     let account = try await store.accountID(named: "")

@@ -13,8 +13,9 @@ import TestSupport
 ///
 ///     StoreDriver open PATH
 ///     StoreDriver work PATH SEED FIRST OPERATIONS [KINDS NTH]
-///     StoreDriver share PATH SEED SECONDS LIMIT
+///     StoreDriver share PATH SEED SECONDS BYTES ROWS
 ///     StoreDriver read PATH TARGET
+///     StoreDriver hold PATH exclusive|reading|writing
 @main enum StoreDriver {
   static func main() async {
     let arguments = Array(CommandLine.arguments.dropFirst())
@@ -28,6 +29,7 @@ import TestSupport
         var sharer = Sharer(arguments)
         try await sharer.run()
       case "read": try await read(arguments[1], arguments[2])
+      case "hold": try hold(arguments[1], arguments[2])
       default: exit(64)
       }
     } catch {
@@ -64,6 +66,25 @@ import TestSupport
       default: return
       }
     }
+  }
+
+  /// Holds the database as another program might, says so, and lets go of it when told by a line.
+  private static func hold(_ path: String, _ how: String) throws {
+    var database: RawDatabase? = try RawDatabase(path)
+    switch how {
+    case "exclusive":
+      // A reader of the log ignores BEGIN EXCLUSIVE; nobody gets past this.
+      try database?.execute(
+        "PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; UPDATE account SET name = name; COMMIT")
+    case "reading": try database?.execute("BEGIN; SELECT count(*) FROM last_request")
+    default: try database?.execute("BEGIN IMMEDIATE")
+    }
+    say("holding")
+    guard readLine() != nil else { return }
+    database = nil
+    say("released")
+    // Until its input ends, so that the process is there to be seen.
+    while readLine() != nil {}
   }
 
   /// One line on standard output, at once.

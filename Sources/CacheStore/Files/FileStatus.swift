@@ -17,6 +17,9 @@ struct FileStatus: Sendable {
   let identity: FileIdentity
   let kind: Kind
   let owner: UInt32
+  let group: UInt32
+  /// How many names the file has.
+  let names: Int
   /// The permission bits.
   let mode: UInt32
   let bytes: Int64
@@ -45,12 +48,14 @@ struct FileStatus: Sendable {
       default: .other
       }
     owner = status.st_uid
+    group = status.st_gid
+    names = Int(status.st_nlink)
     mode = UInt32(status.st_mode & 0o7777)
     bytes = Int64(status.st_size)
   }
 
-  /// Whether others than the owner may add and rename files in this folder.
-  var isSharedFolder: Bool { kind == .folder && mode & 0o022 != 0 }
+  /// Whether somebody not to be trusted may add and rename files in this folder.
+  var isSharedFolder: Bool { kind == .folder && (mode & 0o022 != 0 || !hasTrustedOwner) }
 
   /// Whether the file's owner is one to trust: this user, or the system's administrator.
   var hasTrustedOwner: Bool { owner == geteuid() || owner == 0 }

@@ -126,7 +126,7 @@ final class LockFile: Sendable {
 
   private func open() throws(CacheStoreError) -> Int32 {
     try files.makeFolder()
-    let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC
+    let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     #if canImport(Darwin)
       let descriptor = Darwin.open(files.lock, flags, 0o600)
     #else
@@ -142,10 +142,11 @@ final class LockFile: Sendable {
         }
       throw CacheStoreError(reason, "cannot open the lock file \(files.lock): \(Platform.describe(number))")
     }
-    guard let status = FileStatus(descriptor: descriptor), status.hasTrustedOwner || geteuid() == 0 else {
+    do throws(CacheStoreError) {
+      try files.check(opened: FileStatus(descriptor: descriptor), "the lock file", files.lock)
+    } catch {
       close(descriptor)
-      throw CacheStoreError(
-        .cannotOpen, "the lock file \(files.lock) belongs to another user, which is refused")
+      throw error
     }
     return descriptor
   }

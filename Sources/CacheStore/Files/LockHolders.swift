@@ -4,25 +4,94 @@
   internal import Glibc
 #endif
 
-/// Which processes hold locks on a file, as far as the system tells.
+/// Which other processes keep the store's files from being written or emptied, as far as the system tells.
+///
+/// Reads `/proc` rather than ask with a descriptor: closing one would drop this process's own locks. Elsewhere than on
+/// Linux, and for processes of other containers, nobody is found.
 enum LockHolders {
-  /// The processes, but this one; empty where the system does not tell.
-  ///
-  /// Reads `/proc/locks` rather than ask with a descriptor: closing one would drop this process's own locks.
-  static func processes(holding path: String) -> [Int32] {
-    guard let inode = FileStatus(path: path)?.identity.inode, let text = contents(of: "/proc/locks") else {
-      return []
-    }
+  /// A process, as a person knows it.
+  struct Process: Hashable {
+    let id: Int32
+    /// The name of its program, cut to 15 bytes by the system.
+    let name: String
+
+    var description: String { name.isEmpty ? "process \(id)" : "process \(id) (\(name))" }
+  }
+
+  /// SQLite's lock bytes in the shared memory: one for the writer, for checkpoints and for recovery, five for readers.
+  /// The one after them every open connection holds, which is in nobody's way.
+  private static let sharedMemoryBytes: ClosedRange<Int64> = 120...127
+
+  /// The processes, but this one: those that read or write the log at this moment, or have the database for themselves;
+  /// where no lock is known, those that have the files open.
+  static func processes(on files: StoreFiles) -> [Process] {
+    let resolved = (try? files.resolved()) ?? files.database
     var found = Set<Int32>()
-    for line in text.split(separator: "\n") {
-      // 1: POSIX  ADVISORY  READ 1234 00:2f:5678 124 124
-      let words = line.split(separator: " ")
-      guard words.count >= 6, words[5].split(separator: ":").last == Substring(String(inode)),
-        let pid = Int32(words[4])
-      else { continue }
-      if pid > 0, pid != getpid() { found.insert(pid) }
+    if let text = contents(of: "/proc/locks") {
+      let memory = FileStatus(path: files.sharedMemory)?.identity.inode
+      let database = FileStatus(path: files.database)?.identity.inode
+      for line in text.split(separator: "\n") {
+        guard let lock = Lock(line) else { continue }
+        let isInTheWay =
+          lock.inode == memory && lock.bytes.overlaps(sharedMemoryBytes)
+          || lock.inode == database && lock.isExclusive
+        if isInTheWay { found.insert(lock.process) }
+      }
     }
-    return found.sorted()
+    found.remove(getpid())
+    if found.isEmpty { found = holders(ofOpen: [resolved, resolved + "-wal", resolved + "-shm"]) }
+    return found.sorted().map { Process(id: $0, name: name(of: $0)) }
+  }
+
+  /// The processes in words: `process 12 (sqlite3) and process 14 (cachefetch)`; `another process` where none is known.
+  static func description(on files: StoreFiles) -> String {
+    let all = processes(on: files).map(\.description)
+    return all.isEmpty ? "another process" : all.joined(separator: " and ")
+  }
+
+  /// A line of `/proc/locks`: `1: POSIX  ADVISORY  READ 1234 00:2f:5678 124 124`.
+  struct Lock {
+    let process: Int32
+    let inode: UInt64
+    let isExclusive: Bool
+    let bytes: ClosedRange<Int64>
+
+    /// `nil` for lines that say something else, such as that somebody waits.
+    init?(_ line: Substring) {
+      let words = line.split(separator: " ")
+      guard words.count == 8, words[1] == "POSIX", let process = Int32(words[4]), process > 0,
+        let inode = words[5].split(separator: ":").last.flatMap({ UInt64($0) }), let start = Int64(words[6])
+      else { return nil }
+      self.process = process
+      self.inode = inode
+      isExclusive = words[3] == "WRITE"
+      bytes = start...max(start, words[7] == "EOF" ? .max : Int64(words[7]) ?? start)
+    }
+  }
+
+  private static func holders(ofOpen paths: Set<String>) -> Set<Int32> {
+    var found = Set<Int32>()
+    for entry in FolderNames.all(in: "/proc") {
+      guard let id = Int32(entry), id != getpid() else { continue }
+      for name in FolderNames.all(in: "/proc/\(entry)/fd")
+      where paths.contains(target("/proc/\(entry)/fd/\(name)")) {
+        found.insert(id)
+      }
+    }
+    return found
+  }
+
+  private static func target(_ link: String) -> String {
+    var buffer = [CChar](repeating: 0, count: 4096)
+    let count = readlink(link, &buffer, buffer.count)
+    return count > 0 ? String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self) : ""
+  }
+
+  /// Its program's name; a program chooses its own, so that nothing but letters is taken over.
+  private static func name(of process: Int32) -> String {
+    let text = contents(of: "/proc/\(process)/comm") ?? ""
+    return String(
+      text.unicodeScalars.filter { $0.isASCII && $0.value > 0x20 && $0.value < 0x7F }.map(Character.init))
   }
 
   private static func contents(of path: String) -> String? {

@@ -56,7 +56,8 @@ struct StoreFiles: Sendable {
     guard !database.isEmpty else {
       throw CacheStoreError(
         .cannotOpen,
-        "no place for the store: there is no home folder; name one with --store PATH or $CACHEFETCH_STORE")
+        "no place for the store: there is no home folder",
+        hint: "name one with --store PATH or $CACHEFETCH_STORE")
     }
     guard let status = FileStatus(path: database) else {
       guard errno == ENOENT else {
@@ -68,28 +69,62 @@ struct StoreFiles: Sendable {
     return status
   }
 
+  /// Whether somebody not to be trusted may put files beside the store's; a link to a folder counts as what it leads to.
+  private var isFolderShared: Bool {
+    guard let real = realpath(folder, nil) else { return false }
+    defer { free(real) }
+    return FileStatus(path: String(cString: real))?.isSharedFolder == true
+  }
+
+  /// Throws unless an open file beside the store is one to trust: a file, of an owner to trust, and of no other name
+  /// that somebody may have given to a file of this user's.
+  func check(opened status: FileStatus?, _ what: String, _ path: String) throws(CacheStoreError) {
+    let isShared = isFolderShared
+    guard let status, status.kind == .file else {
+      throw CacheStoreError(.cannotOpen, "\(what) \(path) is not a regular file", hint: "remove it")
+    }
+    guard status.hasTrustedOwner || geteuid() == 0 && !isShared else {
+      throw CacheStoreError(
+        .cannotOpen, "\(what) \(path) belongs to another user, which is refused", hint: Self.ownFolder)
+    }
+    // Making the key links it from another name, which goes at once.
+    guard status.names <= 2, status.names == 1 || !isShared || path == key else {
+      throw CacheStoreError(
+        .cannotOpen, "\(what) \(path) is another file's second name, which is refused", hint: Self.ownFolder)
+    }
+  }
+
+  private static let ownFolder = "name a store in a folder of your own with --store PATH"
+
   /// Throws unless the file is one to open: a file, no link, and in a shared folder of an owner to trust.
   func check(_ status: FileStatus, of path: String) throws(CacheStoreError) {
     switch status.kind {
     case .file: break
     case .folder:
       throw CacheStoreError(
-        .cannotOpen, "the store \(path) is a folder; name a file in it, such as \(path)/store.sqlite")
+        .cannotOpen, "the store \(path) is a folder", hint: "name a file in it, such as \(path)/store.sqlite")
     case .link:
       throw CacheStoreError(
-        .cannotOpen, "the store \(path) is a symbolic link, which is refused; name its target")
+        .cannotOpen, "the store \(path) is a symbolic link, which is refused", hint: "name its target")
     case .other:
-      throw CacheStoreError(.cannotOpen, "the store \(path) is not a regular file")
-    }
-    guard status.hasTrustedOwner || geteuid() == 0 && FileStatus(path: folder)?.isSharedFolder != true else {
       throw CacheStoreError(
-        .cannotOpen, "the store \(path) belongs to another user, which is refused; name a file of your own")
+        .cannotOpen, "the store \(path) is not a regular file", hint: "name another with --store PATH")
+    }
+    guard status.hasTrustedOwner || geteuid() == 0 && !isFolderShared else {
+      throw CacheStoreError(
+        .cannotOpen, "the store \(path) belongs to another user, which is refused",
+        hint: "name a file of your own with --store PATH")
+    }
+    guard status.names == 1 || !isFolderShared else {
+      throw CacheStoreError(
+        .cannotOpen, "the store \(path) is another file's second name, which is refused", hint: Self.ownFolder
+      )
     }
   }
 
   /// In a folder that others may write to, also checks the files SQLite opens by itself.
   func checkCompanions() throws(CacheStoreError) {
-    guard FileStatus(path: folder)?.isSharedFolder == true else { return }
+    guard isFolderShared else { return }
     for path in [log, sharedMemory, database + "-journal"] {
       if let status = FileStatus(path: path) { try check(status, of: path) }
     }

@@ -38,10 +38,22 @@ struct Recovery {
     for path in [draft.database, draft.log, draft.sharedMemory] { unlink(path) }
     defer { for path in [draft.database, draft.log, draft.sharedMemory] { unlink(path) } }
     let counts = try fill(draft, waitingUntil: deadline)
+    try keepAccess(of: draft)
     guard rename(draft.database, files.mended) == 0 else {
       throw CacheStoreError(.cannotOpen, "cannot make \(files.mended): \(Platform.describe(errno))")
     }
     return counts
+  }
+
+  /// Gives the new file the damaged one's mode and, where the administrator mends a user's store, its owner: whoever
+  /// could read the store can read it still, and nobody else.
+  private func keepAccess(of draft: StoreFiles) throws(CacheStoreError) {
+    guard let old = try files.checkedStatus() else { return }
+    if geteuid() == 0 { chown(draft.database, old.owner, old.group) }
+    guard chmod(draft.database, mode_t(old.mode & 0o777)) == 0 else {
+      throw CacheStoreError(
+        .cannotOpen, "cannot change the mode of \(draft.database): \(Platform.describe(errno))")
+    }
   }
 
   private func fill(

@@ -14,19 +14,10 @@ struct SetAside {
 
   /// The files set aside, oldest first.
   func all() -> [String] {
-    guard let folder = opendir(files.folder) else { return [] }
-    defer { closedir(folder) }
-    var found: [String] = []
-    while let entry = readdir(folder) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)) {
-          String(cString: $0)
-        }
-      }
-      guard name.hasPrefix(files.name + Self.mark), !name.hasSuffix("-wal") else { continue }
-      found.append(files.folder == "/" ? "/" + name : files.folder + "/" + name)
-    }
-    return found.sorted()
+    FolderNames.all(in: files.folder)
+      .filter { $0.hasPrefix(files.name + Self.mark) && !$0.hasSuffix("-wal") }
+      .map { files.folder == "/" ? "/" + $0 : files.folder + "/" + $0 }
+      .sorted()
   }
 
   /// A dated name nobody has: `store.sqlite.damaged-20260102T030405Z`.

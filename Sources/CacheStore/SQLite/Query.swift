@@ -9,7 +9,7 @@ enum Query: Int, CaseIterable {
   case insertTag, setPinned, insertUse, markUsed, addUsage
   case setPause, pausedUntil
   case usedAt, tagsOfRow, anyPartial
-  case pageCount, freePages, leastRecentlyUsed, anyReleased, deleteSomeChunks
+  case pageCount, freePages, rowCount, leastRecentlyUsed, anyReleased, deleteSomeChunks
 
   var sql: String {
     switch self {
@@ -71,6 +71,8 @@ enum Query: Int, CaseIterable {
     case .tagsOfRow: "SELECT name FROM tag WHERE request_id = ?1 ORDER BY name"
     case .pageCount: "PRAGMA page_count"
     case .freePages: "PRAGMA freelist_count"
+    // Every row has one here, and this is the smallest tree to count.
+    case .rowCount: "SELECT count(*) FROM last_use"
     case .leastRecentlyUsed:
       """
       SELECT r.id, r.body_id, r.body_bytes FROM last_use u JOIN last_request r ON r.id = u.request_id

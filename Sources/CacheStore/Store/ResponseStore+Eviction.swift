@@ -10,13 +10,31 @@ extension ResponseStore {
       guard try evictSome(sparing: row, connection) else {
         throw CacheStoreError(
           .full,
-          "the store \(files.database) is full, and what is in it is pinned or being received; raise its limit"
+          "the store \(files.database) is full, and what is in it is pinned or being received",
+          hint: "remove a pinned row with “cachefetch rm”, or raise the store's limit"
         )
       }
     }
     let extra = try connection.value(.pageCount) - limitPages(connection)
     if extra > 0 { try connection.execute("PRAGMA incremental_vacuum(\(extra))") }
   }
+
+  /// Keeps the number of rows within its limit, inside the transaction that added one. Where there are many more than
+  /// that, because the limit is lower than it was, some go; the housekeeping removes the rest.
+  ///
+  /// - Throws: `full` where only pinned rows are left.
+  func keepWithinRowLimit(writing row: Int64, _ connection: Connection) throws(CacheStoreError) {
+    guard let most = configuration.maximumRows else { return }
+    let surplus = try connection.value(.rowCount) - Int64(most)
+    for _ in 0..<max(0, min(surplus, Self.rowsAtOnce)) where try !evictRow(sparing: row, connection) {
+      throw CacheStoreError(
+        .full, "the store \(files.database) may hold \(most) rows, and that many are pinned",
+        hint: "remove one with “cachefetch rm”, or raise the store's limit")
+    }
+  }
+
+  /// Rows that one write evicts at most because of their number.
+  private static let rowsAtOnce: Int64 = 16
 
   /// Whether the pages in use are more than the limit allows.
   func isOverLimit(_ connection: Connection) throws(CacheStoreError) -> Bool {
@@ -33,6 +51,11 @@ extension ResponseStore {
       try collectSome(of: released, connection)
       return true
     }
+    return try evictRow(sparing: row, connection)
+  }
+
+  /// Removes the least recently used row that is not pinned; `false` where there is none.
+  func evictRow(sparing row: Int64 = 0, _ connection: Connection) throws(CacheStoreError) -> Bool {
     let statement = try connection.statement(.leastRecentlyUsed)
     defer { statement.reset() }
     statement.bind(1, row)

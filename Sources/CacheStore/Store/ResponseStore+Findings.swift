@@ -18,7 +18,7 @@ extension ResponseStore {
         return found + [StoreFinding("file", .fine, "there is no store at \(files.database) yet")]
       }
     } catch {
-      return found + [StoreFinding("file", .wrong, error.message)]
+      return found + [StoreFinding("file", .wrong, error.message, remedy: error.hint)]
     }
     do throws(CacheStoreError) {
       // First of all: a file that is none of ours is left as it is, its mode too.
@@ -30,10 +30,7 @@ extension ResponseStore {
       found += try await log(repair)
       found += try await digestKey(repair)
     } catch {
-      let isForeign = error.reason == .foreignFile
-      found.append(
-        StoreFinding(
-          "file", .wrong, error.message, remedy: isForeign ? "name another with --store PATH" : nil))
+      found.append(StoreFinding("file", .wrong, error.message, remedy: error.hint))
     }
     return found
   }
@@ -166,7 +163,7 @@ extension ResponseStore {
     do throws(CacheStoreError) {
       key = try DigestKey.load(nextTo: files.database)
     } catch {
-      return [StoreFinding("digest-key", .wrong, error.message)]
+      return [StoreFinding("digest-key", .wrong, error.message, remedy: error.hint)]
     }
     guard accounts > 0, let proof, proof != key?.proof else {
       return [StoreFinding("digest-key", .fine, key == nil ? "not needed yet" : files.key)]

@@ -142,8 +142,8 @@ extension ResponseStore {
         var isMore = false
         if try self.isOverLimit(connection) { isMore = try self.evictSome(connection) }
         if let most = self.configuration.maximumRows {
-          let count = try connection.first("SELECT count(*) FROM last_request", []) ?? 0
-          for _ in 0..<min(64, max(0, Int(count) - most)) where try self.evictSome(connection) {
+          let count = try connection.value(.rowCount)
+          for _ in 0..<min(64, max(0, Int(count) - most)) where try self.evictRow(connection) {
             isMore = true
           }
         }

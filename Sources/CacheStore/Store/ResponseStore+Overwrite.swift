@@ -103,6 +103,7 @@ extension ResponseStore {
       use.bind(1, row.id)
       use.bind(2, write.receivedAt)
       try use.run()
+      try keepWithinRowLimit(writing: row.id, connection)
     }
     try addTags(write.tags, to: row.id, connection)
     try keepWithinLimit(writing: row.id, connection)
@@ -195,7 +196,9 @@ extension ResponseStore {
     bindKeyParts(write, oldest)
     defer { oldest.reset() }
     guard try oldest.step() else {
-      throw CacheStoreError(.full, "all \(Self.variantLimit) stored variants of this request are pinned")
+      throw CacheStoreError(
+        .full, "all \(Self.variantLimit) stored variants of this request are pinned",
+        hint: "remove one with “cachefetch rm”")
     }
     try deleteRow(oldest.integer(0), connection)
     try letGo(body: oldest.integer(1), length: oldest.integer(2), connection)

@@ -11,19 +11,43 @@ extension ResponseStore {
   /// returns its bytes are gone from the store's files.
   ///
   /// Rewrites the whole file, which takes a second or so for each gigabyte.
-  /// - Throws: `busy`, naming the process, where one keeps the last of the bytes by reading for longer than
-  ///   `busyTimeout`; the account is then signed out all the same.
+  /// - Throws: `busy`, naming the processes, where one has the store for itself, or keeps the last of the bytes by
+  ///   reading, for longer than `busyTimeout`. The message says whether the account is signed out all the same.
   public func signOut(accountName: String) async throws(CacheStoreError) {
     guard try files.checkedStatus() != nil else { return }
-    try await writes.perform { (connection) throws(CacheStoreError) in
-      let id = try self.accountID(named: accountName, connection)
-      // The fence: what belongs to the old identifier fails its foreign key from here on.
-      try connection.transaction { () throws(CacheStoreError) in
-        _ = try connection.first("DELETE FROM account WHERE name = ?1", [], [accountName])
+    try await namingHolders("the account is not signed out, because") { () async throws(CacheStoreError) in
+      try await writes.perform { (connection) throws(CacheStoreError) in
+        let id = try self.accountID(named: accountName, connection)
+        // The fence: what belongs to the old identifier fails its foreign key from here on.
+        try connection.transaction { () throws(CacheStoreError) in
+          _ = try connection.first("DELETE FROM account WHERE name = ?1", [], [accountName])
+        }
+        self.forgetCounts(accountID: id, name: accountName)
       }
-      self.forgetCounts(accountID: id, name: accountName)
-      try self.removeOtherFiles()
-      try self.eraseDeletedBytes(connection)
+    }
+    try removeOtherFiles()
+    try await namingHolders("the account is signed out, but its last bytes stay, because") {
+      () async throws(CacheStoreError) in
+      try await writes.perform { (connection) throws(CacheStoreError) in
+        try self.eraseDeletedBytes(connection)
+      }
+    }
+  }
+
+  /// The processes that read or write the store at this moment, in words: `process 12 (sqlite3)`.
+  package var holders: String { LockHolders.description(on: files) }
+
+  /// Does work; where other processes keep it from being done, says which.
+  private func namingHolders(
+    _ outcome: String, _ work: () async throws(CacheStoreError) -> Void
+  ) async throws(CacheStoreError) {
+    do throws(CacheStoreError) {
+      try await work()
+    } catch {
+      guard error.reason == .busy else { throw error }
+      throw CacheStoreError(
+        .busy, "\(outcome) \(holders) uses the store \(files.database)", hint: "end it and sign out again",
+        sqliteCode: error.sqliteCode, sql: error.sql)
     }
   }
 
@@ -33,9 +57,8 @@ extension ResponseStore {
     let left = SetAside(files: files).removeAll()
     guard left.isEmpty else {
       throw CacheStoreError(
-        .readOnly,
-        "the account is signed out, but \(left.joined(separator: ", ")) cannot be removed; remove it yourself"
-      )
+        .readOnly, "the account is signed out, but \(left.joined(separator: ", ")) cannot be removed",
+        hint: "remove it yourself and sign out again")
     }
   }
 
@@ -49,13 +72,7 @@ extension ResponseStore {
     connection.waiting.deadline = 0
     while try !connection.checkpoint(.truncating) {
       guard Platform.monotonicNanoseconds() < deadline else {
-        let holders = LockHolders.processes(holding: files.sharedMemory)
-        let who =
-          holders.isEmpty ? "another process" : "process " + holders.map(String.init).joined(separator: ", ")
-        throw CacheStoreError(
-          .busy,
-          "the account is signed out, but \(who) still reads the store \(files.database), which keeps some of "
-            + "its bytes in the log; end it and sign out again")
+        throw CacheStoreError(.busy, "the log of \(files.database) cannot be emptied")
       }
       Platform.rest(nanoseconds: 1_000_000)
     }

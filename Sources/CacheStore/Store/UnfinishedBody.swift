@@ -70,7 +70,7 @@ public final class UnfinishedBody: Sendable {
     let (number, length) = chunks.withLock { ($0.checksums.count, $0.length) }
     guard length + Int64(bytes.count) <= store.configuration.maximumBytes / 2 else {
       throw CacheStoreError(
-        .full, "the body is larger than half the store's limit; raise the limit to keep it")
+        .full, "the body is larger than half the store's limit", hint: "raise the limit to keep it")
     }
     let checksum = try await store.writes.perform { [store, id] (connection) throws(CacheStoreError) in
       let checksum = try connection.transaction { () throws(CacheStoreError) in

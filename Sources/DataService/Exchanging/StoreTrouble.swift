@@ -11,19 +11,7 @@ extension DataServiceError {
       case .closed: .closed
       default: .store
       }
-    self.init(kind, error.message, hint: Self.hint(for: error.reason), underlying: error)
-  }
-
-  private static func hint(for reason: CacheStoreError.Reason) -> String? {
-    switch reason {
-    case .busy: "try again"
-    case .full: "free some disk space, or name another store with --store"
-    case .readOnly, .cannotOpen: "name one you may write with --store or $CACHEFETCH_STORE"
-    case .newerSchema: "it was left alone; use the newer release, or name another with --store"
-    case .foreignFile: "it was left alone; name another with --store"
-    case .corrupt: "run “cachefetch doctor --repair”"
-    default: nil
-    }
+    self.init(kind, error.message, hint: error.hint, underlying: error)
   }
 }
 

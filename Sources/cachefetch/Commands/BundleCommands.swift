@@ -54,7 +54,7 @@ extension StoreCommands {
     switch checked {
     case nil: return Signals.exitStatus
     case .failure(let error):
-      diagnostics.say("\(error.message); nothing of it was taken in")
+      diagnostics.say("nothing was imported: \(Diagnostics.joined(error.message, error.hint))")
       return .badData
     case .success(let entries): return take(entries, copy)
     }

@@ -105,10 +105,19 @@ struct StoreCommands {
     switch Await.result(work) {
     case .success(let value): return finish(value)
     case .failure(let error):
-      diagnostics.say(Diagnostics.joined(error.message, error.hint))
+      diagnostics.say(Diagnostics.joined(error.message, hint(for: error)))
       return .inputOutput
     case nil: return Signals.exitStatus
     }
+  }
+
+  /// What to do about an error; where other processes have the store, who they are.
+  private func hint(for error: DataServiceError) -> String? {
+    // A hint that is not the one for every such error says more.
+    guard let cause = error.underlying as? CacheStoreError, cause.reason == .busy,
+      cause.hint == CacheStoreError(.busy, "").hint
+    else { return error.hint }
+    return "\(service.store.holders) holds it: try again, or end that"
   }
 
   /// The rows that a selection means.
