@@ -79,9 +79,10 @@ package struct NormalisedURL: Sendable, Hashable {
       return DataServiceError(
         .invalidRequest, "the scheme “\(scheme)” is not supported", hint: "use an http or https URL")
     }
+    let shown = ShownURL.text(text)
     return DataServiceError(
-      .invalidRequest, "“\(text)” is not a URL: it has no scheme",
-      hint: text.isEmpty ? "give an http or https URL" : "did you mean https://\(text) ?")
+      .invalidRequest, "“\(shown)” is not a URL: it has no scheme",
+      hint: shown.isEmpty ? "give an http or https URL" : "did you mean https://\(shown) ?")
   }
 
   private static func authority(
@@ -102,8 +103,11 @@ package struct NormalisedURL: Sendable, Hashable {
     let portText = colon.map { String(decoding: hostAndPort[($0 + 1)...], as: UTF8.self) } ?? ""
     if portText.isEmpty { return (userInfo, host, scheme == "https" ? 443 : 80) }
     guard let port = UInt16(portText), port > 0 else {
+      // Where it is no number it may be part of a password with a slash in it.
+      let shown =
+        portText.utf8.allSatisfy { (0x30...0x39).contains($0) } ? "“\(portText)”" : "what follows the host"
       throw DataServiceError(
-        .invalidRequest, "“\(portText)” is not a port", hint: "a port is a number from 1 to 65535")
+        .invalidRequest, "\(shown) is not a port", hint: "a port is a number from 1 to 65535")
     }
     return (userInfo, host, Int(port))
   }

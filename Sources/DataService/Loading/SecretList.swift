@@ -33,7 +33,7 @@ public struct SecretList: Sendable, Hashable {
   }
 
   /// Whether a query parameter, in any case, is secret.
-  func isSecretParameter(_ name: String) -> Bool { parameters.contains(name.lowercased()) }
+  package func isSecretParameter(_ name: String) -> Bool { parameters.contains(name.lowercased()) }
 }
 
 extension SecretList {

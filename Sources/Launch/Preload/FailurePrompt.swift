@@ -1,3 +1,5 @@
+internal import DataService
+
 /// What to ask a person when the launch cannot have what it needs; answered with ``PreloadRun/answer(_:)``.
 public struct FailurePrompt: Sendable, Hashable {
   /// What the person can choose.
@@ -19,7 +21,8 @@ public struct FailurePrompt: Sendable, Hashable {
 
   init(missing: [(name: String, reason: String?)], isLate: Bool, canContinue: Bool) {
     title = isLate ? "This takes longer than usual" : "Not everything could be loaded"
-    let names = missing.map { "“\($0.name)”" }
+    // A step without a name goes by its URL, which may have a secret in it.
+    let names = missing.map { "“\($0.name.contains("://") ? ShownURL.text($0.name) : $0.name)”" }
     let shown = names.prefix(3).joined(separator: ", ")
     let rest = names.count > 3 ? " and \(names.count - 3) more" : ""
     let reason = missing.lazy.compactMap(\.reason).first.map { ": \($0)" } ?? ""

@@ -41,7 +41,7 @@ extension PreloadPlan {
       do throws(PlanError) {
         step = try entry.step(inMemory: inMemory, adjust: adjust)
         guard names.insert(step.name).inserted else {
-          throw PlanError("the name “\(step.name)” is taken by an earlier step")
+          throw PlanError("the name “\(ShownURL.text(step.name))” is taken by an earlier step")
         }
       } catch {
         throw Misfit(["steps", "\(index)"], "step \(index + 1): \(error.message)")

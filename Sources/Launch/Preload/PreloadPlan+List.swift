@@ -43,10 +43,11 @@ enum PlanURL {
     return url
   }
 
-  /// The beginning of a line that may be anything, without control characters.
+  /// The beginning of a line that may be anything, without control characters and secrets.
   private static func shown(_ text: String) -> String {
     String(
-      String.UnicodeScalarView(text.unicodeScalars.prefix(80).filter { $0.value >= 0x20 && $0.value != 0x7F })
+      String.UnicodeScalarView(
+        ShownURL.text(text).unicodeScalars.prefix(80).filter { $0.value >= 0x20 && $0.value != 0x7F })
     )
   }
 }

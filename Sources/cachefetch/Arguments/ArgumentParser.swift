@@ -1,3 +1,5 @@
+internal import DataService
+
 /// Reads a command line by the table of options. Depends on nothing but its argument.
 ///
 /// Options may stand anywhere, `--name=value` is `--name value`, letters may be joined (`-if`), and `--` ends options.
@@ -39,7 +41,9 @@ struct ArgumentParser {
   private mutating func takeFirstOperand(_ word: String) throws(UsageError) {
     if let known = Verb(rawValue: word) {
       verb = known
-    } else if word.utf8.contains(where: { $0 == 0x3A || $0 == 0x2F || $0 == 0x2E }) || word == "localhost" {
+    } else if word.isEmpty || word.utf8.contains(where: { $0 == 0x3A || $0 == 0x2F || $0 == 0x2E })
+      || word == "localhost"
+    {
       operands.append(word)
     } else {
       let names = Verb.allCases.map(\.rawValue)
@@ -135,7 +139,7 @@ struct ArgumentParser {
     }
     if operands.count > verb.operandCount.upperBound {
       throw UsageError(
-        "\(verb.rawValue) takes \(verb.operands.isEmpty ? "no operand" : verb.operands) and not “\(operands[verb.operandCount.upperBound])” too",
+        "\(verb.rawValue) takes \(verb.operands.isEmpty ? "no operand" : verb.operands) and not “\(ShownURL.text(operands[verb.operandCount.upperBound]))” too",
         "see cachefetch help \(verb.rawValue)")
     }
   }

@@ -1,3 +1,4 @@
+internal import DataService
 internal import FoundationEssentials
 
 /// A URL as given on the command line.
@@ -9,12 +10,13 @@ enum URLArgument {
       let shown = bad == " " ? "a space" : bad == "\n" || bad == "\r" ? "a line break" : "a control character"
       let encoded = bad.value < 16 ? "%0\(hex(bad))" : "%\(hex(bad))"
       throw UsageError(
-        "the URL “\(TerminalText.visible(text))” has \(shown) in it",
+        "the URL “\(TerminalText.visible(ShownURL.text(text)))” has \(shown) in it",
         "write it as \(encoded), or leave it out")
     }
     guard let scheme = scheme(of: text) else {
       throw UsageError(
-        "“\(TerminalText.visible(text))” has no scheme", "did you mean \(proposal(for: text))?")
+        "“\(TerminalText.visible(ShownURL.text(text)))” has no scheme", "did you mean \(proposal(for: text))?"
+      )
     }
     guard scheme == "http" || scheme == "https" else {
       throw UsageError(
@@ -29,7 +31,7 @@ enum URLArgument {
     let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
     if text.contains("://") == false || host.isEmpty || host.hasPrefix(":") {
       throw UsageError(
-        "the URL “\(TerminalText.visible(withoutUserInfo(text)))” names no host", "write https://HOST/PATH")
+        "the URL “\(TerminalText.visible(ShownURL.text(text)))” names no host", "write https://HOST/PATH")
     }
     if !host.utf8.allSatisfy({ $0 < 0x80 }) {
       throw UsageError(
@@ -37,13 +39,17 @@ enum URLArgument {
         "write its encoded form, which begins with xn--")
     }
     if let port = port(in: host), !port.isEmpty, !(1...65535).contains(Int(port) ?? 0) {
+      // Where it is no number it may be part of a password with a slash in it.
+      let isNumber = port.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 }
       throw UsageError(
-        "the port “\(TerminalText.visible(port))” is not one",
+        isNumber
+          ? "the port “\(port)” is not one"
+          : "the port in “\(TerminalText.visible(ShownURL.text(text)))” is not a number",
         "write a number from 1 to 65535, or leave it out")
     }
     guard let url = URL(string: text), url.host() != nil else {
       throw UsageError(
-        "“\(TerminalText.visible(withoutUserInfo(text)))” is not a valid URL",
+        "“\(TerminalText.visible(ShownURL.text(text)))” is not a valid URL",
         "percent-encode what is not a letter, a digit or one of -._~")
     }
     return url
@@ -70,20 +76,12 @@ enum URLArgument {
 
   /// The URL with a scheme: `http` for this machine, `https` for all others.
   static func proposal(for text: String) -> String {
-    let bare = text.hasPrefix("//") ? String(text.dropFirst(2)) : text
+    let shown = ShownURL.text(text)
+    let bare = shown.hasPrefix("//") ? String(shown.dropFirst(2)) : shown
     let host = bare.prefix { !"/:?#".contains($0) }
     let isLocal =
       host == "localhost" || host.hasSuffix(".localhost") || host.hasPrefix("127.") || bare.hasPrefix("[::1]")
     return TerminalText.visible("\(isLocal ? "http" : "https")://\(bare)")
-  }
-
-  /// The URL without user and password, fit to be shown.
-  static func withoutUserInfo(_ text: String) -> String {
-    guard let slashes = text.firstIndex(of: "/"), text[slashes...].hasPrefix("//") else { return text }
-    let start = text.index(slashes, offsetBy: 2)
-    let authority = text[start...].prefix { !"/?#".contains($0) }
-    guard let at = authority.lastIndex(of: "@") else { return text }
-    return String(text[..<start]) + String(text[text.index(after: at)...])
   }
 
   private static func hex(_ scalar: Unicode.Scalar) -> String {

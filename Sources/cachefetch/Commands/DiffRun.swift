@@ -73,7 +73,7 @@ struct DiffRun {
   ) throws(BodyError) -> ExitStatus {
     guard let stored else {
       diagnostics.say(
-        "\(line.shownURL): nothing was stored to compare with; the fresh answer is now, if it may be")
+        "\(line.url): nothing was stored to compare with; the fresh answer is now, if it may be")
       return .nothing
     }
     guard response.status == stored.head.status else {

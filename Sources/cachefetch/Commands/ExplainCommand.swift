@@ -11,7 +11,7 @@ enum ExplainCommand {
     switch result {
     case nil: return Signals.exitStatus
     case .failure(let error):
-      diagnostics.say("\(arguments.operand): \(Diagnostics.joined(error.message, error.hint))")
+      diagnostics.say("\(ShownURL.text(arguments.operand)): \(Diagnostics.joined(error.message, error.hint))")
       return error.kind == .invalidRequest ? .usage : .inputOutput
     case .success(var explanation):
       if let only = policy.spelling(in: arguments) { explanation.verdicts.removeAll { $0.policy != only } }

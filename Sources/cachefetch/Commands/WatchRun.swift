@@ -78,7 +78,7 @@ final class WatchRun {
     guard !states[index].hasBaseline else { return }
     states[index].baseline = collected(response)
     states[index].hasBaseline = true
-    diagnostics.trace("\(plan.lines[index].shownURL): the baseline is from \(Words.age(response.age))")
+    diagnostics.trace("\(plan.lines[index].url): the baseline is from \(Words.age(response.age))")
   }
 
   private func takeFresh(_ response: Response, _ told: DataService.Change, of index: Int) throws(OutputError)
@@ -124,7 +124,7 @@ final class WatchRun {
     states[index].failure = nil
     let seconds = failure.since.duration(to: .now).components.seconds
     diagnostics.say(
-      "\(plan.lines[index].shownURL): answers again, after \(Words.span(seconds: max(1, seconds)))")
+      "\(plan.lines[index].url): answers again, after \(Words.span(seconds: max(1, seconds)))")
     return true
   }
 

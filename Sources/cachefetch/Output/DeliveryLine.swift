@@ -6,14 +6,11 @@ internal import FoundationEssentials
 struct DeliveryLine {
   /// What is known of the request.
   let url: String
-  /// The URL as it is shown to people, whose terminals and logs keep no secrets.
-  let shownURL: String
   let method: String
 
-  /// For a request to the URL as it was given; user-info is left out.
+  /// For a request to the URL as it was given; user-info is left out and a secret query value is `~`.
   init(url: String, request: DataService.Request) {
-    self.url = URLArgument.withoutUserInfo(url)
-    shownURL = SecretList().withoutSecrets(self.url)
+    self.url = ShownURL.text(url)
     method = request.method.rawValue
   }
 
@@ -66,7 +63,7 @@ struct DeliveryLine {
   }
 
   private func add(_ head: DataService.ResponseHead, isStored: Bool, _ body: Body, _ json: inout JSONWriter) {
-    json.member("response_url", URLArgument.withoutUserInfo(head.url))
+    json.member("response_url", head.url)
     json.member("method", method)
     json.member("account", head.account)
     json.member("status", head.status)

@@ -83,7 +83,7 @@ struct DeliveryPrinter {
   func showHeading(_ delivery: Delivery, _ line: DeliveryLine) {
     guard diagnostics.terminal.isError, !diagnostics.isQuiet else { return }
     let heading = Heading(
-      url: form.namesURLs ? line.shownURL : nil, width: Terminal.width(of: 2),
+      url: form.namesURLs ? line.url : nil, width: Terminal.width(of: 2),
       hasColour: diagnostics.terminal.hasColour)
     diagnostics.show(heading.line(delivery))
   }

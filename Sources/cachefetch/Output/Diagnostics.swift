@@ -59,7 +59,7 @@ struct Diagnostics: Sendable {
     let text = Self.joined(error.message, error.hint)
     if warned.contains(text) { return }
     // What is not stored is named by the message itself.
-    say(error.kind == .notStored ? text : "\(line.shownURL): \(text)")
+    say(error.kind == .notStored ? text : "\(line.url): \(text)")
   }
 
   /// A usage error; said even under `-q`.

@@ -30,16 +30,16 @@ final class PreloadReport {
 
   /// Says what became of a step.
   func show(_ step: LaunchOutcome.Step) throws(OutputError) {
-    let url = URLArgument.withoutUserInfo(urls[step.name] ?? step.name)
+    let url = ShownURL.text(urls[step.name] ?? step.name)
     if isJSON {
       clear()
       try OutputDescriptor.standardOutput.write(StepLine.json(step, url: url))
     }
     if let error = step.error {
-      diagnostics.say("\(SecretList().withoutSecrets(url)): \(Diagnostics.joined(error.message, error.hint))")
+      diagnostics.say("\(url): \(Diagnostics.joined(error.message, error.hint))")
     } else if !showsBar, !isJSON {
       diagnostics.show(
-        TerminalText.visible(StepLine.text(step, url: SecretList().withoutSecrets(url))) + "\n")
+        TerminalText.visible(StepLine.text(step, url: url)) + "\n")
     }
   }
 

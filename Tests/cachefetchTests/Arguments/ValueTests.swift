@@ -1,3 +1,4 @@
+import DataService
 import Testing
 
 @testable import cachefetch
@@ -87,9 +88,27 @@ import Testing
   }
 
   @Test func `no message shows a password`() {
-    for text in ["http://u:geheim@/x", "http://u:geheim@a:x/"] {
-      #expect(failure(text)?.contains("geheim") == false, "\(failure(text) ?? "taken")")
+    for text in [
+      "http://u:geheim@/x", "http://u:geheim@a:x/", "u:geheim@a/x", "http://u:geheim@a b/",
+      "http://u:ge/heim@a/", "http://u:geheim/x@a/", "http://a /?token=geheim", "a/?x=1&API_key=geheim#top",
+    ] {
+      #expect(failure(text)?.contains("heim") == false, "\(failure(text) ?? "taken")")
     }
-    #expect(URLArgument.withoutUserInfo("http://u:geheim@a/b@c") == "http://a/b@c")
+  }
+
+  @Test(
+    "A URL as it is shown",
+    arguments: [
+      ("http://u:geheim@a/b@c", "http://a/b@c"), ("http://a/b?c=d", "http://a/b?c=d"),
+      ("http://a/b?token=geheim&c=d", "http://a/b?token=~&c=d"),
+      ("http://a/b#token=geheim", "http://a/b#token=~"),
+      ("http://a/b?c=d;SIG=geheim", "http://a/b?c=d;SIG=~"),
+      ("http://a/b?acc%65ss_token=g", "http://a/b?acc%65ss_token=~"),
+      ("http://a/b?token", "http://a/b?token"), ("http://[::1]:80/?key=k", "http://[::1]:80/?key=~"),
+      ("http://a/?sig=~0123456789abcdef0123456789abcdef", "http://a/?sig=~0123456789abcdef0123456789abcdef"),
+      ("", ""), ("?", "?"), ("@", ""), ("//u:p@a/", "//a/"),
+    ])
+  func shown(text: String, shown: String) {
+    #expect(ShownURL.text(text) == shown)
   }
 }
