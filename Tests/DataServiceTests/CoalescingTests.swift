@@ -7,7 +7,8 @@ import TestSupport
 import Testing
 
 /// Law 7 in a process, and what observers see.
-@Suite("Coalescing: one exchange for loads alike in all that shapes it") struct CoalescingTests {
+@Suite("Coalescing: one exchange for loads alike in all that shapes it", .timeLimit(.minutes(2)))
+struct CoalescingTests {
   private static let url = "http://origin.test/item"
 
   @Test func `loads alike share one exchange, each with its own policy`() async throws {

@@ -47,6 +47,9 @@ package final class ServiceFixture: Sendable {
   /// Returns once the service has said so under `-v`.
   package func traced(_ event: String) async { await events.wait(for: event) }
 
+  /// Whether the service has said so under `-v`.
+  package func hasTraced(_ event: String) -> Bool { events.has(event) }
+
   /// All deliveries of one load.
   package func deliveries(
     _ url: URL, policy: FetchPolicy = .storedThenFresh,
@@ -104,28 +107,40 @@ private final class WarningLog: Sendable {
 private final class EventLog: Sendable {
   private struct State {
     var lines: [String] = []
-    var waiting: [(String, UnsafeContinuation<Void, Never>)] = []
+    var waiting: [Int: (event: String, continuation: CheckedContinuation<Void, Never>)] = [:]
+    var next = 0
   }
   private let state = Mutex(State())
 
   func add(_ line: String) {
     let ready = state.withLock { state in
       state.lines.append(line)
-      let ready = state.waiting.filter { line.hasPrefix($0.0) }.map(\.1)
-      state.waiting.removeAll { line.hasPrefix($0.0) }
-      return ready
+      return state.waiting.filter { line.hasPrefix($0.value.event) }.keys.compactMap {
+        state.waiting.removeValue(forKey: $0)?.continuation
+      }
     }
     for continuation in ready { continuation.resume() }
   }
 
+  func has(_ event: String) -> Bool { state.withLock { $0.lines.contains { $0.hasPrefix(event) } } }
+
+  /// Returns when the event has come, or the test's time is over.
   func wait(for event: String) async {
-    await withUnsafeContinuation { continuation in
-      let isThere = state.withLock { state in
-        if state.lines.contains(where: { $0.hasPrefix(event) }) { return true }
-        state.waiting.append((event, continuation))
-        return false
+    let number = state.withLock { state in
+      state.next += 1
+      return state.next
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let passes = state.withLock { state in
+          if Task.isCancelled || state.lines.contains(where: { $0.hasPrefix(event) }) { return true }
+          state.waiting[number] = (event, continuation)
+          return false
+        }
+        if passes { continuation.resume() }
       }
-      if isThere { continuation.resume() }
+    } onCancel: {
+      state.withLock { $0.waiting.removeValue(forKey: number) }?.continuation.resume()
     }
   }
 }

@@ -26,6 +26,9 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
     var storeError: DataServiceError?
     var decoded: Result<Value, DataServiceError>?
     var result: Result<(DataService.Response<Value>, DataService.Change), DataServiceError>?
+    /// The exchange's answer, and how it compares with a row that the store came up with only afterwards.
+    var answer: Answer?
+    var lateChange: DataService.Change?
     var exchange: Exchange?
     var pendingLookup: FirstValue<Void>?
     var outbox: [LoadOutput<Value>] = []
@@ -141,7 +144,8 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
   }
 
   private func storeFailed(_ error: CacheStoreError) {
-    core.warn(store: error)
+    // Where nothing but the store is asked, its trouble is the failure that is delivered.
+    if policy != .storedOnly { core.warn(store: error) }
     state.withLock { $0.storeError = DataServiceError(store: error) }
     handle(.storeAnswered(.nothing))
   }
@@ -211,9 +215,14 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
   private func storedPrepared(_ value: Result<DataService.Response<Value>, any Error>, row: StoredResponse) {
     switch value {
     case .success(let response):
-      state.withLock { state in
+      let answer = state.withLock { state in
         state.stored = response
         state.usedRow = row.id
+        return state.answer
+      }
+      if let answer {
+        let change = ChangeJudge.change(of: answer, from: row, for: prepared)
+        state.withLock { $0.lateChange = change }
       }
       noteStale()
       handle(.storedPrepared(true))
@@ -357,7 +366,10 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
     _ value: Result<DataService.Response<Value>, any Error>, answer: Answer? = nil
   ) {
     let result = value.mapError { $0 as? DataServiceError ?? undecodable($0) }
-    let candidate = state.withLock { $0.candidate }
+    let candidate = state.withLock { state in
+      state.answer = answer
+      return state.candidate
+    }
     let change =
       answer.map { ChangeJudge.change(of: $0, from: candidate, for: prepared) } ?? .new
     let isFresh = state.withLock { state -> Bool in
@@ -418,13 +430,17 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
     if event == .storeIsSlow, effects.contains(.startExchange) {
       core.trace("the store is slow: goes on without it")
     }
+    if event == .storeIsTooLate, !effects.isEmpty {
+      core.trace("gives the store up: the answer waited 250 ms")
+    }
+    if effects.contains(.boundStoreWait) { core.trace("waits for the store: the answer is complete") }
     for effect in effects { perform(effect) }
     drain()
   }
 
   /// Adds what is delivered to the counts of `stats`, in memory.
   private func count(_ effects: [LoadMachine.Effect], in state: State) {
-    guard let accountID = state.accountID else { return }
+    guard !prepared.isPassThrough else { return }
     var count = UsageCount()
     for effect in effects {
       switch effect {
@@ -445,7 +461,13 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
       default: break
       }
     }
-    if count != UsageCount() { core.store.count(accountID: accountID, host: prepared.url.authority, count) }
+    guard count != UsageCount() else { return }
+    if let accountID = state.accountID ?? state.exchange?.generation.known {
+      core.store.count(accountID: accountID, host: prepared.url.authority, count)
+    } else {
+      // As at the first fetch of an account, whose row is being made.
+      core.store.count(accountName: prepared.key.account, host: prepared.url.authority, count)
+    }
   }
 
   private func perform(_ effect: LoadMachine.Effect) {
@@ -464,7 +486,7 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
       return state.stored.map { .delivery(.stored($0)) }
     case .deliverFresh:
       guard case .success((let response, let change)) = state.result else { return nil }
-      return .delivery(.fresh(response, change))
+      return .delivery(.fresh(response, state.lateChange ?? change))
     case .deliverFailure:
       guard case .failure(let error) = state.result else { return nil }
       // Nothing of a signed-out account is handed out, not even as the last known.

@@ -8,7 +8,9 @@ import TestSupport
 import Testing
 
 /// Laws 9 to 12: failures that stay apart, bytes that are verified, cancelling, and what is never written.
-@Suite("Laws 9 to 12: independent failures, verified bytes, cancelled means silent, forbidden is forbidden")
+@Suite(
+  "Laws 9 to 12: independent failures, verified bytes, cancelled means silent, forbidden is forbidden",
+  .timeLimit(.minutes(2)))
 struct LawsOfTroubleTests {
   private static let url = "http://origin.test/item"
 

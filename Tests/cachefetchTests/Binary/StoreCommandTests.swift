@@ -104,6 +104,29 @@ import Testing
     #expect(try await shell.run("sign-out").status == 64)
   }
 
+  @Test func `what another process asked for before the sign-out is neither delivered nor stored after it`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let words = ["--account", "alice", origin.url]
+    _ = try await shell.run(words)
+    let gate = origin.hold()
+    origin.answer(.ok("two", ["ETag": "\"2\""]))
+    let child = try shell.start("--account", "alice", origin.url)
+    await child.output.waits(forBytes: 3)
+    await origin.server.waitForRequests(2)
+    #expect(try await shell.run("sign-out", "--account", "alice").status == 0)
+    gate.open()
+    let late = await child.finished()
+    #expect(
+      late.outputText == "one" && late.errorText.contains("signed out"), "\(late.outputText)\(late.errorText)"
+    )
+    #expect(late.status == 3 || late.status == 4)
+    #expect(try await shell.run(["--offline"] + words).status == 4)
+    #expect(try await listed(shell) == [])
+  }
+
   @Test func `no password and no secret parameter is listed or traced`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()
@@ -138,9 +161,28 @@ import Testing
     let json = try await shell.run("stats", "--json")
     #expect(json.lines.count == 1)
     #expect(
-      json.outputText.contains("\"rows\":1,\"bytes\":3,\"stored\":2,")
-        && json.outputText.contains("\"unchanged\":1,\"failed\":0"))
+      json.outputText.contains(
+        "\"rows\":1,\"bytes\":3,\"stored\":2,\"fresh\":1,\"unchanged\":1,\"failed\":0"),
+      "\(json.outputText)")
     #expect(try await shell.run("stats", "--json", "--account", "nobody").output.isEmpty)
+  }
+
+  @Test func `stats counts the first answer of an account, of a host, and one that fails`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run("--account", "alice", origin.url)
+    _ = try await shell.run("-u", "bob:word", origin.url)
+    origin.server.stop()
+    #expect(try await shell.run("--retry", "0", "--account", "carol", origin.url).status == 4)
+    #expect(try await shell.run("--retry", "0", "--account", "alice", origin.url).status == 3)
+    let lines = try await shell.run("stats", "--json").lines
+    #expect(lines.count == 3, "\(lines)")
+    let alice = lines.first { $0.contains("\"alice\"") }
+    #expect(alice?.contains("\"stored\":1,\"fresh\":1,\"unchanged\":0,\"failed\":1") == true, "\(lines)")
+    let bob = lines.first { $0.contains("\"auto:") }
+    #expect(bob?.contains("\"stored\":0,\"fresh\":1,\"unchanged\":0,\"failed\":0") == true, "\(lines)")
+    let carol = lines.first { $0.contains("\"carol\"") }
+    #expect(carol?.contains("\"stored\":0,\"fresh\":0,\"unchanged\":0,\"failed\":1") == true, "\(lines)")
   }
 
   @Test func `doctor is 0 where all is well and 1 where a row is damaged`() async throws {

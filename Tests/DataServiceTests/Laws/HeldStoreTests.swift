@@ -1,0 +1,107 @@
+import CacheStore
+import DataService
+import FixtureServer
+import FoundationEssentials
+import TestSupport
+import Testing
+
+/// Law 3 with the store held by another process, in `locking_mode=EXCLUSIVE`.
+@Suite("Law 3: a store that another process has for itself", .timeLimit(.minutes(2))) struct HeldStoreTests {
+  /// A store with `body 1` in it and nobody at it, and a transport whose next answer is `body 2`.
+  private func filled(_ clock: TestTimekeeper) async throws -> (TemporaryStore, ScriptedTransport, URL) {
+    let store = try TemporaryStore()
+    let transport = ScriptedTransport { _, number in .answer("body \(number)", ["ETag": "\"\(number)\""]) }
+    let url = try #require(URL(string: "http://origin.test/item"))
+    let first = try ServiceFixture(store: store, transport: transport, timekeeper: clock)
+    #expect(await first.outline(url) == ["fresh(body 1, new)"])
+    await first.service.close()
+    return (store, transport, url)
+  }
+
+  /// A service that would wait for the other process longer than any test machine is busy.
+  private func fixture(
+    _ store: TemporaryStore, _ transport: ScriptedTransport, _ clock: TestTimekeeper
+  ) throws -> ServiceFixture {
+    try ServiceFixture(store: store, transport: transport, timekeeper: clock) {
+      $0.store.busyTimeout = .seconds(300)
+    }
+  }
+
+  @Test func `law 3: a fresh response complete while another process holds the store waits for it`()
+    async throws
+  {
+    let clock = TestTimekeeper()
+    let (store, transport, url) = try await filled(clock)
+    let holder = try await StoreHolder(.exclusive, store.path)
+    let fixture = try fixture(store, transport, clock)
+    async let deliveries = fixture.deliveries(url)
+    await clock.whenPending()
+    clock.advance(by: .milliseconds(20))
+    // The exchange has begun; the commit waits for the other process, 250 ms of the clock.
+    await clock.whenPending()
+    clock.advance(by: .milliseconds(250))
+    // The answer is complete, and its delivery waits for the store, up to 250 ms more.
+    await clock.whenPending()
+    #expect(fixture.hasTraced("waits for the store"))
+    await holder.release()
+    let all = await deliveries
+    #expect(all.map(\.outline) == ["stored(body 1)", "fresh(body 2, changed)"])
+    #expect(all.last?.kept == .no(.busy))
+    #expect(transport.requests.last?.fields.contains("If-None-Match") == false)
+    await holder.end()
+    await fixture.service.close()
+    #expect(try store.value("SELECT bytes FROM chunk") == .blob(Array("body 2".utf8)), "the write went on")
+  }
+
+  @Test
+  func `law 3: where the other process holds it for 250 ms more, the fresh response is delivered alone`()
+    async throws
+  {
+    let clock = TestTimekeeper()
+    let (store, transport, url) = try await filled(clock)
+    let holder = try await StoreHolder(.exclusive, store.path)
+    let fixture = try fixture(store, transport, clock)
+    async let deliveries = fixture.deliveries(url)
+    for delay in [20, 250, 250] {
+      await clock.whenPending()
+      clock.advance(by: .milliseconds(delay))
+    }
+    await fixture.traced("gives the store up")
+    await holder.release()
+    let all = await deliveries
+    #expect(all.map(\.outline) == ["fresh(body 2, new)"])
+    await holder.end()
+    await fixture.service.close()
+    #expect(try store.value("SELECT bytes FROM chunk") == .blob(Array("body 2".utf8)), "the write went on")
+  }
+
+  @Test func `law 3: the exchange begins without the store, and what it then has comes first`() async throws {
+    let clock = TestTimekeeper()
+    let (store, _, url) = try await filled(clock)
+    let isAsked = Gate()
+    let mayAnswer = Gate()
+    let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
+      isAsked.open()
+      await mayAnswer.wait()
+      return .answer("body 2")
+    }
+    let holder = try await StoreHolder(.exclusive, store.path)
+    let fixture = try fixture(store, transport, clock)
+    var seen: [String] = []
+    let deliveries = fixture.service.deliveries(for: .init(url))
+    async let moved: Void = {
+      await clock.whenPending()
+      clock.advance(by: .milliseconds(20))
+      await isAsked.wait()
+      await holder.release()
+    }()
+    for await delivery in deliveries {
+      seen.append(delivery.outline)
+      mayAnswer.open()
+    }
+    await moved
+    #expect(seen == ["stored(body 1)", "fresh(body 2, changed)"])
+    await holder.end()
+    await fixture.service.close()
+  }
+}

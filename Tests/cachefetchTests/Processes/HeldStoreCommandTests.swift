@@ -1,0 +1,78 @@
+import FixtureServer
+import TestSupport
+import Testing
+
+@Suite("Command: a store that another process holds", .timeLimit(.minutes(2))) struct HeldStoreCommandTests {
+  @Test
+  func `law 3: the origin is asked while another process holds the store, and what it then has comes first`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    let mayAnswer = origin.hold()
+    origin.answer(.ok("two", ["ETag": "\"2\""]))
+    let holder = try await StoreHolder(.exclusive, shell.store.path)
+    let child = try shell.start(origin.url)
+    await origin.server.waitForRequests(2)
+    #expect(origin.server.requests().last?["If-None-Match"] == nil, "nothing was known to validate")
+    await holder.release()
+    await child.output.waits(forBytes: 3)
+    #expect(child.output.text == "one")
+    mayAnswer.open()
+    let finished = await child.finished()
+    #expect(finished.outputText == "onetwo" && finished.status == 0, "\(finished.errorText)")
+    await holder.end()
+  }
+
+  @Test
+  func `law 3: a fresh answer does not wait for the other process for ever, and says that it is not kept`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    origin.answer(.ok("two", ["ETag": "\"2\""]))
+    let holder = try await StoreHolder(.exclusive, shell.store.path)
+    let child = try shell.start("--json", origin.url)
+    #expect(await child.output.waits(for: "\n"))
+    #expect(child.output.text.hasPrefix("{\"delivery\":\"fresh\","))
+    #expect(child.output.text.contains("\"body\":\"two\""))
+    #expect(child.output.text.contains("\"kept\":false,\"kept_reason\":\"busy\""))
+    await holder.release()
+    let finished = await child.finished()
+    #expect(finished.status == 0 && finished.lines.count == 1, "\(finished.outputText)\(finished.errorText)")
+    await holder.end()
+  }
+
+  @Test func `a store held elsewhere is said with the process that holds it`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run("--account", "alice", origin.url)
+    let holder = try await StoreHolder(.exclusive, shell.store.path)
+    for words in [["list"], ["sign-out", "--account", "alice"]] {
+      let run = try await shell.run(words)
+      #expect(run.status == 74 && run.errorText.split(separator: "\n").count == 1)
+      #expect(run.errorText.contains("process \(holder.processID) (StoreDriver)"), "\(run.errorText)")
+    }
+    await holder.release()
+    await holder.end()
+    #expect(try await shell.run("sign-out", "--account", "alice").status == 0)
+  }
+
+  @Test func `sign-out says which process still reads the account's last bytes`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run("--account", "alice", origin.url)
+    let holder = try await StoreHolder(.reading, shell.store.path)
+    let held = try await shell.run("sign-out", "--account", "alice")
+    #expect(held.status == 74 && held.errorText.split(separator: "\n").count == 1)
+    #expect(held.errorText.contains("the account is signed out, but"), "\(held.errorText)")
+    #expect(held.errorText.contains("process \(holder.processID) (StoreDriver)"), "\(held.errorText)")
+    #expect(try await shell.run("--offline", "--account", "alice", origin.url).status == 4)
+    await holder.release()
+    #expect(try await shell.run("sign-out", "--account", "alice").status == 0)
+    #expect(try !shell.store.filesContain("alice"))
+    await holder.end()
+  }
+}
