@@ -198,25 +198,4 @@ import Testing
     let run = try await Shell().run("--offline", "http://a.example/x")
     #expect(run.status == 4 && run.errorText == "cachefetch: nothing is stored for http://a.example/x\n")
   }
-
-  @Test(
-    "Bad usage is one line and 64",
-    arguments: [
-      ["example.com"], ["lst"], ["--nope", "http://a/"], [], ["-H", "x", "http://a/"],
-      ["--max-age", "5", "http://a/"],
-      ["--offline", "--deadline", "1s", "http://a/"], ["-X", "a b", "http://a/"], ["ftp://a/"], ["rm"],
-      ["sign-out"],
-    ])
-  func usage(words: [String]) async throws {
-    let run = try await ChildProcess.run(BuiltProduct.cachefetch(), words)
-    #expect(run.status == 64 && run.output.isEmpty)
-    #expect(run.errorText.hasPrefix("cachefetch: ") && run.errorText.split(separator: "\n").count == 1)
-  }
-
-  @Test func `words that are not UTF-8 are refused, not altered`() async throws {
-    let run = try await ChildProcess.run(
-      "/bin/sh",
-      ["-c", "exec \"$0\" -d \"$(printf '\\377')\" http://127.0.0.1:1/", BuiltProduct.cachefetch()])
-    #expect(run.status == 64 && run.errorText.contains("UTF-8"))
-  }
 }

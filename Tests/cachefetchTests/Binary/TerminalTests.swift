@@ -42,6 +42,34 @@ import Testing
     #expect(!listed.contains("\u{1B}"))
   }
 
+  @Test func `nothing that a name, a URL or a field says acts on the terminal`() async throws {
+    let shell = try Shell()
+    let evil = "\u{1B}]0;t\u{7}\u{9B}2J\u{202E}"
+    let origin = try ChangingOrigin(
+      .ok("x", ["X-Evil": evil, "Vary": "X-Evil", "Cache-Control": "max-age=\(evil)"]))
+    let field = ["-H", "X-Evil: a\u{9B}2J\u{202E}"]
+    let request: [String] = ["--account", evil, "--tag", evil] + field + [origin.url]
+    #expect(try await shell.run(request).status == 0)
+    let asked: [String] = ["--account", evil] + field + [origin.url]
+    var lines: [[String]] = [["-v"] + request, ["list"], ["stats"], ["doctor"], ["diff"] + request]
+    lines += [["show", "-i"] + asked, ["explain"] + asked, ["explain", origin.url + "?" + evil]]
+    lines += [["rm", "--yes", "--tag", evil], ["sign-out", "--account", evil]]
+    lines += [["http://a\(evil)/"], [evil], ["--\(evil)", "http://a/"], ["--policy", evil, "http://a/"]]
+    lines += [["--store", "no\(evil)/\(evil)", "list"], ["--key", evil, "--offline", "http://a.example/"]]
+    lines += [["-H", "@\(evil)", "http://a/"], ["-X", evil, "http://a/"], ["preload", evil + ".json"]]
+    lines += [["import", evil]]
+    for words in lines {
+      let shown = try await screen(shell, words)
+      let unsafe = shown.unicodeScalars.filter(actsOnTerminal)
+      #expect(unsafe.isEmpty, "\(words) shows \(shown.debugDescription)")
+    }
+  }
+
+  private func actsOnTerminal(_ scalar: Unicode.Scalar) -> Bool {
+    if scalar == "\n" { return false }
+    return scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar.value == 0x202E
+  }
+
   @Test func `JSON is indented and, where colours are wanted, coloured`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin(.ok("{\"a\":[1,true]}", ["Content-Type": "application/json"]))

@@ -1,0 +1,130 @@
+import TestSupport
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// One line that names the thing and the remedy, and the documented status.
+@Suite("Command: bad input", .timeLimit(.minutes(1))) struct BadInputTests {
+  /// A command line, the thing its message names, and the remedy it proposes.
+  struct Refused: Sendable, CustomTestStringConvertible {
+    let words: [String]
+    let thing: String
+    let remedy: String
+    var testDescription: String { words.joined(separator: " ") }
+
+    init(_ words: [String], _ thing: String, _ remedy: String) {
+      self.words = words
+      self.thing = thing
+      self.remedy = remedy
+    }
+  }
+
+  private static let urls: [Refused] = [
+    Refused(["example.com/x"], "“example.com/x” has no scheme", "https://example.com/x?"),
+    Refused(["localhost:8080/x"], "“localhost:8080/x” has no scheme", "http://localhost:8080/x?"),
+    Refused(["//a/x"], "“//a/x” has no scheme", "https://a/x?"),
+    Refused(["ftp://a/"], "the scheme “ftp”", "write an http or https URL"),
+    Refused(["mailto:a@b"], "the scheme “mailto”", "write an http or https URL"),
+    Refused(["http://"], "“http://” names no host", "write https://HOST/PATH"),
+    Refused(["http://a b/"], "“http://a b/” has a space", "%20"),
+    Refused(["http://a/\n"], "has a line break", "%0A"),
+    Refused(["http://a:99999/"], "the port “99999”", "from 1 to 65535"),
+    Refused(["http://a:x/"], "the port in “http://a:x/”", "from 1 to 65535"),
+    Refused(["http://bücher.example/"], "“bücher.example” is not in ASCII", "xn--"),
+    Refused([""], "an empty URL", "write a whole URL"),
+  ]
+
+  private static let requests: [Refused] = [
+    Refused(["-X", "a b", "http://a/"], "the method “a b”", "write one such as GET"),
+    Refused(["-X", "get", "http://a/"], "the method “get”", "write -X GET"),
+    Refused(["-X", "CONNECT", "http://a/"], "the method CONNECT", "write another method"),
+    Refused(["-H", "x", "http://a/"], "-H has no colon", "-H 'Name: value'"),
+    Refused(["-H", "A: b\r\nC: d", "http://a/"], "the value of field “A” has a line break", "on one line"),
+    Refused(["-H", "A b: c", "http://a/"], "field name “A b”", "-H 'Name: value'"),
+    Refused(["-H", "@none", "http://a/"], "-H “none” cannot be read", "name a file"),
+    Refused(["-u", "alice", "http://a/"], "-u has no colon", "-u USER:PASSWORD"),
+    Refused(["-d", "@none", "http://a/"], "-d “none” cannot be read", "name a file"),
+    Refused(["--resolve", "a:b", "http://a/"], "--resolve “a:b”", "HOST:PORT:ADDRESS"),
+    Refused(["--max-age", "5", "http://a/"], "--max-age “5” is not a duration", "5m"),
+    Refused(["--deadline", "-1s", "http://a/"], "--deadline “-1s” is not a duration", "30s"),
+    Refused(["-m", "soon", "http://a/"], "--timeout “soon” is not a duration", "30s"),
+    Refused(["--max-body", "5q", "http://a/"], "--max-body “5q” is not a size", "10M"),
+    Refused(["--parallel", "0", "http://a/"], "--parallel “0”", "from 1 to 1000"),
+  ]
+
+  private static let options: [Refused] = [
+    Refused(["--nope", "http://a/"], "no option --nope", "cachefetch help"),
+    Refused(["--offlin", "http://a/"], "no option --offlin", "did you mean --offline?"),
+    Refused(["-z", "http://a/"], "no option -z", "cachefetch help"),
+    Refused(["--offline=x", "http://a/"], "--offline takes no value", "write --offline alone"),
+    Refused(["--policy", "none", "http://a/"], "--policy knows no “none”", "stored-only"),
+    Refused(
+      ["--offline", "--deadline", "1s", "http://a/"], "--offline and --deadline exclude", "give one of"),
+    Refused(["-o", "a", "http://a/", "http://b/"], "-o takes the body of one URL", "once for each"),
+    Refused(["list", "--pin"], "--pin does not apply to list", "cachefetch help list"),
+    Refused(["lst"], "“lst” is neither a verb nor a URL", "“list”"),
+    Refused([], "no URL is given", "cachefetch help"), Refused(["rm"], "rm is not told", "name URLs"),
+    Refused(["sign-out"], "sign-out needs an account", "--account NAME"),
+    Refused(["--store", "", "http://a/"], "--store has an empty value", "--store PATH"),
+  ]
+
+  @Test(
+    "Bad usage is one line that names the thing and the remedy, and 64", arguments: urls + requests + options)
+  func usage(refused: Refused) async throws {
+    let run = try await ChildProcess.run(BuiltProduct.cachefetch(), refused.words)
+    #expect(run.status == 64 && run.output.isEmpty)
+    #expect(run.errorText.hasPrefix("cachefetch: ") && run.errorText.split(separator: "\n").count == 1)
+    let parts = run.errorText.split(separator: "; ", maxSplits: 1)
+    #expect(parts.first?.contains(refused.thing) == true, "\(run.errorText)")
+    #expect(parts.last?.contains(refused.remedy) == true, "\(run.errorText)")
+  }
+
+  /// A place for the store, what its message names, and the remedy.
+  @Test(
+    "A store that cannot be used is one line that names it and the remedy",
+    arguments: [
+      ("folder", "the store bad is a folder", "bad/store.sqlite"),
+      ("text", "bad is not a store of cachefetch", "--store PATH"),
+      ("database", "bad is not a store of cachefetch", "--store PATH"),
+      ("newer", "the store bad was written by a newer release", "update cachefetch"),
+      ("link", "the store bad is a symbolic link", "name its target"),
+      ("damaged", "the store bad is damaged", "cachefetch doctor --repair"),
+    ])
+  func unusableStore(kind: String, thing: String, remedy: String) async throws {
+    let shell = try Shell()
+    let path = shell.file("bad")
+    switch kind {
+    case "folder": mkdir(path, 0o700)
+    case "text": try shell.store.folder.write("no database, and long enough to be sure of it", to: "bad")
+    case "link": symlink(shell.store.path, path)
+    case "database": try RawDatabase(path, create: true).execute("CREATE TABLE diary (entry TEXT)")
+    case "newer":
+      try RawDatabase(path, create: true).execute(
+        "CREATE TABLE t (x); PRAGMA application_id = 1128678216; PRAGMA user_version = 99")
+    default:
+      // A header that says it is ours, and nothing behind it that could be read.
+      try RawDatabase(path, create: true).execute(
+        "CREATE TABLE t (x); PRAGMA application_id = 1128678216; PRAGMA user_version = 1")
+    }
+    for words in [["list", "--store", "bad"], ["--store", "bad", "--offline", "http://127.0.0.1:1/"]] {
+      let run = try await shell.run(words)
+      #expect(run.status == 74 && run.output.isEmpty, "\(words)")
+      #expect(run.errorText.split(separator: "\n").count == 1, "\(run.errorText)")
+      #expect(run.errorText.contains(thing), "\(run.errorText)")
+      #expect(run.errorText.split(separator: "; ").last?.contains(remedy) == true, "\(run.errorText)")
+      #expect(
+        run.errorText.split(separator: remedy, omittingEmptySubsequences: false).count == 2, "said once")
+    }
+  }
+
+  @Test func `words that are not UTF-8 are refused, not altered`() async throws {
+    let run = try await ChildProcess.run(
+      "/bin/sh",
+      ["-c", "exec \"$0\" -d \"$(printf '\\377')\" http://127.0.0.1:1/", BuiltProduct.cachefetch()])
+    #expect(run.status == 64 && run.errorText.contains("UTF-8"))
+  }
+}
