@@ -12,6 +12,7 @@ let package = Package(
       dependencies: [
         .product(name: "DataService", package: "cachefetch"),
         .product(name: "CacheStore", package: "cachefetch"),
+        .product(name: "Launch", package: "cachefetch"),
       ]),
     .executableTarget(name: "urlsession-peer"),
   ],

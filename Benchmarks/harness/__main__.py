@@ -1,6 +1,6 @@
 """usage: python3 Benchmarks/harness [--quick] [--record] [SCENE...]
 
-Scenes: start stored refresh preload big rows processes stampede; all of them unless some are named.
+Scenes: start stored refresh preload launch anticipation big rows processes stampede; all of them unless some are named.
 --quick keeps it within two minutes; --record writes the result into docs/performance.md.
 """
 
@@ -12,7 +12,7 @@ from report import Report
 from scenes import Bench
 from tools import build_all, python_peers, root, say
 
-names = ["start", "stored", "refresh", "preload", "big", "rows", "processes", "stampede"]
+names = ["start", "stored", "refresh", "preload", "launch", "anticipation", "big", "rows", "processes", "stampede"]
 
 
 def main():

@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 
+from report import duration
 from tools import Sample, Servers, alternate, build, contenders, output, root, say, scratch, spawn_alternate
 
 row_wal = "row, WAL, synchronous=NORMAL"
@@ -133,18 +134,67 @@ class Bench:
             configuration.write_text("".join(f'url = "{self.servers.url}/small/{n}"\noutput = "{into}/{n}"\n' for n in range(count)))
             widths = [32] if self.quick else [1, 8, 32, 128]
             for width in widths:
-                store = self.store(f"preload-{count}-{width}")
+                store, raw = self.store(f"preload-{count}-{width}"), self.store(f"preload-raw-{count}-{width}")
                 clean = f"rm -f {store} {store}-wal {store}-shm {store}.lock && exec"
+                multi = contenders / "raw_multi"
                 runs = [
                     (Sample(f"curl --parallel-max {width}", "files"), ["sh", "-c", f"rm -rf {into} && mkdir {into} && exec curl -s --parallel --parallel-max {width} -K {configuration}"]),
-                    (Sample(f"cachefetch preload --parallel {width}", row_wal), ["sh", "-c", f"{clean} {self.cachefetch} preload -q --store {store} --parallel {width} {urls}"]),
+                    (Sample(f"cachefetch preload --parallel {width}", row_wal), ["sh", "-c", f"{clean} {self.cachefetch} preload -q --store {store} --parallel {width} - < {urls}"]),
+                    (Sample("C, libcurl multi", "nothing"), [multi, urls, str(width)]),
+                    (Sample("C, libcurl multi and upserts", row_wal), ["sh", "-c", f"rm -f {raw} {raw}-wal {raw}-shm && exec {multi} {urls} {width} {raw}"]),
                 ]
+                if width == 1:
+                    runs.append((Sample("wget -i", "files"), ["sh", "-c", f"rm -rf {into} && mkdir {into} && exec wget -q -P {into} -i {urls}"]))
+                if self.python and (count, width) == (1_000, 32):
+                    for name in ("requests_cache", "hishel"):
+                        peer = root / f"Benchmarks/peers/{name}_peer.py"
+                        runs.append((Sample(name.replace("_", "-"), "row, SQLite"), ["sh", "-c", f"rm -f {raw}.peer* && exec {self.python} {peer} {raw}.peer --list {urls} {width}"]))
                 samples = spawn_alternate(self.rounds(3, 7), runs)
                 for sample in samples:
                     sample.values = [sample.extra["end"]]
                 self.report.scene(f"Preload of {count} URLs, {width} at a time", samples, processes=True)
                 if (count, width) == (1_000, 32):
                     self.report.budget("preload of 1,000 URLs, 32 at a time, against curl", samples[1].p50 / samples[0].p50, 0.9)
+
+    def launch(self):
+        """A preload whose step hangs, and what a launch does on the main actor."""
+        deadline, samples = 300, []
+        count = self.rounds(20, 100)
+        for phase in ("connect", "head", "body"):
+            origin = HangingOrigin(phase)
+            samples += alternate(1, [
+                (Sample(f"hangs in {phase}"), [self.bench, "deadline", self.store(f"deadline-{phase}"), str(count), origin.url, str(deadline)])])
+            origin.stop()
+        self.report.scene(
+            "A preload past its deadline", samples,
+            note=f"From the deadline, {deadline} ms after the start, to the outcome in the caller's hands; {count} runs each. The longest: "
+            + ", ".join(f"{sample.name} {duration(max(sample.values))}" for sample in samples) + ".")
+        self.report.budget("preload past its deadline, the longest", max(max(sample.values) for sample in samples) / 1e6, 50, "ms")
+        samples = alternate(1, [
+            (Sample(f"a launch of {steps} steps"), [self.bench, "main-actor", self.store(f"main-{steps}"), str(count), f"{self.servers.url}/small", str(steps)])
+            for steps in (20, 500)])
+        self.report.scene(
+            "The longest piece of a launch on the main actor", samples,
+            note="Processor time from one event taken on the main actor to the next, the longest of each launch. Decoders, requests and the "
+            "store run elsewhere, which the tests check without a clock.")
+        self.report.budget("the longest piece of a launch on the main actor, 20 steps, p99", samples[0].quantile(0.99) / 1e6, 1, "ms")
+
+    def anticipation(self):
+        """The same load, wanted so long after it was begun."""
+        seconds, count = 0.12, 50
+        origin = SteadyOrigin(seconds)
+        runs = [
+            (Sample("without" if lead == 0 else f"begun {lead} ms ahead", row_wal), [self.bench, "anticipation", self.store("anticipation"), str(count), origin.url, str(lead)])
+            for lead in (0, 50, 75, 100, 150)]
+        samples = []
+        for sample, command in runs:
+            for path in self.folder.glob("anticipation.sqlite*"):
+                path.unlink()
+            samples += alternate(1, [(sample, command)])
+        origin.stop()
+        self.report.scene(
+            "Start on intent", samples, "without",
+            note=f"From wanting an answer that is not stored to having it, from an origin that takes {seconds * 1_000:.0f} ms; medians of {count}.")
 
     def big(self):
         """One large body through the store and back."""
@@ -237,6 +287,86 @@ class Bench:
             f"exchange(s); the last process had ended {last:.0f} ms after the answer was sent; {len(failed)} failed.")
         self.report.budget("exchanges seen by the origin in a stampede of 50", origin.count, 1, "")
         origin.stop()
+
+
+class Origin:
+    """Serves each connection by a function of its reader and writer, on a thread of its own."""
+
+    def __init__(self, serve):
+        class Handler(socketserver.StreamRequestHandler):
+            disable_nagle_algorithm = True
+
+            def handle(self):
+                try:
+                    serve(self.rfile, self.wfile)
+                except OSError:
+                    pass  # whoever asked has gone
+
+        class Server(socketserver.ThreadingTCPServer):
+            request_queue_size, daemon_threads, block_on_close = 256, True, False
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def read_head(reader):
+    """Whether there was one."""
+    lines = 0
+    while reader.readline().strip():
+        lines += 1
+    return lines > 0
+
+
+class SteadyOrigin(Origin):
+    """Answers every request after the same time, on connections that stay open."""
+
+    def __init__(self, seconds):
+        def serve(reader, writer):
+            while read_head(reader):
+                time.sleep(seconds)
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nCache-Control: max-age=60\r\n\r\n" + b"x" * 1000)
+
+        super().__init__(serve)
+
+
+class HangingOrigin(Origin):
+    """Hangs in connecting, in the head or in the body."""
+
+    def __init__(self, phase):
+        begun = {"head": b"HTTP/1.1 200 OK\r\nContent-", "body": b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345"}
+
+        def serve(reader, writer):
+            read_head(reader)
+            writer.write(begun[phase])
+            reader.read()
+
+        self.held = []
+        if phase != "connect":
+            super().__init__(serve)
+            return
+        # A queue that is full: the kernel leaves whoever connects next without an answer.
+        self.server = None
+        listener = socket.socket()
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        self.held.append(listener)
+        for _ in range(4):
+            client = socket.socket()
+            client.setblocking(False)
+            client.connect_ex(listener.getsockname())
+            self.held.append(client)
+        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+    def stop(self):
+        for held in self.held:
+            held.close()
+        if self.server:
+            super().stop()
 
 
 class SlowOrigin:

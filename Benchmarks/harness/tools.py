@@ -36,7 +36,7 @@ def free_port():
 def build_all():
     """Builds what is measured; returns the path of the shipped cachefetch."""
     contenders.mkdir(parents=True, exist_ok=True)
-    for source, libraries in {"spawn_timer": [], "raw_sqlite": ["-lsqlite3"], "raw_curl": ["-lsqlite3", "-lcurl"]}.items():
+    for source, libraries in {"spawn_timer": [], "raw_sqlite": ["-lsqlite3"], "raw_curl": ["-lsqlite3", "-lcurl"], "raw_multi": ["-lsqlite3", "-lcurl"]}.items():
         target = contenders / source
         subprocess.run(["cc", "-O2", "-Wall", "-o", target, root / f"Benchmarks/contenders/{source}.c", *libraries], check=True)
     flags = output(root / "scripts/link-flags").split("\n")[:-1]

@@ -1,17 +1,24 @@
-"""hishel (httpx) with its SQLite storage: one process, one URL; or many reads in one process.
+"""hishel (httpx) with its SQLite storage: one process, one URL; many reads in one process; or a list.
 
 usage: hishel_peer.py STORE URL [COUNT]
-Without COUNT prints the body. With COUNT prints the time of each stored read in nanoseconds.
+       hishel_peer.py STORE --list FILE WIDTH
+Without COUNT prints the body. With COUNT prints the time of each stored read in nanoseconds. With a list everything in it is
+fetched and stored, so many at a time.
 """
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from hishel import SqliteStorage
 from hishel.httpx import CacheClient
 
 store, url = sys.argv[1], sys.argv[2]
 client = CacheClient(storage=SqliteStorage(database_path=store))
-if len(sys.argv) == 3:
+if url == "--list":
+    with ThreadPoolExecutor(int(sys.argv[4])) as pool:
+        urls = open(sys.argv[3]).read().split()
+        assert all(answer.status_code == 200 for answer in pool.map(client.get, urls))
+elif len(sys.argv) == 3:
     sys.stdout.buffer.write(client.get(url).content)
 else:
     client.get(url)

@@ -177,6 +177,17 @@ import Testing
     #expect(!third.isHeld && !fourth.isHeld)
   }
 
+  @Test func `a body over the limit is given up, and committing asks for all of it`() async throws {
+    let transport = ScriptedTransport { _, _ in .answer("0123456789") }
+    let fixture = try ServiceFixture(transport: transport) { $0.anticipation.bytes = 5 }
+    let anticipation = fixture.service.anticipate(try request(), holdFor: .seconds(3600), decode: Self.text)
+    await anticipation.finished()
+    #expect(await outline(anticipation.commit()) == ["fresh(0123456789, new)"])
+    #expect(transport.requests.map { $0.fields["Sec-Purpose"] } == ["prefetch", nil])
+    #expect(fixture.service.anticipationCounts.committed == 0)
+    #expect(fixture.service.anticipationCounts.unused == 1)
+  }
+
   @Test func `a failure while held is not handed on: committing asks again`() async throws {
     let transport = ScriptedTransport { _, number throws(DataServiceError) in
       if number == 1 { throw DataServiceError(.refused, "refused") }

@@ -177,6 +177,23 @@ final class MemoryCredentials: CredentialStore {
     #expect(session.current == .expired(account: "alice"))
   }
 
+  @Test("a configured status is a refusal as a 401 is, and another is not", arguments: [419, 403])
+  func configuredStatuses(status: Int) async throws {
+    let transport = ScriptedTransport { request, _ in
+      request.fields["Authorization"] == "Bearer new" ? .answer("mine") : .answer("no", status: status)
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    var configuration = Session.Configuration()
+    configuration.expiredStatuses = [401, 419]
+    configuration.renew = { _ in Self.new }
+    let session = Session(
+      service: fixture.service, credentials: MemoryCredentials(Self.old), configuration: configuration)
+    await session.start()
+    let lines = await outline(try request(), by: session)
+    #expect(lines == (status == 419 ? ["fresh(mine, new)"] : ["fresh(no, new)"]))
+    #expect(session.current == .signedIn(account: "alice"))
+  }
+
   @Test
   func
     `a token that has expired by the clock is renewed before it is sent, and the stored answer does not wait`()

@@ -17,6 +17,9 @@ import FoundationEssentials
            bench overwrite STORE COUNT ROWS BYTES     the service's whole path, the transport replaced by a constant
            bench open STORE COUNT                     a service of its own for each stored look
            bench mixed STORE COUNT ROWS BYTES         nine stored looks, one overwrite, and so on
+           bench deadline STORE COUNT URL MS          how late a preload is whose step never comes
+           bench anticipation STORE COUNT URL MS      from wanting to having what was begun so much earlier
+           bench main-actor STORE COUNT URL STEPS     the longest piece of a launch on the main actor
 
     """
 
@@ -29,6 +32,7 @@ import FoundationEssentials
     let numbers = arguments.dropFirst(3).compactMap { Int($0) }
     let rows = numbers.first ?? 1
     let bytes = numbers.dropFirst().first ?? rows
+    let launch = LaunchWork(store: arguments[1], url: arguments.dropFirst(3).first ?? "")
     let bench = Workload(store: arguments[1], rows: rows, bytes: bytes)
     switch arguments[0] {
     case "fill": await bench.fill(rows: count, bytes: rows)
@@ -42,6 +46,9 @@ import FoundationEssentials
     case "mixed": await bench.mixed(count)
     case "refresh": await bench.refresh(count, url: arguments[3], byCallback: false)
     case "refresh-callback": await bench.refresh(count, url: arguments[3], byCallback: true)
+    case "deadline": await launch.deadline(count, .milliseconds(numbers.last ?? 300))
+    case "anticipation": await launch.anticipation(count, lead: .milliseconds(numbers.last ?? 0))
+    case "main-actor": await launch.mainActor(count, steps: numbers.last ?? 20)
     default:
       print(usage, terminator: "")
       exit(64)

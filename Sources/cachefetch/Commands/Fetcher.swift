@@ -1,3 +1,4 @@
+internal import CacheStore
 internal import DataService
 internal import FoundationEssentials
 
@@ -56,13 +57,15 @@ extension Fetcher {
 extension DataService {
   /// The service for a command line: the store it names, warnings and traces to standard error.
   static func forCommand(
-    _ arguments: Arguments, diagnostics: Diagnostics, transport: (any Transport)? = nil
+    _ arguments: Arguments, diagnostics: Diagnostics, transport: (any Transport)? = nil, waitsForStore: Bool = false
   ) -> DataService {
     if arguments.has(.insecure), !arguments.has(.offline), VerbSet.fetching.contains(VerbSet(arguments.verb))
     {
       diagnostics.say("--insecure: certificates are not verified, and anybody may have answered")
     }
     var configuration = Configuration(store: StoreLocation.configuration(arguments))
+    // Where the store is what it is all for, nobody is better off with an answer that is not in it.
+    if waitsForStore { configuration.patience.commit = configuration.store.busyTimeout }
     configuration.finishesAfterDeadline = false
     // What is preloaded is for the store, and nobody waits to see it: a disk that is busy for a moment is no failure.
     if arguments.verb == .preload { configuration.patience.commit = .seconds(5) }

@@ -28,7 +28,8 @@ struct PreloadCommand {
     failsOnStatus = arguments.has(.fail)
     report = PreloadReport(urls: wanted.urls, isJSON: arguments.has(.json), diagnostics: diagnostics)
     service = .forCommand(
-      arguments, diagnostics: diagnostics, transport: Self.transport(parallel: wanted.parallel))
+      arguments, diagnostics: diagnostics, transport: Self.transport(parallel: wanted.parallel),
+      waitsForStore: true)
   }
 
   /// More than the usual six exchanges with a host only for whoever asks for them.
@@ -43,8 +44,13 @@ struct PreloadCommand {
   private func run() -> ExitStatus {
     let mailbox = Mailbox<PreloadEvent>()
     let preload = service.preload(plan)
+    let showsBar = report.showsBar
     Task {
-      for await event in preload.events { mailbox.post(event) }
+      for await event in preload.events {
+        // Nothing wakes the main thread for what it does not show.
+        if case .progress = event, !showsBar { continue }
+        mailbox.post(event)
+      }
     }
     let fetcher = Fetcher(service: service)
     do throws(OutputError) {

@@ -16,7 +16,8 @@ final class PreloadReport {
     began = clock.now
   }
 
-  private var showsBar: Bool { diagnostics.hasStatusLine }
+  /// Whether progress is shown at all.
+  var showsBar: Bool { diagnostics.hasStatusLine }
 
   /// Draws the bar anew.
   func show(_ progress: PreloadProgress) {

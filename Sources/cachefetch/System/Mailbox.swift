@@ -18,8 +18,12 @@ final class Mailbox<Message: Sendable>: Sendable {
 
   /// Adds a message; from any thread.
   func post(_ message: Message) {
-    state.withLock { $0.coming.append(message) }
-    wake.signal()
+    let isFirst = state.withLock { state in
+      state.coming.append(message)
+      return state.coming.count == 1
+    }
+    // Whoever waits looks again until there is nothing: one signal is enough for all that come meanwhile.
+    if isFirst { wake.signal() }
   }
 
   /// The oldest message, if there is one.

@@ -1,4 +1,5 @@
 import FixtureServer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -114,6 +115,29 @@ import Testing
     let next = try await shell.run(["preload", "--max-age", "1h"] + urls)
     #expect(next.status == 0)
     #expect(next.errorText.contains("4 fresh (1 new, 3 young enough)"))
+  }
+
+  @Test func `--on-failure: tried again so often, or given up at the first`() async throws {
+    let shell = try Shell()
+    let asked = Mutex(0)
+    let origin = try FixtureServer { _, connection in
+      let number = asked.withLock { count in
+        count += 1
+        return count
+      }
+      try connection.send(number < 3 ? .status(500) : .ok("third"))
+    }
+    let words = ["preload", "--retry", "0", "--parallel", "1", "--on-failure"]
+    let url = origin.url + "/a"
+    let failed = try await shell.run(words + ["fail", url, url + "b", url + "c"])
+    #expect(failed.status == 4 && failed.errorText.contains("3 missing") && asked.withLock { $0 } == 1)
+    let retried = try await shell.run(words + ["retry:2", url])
+    #expect(retried.status == 0 && retried.errorText.contains("1 fresh (1 new)"))
+    #expect(asked.withLock { $0 } == 3)
+    for wrong in ["retry:0", "retry", "never"] {
+      #expect(try await shell.run(words + [wrong, url]).status == 64)
+    }
+    withExtendedLifetime(origin) {}
   }
 
   @Test func `law 4: killed at any moment, what was said to be kept is kept`() async throws {

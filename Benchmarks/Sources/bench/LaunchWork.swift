@@ -1,0 +1,117 @@
+import CacheStore
+import DataService
+import FoundationEssentials
+import Launch
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// What a program does in its first seconds, on the real clock.
+struct LaunchWork {
+  let store: String
+  let url: String
+
+  private func service() -> DataService {
+    DataService(configuration: .init(store: StoreConfiguration(path: store)))
+  }
+
+  private func request(_ path: String) -> DataService.Request {
+    guard let url = URL(string: url + path) else { fail("no URL: \(url)\(path)") }
+    return DataService.Request(url)
+  }
+
+  /// How long after its deadline a preload's outcome is in its caller's hands, with a step that never comes.
+  func deadline(_ count: Int, _ deadline: Duration) async {
+    let service = service()
+    var times = Times(capacity: count)
+    for number in 0..<count {
+      var plan = PreloadPlan([PreloadStep("slow", request("/\(number)"))])
+      plan.deadline = deadline
+      plan.finishesIntoStore = false
+      let end = Times.now + UInt64(deadline / .nanoseconds(1))
+      let run = service.preload(plan)
+      guard let outcome = await run.outcome() else { fail("no outcome") }
+      if Times.now < end { fail("over before the deadline: \(outcome.verdict)") }
+      times.add(since: end)
+      if outcome.verdict != .incomplete { fail("the step came: \(outcome.verdict)") }
+      await run.finished()
+    }
+    times.print()
+    await service.close()
+  }
+
+  /// From wanting it to having it, with the load begun so much earlier; with 0, begun when it is wanted.
+  func anticipation(_ count: Int, lead: Duration) async {
+    let service = service()
+    let decode: @Sendable (DataService.Response<Data>) throws -> Int = { $0.value.count }
+    // The network library is loaded and connected in any case.
+    for await _ in service.deliveries(for: request("/first"), decode: decode) {}
+    var times = Times(capacity: count)
+    for number in 0..<count {
+      let request = request("/\(number)")
+      let anticipation = lead > .zero ? service.anticipate(request, decode: decode) : nil
+      do { try await Task.sleep(for: max(lead, .milliseconds(50))) } catch { fail("\(error)") }
+      let wanted = Times.now
+      let deliveries = anticipation?.commit() ?? service.deliveries(for: request, decode: decode)
+      var isFresh = false
+      for await delivery in deliveries {
+        guard case .fresh = delivery else { continue }
+        times.add(since: wanted)
+        isFresh = true
+      }
+      if !isFresh { fail("no fresh answer") }
+    }
+    let counts = service.anticipationCounts
+    if lead > .zero, counts.committed != count || counts.unused != 0 { fail("not anticipated: \(counts)") }
+    times.print()
+    await service.close()
+  }
+
+  /// The processor time of the longest piece of work on the main actor, in each of so many launches: from one event
+  /// taken there to the next, the resumption between them included.
+  @MainActor func mainActor(_ count: Int, steps: Int) async {
+    var longest: [UInt64] = []
+    for number in 0..<count {
+      let service = service()
+      let plan = PreloadPlan(
+        (0..<steps).map { PreloadStep("\($0)", request("/\($0)")) { $0.value.count } })
+      var slices = Slices()
+      let run = service.preload(plan)
+      slices.end()
+      var outcome: LaunchOutcome?
+      for await event in run.events {
+        if case .outcome(let last) = event { outcome = last }
+        slices.end()
+      }
+      guard outcome?.verdict == .ready else { fail("launch \(number) is not ready") }
+      longest.append(slices.longest)
+      await run.finished()
+      await service.close()
+    }
+    for value in longest { print(value) }
+  }
+
+  /// Pieces of work that follow each other on an actor, whichever thread it has.
+  private struct Slices {
+    private(set) var longest: UInt64 = 0
+    private var thread = pthread_self()
+    private var began = Self.now
+
+    private static var now: UInt64 {
+      var time = timespec()
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+      return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+
+    /// Ends a piece. On another thread than the last one ended on, all that thread has ever done would count: left out.
+    mutating func end() {
+      let now = Self.now
+      if pthread_equal(thread, pthread_self()) != 0 { longest = max(longest, now - began) }
+      thread = pthread_self()
+      began = now
+    }
+  }
+}
