@@ -57,7 +57,8 @@ extension Fetcher {
 extension DataService {
   /// The service for a command line: the store it names, warnings and traces to standard error.
   static func forCommand(
-    _ arguments: Arguments, diagnostics: Diagnostics, transport: (any Transport)? = nil, waitsForStore: Bool = false
+    _ arguments: Arguments, diagnostics: Diagnostics, transport: (any Transport)? = nil,
+    waitsForStore: Bool = false
   ) -> DataService {
     if arguments.has(.insecure), !arguments.has(.offline), VerbSet.fetching.contains(VerbSet(arguments.verb))
     {
