@@ -81,6 +81,22 @@ import Testing
     }
   }
 
+  @Test(arguments: [40, 80, 200]) func `what diff finds in JSON`(width: Int) async throws {
+    let diff = "cachefetch diff --unix-socket s \(Self.url)"
+    try await compare("diff", width: width, line: "\(diff); echo status $?; \(diff); echo status $?") {
+      let (shell, server) = try origin(Self.json)
+      _ = try await shell.run("--unix-socket", "s", Self.url)
+      server.stop()
+      let changed = FixtureReply.ok(
+        #"{"title":"News of a night in which more happened than fits","items":[1],"read":false}"#,
+        ["Content-Type": "application/json"])
+      return (
+        shell,
+        try FixtureServer(unixSocket: shell.file("s")) { _, connection in try connection.send(changed) }
+      )
+    }
+  }
+
   @Test(arguments: [40, 80, 200]) func `the help of a verb`(width: Int) async throws {
     try await compare("help", width: width, height: 60, line: "cachefetch help stats") {
       try origin(Self.json)

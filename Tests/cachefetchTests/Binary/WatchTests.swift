@@ -67,6 +67,17 @@ import Testing
     #expect(finished.status == 143 && finished.output.isEmpty)
   }
 
+  @Test func `an origin that asks to be left alone is, whatever --every says`() async throws {
+    let shell = try Shell()
+    let busy = try ChangingOrigin(.status(503, "later", ["Retry-After": "3600"]))
+    let other = try ChangingOrigin()
+    let child = try shell.start("watch", "--every", "20ms", "--retry", "0", busy.url, other.url)
+    await other.server.waitForRequests(20)
+    child.send(SIGINT)
+    _ = await child.finished()
+    #expect(busy.server.requests().count == 1)
+  }
+
   @Test func `under --json changes and changes of state are objects`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin(.ok("one"))
