@@ -36,6 +36,11 @@ extension DataService {
       var hasBegun = false
       var ready: [Delivery<Value>] = []
       var waiting: UnsafeContinuation<Delivery<Value>?, Never>?
+
+      mutating func takeReady() -> (isReady: Bool, delivery: Delivery<Value>?) {
+        if !ready.isEmpty { return (true, ready.removeFirst()) }
+        return (isOver, nil)
+      }
     }
 
     private let begin: @Sendable (_ sink: @escaping @Sendable (LoadOutput<Value>) -> Void) -> Load
@@ -45,10 +50,15 @@ extension DataService {
       self.begin = begin
     }
 
-    deinit { state.withLock { $0.load }?.cancel() }
+    deinit { state.withLock { $0.isOver ? nil : $0.load }?.cancel() }
 
     func next() async -> Delivery<Value>? {
       beginOnce()
+      // The stored delivery is nearly always there already, and so is the end after it.
+      if !Task.isCancelled {
+        let (isReady, delivery) = takeReady()
+        if isReady { return await finished(delivery) }
+      }
       let delivery = await withTaskCancellationHandler {
         await withUnsafeContinuation { continuation in
           let (isReady, delivery) = take(orKeep: continuation)
@@ -57,8 +67,17 @@ extension DataService {
       } onCancel: {
         cancel()
       }
+      return await finished(delivery)
+    }
+
+    /// Passes a delivery on; the end only once the load's writes are over.
+    private func finished(_ delivery: Delivery<Value>?) async -> Delivery<Value>? {
       if delivery == nil { await state.withLock { $0.load }?.finished() }
       return delivery
+    }
+
+    private func takeReady() -> (isReady: Bool, delivery: Delivery<Value>?) {
+      state.withLock { $0.takeReady() }
     }
 
     private func beginOnce() {
@@ -75,10 +94,9 @@ extension DataService {
       orKeep continuation: UnsafeContinuation<Delivery<Value>?, Never>
     ) -> (isReady: Bool, Delivery<Value>?) {
       state.withLock { state in
-        if !state.ready.isEmpty { return (true, state.ready.removeFirst()) }
-        if state.isOver { return (true, nil) }
-        state.waiting = continuation
-        return (false, nil)
+        let taken = state.takeReady()
+        if !taken.isReady { state.waiting = continuation }
+        return taken
       }
     }
 

@@ -15,6 +15,8 @@ final class ServiceCore: Sendable {
   /// Where callers' decoders run: not on the network thread, which others wait for.
   private let decoding = DispatchQueue(label: "cachefetch.decoding", attributes: .concurrent)
   let retryRule = RetryRule()
+  /// The names of the fields that are never stored.
+  let secretFieldNames: Set<String>
   private let digestKey = Mutex<DigestKey?>(nil)
   private let retryBudgets = Mutex(RetryBudgets())
   private let lastMaintenance = Mutex<Int64>(0)
@@ -23,6 +25,7 @@ final class ServiceCore: Sendable {
 
   init(configuration: DataService.Configuration, transport: (any Transport)?) {
     self.configuration = configuration
+    secretFieldNames = configuration.secrets.fields.union(SecretList.credentialFields)
     store = ResponseStore(configuration: configuration.store)
     let thread = NetworkThread()
     let timekeeper = configuration.timekeeper ?? SystemTimekeeper(thread: thread)
@@ -57,8 +60,6 @@ final class ServiceCore: Sendable {
     return digest(Array(value.utf8))
   }
 
-  /// The names of the fields that are never stored.
-  var secretFieldNames: Set<String> { configuration.secrets.fields.union(SecretList.credentialFields) }
 
   func prepare(_ request: DataService.Request, policy: FetchPolicy) throws(DataServiceError)
     -> PreparedRequest

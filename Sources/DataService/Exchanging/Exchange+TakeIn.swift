@@ -141,14 +141,17 @@ extension Exchange {
   }
 
   private func invalidate(_ answer: Answer, url: NormalisedURL) async {
-    guard let foundationURL = try? url.foundationURL() else { return }
+    let prepared = plan.prepared
+    guard !prepared.request.method.isSafe, !prepared.request.isRead,
+      let foundationURL = try? url.foundationURL()
+    else { return }
     let targets = Invalidation.targets(
-      method: plan.prepared.request.method, url: foundationURL, status: answer.status, fields: answer.fields)
-    guard !targets.isEmpty, !plan.prepared.request.isRead else { return }
+      method: prepared.request.method, url: foundationURL, status: answer.status, fields: answer.fields)
+    guard !targets.isEmpty else { return }
     let keys = targets.compactMap { (try? NormalisedURL($0.absoluteString)).map(core.redacted) }
     do throws(CacheStoreError) {
       _ = try await core.store.invalidate(
-        accountName: plan.prepared.key.account, targets: keys, started: started)
+        accountName: prepared.key.account, targets: keys, started: started)
     } catch {
       core.warn(store: error)
     }

@@ -103,6 +103,12 @@ extension PreparedRequest {
     let keepsAnyway: Bool
     let isHTTP: Bool
     let onlineWait: Duration?
+
+    // Those that differ in anything else are few and told apart by `==`.
+    func hash(into hasher: inout Hasher) {
+      hasher.combine(key.target)
+      hasher.combine(key.account)
+    }
   }
 
   var identity: ExchangeIdentity {

@@ -1,0 +1,165 @@
+internal import CacheStore
+internal import Synchronization
+
+// Carrying out what the machine decides.
+extension LoadTask {
+  func handle(_ event: LoadMachine.Event) {
+    let effects = state.withLock { state -> [LoadMachine.Effect] in
+      let effects = state.machine.handle(event)
+      count(effects, in: state)
+      state.outbox.append(contentsOf: effects.compactMap { output(for: $0, in: state) })
+      return effects
+    }
+    if event == .storeIsSlow, effects.contains(.startExchange) {
+      core.trace("the store is slow: goes on without it")
+    }
+    if event == .storeIsTooLate, !effects.isEmpty {
+      core.trace("gives the store up: the answer waited 250 ms")
+    }
+    if effects.contains(.boundStoreWait) { core.trace("waits for the store: the answer is complete") }
+    for effect in effects { perform(effect) }
+    drain()
+  }
+
+  /// Adds what is delivered to the counts of `stats`, in memory.
+  private func count(_ effects: [LoadMachine.Effect], in state: State) {
+    guard !prepared.isPassThrough else { return }
+    var count = UsageCount()
+    for effect in effects {
+      switch effect {
+      case .deliverStored:
+        count.stored += 1
+        count.savedMilliseconds += state.candidate?.exchangeMilliseconds ?? 0
+        if !effects.contains(.startExchange), state.exchange == nil {
+          count.savedBytes += state.candidate?.body.length ?? 0
+        }
+      case .deliverFresh:
+        if case .success((let response, _)) = state.result, response.wasValidated {
+          count.unchanged += 1
+          count.savedBytes += state.candidate?.body.length ?? 0
+        } else {
+          count.fresh += 1
+        }
+      case .deliverFailure, .deliverDeadline: count.failed += 1
+      default: break
+      }
+    }
+    guard count != UsageCount() else { return }
+    if let accountID = state.accountID ?? state.exchange?.generation.known {
+      core.store.count(accountID: accountID, host: prepared.url.authority, count)
+    } else {
+      // As at the first fetch of an account, whose row is being made.
+      core.store.count(accountName: prepared.key.account, host: prepared.url.authority, count)
+    }
+  }
+
+  private func perform(_ effect: LoadMachine.Effect) {
+    switch effect {
+    case .startExchange: startExchange()
+    case .prepareStored: prepareStored()
+    case .boundStoreWait: arm(core.configuration.patience.storeAnswer) { $0.handle(.storeIsTooLate) }
+    case .end: ended()
+    case .deliverStored, .deliverFresh, .deliverFailure, .deliverNotStored, .deliverDeadline: break
+    }
+  }
+
+  private func output(for effect: LoadMachine.Effect, in state: State) -> LoadOutput<Value>? {
+    switch effect {
+    case .deliverStored:
+      return state.stored.map { .delivery(.stored($0)) }
+    case .deliverFresh:
+      guard case .success((let response, let change)) = state.result else { return nil }
+      return .delivery(.fresh(response, state.lateChange ?? change))
+    case .deliverFailure:
+      guard case .failure(let error) = state.result else { return nil }
+      // Nothing of a signed-out account is handed out, not even as the last known.
+      return .delivery(.failure(error, lastKnown: error.kind == .signedOut ? nil : state.stored))
+    case .deliverNotStored:
+      let error =
+        state.storeError ?? DataServiceError(.notStored, "nothing is stored for \(prepared.shownURL)")
+      return .delivery(.failure(error, lastKnown: nil))
+    case .deliverDeadline:
+      let error = DataServiceError(
+        .timeout(.deadline), "no fresh response within the deadline", hint: "allow more time with --deadline")
+      return .delivery(.failure(error, lastKnown: state.stored))
+    case .end:
+      return state.isCancelled ? nil : .end
+    case .startExchange, .prepareStored, .boundStoreWait:
+      return nil
+    }
+  }
+
+  private func startExchange() {
+    let (candidate, accountID, pending, isForStore) = state.withLock {
+      ($0.candidate, $0.accountID, $0.pendingLookup, $0.isForStore)
+    }
+    let plan = Exchange.Plan(
+      prepared: prepared, candidate: candidate, accountID: accountID, pendingLookup: pending,
+      isShared: !prepared.isPassThrough, mayFollow: policy != .freshOnly, isForStore: isForStore)
+    let (exchange, isNew) = core.coalescer.exchange(for: plan, core: core, waiter: self)
+    // Between joining and this line the exchange may have ended, and another thread may have ended the load.
+    let isStray = state.withLock { state -> Bool in
+      guard !state.isExchangeOver else { return false }
+      if state.machine.hasEnded { return state.result == nil }
+      state.exchange = exchange
+      return false
+    }
+    if isNew { exchange.start() } else { core.trace("joins the exchange under way") }
+    if isStray { leave(exchange) }
+  }
+
+  private func leave(_ exchange: Exchange) {
+    exchange.leave(self, finishingIntoStore: !isCancelled && core.configuration.finishesAfterDeadline)
+  }
+
+  /// The deliveries are over; the exchange goes on only for the store's sake.
+  private func ended() {
+    let (exchange, timers, usedRow) = state.withLock { state in
+      defer { state.timers = [] }
+      return (state.result == nil ? state.exchange : nil, state.timers, state.usedRow)
+    }
+    for timer in timers { timer.cancel() }
+    endProgress()
+    if let usedRow { core.store.markUsed(rowID: usedRow, atMilliseconds: core.timekeeper.wallMilliseconds) }
+    guard let exchange else { return }
+    leave(exchange)
+    state.withLock { $0.exchange = nil }
+  }
+
+  /// Hands over what is in the outbox, one at a time and in order, whichever thread put it there.
+  private func drain() {
+    let begins = state.withLock { state in
+      defer { state.isDraining = true }
+      return !state.isDraining
+    }
+    guard begins else { return }
+    while let output = state.withLock({ state -> LoadOutput<Value>? in
+      guard !state.outbox.isEmpty else {
+        state.isDraining = false
+        return nil
+      }
+      return state.outbox.removeFirst()
+    }) {
+      sink(output)
+    }
+    let (finishers, isOver) = state.withLock { settleIfOver(&$0) }
+    if isOver { core.loads.remove(self) }
+    for finisher in finishers { finisher.resume() }
+  }
+
+  func settleIfOver(_ state: inout State) -> ([UnsafeContinuation<Void, Never>], Bool) {
+    guard state.machine.hasEnded, state.exchange == nil, state.outbox.isEmpty, !state.isSettled else {
+      return ([], false)
+    }
+    state.isSettled = true
+    defer { state.finishers = [] }
+    return (state.finishers, true)
+  }
+
+  func arm(_ delay: Duration, _ action: @escaping @Sendable (LoadTask) -> Void) {
+    let timer = core.timekeeper.after(delay) { [weak self] in
+      if let self { action(self) }
+    }
+    state.withLock { $0.timers.append(timer) }
+  }
+}

@@ -1,0 +1,169 @@
+internal import CacheStore
+internal import FoundationEssentials
+internal import Synchronization
+
+// What the exchange's answer makes of a load.
+extension LoadTask {
+  var decodes: Bool { form.canRefuse }
+
+  func accepts(_ answer: Answer, data: Data) -> Bool {
+    let head = head(of: answer)
+    let decoded = decode(data, head: head)
+    state.withLock { $0.decoded = decoded.map(\.value) }
+    if case .success = decoded { return true }
+    return false
+  }
+
+  func finished(_ result: ExchangeResult) {
+    endProgress()
+    switch result {
+    case .failure(let error):
+      if HTTPStaleness.isUnheard(error.kind) { noteStale(after: .noAnswer) }
+      exchangeEnded(.failure(error))
+    case .answer(let answer):
+      if noteStale(after: .status(answer.status)) {
+        return exchangeEnded(.failure(statusError(answer)))
+      }
+      if let failure = statusFailure(answer) { return exchangeEnded(.failure(failure)) }
+      let candidate = state.withLock { $0.candidate }
+      makeFresh(HTTPPresentation.answer(answer, candidate: candidate, prepared: prepared, core: core))
+    }
+  }
+
+  func settled() {
+    let (finishers, drained) = state.withLock { state -> ([UnsafeContinuation<Void, Never>], Bool) in
+      state.exchange = nil
+      state.isExchangeOver = true
+      return settleIfOver(&state)
+    }
+    if drained { core.loads.remove(self) }
+    for finisher in finishers { finisher.resume() }
+  }
+
+  /// 408, 429 and 5xx are failures where a stored response is there to fall back on (design section 5).
+  private func statusFailure(_ answer: Answer) -> DataServiceError? {
+    guard AnswerRule.isFailure(answer.status), policy.fallsBack,
+      state.withLock({ $0.stored != nil || $0.candidate != nil })
+    else { return nil }
+    return statusError(answer)
+  }
+
+  /// Under `http`: whether the stored response is served although the exchange failed (RFC 9111 section 4.2.4).
+  ///
+  /// Asked when the exchange has failed and when the stored response is at hand, whichever comes last.
+  @discardableResult func noteStale(after failure: HTTPStaleness.Failure? = nil) -> Bool {
+    guard prepared.isHTTP else { return false }
+    let (row, failure) = state.withLock { state in
+      if let failure { state.httpFailure = failure }
+      return (state.stored == nil ? nil : state.candidate, state.httpFailure)
+    }
+    guard let row, let failure,
+      HTTPStaleness.isAllowed(
+        row, after: failure, directives: RequestDirectives(fields: prepared.fields),
+        now: core.timekeeper.wallMilliseconds)
+    else { return false }
+    handle(.staleWillDo)
+    return true
+  }
+
+  private func statusError(_ answer: Answer) -> DataServiceError {
+    let until = answer.retryAt.map { "; paused until \(HTTPDate.format($0))" } ?? ""
+    return DataServiceError(
+      .status, "\(prepared.url.authority) answered \(answer.status) \(answer.reason)\(until)",
+      status: answer.status)
+  }
+
+  private func makeFresh(_ answer: Answer) {
+    let head = head(of: answer)
+    switch form {
+    case .streamed:
+      exchangeEnded(Result { try value(of: answer.body, data: Data(), head: head) }, answer: answer)
+    case .whole:
+      if let decoded = state.withLock({ $0.decoded }) {
+        return exchangeEnded(decoded.map { .init(value: $0, head: head) }.erased, answer: answer)
+      }
+      if case .data(let data) = answer.body, !form.canRefuse {
+        return exchangeEnded(decode(data, head: head).erased, answer: answer)
+      }
+      Task(executorPreference: core.thread) { [self] in
+        do throws(DataServiceError) {
+          let data = try await core.collect(answer.body, limit: prepared.request.limits.dataBytes)
+          exchangeEnded(await core.decoding { self.decode(data, head: head) }.erased, answer: answer)
+        } catch {
+          exchangeEnded(.failure(error), answer: answer)
+        }
+      }
+    }
+  }
+
+  private func exchangeEnded(
+    _ value: Result<DataService.Response<Value>, any Error>, answer: Answer? = nil
+  ) {
+    let result = value.mapError { $0 as? DataServiceError ?? undecodable($0) }
+    let candidate = state.withLock { state in
+      state.answer = answer
+      return state.candidate
+    }
+    let change =
+      answer.map { ChangeJudge.change(of: $0, from: candidate, for: prepared) } ?? .new
+    let isFresh = state.withLock { state -> Bool in
+      state.result = result.map { ($0, change) }
+      if case .success = result { return true }
+      return false
+    }
+    handle(.exchangeFinished(isFresh: isFresh))
+  }
+
+  private func head(of answer: Answer) -> DataService.ResponseHead {
+    var head = HeadRule.head(
+      of: answer, prepared: prepared, now: core.timekeeper.wallMilliseconds, elapsed: elapsed)
+    head.forward = prepared.isPassThrough ? .bypass : forward
+    return head
+  }
+
+  private var forward: CacheStatus.Forward? {
+    let (forward, candidate) = state.withLock { ($0.forward, $0.candidate) }
+    guard forward == nil, let candidate else { return forward }
+    return Freshness.isStale(stored: candidate, now: wallAtBeginning) ? .stale : .request
+  }
+
+  /// When the load began, by the wall clock; worked out when it is asked for, which few loads do.
+  private var wallAtBeginning: Int64 {
+    core.timekeeper.wallMilliseconds - (core.timekeeper.bootNanoseconds - beganAt) / 1_000_000
+  }
+
+  var elapsed: Duration { .nanoseconds(core.timekeeper.bootNanoseconds - beganAt) }
+
+  func value(
+    of body: DeliveredBody, data: Data, head: DataService.ResponseHead
+  ) throws -> DataService.Response<Value> {
+    switch form {
+    case .streamed(let make): .init(value: make(core.stream(body)), head: head)
+    case .whole: try decode(data, head: head).get()
+    }
+  }
+
+  private func decode(
+    _ data: Data, head: DataService.ResponseHead
+  ) -> Result<DataService.Response<Value>, DataServiceError> {
+    guard case .whole(_, let decode) = form else { return .failure(undecodable(nil)) }
+    guard Int64(data.count) <= prepared.request.limits.dataBytes else {
+      return .failure(ServiceCore.tooLargeForData(prepared.request.limits.dataBytes))
+    }
+    do {
+      return .success(.init(value: try decode(.init(value: data, head: head)), head: head))
+    } catch {
+      return .failure(undecodable(error, status: head.status))
+    }
+  }
+
+  private func undecodable(_ error: (any Error)?, status: Int? = nil) -> DataServiceError {
+    DataServiceError(
+      .undecodable, "the answer of \(prepared.url.authority) does not decode",
+      hint: "the stored response is unaffected", status: status, underlying: error)
+  }
+}
+
+extension Result where Failure == DataServiceError {
+  fileprivate var erased: Result<Success, any Error> { mapError { $0 } }
+}

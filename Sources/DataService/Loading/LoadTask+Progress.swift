@@ -1,0 +1,35 @@
+internal import Synchronization
+
+// How far the body has come, at a bounded rate.
+extension LoadTask {
+  func received(_ update: DataService.TransferProgress) {
+    guard let progress else { return }
+    let step = state.withLock { state -> ProgressRate.Step in
+      guard !state.isCancelled else { return .hold }
+      return state.progressRate.take(update, at: core.timekeeper.bootNanoseconds)
+    }
+    switch step {
+    case .tell: progress(update)
+    case .wait(let delay):
+      let timer = core.timekeeper.after(delay) { [weak self] in self?.tellHeldProgress() }
+      state.withLock { $0.progressTimer = timer }
+    case .hold: break
+    }
+  }
+
+  private func tellHeldProgress() {
+    let update = state.withLock { $0.progressRate.due(at: core.timekeeper.bootNanoseconds) }
+    if let update { progress?(update) }
+  }
+
+  /// Nothing is told of a body that is whole, or that nobody waits for.
+  func endProgress() {
+    guard progress != nil else { return }
+    let timer = state.withLock { state -> TimerHandle? in
+      defer { state.progressTimer = nil }
+      state.progressRate.end()
+      return state.progressTimer
+    }
+    timer?.cancel()
+  }
+}

@@ -1,0 +1,111 @@
+internal import CacheStore
+internal import FoundationEssentials
+internal import Synchronization
+
+// What the store's answer makes of a load.
+extension LoadTask {
+  func lookUpInQueue() {
+    let pending = FirstValue<Void>()
+    state.withLock { $0.pendingLookup = pending }
+    if !isOnlyIfCached { arm(core.configuration.patience.slowStore) { $0.handle(.storeIsSlow) } }
+    Task(executorPreference: core.thread) { [self] in
+      defer { pending.set(()) }
+      do throws(CacheStoreError) {
+        take(try await core.store.lookup(prepared.key))
+      } catch {
+        storeFailed(error)
+      }
+    }
+  }
+
+  func storeFailed(_ error: CacheStoreError) {
+    // Where nothing but the store is asked, its trouble is the failure that is delivered.
+    if policy != .storedOnly { core.warn(store: error) }
+    state.withLock { $0.storeError = DataServiceError(store: error) }
+    handle(.storeAnswered(.nothing))
+  }
+
+  func take(_ found: ResponseStore.Lookup) {
+    if found.damaged > 0 {
+      core.warn(
+        .init(
+          kind: .corrupt, message: "a stored response did not match its checksum and was removed",
+          hint: "run “cachefetch doctor” to check the rest"))
+    }
+    if prepared.isHTTP { return takeJudged(found) }
+    let row = core.select(from: found, for: prepared)
+    state.withLock { state in
+      state.candidate = row
+      state.accountID = found.accountID
+      if row == nil { state.forward = found.rows.isEmpty ? .uriMiss : .varyMiss }
+    }
+    guard let row else { return handle(.storeAnswered(.nothing)) }
+    handle(.storeAnswered(.candidate(isYoung: isYoung(row))))
+  }
+
+  /// Under `http` RFC 9111 decides which row, if any, answers.
+  private func takeJudged(_ found: ResponseStore.Lookup) {
+    let decision = core.judge(prepared, rows: found.rows)
+    core.trace("http: \(decision.reason.rawValue)")
+    state.withLock { state in
+      state.candidate = decision.row
+      state.accountID = found.accountID
+      state.forward = decision.forward
+      state.isForStore = decision.action == .reuseWhileRevalidating
+    }
+    handle(.storeAnswered(.judged(decision.action, hasRow: decision.row != nil)))
+  }
+
+  private func isYoung(_ row: StoredResponse) -> Bool {
+    guard case .storedElseFresh(let maxAge) = policy.kind else { return true }
+    return Freshness.isYoung(
+      row, maxAge: maxAge.clampedNanoseconds / 1_000_000, now: core.timekeeper.wallMilliseconds)
+  }
+
+  /// Makes the candidate's value: at once where its bytes are at hand, else chunk by chunk from the store.
+  func prepareStored() {
+    guard let row = state.withLock({ $0.candidate }) else { return handle(.storedPrepared(false)) }
+    let (head, body) = HTTPPresentation.response(from: row, prepared: prepared, core: core, elapsed: elapsed)
+    if case .data(let data) = body {
+      return storedPrepared(Result { try value(of: body, data: data, head: head) }, row: row)
+    }
+    if !form.needsWhole {
+      return storedPrepared(Result { try value(of: body, data: Data(), head: head) }, row: row)
+    }
+    Task(executorPreference: core.thread) { [self] in
+      do throws(DataServiceError) {
+        let data = try await core.collect(body, limit: prepared.request.limits.dataBytes)
+        storedPrepared(Result { try value(of: .data(data), data: data, head: head) }, row: row)
+      } catch {
+        storedPrepared(.failure(error), row: row)
+      }
+    }
+  }
+
+  private func storedPrepared(_ value: Result<DataService.Response<Value>, any Error>, row: StoredResponse) {
+    switch value {
+    case .success(let response):
+      let answer = state.withLock { state in
+        state.stored = response
+        state.usedRow = row.id
+        return state.answer
+      }
+      if let answer {
+        let change = ChangeJudge.change(of: answer, from: row, for: prepared)
+        state.withLock { $0.lateChange = change }
+      }
+      noteStale()
+      handle(.storedPrepared(true))
+    case .failure(let error):
+      let error = error as? DataServiceError
+      core.warn(
+        .init(
+          kind: error?.kind ?? .undecodable,
+          message: error?.message
+            ?? "the stored response of \(prepared.url.authority) does not decode any more",
+          hint: error?.hint ?? "the fresh response replaces it"))
+      state.withLock { $0.storeError = error }
+      handle(.storedPrepared(false))
+    }
+  }
+}
