@@ -109,6 +109,25 @@ struct CoalescingTests {
     #expect(try fixture.store.value("SELECT count(*) FROM last_request") == 20)
   }
 
+  @Test func `a load that joins an exchange as it ends is over like any other`() async throws {
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    let url = try #require(URL(string: Self.url))
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          for number in 0..<400 {
+            let load = fixture.service.start(
+              .init(url), policy: .storedThenFresh, deliver: { _ in }, ended: {})
+            if number % 8 == 0 { load.cancel() }
+            await load.finished()
+          }
+        }
+      }
+    }
+    // Every one of them was over, or this line is not reached; and none is still known to the service.
+    await fixture.service.close()
+  }
+
   @Test func `changes(to:) yields the newest row, written by this service or another, and nil when it goes`()
     async throws
   {
