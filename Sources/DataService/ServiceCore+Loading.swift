@@ -11,6 +11,12 @@ extension ServiceCore {
     /// reader of the deliveries never holds the network thread up.
     case callerThenQueue(DispatchQueue)
     case queue(DispatchQueue)
+
+    /// Whether a callback may still wait for its turn when the load is over.
+    var isQueued: Bool {
+      if case .inline = self { return false }
+      return true
+    }
   }
 
   /// Begins a load. A request that cannot be sent fails through the callback, as every other failure does.
@@ -20,11 +26,16 @@ extension ServiceCore {
     deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void, ended: (@Sendable () -> Void)? = nil
   ) -> DataService.Load {
     let gate = CallbackGate()
+    let called = context.isQueued ? FirstValue<Void>() : nil
     let sink: @Sendable (LoadOutput<Value>) -> Void = { [thread] output in
       let call: @Sendable () -> Void =
         switch output {
         case .delivery(let delivery): { if gate.mayCall() { deliver(delivery) } }
-        case .end: { ended?() }
+        case .end:
+          {
+            ended?()
+            called?.set(())
+          }
         }
       switch context {
       case .inline: call()
@@ -47,12 +58,12 @@ extension ServiceCore {
       let task = LoadTask(
         core: self, prepared: prepared, policy: policy, form: form, gate: gate, progress: report, sink: sink)
       task.start()
-      return DataService.Load(task: task)
+      return DataService.Load(task: task, called: called)
     } catch {
       let refused = RefusedLoad(gate: gate)
       sink(.delivery(.failure(error, lastKnown: nil)))
       sink(.end)
-      return DataService.Load(task: refused)
+      return DataService.Load(task: refused, called: called)
     }
   }
 

@@ -1,39 +1,34 @@
 internal import Synchronization
 
-/// The first of several values that are set, for one task to wait for.
+/// The first of several values that are set, for any number of tasks to wait for.
 final class FirstValue<Value: Sendable>: Sendable {
   private enum State {
-    case empty
-    case waiting(UnsafeContinuation<Value, Never>)
+    case waiting([UnsafeContinuation<Value, Never>])
     case full(Value)
   }
-  private let state = Mutex(State.empty)
+  private let state = Mutex(State.waiting([]))
 
   /// Sets the value; all but the first call do nothing.
   func set(_ value: Value) {
-    let waiting = state.withLock { state -> UnsafeContinuation<Value, Never>? in
-      switch state {
-      case .empty:
-        state = .full(value)
-        return nil
-      case .waiting(let continuation):
-        state = .full(value)
-        return continuation
-      case .full:
-        return nil
-      }
+    let waiting = state.withLock { state -> [UnsafeContinuation<Value, Never>] in
+      guard case .waiting(let continuations) = state else { return [] }
+      state = .full(value)
+      return continuations
     }
-    waiting?.resume(returning: value)
+    for continuation in waiting { continuation.resume(returning: value) }
   }
 
-  /// The first value, as soon as there is one; awaited by one task.
+  /// The first value, as soon as there is one.
   var value: Value {
     get async {
       await withUnsafeContinuation { continuation in
         let value = state.withLock { state -> Value? in
-          if case .full(let value) = state { return value }
-          state = .waiting(continuation)
-          return nil
+          switch state {
+          case .full(let value): return value
+          case .waiting(let others):
+            state = .waiting(others + [continuation])
+            return nil
+          }
         }
         if let value { continuation.resume(returning: value) }
       }

@@ -148,9 +148,10 @@ extension LoadTask {
   }
 
   func settleIfOver(_ state: inout State) -> ([UnsafeContinuation<Void, Never>], Bool) {
-    guard state.machine.hasEnded, state.exchange == nil, state.outbox.isEmpty, !state.isSettled else {
-      return ([], false)
-    }
+    // While the outbox is being emptied, its last delivery may be out of it and not yet with the sink.
+    guard state.machine.hasEnded, state.exchange == nil, state.outbox.isEmpty, !state.isDraining,
+      !state.isSettled
+    else { return ([], false) }
     state.isSettled = true
     defer { state.finishers = [] }
     return (state.finishers, true)
