@@ -60,7 +60,6 @@ final class ServiceCore: Sendable {
     return digest(Array(value.utf8))
   }
 
-
   func prepare(_ request: DataService.Request, policy: FetchPolicy) throws(DataServiceError)
     -> PreparedRequest
   {
