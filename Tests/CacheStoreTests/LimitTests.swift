@@ -76,6 +76,33 @@ import Testing
     #expect(try fileBytes(fixture) < 1 << 20)
   }
 
+  @Test func `a limit that is far lower than it was makes no write long; the housekeeping meets it`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("a", for: key(0), at: 1)
+    try fixture.sql(
+      """
+      BEGIN;
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
+      INSERT INTO last_request SELECT i + 100, 1, 'https://example.org/many/' || i, 'GET', '', 1, '', '', 'boot', i, NULL,
+        '1.1', 200, 'OK', zeroblob(200), 1, 1, 1, 1, 0, i + 100, 500, 0, 0 FROM n;
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
+      INSERT INTO body SELECT i + 100, 1, 0, NULL, NULL, NULL, NULL, 1 FROM n;
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
+      INSERT INTO chunk SELECT (i + 100) << 20, 0, zeroblob(500) FROM n;
+      INSERT INTO last_use SELECT id, id FROM last_request WHERE id > 100;
+      COMMIT
+      """)
+    let smaller = fixture.another { $0.maximumBytes = 1 << 20 }
+    _ = try await smaller.put("b", for: key(1), at: 2)
+    let left = try fixture.number("SELECT count(*) FROM last_request") ?? 0
+    #expect(left > 3_000 && left < 6_000, "\(left)")
+    await smaller.performMaintenance(budget: .seconds(60))
+    #expect(try fixture.number("SELECT count(*) FROM last_request") ?? 0 < 2_000)
+    #expect(try await smaller.body(of: key(1)) == "b")
+  }
+
   @Test func `housekeeping begins no step after its time is over`() async throws {
     let fixture = try StoreFixture()
     for number in 0..<200 { _ = try await fixture.store.put(Data(count: 2_000), for: key(number), at: 1) }

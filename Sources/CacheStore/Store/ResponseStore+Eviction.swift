@@ -1,12 +1,15 @@
 extension ResponseStore {
   /// Keeps the file within its limit, inside the transaction that made it grow, so that no process ever leaves it
-  /// larger: what goes is as much as came, least recently used first.
+  /// larger: what goes is as much as came, least recently used first. Where the file is far larger, because the limit is
+  /// lower than it was, some goes; the housekeeping does the rest in steps of its own, so that no write is long.
   ///
   /// - Parameter row: The row being written, which does not make room for itself; 0 for none.
   /// - Throws: `full` where only pinned rows and bodies being received are left.
   func keepWithinLimit(writing row: Int64, _ connection: Connection) throws(CacheStoreError) {
     guard try connection.value(.pageCount) > limitPages(connection) else { return }
-    while try isOverLimit(connection) {
+    var steps = 0
+    while try isOverLimit(connection), steps < Self.stepsAtOnce {
+      steps += 1
       guard try evictSome(sparing: row, connection) else {
         throw CacheStoreError(
           .full,
@@ -16,8 +19,14 @@ extension ResponseStore {
       }
     }
     let extra = try connection.value(.pageCount) - limitPages(connection)
-    if extra > 0 { try connection.execute("PRAGMA incremental_vacuum(\(extra))") }
+    if extra > 0 { try connection.execute("PRAGMA incremental_vacuum(\(min(extra, Self.pagesAtOnce)))") }
   }
+
+  /// Rows, or sixteen chunks of a body, that one write evicts at most because of their size: more than go for the
+  /// largest chunk where rows are small, and done in some ten milliseconds.
+  private static let stepsAtOnce = 2_000
+  /// Pages that one write gives back at most: many more than it can have added.
+  private static let pagesAtOnce: Int64 = 1_024
 
   /// Keeps the number of rows within its limit, inside the transaction that added one. Where there are many more than
   /// that, because the limit is lower than it was, some go; the housekeeping removes the rest.

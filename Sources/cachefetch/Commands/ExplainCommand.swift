@@ -29,7 +29,7 @@ enum ExplainCommand {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     guard let data = try? encoder.encode(explanation) else { return .inputOutput }
-    return Output.write([UInt8](data) + [0x0A], diagnostics)
+    return Output.write(JSONWriter.harmless(String(decoding: data, as: UTF8.self)) + [0x0A], diagnostics)
   }
 }
 

@@ -83,14 +83,25 @@ struct JSONWriter {
       case "\r": bytes += [0x5C, 0x72]
       case "\t": bytes += [0x5C, 0x74]
       default:
-        if TerminalText.isUnsafe(scalar) {
-          let digits = String(scalar.value, radix: 16)
-          bytes += "\\u\(String(repeating: "0", count: 4 - digits.utf8.count))\(digits)".utf8
-        } else {
-          bytes += String(scalar).utf8
-        }
+        appendHarmless(scalar, to: &bytes)
       }
     }
     bytes.append(0x22)
+  }
+
+  /// JSON of another's making, on one line, as this type would have written it.
+  static func harmless(_ json: String) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for scalar in json.unicodeScalars { appendHarmless(scalar, to: &bytes) }
+    return bytes
+  }
+
+  private static func appendHarmless(_ scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
+    guard TerminalText.isUnsafe(scalar) else {
+      bytes += String(scalar).utf8
+      return
+    }
+    let digits = String(scalar.value, radix: 16)
+    bytes += "\\u\(String(repeating: "0", count: 4 - digits.utf8.count))\(digits)".utf8
   }
 }

@@ -272,6 +272,44 @@ struct LawsOfTroubleTests {
     #expect(await fixture.outline(plain, policy: .storedOnly) == ["failure(notStored)"])
   }
 
+  @Test
+  func `law 12: every field on the secret list partitions and is not written, those that a program adds too`()
+    async throws
+  {
+    let transport = ScriptedTransport { _, number in .answer("answer \(number)") }
+    let fixture = try ServiceFixture(transport: transport) {
+      $0.secrets.fields.insert("x-tenant-word")
+      $0.secrets.parameters.insert("ticket")
+    }
+    let url = try #require(URL(string: Self.url))
+    let names = SecretList().fields.union(["Authorization", "Cookie", "Proxy-Authorization", "X-Tenant-Word"])
+    for name in names.sorted() {
+      var seen: [String] = []
+      for secret in ["SECRET-a", "SECRET-b"] {
+        let fields: HTTPFields = [name.uppercased(): secret]
+        #expect(
+          await fixture.outline(url, policy: .storedOnly) { $0.fields = fields } == ["failure(notStored)"],
+          "\(name)")
+        seen += await fixture.outline(url) { $0.fields = fields }
+        #expect(
+          await fixture.outline(url, policy: .storedOnly) { $0.fields = fields }.first?.hasPrefix("stored")
+            == true)
+      }
+      #expect(Set(seen).count == 2, "\(name)")
+    }
+    for parameter in SecretList().parameters.union(["Ticket"]).sorted() {
+      for secret in ["SECRET-a", "SECRET-b"] {
+        let secret = try #require(URL(string: "\(Self.url)?\(parameter)=\(secret)"))
+        #expect(await fixture.outline(secret).first?.hasPrefix("fresh") == true, "\(parameter)")
+      }
+    }
+    await fixture.service.close()
+    #expect(
+      try fixture.store.value("SELECT count(*) FROM account WHERE name LIKE 'auto:%'").integer
+        == Int64(names.count * 2))
+    #expect(try !fixture.store.filesContain("SECRET"))
+  }
+
   private func onQueue(_ queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) async {
     await withCheckedContinuation { continuation in
       queue.async {

@@ -1,12 +1,15 @@
 import FixtureServer
+import Synchronization
 import TestSupport
 import Testing
 
 @Suite("Command: on a terminal", .timeLimit(.minutes(1))) struct TerminalTests {
   /// What a terminal shows of a run: both streams, carriage returns left out.
-  private func screen(_ shell: Shell, _ words: [String], colours: Bool = false) async throws -> String {
+  private func screen(
+    _ shell: Shell, _ words: [String], colours: Bool = false, type: String = "xterm"
+  ) async throws -> String {
     var environment = shell.environment
-    environment["TERM"] = "xterm"
+    environment["TERM"] = type
     environment["NO_COLOR"] = colours ? .some(nil) : "1"
     let child = try ChildProcess(
       BuiltProduct.cachefetch(), words, environment: environment, directory: shell.store.folder.path,
@@ -45,21 +48,35 @@ import Testing
   @Test func `nothing that a name, a URL or a field says acts on the terminal`() async throws {
     let shell = try Shell()
     let evil = "\u{1B}]0;t\u{7}\u{9B}2J\u{202E}"
-    let origin = try ChangingOrigin(
-      .ok("x", ["X-Evil": evil, "Vary": "X-Evil", "Cache-Control": "max-age=\(evil)"]))
+    let count = Mutex(0)
+    let origin = try FixtureServer { _, connection in
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      // Another one each time, so that every verb has a difference to show.
+      try connection.send(
+        .ok("\(number) \(evil)\n", ["X-Evil": evil, "Vary": "X-Evil", "Cache-Control": "max-age=\(evil)"]))
+    }
+    let url = origin.url + "/x"
     let field = ["-H", "X-Evil: a\u{9B}2J\u{202E}"]
-    let request: [String] = ["--account", evil, "--tag", evil] + field + [origin.url]
+    let request: [String] = ["--account", evil, "--tag", evil] + field + [url]
     #expect(try await shell.run(request).status == 0)
-    let asked: [String] = ["--account", evil] + field + [origin.url]
+    let asked: [String] = ["--account", evil] + field + [url]
     var lines: [[String]] = [["-v"] + request, ["list"], ["stats"], ["doctor"], ["diff"] + request]
-    lines += [["show", "-i"] + asked, ["explain"] + asked, ["explain", origin.url + "?" + evil]]
+    lines += [
+      ["--json"] + request, ["list", "--json"], ["stats", "--json"], ["explain", "--json"] + asked,
+    ]
+    lines += [["watch", "--until-changed", "--every", "10ms"] + request, ["preload"] + request]
+    lines += [["show", "-i"] + asked, ["explain"] + asked, ["explain", url + "?" + evil]]
     lines += [["rm", "--yes", "--tag", evil], ["sign-out", "--account", evil]]
     lines += [["http://a\(evil)/"], [evil], ["--\(evil)", "http://a/"], ["--policy", evil, "http://a/"]]
     lines += [["--store", "no\(evil)/\(evil)", "list"], ["--key", evil, "--offline", "http://a.example/"]]
     lines += [["-H", "@\(evil)", "http://a/"], ["-X", evil, "http://a/"], ["preload", evil + ".json"]]
     lines += [["import", evil]]
     for words in lines {
-      let shown = try await screen(shell, words)
+      // One on which the command draws nothing over itself: whatever acts is not its own.
+      let shown = try await screen(shell, words, type: "dumb")
       let unsafe = shown.unicodeScalars.filter(actsOnTerminal)
       #expect(unsafe.isEmpty, "\(words) shows \(shown.debugDescription)")
     }
