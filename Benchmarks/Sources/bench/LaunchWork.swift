@@ -109,7 +109,8 @@ struct LaunchWork {
     /// Ends a piece. On another thread than the last one ended on, all that thread has ever done would count: left out.
     mutating func end() {
       let now = Self.now
-      if pthread_equal(thread, pthread_self()) != 0 { longest = max(longest, now - began) }
+      // A thread may also have another's number, once that has ended.
+      if pthread_equal(thread, pthread_self()) != 0, now >= began { longest = max(longest, now - began) }
       thread = pthread_self()
       began = now
     }
