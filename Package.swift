@@ -71,7 +71,8 @@ let package = Package(
     .testTarget(
       name: "DataServiceTests",
       dependencies: [
-        "CacheStore", "CCurl", "DataService", "CSQLite", "FixtureServer", "StoreDriver", "TestSupport",
+        "CacheStore", "CCurl", "CFaultVFS", "DataService", "CSQLite", "FixtureServer", "StoreDriver",
+        "TestSupport",
         "URLSessionTransport",
       ], swiftSettings: strict),
     .testTarget(

@@ -7,3 +7,6 @@
 static inline uint64_t cachefetch_xxh3(const void *bytes, size_t count, uint64_t seed) {
   return XXH3_64bits_withSeed(bytes, count, seed);
 }
+
+// Of the header that was compiled in, as a number: 802 for 0.8.2.
+static inline int cachefetch_xxhash_version(void) { return XXH_VERSION_NUMBER; }

@@ -33,8 +33,6 @@ public final class ResponseStore: Sendable {
   let writes: WriteSide
   let reads = DispatchQueue(label: "cachefetch.store.read")
   let usage = Mutex(UsageBatch())
-  /// Whether a very long log is being written back.
-  let isCutting = Atomic(false)
   /// Whether a test holds the store back.
   private let isSuspended = Atomic(false)
   private let observer = Mutex(VersionObserver())

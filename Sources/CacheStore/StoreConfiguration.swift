@@ -20,6 +20,8 @@ public struct StoreConfiguration: Sendable {
   /// Milliseconds since 1970-01-01 UTC; replaced by tests.
   package var now: @Sendable () -> Int64 = { Platform.wallMilliseconds() }
 
+  /// The size of a new store's pages; other than ``Schema/pageBytes`` only where sizes are compared.
+  package var pageBytes = Schema.pageBytes
   /// The SQLite file system layer, for tests that inject faults.
   package var vfs: String?
   /// Called on one of the store's queues when something happened that a person should be told.

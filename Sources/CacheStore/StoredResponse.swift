@@ -16,13 +16,16 @@ public struct StoredResponse: Sendable, Hashable {
     /// The checksum over the whole body: what tells two contents under one identifier apart, since a body of one
     /// chunk is rewritten in place.
     public var checksum: Int64
+    /// The row of the account it belongs to: what tells a body that went with its account from one that was replaced.
+    public var accountID: Int64?
 
     /// Whether the first chunk is all there is.
     public var isWhole: Bool { Int64(firstChunk.count) == length }
 
     /// Makes a description of a stored body.
-    public init(id: Int64, length: Int64, firstChunk: Data, checksum: Int64 = 0) {
+    public init(id: Int64, length: Int64, firstChunk: Data, checksum: Int64 = 0, accountID: Int64? = nil) {
       self.id = id
+      self.accountID = accountID
       self.length = length
       self.firstChunk = firstChunk
       self.checksum = checksum

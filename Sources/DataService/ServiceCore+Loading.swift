@@ -71,6 +71,7 @@ extension ServiceCore {
   func stop(_ error: DataServiceError, where condition: (PreparedRequest) -> Bool) async {
     let ended = loads.all.filter { load in load.request.map(condition) ?? false }
     for exchange in coalescer.exchanges(where: { condition($0.plan.prepared) }) { exchange.stop(with: error) }
+    liveBodies.end(with: error, where: condition)
     for load in ended { load.fence(error) }
     for load in ended { await load.finished() }
   }

@@ -93,7 +93,7 @@ private actor StoredBodyReader {
       chunk = body.firstChunk
     } else {
       do throws(CacheStoreError) {
-        chunk = try await store.chunk(number, of: body.id)
+        chunk = try await store.chunk(number, of: body.id, accountID: body.accountID)
       } catch {
         throw DataServiceError(store: error)
       }

@@ -11,6 +11,7 @@ final class ServiceCore: Sendable {
   let thread: NetworkThread
   let coalescer = RefreshCoalescer()
   let loads = LoadRegistry()
+  let liveBodies = LiveBodies()
   let anticipations = AnticipationRegistry()
   /// Where callers' decoders run: not on the network thread, which others wait for.
   private let decoding = DispatchQueue(label: "cachefetch.decoding", attributes: .concurrent)
@@ -47,7 +48,10 @@ final class ServiceCore: Sendable {
 
   private func loadDigestKey() -> DigestKey {
     do throws(CacheStoreError) {
-      return try DigestKey.loadOrCreate(nextTo: configuration.store.path)
+      guard configuration.store.isReadOnly else {
+        return try DigestKey.loadOrCreate(nextTo: configuration.store.path)
+      }
+      return try DigestKey.load(nextTo: configuration.store.path) ?? DigestKey()
     } catch {
       warn(store: error)
       return DigestKey()

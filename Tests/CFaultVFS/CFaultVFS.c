@@ -9,7 +9,7 @@
 typedef struct Layer {
   sqlite3_vfs vfs;
   sqlite3_vfs *real;
-  int kinds, mode, lasting;
+  int kinds, mode, lasting, plain;
   int64_t nth, count;
   char name[64];
 } Layer;
@@ -100,6 +100,12 @@ static const sqlite3_io_methods methods = {
   file_control, file_sector, file_device, file_shm_map, file_shm_lock, file_shm_barrier, file_shm_unmap, 0, 0,
 };
 
+// A file system without shared memory says so by an older version of its methods.
+static const sqlite3_io_methods plain_methods = {
+  1, file_close, file_read, file_write, file_truncate, file_sync, file_size, file_lock, file_unlock, file_reserved,
+  file_control, file_sector, file_device, 0, 0, 0, 0, 0, 0,
+};
+
 static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags, int *out) {
   Layer *layer = (Layer *)vfs;
   File *file = (File *)f;
@@ -109,7 +115,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int fla
   file->layer = layer;
   file->real = (sqlite3_file *)&file[1];
   int code = layer->real->xOpen(layer->real, name, file->real, flags, out);
-  if (code == SQLITE_OK) file->base.pMethods = &methods;
+  if (code == SQLITE_OK) file->base.pMethods = layer->plain ? &plain_methods : &methods;
   return code;
 }
 
@@ -150,7 +156,7 @@ static int vfs_error(sqlite3_vfs *vfs, int count, char *out) {
   return real->xGetLastError ? real->xGetLastError(real, count, out) : 0;
 }
 
-int faultvfs_register(const char *name) {
+static int registered(const char *name, int plain) {
   sqlite3_vfs *real = sqlite3_vfs_find(0);
   Layer *layer = calloc(1, sizeof(Layer));
   if (!real || !layer || strlen(name) >= sizeof(layer->name)) {
@@ -159,6 +165,7 @@ int faultvfs_register(const char *name) {
   }
   strcpy(layer->name, name);
   layer->real = real;
+  layer->plain = plain;
   layer->vfs = (sqlite3_vfs){
     .iVersion = 1, .szOsFile = (int)sizeof(File) + real->szOsFile, .mxPathname = real->mxPathname,
     .zName = layer->name, .xOpen = vfs_open, .xDelete = vfs_delete, .xAccess = vfs_access, .xFullPathname = vfs_path,
@@ -166,6 +173,9 @@ int faultvfs_register(const char *name) {
   };
   return sqlite3_vfs_register(&layer->vfs, 0) == SQLITE_OK;
 }
+
+int faultvfs_register(const char *name) { return registered(name, 0); }
+int faultvfs_register_without_shared_memory(const char *name) { return registered(name, 1); }
 
 void faultvfs_arm(const char *name, int kinds, int64_t nth, int mode, int lasting) {
   Layer *layer = (Layer *)sqlite3_vfs_find(name);

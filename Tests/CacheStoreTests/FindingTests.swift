@@ -23,7 +23,11 @@ import Testing
     #expect(await wrong(fixture.store).isEmpty)
     #expect(
       await fixture.store.findings().contains {
-        $0.subject == "libraries" && $0.message.contains("SQLite 3.")
+        $0.subject == "libraries" && $0.message.contains("SQLite 3.") && $0.message.contains("xxHash 0.")
+      })
+    #expect(
+      await fixture.store.findings().contains {
+        $0.subject == "schema" && $0.message.hasPrefix("schema 1,") && $0.message.contains("write-ahead log")
       })
   }
 
@@ -81,6 +85,24 @@ import Testing
     #expect(await wrong(fixture.store, repair: true) == ["digest-key repaired"])
     #expect(await wrong(fixture.store).isEmpty)
     #expect(try fixture.number("SELECT count(*) FROM last_request") == 0)
+  }
+
+  @Test func `a log that a reader keeps from beginning anew is found, and emptied once the reader has ended`()
+    async throws
+  {
+    let fixture = try StoreFixture { $0.busyTimeout = .milliseconds(50) }
+    _ = try await fixture.store.put("a", for: .page)
+    let reader = try RawDatabase(fixture.path)
+    try reader.execute("BEGIN; SELECT count(*) FROM chunk")
+    try fixture.sql(
+      "PRAGMA wal_autocheckpoint = 0; INSERT INTO chunk VALUES (1 << 40, 0, zeroblob(18 << 20))")
+    try fixture.sql("DELETE FROM chunk WHERE id = 1 << 40")
+    #expect(await wrong(fixture.store) == ["log wrong"])
+    #expect(await wrong(fixture.store, repair: true) == ["log wrong"])
+    #expect(await fixture.store.findings(repair: true).contains { $0.remedy == "end its readers" })
+    try reader.execute("COMMIT")
+    #expect(await wrong(fixture.store, repair: true) == ["log repaired"])
+    #expect(await wrong(fixture.store).isEmpty)
   }
 
   @Test func `a newer store and a foreign file are explained and left alone`() async throws {

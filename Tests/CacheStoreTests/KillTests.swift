@@ -70,7 +70,7 @@ func wished(_ name: String, else usual: Int) -> Int {
     for key in 0..<6 { #expect(try store.tryLease(UInt64(key)) != nil, "a lease sticks: \(comment)") }
     guard FileStatusProbe.exists(fixture.path) else { return }
     _ = try await store.accountID(named: "")
-    await store.performMaintenance(budget: .seconds(5))
+    await store.performMaintenance(budget: .seconds(60))
     await store.close()
     #expect(try fixture.sql("PRAGMA integrity_check") == [["ok"]], "\(comment)")
     let orphans = """

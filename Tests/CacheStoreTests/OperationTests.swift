@@ -104,7 +104,7 @@ import Testing
     }
     try fixture.sql("UPDATE chunk SET bytes = x'00'")
     #expect(try await fixture.store.partialBody(accountID: account, target: partial.target) == nil)
-    await fixture.store.performMaintenance(budget: .seconds(5))
+    await fixture.store.performMaintenance(budget: .seconds(60))
     #expect(try fixture.number("SELECT count(*) FROM body") == 0)
   }
 
@@ -118,10 +118,10 @@ import Testing
       let body = try await fixture.store.beginBody(accountID: account, partial: partial)
       try await body.append(pattern(10))
     }
-    await fixture.another().performMaintenance(budget: .seconds(5))
+    await fixture.another().performMaintenance(budget: .seconds(60))
     #expect(try fixture.number("SELECT count(*) FROM body") == 2, "one is being received, one can be resumed")
     clock.now += 8 * 24 * 3600 * 1000
-    await fixture.another().performMaintenance(budget: .seconds(5))
+    await fixture.another().performMaintenance(budget: .seconds(60))
     #expect(try fixture.number("SELECT count(*) FROM body") == 1)
     #expect(try fixture.number("SELECT count(*) FROM chunk") == 1)
     try await alive.append(pattern(10))
@@ -133,7 +133,7 @@ import Testing
       ($0 as? CacheStoreError)?.reason == .full
     }
     #expect(try fixture.store.lookupNow(.page).rows.isEmpty)
-    await fixture.store.performMaintenance(budget: .seconds(5))
+    await fixture.store.performMaintenance(budget: .seconds(60))
     #expect(try fixture.number("SELECT count(*) FROM body") == 0)
   }
 

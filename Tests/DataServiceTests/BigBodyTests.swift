@@ -10,15 +10,6 @@ import Testing
 @Suite("Big bodies: streamed, compared and resumed") struct BigBodyTests {
   private static let chunk = 16_384
 
-  /// Bytes in which every place is another, so that a part at the wrong place shows.
-  private static func bytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
-    var value = seed
-    return (0..<count).map { _ in
-      value = value &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      return UInt8(truncatingIfNeeded: value >> 33)
-    }
-  }
-
   private func fixture(_ configure: (inout DataService.Configuration) -> Void = { _ in }) throws
     -> ServiceFixture
   {
@@ -28,74 +19,57 @@ import Testing
     }
   }
 
-  private func body(
-    _ fixture: ServiceFixture, _ url: URL, policy: FetchPolicy
-  ) async throws -> (bytes: [UInt8], kind: String, kept: DataService.Kept?) {
-    var result: (bytes: [UInt8], kind: String, kept: DataService.Kept?) = ([], "none", nil)
-    var request = DataService.Request(url)
-    request.limits.retries = 0
-    for await delivery in fixture.service.streams(for: request, policy: policy) {
-      switch delivery {
-      case .stored(let response): result = (try await all(response.value), "stored", response.kept)
-      case .fresh(let response, let change):
-        result = (try await all(response.value), change.rawValue, response.kept)
-      case .failure(let error, _): result = ([], error.kind.name, nil)
-      }
-    }
-    return result
-  }
-
-  private func all(_ stream: DataService.BodyStream) async throws -> [UInt8] {
-    var bytes: [UInt8] = []
-    for try await piece in stream { bytes.append(contentsOf: piece) }
-    return bytes
-  }
-
   @Test func `a long body goes through the store and back, byte for byte, and is unchanged the second time`()
     async throws
   {
-    let content = Self.bytes(10 * Self.chunk + 123)
+    let content = StreamedBody.bytes(10 * Self.chunk + 123)
     let origin = try FixtureServer(routes: ["/big": .ok(content)])
     let fixture = try fixture()
-    let fresh = try await body(fixture, origin.url("/big"), policy: .freshOnly)
+    let fresh = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     #expect(fresh.bytes == content && fresh.kind == "new" && fresh.kept == .yes)
-    let stored = try await body(fixture, origin.url("/big"), policy: .storedOnly)
+    let stored = try await fixture.streamed(origin.url("/big"), policy: .storedOnly)
     #expect(stored.bytes == content)
-    #expect(try await body(fixture, origin.url("/big"), policy: .freshOnly).kind == "unchanged")
+    #expect(try await fixture.streamed(origin.url("/big"), policy: .freshOnly).kind == "unchanged")
     #expect(try fixture.store.value("SELECT count(*) FROM last_request") == 1)
   }
 
+  /// At every border between chunks, beside it, and within chunks.
+  static let cuts: [Int] = {
+    let borders = (1...4).flatMap { number in [-1, 0, 1].map { number * chunk + $0 } }
+    return borders + [1, 777, 3 * chunk + 77, 5 * chunk - 1]
+  }()
+
   @Test(
     "a download cut off anywhere is resumed where it stopped",
-    arguments: [1, chunk - 1, chunk, chunk + 1, 2 * chunk, 3 * chunk + 77, 5 * chunk - 1])
+    arguments: cuts)
   func resumed(cut: Int) async throws {
-    let content = Self.bytes(5 * Self.chunk)
+    let content = StreamedBody.bytes(5 * Self.chunk)
     let origin = try Self.resumableOrigin(content, cutAt: cut)
     let fixture = try fixture()
-    let first = try await body(fixture, origin.url("/big"), policy: .freshOnly)
+    let first = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     #expect(first.kind == "truncated")
-    #expect(try await body(fixture, origin.url("/big"), policy: .storedOnly).kind == "notStored")
-    let second = try await body(fixture, origin.url("/big"), policy: .freshOnly)
+    #expect(try await fixture.streamed(origin.url("/big"), policy: .storedOnly).kind == "notStored")
+    let second = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     #expect(second.bytes == content && second.kept == .yes)
     #expect(origin.requests().last?["Range"] == "bytes=\(cut)-")
     #expect(origin.requests().last?["If-Range"] == "\"v1\"")
-    #expect(try await body(fixture, origin.url("/big"), policy: .storedOnly).bytes == content)
+    #expect(try await fixture.streamed(origin.url("/big"), policy: .storedOnly).bytes == content)
   }
 
   @Test func `a cut-off download is resumed by another service on the store`() async throws {
-    let content = Self.bytes(5 * Self.chunk)
+    let content = StreamedBody.bytes(5 * Self.chunk)
     let origin = try Self.resumableOrigin(content, cutAt: 40_000)
     let first = try fixture()
-    #expect(try await body(first, origin.url("/big"), policy: .freshOnly).kind == "truncated")
+    #expect(try await first.streamed(origin.url("/big"), policy: .freshOnly).kind == "truncated")
     await first.service.close()
     let second = try ServiceFixture(store: first.store) { $0.store.chunkBytes = Self.chunk }
-    #expect(try await body(second, origin.url("/big"), policy: .freshOnly).bytes == content)
+    #expect(try await second.streamed(origin.url("/big"), policy: .freshOnly).bytes == content)
     #expect(origin.requests().last?["Range"] == "bytes=40000-")
   }
 
   @Test func `a changed validator between the parts starts over`() async throws {
-    let old = Self.bytes(5 * Self.chunk)
-    let new = Self.bytes(5 * Self.chunk, seed: 99)
+    let old = StreamedBody.bytes(5 * Self.chunk)
+    let new = StreamedBody.bytes(5 * Self.chunk, seed: 99)
     let asked = Mutex(0)
     let origin = try FixtureServer { request, connection in
       let number = asked.withLock { count in
@@ -107,9 +81,30 @@ import Testing
       try connection.send(.ok(new, ["ETag": "\"v2\""]))
     }
     let fixture = try fixture()
-    _ = try await body(fixture, origin.url("/big"), policy: .freshOnly)
-    let second = try await body(fixture, origin.url("/big"), policy: .freshOnly)
+    _ = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
+    let second = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     #expect(second.bytes == new && second.kept == .yes)
+  }
+
+  @Test(
+    "an origin that ignores Range, or says there is no such part, is asked for the whole",
+    arguments: [200, 416])
+  func ignored(status: Int) async throws {
+    let content = StreamedBody.bytes(5 * Self.chunk)
+    let origin = try FixtureServer { request, connection in
+      if request.connection == 1 { return try Self.cutOff(content, at: 40_000, etag: "\"v1\"", connection) }
+      if request["Range"] != nil, status == 416 {
+        return try connection.send(.status(416, "", ["Content-Range": "bytes */\(content.count)"]))
+      }
+      try connection.send(.ok(content, ["ETag": "\"v1\""]))
+    }
+    let fixture = try fixture()
+    _ = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
+    let second = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
+    #expect(second.bytes == content && second.kept == .yes)
+    #expect(origin.requests()[1]["Range"] == "bytes=40000-")
+    #expect(origin.requests().count == (status == 200 ? 2 : 3))
+    #expect(try await fixture.streamed(origin.url("/big"), policy: .storedOnly).bytes == content)
   }
 
   static let wrongParts: [(String, String)] = [
@@ -120,7 +115,7 @@ import Testing
 
   @Test("a wrong part is not joined: the download starts over", arguments: wrongParts.indices)
   func wrongPart(index: Int) async throws {
-    let content = Self.bytes(5 * Self.chunk)
+    let content = StreamedBody.bytes(5 * Self.chunk)
     let (name, range) = Self.wrongParts[index]
     let origin = try FixtureServer { request, connection in
       if request["Range"] != nil {
@@ -132,8 +127,8 @@ import Testing
       try connection.send(.ok(content, ["ETag": "\"v1\""]))
     }
     let fixture = try fixture()
-    _ = try await body(fixture, origin.url("/big"), policy: .freshOnly)
-    let second = try await body(fixture, origin.url("/big"), policy: .freshOnly)
+    _ = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
+    let second = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     #expect(second.bytes == content && second.kept == .yes, "\(name)")
   }
 
@@ -172,21 +167,21 @@ import Testing
   }
 
   @Test func `a long body replaced under its reader is read to its end`() async throws {
-    let old = Self.bytes(8 * Self.chunk)
-    let new = Self.bytes(8 * Self.chunk, seed: 2)
+    let old = StreamedBody.bytes(8 * Self.chunk)
+    let new = StreamedBody.bytes(8 * Self.chunk, seed: 2)
     let isNew = Mutex(false)
     let origin = try FixtureServer(routes: [
       "/big": { _ in .ok(isNew.withLock { $0 } ? new : old) } as FixtureServer.Route
     ])
     let fixture = try fixture()
-    _ = try await body(fixture, origin.url("/big"), policy: .freshOnly)
+    _ = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     var read: [UInt8] = []
     for await delivery in fixture.service.streams(for: .init(origin.url("/big")), policy: .storedOnly) {
       guard case .stored(let response) = delivery else { continue }
       for try await piece in response.value {
         if read.isEmpty {
           isNew.withLock { $0 = true }
-          #expect(try await body(fixture, origin.url("/big"), policy: .freshOnly).bytes == new)
+          #expect(try await fixture.streamed(origin.url("/big"), policy: .freshOnly).bytes == new)
         }
         read.append(contentsOf: piece)
       }
@@ -195,17 +190,17 @@ import Testing
   }
 
   @Test func `the log stays under 16 MiB while a slow reader and a writer are at work`() async throws {
-    let content = Self.bytes(24 << 20)
+    let content = StreamedBody.bytes(24 << 20)
     let origin = try FixtureServer(routes: ["/big": .ok(content)])
     let fixture = try ServiceFixture()
-    _ = try await body(fixture, origin.url("/big"), policy: .freshOnly)
+    _ = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     var longest = 0
     for await delivery in fixture.service.streams(for: .init(origin.url("/big")), policy: .storedOnly) {
       guard case .stored(let response) = delivery else { continue }
       var read = 0
       for try await piece in response.value {
         // The reader is in the middle of its body while the whole of another is written.
-        if read == 0 { _ = try await body(fixture, origin.url("/big"), policy: .freshOnly) }
+        if read == 0 { _ = try await fixture.streamed(origin.url("/big"), policy: .freshOnly) }
         read += piece.count
         longest = max(longest, try fixture.store.folder.bytes(of: "store.sqlite-wal").count)
       }

@@ -63,7 +63,7 @@ struct Recovery {
     let new = try Connection(path: draft.resolved(), named: draft.database, for: .writing, files.vfs)
     new.waiting.deadline = deadline
     try Schema.configureWriting(new)
-    try Schema.create(new)
+    try Schema.create(new, pageBytes: configuration.pageBytes)
     // A file that cannot be opened at all has nothing to carry over.
     guard
       let damaged = try? Connection(path: files.resolved(), named: files.database, for: .writing, files.vfs)

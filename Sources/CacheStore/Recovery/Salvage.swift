@@ -130,7 +130,7 @@ struct Salvage {
       guard let count else { return false }
       length += count
       number += 1
-      if new.logFrames > ResponseStore.veryLongLog { try new.checkpoint() }
+      if new.isLogVeryLong { try new.checkpoint() }
     } while length < body.length
     return length == body.length
   }

@@ -36,7 +36,9 @@ enum RowReading {
     guard let bodyChecksum else { return nil }
     let row = unverified(
       statement,
-      body: StoredResponse.Body(id: bodyID, length: length, firstChunk: chunk, checksum: bodyChecksum))
+      body: StoredResponse.Body(
+        id: bodyID, length: length, firstChunk: chunk, checksum: bodyChecksum, accountID: statement.integer(0)
+      ))
     let checksum = connection.hasher.checksum(of: row, key: key, bodyChecksum: bodyChecksum)
     return checksum == statement.integer(20) ? row : nil
   }

@@ -2,7 +2,18 @@ internal import CSQLite
 
 /// One open connection to the database, with its prepared statements. Used by one thread at a time.
 final class Connection {
-  enum Purpose: Sendable { case reading, writing }
+  enum Purpose: Sendable {
+    case reading, writing
+    /// Reading with the file locked for this connection alone, where memory cannot be shared with others.
+    case readingAlone
+    /// Reading without locks, of a file and a log that may not be written.
+    case readingUnlocked
+    /// The same, of a file without a log.
+    case readingUnchanging
+
+    /// Whether others may write meanwhile.
+    var isShared: Bool { self == .reading || self == .writing }
+  }
 
   let path: String
   let purpose: Purpose
@@ -12,6 +23,13 @@ final class Connection {
   let hasher = RowHasher()
   /// Frames in the write-ahead log after this connection's latest commit.
   var logFrames: Int32 = 0
+  /// The size of the file's pages, for what is counted in them.
+  var pageBytes = Schema.pageBytes
+  /// The same in bytes.
+  var logBytes: Int64 { Int64(logFrames) * pageBytes }
+  /// The log's length from which on it is begun anew: after an attempt that a reader stood in the way of, a longer one,
+  /// so that not every write waits for that reader.
+  var restartBytes = ResponseStore.veryLongLog
   /// The boot mark most rows of a store share, kept so that reading one allocates nothing.
   var lastBoot = ""
 
@@ -26,13 +44,17 @@ final class Connection {
     self.path = name
     self.purpose = purpose
     statements = Array(repeating: nil, count: Query.allCases.count)
-    let access = purpose == .reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
-    let flags =
+    let isLocking = purpose == .writing || purpose == .readingAlone
+    let access = isLocking ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
+    var flags =
       access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
+    if purpose == .readingUnchanging { flags |= SQLITE_OPEN_URI }
     // What is opened is this file, where the name still stands for it after the first read: see `isCurrent`.
     identity = FileStatus(path: path)?.identity
     var handle: OpaquePointer?
-    let code = sqlite3_open_v2(path, &handle, flags, vfs)
+    let code = sqlite3_open_v2(
+      purpose == .readingUnchanging ? Self.unchanging(path) : path, &handle, flags,
+      purpose == .readingUnlocked ? "unix-none" : vfs)
     guard code == SQLITE_OK, let handle else {
       let systemError = sqlite3_system_errno(handle)
       sqlite3_close_v2(handle)
@@ -48,6 +70,27 @@ final class Connection {
     sqlite3_close_v2(database)
   }
 
+  /// Whether the log stays when the last connection has gone, or the file is written without it.
+  func setKeepsLog(_ keeps: Bool) {
+    var persist: Int32 = keeps ? 1 : 0
+    sqlite3_file_control(database, "main", SQLITE_FCNTL_PERSIST_WAL, &persist)
+  }
+
+  /// The name that tells SQLite to ask for no lock and to look for no log.
+  private static func unchanging(_ path: String) -> String {
+    var name = "file:"
+    for byte in path.utf8 {
+      // Every other byte would stand for something else in such a name, or may.
+      let isPlain =
+        byte == UInt8(ascii: "/") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+      name +=
+        isPlain
+        ? String(UnicodeScalar(byte)) : "%" + String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+    }
+    return name + "?immutable=1"
+  }
+
   /// Settings of the connection itself; none of them reads the file.
   private func configure() {
     _ = cachefetch_db_config_flag(database, SQLITE_DBCONFIG_ENABLE_FKEY, 1)
@@ -56,10 +99,13 @@ final class Connection {
     _ = cachefetch_db_config_flag(database, SQLITE_DBCONFIG_DEFENSIVE, 1)
     // The log is kept at close and written back by `performMaintenance`: a fresh log costs two syncs at its first commit.
     _ = cachefetch_db_config_flag(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-    var persist: Int32 = 1
-    sqlite3_file_control(database, "main", SQLITE_FCNTL_PERSIST_WAL, &persist)
+    setKeepsLog(true)
     // The default limit of the page cache stays; a value or row beyond this size is no value of ours.
     sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 64 << 20)
+    // Of a log that no other connection uses SQLite keeps the index in its own memory.
+    if purpose == .readingAlone || purpose == .readingUnlocked {
+      sqlite3_exec(database, "PRAGMA locking_mode = EXCLUSIVE", nil, nil, nil)
+    }
     guard purpose == .writing else { return }
     // Takes the place of SQLite's automatic checkpoint, which is a hook too: `PRAGMA wal_autocheckpoint` would remove it.
     sqlite3_wal_hook(
@@ -168,6 +214,24 @@ final class Connection {
       if isInTransaction { try statement(.rollback).run() }
       throw error
     }
+  }
+
+  /// Whether the log is longer than even a large download may make it.
+  var isLogVeryLong: Bool { logBytes > restartBytes }
+
+  /// Begins the log anew where it has become very long.
+  ///
+  /// Among many busy processes there is always one in the middle of a transaction, and a checkpoint that waits for
+  /// nobody never lets the log begin anew; this one does. Our own transactions are short, but on a busy machine their
+  /// processes may have to wait for a processor: the longer the log, the longer it waits for them. For a reader that
+  /// never ends it waits seldom.
+  func restartLogIfLong() throws(CacheStoreError) {
+    guard isLogVeryLong else { return }
+    let deadline = waiting.deadline
+    let patience: Int64 = logBytes < 6 << 20 ? 100_000_000 : logBytes < 12 << 20 ? 1_000_000_000 : 3_000_000_000
+    waiting.deadline = Platform.monotonicNanoseconds() + patience
+    defer { waiting.deadline = deadline }
+    restartBytes = try checkpoint(.restarting) ? ResponseStore.veryLongLog : logBytes + logBytes / 2
   }
 
   /// How the log is written back into the database.

@@ -4,12 +4,13 @@ enum Query: Int, CaseIterable {
   case lookUp, rowByID, bodyChecksum, bodyOwner, chunk
   case accountID, insertAccount
   case findRow, insertRow, updateRow, deleteRow, countVariants, oldestVariant
+  case giveUpPartial, unfinishedBodies
   case insertBody, finishBody, releaseBody, deleteBody, updateSingleChunk, setBodyChecksum, insertChunk
   case removedSince, recordRemoval, rowsOfTarget
   case insertTag, setPinned, insertUse, markUsed, addUsage
   case setPause, pausedUntil
   case usedAt, tagsOfRow, anyPartial
-  case pageCount, freePages, rowCount, leastRecentlyUsed, anyReleased, deleteSomeChunks
+  case pageCount, freePages, rowCount, leastRecentlyUsed, anyReleased, deleteOneChunk
 
   var sql: String {
     switch self {
@@ -42,6 +43,13 @@ enum Query: Int, CaseIterable {
       UPDATE body SET checksum = ?2, partial_target = NULL, partial_etag = NULL, partial_bytes = NULL
       WHERE id = ?1 AND checksum IS NULL
       """
+    case .giveUpPartial:
+      """
+      UPDATE body SET partial_target = NULL, partial_etag = NULL, partial_bytes = NULL
+      WHERE id = ?1 AND checksum IS NULL
+      """
+    case .unfinishedBodies:
+      "SELECT id FROM body WHERE checksum IS NULL AND released_at_ms IS NULL ORDER BY id"
     case .releaseBody: "UPDATE body SET released_at_ms = ?2 WHERE id = ?1"
     case .deleteBody: "DELETE FROM body WHERE id = ?1"
     // The length tells a body of one chunk from a longer one; SQLite reads it without reading the bytes.
@@ -80,9 +88,9 @@ enum Query: Int, CaseIterable {
       """
     case .anyReleased:
       "SELECT id FROM body WHERE released_at_ms IS NOT NULL ORDER BY released_at_ms LIMIT 1"
-    case .deleteSomeChunks:
+    case .deleteOneChunk:
       """
-      DELETE FROM chunk WHERE id IN (SELECT id FROM chunk WHERE id >= ?1 << 20 AND id < (?1 + 1) << 20 LIMIT ?2)
+      DELETE FROM chunk WHERE id = (SELECT min(id) FROM chunk WHERE id >= ?1 << 20 AND id < (?1 + 1) << 20)
       """
     case .pausedUntil:
       """

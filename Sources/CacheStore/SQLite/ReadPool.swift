@@ -47,12 +47,12 @@ final class ReadPool: Sendable {
       return nil
     }
     var idle = try take(status.identity)
-    if idle == nil { idle = try open(waitingUntil: deadline) }
+    if idle == nil { idle = try Opening.toRead(files, waitingUntil: deadline) }
     guard let connection = idle else { return nil }
     connection.waiting.deadline = deadline
     // A connection that failed is not used again: what is wrong may be with it.
     let result = try body(connection)
-    giveBack(connection)
+    if connection.purpose.isShared { giveBack(connection) }
     return result
   }
 
@@ -79,30 +79,5 @@ final class ReadPool: Sendable {
     state.withLock { state in
       if !state.isClosed, state.idle.count < Self.kept { state.idle.append(idle) }
     }
-  }
-
-  private func open(waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection? {
-    try files.checkCompanions()
-    do throws(CacheStoreError) {
-      return try open(for: .reading, waitingUntil: deadline)
-    } catch {
-      // A process ended while it made the file: whoever may write must first roll that back.
-      guard error.needsRollback else { throw error }
-      return try open(for: .writing, waitingUntil: deadline)
-    }
-  }
-
-  private func open(
-    for purpose: Connection.Purpose, waitingUntil deadline: Int64
-  ) throws(CacheStoreError) -> Connection? {
-    let connection = try Connection(path: files.resolved(), named: files.database, for: purpose, files.vfs)
-    connection.waiting.deadline = deadline
-    let content = try Schema.content(of: connection)
-    // The first read has opened the log and the shared memory by name: all three belong together only if no other
-    // file was put in the database's place meanwhile.
-    guard connection.isCurrent else {
-      throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: files.database)
-    }
-    return content == .store ? connection : nil
   }
 }

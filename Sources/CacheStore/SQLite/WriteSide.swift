@@ -38,7 +38,10 @@ final class WriteSide: Sendable {
   ) async throws(CacheStoreError) -> Result {
     let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
     let result: Swift.Result<Result, CacheStoreError> = await withCheckedContinuation { continuation in
-      queue.async { continuation.resume(returning: self.attempt(waitingUntil: deadline, work)) }
+      queue.async {
+        continuation.resume(returning: self.attempt(waitingUntil: deadline, work))
+        self.restartLogIfLong()
+      }
     }
     return try result.get()
   }
@@ -59,6 +62,7 @@ final class WriteSide: Sendable {
   private func writeGroup() {
     let (writes, isMore) = group.take()
     if isMore { queue.async { self.writeGroup() } }
+    defer { restartLogIfLong() }
     guard let error = commit(writes) else { return writes.forEach { $0.end(nil) } }
     guard writes.count > 1 else { return writes.forEach { $0.end(error) } }
     for write in writes { write.end(commit([write])) }
@@ -85,6 +89,7 @@ final class WriteSide: Sendable {
     let outcome = slot.withLockIfAvailable { slot -> Swift.Result<Result, CacheStoreError>? in
       guard let connection = slot.connection else { return nil }
       connection.waiting.deadline = 0
+      defer { if connection.isLogVeryLong { queue.async { self.restartLogIfLong() } } }
       return Self.result { () throws(CacheStoreError) in try work(connection) }
     }
     switch outcome {
@@ -94,9 +99,13 @@ final class WriteSide: Sendable {
     }
   }
 
-  /// Frames in the log after this process's latest commit; `nil` where the connection is in use.
-  func logFramesNow() -> Int32? {
-    slot.withLockIfAvailable { $0.connection?.logFrames ?? 0 }
+  /// Begins the log anew, after the write that made it very long: what is stored is stored, whatever becomes of it.
+  private func restartLogIfLong() {
+    slot.withLock { slot in
+      guard let connection = slot.connection else { return }
+      // Where it fails, the next write says what is wrong.
+      _ = try? connection.restartLogIfLong()
+    }
   }
 
   /// Closes the connection once the work under way is done; later work fails with `closed`.
@@ -115,7 +124,7 @@ final class WriteSide: Sendable {
   /// Empties a log that would delay the next process's start. Writing it back is not enough: the first process to open
   /// the store reads every frame in the file, those that have long been written back too.
   private func cutLongLog(_ connection: Connection) {
-    guard FileStatus(path: files.log)?.bytes ?? 0 > ResponseStore.longLogBytes else { return }
+    guard FileStatus(path: files.log)?.bytes ?? 0 > ResponseStore.longLog else { return }
     connection.waiting.deadline = 0
     // Where another process uses the log, its own closing comes to it.
     _ = try? connection.checkpoint(.truncating)
@@ -211,15 +220,45 @@ final class WriteSide: Sendable {
     guard !configuration.isReadOnly else {
       throw CacheStoreError(.readOnly, "the store \(files.database) was opened for reading only")
     }
-    if try files.checkedStatus() == nil { return try create(waitingUntil: deadline) }
+    do throws(CacheStoreError) {
+      return try openShared(waitingUntil: deadline, usesLog: true)
+    } catch {
+      if error.mayBeOfFolder, !error.isMoved, FileStatus(path: files.database) != nil, !files.isFolderWritable
+      {
+        throw CacheStoreError.sqlite(SQLITE_READONLY, path: files.database)
+      }
+      guard error.isOfSharedMemory || error.sqliteCode & 0xFF == SQLITE_CANTOPEN,
+        try leaveLog(waitingUntil: deadline)
+      else { throw error }
+      return try openShared(waitingUntil: deadline, usesLog: false)
+    }
+  }
+
+  /// Goes over to the rollback journal, where the log's index cannot be shared between processes.
+  /// - Returns: `false` where it can be after all.
+  private func leaveLog(waitingUntil deadline: Int64) throws(CacheStoreError) -> Bool {
+    guard FileStatus(path: files.database) != nil else { return false }
+    let connection = try connect(waitingUntil: deadline)
+    guard !connection.canShareMemory else { return false }
+    // Alone with the file SQLite needs no shared memory to write the log back. A log that stayed would be looked into.
+    connection.setKeepsLog(false)
+    try connection.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE")
+    return true
+  }
+
+  private func openShared(
+    waitingUntil deadline: Int64, usesLog: Bool
+  ) throws(CacheStoreError) -> Connection {
+    if try files.checkedStatus() == nil { return try create(waitingUntil: deadline, usesLog: usesLog) }
     let connection = try connect(waitingUntil: deadline)
     switch try Schema.content(of: connection) {
-    case .empty: return try create(waitingUntil: deadline)
+    case .empty: return try create(waitingUntil: deadline, usesLog: usesLog)
     case .store:
       guard connection.isCurrent else {
         throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: files.database)
       }
       try Schema.configureWriting(connection)
+      if usesLog { try Schema.returnToLog(connection) }
       return connection
     }
   }
@@ -228,6 +267,7 @@ final class WriteSide: Sendable {
     try files.checkCompanions()
     let connection = try Connection(path: files.resolved(), named: files.database, for: .writing, files.vfs)
     connection.waiting.deadline = deadline
+    connection.pageBytes = configuration.pageBytes
     guard !connection.isReadOnly else {
       throw CacheStoreError.sqlite(SQLITE_READONLY, path: files.database)
     }
@@ -235,7 +275,7 @@ final class WriteSide: Sendable {
   }
 
   /// Makes the store, one process at a time; whoever comes second finds it made.
-  private func create(waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection {
+  private func create(waitingUntil deadline: Int64, usesLog: Bool) throws(CacheStoreError) -> Connection {
     let left = max(0, deadline - Platform.monotonicNanoseconds())
     try lockFile.lock(.file, within: .nanoseconds(left))
     defer { lockFile.unlock(.file) }
@@ -245,7 +285,9 @@ final class WriteSide: Sendable {
     if try files.checkedStatus() == nil { try files.makeDatabase() }
     let connection = try connect(waitingUntil: deadline)
     try Schema.configureWriting(connection)
-    if try Schema.content(of: connection) == .empty { try Schema.create(connection) }
+    if try Schema.content(of: connection) == .empty {
+      try Schema.create(connection, pageBytes: configuration.pageBytes, usesLog: usesLog)
+    }
     return connection
   }
 }

@@ -47,12 +47,26 @@ enum Schema {
   }
 
   /// Makes the tables. The caller holds the lock on the file's making; a kill at any point leaves an empty store.
-  static func create(_ connection: Connection) throws(CacheStoreError) {
+  static func create(_ connection: Connection, pageBytes: Int64, usesLog: Bool = true) throws(CacheStoreError)
+  {
     // The first two are written with the first page, which changing the journal mode writes.
     try connection.execute("PRAGMA page_size = \(pageBytes); PRAGMA auto_vacuum = INCREMENTAL")
-    try useLog(connection)
+    if usesLog { try useLog(connection) }
     let text = String(decoding: PackageResources.schema_sql, as: UTF8.self)
     try connection.transaction { () throws(CacheStoreError) in try connection.execute(text) }
+  }
+
+  /// Goes back to the log in a store that was written without it, where memory can be shared again; while others have
+  /// it open, it stays as it is.
+  static func returnToLog(_ connection: Connection) throws(CacheStoreError) {
+    guard try connection.integer("SELECT journal_mode <> 'wal' FROM pragma_journal_mode") == 1,
+      connection.canShareMemory
+    else { return }
+    do throws(CacheStoreError) {
+      try connection.execute("PRAGMA journal_mode = WAL")
+    } catch {
+      guard error.reason == .busy else { throw error }
+    }
   }
 
   /// Changes to the write-ahead log, where the file system can; elsewhere the rollback journal stays.

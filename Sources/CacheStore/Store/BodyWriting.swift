@@ -2,9 +2,6 @@ internal import FoundationEssentials
 
 /// What the operations share for writing and letting go of bodies; all of it runs inside a transaction.
 extension ResponseStore {
-  /// Bodies up to this size are deleted with their row; longer ones chunk by chunk, so that the log stays small.
-  static let deletedAtOnce: Int64 = 1 << 20
-
   func insertBody(
     accountID: Int64, checksum: Int64?, partial: UnfinishedBody.Partial? = nil, _ connection: Connection
   ) throws(CacheStoreError) -> Int64 {
@@ -58,9 +55,9 @@ extension ResponseStore {
     }
   }
 
-  /// Deletes a body, or leaves a long one to the collection that follows.
+  /// Deletes a body of one chunk, or leaves a longer one to the collection that follows, which goes chunk by chunk.
   func discard(body: Int64, length: Int64, _ connection: Connection) throws(CacheStoreError) {
-    if length <= Self.deletedAtOnce {
+    if length <= configuration.chunkBytes {
       let statement = try connection.statement(.deleteBody)
       statement.bind(1, body)
       try statement.run()

@@ -41,33 +41,45 @@ extension ResponseStore {
   public func partialBody(
     accountID: Int64, target: String
   ) async throws(CacheStoreError) -> (body: UnfinishedBody, partial: UnfinishedBody.Partial)? {
-    try await writes.perform { (connection) throws(CacheStoreError) in
-      let found = try connection.withStatement(Self.partialText) {
-        (statement) throws(CacheStoreError) -> (Int64, UnfinishedBody.Partial)? in
-        statement.bind(1, accountID)
-        statement.bind(2, target)
-        guard try statement.step() else { return nil }
-        return (
-          statement.integer(0),
-          UnfinishedBody.Partial(
-            target: target, strongETag: statement.text(1),
-            wholeLength: statement.isNull(2) ? nil : statement.integer(2))
-        )
+    let found = try await writes.perform { (connection) throws(CacheStoreError) in
+      // Whoever makes room looks in a writing transaction whether anybody holds the body: before this one, or after it.
+      try connection.transaction { () throws(CacheStoreError) in
+        try self.takePartial(of: target, accountID, connection)
       }
-      guard let (id, partial) = found, let lease = try self.lease(.body(id)) else { return nil }
-      // Collected, perhaps, before the lease was had.
-      let released = try connection.first("SELECT released_at_ms IS NOT NULL FROM body WHERE id = ?1", [id])
-      guard released == 0 else { return nil }
-      guard let chunks = try self.verifiedChunks(of: id, connection) else {
-        // Damaged: given up, and collected once the lease is gone.
+    }
+    guard let found else { return nil }
+    guard let chunks = try await verifiedChunks(of: found.id) else {
+      // Damaged: given up, and collected once the lease is gone.
+      try await writes.perform { (connection) throws(CacheStoreError) in
         try connection.transaction { () throws(CacheStoreError) in
           try self.forgetPartials(of: target, accountID, connection)
         }
-        return nil
       }
-      return (
-        UnfinishedBody(id: id, accountID: accountID, chunks: chunks, lease: lease, store: self), partial
-      )
+      return nil
+    }
+    let body = UnfinishedBody(id: found.id, accountID: accountID, chunks: chunks, lease: found.lease, store: self)
+    return (body, found.partial)
+  }
+
+  private struct TakenPartial: Sendable {
+    var id: Int64
+    var partial: UnfinishedBody.Partial
+    var lease: Lease
+  }
+
+  private func takePartial(
+    of target: String, _ accountID: Int64, _ connection: Connection
+  ) throws(CacheStoreError) -> TakenPartial? {
+    try connection.withStatement(Self.partialText) { (statement) throws(CacheStoreError) -> TakenPartial? in
+      statement.bind(1, accountID)
+      statement.bind(2, target)
+      guard try statement.step() else { return nil }
+      let id = statement.integer(0)
+      guard let lease = try self.lease(.body(id)) else { return nil }
+      let partial = UnfinishedBody.Partial(
+        target: target, strongETag: statement.text(1),
+        wholeLength: statement.isNull(2) ? nil : statement.integer(2))
+      return TakenPartial(id: id, partial: partial, lease: lease)
     }
   }
 
@@ -91,24 +103,45 @@ extension ResponseStore {
     }
   }
 
-  /// The chunks of a body from the first on; `nil` where one is damaged.
-  private func verifiedChunks(
-    of body: Int64, _ connection: Connection
-  ) throws(CacheStoreError) -> UnfinishedBody.Chunks? {
+  /// The chunks of a body from the first on, read one at a time; `nil` where one is damaged.
+  private func verifiedChunks(of body: Int64) async throws(CacheStoreError) -> UnfinishedBody.Chunks? {
     var chunks = UnfinishedBody.Chunks()
     while true {
       let number = chunks.checksums.count
-      let statement = try connection.statement(.chunk)
-      defer { statement.reset() }
-      statement.bind(1, body)
-      statement.bind(2, number)
-      guard try statement.step() else { return chunks }
-      let bytes = statement.bytes(1)
-      let checksum = RowHasher.chunkChecksum(bytes, body: body, number: number)
-      guard checksum == statement.integer(0) else { return nil }
+      let found = try await read { deadline throws(CacheStoreError) in
+        try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+          try Self.checkedChunk(number, of: body, connection)
+        } ?? nil
+      }
+      guard let chunk = found else { return chunks }
+      guard let checksum = chunk.checksum else { return nil }
       chunks.checksums.append(checksum)
-      chunks.length += Int64(bytes.count)
-      if number == 0 { chunks.first = statement.data(1) }
+      chunks.length += Int64(chunk.length)
+      if number == 0 { chunks.first = chunk.first }
     }
+  }
+
+  private struct CheckedChunk: Sendable {
+    /// `nil` where it does not match the bytes.
+    var checksum: Int64?
+    var length: Int
+    /// The bytes, of a body's first chunk only.
+    var first: Data
+  }
+
+  /// - Returns: `nil` where there is no such chunk.
+  private static func checkedChunk(
+    _ number: Int, of body: Int64, _ connection: Connection
+  ) throws(CacheStoreError) -> CheckedChunk? {
+    let statement = try connection.statement(.chunk)
+    defer { statement.reset() }
+    statement.bind(1, body)
+    statement.bind(2, number)
+    guard try statement.step() else { return nil }
+    let bytes = statement.bytes(1)
+    let checksum = RowHasher.chunkChecksum(bytes, body: body, number: number)
+    return CheckedChunk(
+      checksum: checksum == statement.integer(0) ? checksum : nil, length: bytes.count,
+      first: number == 0 ? statement.data(1) : Data())
   }
 }

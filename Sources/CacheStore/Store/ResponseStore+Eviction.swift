@@ -50,14 +50,20 @@ extension ResponseStore {
     try connection.value(.pageCount) - connection.value(.freePages) > limitPages(connection)
   }
 
-  /// Makes some room: bodies whose rows have let go of them first, then the least recently used row.
+  /// Makes some room: bodies whose rows have let go of them first, then downloads that were cut off, then the least
+  /// recently used row.
   ///
-  /// A replaced body is kept for its readers only where there is room for it.
+  /// A replaced body is kept for its readers, and a cut-off download to be resumed, only where there is room for it.
   /// - Returns: `false` where nothing is left that may go.
   func evictSome(sparing row: Int64 = 0, _ connection: Connection) throws(CacheStoreError) -> Bool {
     let released = try connection.value(.anyReleased)
     if released > 0 {
-      try collectSome(of: released, connection)
+      try collectChunk(of: released, connection)
+      return true
+    }
+    if let cutOff = try unfinishedBodyNobodyHolds(connection) {
+      try release(cutOff, at: 0, connection)
+      try collectChunk(of: cutOff, connection)
       return true
     }
     return try evictRow(sparing: row, connection)
@@ -76,8 +82,22 @@ extension ResponseStore {
     return true
   }
 
+  /// The oldest body that is not whole and that no process is receiving.
+  ///
+  /// Whoever goes on with one takes its lease inside a writing transaction too: what nobody holds now, nobody will hold
+  /// before this transaction ends.
+  private func unfinishedBodyNobodyHolds(_ connection: Connection) throws(CacheStoreError) -> Int64? {
+    let statement = try connection.statement(.unfinishedBodies)
+    defer { statement.reset() }
+    while try statement.step() {
+      let body = statement.integer(0)
+      if try !lockFile.isLocked(.body(body)) { return body }
+    }
+    return nil
+  }
+
   /// The limit in pages; a store smaller than its own tables would be none.
   private func limitPages(_ connection: Connection) -> Int64 {
-    max(64, configuration.maximumBytes / Schema.pageBytes)
+    max(64, configuration.maximumBytes / configuration.pageBytes)
   }
 }

@@ -1,5 +1,6 @@
 internal import CSQLite
 internal import CSodium
+internal import CXXHash
 
 #if canImport(Darwin)
   internal import Darwin
@@ -23,9 +24,10 @@ extension ResponseStore {
     do throws(CacheStoreError) {
       // First of all: a file that is none of ours is left as it is, its mode too.
       let damage = try await damage(repair)
-      found += [StoreFinding("file", .fine, files.database)] + modes(repair) + setAside + damage
+      found += [place] + modes(repair) + setAside + damage
       // Of a file that does not hang together the rest says nothing.
       guard !damage.contains(where: { $0.severity == .wrong }) else { return found }
+      found.append(try await schema())
       found += try await rows(repair)
       found += try await log(repair)
       found += try await digestKey(repair)
@@ -36,10 +38,20 @@ extension ResponseStore {
   }
 
   private var libraries: StoreFinding {
-    StoreFinding(
+    let xxhash = cachefetch_xxhash_version()
+    return StoreFinding(
       "libraries", .fine,
-      "SQLite \(String(cString: sqlite3_libversion())), libsodium \(String(cString: sodium_version_string()))"
+      "SQLite \(String(cString: sqlite3_libversion())), libsodium \(String(cString: sodium_version_string())), "
+        + "xxHash \(xxhash / 10000).\(xxhash / 100 % 100).\(xxhash % 100)"
     )
+  }
+
+  private var place: StoreFinding {
+    guard !files.isWritable else { return StoreFinding("file", .fine, files.database) }
+    return StoreFinding(
+      "file", .fine,
+      "\(files.database) may not be written: what is stored is delivered, and nothing new is kept",
+      remedy: "name a store of your own with --store PATH, if that is not meant")
   }
 
   private var setAside: [StoreFinding] {
@@ -71,16 +83,36 @@ extension ResponseStore {
     return found.isEmpty ? [StoreFinding("mode", .fine, "only you may read the store")] : found
   }
 
+  // MARK: Schema
+
+  /// Which schema the file has, and how it is written. That every table and column is there, the damage check has seen.
+  private func schema() async throws(CacheStoreError) -> StoreFinding {
+    let message = try await read { deadline throws(CacheStoreError) in
+      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) -> String in
+        let version = try connection.integer("PRAGMA user_version") ?? 0
+        return "schema \(version), the newest that this release knows; \(try Self.manner(connection))"
+      }
+    }
+    return StoreFinding("schema", .fine, message ?? "the store is still empty")
+  }
+
+  private static func manner(_ connection: Connection) throws(CacheStoreError) -> String {
+    guard connection.purpose.isShared else { return "read as it stands, without sharing memory with others" }
+    let mode = try connection.withStatement("PRAGMA journal_mode") { (statement) throws(CacheStoreError) in
+      try statement.step() ? statement.text(0) : ""
+    }
+    return mode == "wal"
+      ? "written through a write-ahead log"
+      : "written through a rollback journal, since memory could not be shared on this file system"
+  }
+
   // MARK: Damage
 
   private func damage(_ repair: Bool) async throws(CacheStoreError) -> [StoreFinding] {
     let files = files
     let problems = try await read { deadline throws(CacheStoreError) -> [String] in
       do throws(CacheStoreError) {
-        let connection = try Connection(
-          path: files.resolved(), named: files.database, for: .reading, files.vfs)
-        connection.waiting.deadline = deadline
-        guard try Schema.content(of: connection) == .store else { return [] }
+        guard let connection = try Opening.toRead(files, waitingUntil: deadline) else { return [] }
         guard try DamageCheck.isSound(connection) else {
           return try DamageCheck.problems(connection, limit: 10)
         }
@@ -133,7 +165,7 @@ extension ResponseStore {
 
   private func log(_ repair: Bool) async throws(CacheStoreError) -> [StoreFinding] {
     let bytes = FileStatus(path: files.log)?.bytes ?? 0
-    guard bytes > 64 << 20 else {
+    guard bytes > 16 << 20 else {
       return [StoreFinding("log", .fine, "the write-ahead log has \(bytes) bytes")]
     }
     let message = "the write-ahead log has grown to \(bytes) bytes"

@@ -1,9 +1,8 @@
 extension ResponseStore {
-  /// Frames of the log above which it is written back: 0.5 MB, since a longer one delays the next process's start.
-  static let longLogBytes: Int64 = 512 << 10
-  static let longLog = Int32(longLogBytes / Schema.pageBytes)
-  /// Frames above which even a large download stops to write the log back.
-  static let veryLongLog = Int32(4 << 20) / Int32(Schema.pageBytes)
+  /// Bytes of the log above which it is written back, since a longer one delays the next process's start.
+  static let longLog: Int64 = 512 << 10
+  /// Bytes above which even a large download stops to write the log back.
+  static let veryLongLog: Int64 = 4 << 20
 
   /// Does the housekeeping that no delivery waits for: marks and counts, bodies nobody needs, the limits, the log.
   ///
@@ -28,22 +27,9 @@ extension ResponseStore {
     }
   }
 
-  /// Begins the log anew where it has become very long.
-  ///
-  /// Among many busy processes there is always one in the middle of a transaction, and a checkpoint that waits for
-  /// nobody never lets the log begin anew; this one does, for transactions as short as ours, and not for long.
-  func checkpointIfLong(_ connection: Connection) throws(CacheStoreError) {
-    guard connection.logFrames > Self.veryLongLog else { return }
-    let deadline = connection.waiting.deadline
-    connection.waiting.deadline = Platform.monotonicNanoseconds() + 100_000_000
-    defer { connection.waiting.deadline = deadline }
-    try connection.checkpoint(.restarting)
-  }
-
   private func writeBackLog() async throws(CacheStoreError) {
     try await writes.perform { (connection) throws(CacheStoreError) in
-      try self.checkpointIfLong(connection)
-      if connection.logFrames > Self.longLog { try connection.checkpoint() }
+      if connection.logBytes > Self.longLog { try connection.checkpoint() }
     }
   }
 
@@ -54,9 +40,7 @@ extension ResponseStore {
     while Platform.monotonicNanoseconds() < deadline {
       let isMore = try await writes.perform { (connection) throws(CacheStoreError) in
         defer { connection.waiting.deadline = 0 }
-        let isMore = try step(connection)
-        try self.checkpointIfLong(connection)
-        return isMore
+        return try step(connection)
       }
       guard isMore else { return }
     }
@@ -64,12 +48,12 @@ extension ResponseStore {
 
   // MARK: Bodies
 
-  /// Deletes released bodies whose readers have had their time, some chunks a transaction.
+  /// Deletes released bodies whose readers have had their time, one chunk a transaction.
   func collectReleased(until deadline: Int64 = .max) async throws(CacheStoreError) {
     let limit = configuration.now() - configuration.releasedLifetime.wholeNanoseconds / 1_000_000
     try await repeatSteps(until: deadline) { (connection) throws(CacheStoreError) in
       guard let body = try connection.first(Self.releasedText, [limit]) else { return false }
-      try connection.transaction { () throws(CacheStoreError) in try self.collectSome(of: body, connection) }
+      try connection.transaction { () throws(CacheStoreError) in try self.collectChunk(of: body, connection) }
       return true
     }
   }
@@ -112,16 +96,12 @@ extension ResponseStore {
     }
   }
 
-  /// Chunks deleted in one step.
-  private static let chunksAtOnce = 16
-
-  /// Deletes some chunks of a body, and the body with the last of them; inside a transaction.
-  func collectSome(of body: Int64, _ connection: Connection) throws(CacheStoreError) {
-    let chunks = try connection.statement(.deleteSomeChunks)
-    chunks.bind(1, body)
-    chunks.bind(2, Self.chunksAtOnce)
-    try chunks.run()
-    guard connection.changes < Self.chunksAtOnce else { return }
+  /// Deletes a chunk of a body, and after the last of them the body; inside a transaction.
+  func collectChunk(of body: Int64, _ connection: Connection) throws(CacheStoreError) {
+    let chunk = try connection.statement(.deleteOneChunk)
+    chunk.bind(1, body)
+    try chunk.run()
+    guard connection.changes == 0 else { return }
     let statement = try connection.statement(.deleteBody)
     statement.bind(1, body)
     try statement.run()

@@ -1,5 +1,4 @@
 internal import FoundationEssentials
-internal import Synchronization
 
 extension ResponseStore {
   /// The most rows of one key, good and other together.
@@ -38,21 +37,8 @@ extension ResponseStore {
         try connection.transaction { () throws(CacheStoreError) in try self.overwrite(ready, connection) }
       }
     }
-    maintainVeryLongLog()
     if case .unfinished(let body) = ready.body { body.end() }
     return result
-  }
-
-  /// Has the log written back where it has become very long. Not part of a write: what is stored is stored, whatever
-  /// becomes of the log.
-  private func maintainVeryLongLog() {
-    guard let frames = writes.logFramesNow(), frames > Self.veryLongLog,
-      !isCutting.exchange(true, ordering: .relaxed)
-    else { return }
-    Task(priority: .utility) {
-      await self.performMaintenance(budget: .zero)
-      self.isCutting.store(false, ordering: .relaxed)
-    }
   }
 
   /// Stores a response on the calling thread, which must not be one that others wait for.
@@ -124,9 +110,9 @@ extension ResponseStore {
         isPinned: statement.flag(5)))
   }
 
-  /// Leaves a body that came too late to the collection.
+  /// Lets go of a body that came too late; it is delivered all the same, so it is kept for its readers.
   private func abandon(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {
-    if case .unfinished(let body) = write.body { try release(body.id, at: 0, connection) }
+    if case .unfinished(let body) = write.body { try release(body.id, at: configuration.now(), connection) }
     return .superseded
   }
 

@@ -66,7 +66,10 @@ extension ResponseStore {
   ///
   /// `secure_delete` would not do: it leaves copies of index cells in the gaps of rebalanced pages.
   private func eraseDeletedBytes(_ connection: Connection) throws(CacheStoreError) {
+    // The copy that VACUUM makes holds no byte of the account; in memory it would be as large as the store.
+    try connection.execute("PRAGMA temp_store = FILE")
     try connection.execute("VACUUM")
+    try connection.execute("PRAGMA temp_store = MEMORY")
     let deadline = connection.waiting.deadline
     // The checkpoint would wait for readers by itself, but could then not say who they are.
     connection.waiting.deadline = 0

@@ -73,13 +73,11 @@ public final class UnfinishedBody: Sendable {
         .full, "the body is larger than half the store's limit", hint: "raise the limit to keep it")
     }
     let checksum = try await store.writes.perform { [store, id] (connection) throws(CacheStoreError) in
-      let checksum = try connection.transaction { () throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in
         let checksum = try store.insertChunk(bytes, number: number, of: id, connection)
         try store.keepWithinLimit(writing: 0, connection)
         return checksum
       }
-      try store.checkpointIfLong(connection)
-      return checksum
     }
     chunks.withLock { chunks in
       chunks.checksums.append(checksum)
@@ -93,7 +91,21 @@ public final class UnfinishedBody: Sendable {
     chunks.withLock { chunks in
       StoredResponse.Body(
         id: id, length: chunks.length, firstChunk: chunks.first,
-        checksum: RowHasher.bodyChecksum(ofChunks: chunks.checksums))
+        checksum: RowHasher.bodyChecksum(ofChunks: chunks.checksums), accountID: accountID)
+    }
+  }
+
+  /// Does not keep what has arrived to be resumed: it is collected once nobody holds the body any more.
+  package func giveUp() async {
+    do throws(CacheStoreError) {
+      try await store.writes.perform { [id] (connection) throws(CacheStoreError) in
+        let statement = try connection.statement(.giveUpPartial)
+        statement.bind(1, id)
+        try statement.run()
+      }
+    } catch {
+      // It stays as a cut-off download, and goes by its age or to make room.
+      return
     }
   }
 

@@ -24,9 +24,10 @@ struct VersionObserver {
     if let open = watch?.connection {
       connection = open
     } else {
-      try files.checkCompanions()
-      connection = try Connection(path: files.resolved(), named: files.database, for: .reading, files.vfs)
-      watch = Watch(connection: connection)
+      guard let new = try Opening.toRead(files, waitingUntil: 0) else { return generation << 32 }
+      connection = new
+      // One that reads a file as it stands sees no change of it.
+      if new.purpose.isShared { watch = Watch(connection: new) }
     }
     let version = try connection.integer("PRAGMA data_version") ?? 0
     return generation << 32 + version

@@ -59,6 +59,8 @@ struct BodyCollector {
       return try await collectAll(stream)
     } catch {
       if isResumable, isStoring, !pending.isEmpty, error.kind != .tooLarge { await storeChunk(pending.count) }
+      // One that is too large would be too large again.
+      if error.kind == .tooLarge { await unfinished?.giveUp() }
       unfinished?.end()
       throw error
     }
@@ -102,6 +104,8 @@ struct BodyCollector {
       chunkCount += 1
     } catch {
       storeFailure = error
+      // Going on with it would find as little room: what there is of it goes once it has been read.
+      if error.reason == .full { await unfinished?.giveUp() }
     }
   }
 
@@ -118,7 +122,7 @@ struct BodyCollector {
   /// What is stored already, then what is in memory, then the rest of the stream.
   private func handedOn(_ rest: DataService.BodyStream?) -> DataService.BodyStream {
     let pieces = BodyPieces(
-      store: store, bodyID: unfinished?.id, chunkCount: chunkCount, held: pending, rest: rest,
+      store: store, stored: unfinished, chunkCount: chunkCount, held: pending, rest: rest,
       received: received, limit: limit)
     return DataService.BodyStream(length: rest == nil ? received : rest?.length) {
       () async throws(DataServiceError) -> Data? in try await pieces.next()
@@ -138,7 +142,8 @@ enum BodyLimit {
 /// The state of a stream that is put together of parts.
 private actor BodyPieces {
   private let store: ResponseStore
-  private let bodyID: Int64?
+  /// What the store took before it failed: held, so that nobody collects it while it is read.
+  private let stored: UnfinishedBody?
   private let chunkCount: Int
   private let rest: DataService.BodyStream?
   private var next = 0
@@ -147,11 +152,11 @@ private actor BodyPieces {
   private let limit: Int64
 
   init(
-    store: ResponseStore, bodyID: Int64?, chunkCount: Int, held: Data, rest: DataService.BodyStream?,
+    store: ResponseStore, stored: UnfinishedBody?, chunkCount: Int, held: Data, rest: DataService.BodyStream?,
     received: Int64, limit: Int64
   ) {
     self.store = store
-    self.bodyID = bodyID
+    self.stored = stored
     self.chunkCount = chunkCount
     self.held = held
     self.rest = rest
@@ -160,10 +165,10 @@ private actor BodyPieces {
   }
 
   func next() async throws(DataServiceError) -> Data? {
-    if let bodyID, next < chunkCount {
+    if let stored, next < chunkCount {
       defer { next += 1 }
       do throws(CacheStoreError) {
-        return try await store.chunk(next, of: bodyID)
+        return try await store.chunk(next, of: stored.id, accountID: stored.accountID)
       } catch {
         throw DataServiceError(store: error)
       }

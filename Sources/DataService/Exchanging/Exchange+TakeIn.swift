@@ -92,7 +92,7 @@ extension Exchange {
     switch collected {
     case .short(let data): answer.body = .data(data)
     case .long(let unfinished): answer.body = .stored(unfinished.whole())
-    case .live(let stream): answer.body = .live(stream)
+    case .live(let stream): answer.body = .live(core.liveBodies.watched(stream, of: plan.prepared))
     }
     guard await decodersAccept(answer) else {
       answer.kept = .no(.undecodable)
@@ -107,7 +107,7 @@ extension Exchange {
     var answer = head
     switch collected {
     case .short(let data): answer.body = .data(data)
-    case .live(let stream): answer.body = .live(stream)
+    case .live(let stream): answer.body = .live(core.liveBodies.watched(stream, of: plan.prepared))
     case .long(let unfinished): answer.body = .stored(unfinished.whole())
     }
     try await checkGeneration()

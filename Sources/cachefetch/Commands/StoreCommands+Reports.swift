@@ -19,16 +19,27 @@ extension StoreCommands {
     }
   }
 
-  /// `doctor`: what is wrong with the store, and what to do about it. 1 where something is.
+  /// `doctor`: what is wrong with the store and what it depends on, and what to do about it. 1 where something is.
   func doctor() -> ExitStatus {
     let (store, repairs) = (service.store, arguments.has(.repair))
     return run { () async throws(DataServiceError) in
       await store.findings(repair: repairs)
-    } then: { findings in
+    } then: { ofStore in
+      let findings = [transport] + ofStore + ProxyFindings.all(Environment.value)
       let isWrong = findings.contains { $0.severity == .wrong }
       let shown =
         arguments.has(.json) ? findings.flatMap(FindingText.line) : Array(FindingText.text(findings).utf8)
       return Output.write(shown, diagnostics, status: isWrong ? .different : .success)
+    }
+  }
+
+  /// What performs the exchanges, or that there is nothing to.
+  private var transport: StoreFinding {
+    do throws(DataServiceError) {
+      return StoreFinding("transport", .fine, try TransportVersion.text())
+    } catch {
+      return StoreFinding(
+        "transport", .wrong, "\(error.message): only what is stored can be delivered", remedy: error.hint)
     }
   }
 }

@@ -24,6 +24,8 @@ enum {
 
 // Registers a layer of that name over the system's own; returns 0 when it could not.
 int faultvfs_register(const char *name);
+// The same, of a file system on which processes cannot share memory.
+int faultvfs_register_without_shared_memory(const char *name);
 // Makes the n-th call (from 1) of the given kinds fail, and all after it where `lasting`; 0 for none.
 void faultvfs_arm(const char *name, int kinds, int64_t nth, int mode, int lasting);
 // Calls of the kinds armed for, since arming.

@@ -3,6 +3,12 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
 @Suite("Command: list, show, rm, sign-out", .timeLimit(.minutes(1))) struct StoreCommandTests {
   /// Three rows: a of alice, b tagged, c long.
   private func filled() async throws -> (shell: Shell, origin: FixtureServer) {
@@ -183,6 +189,49 @@ import Testing
     #expect(bob?.contains("\"stored\":0,\"fresh\":1,\"unchanged\":0,\"failed\":0") == true, "\(lines)")
     let carol = lines.first { $0.contains("\"carol\"") }
     #expect(carol?.contains("\"stored\":0,\"fresh\":0,\"unchanged\":0,\"failed\":1") == true, "\(lines)")
+  }
+
+  @Test func `doctor looks at everything there is, and hides a proxy's password`() async throws {
+    struct Finding: Decodable {
+      var subject: String
+      var severity: String
+      var message: String
+    }
+    var shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run("-u", "a:b", origin.url)
+    shell.environment["https_proxy"] = "http://me:geheim@proxy.example:3128"
+    let run = try await shell.run("doctor", "--json")
+    #expect(run.status == 0 && !run.outputText.contains("geheim"), "\(run.outputText)")
+    let found = try run.lines.map { try JSONDecoder().decode(Finding.self, from: Data($0.utf8)) }
+    for (subject, message) in [
+      ("transport", "libcurl "), ("libraries", "SQLite "), ("file", shell.store.path), ("mode", "only you"),
+      ("integrity", "hangs together"), ("schema", "schema 1"), ("checksums", "every stored byte"),
+      ("log", "write-ahead log has "), ("digest-key", ".key"), ("proxy", "proxy.example:3128"),
+    ] {
+      #expect(
+        found.contains { $0.subject == subject && $0.message.contains(message) && $0.severity == "fine" },
+        "\(subject) in \(run.outputText)")
+    }
+    shell.environment["all_proxy"] = "gopher://old.example"
+    let ill = try await shell.run("doctor")
+    #expect(ill.status == 1 && ill.outputText.contains("gopher://old.example"))
+  }
+
+  @Test func `doctor --repair mends what it found, says so, and is 0 from then on`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    chmod(shell.store.path, 0o644)
+    try shell.store.execute("UPDATE last_request SET status = 201")
+    let mended = try await shell.run("doctor", "--repair")
+    #expect(mended.status == 0, "\(mended.outputText)")
+    #expect(
+      mended.lines.filter { $0.hasPrefix("mended") }.count == 2,
+      "\(mended.outputText)")
+    let well = try await shell.run("doctor")
+    #expect(well.status == 0 && !well.outputText.contains("wrong"))
+    #expect(try await shell.run("list").output.isEmpty)
   }
 
   @Test func `doctor is 0 where all is well and 1 where a row is damaged`() async throws {

@@ -1,0 +1,99 @@
+internal import CSQLite
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+/// How a store is opened to be read: as all its users do where that can be, else alone and as it stands.
+enum Opening {
+  /// A connection for reading.
+  ///
+  /// - Parameter deadline: Monotonic nanoseconds until which another process's lock is waited for; 0: not at all.
+  /// - Returns: `nil` where the file is still empty.
+  static func toRead(_ files: StoreFiles, waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection?
+  {
+    try files.checkCompanions()
+    do throws(CacheStoreError) {
+      return try open(files, for: .reading, waitingUntil: deadline)
+    } catch {
+      // A process ended while it made the file: whoever may write must first roll that back.
+      if error.needsRollback { return try open(files, for: .writing, waitingUntil: deadline) }
+      if error.mayBeOfFolder, !files.isFolderWritable {
+        return try asItStands(files, waitingUntil: deadline)
+      }
+      // A file system on which memory cannot be shared: alone, for one look at a time.
+      guard error.isOfSharedMemory || error.mayBeOfFolder && FileStatus(path: files.log) != nil else {
+        throw error
+      }
+      do throws(CacheStoreError) {
+        return try open(files, for: .readingAlone, waitingUntil: deadline)
+      } catch let second {
+        // Others have it open: with them memory is shared, and what went wrong was something else.
+        throw second.reason == .busy ? error : second
+      }
+    }
+  }
+
+  /// Reads where nothing can be made beside the file, not even the log's shared index.
+  ///
+  /// Nothing keeps another user's writes away meanwhile, so such a connection serves one look and is not kept; what it
+  /// reads is verified like everything else.
+  private static func asItStands(
+    _ files: StoreFiles, waitingUntil deadline: Int64
+  ) throws(CacheStoreError) -> Connection? {
+    let hasLog = FileStatus(path: files.log) != nil
+    return try open(files, for: hasLog ? .readingUnlocked : .readingUnchanging, waitingUntil: deadline)
+  }
+
+  private static func open(
+    _ files: StoreFiles, for purpose: Connection.Purpose, waitingUntil deadline: Int64
+  ) throws(CacheStoreError) -> Connection? {
+    let connection = try Connection(path: files.resolved(), named: files.database, for: purpose, files.vfs)
+    connection.waiting.deadline = deadline
+    let content = try Schema.content(of: connection)
+    // The first read has opened the log and the shared memory by name: all three belong together only if no other
+    // file was put in the database's place meanwhile.
+    guard connection.isCurrent else {
+      throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: files.database)
+    }
+    return content == .store ? connection : nil
+  }
+}
+
+extension CacheStoreError {
+  /// SQLITE_IOERR_SHMOPEN, _SHMSIZE, _SHMLOCK, _SHMMAP: the log's index cannot be shared.
+  var isOfSharedMemory: Bool {
+    sqliteCode & 0xFF == SQLITE_IOERR && (18...21).contains(sqliteCode >> 8)
+  }
+
+  /// What SQLite says where the log or its index would have to be made and cannot.
+  var mayBeOfFolder: Bool {
+    sqliteCode & 0xFF == SQLITE_CANTOPEN || sqliteCode & 0xFF == SQLITE_READONLY && !isMoved
+  }
+}
+
+extension StoreFiles {
+  /// Whether files can be made beside the database.
+  var isFolderWritable: Bool { access(folder, W_OK) == 0 }
+
+  /// Whether the store as a whole can be written: a log that is there may be written in a folder that may not.
+  var isWritable: Bool {
+    access(database, W_OK) == 0
+      && (isFolderWritable || access(log, W_OK) == 0 && access(sharedMemory, W_OK) == 0)
+  }
+}
+
+extension Connection {
+  /// Whether the index of a log can be shared with other processes here.
+  var canShareMemory: Bool {
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    guard sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
+      let methods = file.pointee.pMethods, methods.pointee.iVersion >= 2, let map = methods.pointee.xShmMap
+    else { return false }
+    var memory: UnsafeMutableRawPointer?
+    defer { _ = methods.pointee.xShmUnmap(file, 0) }
+    return map(file, 0, 32 << 10, 1, &memory) == SQLITE_OK
+  }
+}

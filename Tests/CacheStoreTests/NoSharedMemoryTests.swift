@@ -1,0 +1,80 @@
+import CFaultVFS
+import CacheStore
+import FoundationEssentials
+import TestSupport
+import Testing
+
+/// A file system on which processes cannot share memory, as some network file systems are.
+@Suite("A file system without shared memory") struct NoSharedMemoryTests {
+  /// How it says so: with methods that are not there, or by refusing every mapping.
+  enum Kind: CaseIterable, Sendable { case missing, refused }
+
+  private func layer(_ kind: Kind, _ name: String) -> String {
+    let name = "\(name), \(kind)"
+    switch kind {
+    case .missing: #expect(faultvfs_register_without_shared_memory(name) != 0)
+    case .refused:
+      #expect(faultvfs_register(name) != 0)
+      faultvfs_arm(name, Int32(FAULT_SHARED_MEMORY), 1, Int32(FAULT_ERROR), 1)
+    }
+    return name
+  }
+
+  private func mode(_ fixture: StoreFixture) throws -> SQLiteValue? {
+    try fixture.sql("PRAGMA journal_mode").first?.first
+  }
+
+  @Test("a new store is written through a rollback journal", arguments: Kind.allCases)
+  func new(kind: Kind) async throws {
+    let vfs = layer(kind, "new")
+    let fixture = try StoreFixture {
+      $0.vfs = vfs
+      $0.chunkBytes = 5000
+    }
+    let second = fixture.another()
+    for round in 1...5 {
+      _ = try await (round % 2 == 0 ? second : fixture.store).put(
+        pattern(12_000, seed: UInt8(round)), for: .page, at: Int64(round))
+      for store in [fixture.store, second] {
+        let row = try #require(try await store.lookup(.page).rows.first)
+        #expect(try await store.wholeBody(row) == pattern(12_000, seed: UInt8(round)))
+      }
+    }
+    await fixture.store.performMaintenance(budget: .seconds(60))
+    #expect(
+      await fixture.store.findings().contains { $0.subject == "schema" && $0.message.contains("rollback") })
+    #expect(await fixture.store.findings().allSatisfy { $0.severity == .fine })
+    try await second.signOut(accountName: "nobody")
+    await fixture.store.close()
+    await second.close()
+    #expect(try mode(fixture) == "delete")
+    #expect(try fixture.sql("PRAGMA integrity_check") == [["ok"]])
+  }
+
+  @Test(
+    "a store that was moved there is read at once, its log included, and goes over with the first write",
+    arguments: Kind.allCases)
+  func moved(kind: Kind) async throws {
+    let fixture = try StoreFixture { $0.chunkBytes = 5000 }
+    _ = try await fixture.store.put(pattern(12_000), for: .page)
+    await fixture.store.close()
+    #expect(try !fixture.files.bytes(of: "store.sqlite-wal").isEmpty)
+    let vfs = layer(kind, "moved")
+    let there = fixture.another { $0.vfs = vfs }
+    let row = try #require(try there.lookupNow(.page).rows.first)
+    #expect(try await there.wholeBody(row) == pattern(12_000))
+    _ = try await there.put("new", for: .page, at: 2)
+    #expect(try await there.body(of: .page) == "new")
+    await there.close()
+    #expect(try mode(fixture) == "delete")
+
+    // Back where memory can be shared it is written through the log again.
+    let back = fixture.another { $0.vfs = nil }
+    #expect(try await back.body(of: .page) == "new")
+    _ = try await back.put("newer", for: .page, at: 3)
+    #expect(try mode(fixture) == "wal")
+    #expect(try await back.body(of: .page) == "newer")
+    await back.close()
+    #expect(try fixture.sql("PRAGMA integrity_check") == [["ok"]])
+  }
+}

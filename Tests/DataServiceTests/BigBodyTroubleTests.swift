@@ -1,0 +1,146 @@
+import CFaultVFS
+import CacheStore
+import DataService
+import FixtureServer
+import FoundationEssentials
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Big bodies: what happens to the store while one is under way") struct BigBodyTroubleTests {
+  private static let chunk = 16_384
+
+  private func fixture(_ configure: (inout DataService.Configuration) -> Void = { _ in }) throws
+    -> ServiceFixture
+  {
+    try ServiceFixture { configuration in
+      configuration.store.chunkBytes = Self.chunk
+      configure(&configuration)
+    }
+  }
+
+  /// An origin whose one resource the test replaces.
+  private func changing(_ first: [UInt8]) throws -> (
+    origin: FixtureServer, become: @Sendable ([UInt8]) -> Void
+  ) {
+    let current = Mutex(first)
+    let route: FixtureServer.Route = { _ in
+      let bytes = current.withLock { $0 }
+      return .ok(bytes, ["ETag": "\"\(bytes.count) \(bytes.first ?? 0)\""])
+    }
+    return (try FixtureServer(routes: ["/big": route]), { bytes in current.withLock { $0 = bytes } })
+  }
+
+  @Test(
+    "law 9: where the disk fills half way the body is delivered, kept says why, and the old row stays",
+    arguments: [1 << 20, 12 << 20])
+  func full(count: Int) async throws {
+    let vfs = "full disk under \(count)"
+    #expect(faultvfs_register(vfs) != 0)
+    let (origin, become) = try changing(StreamedBody.bytes(100_000))
+    let fixture = try fixture { $0.store.vfs = vfs }
+    #expect(try await fixture.streamed(origin.url("/big"), policy: .freshOnly).kept == .yes)
+    let new = StreamedBody.bytes(count, seed: 2)
+    become(new)
+    // A chunk of two pages costs some twelve writes: about half of the chunks find room.
+    faultvfs_arm(vfs, Int32(FAULT_WRITE), Int64(count / Self.chunk * 6), Int32(FAULT_FULL), 1)
+    let delivered = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
+    #expect(delivered.bytes == new)
+    #expect(delivered.kept == .no(.full))
+    #expect(fixture.warnings.count == 1, "\(fixture.warnings)")
+    faultvfs_arm(vfs, 0, 0, 0, 0)
+    let old = try await fixture.streamed(origin.url("/big"), policy: .storedOnly)
+    #expect(old.bytes == StreamedBody.bytes(100_000))
+    #expect(try fixture.store.value("SELECT count(*) FROM chunk WHERE id >> 20 > 1").integer ?? 0 > 0)
+    // With room again nothing is left of the attempt, and the next one is kept.
+    #expect(try await fixture.streamed(origin.url("/big"), policy: .freshOnly).kept == .yes)
+    #expect(origin.requests().allSatisfy { $0["Range"] == nil })
+    await fixture.service.store.performMaintenance(budget: .seconds(60))
+    #expect(try fixture.store.value("SELECT count(*) FROM body WHERE checksum IS NULL") == 0)
+    #expect(try await fixture.streamed(origin.url("/big"), policy: .storedOnly).bytes == new)
+    await fixture.service.close()
+  }
+
+  @Test("a sign-out under the reader of a stored body ends its stream", arguments: [false, true])
+  func signedOut(byAnother: Bool) async throws {
+    let marker = Array("s3cret-body ".utf8)
+    let content = Array(repeating: marker, count: 8 * Self.chunk / marker.count).flatMap { $0 }
+    let (origin, _) = try changing(content)
+    let fixture = try fixture()
+    var request = DataService.Request(origin.url("/big"))
+    request.account = .named("alice")
+    for await delivery in fixture.service.streams(for: request, policy: .freshOnly) {
+      guard case .fresh(let response, _) = delivery else { continue }
+      #expect(try await response.value.all() == content)
+    }
+    let reading = try #require(
+      try await fixture.storedStream(of: origin.url("/big"), account: .named("alice")))
+    #expect(reading.first.count == Self.chunk)
+    let other = try ServiceFixture(store: fixture.store) { $0.store.chunkBytes = Self.chunk }
+    try await (byAnother ? other : fixture).service.signOut(.named("alice"))
+    #expect(try !fixture.store.filesContain("s3cret-body"), "while the reader still holds its stream")
+    #expect(await reading.stream.ending() == .signedOut)
+    #expect(try await fixture.storedStream(of: origin.url("/big"), account: .named("alice")) == nil)
+    await other.service.close()
+    await fixture.service.close()
+  }
+
+  @Test func `a sign-out under the reader of a body that still arrives ends its stream and the exchange`()
+    async throws
+  {
+    let isGone = Gate()
+    let piece = [UInt8](repeating: 7, count: 1 << 20)
+    let origin = try FixtureServer { _, connection in
+      var head = FixtureReply.ok([UInt8](), ["Cache-Control": "no-store"])
+      head.chunkSize = 1 << 20
+      try connection.sendHead(head)
+      for _ in 0..<12 { try connection.sendChunk(piece) }
+      connection.waitForPeerClose()
+      isGone.open()
+    }
+    let fixture = try fixture()
+    var request = DataService.Request(origin.url("/live"))
+    request.account = .named("alice")
+    for await delivery in fixture.service.streams(for: request, policy: .freshOnly) {
+      guard case .fresh(let response, _) = delivery else { continue }
+      #expect(try await response.value.next() != nil)
+      try await fixture.service.signOut(.named("alice"))
+      #expect(await response.value.ending() == .signedOut)
+    }
+    await isGone.wait()
+    await fixture.service.close()
+  }
+
+  @Test func `a replaced body's stream ends with replaced once its time is over`() async throws {
+    let (origin, become) = try changing(StreamedBody.bytes(8 * Self.chunk))
+    let fixture = try fixture { $0.store.releasedLifetime = .zero }
+    _ = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
+    let reading = try #require(try await fixture.storedStream(of: origin.url("/big")))
+    become(StreamedBody.bytes(9 * Self.chunk, seed: 2))
+    #expect(try await fixture.streamed(origin.url("/big"), policy: .freshOnly).kept == .yes)
+    await fixture.service.store.performMaintenance(budget: .seconds(60))
+    #expect(await reading.stream.ending() == .replaced)
+    await fixture.service.close()
+  }
+
+  @Test func `a body over the limit is not kept to be resumed`() async throws {
+    let content = StreamedBody.bytes(8 * Self.chunk)
+    let origin = try FixtureServer { _, connection in
+      var head = FixtureReply.ok([UInt8](), ["ETag": "\"1\""])
+      head.chunkSize = 1
+      try connection.sendHead(head)
+      try connection.sendChunk(content)
+      connection.waitForPeerClose()
+    }
+    let fixture = try fixture()
+    var request = DataService.Request(origin.url("/big"))
+    request.limits.bodyBytes = Int64(4 * Self.chunk)
+    for await delivery in fixture.service.streams(for: request, policy: .freshOnly) {
+      guard case .failure(let error, _) = delivery else { continue }
+      #expect(error.kind == .tooLarge)
+    }
+    await fixture.service.store.performMaintenance(budget: .seconds(60))
+    #expect(try fixture.store.value("SELECT count(*) FROM chunk") == 0)
+    await fixture.service.close()
+  }
+}

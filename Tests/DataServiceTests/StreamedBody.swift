@@ -1,0 +1,73 @@
+import CacheStore
+import DataService
+import FoundationEssentials
+import TestSupport
+
+/// A load's outcome with its body read to the end.
+struct StreamedBody {
+  var bytes: [UInt8] = []
+  /// `stored`, how a fresh body compares, or a failure's kind.
+  var kind = "none"
+  var kept: DataService.Kept?
+
+  /// Bytes in which every place is another, so that a part at the wrong place shows.
+  static func bytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+    var value = seed
+    return (0..<count).map { _ in
+      value = value &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return UInt8(truncatingIfNeeded: value >> 33)
+    }
+  }
+}
+
+extension ServiceFixture {
+  /// The terminal outcome of a load whose bodies are streams.
+  func streamed(_ url: URL, policy: FetchPolicy) async throws -> StreamedBody {
+    var result = StreamedBody()
+    var request = DataService.Request(url)
+    request.limits.retries = 0
+    for await delivery in service.streams(for: request, policy: policy) {
+      switch delivery {
+      case .stored(let response):
+        result = StreamedBody(bytes: try await response.value.all(), kind: "stored", kept: response.kept)
+      case .fresh(let response, let change):
+        result = StreamedBody(
+          bytes: try await response.value.all(), kind: change.rawValue, kept: response.kept)
+      case .failure(let error, _): result = StreamedBody(kind: error.kind.name)
+      }
+    }
+    return result
+  }
+
+  /// Begins to read the stored body: its stream, and its first piece.
+  func storedStream(
+    of url: URL, account: Account = .automatic
+  ) async throws -> (stream: DataService.BodyStream, first: Data)? {
+    var request = DataService.Request(url)
+    request.account = account
+    for await delivery in service.streams(for: request, policy: .storedOnly) {
+      guard case .stored(let response) = delivery, let first = try await response.value.next() else {
+        continue
+      }
+      return (response.value, first)
+    }
+    return nil
+  }
+}
+
+extension DataService.BodyStream {
+  /// Reads to the end.
+  func all() async throws(DataServiceError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    while let piece = try await next() { bytes.append(contentsOf: piece) }
+    return bytes
+  }
+
+  /// Reads on, and says how it ended: `nil` for the end of the body.
+  func ending() async -> DataServiceError.Kind? {
+    do throws(DataServiceError) {
+      _ = try await all()
+      return nil
+    } catch { return error.kind }
+  }
+}

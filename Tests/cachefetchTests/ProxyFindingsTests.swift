@@ -1,0 +1,47 @@
+import CacheStore
+import Testing
+
+@testable import cachefetch
+
+@Suite("What doctor says about proxies") struct ProxyFindingsTests {
+  private func findings(_ variables: [String: String]) -> [StoreFinding] {
+    ProxyFindings.all { variables[$0] }
+  }
+
+  @Test(
+    "each variable that libcurl heeds is named with where it leads",
+    arguments: [
+      ("http_proxy", "http://proxy.example:3128"), ("https_proxy", "proxy.example"),
+      ("ALL_PROXY", "socks5h://[::1]:1080"),
+      ("no_proxy", "localhost,.example"), ("NO_PROXY", "*"),
+    ])
+  func heeded(name: String, value: String) {
+    let found = findings([name: value])
+    #expect(found.count == 1 && found[0].severity == .fine && found[0].message.contains(name))
+    #expect(value == "*" || found[0].message.contains(value))
+  }
+
+  @Test("a value that leads nowhere is wrong", arguments: ["gopher://x", "http://", "://x", "http://:3128"])
+  func wrong(value: String) {
+    let found = findings(["all_proxy": value])
+    #expect(found.map(\.severity) == [.wrong] && found[0].remedy != nil)
+  }
+
+  @Test(
+    "credentials are not shown", arguments: ["http://me:geheim@h:1", "me:geheim@h:1", "socks5://geheim@h/x"])
+  func credentials(value: String) {
+    let found = findings(["https_proxy": value])
+    #expect(
+      found[0].severity == .fine && !found[0].message.contains("geheim") && found[0].message.contains("h"))
+  }
+
+  @Test func `HTTP_PROXY in upper case is not heeded, and that is said`() {
+    #expect(findings(["HTTP_PROXY": "http://h:1"])[0].message.contains("not heeded"))
+    #expect(findings(["HTTP_PROXY": "http://h:1", "http_proxy": "http://h:1"]).count == 1)
+  }
+
+  @Test func `none is said too`() {
+    #expect(findings([:]).map(\.message) == ["none is set in the environment"])
+    #expect(findings(["http_proxy": ""]).count == 1)
+  }
+}
