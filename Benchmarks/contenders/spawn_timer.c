@@ -3,7 +3,8 @@
 //
 // usage: spawn_timer ROUNDS < LIST > RESULTS
 // LIST: one contender a line, fields separated by tabs: name, program, arguments...
-// RESULTS: name, first_ns, end_ns, bytes, cpu_us, peak_kib, status, separated by tabs, one line a run.
+// RESULTS: name, first_ns, end_ns, bytes, cpu_us, peak_kib, status, separated by tabs, one line a run; at the end of the
+// line the XXH3 of all that was written, so that a large body can be compared without being kept.
 // A program that writes nothing has the time of its end as its first byte. Each round runs every contender once, the
 // order turned by one each time, so that none is always behind the same neighbour.
 #define _GNU_SOURCE
@@ -18,6 +19,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 enum { most_contenders = 64, most_arguments = 256 };
 static char *argv_of[most_contenders][most_arguments];
@@ -46,12 +50,15 @@ static void run(int which) {
   if (code != 0) { fprintf(stderr, "%s: %s\n", argv_of[which][0], strerror(code)); exit(1); }
   close(ends[1]);
   uint64_t first = 0, bytes = 0;
+  static XXH3_state_t hash;
+  XXH3_64bits_reset(&hash);
   for (;;) {
     ssize_t count = read(ends[0], buffer, sizeof buffer);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) break;
     if (first == 0) first = now_ns();
     bytes += (uint64_t)count;
+    XXH3_64bits_update(&hash, buffer, (size_t)count);
   }
   int status = 0;
   struct rusage usage;
@@ -61,8 +68,8 @@ static void run(int which) {
   posix_spawn_file_actions_destroy(&actions);
   long cpu = usage.ru_utime.tv_sec * 1000000 + usage.ru_utime.tv_usec + usage.ru_stime.tv_sec * 1000000 +
              usage.ru_stime.tv_usec;
-  printf("%s\t%lu\t%lu\t%lu\t%ld\t%ld\t%d\n", name_of[which], (first ? first : end) - start, end - start, bytes, cpu,
-         usage.ru_maxrss, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+  printf("%s\t%lu\t%lu\t%lu\t%ld\t%ld\t%d\t%lu\n", name_of[which], (first ? first : end) - start, end - start, bytes, cpu,
+         usage.ru_maxrss, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), (unsigned long)XXH3_64bits_digest(&hash));
 }
 
 int main(int argc, char **argv) {

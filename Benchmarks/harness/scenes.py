@@ -1,5 +1,6 @@
 """The scenes. Each function measures its contenders in alternation and adds a table to the report."""
 
+import filecmp
 import os
 import pathlib
 import shutil
@@ -16,7 +17,8 @@ row_wal = "row, WAL, synchronous=NORMAL"
 
 
 class Bench:
-    def __init__(self, quick, cachefetch, python, report):
+    def __init__(self, quick, cachefetch, python, report, size=None):
+        self.size = size or (256 << 20 if quick else 1 << 30)
         self.quick, self.cachefetch, self.python, self.report = quick, cachefetch, python, report
         self.bench = build / "release/bench"
         self.raw_sqlite, self.raw_curl = contenders / "raw_sqlite", contenders / "raw_curl"
@@ -198,25 +200,52 @@ class Bench:
 
     def big(self):
         """One large body through the store and back."""
-        size = 256 << 20 if self.quick else 1 << 30
-        with open(self.folder / "files/big", "wb") as file:
-            file.truncate(size)
-        url, store = f"{self.servers.url}/big", self.store("big")
-        into = self.folder / "big-out"
+        file = self.folder / "files/big"
+        with open(file, "wb") as out:
+            for _ in range(self.size >> 20):
+                out.write(os.urandom(1 << 20))
+        url, store, into = f"{self.servers.url}/big", self.store("big"), self.folder / "big-out"
+        cold, size = f"rm -f {store}* && exec", f"--store {store} --max-body 4G"
+        fetch, stored = f"{self.cachefetch} -q {size}", [self.cachefetch, "-q", "--offline", "--store", store]
         samples = spawn_alternate(1 if self.quick else 3, [
             (Sample("curl -o", "file"), ["curl", "-s", "-o", into, url]),
-            (Sample("cachefetch --max-body 2G -o, cold", "row and file"),
-             ["sh", "-c", f"rm -f {store}* && exec {self.cachefetch} -q --store {store} --max-body 2G -o {into} {url}"]),
-            (Sample("cachefetch --offline -o", "file"), [self.cachefetch, "-q", "--offline", "--store", store, "-o", into, url]),
+            (Sample("cachefetch -o, cold", "row and file"), ["sh", "-c", f"{cold} {fetch} -o {into} {url}"]),
+            (Sample("cachefetch --offline -o", "file"), [*stored, "-o", into, url]),
         ])
+        self.spent(samples)
+        if not filecmp.cmp(file, into, shallow=False):
+            raise SystemExit("what cachefetch --offline -o wrote is not what the origin has")
         wal = pathlib.Path(f"{store}-wal")
+        note = f"The log (WAL) afterwards: {wal.stat().st_size >> 10 if wal.exists() else 0} KiB; the file has the origin's bytes."
+        self.report.scene(f"A body of {self.size >> 20} MiB", samples, processes=True, note=note)
+        self.report.budget("a large body through the store and back, against curl -o", (samples[1].p50 + samples[2].p50) / samples[0].p50, 5)
+        # To a pipe that is read, its content compared; the changed URL answers 200 to every request.
+        piped = spawn_alternate(1, [
+            (Sample("the origin's file, once"), ["cat", file]),
+            (Sample("the origin's file, twice"), ["cat", file, file]),
+            (Sample("curl", "nothing"), ["curl", "-s", url]),
+            (Sample("cachefetch, cold", "row"), ["sh", "-c", f"{cold} {fetch} {url}"]),
+            (Sample("cachefetch --offline", "nothing"), [*stored, url]),
+            (Sample("cachefetch --print both, cold", "row"), ["sh", "-c", f"{fetch} {self.servers.url}/changed/big"]),
+            (Sample("cachefetch --print both, stored and fresh", "row"), ["sh", "-c", f"{fetch} --print both {self.servers.url}/changed/big"]),
+        ])
+        once, twice = piped[0].digests, piped[1].digests
+        for sample in piped[2:]:
+            if sample.digests != (twice if sample is piped[-1] else once):
+                raise SystemExit(f"{sample.name} did not write what the origin has")
+        self.spent(piped)
+        self.report.scene(
+            f"A body of {self.size >> 20} MiB, to a pipe", piped[2:], processes=True,
+            note="What came through the pipe has the XXH3 of the origin's file, the last one that of the file twice over.")
+        peak = lambda chosen: max(sample.extra["peak"] for sample in chosen) / 1024
+        self.report.budget("peak memory of a fetch of it", peak([samples[1], piped[3], piped[5]]), 32, "MiB")
+        self.report.budget("peak memory of the stored print", peak([samples[2], piped[4]]), 32, "MiB")
+        self.report.budget("peak memory of both at once", peak(piped[6:]), 32, "MiB")
+
+    @staticmethod
+    def spent(samples):
         for sample in samples:
             sample.values = [sample.extra["end"]]
-        self.report.scene(
-            f"A body of {size >> 20} MiB", samples, processes=True,
-            note=f"The journal (WAL) afterwards: {wal.stat().st_size >> 10 if wal.exists() else 0} KiB; the output is {into.stat().st_size} bytes.")
-        self.report.budget("a large body through the store and back, against curl -o", (samples[1].p50 + samples[2].p50) / samples[0].p50, 5)
-        self.report.budget("peak memory meanwhile", max(s.extra["peak"] for s in samples[1:]) / 1024, 32, "MiB")
 
     def rows(self):
         """Cost against the number of rows."""

@@ -148,6 +148,8 @@ class Sample:
     def __init__(self, name, durable=""):
         self.name, self.durable = name, durable
         self.values, self.rounds, self.extra = [], [], {}
+        # Of all that a program wrote, one for each content seen.
+        self.digests = set()
 
     def add_round(self, values):
         self.values += values
@@ -183,11 +185,12 @@ def spawn_alternate(rounds, runs, environment=None):
         raise SystemExit(done.stderr)
     ends = {}
     for line in done.stdout.splitlines():
-        index, first, end, size, cpu, peak, status = map(int, line.split("\t"))
+        index, first, end, size, cpu, peak, status, digest = map(int, line.split("\t"))
         sample = runs[index][0]
         if status != 0:
             raise SystemExit(f"{sample.name}: exit status {status}: {' '.join(map(str, runs[index][1]))}")
         sample.values.append(first)
+        sample.digests.add(digest)
         rest = ends.setdefault(index, {"end": [], "bytes": [], "cpu": [], "peak": []})
         rest["end"].append(end), rest["bytes"].append(size), rest["cpu"].append(cpu), rest["peak"].append(peak)
     for index, rest in ends.items():

@@ -16,6 +16,7 @@ import TestSupport
 ///     StoreDriver share PATH SEED SECONDS BYTES ROWS
 ///     StoreDriver read PATH TARGET
 ///     StoreDriver hold PATH exclusive|reading|writing
+///     StoreDriver shape PATH PAGE CHUNK small|write|read
 @main enum StoreDriver {
   static func main() async {
     let arguments = Array(CommandLine.arguments.dropFirst())
@@ -30,6 +31,7 @@ import TestSupport
         try await sharer.run()
       case "read": try await read(arguments[1], arguments[2])
       case "hold": try hold(arguments[1], arguments[2])
+      case "shape": try await Shape(arguments).run()
       default: exit(64)
       }
     } catch {

@@ -231,7 +231,15 @@ final class Connection {
     let patience: Int64 = logBytes < 6 << 20 ? 100_000_000 : logBytes < 12 << 20 ? 1_000_000_000 : 3_000_000_000
     waiting.deadline = Platform.monotonicNanoseconds() + patience
     defer { waiting.deadline = deadline }
-    restartBytes = try checkpoint(.restarting) ? ResponseStore.veryLongLog : logBytes + logBytes / 2
+    // While another process writes back, which on a slow disk is most of the time, SQLite says "busy" without waiting.
+    while try !checkpoint(.restarting) {
+      guard Platform.monotonicNanoseconds() < waiting.deadline else {
+        restartBytes = logBytes + logBytes / 2
+        return
+      }
+      Platform.rest(nanoseconds: 500_000)
+    }
+    restartBytes = ResponseStore.veryLongLog
   }
 
   /// How the log is written back into the database.

@@ -123,13 +123,17 @@ extension ResponseStore {
   ) throws(CacheStoreError) -> StoredResponse.Body? {
     switch write.body {
     case .bytes(let bytes):
-      if let existing, let body = try rewrite(existing, with: bytes, connection) { return body }
+      if let existing, var body = try rewrite(existing, with: bytes, connection) {
+        body.accountID = write.accountID
+        return body
+      }
       let id = try insertBody(accountID: write.accountID, checksum: 0, connection)
       let chunk = try insertChunk(bytes, number: 0, of: id, connection)
       let checksum = RowHasher.bodyChecksum(ofChunk: chunk)
       try setBodyChecksum(checksum, of: id, connection)
       if let existing { try letGo(existing, connection) }
-      return StoredResponse.Body(id: id, length: Int64(bytes.count), firstChunk: bytes, checksum: checksum)
+      return StoredResponse.Body(
+        id: id, length: Int64(bytes.count), firstChunk: bytes, checksum: checksum, accountID: write.accountID)
     case .unfinished(let unfinished):
       let body = unfinished.whole()
       let finish = try connection.statement(.finishBody)
