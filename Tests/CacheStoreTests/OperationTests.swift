@@ -73,6 +73,21 @@ import Testing
     #expect(try await store.wholeBody(row) == expected)
   }
 
+  @Test func `a body of which nothing came is an empty one`() async throws {
+    let fixture = try StoreFixture()
+    let account = try await fixture.store.accountID(named: "")
+    for instant in 1...2 {
+      let body = try await fixture.store.beginBody(accountID: account)
+      _ = try await fixture.store.put("", for: .page, at: Int64(instant)) { $0.body = .unfinished(body) }
+      let found = try fixture.store.lookupNow(.page)
+      #expect(found.damaged == 0)
+      #expect(try #require(found.rows.first).body.isWhole)
+      #expect(try await fixture.store.body(of: .page) == "")
+    }
+    await fixture.store.performMaintenance(budget: .seconds(60))
+    #expect(try fixture.number("SELECT count(*) FROM body") == 1)
+  }
+
   @Test func `a cut-off download is resumed by another process, and by one at a time`() async throws {
     let fixture = try StoreFixture()
     let account = try await fixture.store.accountID(named: "")

@@ -67,6 +67,34 @@ import Testing
     #expect(origin.requests().last?["Range"] == "bytes=40000-")
   }
 
+  @Test func `a download is resumed where a short answer is stored, which stays until it is whole`()
+    async throws
+  {
+    let content = StreamedBody.bytes(5 * Self.chunk)
+    let asked = Mutex(0)
+    let origin = try FixtureServer { request, connection in
+      let number = asked.withLock { count in
+        count += 1
+        return count
+      }
+      if number == 1 { return try connection.send(.ok("short", ["ETag": "\"v0\""])) }
+      if number == 2 { return try Self.cutOff(content, at: 40_000, etag: "\"v1\"", connection) }
+      var reply = FixtureReply.ok(
+        Array(content[40_000...]),
+        ["ETag": "\"v1\"", "Content-Range": "bytes 40000-\(content.count - 1)/\(content.count)"])
+      reply.status = 206
+      try connection.send(reply)
+    }
+    let fixture = try fixture()
+    #expect(try await fixture.streamed(origin.url("/big"), policy: .freshOnly).kept == .yes)
+    #expect(try await fixture.streamed(origin.url("/big"), policy: .freshOnly).kind == "truncated")
+    #expect(try await fixture.streamed(origin.url("/big"), policy: .storedOnly).bytes == Array("short".utf8))
+    let whole = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
+    #expect(whole.bytes == content && whole.kept == .yes && whole.kind == "changed")
+    #expect(origin.requests().last?["If-None-Match"] == "\"v0\"")
+    #expect(origin.requests().last?["Range"] == "bytes=40000-")
+  }
+
   @Test func `a changed validator between the parts starts over`() async throws {
     let old = StreamedBody.bytes(5 * Self.chunk)
     let new = StreamedBody.bytes(5 * Self.chunk, seed: 99)

@@ -129,7 +129,7 @@ struct Shape {
       getrusage(RUSAGE_SELF, &usage)
       return usage.ru_maxrss / 1024
     #else
-      getrusage(__rusage_who_t(rawValue: 0), &usage)
+      getrusage(__rusage_who_t(0), &usage)
       return usage.ru_maxrss
     #endif
   }

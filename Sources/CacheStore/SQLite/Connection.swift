@@ -228,7 +228,8 @@ final class Connection {
   func restartLogIfLong() throws(CacheStoreError) {
     guard isLogVeryLong else { return }
     let deadline = waiting.deadline
-    let patience: Int64 = logBytes < 6 << 20 ? 100_000_000 : logBytes < 12 << 20 ? 1_000_000_000 : 3_000_000_000
+    let patience: Int64 =
+      logBytes < 6 << 20 ? 100_000_000 : logBytes < 12 << 20 ? 1_000_000_000 : 3_000_000_000
     waiting.deadline = Platform.monotonicNanoseconds() + patience
     defer { waiting.deadline = deadline }
     // While another process writes back, which on a slow disk is most of the time, SQLite says "busy" without waiting.

@@ -57,7 +57,8 @@ extension ResponseStore {
       }
       return nil
     }
-    let body = UnfinishedBody(id: found.id, accountID: accountID, chunks: chunks, lease: found.lease, store: self)
+    let body = UnfinishedBody(
+      id: found.id, accountID: accountID, chunks: chunks, lease: found.lease, store: self)
     return (body, found.partial)
   }
 

@@ -122,18 +122,11 @@ extension ResponseStore {
     _ write: Write, replacing existing: Existing?, _ connection: Connection
   ) throws(CacheStoreError) -> StoredResponse.Body? {
     switch write.body {
-    case .bytes(let bytes):
-      if let existing, var body = try rewrite(existing, with: bytes, connection) {
-        body.accountID = write.accountID
-        return body
-      }
-      let id = try insertBody(accountID: write.accountID, checksum: 0, connection)
-      let chunk = try insertChunk(bytes, number: 0, of: id, connection)
-      let checksum = RowHasher.bodyChecksum(ofChunk: chunk)
-      try setBodyChecksum(checksum, of: id, connection)
-      if let existing { try letGo(existing, connection) }
-      return StoredResponse.Body(
-        id: id, length: Int64(bytes.count), firstChunk: bytes, checksum: checksum, accountID: write.accountID)
+    case .bytes(let bytes): return try writeBytes(bytes, write, replacing: existing, connection)
+    case .unfinished(let unfinished) where unfinished.chunkCount == 0:
+      // Nothing came: an empty body is one empty chunk.
+      try release(unfinished.id, at: 0, connection)
+      return try writeBytes(Data(), write, replacing: existing, connection)
     case .unfinished(let unfinished):
       let body = unfinished.whole()
       let finish = try connection.statement(.finishBody)
@@ -150,6 +143,22 @@ extension ResponseStore {
       else { return nil }
       return body
     }
+  }
+
+  private func writeBytes(
+    _ bytes: Data, _ write: Write, replacing existing: Existing?, _ connection: Connection
+  ) throws(CacheStoreError) -> StoredResponse.Body {
+    if let existing, var body = try rewrite(existing, with: bytes, connection) {
+      body.accountID = write.accountID
+      return body
+    }
+    let id = try insertBody(accountID: write.accountID, checksum: 0, connection)
+    let chunk = try insertChunk(bytes, number: 0, of: id, connection)
+    let checksum = RowHasher.bodyChecksum(ofChunk: chunk)
+    try setBodyChecksum(checksum, of: id, connection)
+    if let existing { try letGo(existing, connection) }
+    return StoredResponse.Body(
+      id: id, length: Int64(bytes.count), firstChunk: bytes, checksum: checksum, accountID: write.accountID)
   }
 
   /// Rewrites a body of one chunk in place, as nobody reads it after the look-up that found it.

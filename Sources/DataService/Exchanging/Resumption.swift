@@ -79,13 +79,9 @@ struct ContentRange: Sendable, Equatable {
 
 extension Exchange {
   /// The cut-off download of this request, if there is one that nobody else goes on with.
-  ///
-  /// Asked for only where a long body is likely: where nothing, or a long body, is stored.
   func resumption() async -> Resumption? {
     let prepared = plan.prepared
-    guard plan.isShared, prepared.request.method == .get, plan.candidate?.body.isWhole != true else {
-      return nil
-    }
+    guard plan.isShared, prepared.request.method == .get else { return nil }
     do throws(CacheStoreError) {
       guard let id = generation.known,
         // Nearly always there is none, and then this asks no other thread.
