@@ -33,10 +33,13 @@ final class WriteSide: Sendable {
   }
 
   /// Runs work on the queue; the waiting time for other processes counts from now, the queue's other work included.
+  /// - Parameter patience: That waiting time, where it is another than `busyTimeout`.
   func perform<Result: Sendable>(
+    within patience: Duration? = nil,
     _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result
   ) async throws(CacheStoreError) -> Result {
-    let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
+    let deadline =
+      Platform.monotonicNanoseconds() + (patience ?? configuration.busyTimeout).wholeNanoseconds
     let result: Swift.Result<Result, CacheStoreError> = await withCheckedContinuation { continuation in
       queue.async {
         continuation.resume(returning: self.attempt(waitingUntil: deadline, work))

@@ -14,11 +14,12 @@ enum Schema {
 
   /// Looks at the two numbers in the file's header; throws for what is not this release's.
   static func content(of connection: Connection) throws(CacheStoreError) -> Content {
-    let version = try connection.integer("PRAGMA user_version") ?? 0
-    let application = try connection.integer("PRAGMA application_id") ?? 0
+    var (version, application) = try numbers(of: connection)
     if application == 0, version == 0 {
       // An empty file, or the first pages of a store whose making was cut off.
       if try connection.integer("SELECT count(*) FROM sqlite_schema") == 0 { return .empty }
+      // Another process may have made the tables between these looks, and the numbers with them.
+      (version, application) = try numbers(of: connection)
     }
     guard application == self.application else {
       throw CacheStoreError(.foreignFile, CacheStoreError.notAStore(connection.path))
@@ -34,6 +35,10 @@ enum Schema {
           + "\(self.version))")
     }
     return .store
+  }
+
+  private static func numbers(of connection: Connection) throws(CacheStoreError) -> (Int64, Int64) {
+    (try connection.integer("PRAGMA user_version") ?? 0, try connection.integer("PRAGMA application_id") ?? 0)
   }
 
   /// The settings of a connection that writes.

@@ -18,7 +18,8 @@ extension ResponseStore {
     }
   }
 
-  /// Whether a download of the target was cut off, looked up on the calling thread; `true` where that would have to wait.
+  /// Whether a download of the target was cut off, looked up on the calling thread; `false` where that would have to
+  /// wait: a store in trouble holds no exchange up (design law 9), and a download can be begun anew.
   package func mayHavePartialBody(accountID: Int64, target: String) -> Bool {
     do throws(CacheStoreError) {
       try checkRunning()
@@ -31,7 +32,7 @@ extension ResponseStore {
       } ?? false
     } catch {
       // What is wrong is found again, and said, by whoever looks next.
-      return true
+      return false
     }
   }
 
@@ -41,7 +42,8 @@ extension ResponseStore {
   public func partialBody(
     accountID: Int64, target: String
   ) async throws(CacheStoreError) -> (body: UnfinishedBody, partial: UnfinishedBody.Partial)? {
-    let found = try await writes.perform { (connection) throws(CacheStoreError) in
+    let found = try await writes.perform(within: Self.resumptionPatience) {
+      (connection) throws(CacheStoreError) in
       // Whoever makes room looks in a writing transaction whether anybody holds the body: before this one, or after it.
       try connection.transaction { () throws(CacheStoreError) in
         try self.takePartial(of: target, accountID, connection)
@@ -61,6 +63,9 @@ extension ResponseStore {
       id: found.id, accountID: accountID, chunks: chunks, lease: found.lease, store: self)
     return (body, found.partial)
   }
+
+  /// How long an exchange may be held up to learn where to go on.
+  private static let resumptionPatience = Duration.milliseconds(250)
 
   private struct TakenPartial: Sendable {
     var id: Int64
