@@ -22,7 +22,7 @@ extension ResponseStore {
     if extra > 0 { try connection.execute("PRAGMA incremental_vacuum(\(min(extra, Self.pagesAtOnce)))") }
   }
 
-  /// Rows, or sixteen chunks of a body, that one write evicts at most because of their size: more than go for the
+  /// Rows, or chunks of a body, that one write evicts at most because of their size: more than go for the
   /// largest chunk where rows are small, and done in some ten milliseconds.
   private static let stepsAtOnce = 2_000
   /// Pages that one write gives back at most: many more than it can have added.
