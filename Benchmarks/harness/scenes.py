@@ -291,6 +291,45 @@ class Bench:
             samples.append(sample)
         self.report.scene("Processes on one store, nine reads to one overwrite, 10 kB", samples)
 
+    def following(self):
+        """How soon other processes have what one has committed."""
+        count, waits = self.rounds(10, 50), []
+        for round in range(self.rounds(2, 5)):
+            origin = HeldOrigin()
+            store = self.store(f"following-{round}")
+            running = [
+                subprocess.Popen([self.bench, "follow", store, "1", origin.url], stdout=subprocess.PIPE, text=True) for _ in range(50)]
+            roles = [process.stdout.readline().strip() for process in running]
+            origin.release()
+            instants = [int(process.communicate()[0]) for process in running]
+            if sorted(set(roles)) != ["leads", "waits"] or roles.count("leads") != 1:
+                raise SystemExit(f"roles: {roles}")
+            led = instants[roles.index("leads")]
+            waits.append([instant - led for role, instant in zip(roles, instants) if role == "waits"])
+            origin.stop()
+        last = Sample("the last of 49 followers", row_wal)
+        last.add_round([max(round) for round in waits])
+        every = Sample("every follower", row_wal)
+        for round in waits:
+            every.add_round(round)
+        store = self.store("observed")
+        output(self.bench, "fill", store, "1", "10000")
+        url = "http://127.0.0.1/item/0"
+        observer = subprocess.Popen([self.bench, "observe", store, str(count), url], stdout=subprocess.PIPE, text=True)
+        observer.stdout.readline()
+        time.sleep(0.5)  # it has seen the stored row by then; the next line it says is a change
+        commits = [int(line) for line in output(self.bench, "commit", store, str(count), url, "97").split()]
+        seen = [int(line) for line in observer.communicate()[0].split()]
+        if len(seen) != count:
+            raise SystemExit(f"{len(seen)} of {count} changes seen")
+        changes = Sample("changes(to:) in another process", row_wal)
+        changes.add_round([max(0, saw - committed) for saw, committed in zip(seen, commits)])
+        self.report.scene(
+            "From the commit to other processes", [every, last, changes], note="Counted from the committing process's own delivery, "
+            f"which follows its commit at once. {len(waits)} × 50 processes on one cold key; {count} changes, 97 ms apart.")
+        self.report.budget("from the commit to the last of 49 followers, milliseconds", last.p50 / 1e6, 20, "ms")
+        self.report.budget("from the commit to changes(to:) in another process, the slowest", changes.quantile(1) / 1e6, 50, "ms")
+
     def stampede(self):
         """Fifty processes, one cold key, a slow origin."""
         origin = SlowOrigin(0.5)
@@ -349,6 +388,24 @@ def read_head(reader):
     while reader.readline().strip():
         lines += 1
     return lines > 0
+
+
+class HeldOrigin(Origin):
+    """Answers nobody until it is told to."""
+
+    def __init__(self):
+        self.may_answer = threading.Event()
+
+        def serve(reader, writer):
+            while read_head(reader):
+                self.may_answer.wait()
+                body = b"x" * 10_000
+                writer.write(b"HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+
+        super().__init__(serve)
+
+    def release(self):
+        self.may_answer.set()
 
 
 class SteadyOrigin(Origin):

@@ -19,6 +19,9 @@ import FoundationEssentials
            bench mixed STORE COUNT ROWS BYTES         nine stored looks, one overwrite, and so on
            bench deadline STORE COUNT URL MS          how late a preload is whose step never comes
            bench anticipation STORE COUNT URL MS      from wanting to having what was begun so much earlier
+           bench follow STORE 1 URL                   leads or waits, and when it had the answer
+           bench observe STORE COUNT URL              when it saw each change of a row
+           bench commit STORE COUNT URL MS            when it committed each of so many changes, so far apart
            bench main-actor STORE COUNT URL STEPS     the longest piece of a launch on the main actor
 
     """
@@ -32,6 +35,7 @@ import FoundationEssentials
     let numbers = arguments.dropFirst(3).compactMap { Int($0) }
     let rows = numbers.first ?? 1
     let bytes = numbers.dropFirst().first ?? rows
+    let follow = FollowWork(store: arguments[1], url: arguments.dropFirst(3).first ?? "")
     let launch = LaunchWork(store: arguments[1], url: arguments.dropFirst(3).first ?? "")
     let bench = Workload(store: arguments[1], rows: rows, bytes: bytes)
     switch arguments[0] {
@@ -48,6 +52,9 @@ import FoundationEssentials
     case "refresh-callback": await bench.refresh(count, url: arguments[3], byCallback: true)
     case "deadline": await launch.deadline(count, .milliseconds(numbers.last ?? 300))
     case "anticipation": await launch.anticipation(count, lead: .milliseconds(numbers.last ?? 0))
+    case "follow": await follow.follow()
+    case "observe": await follow.observe(count)
+    case "commit": await follow.commit(count, every: .milliseconds(numbers.last ?? 100))
     case "main-actor": await launch.mainActor(count, steps: numbers.last ?? 20)
     default:
       print(usage, terminator: "")
