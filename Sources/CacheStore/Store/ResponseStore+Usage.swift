@@ -34,58 +34,79 @@ public struct UsageCount: Sendable, Hashable {
 /// Marks and counts that wait in memory to be written together.
 struct UsageBatch {
   /// By its row where that is known, else by its name.
-  enum Account: Hashable {
+  enum Account: Equatable {
     case id(Int64)
     case name(String)
   }
 
-  struct Place: Hashable {
-    var account: Account
-    var host: String
+  /// The most marks and hosts kept in memory; beyond it new ones are not kept, which only makes eviction less exact.
+  static let limit = 10_000
+
+  /// Rows and when they were delivered, in milliseconds; a row may come several times.
+  private(set) var marks: [(row: Int64, instant: Int64)] = []
+  private var isFull = false
+  /// By host, since hosts may be many and one host's accounts are few.
+  private(set) var counts: [String: [(account: Account, count: UsageCount)]] = [:]
+
+  var isEmpty: Bool { marks.isEmpty && counts.isEmpty }
+
+  mutating func mark(_ row: Int64, at instant: Int64) {
+    if let last = marks.last, last.row == row {
+      marks[marks.count - 1].instant = max(instant, last.instant)
+      return
+    }
+    if marks.count == Self.limit {
+      marks = latestMarks()
+      // Where that made little room it would soon have to be made again, at every delivery in the end.
+      isFull = marks.count > Self.limit / 2
+    }
+    if !isFull { marks.append((row, instant)) }
   }
 
-  var usedAt: [Int64: Int64] = [:]
-  var counts: [Place: UsageCount] = [:]
+  /// The latest mark of each row.
+  func latestMarks() -> [(row: Int64, instant: Int64)] {
+    guard marks.count > 1 else { return marks }
+    var latest: [Int64: Int64] = [:]
+    for (row, instant) in marks { latest[row] = max(instant, latest[row] ?? instant) }
+    return latest.map { ($0, $1) }
+  }
 
-  var isEmpty: Bool { usedAt.isEmpty && counts.isEmpty }
+  mutating func count(_ account: Account, host: String, _ count: UsageCount) {
+    guard counts.count < Self.limit || counts[host] != nil else { return }
+    if let place = counts[host]?.firstIndex(where: { $0.account == account }) {
+      counts[host]?[place].count += count
+    } else {
+      counts[host, default: []].append((account, count))
+    }
+  }
+
+  /// Forgets the counts of accounts that satisfy the condition.
+  mutating func forgetCounts(where condition: (Account) -> Bool) {
+    counts = counts.mapValues { $0.filter { !condition($0.account) } }.filter { !$0.value.isEmpty }
+  }
 }
 
 extension ResponseStore {
-  /// The most rows and hosts kept in memory; beyond it new ones are not marked, which only makes eviction less exact.
-  private static let usageLimit = 10_000
-
   /// Notes that a row was delivered; nothing is written before the next batch.
   public func markUsed(rowID: Int64, atMilliseconds instant: Int64) {
-    usage.withLock { batch in
-      guard batch.usedAt.count < Self.usageLimit || batch.usedAt[rowID] != nil else { return }
-      batch.usedAt[rowID] = max(instant, batch.usedAt[rowID] ?? instant)
-    }
+    usage.withLock { $0.mark(rowID, at: instant) }
   }
 
   /// Adds to the counts of an account and host; nothing is written before the next batch.
   public func count(accountID: Int64, host: String, _ count: UsageCount) {
-    self.count(.init(account: .id(accountID), host: host), count)
+    usage.withLock { $0.count(.id(accountID), host: host, count) }
   }
 
   /// Adds to the counts of an account that may have no row yet. What an account's row does not stand for when the next
   /// batch is written is not counted.
   public func count(accountName: String, host: String, _ count: UsageCount) {
-    self.count(.init(account: .name(accountName), host: host), count)
+    usage.withLock { $0.count(.name(accountName), host: host, count) }
   }
 
   /// Forgets what is counted of an account that is signed out.
   func forgetCounts(accountID id: Int64?, name: String) {
     usage.withLock { batch in
-      batch.counts = batch.counts.filter { place, _ in
-        place.account != .name(name) && id.map { place.account != .id($0) } ?? true
-      }
-    }
-  }
-
-  private func count(_ place: UsageBatch.Place, _ count: UsageCount) {
-    usage.withLock { batch in
-      guard batch.counts.count < Self.usageLimit || batch.counts[place] != nil else { return }
-      batch.counts[place, default: UsageCount()] += count
+      batch.forgetCounts { account in account == .name(name) || id.map { account == .id($0) } ?? false }
     }
   }
 
@@ -103,17 +124,17 @@ extension ResponseStore {
   }
 
   private func write(_ batch: UsageBatch, _ connection: Connection) throws(CacheStoreError) {
-    for (row, instant) in batch.usedAt {
+    for (row, instant) in batch.latestMarks() {
       let statement = try connection.statement(.markUsed)
       statement.bind(1, row)
       statement.bind(2, instant)
       try statement.run()
     }
-    for (place, count) in batch.counts {
-      guard let accountID = try id(of: place.account, connection) else { continue }
+    for (host, account, count) in batch.counts.flatMap({ host, counts in counts.map { (host, $0, $1) } }) {
+      guard let accountID = try id(of: account, connection) else { continue }
       let statement = try connection.statement(.addUsage)
       statement.bind(1, accountID)
-      statement.bind(2, place.host)
+      statement.bind(2, host)
       statement.bind(3, count.stored)
       statement.bind(4, count.fresh)
       statement.bind(5, count.unchanged)

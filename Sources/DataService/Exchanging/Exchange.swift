@@ -37,6 +37,8 @@ final class Exchange: Sendable {
   }
 
   let plan: Plan
+  /// What loads must have in common to share it.
+  let identity: PreparedRequest.ExchangeIdentity
   let core: ServiceCore
   /// When the exchange began, on the clock that decides which row is newer (design law 8).
   let started: StartMark
@@ -46,6 +48,7 @@ final class Exchange: Sendable {
 
   init(plan: Plan, core: ServiceCore) {
     self.plan = plan
+    identity = plan.prepared.identity
     self.core = core
     generation = Generation(known: plan.accountID, account: plan.prepared.key.account, store: core.store)
     started = StartMark(boot: core.timekeeper.bootID, nanoseconds: core.timekeeper.bootNanoseconds)

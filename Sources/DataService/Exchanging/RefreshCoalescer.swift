@@ -1,9 +1,25 @@
+internal import CacheStore
 internal import Synchronization
 
 /// One exchange for loads alike in all that shapes it, shared by all of them (design law 7).
 final class RefreshCoalescer: Sendable {
-  private let running = Mutex<[PreparedRequest.ExchangeIdentity: Exchange]>([:])
-  private let alone = Mutex<[ObjectIdentifier: Exchange]>([:])
+  private struct State {
+    /// Those that loads may still join, by target.
+    var joinable: [String: [Exchange]] = [:]
+    /// Those under way that nobody may join any more, or that are nobody else's from the beginning.
+    var alone: [Exchange] = []
+
+    /// - Returns: Whether it was among them.
+    mutating func removeJoinable(_ exchange: Exchange) -> Bool {
+      let target = exchange.plan.prepared.key.target
+      guard let place = joinable[target]?.firstIndex(where: { $0 === exchange }) else { return false }
+      joinable[target]?.remove(at: place)
+      if joinable[target]?.isEmpty == true { joinable[target] = nil }
+      return true
+    }
+  }
+
+  private let state = Mutex(State())
 
   /// The exchange for a load: the one under way, joined, or a new one, which `isNew` says must be started.
   ///
@@ -14,45 +30,48 @@ final class RefreshCoalescer: Sendable {
     guard plan.isShared else {
       let exchange = Exchange(plan: plan, core: core)
       _ = exchange.join(waiter)
-      alone.withLock { $0[ObjectIdentifier(exchange)] = exchange }
+      state.withLock { $0.alone.append(exchange) }
       return (exchange, true)
     }
-    let identity = plan.prepared.identity
-    return running.withLock { running in
-      if plan.mayFollow, let exchange = running[identity], exchange.join(waiter) { return (exchange, false) }
+    return state.withLock { state in
+      let target = plan.prepared.key.target
+      let place = state.joinable[target]?.firstIndex { $0.identity == plan.prepared.identity }
+      if plan.mayFollow, let place, let exchange = state.joinable[target]?[place], exchange.join(waiter) {
+        return (exchange, false)
+      }
       let exchange = Exchange(plan: plan, core: core)
       _ = exchange.join(waiter)
-      if let replaced = running.updateValue(exchange, forKey: identity) {
-        alone.withLock { $0[ObjectIdentifier(replaced)] = replaced }
-      }
+      if let place, let replaced = state.joinable[target]?.remove(at: place) { state.alone.append(replaced) }
+      state.joinable[target, default: []].append(exchange)
       return (exchange, true)
     }
   }
 
   /// Keeps further loads from joining an exchange whose body is whole; it is still known until it is forgotten.
   func detach(_ exchange: Exchange) {
-    guard exchange.plan.isShared else { return }
-    let identity = exchange.plan.prepared.identity
-    running.withLock { running in
-      if running[identity] === exchange { running[identity] = nil }
+    state.withLock { state in
+      if state.removeJoinable(exchange) { state.alone.append(exchange) }
     }
-    alone.withLock { $0[ObjectIdentifier(exchange)] = exchange }
   }
 
   /// Forgets an exchange that is over.
   func forget(_ exchange: Exchange) {
-    detach(exchange)
-    alone.withLock { $0[ObjectIdentifier(exchange)] = nil }
+    state.withLock { state in
+      guard !state.removeJoinable(exchange), let place = state.alone.firstIndex(where: { $0 === exchange })
+      else { return }
+      state.alone.swapAt(place, state.alone.count - 1)
+      state.alone.removeLast()
+    }
   }
 
   /// How many exchanges are under way.
-  var count: Int { running.withLock { $0.count } + alone.withLock { $0.count } }
+  var count: Int { all.count }
 
   /// Whether no exchange is under way.
-  var isIdle: Bool { running.withLock { $0.isEmpty } && alone.withLock { $0.isEmpty } }
+  var isIdle: Bool { state.withLock { $0.joinable.isEmpty && $0.alone.isEmpty } }
 
   /// Every exchange under way that satisfies the condition, for sign-out and closing.
-  func exchanges(where condition: (Exchange) -> Bool) -> [Exchange] {
-    (running.withLock { Array($0.values) } + alone.withLock { Array($0.values) }).filter(condition)
-  }
+  func exchanges(where condition: (Exchange) -> Bool) -> [Exchange] { all.filter(condition) }
+
+  private var all: [Exchange] { state.withLock { $0.joinable.values.flatMap { $0 } + $0.alone } }
 }

@@ -92,7 +92,7 @@ extension PreparedRequest {
   private static let lastText = Mutex<(limits: Limits, connection: ConnectionOptions, text: String)?>(nil)
 
   /// What makes two loads share an exchange (design law 7): all that shapes it.
-  struct ExchangeIdentity: Hashable, Sendable {
+  struct ExchangeIdentity: Equatable, Sendable {
     let key: RequestKey
     let method: RequestMethod
     let url: NormalisedURL
@@ -103,12 +103,6 @@ extension PreparedRequest {
     let keepsAnyway: Bool
     let isHTTP: Bool
     let onlineWait: Duration?
-
-    // Those that differ in anything else are few and told apart by `==`.
-    func hash(into hasher: inout Hasher) {
-      hasher.combine(key.target)
-      hasher.combine(key.account)
-    }
   }
 
   var identity: ExchangeIdentity {

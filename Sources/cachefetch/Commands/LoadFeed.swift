@@ -22,7 +22,7 @@ final class LoadFeed {
   private let diagnostics: Diagnostics
   private let showsBar: Bool
   private let mailbox = Mailbox<Message>()
-  private var cancels: [Int: @Sendable () -> Void] = [:]
+  private var cancels: [(number: Int, cancel: @Sendable () -> Void)] = []
   private var transfers = Transfers()
   private var isBarShown = false
   /// How often a bar is drawn anew while nothing comes: the rate sinks, and the window may be another size.
@@ -47,11 +47,12 @@ final class LoadFeed {
       transfers.begin(number)
       tell = { mailbox.post(.progress(number, $0)) }
     }
-    cancels[number] = fetcher.start(request, policy, tell) { delivery in
+    let cancel = fetcher.start(request, policy, tell) { delivery in
       mailbox.post(.event(.delivery(number, delivery)))
     } _: {
       mailbox.post(.event(.ended(number)))
     }
+    cancels.append((number, cancel))
   }
 
   /// What has come, without waiting.
@@ -95,7 +96,7 @@ final class LoadFeed {
 
   private func cancel() {
     diagnostics.status.clear()
-    for cancel in cancels.values { cancel() }
+    for load in cancels { load.cancel() }
   }
 
   private func take(_ message: Message) -> Event? {
@@ -110,7 +111,7 @@ final class LoadFeed {
       case .delivery(let number, _): transfers.end(number)
       case .ended(let number):
         transfers.end(number)
-        cancels[number] = nil
+        cancels.removeAll { $0.number == number }
       }
       // What is written next may go to standard output.
       diagnostics.status.clear()
