@@ -22,7 +22,8 @@ final class LoadRegistry: Sendable {
   func remove(_ load: any AnyLoad) {
     loads.withLock { loads in
       // Most loads end in the order in which they began, or at once.
-      guard let place = loads.last === load ? loads.count - 1 : loads.firstIndex(where: { $0 === load }) else {
+      guard let place = loads.last === load ? loads.count - 1 : loads.firstIndex(where: { $0 === load })
+      else {
         return
       }
       loads.swapAt(place, loads.count - 1)
