@@ -49,7 +49,8 @@ struct FollowWork {
   /// Overwrites a row so many times, so far apart, and says when each was committed.
   func commit(_ count: Int, every pause: Duration) async {
     let service = DataService(
-      configuration: .init(store: StoreConfiguration(path: store)), transport: ConstantTransport(bytes: 10_000))
+      configuration: .init(store: StoreConfiguration(path: store)),
+      transport: ConstantTransport(bytes: 10_000))
     for _ in 0..<count {
       do {
         try await Task.sleep(for: pause)
