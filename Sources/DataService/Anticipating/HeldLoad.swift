@@ -105,7 +105,7 @@ final class HeldLoad<Value: Sendable>: AnyHeldLoad, AnyLoad {
     if isWanted {
       let load = core.load(
         wanted, policy: .storedThenFresh, form: form, on: .inline,
-        deliver: { [self] in take(.delivery($0)) }, ended: { [self] in take(.end) })
+        deliver: { [weak self] in self?.take(.delivery($0)) }, ended: { [weak self] in self?.take(.end) })
       state.withLock { $0.load = load }
     }
     resumeFinishers()
