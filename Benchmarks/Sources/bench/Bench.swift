@@ -19,7 +19,7 @@ import FoundationEssentials
            bench mixed STORE COUNT ROWS BYTES         nine stored looks, one overwrite, and so on
            bench deadline STORE COUNT URL MS          how late a preload is whose step never comes
            bench anticipation STORE COUNT URL MS      from wanting to having what was begun so much earlier
-           bench follow STORE 1 URL                   leads or waits, and when it had the answer
+           bench follow STORE 1 URL                   when it had an answer that others wait for too
            bench observe STORE COUNT URL              when it saw each change of a row
            bench commit STORE COUNT URL MS            when it committed each of so many changes, so far apart
            bench main-actor STORE COUNT URL STEPS     the longest piece of a launch on the main actor

@@ -18,13 +18,10 @@ struct FollowWork {
     return DataService.Request(url)
   }
 
-  /// Says whether it leads or waits, then when the fresh response was in its caller's hands.
+  /// Says that it begins, then when the fresh response was in its caller's hands.
   func follow() async {
-    var configuration = DataService.Configuration(store: StoreConfiguration(path: store))
-    configuration.onTrace = { event in
-      if event == "leads" || event == "waits" { Self.say(event) }
-    }
-    let service = DataService(configuration: configuration)
+    let service = DataService(configuration: .init(store: StoreConfiguration(path: store)))
+    Self.say("begins")
     for await delivery in service.deliveries(for: request, policy: .freshElseStored()) {
       guard case .fresh = delivery else { fail("no fresh answer") }
       Self.say("\(Times.now)")
