@@ -143,6 +143,7 @@ public final class ResponseStore: Sendable {
     let owner = try connection.statement(.bodyOwner)
     defer { owner.reset() }
     owner.bind(1, bodyID)
+    // A body that was let go of is deleted chunk by chunk, and counts as gone from its first missing chunk.
     if try owner.step() {
       return CacheStoreError(
         .corrupt, "a part of a stored body in \(files.database) is missing", hint: "fetch it again")

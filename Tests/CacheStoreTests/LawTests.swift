@@ -196,6 +196,20 @@ import Testing
     #expect(throws: CacheStoreError.self) { try temporary.store.chunkNow(1, of: row.body.id) }
   }
 
+  @Test func `law 10: a replaced body that is deleted in part counts as replaced`() async throws {
+    let temporary = try StoreFixture()
+    _ = try await temporary.store.put(Data(count: 600_000), for: .page)
+    let body = try #require(try temporary.store.lookupNow(.page).rows.first?.body)
+    _ = try await temporary.store.put("new", for: .page, at: 2)
+    // As after the first of the transactions that delete it.
+    try temporary.sql("DELETE FROM chunk WHERE id = \(body.id << 20 | 1)")
+    await #expect {
+      try await temporary.store.chunk(1, of: body.id)
+    } throws: {
+      ($0 as? CacheStoreError)?.reason == .replaced
+    }
+  }
+
   @Test func `law 10: a replaced long body is kept ten minutes for its readers`() async throws {
     let clock = TestClock()
     let temporary = try StoreFixture {

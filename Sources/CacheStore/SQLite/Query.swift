@@ -23,7 +23,7 @@ enum Query: Int, CaseIterable {
     case .bodyChecksum: "SELECT checksum FROM body WHERE id = ?1"
     case .anyPartial:
       "SELECT 1 FROM body WHERE checksum IS NULL AND account_id = ?1 AND partial_target = ?2 LIMIT 1"
-    case .bodyOwner: "SELECT account_id FROM body WHERE id = ?1"
+    case .bodyOwner: "SELECT account_id FROM body WHERE id = ?1 AND released_at_ms IS NULL"
     case .chunk: "SELECT checksum, bytes FROM chunk WHERE id = ?1 << 20 | ?2"
     case .accountID: "SELECT id FROM account WHERE name = ?1"
     case .insertAccount: "INSERT INTO account (name) VALUES (?1)"
