@@ -159,7 +159,7 @@ class Bench:
                     self.report.budget("preload of 1,000 URLs, 32 at a time, against curl", samples[1].p50 / samples[0].p50, 0.9)
 
     def launch(self):
-        """A preload whose step hangs, and what a launch does on the main actor."""
+        """A preload whose step hangs."""
         deadline, samples = 300, []
         count = self.rounds(20, 100)
         for phase in ("connect", "head", "body"):
@@ -172,14 +172,6 @@ class Bench:
             note=f"From the deadline, {deadline} ms after the start, to the outcome in the caller's hands; {count} runs each. The longest: "
             + ", ".join(f"{sample.name} {duration(max(sample.values))}" for sample in samples) + ".")
         self.report.budget("preload past its deadline, the longest", max(max(sample.values) for sample in samples) / 1e6, 50, "ms")
-        samples = alternate(1, [
-            (Sample(f"a launch of {steps} steps"), [self.bench, "main-actor", self.store(f"main-{steps}"), str(count), f"{self.servers.url}/small", str(steps)])
-            for steps in (20, 500)])
-        self.report.scene(
-            "The longest piece of a launch on the main actor", samples,
-            note="Processor time from one event taken on the main actor to the next, the longest of each launch. Decoders, requests and the "
-            "store run elsewhere, which the tests check without a clock.")
-        self.report.budget("the longest piece of a launch on the main actor, 20 steps, p99", samples[0].quantile(0.99) / 1e6, 1, "ms")
 
     def anticipation(self):
         """The same load, wanted so long after it was begun."""

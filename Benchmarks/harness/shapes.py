@@ -48,7 +48,7 @@ def measure(driver, folder, shape, results):
         for kind in kinds:
             for line in output(driver, "shape", store, *map(str, shape), kind).splitlines():
                 key, value = line.split()
-                results.setdefault(f"{kind} {key}", []).append(int(value))
+                results.setdefault(f"{kind} {key}", []).append(float(value))
 
 
 def report(found, command):

@@ -22,7 +22,6 @@ import FoundationEssentials
            bench follow STORE 1 URL                   when it had an answer that others wait for too
            bench observe STORE COUNT URL              when it saw each change of a row
            bench commit STORE COUNT URL MS            when it committed each of so many changes, so far apart
-           bench main-actor STORE COUNT URL STEPS     the longest piece of a launch on the main actor
 
     """
 
@@ -55,7 +54,6 @@ import FoundationEssentials
     case "follow": await follow.follow()
     case "observe": await follow.observe(count)
     case "commit": await follow.commit(count, every: .milliseconds(numbers.last ?? 100))
-    case "main-actor": await launch.mainActor(count, steps: numbers.last ?? 20)
     default:
       print(usage, terminator: "")
       exit(64)

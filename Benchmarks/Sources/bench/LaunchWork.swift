@@ -3,12 +3,6 @@ import DataService
 import FoundationEssentials
 import Launch
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
 /// What a program does in its first seconds, on the real clock.
 struct LaunchWork {
   let store: String
@@ -68,51 +62,5 @@ struct LaunchWork {
     if lead > .zero, counts.committed != count || counts.unused != 0 { fail("not anticipated: \(counts)") }
     times.print()
     await service.close()
-  }
-
-  /// The processor time of the longest piece of work on the main actor, in each of so many launches: from one event
-  /// taken there to the next, the resumption between them included.
-  @MainActor func mainActor(_ count: Int, steps: Int) async {
-    var longest: [UInt64] = []
-    for number in 0..<count {
-      let service = service()
-      let plan = PreloadPlan(
-        (0..<steps).map { PreloadStep("\($0)", request("/\($0)")) { $0.value.count } })
-      var slices = Slices()
-      let run = service.preload(plan)
-      slices.end()
-      var outcome: LaunchOutcome?
-      for await event in run.events {
-        if case .outcome(let last) = event { outcome = last }
-        slices.end()
-      }
-      guard outcome?.verdict == .ready else { fail("launch \(number) is not ready") }
-      longest.append(slices.longest)
-      await run.finished()
-      await service.close()
-    }
-    for value in longest { print(value) }
-  }
-
-  /// Pieces of work that follow each other on an actor, whichever thread it has.
-  private struct Slices {
-    private(set) var longest: UInt64 = 0
-    private var thread = pthread_self()
-    private var began = Self.now
-
-    private static var now: UInt64 {
-      var time = timespec()
-      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-      return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-    }
-
-    /// Ends a piece. On another thread than the last one ended on, all that thread has ever done would count: left out.
-    mutating func end() {
-      let now = Self.now
-      // A thread may also have another's number, once that has ended.
-      if pthread_equal(thread, pthread_self()) != 0, now >= began { longest = max(longest, now - began) }
-      thread = pthread_self()
-      began = now
-    }
   }
 }
