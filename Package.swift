@@ -24,8 +24,8 @@ let package = Package(
       name: "CSQLite", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     .systemLibrary(
       name: "CSodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
-    .systemLibrary(
-      name: "CXXHash", providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
+    // Needs the header of libxxhash-dev (Debian) or xxhash (Homebrew).
+    .target(name: "CXXHash"),
     .target(name: "CCurl"),
     .target(
       name: "CacheStore", dependencies: ["CSQLite", "CSodium", "CXXHash"],

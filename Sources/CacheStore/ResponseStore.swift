@@ -120,17 +120,14 @@ public final class ResponseStore: Sendable {
   ) throws(CacheStoreError) -> Data {
     let data = try pool.withConnection(waitingUntil: deadline) {
       (connection) throws(CacheStoreError) -> Data in
-      let statement = try connection.statement(.chunk)
-      defer { statement.reset() }
-      statement.bind(1, bodyID)
-      statement.bind(2, number)
-      guard try statement.step() else { throw try self.missing(bodyID, accountID, connection) }
-      let bytes = statement.bytes(1)
-      guard RowHasher.chunkChecksum(bytes, body: bodyID, number: number) == statement.integer(0) else {
+      guard let chunk = try ChunkReading.read(number, of: bodyID, keepingBytes: true, connection) else {
+        throw try self.missing(bodyID, accountID, connection)
+      }
+      guard chunk.checksum != nil else {
         throw CacheStoreError(
           .corrupt, "a stored body in \(files.database) is damaged", hint: "fetch it again")
       }
-      return statement.data(1)
+      return chunk.bytes
     }
     guard let data else { throw CacheStoreError(.replaced, "the store \(files.database) is gone") }
     return data

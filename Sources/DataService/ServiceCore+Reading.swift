@@ -24,7 +24,7 @@ extension ServiceCore {
   /// A stored body as a stream: one chunk at a time, each verified before it is handed on.
   func stream(_ body: StoredResponse.Body) -> DataService.BodyStream {
     if body.isWhole { return DataService.BodyStream(whole: body.firstChunk) }
-    let reader = StoredBodyReader(body: body, store: store)
+    let reader = StoredBodyReader(body: body, store: store, executor: thread)
     return DataService.BodyStream(length: body.length) { () async throws(DataServiceError) -> Data? in
       try await reader.next()
     }
@@ -70,36 +70,5 @@ extension ServiceCore {
   /// A URL with its secret query values replaced by digests, as it may be stored and shown.
   func redacted(_ url: NormalisedURL) -> String {
     KeyRule.redacted(url, secrets: configuration.secrets, digest: digest)
-  }
-}
-
-/// How far a stored body has been read; used by one reader at a time.
-private actor StoredBodyReader {
-  private let body: StoredResponse.Body
-  private let store: ResponseStore
-  private var number = 0
-  private var remaining: Int64
-
-  init(body: StoredResponse.Body, store: ResponseStore) {
-    self.body = body
-    self.store = store
-    remaining = body.length
-  }
-
-  func next() async throws(DataServiceError) -> Data? {
-    guard remaining > 0 else { return nil }
-    let chunk: Data
-    if number == 0 {
-      chunk = body.firstChunk
-    } else {
-      do throws(CacheStoreError) {
-        chunk = try await store.chunk(number, of: body.id, accountID: body.accountID)
-      } catch {
-        throw DataServiceError(store: error)
-      }
-    }
-    number += 1
-    remaining -= Int64(chunk.count)
-    return chunk
   }
 }

@@ -26,24 +26,11 @@ enum RowCheck {
     var checksums: [Int64] = []
     var length: Int64 = 0
     repeat {
-      guard let chunk = try chunk(checksums.count, of: body.id, connection) else { return false }
-      checksums.append(chunk.checksum)
-      length += chunk.length
+      let chunk = try ChunkReading.read(checksums.count, of: body.id, keepingBytes: false, connection)
+      guard let chunk, let checksum = chunk.checksum else { return false }
+      checksums.append(checksum)
+      length += Int64(chunk.length)
     } while length < body.length
     return length == body.length && RowHasher.bodyChecksum(ofChunks: checksums) == body.checksum
-  }
-
-  /// A chunk's checksum and length; `nil` where it is damaged or missing.
-  private static func chunk(
-    _ number: Int, of body: Int64, _ connection: Connection
-  ) throws(CacheStoreError) -> (checksum: Int64, length: Int64)? {
-    let statement = try connection.statement(.chunk)
-    defer { statement.reset() }
-    statement.bind(1, body)
-    statement.bind(2, number)
-    guard try statement.step() else { return nil }
-    let bytes = statement.bytes(1)
-    let checksum = RowHasher.chunkChecksum(bytes, body: body, number: number)
-    return checksum == statement.integer(0) ? (checksum, Int64(bytes.count)) : nil
   }
 }

@@ -13,33 +13,37 @@ final class RowHasher {
   /// The account's name is in it beside the identifier, so that not even a damaged index can lead from one account's
   /// name to another's row.
   func checksum(of row: StoredResponse, key: RequestKey, bodyChecksum: Int64) -> Int64 {
-    buffer.removeAll(keepingCapacity: true)
-    append(key.account)
-    append(row.accountID)
-    append(key.target)
-    append(key.method)
-    append(key.extra)
-    append(row.isGood ? 1 : 0)
-    append(row.variant)
-    append(row.vary)
-    append(row.started.boot)
-    append(row.started.nanoseconds)
-    append(row.responseURL == nil ? 0 : 1)
-    append(row.responseURL ?? "")
-    append(row.httpVersion)
-    append(Int64(row.status))
-    append(row.reason)
-    append(Int64(row.fields.wire.count))
-    buffer.append(contentsOf: row.fields.wire)
-    append(row.requestedAt)
-    append(row.receivedAt)
-    append(row.changedAt)
-    append(row.exchangeMilliseconds)
-    append(row.isInvalid ? 1 : 0)
-    append(row.body.id)
-    append(row.body.length)
-    append(bodyChecksum)
-    return buffer.withUnsafeBytes { Self.hash($0, seed: 0) }
+    // Taken out for the while: each access to a stored property is checked for another under way.
+    var bytes: [UInt8] = []
+    swap(&bytes, &buffer)
+    defer { swap(&bytes, &buffer) }
+    bytes.removeAll(keepingCapacity: true)
+    bytes.add(key.account)
+    bytes.add(row.accountID)
+    bytes.add(key.target)
+    bytes.add(key.method)
+    bytes.add(key.extra)
+    bytes.add(row.isGood ? 1 : 0)
+    bytes.add(row.variant)
+    bytes.add(row.vary)
+    bytes.add(row.started.boot)
+    bytes.add(row.started.nanoseconds)
+    bytes.add(row.responseURL == nil ? 0 : 1)
+    bytes.add(row.responseURL ?? "")
+    bytes.add(row.httpVersion)
+    bytes.add(Int64(row.status))
+    bytes.add(row.reason)
+    bytes.add(Int64(row.fields.wire.count))
+    bytes.append(contentsOf: row.fields.wire)
+    bytes.add(row.requestedAt)
+    bytes.add(row.receivedAt)
+    bytes.add(row.changedAt)
+    bytes.add(row.exchangeMilliseconds)
+    bytes.add(row.isInvalid ? 1 : 0)
+    bytes.add(row.body.id)
+    bytes.add(row.body.length)
+    bytes.add(bodyChecksum)
+    return bytes.withUnsafeBytes { Self.hash($0, seed: 0) }
   }
 
   /// The checksum of a chunk; one that turns up in another place or body does not match.
@@ -68,13 +72,17 @@ final class RowHasher {
   static func hash(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> Int64 {
     Int64(bitPattern: cachefetch_xxh3(bytes.baseAddress, bytes.count, seed))
   }
+}
 
-  private func append(_ value: Int64) {
-    withUnsafeBytes(of: value.littleEndian) { buffer.append(contentsOf: $0) }
+extension [UInt8] {
+  fileprivate mutating func add(_ value: Int64) {
+    Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
   }
 
-  private func append(_ text: String) {
-    append(Int64(text.utf8.count))
-    buffer.append(contentsOf: text.utf8)
+  fileprivate mutating func add(_ text: String) {
+    add(Int64(text.utf8.count))
+    var text = text
+    // A view of the text would be gone through byte by byte.
+    text.withUTF8 { append(contentsOf: $0) }
   }
 }

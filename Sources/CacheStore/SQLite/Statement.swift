@@ -96,9 +96,8 @@ struct Statement {
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(raw, column) == SQLITE_NULL }
 
   func text(_ column: Int32) -> String {
-    guard let text = sqlite3_column_text(raw, column) else { return "" }
-    let count = Int(sqlite3_column_bytes(raw, column))
-    return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
+    // Asked for as text, SQLite would copy it to add a zero.
+    String(decoding: bytes(column), as: UTF8.self)
   }
 
   func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }

@@ -116,38 +116,14 @@ extension ResponseStore {
       let number = chunks.checksums.count
       let found = try await read { deadline throws(CacheStoreError) in
         try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
-          try Self.checkedChunk(number, of: body, connection)
+          try ChunkReading.read(number, of: body, keepingBytes: number == 0, connection)
         } ?? nil
       }
       guard let chunk = found else { return chunks }
       guard let checksum = chunk.checksum else { return nil }
       chunks.checksums.append(checksum)
       chunks.length += Int64(chunk.length)
-      if number == 0 { chunks.first = chunk.first }
+      if number == 0 { chunks.first = chunk.bytes }
     }
-  }
-
-  private struct CheckedChunk: Sendable {
-    /// `nil` where it does not match the bytes.
-    var checksum: Int64?
-    var length: Int
-    /// The bytes, of a body's first chunk only.
-    var first: Data
-  }
-
-  /// - Returns: `nil` where there is no such chunk.
-  private static func checkedChunk(
-    _ number: Int, of body: Int64, _ connection: Connection
-  ) throws(CacheStoreError) -> CheckedChunk? {
-    let statement = try connection.statement(.chunk)
-    defer { statement.reset() }
-    statement.bind(1, body)
-    statement.bind(2, number)
-    guard try statement.step() else { return nil }
-    let bytes = statement.bytes(1)
-    let checksum = RowHasher.chunkChecksum(bytes, body: body, number: number)
-    return CheckedChunk(
-      checksum: checksum == statement.integer(0) ? checksum : nil, length: bytes.count,
-      first: number == 0 ? statement.data(1) : Data())
   }
 }

@@ -12,7 +12,7 @@ package enum PassThrough {
     underHTTP: Bool = false
   ) -> Bool {
     guard method == .get || method == .head || isRead else { return true }
-    guard !underHTTP else { return false }
+    guard !underHTTP, !fields.isEmpty else { return false }
     return hasRange(fields) || hasPrecondition(fields)
       || (!keepsAnyway && CacheControl(fields: fields).noStore)
   }

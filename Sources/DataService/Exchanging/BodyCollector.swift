@@ -21,6 +21,8 @@ struct BodyCollector {
   let previous: StoredResponse.Body?
   let limit: Int64
   let chunkBytes: Int
+  /// Where a chunk's commit is followed, while the next chunk arrives.
+  let executor: any TaskExecutor
   /// Whether a body that is cut off can be resumed.
   let isResumable: Bool
   let progress: (Int64) -> Void
@@ -30,16 +32,21 @@ struct BodyCollector {
   private(set) var storeFailure: CacheStoreError?
   private var unfinished: UnfinishedBody?
   private var chunkCount = 0
+  /// What has arrived and is in no chunk yet.
   private var pending = Data()
+  /// The chunk that is being committed.
+  private var underWay: ChunkCommit?
   private var received: Int64 = 0
 
   init(
-    store: ResponseStore, chunkBytes: Int, previous: StoredResponse.Body?, limit: Int64,
+    store: ResponseStore, chunkBytes: Int, executor: any TaskExecutor, previous: StoredResponse.Body?,
+    limit: Int64,
     isResumable: Bool = false, resuming: UnfinishedBody? = nil,
     open: (() async throws(CacheStoreError) -> UnfinishedBody)?, progress: @escaping (Int64) -> Void
   ) {
     self.store = store
     self.chunkBytes = chunkBytes
+    self.executor = executor
     self.previous = previous
     self.limit = limit
     self.isResumable = isResumable
@@ -58,7 +65,11 @@ struct BodyCollector {
     do throws(DataServiceError) {
       return try await collectAll(stream)
     } catch {
-      if isResumable, isStoring, !pending.isEmpty, error.kind != .tooLarge { await storeChunk(pending.count) }
+      await settleCommit()
+      if isResumable, isStoring, !pending.isEmpty, error.kind != .tooLarge {
+        await commitPending()
+        await settleCommit()
+      }
       // One that is too large would be too large again.
       if error.kind == .tooLarge { await unfinished?.giveUp() }
       unfinished?.end()
@@ -72,17 +83,13 @@ struct BodyCollector {
       received += Int64(piece.count)
       guard received <= limit else { throw BodyLimit.exceeded(limit) }
       progress(received)
-      if pending.isEmpty { pending = piece } else { pending.append(piece) }
-      if isStoring {
-        while pending.count > chunkBytes, isStoring { await storeChunk(chunkBytes) }
-      }
+      await take(piece)
       if !isStoring, pending.count > Self.heldBytes { return .live(handedOn(stream)) }
     }
-    guard unfinished != nil, isStoring else {
-      return unfinished == nil ? shortOutcome() : .live(handedOn(nil))
-    }
-    if !pending.isEmpty { await storeChunk(pending.count) }
-    guard isStoring, let unfinished else { return .live(handedOn(nil)) }
+    if isStoring, unfinished != nil, !pending.isEmpty { await commitPending() }
+    await settleCommit()
+    guard let unfinished else { return shortOutcome() }
+    guard isStoring else { return .live(handedOn(nil)) }
     if received != previous?.length { isSameAsPrevious = false }
     return .long(unfinished)
   }
@@ -94,29 +101,52 @@ struct BodyCollector {
     return .short(pending)
   }
 
-  private mutating func storeChunk(_ count: Int) async {
-    let chunk = Data(pending.prefix(count))
+  /// Adds a piece to what is pending, which is committed each time it is a whole chunk and more has come.
+  private mutating func take(_ piece: Data) async {
+    var rest = piece
+    while isStoring, pending.count + rest.count > chunkBytes {
+      let missing = chunkBytes - pending.count
+      pending.append(rest.prefix(missing))
+      rest = rest.dropFirst(missing)
+      await commitPending()
+    }
+    if pending.isEmpty, rest.count == piece.count { pending = piece } else { pending.append(rest) }
+  }
+
+  /// Begins to commit what is pending as a chunk, once the chunk before it is committed.
+  private mutating func commitPending() async {
+    await settleCommit()
+    guard isStoring else { return }
     do throws(CacheStoreError) {
       if unfinished == nil { unfinished = try await open?() }
-      try await unfinished?.append(chunk)
-      if isSameAsPrevious { await compare(chunk) }
-      pending = Data(pending.dropFirst(count))
+    } catch {
+      return await fail(error)
+    }
+    guard let unfinished else { return }
+    underWay = ChunkCommit(
+      pending, number: chunkCount, of: unfinished, comparedWith: isSameAsPrevious ? previous : nil, in: store,
+      on: executor)
+    pending = Data()
+    pending.reserveCapacity(chunkBytes)
+  }
+
+  /// Waits for the chunk under way; one that could not be committed is pending again.
+  private mutating func settleCommit() async {
+    guard let commit = underWay else { return }
+    underWay = nil
+    do throws(CacheStoreError) {
+      if try await !commit.isSame() { isSameAsPrevious = false }
       chunkCount += 1
     } catch {
-      storeFailure = error
-      // Going on with it would find as little room: what there is of it goes once it has been read.
-      if error.reason == .full { await unfinished?.giveUp() }
+      pending = commit.bytes + pending
+      await fail(error)
     }
   }
 
-  private mutating func compare(_ chunk: Data) async {
-    guard let previous, !previous.isWhole else { return isSameAsPrevious = false }
-    do throws(CacheStoreError) {
-      isSameAsPrevious = try await store.chunk(chunkCount, of: previous.id) == chunk
-    } catch {
-      // An old body that can no longer be read is another body to the caller; its row is found damaged on its own.
-      isSameAsPrevious = false
-    }
+  private mutating func fail(_ error: CacheStoreError) async {
+    storeFailure = error
+    // Going on with it would find as little room: what there is of it goes once it has been read.
+    if error.reason == .full { await unfinished?.giveUp() }
   }
 
   /// What is stored already, then what is in memory, then the rest of the stream.

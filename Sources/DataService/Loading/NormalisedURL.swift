@@ -5,29 +5,38 @@ package import FoundationEssentials
 /// Scheme and host are lower case, a default port and the fragment are gone, an empty path is `/`, percent-encoded
 /// unreserved characters are decoded, the hexadecimal digits of the others are upper case, dot segments are removed.
 package struct NormalisedURL: Sendable, Hashable {
-  /// `http` or `https`.
-  package let scheme: String
-  /// The host, lower case, an IPv6 address in its brackets.
-  package let host: String
-  /// The port, the scheme's own where none was written.
-  package let port: Int
-  /// The path, never empty.
-  package let path: String
-  /// What stood between `?` and `#`, without them; `nil` where there was no `?`.
-  package let query: String?
+  /// The URL without user-info and fragment, as it is sent.
+  package let string: String
   /// What stood before `@`, percent-encoded as written.
   package let userInfo: String?
+  /// The port, the scheme's own where none was written.
+  package let port: Int
+  // Where the parts of `string` end, in bytes.
+  private let schemeEnd: Int
+  private let hostEnd: Int
+  private let authorityEnd: Int
+  private let pathEnd: Int
 
+  /// `http` or `https`.
+  package var scheme: String { part(0, schemeEnd) }
+  /// The host, lower case, an IPv6 address in its brackets.
+  package var host: String { part(schemeEnd + 3, hostEnd) }
+  /// The path, never empty.
+  package var path: String { part(authorityEnd, pathEnd) }
+  /// What stood between `?` and `#`, without them; `nil` where there was no `?`.
+  package var query: String? { hasQuery ? part(pathEnd + 1, string.utf8.count) : nil }
+  /// Whether there was a `?`.
+  package var hasQuery: Bool { pathEnd < string.utf8.count }
   /// `scheme://host[:port]`, the port only where it is not the scheme's own.
-  package var origin: String { scheme + "://" + authority }
-
+  package var origin: String { part(0, authorityEnd) }
   /// `host[:port]`.
-  package var authority: String {
-    port == (scheme == "https" ? 443 : 80) ? host : host + ":" + String(port)
-  }
+  package var authority: String { part(schemeEnd + 3, authorityEnd) }
 
-  /// The URL without user-info and fragment, as it is sent.
-  package var string: String { origin + path + (query.map { "?" + $0 } ?? "") }
+  private func part(_ start: Int, _ end: Int) -> String {
+    let bytes = string.utf8
+    return String(
+      string[bytes.index(bytes.startIndex, offsetBy: start)..<bytes.index(bytes.startIndex, offsetBy: end)])
+  }
 
   /// The URL as Foundation's type.
   /// - Throws: `invalidRequest` where Foundation takes it for none.
@@ -43,8 +52,9 @@ package struct NormalisedURL: Sendable, Hashable {
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), Self.hasSlashes(bytes, after: colon) else {
       throw Self.withoutScheme(text)
     }
-    let scheme = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
-    guard scheme == "http" || scheme == "https" else {
+    let isSecure = Self.isWord("https", bytes[..<colon])
+    guard isSecure || Self.isWord("http", bytes[..<colon]) else {
+      let scheme = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
       throw DataServiceError(
         .invalidRequest, "the scheme “\(scheme)” is not supported", hint: "use an http or https URL")
     }
@@ -57,10 +67,34 @@ package struct NormalisedURL: Sendable, Hashable {
     let authorityEnd = bytes[authorityStart...].firstIndex { Self.endsAuthority($0) } ?? bytes.count
     let rest = bytes[authorityEnd...].prefix { $0 != UInt8(ascii: "#") }
     let question = rest.firstIndex(of: UInt8(ascii: "?"))
-    self.scheme = scheme
-    (userInfo, host, port) = try Self.authority(bytes[authorityStart..<authorityEnd], scheme: scheme)
-    path = Self.normalisedPath(rest[rest.startIndex..<(question ?? rest.endIndex)])
-    query = question.map { Self.normalisedEncoding(rest[($0 + 1)...]) }
+    let authority = try Authority(bytes[authorityStart..<authorityEnd])
+    let ownPort = isSecure ? 443 : 80
+
+    var output: [UInt8] = []
+    output.reserveCapacity(bytes.count + 8)
+    output.append(contentsOf: isSecure ? "https".utf8 : "http".utf8)
+    schemeEnd = output.count
+    output.append(contentsOf: "://".utf8)
+    output.append(contentsOf: authority.host)
+    hostEnd = output.count
+    port = authority.port ?? ownPort
+    if port != ownPort { output.append(contentsOf: ":\(port)".utf8) }
+    self.authorityEnd = output.count
+    Self.appendPath(rest[rest.startIndex..<(question ?? rest.endIndex)], to: &output)
+    pathEnd = output.count
+    if let question {
+      output.append(UInt8(ascii: "?"))
+      Self.appendNormalised(rest[(question + 1)...], to: &output)
+    }
+    userInfo = authority.userInfo
+    string = String(decoding: output, as: UTF8.self)
+  }
+
+  private static func isWord(_ word: StaticString, _ bytes: ArraySlice<UInt8>) -> Bool {
+    guard bytes.count == word.utf8CodeUnitCount else { return false }
+    return zip(bytes, UnsafeBufferPointer(start: word.utf8Start, count: bytes.count)).allSatisfy {
+      $0 | 0x20 == $1
+    }
   }
 
   private static func hasSlashes(_ bytes: [UInt8], after colon: Int) -> Bool {
@@ -85,64 +119,81 @@ package struct NormalisedURL: Sendable, Hashable {
       hint: shown.isEmpty ? "give an http or https URL" : "did you mean https://\(shown) ?")
   }
 
-  private static func authority(
-    _ bytes: ArraySlice<UInt8>, scheme: String
-  ) throws(DataServiceError) -> (userInfo: String?, host: String, port: Int) {
-    var hostAndPort = bytes
+  /// `[userinfo@]host[:port]`.
+  private struct Authority {
     var userInfo: String?
-    if let at = bytes.lastIndex(of: UInt8(ascii: "@")) {
-      userInfo = String(decoding: bytes[..<at], as: UTF8.self)
-      hostAndPort = bytes[(at + 1)...]
+    /// In lower case.
+    var host: [UInt8]
+    /// `nil` where none was written.
+    var port: Int?
+
+    init(_ bytes: ArraySlice<UInt8>) throws(DataServiceError) {
+      var hostAndPort = bytes
+      if let at = bytes.lastIndex(of: UInt8(ascii: "@")) {
+        userInfo = String(decoding: bytes[..<at], as: UTF8.self)
+        hostAndPort = bytes[(at + 1)...]
+      }
+      let bracket = hostAndPort.lastIndex(of: UInt8(ascii: "]"))
+      let colon = hostAndPort.lastIndex(of: UInt8(ascii: ":")).flatMap { colon in
+        bracket.map { colon > $0 } ?? true ? colon : nil
+      }
+      host = Self.lowercased(hostAndPort[..<(colon ?? hostAndPort.endIndex)])
+      guard !host.isEmpty else { throw DataServiceError(.invalidRequest, "the URL has no host") }
+      guard let colon, colon + 1 < hostAndPort.endIndex else { return }
+      let text = String(decoding: hostAndPort[(colon + 1)...], as: UTF8.self)
+      guard let number = UInt16(text), number > 0 else {
+        // Where it is no number it may be part of a password with a slash in it.
+        let shown =
+          text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? "“\(text)”" : "what follows the host"
+        throw DataServiceError(
+          .invalidRequest, "\(shown) is not a port", hint: "a port is a number from 1 to 65535")
+      }
+      port = Int(number)
     }
-    let bracket = hostAndPort.lastIndex(of: UInt8(ascii: "]"))
-    let colon = hostAndPort.lastIndex(of: UInt8(ascii: ":")).flatMap { colon in
-      bracket.map { colon > $0 } ?? true ? colon : nil
+
+    private static func lowercased(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+      guard bytes.allSatisfy({ $0 < 0x80 }) else {
+        return Array(String(decoding: bytes, as: UTF8.self).lowercased().utf8)
+      }
+      return bytes.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }
     }
-    let host = String(decoding: hostAndPort[..<(colon ?? hostAndPort.endIndex)], as: UTF8.self).lowercased()
-    guard !host.isEmpty else { throw DataServiceError(.invalidRequest, "the URL has no host") }
-    let portText = colon.map { String(decoding: hostAndPort[($0 + 1)...], as: UTF8.self) } ?? ""
-    if portText.isEmpty { return (userInfo, host, scheme == "https" ? 443 : 80) }
-    guard let port = UInt16(portText), port > 0 else {
-      // Where it is no number it may be part of a password with a slash in it.
-      let shown =
-        portText.utf8.allSatisfy { (0x30...0x39).contains($0) } ? "“\(portText)”" : "what follows the host"
-      throw DataServiceError(
-        .invalidRequest, "\(shown) is not a port", hint: "a port is a number from 1 to 65535")
-    }
-    return (userInfo, host, Int(port))
   }
 
-  private static func normalisedPath(_ bytes: ArraySlice<UInt8>) -> String {
-    let path = bytes.isEmpty ? "/" : normalisedEncoding(bytes)
-    guard path.utf8.contains(UInt8(ascii: ".")) else { return path }
-    return removingDotSegments(path)
+  private static func appendPath(_ bytes: ArraySlice<UInt8>, to output: inout [UInt8]) {
+    guard !bytes.isEmpty else { return output.append(UInt8(ascii: "/")) }
+    let start = output.count
+    appendNormalised(bytes, to: &output)
+    // Only a segment that begins with a dot may be one to remove.
+    let path = output[start...]
+    guard zip(path, path.dropFirst()).contains(where: { $0 == UInt8(ascii: "/") && $1 == UInt8(ascii: ".") })
+    else { return }
+    let kept = removingDotSegments(path)
+    output.removeSubrange(start...)
+    output.append(contentsOf: kept)
   }
 
   /// RFC 3986 section 5.2.4.
-  private static func removingDotSegments(_ path: String) -> String {
-    var output: [Substring] = []
-    let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+  private static func removingDotSegments(_ path: ArraySlice<UInt8>) -> [UInt8] {
+    var kept: [ArraySlice<UInt8>] = []
+    let segments = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
     for (position, segment) in segments.enumerated() {
       let isLast = position == segments.count - 1
-      switch segment {
-      case ".":
-        if isLast { output.append("") }
-      case "..":
-        _ = output.popLast()
-        if isLast { output.append("") }
-      default:
-        output.append(segment)
+      let isUp = segment.elementsEqual("..".utf8)
+      guard isUp || segment.elementsEqual(".".utf8) else {
+        kept.append(segment)
+        continue
       }
+      if isUp { _ = kept.popLast() }
+      if isLast { kept.append([]) }
     }
-    return "/" + output.joined(separator: "/")
+    return Array("/".utf8) + kept.joined(separator: "/".utf8)
   }
 
   /// RFC 3986 section 6.2.2: `%41` becomes `A`, `%2f` becomes `%2F`; bytes outside ASCII are encoded.
-  private static func normalisedEncoding(_ bytes: ArraySlice<UInt8>) -> String {
+  private static func appendNormalised(_ bytes: ArraySlice<UInt8>, to output: inout [UInt8]) {
     guard bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 >= 0x80 }) else {
-      return String(decoding: bytes, as: UTF8.self)
+      return output.append(contentsOf: bytes)
     }
-    var output: [UInt8] = []
     var index = bytes.startIndex
     while index < bytes.endIndex {
       let byte = bytes[index]
@@ -157,7 +208,6 @@ package struct NormalisedURL: Sendable, Hashable {
         index += 1
       }
     }
-    return String(decoding: output, as: UTF8.self)
   }
 }
 

@@ -3,8 +3,8 @@ internal import FoundationEssentials
 internal import Synchronization
 
 /// A request taken apart once, on the caller's thread: what is sent, under which key it is stored, and what tells
-/// exchanges apart.
-struct PreparedRequest: Sendable {
+/// exchanges apart. A class, since it goes through many hands and never changes.
+final class PreparedRequest: Sendable {
   let request: DataService.Request
   /// Where the request goes, without user-info and fragment.
   let url: NormalisedURL

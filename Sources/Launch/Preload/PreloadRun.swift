@@ -13,6 +13,8 @@ public final class PreloadRun: Sendable {
     var tasks: [Int: Task<Void, Never>] = [:]
     var deadline: Task<Void, Never>?
     var beganAt = Duration.zero
+    /// Whether a prompt was put to the caller.
+    var wasAsked = false
   }
 
   /// What is known of a step besides what the machine knows.
@@ -91,9 +93,11 @@ public final class PreloadRun: Sendable {
       case .start(let index):
         start(index, &state)
       case .armDeadline:
+        // From the beginning, or from the answer to a prompt, however long the task waits for a thread.
+        let start = state.wasAsked ? clock.now() : state.beganAt
         state.deadline = plan.deadline.map { deadline in
           Task { [clock, weak self] in
-            guard (try? await clock.sleep(deadline)) != nil else { return }
+            guard (try? await clock.sleep(start + deadline - clock.now())) != nil else { return }
             self?.handle(.deadlinePassed)
           }
         }
@@ -103,6 +107,7 @@ public final class PreloadRun: Sendable {
       case .tell(let index):
         mailbox.send(.step(step(index, state)))
       case .ask(let prompt):
+        state.wasAsked = true
         mailbox.send(.prompt(prompt))
       case .finish(let verdict):
         mailbox.send(.outcome(outcome(verdict, state)))

@@ -49,9 +49,13 @@ import Testing
   /// Where every flight can be found by the number in its URL.
   final class Flights: Sendable {
     private let all = Mutex<[String: Flight]>([:])
+    private let everMade = Mutex<[StormRemains.Weak]>([])
+    /// Every flight there ever was.
+    var made: [StormRemains.Weak] { everMade.withLock { $0 } }
     func make(_ path: String) -> Flight {
       let flight = Flight()
       all.withLock { $0[path] = flight }
+      everMade.withLock { $0.append(.init(object: flight)) }
       return flight
     }
     func remove(_ path: String) { all.withLock { _ = $0.removeValue(forKey: path) } }
@@ -91,14 +95,6 @@ import Testing
   ]
 
   @Test func `cancelled in any phase, a load is silent and leaves nothing behind`() async throws {
-    let before = try Self.openDescriptors()
-    try await storm()
-    // Threads end after whoever let go of them, and suites beside this one come and go.
-    for _ in 0..<20_000 where try Self.openDescriptors() > before { await Task.yield() }
-    #expect(try Self.openDescriptors() <= before + 20)
-  }
-
-  private func storm() async throws {
     let flights = Flights()
     let body = [UInt8](repeating: 97, count: 30_000)
     let origin = try FixtureServer { request, connection in
@@ -115,10 +111,24 @@ import Testing
     let occupied = try FixtureServer { _, connection in connection.waitForPeerClose() }
     // Never finishes a handshake: what goes there is connecting.
     let silent = try SilentListener()
+    let ports = [URL(string: origin.url)?.port, URL(string: occupied.url)?.port, Int(silent.port)]
+    let remains = try await storm(flights: flights, origin: origin, occupied: occupied, silent: silent)
+    // What the last callbacks hold goes when their queues let go of it.
+    for _ in 0..<20_000 where try remains.count(ports: ports) != .none { await Task.yield() }
+    #expect(try remains.count(ports: ports) == .none)
+    #expect(remains.flights.count == Self.total)
+    origin.stop()
+    occupied.stop()
+  }
+
+  private func storm(
+    flights: Flights, origin: FixtureServer, occupied: FixtureServer, silent: SilentListener
+  ) async throws -> StormRemains {
     var places = CurlTransport.Configuration()
     places.exchangesPerHost = Self.lanes
     places.exchangesInAll = Self.lanes * 5
-    let transport = WatchedTransport(inner: CurlTransport(configuration: places), flights: flights)
+    let curl = CurlTransport(configuration: places)
+    let transport = WatchedTransport(inner: curl, flights: flights)
     let fixture = try ServiceFixture(transport: transport)
     let occupants = (0..<Self.lanes).map { number in
       fixture.service.load(.init(occupied.url("/occupant/\(number)")), queue: .global()) { _ in }
@@ -147,8 +157,8 @@ import Testing
     #expect(outline.last?.kept == .yes)
     #expect(try fixture.store.value("PRAGMA integrity_check") == "ok")
     await fixture.service.close()
-    origin.stop()
-    occupied.stop()
+    return StormRemains(
+      flights: flights.made, service: fixture.service, transport: curl, folder: fixture.store.folder.path)
   }
 
   /// A lane's loads, one after another, each cancelled some way into the phase it aims at.
@@ -203,9 +213,5 @@ import Testing
       flights.remove(path)
     }
     return counts
-  }
-
-  private static func openDescriptors() throws -> Int {
-    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
   }
 }
