@@ -56,7 +56,8 @@ extension Exchange {
     }
     var collector = BodyCollector(
       store: store, chunkBytes: core.configuration.store.chunkBytes, executor: core.thread,
-      previous: plan.candidate?.body, limit: limits.bodyBytes, isResumable: partial != nil || resuming != nil, resuming: resuming, open: open
+      previous: plan.candidate?.body, limit: limits.bodyBytes, isResumable: partial != nil || resuming != nil,
+      resuming: resuming, open: open
     ) { [self] received in
       report(
         DataService.TransferProgress(

@@ -55,9 +55,13 @@ struct ReplacedFile {
     /// How much of it the disk has been asked to take.
     private var begun = 0
     private static let writeBackBytes = 8 << 20
+    /// Whether there is a content that would be lost, were the machine to lose its power between the file's new name
+    /// and its new bytes.
+    private let isReplacing: Bool
 
     fileprivate init(_ file: ReplacedFile) throws(OutputError) {
       self.file = file
+      isReplacing = !file.isDirect && access(file.path, F_OK) == 0
       temporary = "\(file.path).\(getpid()).part"
       // Left by an earlier process of the same number that was killed.
       if !file.isDirect { unlink(temporary) }
@@ -82,16 +86,19 @@ struct ReplacedFile {
     /// Lets the disk work while the rest is being read, so that the final `fsync` of a large file finds little to do:
     /// Linux begins to write pages that it is told nobody will need soon.
     private func beginWriteBack() {
-      guard !file.isDirect, written - begun >= Self.writeBackBytes, let descriptor = output?.number else { return }
+      guard isReplacing, written - begun >= Self.writeBackBytes, let descriptor = output?.number else {
+        return
+      }
       posix_fadvise(descriptor, off_t(begun), off_t(written - begun), POSIX_FADV_DONTNEED)
       begun = written
     }
 
-    /// Puts the content in the file's place: it has reached the disk first, so that no crash leaves a half.
+    /// Puts the content in the file's place. Where that had a content, the new one has reached the disk first, so that
+    /// not even a power cut leaves half of it.
     func commit() throws(OutputError) {
       guard let descriptor = output?.number else { return }
       output = nil
-      let isSynced = file.isDirect || fsync(descriptor) == 0
+      let isSynced = !isReplacing || fsync(descriptor) == 0
       let problem = errno
       close(descriptor)
       if file.isDirect { return }
