@@ -200,7 +200,7 @@ public final class ResponseStore: Sendable {
 
   /// Writes what is counted in memory, waits for the work under way and closes the file; later calls throw `closed`.
   public func close() async {
-    await flushUsage()
+    if !leaveUsage() { await flushUsage() }
     await writes.close()
     pool.close()
     observer.withLock { $0 = VersionObserver(isClosed: true) }

@@ -38,8 +38,17 @@ public final class DataService: Sendable {
     let error = DataServiceError(.closed, "the service was closed")
     core.close(with: error)
     await core.stop(error) { _ in true }
+    await core.houseIsKept()
     await core.store.close()
     await core.thread.stop()
+  }
+
+  /// Does, on the calling thread, what must be done before the process ends; the rest the system frees sooner than
+  /// ``close()`` would.
+  /// - Returns: `false` where something is under way, for which ``close()`` waits.
+  package func closeNow() -> Bool {
+    guard core.loads.all.isEmpty, core.coalescer.isIdle, !core.isKeepingHouse else { return false }
+    return core.store.closeNow()
   }
 }
 

@@ -17,22 +17,30 @@ final class ServiceCore: Sendable {
   private let decoding = DispatchQueue(label: "cachefetch.decoding", attributes: .concurrent)
   let retryRule = RetryRule()
   /// The names of the fields that are never stored.
-  let secretFieldNames: Set<String>
+  var secretFieldNames: Set<String> {
+    secretNames.withLock { names in
+      if let names { return names }
+      let made = configuration.secrets.fields.union(SecretList.credentialFields)
+      names = made
+      return made
+    }
+  }
+  private let secretNames = Mutex<Set<String>?>(nil)
   private let digestKey = Mutex<DigestKey?>(nil)
   private let retryBudgets = Mutex(RetryBudgets())
-  private let lastMaintenance = Mutex<Int64>(0)
+  private let housekeeping: Mutex<Housekeeping>
   private let closing = Mutex<DataServiceError?>(nil)
   private let reported = Mutex<Set<String>>([])
 
   init(configuration: DataService.Configuration, transport: (any Transport)?) {
     self.configuration = configuration
-    secretFieldNames = configuration.secrets.fields.union(SecretList.credentialFields)
     store = ResponseStore(configuration: configuration.store)
     let thread = NetworkThread()
     let timekeeper = configuration.timekeeper ?? SystemTimekeeper(thread: thread)
     self.thread = thread
     self.timekeeper = timekeeper
     self.transport = transport ?? CurlTransport(thread: thread, timekeeper: timekeeper)
+    housekeeping = Mutex(Housekeeping(last: timekeeper.bootNanoseconds))
   }
 
   /// A keyed digest of what must never be written itself. Where the key's file cannot be had, the digests are those
@@ -119,16 +127,54 @@ final class ServiceCore: Sendable {
   /// A number from 0 up to, not including, 1.
   func random() -> Double { Double.random(in: 0..<1) }
 
-  /// Does a share of the store's background work once nothing is under way, at most once a second.
+  /// When the service last did a share of the store's background work, and what is under way of it.
+  private struct Housekeeping {
+    var last: Int64
+    var wasAsked = false
+    var task: Task<Void, Never>?
+  }
+
+  /// Does a share of the store's background work once nothing is under way: what is due for the store, at the first
+  /// time and then once a second at most; what this process has counted, once a second. A process that runs for a moment
+  /// mostly has nothing to do.
   func exchangeEnded() {
     guard coalescer.isIdle else { return }
     let now = timekeeper.bootNanoseconds
-    let isDue = lastMaintenance.withLock { last in
-      guard last == 0 || now - last > 1_000_000_000 else { return false }
-      last = now
-      return true
+    let (isTurn, isRegular) = housekeeping.withLock { housekeeping in
+      let isRegular = now - housekeeping.last > 1_000_000_000
+      let isTurn = housekeeping.task == nil && (isRegular || !housekeeping.wasAsked)
+      housekeeping.wasAsked = true
+      if isTurn { housekeeping.last = now }
+      return (isTurn, isRegular)
     }
-    guard isDue else { return }
-    Task(executorPreference: thread) { await self.store.performMaintenance(budget: .milliseconds(20)) }
+    guard isTurn else { return }
+    let isDue = store.takeMaintenanceTurn(at: now)
+    guard isDue || isRegular else { return }
+    let task = Task(executorPreference: thread) {
+      if isDue {
+        await self.store.performMaintenance(budget: .milliseconds(20))
+      } else {
+        await self.store.performSmallMaintenance()
+      }
+      self.housekeeping.withLock { $0.task = nil }
+    }
+    // It cannot have ended: this is the thread it runs on.
+    housekeeping.withLock { $0.task = task }
+  }
+
+  /// Whether a share of background work is under way.
+  var isKeepingHouse: Bool { housekeeping.withLock { $0.task != nil } }
+
+  /// Returns once the share of background work under way is done, or after a moment: another process may keep it waiting.
+  func houseIsKept() async {
+    guard let task = housekeeping.withLock({ $0.task }) else { return }
+    let over = FirstValue<Void>()
+    Task(executorPreference: thread) {
+      await task.value
+      over.set(())
+    }
+    let timer = timekeeper.after(.milliseconds(100)) { over.set(()) }
+    await over.value
+    timer.cancel()
   }
 }

@@ -25,6 +25,9 @@ struct StoreFiles: Sendable {
   var key: String { database + ".key" }
   var log: String { database + "-wal" }
   var sharedMemory: String { database + "-shm" }
+  /// Counts that wait to be taken into the tables, and those that are being taken.
+  var uses: String { database + ".uses" }
+  var takenUses: String { database + ".uses-taken" }
   /// A new file that waits to take a damaged one's place.
   var mended: String { database + ".mended" }
 

@@ -25,6 +25,8 @@ struct Recovery {
     let aside = SetAside(files: files)
     let name = aside.freeName(at: configuration.now())
     try aside.exchange(for: name)
+    // What waits there names rows of the damaged file.
+    UsageFile(files: files).removeAll()
     aside.prune()
     configuration.onEvent?(
       .setAside(path: files.database, keptAs: name, carriedOver: salvage.carriedOver, lost: salvage.lost))

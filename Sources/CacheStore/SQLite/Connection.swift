@@ -33,6 +33,10 @@ final class Connection {
   /// The boot mark most rows of a store share, kept so that reading one allocates nothing.
   var lastBoot = ""
 
+  /// Whether the transaction under way has taken in what waits in `STORE.uses`, and what follows its commit.
+  var hasTakenUses = false
+  var afterCommit: (() -> Void)?
+
   let database: OpaquePointer
   private var statements: [OpaquePointer?]
 
@@ -201,6 +205,8 @@ final class Connection {
   /// Runs `body` in one transaction that holds the write lock from its beginning.
   func transaction<Result>(_ body: () throws(CacheStoreError) -> Result) throws(CacheStoreError) -> Result {
     try statement(.begin).run()
+    hasTakenUses = false
+    afterCommit = nil
     do throws(CacheStoreError) {
       // Whoever sets the file aside holds the write lock while doing so: inside it the answer stays true.
       guard isCurrent else {
@@ -208,6 +214,7 @@ final class Connection {
       }
       let result = try body()
       try statement(.commit).run()
+      afterCommit?()
       return result
     } catch {
       // A failed commit may or may not have ended the transaction; where it did there is nothing to roll back.

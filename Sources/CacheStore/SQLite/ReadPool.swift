@@ -56,6 +56,9 @@ final class ReadPool: Sendable {
     return result
   }
 
+  /// Whether a connection waits for its next use.
+  var isOpen: Bool { state.withLock { !$0.idle.isEmpty } }
+
   func close() {
     state.withLock { state in
       state.isClosed = true

@@ -24,6 +24,8 @@ final class WriteSide: Sendable {
   private let lockFile: LockFile
   private let configuration: StoreConfiguration
   private let slot = Mutex(Slot())
+  /// Pieces of work on the queue, or under way there.
+  private let queued = Atomic(0)
   let group = WriteGroup()
 
   init(files: StoreFiles, lockFile: LockFile, configuration: StoreConfiguration) {
@@ -41,12 +43,26 @@ final class WriteSide: Sendable {
     let deadline =
       Platform.monotonicNanoseconds() + (patience ?? configuration.busyTimeout).wholeNanoseconds
     let result: Swift.Result<Result, CacheStoreError> = await withCheckedContinuation { continuation in
-      queue.async {
+      enqueue {
         continuation.resume(returning: self.attempt(waitingUntil: deadline, work))
         self.restartLogIfLong()
       }
     }
     return try result.get()
+  }
+
+  /// Runs work on the queue that nobody waits for; what becomes of it, the work itself says.
+  func submit(_ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Void) {
+    let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
+    enqueue { _ = self.attempt(waitingUntil: deadline, work) }
+  }
+
+  private func enqueue(_ work: @escaping @Sendable () -> Void) {
+    queued.wrappingAdd(1, ordering: .relaxed)
+    queue.async {
+      work()
+      self.queued.wrappingSubtract(1, ordering: .relaxed)
+    }
   }
 
   /// Runs work in a transaction that it shares with others that are on their way (``WriteGroup``), and returns once that
@@ -57,14 +73,14 @@ final class WriteSide: Sendable {
     let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
     let result: Swift.Result<Result, CacheStoreError> = await withCheckedContinuation { continuation in
       let write = GroupedWork(bytes: bytes, deadline: deadline, work: work, continuation: continuation)
-      if group.add(write) { queue.async { self.writeGroup() } }
+      if group.add(write) { enqueue { self.writeGroup() } }
     }
     return try result.get()
   }
 
   private func writeGroup() {
     let (writes, isMore) = group.take()
-    if isMore { queue.async { self.writeGroup() } }
+    if isMore { enqueue { self.writeGroup() } }
     defer { restartLogIfLong() }
     guard let error = commit(writes) else { return writes.forEach { $0.end(nil) } }
     guard writes.count > 1 else { return writes.forEach { $0.end(error) } }
@@ -92,7 +108,7 @@ final class WriteSide: Sendable {
     let outcome = slot.withLockIfAvailable { slot -> Swift.Result<Result, CacheStoreError>? in
       guard let connection = slot.connection else { return nil }
       connection.waiting.deadline = 0
-      defer { if connection.isLogVeryLong { queue.async { self.restartLogIfLong() } } }
+      defer { if connection.isLogVeryLong { enqueue { self.restartLogIfLong() } } }
       return Self.result { () throws(CacheStoreError) in try work(connection) }
     }
     switch outcome {
@@ -111,10 +127,24 @@ final class WriteSide: Sendable {
     }
   }
 
+  /// Does what a file needs before its process ends, where nothing is under way: the rest is freed by the system.
+  /// - Returns: `false` where something is: ``close()`` waits for it.
+  func closeNow() -> Bool {
+    guard queued.load(ordering: .relaxed) == 0 else { return false }
+    let isDone: Bool? = slot.withLockIfAvailable { slot in
+      if let connection = slot.connection { cutLongLog(connection) }
+      return true
+    }
+    return isDone ?? false
+  }
+
+  /// How long the log was after this process's latest commit, in bytes; 0 while a write is under way.
+  var logBytes: Int64 { slot.withLockIfAvailable { $0.connection?.logBytes ?? 0 } ?? 0 }
+
   /// Closes the connection once the work under way is done; later work fails with `closed`.
   func close() async {
     await withCheckedContinuation { continuation in
-      queue.async {
+      enqueue {
         self.slot.withLock { slot in
           if let connection = slot.connection { self.cutLongLog(connection) }
           slot = Slot(connection: nil, isClosed: true)
@@ -194,7 +224,7 @@ final class WriteSide: Sendable {
   func mend() async throws(CacheStoreError) -> Bool {
     let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
     let result = await withCheckedContinuation { continuation in
-      queue.async {
+      enqueue {
         continuation.resume(returning: self.slot.withLock { self.recover(&$0, waitingUntil: deadline) })
       }
     }
@@ -203,7 +233,7 @@ final class WriteSide: Sendable {
 
   /// Looks whether the file is damaged, after a look-up that said so, and replaces it.
   func checkForDamage() {
-    queue.async {
+    enqueue {
       let deadline = Platform.monotonicNanoseconds() + self.configuration.busyTimeout.wholeNanoseconds
       // What is wrong is found again, and reported, by whoever uses the store next.
       self.slot.withLock { slot in

@@ -74,6 +74,7 @@ extension ResponseStore {
   }
 
   func deleteRow(_ row: Int64, _ connection: Connection) throws(CacheStoreError) {
+    try takeInUses(connection)
     let statement = try connection.statement(.deleteRow)
     statement.bind(1, row)
     try statement.run()

@@ -71,6 +71,7 @@ extension ResponseStore {
 
   /// Removes the least recently used row that is not pinned; `false` where there is none.
   func evictRow(sparing row: Int64 = 0, _ connection: Connection) throws(CacheStoreError) -> Bool {
+    try takeInUses(connection)
     let statement = try connection.statement(.leastRecentlyUsed)
     defer { statement.reset() }
     statement.bind(1, row)

@@ -66,7 +66,7 @@ extension ResponseStore {
 
   private func modes(_ repair: Bool) -> [StoreFinding] {
     var found: [StoreFinding] = []
-    for path in [files.database, files.log, files.sharedMemory, files.lock, files.key] {
+    for path in [files.database, files.log, files.sharedMemory, files.lock, files.key, files.uses] {
       guard let status = FileStatus(path: path), status.mode & 0o077 != 0 else { continue }
       let isMended = repair && status.kind == .file && chmod(path, 0o600) == 0
       found.append(

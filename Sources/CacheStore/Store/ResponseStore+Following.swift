@@ -20,6 +20,15 @@ extension ResponseStore {
     try lockFile.mark(Int(hash % Self.slots)) >= instant
   }
 
+  /// Makes ready to read what the holder of a lease is about to commit: whoever waits for it has time for that now, and
+  /// everybody will want it at once then.
+  /// - Returns: Whether that is done; there may be no store yet.
+  public func prepareLookup(_ key: RequestKey) -> Bool {
+    // What is wrong is met again, and told, by the look-up that matters.
+    _ = try? lookupNow(key)
+    return pool.isOpen
+  }
+
   /// A hash that is the same in every process, for ``tryLease(_:)``.
   public static func leaseHash(_ bytes: [UInt8]) -> UInt64 {
     bytes.withUnsafeBytes { UInt64(bitPattern: RowHasher.hash($0, seed: 0)) }

@@ -1,4 +1,43 @@
 extension ResponseStore {
+  /// How often the housekeeping is due, whichever process does it: what it looks after takes minutes to come about.
+  static let maintenanceInterval: Int64 = 60_000_000_000
+
+  /// Whether the housekeeping is due, in which case the caller is taken to do it now; one process at a time is.
+  ///
+  /// - Parameter instant: Nanoseconds since boot.
+  public func takeMaintenanceTurn(at instant: Int64) -> Bool {
+    // Making a store makes the lock file; none is put beside something else.
+    guard !configuration.isReadOnly, FileStatus(path: files.lock) != nil,
+      let last = try? lockFile.mark(Self.maintenanceSlot)
+    else { return false }
+    // A later instant is another boot's.
+    guard last > instant || instant - last >= Self.maintenanceInterval else { return false }
+    lockFile.setMark(Self.maintenanceSlot, to: instant)
+    return true
+  }
+
+  /// Whether the log has become so long that the next process's start would be later for it.
+  public var isLogLong: Bool { writes.logBytes > Self.longLog }
+
+  /// The slot before those of the leases.
+  static let maintenanceSlot = -1
+
+  /// Does at once what must be done before the process ends, where nothing of the store's is under way: leaves what is
+  /// counted, empties a long log. All else the system frees sooner.
+  /// - Returns: `false` where ``close()`` is the way.
+  package func closeNow() -> Bool {
+    guard (try? checkRunning()) != nil else { return false }
+    return leaveUsage() && writes.closeNow()
+  }
+
+  /// Writes what is counted in memory, and the log back where it is long: what a program that runs on does more often
+  /// than the housekeeping.
+  public func performSmallMaintenance() async {
+    await flushUsage()
+    // Law 9: what could not be done now is left for the next call.
+    _ = try? await writeBackLog()
+  }
+
   /// Bytes of the log above which it is written back, since a longer one delays the next process's start.
   static let longLog: Int64 = 512 << 10
   /// Bytes above which even a large download stops to write the log back.

@@ -151,12 +151,12 @@ extension ResponseStore {
   /// Removes a row whose checksum failed, once the look-up that found it is over; checks again before.
   func removeDamaged(_ id: Int64) {
     guard !configuration.isReadOnly else { return }
-    Task(priority: .utility) { [self] in
+    writes.submit { [self] (connection) throws(CacheStoreError) in
       // Reported by the look-up; where it cannot be removed now, the next look-up finds it again.
-      let wasRemoved = try? await writes.perform { (connection) throws(CacheStoreError) in
-        try connection.transaction { () throws(CacheStoreError) in try self.removeIfDamaged(id, connection) }
+      let wasRemoved = try connection.transaction { () throws(CacheStoreError) in
+        try removeIfDamaged(id, connection)
       }
-      if wasRemoved == true { configuration.onEvent?(.removedDamagedRow(path: files.database)) }
+      if wasRemoved { configuration.onEvent?(.removedDamagedRow(path: files.database)) }
     }
   }
 

@@ -23,6 +23,12 @@ extension ResponseStore {
           _ = try connection.first("DELETE FROM account WHERE name = ?1", [], [accountName])
         }
         self.forgetCounts(accountID: id, name: accountName)
+        // The hosts it counted: what is of others is kept. Whoever appends later finds the account gone.
+        for _ in 0..<3 where UsageFile(files: self.files).isThere {
+          try connection.transaction { () throws(CacheStoreError) in
+            try self.takeInUses(isLast: true, connection)
+          }
+        }
       }
     }
     try removeOtherFiles()

@@ -46,9 +46,13 @@ struct UsageBatch {
   private(set) var marks: [(row: Int64, instant: Int64)] = []
   private var isFull = false
   /// By host, since hosts may be many and one host's accounts are few.
-  private(set) var counts: [String: [(account: Account, count: UsageCount)]] = [:]
+  private var earlier: [String: [(account: Account, count: UsageCount)]] = [:]
+  /// The host counted last, which a program that runs for a moment needs no dictionary for.
+  private var latest: (host: String, account: Account, count: UsageCount)?
 
-  var isEmpty: Bool { marks.isEmpty && counts.isEmpty }
+  var isEmpty: Bool { marks.isEmpty && latest == nil && earlier.isEmpty }
+  /// Whether it is what a program has that ran for a moment.
+  var isSmall: Bool { marks.count + earlier.count < 64 }
 
   mutating func mark(_ row: Int64, at instant: Int64) {
     if let last = marks.last, last.row == row {
@@ -72,17 +76,50 @@ struct UsageBatch {
   }
 
   mutating func count(_ account: Account, host: String, _ count: UsageCount) {
-    guard counts.count < Self.limit || counts[host] != nil else { return }
-    if let place = counts[host]?.firstIndex(where: { $0.account == account }) {
-      counts[host]?[place].count += count
-    } else {
-      counts[host, default: []].append((account, count))
+    if let last = latest, last.host == host, last.account == account {
+      latest?.count += count
+      return
     }
+    if let last = latest { put(last.account, host: last.host, last.count) }
+    latest = (host, account, count)
+  }
+
+  private mutating func put(_ account: Account, host: String, _ count: UsageCount) {
+    guard earlier.count < Self.limit || earlier[host] != nil else { return }
+    if let place = earlier[host]?.firstIndex(where: { $0.account == account }) {
+      earlier[host]?[place].count += count
+    } else {
+      earlier[host, default: []].append((account, count))
+    }
+  }
+
+  /// Calls `body` with each count; one host and account may come twice.
+  func forEachCount(
+    _ body: (Account, _ host: String, UsageCount) throws(CacheStoreError) -> Void
+  ) throws(CacheStoreError) {
+    if !earlier.isEmpty {
+      for (host, counts) in earlier {
+        for (account, count) in counts { try body(account, host, count) }
+      }
+    }
+    if let latest { try body(latest.account, latest.host, latest.count) }
+  }
+
+  /// Adds what was taken out and could not be written after all.
+  mutating func putBack(_ other: UsageBatch) {
+    for (row, instant) in other.marks { mark(row, at: instant) }
+    if !other.earlier.isEmpty {
+      for (host, counts) in other.earlier {
+        for (account, count) in counts { self.count(account, host: host, count) }
+      }
+    }
+    if let latest = other.latest { count(latest.account, host: latest.host, latest.count) }
   }
 
   /// Forgets the counts of accounts that satisfy the condition.
   mutating func forgetCounts(where condition: (Account) -> Bool) {
-    counts = counts.mapValues { $0.filter { !condition($0.account) } }.filter { !$0.value.isEmpty }
+    earlier = earlier.mapValues { $0.filter { !condition($0.account) } }.filter { !$0.value.isEmpty }
+    if let last = latest, condition(last.account) { latest = nil }
   }
 }
 
@@ -110,45 +147,118 @@ extension ResponseStore {
     }
   }
 
-  /// Writes what waits in memory, in one transaction. What cannot be written is dropped: it is a convenience.
-  func flushUsage() async {
-    let batch = usage.withLock { batch in
-      defer { batch = UsageBatch() }
-      return batch
-    }
-    guard !batch.isEmpty, !configuration.isReadOnly, FileStatus(path: files.database) != nil else { return }
+  /// Writes what waits, in memory and in `STORE.uses`, in one transaction. What cannot be written is dropped: it is a
+  /// convenience.
+  /// - Parameter patience: How long to wait for other processes, where it is another than `busyTimeout`.
+  func flushUsage(within patience: Duration? = nil) async {
+    let batch = takeBatch()
+    guard !configuration.isReadOnly, FileStatus(path: files.database) != nil else { return }
+    guard !batch.isEmpty || UsageFile(files: files).isThere else { return }
     // Nobody waits for these numbers, and no delivery depends on them.
-    _ = try? await writes.perform { (connection) throws(CacheStoreError) in
-      try connection.transaction { () throws(CacheStoreError) in try self.write(batch, connection) }
+    _ = try? await writes.perform(within: patience) { (connection) throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in
+        try self.takeInUses(connection)
+        for (row, instant) in batch.latestMarks() { try self.mark(row, at: instant, connection) }
+        for entry in try self.counts(of: batch, connection) { try self.add(entry, connection) }
+      }
     }
   }
 
-  private func write(_ batch: UsageBatch, _ connection: Connection) throws(CacheStoreError) {
-    for (row, instant) in batch.latestMarks() {
-      let statement = try connection.statement(.markUsed)
-      statement.bind(1, row)
-      statement.bind(2, instant)
-      try statement.run()
+  /// Leaves what waits in memory in `STORE.uses`, for the next who writes: far cheaper than a transaction, and done on
+  /// the calling thread.
+  /// - Returns: `false` where ``flushUsage(within:)`` is the way: it is too much, the file cannot be written, or has
+  ///   become long.
+  func leaveUsage() -> Bool {
+    let batch = takeBatch()
+    guard !configuration.isReadOnly, FileStatus(path: files.database) != nil else { return true }
+    guard !batch.isEmpty else { return !UsageFile(files: files).isLong }
+    var outcome = UsageFile.Appended.refused
+    // Nothing is put beside a file that may be something else; where the store is busy, the queue is the way too.
+    if batch.isSmall, pool.isOpen {
+      outcome =
+        (try? UsageFile(files: files).append { () throws(CacheStoreError) in try self.lines(of: batch) })
+        ?? .refused
     }
-    for (host, account, count) in batch.counts.flatMap({ host, counts in counts.map { (host, $0, $1) } }) {
-      guard let accountID = try id(of: account, connection) else { continue }
-      let statement = try connection.statement(.addUsage)
-      statement.bind(1, accountID)
-      statement.bind(2, host)
-      statement.bind(3, count.stored)
-      statement.bind(4, count.fresh)
-      statement.bind(5, count.unchanged)
-      statement.bind(6, count.failed)
-      statement.bind(7, count.savedBytes)
-      statement.bind(8, count.savedMilliseconds)
-      statement.bind(9, count.anticipations.refused)
-      statement.bind(10, count.anticipations.committed)
-      statement.bind(11, count.anticipations.unused)
-      statement.bind(12, count.anticipations.leadMilliseconds)
-      statement.bind(13, count.anticipations.wonMilliseconds)
-      statement.bind(14, count.anticipations.wastedBytes)
-      try statement.run()
+    if case .done(let isLong) = outcome { return !isLong }
+    usage.withLock { $0.putBack(batch) }
+    return false
+  }
+
+  private func takeBatch() -> UsageBatch {
+    usage.withLock { batch in
+      defer { batch = UsageBatch() }
+      return batch
     }
+  }
+
+  /// The lines for a batch. The file is held meanwhile, so that no account of theirs is signed out before they are in it
+  /// and stays there.
+  private func lines(of batch: UsageBatch) throws(CacheStoreError) -> [UInt8]? {
+    let lines = try pool.withConnection(waitingUntil: 0) { (connection) throws(CacheStoreError) -> [UInt8]? in
+      guard let identity = connection.identity else { return nil }
+      var lines = UsageLines()
+      lines.marks = batch.latestMarks().map { UsageLines.Mark(row: $0.row, instant: $0.instant) }
+      lines.counts = try self.counts(of: batch, connection)
+      return lines.bytes(of: identity.inode)
+    }
+    return lines ?? nil
+  }
+
+  /// Takes in what waits in `STORE.uses`, inside a transaction; once in each.
+  ///
+  /// Before a row goes, too: its identifier may be given to another, and what was used last decides which goes.
+  /// - Parameter isLast: Whether nothing may stay in the file.
+  func takeInUses(isLast: Bool = false, _ connection: Connection) throws(CacheStoreError) {
+    guard !connection.hasTakenUses, !configuration.isReadOnly else { return }
+    connection.hasTakenUses = true
+    let file = UsageFile(files: files)
+    guard let bytes = file.take(isLast: isLast) else { return }
+    connection.afterCommit = { file.removeTaken() }
+    let lines = UsageLines(bytes, of: connection.identity?.inode ?? 0)
+    for mark in lines.marks { try self.mark(mark.row, at: mark.instant, connection) }
+    for count in lines.counts where try accountName(of: count.account, connection) != nil {
+      try add(count, connection)
+    }
+  }
+
+  private func mark(_ row: Int64, at instant: Int64, _ connection: Connection) throws(CacheStoreError) {
+    let statement = try connection.statement(.markUsed)
+    statement.bind(1, row)
+    statement.bind(2, instant)
+    try statement.run()
+  }
+
+  private func add(_ entry: UsageLines.Count, _ connection: Connection) throws(CacheStoreError) {
+    let count = entry.count
+    let statement = try connection.statement(.addUsage)
+    statement.bind(1, entry.account)
+    statement.bind(2, entry.host)
+    statement.bind(3, count.stored)
+    statement.bind(4, count.fresh)
+    statement.bind(5, count.unchanged)
+    statement.bind(6, count.failed)
+    statement.bind(7, count.savedBytes)
+    statement.bind(8, count.savedMilliseconds)
+    statement.bind(9, count.anticipations.refused)
+    statement.bind(10, count.anticipations.committed)
+    statement.bind(11, count.anticipations.unused)
+    statement.bind(12, count.anticipations.leadMilliseconds)
+    statement.bind(13, count.anticipations.wonMilliseconds)
+    statement.bind(14, count.anticipations.wastedBytes)
+    try statement.run()
+  }
+
+  /// A batch's counts, by the rows of those accounts that have one.
+  private func counts(
+    of batch: UsageBatch, _ connection: Connection
+  ) throws(CacheStoreError) -> [UsageLines.Count] {
+    var found: [UsageLines.Count] = []
+    try batch.forEachCount { (account, host, count) throws(CacheStoreError) in
+      if let id = try self.id(of: account, connection) {
+        found.append(UsageLines.Count(account: id, host: host, count: count))
+      }
+    }
+    return found
   }
 
   private func id(of account: UsageBatch.Account, _ connection: Connection) throws(CacheStoreError) -> Int64?

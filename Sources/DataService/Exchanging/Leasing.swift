@@ -64,7 +64,9 @@ struct Leasing {
 
   /// Returns when nobody holds the lease, or the holder has said that no row will come.
   private func waitWhileLeased(since began: Int64) async throws(CacheStoreError) {
+    var isPrepared = false
     while try store.isLeased(hash), try !store.leaseEndedWithoutRow(hash, since: began) {
+      if !isPrepared { isPrepared = store.prepareLookup(exchange.plan.prepared.key) }
       guard exchange.core.timekeeper.bootNanoseconds < deadline else {
         throw CacheStoreError(.busy, "the leader is not done")
       }

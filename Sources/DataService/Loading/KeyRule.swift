@@ -66,6 +66,7 @@ enum KeyRule {
     for resolution in connection.resolutions.sorted(by: { ($0.host, $0.port) < ($1.host, $1.port) }) {
       parts.append("resolve=\(resolution.host):\(resolution.port):\(resolution.address)")
     }
-    return parts.joined(separator: " ")
+    // Even joining nothing costs a program that starts a search through every conformance.
+    return parts.isEmpty ? "" : parts.joined(separator: " ")
   }
 }

@@ -67,24 +67,24 @@ extension LoadTask {
     guard let row = state.withLock({ $0.candidate }) else { return handle(.storedPrepared(false)) }
     let (head, body) = HTTPPresentation.response(from: row, prepared: prepared, core: core, elapsed: elapsed)
     if case .data(let data) = body {
-      return storedPrepared(Result { try value(of: body, data: data, head: head) }, row: row)
+      return storedPrepared(row) { try self.value(of: body, data: data, head: head) }
     }
     if !form.needsWhole {
-      return storedPrepared(Result { try value(of: body, data: Data(), head: head) }, row: row)
+      return storedPrepared(row) { try self.value(of: body, data: Data(), head: head) }
     }
     Task(executorPreference: core.thread) { [self] in
       do throws(DataServiceError) {
         let data = try await core.collect(body, limit: prepared.request.limits.dataBytes)
-        storedPrepared(Result { try value(of: .data(data), data: data, head: head) }, row: row)
+        storedPrepared(row) { try self.value(of: .data(data), data: data, head: head) }
       } catch {
-        storedPrepared(.failure(error), row: row)
+        storedPrepared(row) { throw error }
       }
     }
   }
 
-  private func storedPrepared(_ value: Result<DataService.Response<Value>, any Error>, row: StoredResponse) {
-    switch value {
-    case .success(let response):
+  private func storedPrepared(_ row: StoredResponse, _ make: () throws -> DataService.Response<Value>) {
+    do {
+      let response = try make()
       let answer = state.withLock { state in
         state.stored = response
         state.usedRow = row.id
@@ -96,7 +96,7 @@ extension LoadTask {
       }
       noteStale()
       handle(.storedPrepared(true))
-    case .failure(let error):
+    } catch {
       let error = error as? DataServiceError
       core.warn(
         .init(

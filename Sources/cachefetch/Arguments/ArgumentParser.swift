@@ -58,9 +58,7 @@ struct ArgumentParser {
   private mutating func takeLong(_ word: String) throws(UsageError) {
     let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
-    guard let option = Option.table.first(where: { $0.name.rawValue == name }) else {
-      throw unknown("--" + name)
-    }
+    guard let option = OptionName.named(name).map(Option.row) else { throw unknown("--" + name) }
     if parts.count == 2 {
       try add(option, String(parts[1]), written: "--" + name)
     } else {

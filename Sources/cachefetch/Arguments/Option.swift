@@ -55,7 +55,7 @@ struct Option: Sendable {
   }
 }
 
-/// Every option by the name it is written with.
+/// Every option by the name it is written with, in the order help shows them.
 enum OptionName: String, CaseIterable, Sendable {
   case method = "request"
   case head, header, data
@@ -68,9 +68,9 @@ enum OptionName: String, CaseIterable, Sendable {
   case keepAnyway = "keep-anyway"
   case print
   case ignorePath = "ignore-path"
-  case include, json, output, fail
+  case include, json, output, fail, quiet, verbose
   case noLocation = "no-location"
-  case quiet, verbose, store, background, parallel
+  case background, parallel
   case connectTimeout = "connect-timeout"
   case timeout, retry
   case maxBody = "max-body"
@@ -80,7 +80,7 @@ enum OptionName: String, CaseIterable, Sendable {
   case unixSocket = "unix-socket"
   case http11 = "http1.1"
   case noCompressed = "no-compressed"
-  case every
+  case store, every
   case untilChanged = "until-changed"
   case onFailure = "on-failure"
   case stale
@@ -88,4 +88,7 @@ enum OptionName: String, CaseIterable, Sendable {
   case host, prefix
   case largerThan = "larger-than"
   case sort, yes, repair, help, version
+
+  /// The one that is written so. `init(rawValue:)` makes a table of them all first, for one or two look-ups.
+  static func named(_ name: String) -> OptionName? { allCases.first { $0.rawValue == name } }
 }

@@ -56,7 +56,7 @@ struct RequestArguments {
   }
 
   /// Stands in the template until ``request(for:)`` puts the real one there.
-  private static let placeholder = URL(filePath: "/")
+  private static let placeholder = URL(string: "http:") ?? URL(filePath: "/")
 
   private static func fields(_ arguments: Arguments) throws(UsageError) -> HTTPFields {
     var fields = HTTPFields()

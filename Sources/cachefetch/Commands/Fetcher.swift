@@ -35,6 +35,11 @@ struct Fetcher: Sendable {
       return { load.cancel() }
     }
     close = { patience in
+      if service.closeNow() {
+        // The process is about to end: what the service has is not given back piece by piece.
+        _ = Unmanaged.passRetained(service)
+        return true
+      }
       let closed = Mailbox<Bool>()
       Task {
         await service.close()

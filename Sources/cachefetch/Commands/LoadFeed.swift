@@ -13,6 +13,11 @@ final class LoadFeed {
     case ended(Int)
   }
 
+  private struct UnderWay {
+    let number: Int
+    let cancel: @Sendable () -> Void
+  }
+
   private enum Message: Sendable {
     case event(Event)
     case progress(Int, DataService.TransferProgress)
@@ -22,7 +27,7 @@ final class LoadFeed {
   private let diagnostics: Diagnostics
   private let showsBar: Bool
   private let mailbox = Mailbox<Message>()
-  private var cancels: [(number: Int, cancel: @Sendable () -> Void)] = []
+  private var cancels: [UnderWay] = []
   private var transfers = Transfers()
   private var isBarShown = false
   /// How often a bar is drawn anew while nothing comes: the rate sinks, and the window may be another size.
@@ -52,7 +57,7 @@ final class LoadFeed {
     } _: {
       mailbox.post(.event(.ended(number)))
     }
-    cancels.append((number, cancel))
+    cancels.append(UnderWay(number: number, cancel: cancel))
   }
 
   /// What has come, without waiting.
@@ -108,9 +113,9 @@ final class LoadFeed {
     case .event(let event):
       switch event {
       case .delivery(_, .stored): break
-      case .delivery(let number, _): transfers.end(number)
+      case .delivery(let number, _): if showsBar { transfers.end(number) }
       case .ended(let number):
-        transfers.end(number)
+        if showsBar { transfers.end(number) }
         cancels.removeAll { $0.number == number }
       }
       // What is written next may go to standard output.

@@ -9,21 +9,22 @@ final class Mailbox<Message: Sendable>: Sendable {
     var coming: [Message] = []
     /// The oldest last: taking one moves none of the others.
     var going: [Message] = []
+    /// Made by the first who waits, which many a program never does.
+    var wake: WakeupPipe?
   }
 
   private let state = Mutex(State())
-  private let wake = WakeupPipe()
 
   init() {}
 
   /// Adds a message; from any thread.
   func post(_ message: Message) {
-    let isFirst = state.withLock { state in
+    let wake = state.withLock { state in
       state.coming.append(message)
-      return state.coming.count == 1
+      // Whoever waits looks again until there is nothing: one signal is enough for all that come meanwhile.
+      return state.coming.count == 1 ? state.wake : nil
     }
-    // Whoever waits looks again until there is nothing: one signal is enough for all that come meanwhile.
-    if isFirst { wake.signal() }
+    wake?.signal()
   }
 
   /// The oldest message, if there is one.
@@ -39,16 +40,28 @@ final class Mailbox<Message: Sendable>: Sendable {
 
   /// Waits for a message; `nil` when a signal has come, or `milliseconds` are over.
   func wait(milliseconds: Int32 = -1, heedsSignals: Bool = true) -> Message? {
+    // Both are there before it is looked whether anything has come.
+    let wake = pipe()
+    let signals = heedsSignals ? Signals.descriptor : -1
     while true {
       if heedsSignals, Signals.pending != nil { return nil }
       if let message = next() { return message }
       var polled = [
         pollfd(fd: wake.readEnd, events: Int16(POLLIN), revents: 0),
-        pollfd(fd: heedsSignals ? Signals.descriptor : -1, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: signals, events: Int16(POLLIN), revents: 0),
       ]
       let ready = poll(&polled, 2, milliseconds)
       if ready == 0 { return nil }
       wake.drain()
+    }
+  }
+
+  private func pipe() -> WakeupPipe {
+    state.withLock { state in
+      if let wake = state.wake { return wake }
+      let made = WakeupPipe()
+      state.wake = made
+      return made
     }
   }
 }

@@ -29,7 +29,7 @@ struct OutputDescriptor: Sendable {
       }
       switch errno {
       case EINTR: if Signals.pending != nil { throw .interrupted }
-      case EAGAIN: waitForRoom()
+      case EAGAIN: try waitForRoom()
       case EPIPE: throw .closed
       case let number: throw .failed(number, path: nil)
       }
@@ -57,11 +57,12 @@ struct OutputDescriptor: Sendable {
   func write(_ text: String) throws(OutputError) { try write(Array(text.utf8)) }
 
   /// The descriptor may have been made non-blocking by whoever shares it.
-  private func waitForRoom() {
+  private func waitForRoom() throws(OutputError) {
     var polled = [
       pollfd(fd: number, events: Int16(POLLOUT), revents: 0),
       pollfd(fd: Signals.descriptor, events: Int16(POLLIN), revents: 0),
     ]
-    poll(&polled, 2, -1)
+    if Signals.pending == nil { poll(&polled, 2, -1) }
+    if Signals.pending != nil { throw .interrupted }
   }
 }

@@ -10,13 +10,13 @@ enum Signals {
   private struct State {
     var main: pthread_t
     var number: Int32 = 0
-    /// Readable once a signal has come.
-    var wake = WakeupPipe()
+    /// Readable once a signal has come; made by the first who waits.
+    var wake: WakeupPipe?
   }
 
-  // The handler may run at any instant, so no lock can guard this. `main` and `wake` are written before it is
-  // installed and only read afterwards; `number` is a plain word that the handler writes once, on the main thread,
-  // and that is read on the main thread only.
+  // The handler may run at any instant, so no lock can guard this. `main` is written before it is installed and only
+  // read afterwards; `number` and `wake` are plain words, the first written once by the handler on the main thread and
+  // read on the main thread only, the second written once on the main thread.
   nonisolated(unsafe) private static let state = UnsafeMutablePointer<State>.allocate(capacity: 1)
 
   /// Installs the handler; called once, on the main thread.
@@ -34,8 +34,15 @@ enum Signals {
   /// The signal that came, if one has.
   static var pending: Int32? { state.pointee.number == 0 ? nil : state.pointee.number }
 
-  /// Readable once a signal has come.
-  static var descriptor: Int32 { state.pointee.wake.readEnd }
+  /// Readable once a signal comes, for the main thread; it asks for it before ``pending``, since a signal that came
+  /// before is not told this way. Others have none: -1.
+  static var descriptor: Int32 {
+    guard pthread_equal(pthread_self(), state.pointee.main) != 0 else { return -1 }
+    if let wake = state.pointee.wake { return wake.readEnd }
+    let wake = WakeupPipe()
+    state.pointee.wake = wake
+    return wake.readEnd
+  }
 
   /// The signal of a closed pipe.
   static var brokenPipe: Int32 { SIGPIPE }
@@ -59,7 +66,7 @@ enum Signals {
     }
     if state.pointee.number != 0 { _exit(128 + number) }
     state.pointee.number = number
-    state.pointee.wake.signal()
+    state.pointee.wake?.signal()
     errno = saved
   }
 }

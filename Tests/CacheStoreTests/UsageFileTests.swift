@@ -1,0 +1,241 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+@testable import CacheStore
+
+@Suite("Counts left beside the store") struct UsageFileTests {
+  private static let host = "example.org"
+  private static let one: UsageCount = {
+    var count = UsageCount()
+    count.stored = 1
+    count.savedBytes = 10
+    count.savedMilliseconds = 3
+    return count
+  }()
+
+  /// A store with rows `a`, `b` …, and the identifiers of its account and rows.
+  private func filled(
+    _ names: [String], _ configure: (inout StoreConfiguration) -> Void = { _ in }
+  ) async throws -> (fixture: StoreFixture, account: Int64, rows: [Int64]) {
+    let fixture = try StoreFixture(configure)
+    var rows: [Int64] = []
+    for (number, name) in names.enumerated() {
+      let key = RequestKey(target: "https://\(Self.host)/\(name)")
+      let written = try await fixture.store.put("x", for: key) { $0.receivedAt = Int64(number + 1) }
+      guard case .stored(let row, _) = written else { continue }
+      rows.append(row)
+    }
+    return (fixture, try await fixture.store.accountID(named: ""), rows)
+  }
+
+  /// What a program does that ran for a moment.
+  private func use(_ row: Int64, _ account: Int64, at instant: Int64, of fixture: StoreFixture) async {
+    let store = fixture.another()
+    #expect(store.prepareLookup(.page))
+    store.markUsed(rowID: row, atMilliseconds: instant)
+    store.count(accountID: account, host: Self.host, Self.one)
+    await store.close()
+  }
+
+  private func stored(_ fixture: StoreFixture) async throws -> Int64? {
+    try await fixture.store.statistics().parts.first { $0.host == Self.host }?.deliveries.stored
+  }
+
+  @Test func `what is counted is left beside the store, and taken in once`() async throws {
+    let (fixture, account, rows) = try await filled(["a"])
+    for instant in [1_000, 2_000] as [Int64] { await use(rows[0], account, at: instant, of: fixture) }
+    #expect(try fixture.number("SELECT count(*) FROM usage") == 0)
+    #expect(fixture.files.contains("store.sqlite.uses"))
+    for _ in 0..<2 { #expect(try await stored(fixture) == 2) }
+    #expect(try fixture.number("SELECT saved_bytes FROM usage") == 20)
+    #expect(try fixture.number("SELECT saved_ms FROM usage") == 6)
+    #expect(try fixture.number("SELECT used_at_ms FROM last_use") == 2_000)
+    #expect(try fixture.files.names().allSatisfy { !$0.contains("uses") })
+  }
+
+  @Test func `an account known by its name only is found`() async throws {
+    let (fixture, _, _) = try await filled(["a"])
+    let other = fixture.another()
+    #expect(other.prepareLookup(.page))
+    other.count(accountName: "", host: Self.host, Self.one)
+    other.count(accountName: "nobody", host: Self.host, Self.one)
+    await other.close()
+    #expect(fixture.files.contains("store.sqlite.uses"))
+    #expect(try await stored(fixture) == 1)
+  }
+
+  @Test func `what is evicted is what was used least recently, whoever used it`() async throws {
+    let (fixture, account, rows) = try await filled(["a", "b"]) { $0.maximumRows = 2 }
+    await use(rows[0], account, at: 9_000, of: fixture)
+    _ = try await fixture.store.put("x", for: RequestKey(target: "https://\(Self.host)/c"))
+    let left = try await fixture.store.entries().map(\.key.target)
+    #expect(left == ["https://\(Self.host)/a", "https://\(Self.host)/c"])
+    #expect(try await stored(fixture) == 1)
+  }
+
+  @Test func `what was counted of a row that goes is kept, and given to no other row`() async throws {
+    let (fixture, account, rows) = try await filled(["a", "b"])
+    await use(rows[1], account, at: 9_000, of: fixture)
+    #expect(try await fixture.store.remove(rowID: rows[1], started: .at(9)))
+    guard
+      case .stored(let row, _) = try await fixture.store.put(
+        "x", for: RequestKey(target: "https://\(Self.host)/c"), at: 10,
+        { $0.receivedAt = 3 })
+    else { return }
+    #expect(row == rows[1], "the identifier is given again")
+    #expect(try await stored(fixture) == 1)
+    #expect(try fixture.number("SELECT used_at_ms FROM last_use WHERE request_id = \(row)") == 3)
+  }
+
+  @Test func `a transaction that is undone takes nothing in`() async throws {
+    let (fixture, account, rows) = try await filled(["a"])
+    await use(rows[0], account, at: 9_000, of: fixture)
+    struct Undone: Error {}
+    await #expect(throws: CacheStoreError.self) {
+      try await fixture.store.writes.perform { (connection) throws(CacheStoreError) in
+        try connection.transaction { () throws(CacheStoreError) in
+          try fixture.store.takeInUses(connection)
+          throw CacheStoreError(.other, "undone")
+        }
+      }
+    }
+    await use(rows[0], account, at: 9_500, of: fixture)
+    // The first call takes what was taken before, the second what came since.
+    _ = try await stored(fixture)
+    #expect(try await stored(fixture) == 2)
+  }
+
+  @Test func `a file that has become long is taken in by who closes`() async throws {
+    let (fixture, account, rows) = try await filled(["a"])
+    await use(rows[0], account, at: 9_000, of: fixture)
+    let line = try fixture.files.bytes(of: "store.sqlite.uses")
+    let count = Int(UsageFile.longest) / line.count + 2
+    try fixture.files.write(
+      String(decoding: Array(repeating: Array(line), count: count).joined(), as: UTF8.self),
+      to: "store.sqlite.uses")
+    #expect(!fixture.another().closeNow())
+    await use(rows[0], account, at: 9_001, of: fixture)
+    #expect(!fixture.files.contains("store.sqlite.uses"))
+    #expect(try fixture.number("SELECT stored FROM usage") == Int64(count + 1))
+  }
+
+  @Test func `while somebody appends, what there is waits`() async throws {
+    let (fixture, account, rows) = try await filled(["a"])
+    await use(rows[0], account, at: 9_000, of: fixture)
+    let file = UsageFile(files: StoreFiles(path: fixture.path))
+    _ = try file.append { () throws(CacheStoreError) in
+      #expect(file.take() == nil)
+      return Array("m 0 0 0\n".utf8)
+    }
+    // Those who come meanwhile have a file of their own.
+    await use(rows[0], account, at: 9_001, of: fixture)
+    #expect(file.take().map { String(decoding: $0, as: UTF8.self).hasSuffix("m 0 0 0\n") } == true)
+    _ = try await stored(fixture)
+    #expect(try await stored(fixture) == 2)
+  }
+
+  @Test func `a link in its place is refused, and the tables are written`() async throws {
+    let (fixture, account, rows) = try await filled(["a"])
+    try fixture.files.write("", to: "elsewhere")
+    #expect(symlink("elsewhere", fixture.files.file("store.sqlite.uses")) == 0)
+    await use(rows[0], account, at: 9_000, of: fixture)
+    #expect(try fixture.files.bytes(of: "elsewhere").isEmpty)
+    #expect(try fixture.number("SELECT stored FROM usage") == 1)
+  }
+
+  @Test func `nothing is put beside a file that is none of ours`() async throws {
+    let (fixture, account, rows) = try await filled(["a"])
+    try fixture.files.write("somebody's file", to: "other")
+    let other = fixture.another { $0.path = fixture.files.file("other") }
+    other.markUsed(rowID: rows[0], atMilliseconds: 9_000)
+    other.count(accountID: account, host: Self.host, Self.one)
+    await other.close()
+    #expect(try fixture.files.names().filter { $0.hasPrefix("other") } == ["other"])
+  }
+
+  @Test func `nothing of a signed-out account comes to be there, however late`() async throws {
+    let (fixture, _, _) = try await filled(["a"])
+    let alice = try await fixture.store.accountID(named: "alice")
+    let early = fixture.another()
+    #expect(early.prepareLookup(.page))
+    early.count(accountID: alice, host: "s3cret.example", Self.one)
+    await early.close()
+    let late = fixture.another()
+    _ = try late.lookupNow(RequestKey(account: "alice", target: "https://s3cret.example/"))
+    late.count(accountID: alice, host: "s3cret.example", Self.one)
+    try await fixture.store.signOut(accountName: "alice")
+    #expect(late.closeNow())
+    for name in try fixture.files.names() {
+      let text = String(decoding: try fixture.files.bytes(of: name), as: UTF8.self)
+      #expect(!text.contains("s3cret"), "\(name)")
+    }
+  }
+
+  @Test func `lines say what was counted; of another file, or cut off, they say nothing`() throws {
+    var lines = UsageLines()
+    lines.marks = [.init(row: 3, instant: 9)]
+    lines.counts = [.init(account: 2, host: "a.example:8080", count: Self.one)]
+    let bytes = try #require(lines.bytes(of: 77))
+    #expect(UsageLines(bytes, of: 77) == lines)
+    #expect(UsageLines(bytes, of: 78).isEmpty)
+    var twice = UsageLines()
+    twice.marks = [.init(row: 3, instant: 9)]
+    var sum = Self.one
+    sum += Self.one
+    twice.counts = [.init(account: 2, host: "a.example:8080", count: sum)]
+    #expect(UsageLines(bytes + bytes, of: 77) == twice)
+    for length in 0..<bytes.count {
+      let cut = UsageLines(Array(bytes[..<length]), of: 77)
+      #expect(cut.counts.isEmpty || cut.counts[0].host.count < 14 || length == bytes.count - 1)
+    }
+    for bad in ["m 77 -1 9", "m 77 1", "c 77 1 1 1 1 1 1 h", "m 77 1 9223372036854775807", "\u{0}\u{0}", "m"]
+    {
+      #expect(UsageLines(Array(bad.utf8), of: 77).isEmpty, "\(bad)")
+    }
+    var anticipated = lines
+    anticipated.counts[0].count.anticipations.committed = 1
+    #expect(anticipated.bytes(of: 77) == nil)
+  }
+}
+
+@Suite("Housekeeping: when it is due") struct MaintenanceTurnTests {
+  @Test func `one process at a time is to do it, and again after a minute`() async throws {
+    let fixture = try StoreFixture()
+    #expect(!fixture.store.takeMaintenanceTurn(at: 1), "there is no store yet")
+    _ = try await fixture.store.put("x", for: .page)
+    let minute = ResponseStore.maintenanceInterval
+    let other = fixture.another()
+    #expect(fixture.store.takeMaintenanceTurn(at: 5 * minute))
+    #expect(!other.takeMaintenanceTurn(at: 5 * minute + 1))
+    #expect(!fixture.store.takeMaintenanceTurn(at: 6 * minute - 1))
+    #expect(other.takeMaintenanceTurn(at: 6 * minute))
+    #expect(fixture.store.takeMaintenanceTurn(at: 3), "after another boot")
+  }
+
+  @Test func `a store at rest is closed at once, one at work is not`() async throws {
+    let fixture = try StoreFixture()
+    #expect(fixture.store.closeNow())
+    _ = try await fixture.store.put("x", for: .page)
+    fixture.store.suspendForTesting()
+    async let written = fixture.store.put("y", for: .page, at: 2)
+    #expect(!fixture.store.closeNow())
+    fixture.store.resumeForTesting()
+    _ = try await written
+    #expect(fixture.store.closeNow())
+  }
+
+  @Test func `a look-up is prepared once there is a store`() async throws {
+    let fixture = try StoreFixture()
+    #expect(!fixture.store.prepareLookup(.page))
+    let other = fixture.another()
+    _ = try await other.put("x", for: .page)
+    #expect(fixture.store.prepareLookup(.page))
+  }
+}
