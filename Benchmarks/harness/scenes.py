@@ -93,6 +93,7 @@ class Bench:
         runs += [
             (Sample(name, row_wal), [self.bench, form, store, str(count), str(rows)])
             for form, name in (("look", "synchronous look"), ("sequence", "sequence"), ("callback", "callback on a queue"), ("oneshot", "one value"))]
+        runs.append((Sample("Dispatch alone, a call on a queue"), [self.bench, "hop", store, str(count)]))
         slow = []
         url = f"{self.servers.url}/10k"
         if self.python:
@@ -257,11 +258,11 @@ class Bench:
             begun = time.monotonic()
             output(self.bench, "fill", stores[count], str(count), "500")
             say(f"filled {count} rows in {time.monotonic() - begun:.1f} s")
-        operations = {"open": "100", "look": "5000", "miss": "5000", "overwrite": "2000"}
+        operations = {"open": "100", "look": "5000", "miss": "5000", "overwrite": "2000", "trim": "1000"}
         for form, count in operations.items():
             runs = [
                 (Sample(f"{rows:,} rows", row_wal),
-                 [self.bench, form, stores[rows], count] + ([] if form == "open" else [str(rows)]) + (["500"] if form == "overwrite" else []))
+                 [self.bench, form, stores[rows], count] + ([] if form == "open" else [str(rows)]) + (["500"] if form in ("overwrite", "trim") else []))
                 for rows in counts]
             samples = alternate(self.rounds(3, 5), runs)
             self.report.scene(f"Rows: {form}", samples)

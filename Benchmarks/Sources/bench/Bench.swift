@@ -15,6 +15,8 @@ import FoundationEssentials
            bench look|sequence|callback|oneshot|miss STORE COUNT ROWS
            bench refresh|refresh-callback STORE COUNT URL
            bench overwrite STORE COUNT ROWS BYTES     the service's whole path, the transport replaced by a constant
+           bench hop STORE COUNT                      what Dispatch alone takes to call back on a queue
+           bench trim STORE COUNT ROWS BYTES          a new row where the store has as many as it may
            bench open STORE COUNT                     a service of its own for each stored look
            bench mixed STORE COUNT ROWS BYTES         nine stored looks, one overwrite, and so on
            bench deadline STORE COUNT URL MS          how late a preload is whose step never comes
@@ -44,6 +46,8 @@ import FoundationEssentials
     case "open": await bench.open(count)
     case "sequence": await bench.sequence(count)
     case "callback": bench.callback(count)
+    case "hop": bench.hop(count)
+    case "trim": await bench.trim(count)
     case "oneshot": await bench.oneShot(count)
     case "overwrite": await bench.overwrite(count)
     case "mixed": await bench.mixed(count)

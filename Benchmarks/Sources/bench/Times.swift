@@ -18,6 +18,8 @@ struct Times {
 
   mutating func add(since start: UInt64) { nanoseconds.append(Self.now - start) }
 
+  mutating func add(from start: UInt64, to end: UInt64) { nanoseconds.append(end - start) }
+
   func print() {
     var text = ""
     for value in nanoseconds { text += "\(value)\n" }

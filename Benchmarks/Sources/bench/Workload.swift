@@ -2,6 +2,7 @@ import CacheStore
 import DataService
 import Dispatch
 import FoundationEssentials
+import Synchronization
 
 /// The operations that are timed, on a store of so many rows.
 struct Workload {
@@ -102,15 +103,36 @@ struct Workload {
     let requests = (0..<rows).map(request)
     let queue = DispatchQueue(label: "bench")
     let done = DispatchSemaphore(value: 0)
+    // The delivery is there when the callback begins; how long this thread takes to wake up is not part of it.
+    let called = Atomic<UInt64>(0)
     var times = Times(capacity: count)
     for number in 0..<count {
       let start = Times.now
       service.load(requests[number % rows], policy: .storedOnly, queue: queue) { delivery in
+        called.store(Times.now, ordering: .relaxed)
         guard case .stored(let response) = delivery, !response.value.isEmpty else { fail("nothing stored") }
         done.signal()
       }
       done.wait()
-      times.add(since: start)
+      times.add(from: start, to: called.load(ordering: .relaxed))
+    }
+    times.print()
+  }
+
+  /// What Dispatch alone takes to call back on a queue: the floor of ``callback(_:)``.
+  func hop(_ count: Int) {
+    let queue = DispatchQueue(label: "bench")
+    let done = DispatchSemaphore(value: 0)
+    let called = Atomic<UInt64>(0)
+    var times = Times(capacity: count)
+    for _ in 0..<count {
+      let start = Times.now
+      queue.async {
+        called.store(Times.now, ordering: .relaxed)
+        done.signal()
+      }
+      done.wait()
+      times.add(from: start, to: called.load(ordering: .relaxed))
     }
     times.print()
   }
@@ -140,6 +162,25 @@ struct Workload {
     times.print()
   }
 
+  /// A new row in a store that has as many as it may: each lets the least recently used one go.
+  func trim(_ count: Int) async {
+    var configuration = StoreConfiguration(path: store)
+    configuration.maximumRows = rows
+    let service = DataService(
+      configuration: .init(store: configuration), transport: ConstantTransport(bytes: bytes))
+    // Not those of an earlier run.
+    let first = Int(Times.now >> 10)
+    var times = Times(capacity: count)
+    for number in 0..<count {
+      let request = request(first + number)
+      let start = Times.now
+      await keep(service, request)
+      times.add(since: start)
+    }
+    await service.close()
+    times.print()
+  }
+
   func mixed(_ count: Int) async {
     let service = service()
     let requests = (0..<rows).map(request)
@@ -166,8 +207,12 @@ struct Workload {
     var times = Times(capacity: count)
     for _ in 0..<count {
       let start = Times.now
-      if byCallback { called(service, request) } else { await keep(service, request) }
-      times.add(since: start)
+      if byCallback {
+        times.add(from: start, to: called(service, request))
+      } else {
+        await keep(service, request)
+        times.add(since: start)
+      }
     }
     times.print()
   }
@@ -181,13 +226,17 @@ struct Workload {
     } catch { fail("\(error)") }
   }
 
-  private func called(_ service: DataService, _ request: DataService.Request) {
+  /// - Returns: When the callback began.
+  private func called(_ service: DataService, _ request: DataService.Request) -> UInt64 {
     let done = DispatchSemaphore(value: 0)
+    let called = Atomic<UInt64>(0)
     service.load(request, policy: .freshOnly, queue: Self.queue) { delivery in
+      called.store(Times.now, ordering: .relaxed)
       guard case .fresh(let response, _) = delivery, !response.value.isEmpty else { fail("not fresh") }
       done.signal()
     }
     done.wait()
+    return called.load(ordering: .relaxed)
   }
 
   private static let queue = DispatchQueue(label: "bench")

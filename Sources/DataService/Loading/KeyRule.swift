@@ -42,9 +42,7 @@ enum KeyRule {
   static func redacted(
     _ url: NormalisedURL, secrets: SecretList, digest: PreparedRequest.Digest
   ) -> String {
-    guard url.hasQuery, let query = url.query, query.utf8.contains(UInt8(ascii: "=")) else {
-      return url.string
-    }
+    guard let query = url.query, query.utf8.contains(UInt8(ascii: "=")) else { return url.string }
     var changed = false
     var parts: [String] = []
     for part in query.split(separator: "&", omittingEmptySubsequences: false) {

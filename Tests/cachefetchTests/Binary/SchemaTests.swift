@@ -80,6 +80,18 @@ import Testing
     #expect(try await problems(Array(#"{"delivery":"failure","url":"x"}"#.utf8), schema: "preload") != "")
   }
 
+  @Test func `what stats says satisfies its own`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    _ = try await shell.run("-u", "a:b", origin.url)
+    _ = try await shell.run("--key", "own", origin.url)
+    let lines = try await shell.run("stats", "--json").output
+    #expect(lines.split(separator: 0x0A).count >= 2)
+    #expect(try await problems(lines, schema: "stats") == "")
+    #expect(try await problems(Array(#"{"account":"","host":"x"}"#.utf8), schema: "stats") != "")
+  }
+
   @Test func `the schema refuses what it should`() async throws {
     for line in [
       #"{"delivery":"failure","url":"x","method":"GET"}"#, #"{"delivery":"other","url":"x","method":"GET"}"#,
