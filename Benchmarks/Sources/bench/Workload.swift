@@ -30,7 +30,10 @@ struct Workload {
         group.addTask {
           do {
             let response = try await service.response(for: request, policy: .freshOnly)
-            if case .no(let reason) = response.kept { fail("row \(number) not kept: \(reason)") }
+            // One that was not committed in time for its delivery is committed before `close` returns.
+            if case .no(let reason) = response.kept, reason != .busy {
+              fail("row \(number) not kept: \(reason)")
+            }
           } catch { fail("row \(number): \(error)") }
         }
       }

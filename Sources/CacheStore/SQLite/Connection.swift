@@ -188,6 +188,14 @@ final class Connection {
     return try statement.step() ? statement.integer(0) : 0
   }
 
+  /// The integer that a prepared statement with integer parameters gives first; `nil` where it gives none.
+  func first(_ query: Query, _ integers: [Int64]) throws(CacheStoreError) -> Int64? {
+    let statement = try statement(query)
+    defer { statement.reset() }
+    for (index, value) in integers.enumerated() { statement.bind(Int32(index + 1), value) }
+    return try statement.step() ? statement.integer(0) : nil
+  }
+
   /// Runs a statement with integer, and after them text parameters; gives the first column of its first row.
   func first(
     _ sql: String, _ integers: [Int64], _ texts: [String] = []

@@ -11,6 +11,7 @@ enum Query: Int, CaseIterable {
   case setPause, pausedUntil
   case usedAt, tagsOfRow, anyPartial
   case pageCount, freePages, rowCount, leastRecentlyUsed, anyReleased, deleteOneChunk
+  case releasedBefore, unfinishedAfter
 
   var sql: String {
     switch self {
@@ -48,8 +49,20 @@ enum Query: Int, CaseIterable {
       UPDATE body SET partial_target = NULL, partial_etag = NULL, partial_bytes = NULL
       WHERE id = ?1 AND checksum IS NULL
       """
+    // Without a name SQLite goes through all bodies in the order of their identifiers, to spare the sorting of few.
     case .unfinishedBodies:
-      "SELECT id FROM body WHERE checksum IS NULL AND released_at_ms IS NULL ORDER BY id"
+      """
+      SELECT id FROM body INDEXED BY body_unfinished WHERE checksum IS NULL AND released_at_ms IS NULL
+      ORDER BY id
+      """
+    case .unfinishedAfter:
+      """
+      SELECT id FROM body INDEXED BY body_unfinished
+      WHERE checksum IS NULL AND (partial_target IS NULL OR begun_at_ms <= ?1) AND id > ?2
+        AND released_at_ms IS NULL
+      ORDER BY id LIMIT 1
+      """
+    case .releasedBefore: "SELECT id FROM body WHERE released_at_ms <= ?1 LIMIT 1"
     case .releaseBody: "UPDATE body SET released_at_ms = ?2 WHERE id = ?1"
     case .deleteBody: "DELETE FROM body WHERE id = ?1"
     // The length tells a body of one chunk from a longer one; SQLite reads it without reading the bytes.
@@ -81,9 +94,11 @@ enum Query: Int, CaseIterable {
     case .freePages: "PRAGMA freelist_count"
     // Every row has one here, and this is the smallest tree to count.
     case .rowCount: "SELECT count(*) FROM last_use"
+    // CROSS keeps the order of the two: the other way round every row would be read and sorted for the one that goes.
     case .leastRecentlyUsed:
       """
-      SELECT r.id, r.body_id, r.body_bytes FROM last_use u JOIN last_request r ON r.id = u.request_id
+      SELECT r.id, r.body_id, r.body_bytes
+      FROM last_use u INDEXED BY last_use_oldest CROSS JOIN last_request r ON r.id = u.request_id
       WHERE r.pinned = 0 AND r.id <> ?1 ORDER BY u.used_at_ms LIMIT 1
       """
     case .anyReleased:

@@ -91,7 +91,7 @@ extension ResponseStore {
   func collectReleased(until deadline: Int64 = .max) async throws(CacheStoreError) {
     let limit = configuration.now() - configuration.releasedLifetime.wholeNanoseconds / 1_000_000
     try await repeatSteps(until: deadline) { (connection) throws(CacheStoreError) in
-      guard let body = try connection.first(Self.releasedText, [limit]) else { return false }
+      guard let body = try connection.first(.releasedBefore, [limit]) else { return false }
       try connection.transaction { () throws(CacheStoreError) in try self.collectChunk(of: body, connection) }
       return true
     }
@@ -105,7 +105,7 @@ extension ResponseStore {
     while Platform.monotonicNanoseconds() < deadline {
       let after = last
       let next = try await writes.perform { (connection) throws(CacheStoreError) -> Int64? in
-        guard let body = try connection.first(Self.unfinishedText, [limit, after]) else { return nil }
+        guard let body = try connection.first(.unfinishedAfter, [limit, after]) else { return nil }
         guard let lease = try self.lease(.body(body)) else { return body }
         defer { lease.release() }
         try connection.transaction { () throws(CacheStoreError) in
@@ -145,12 +145,6 @@ extension ResponseStore {
     statement.bind(1, body)
     try statement.run()
   }
-
-  private static let releasedText = "SELECT id FROM body WHERE released_at_ms <= ?1 LIMIT 1"
-  private static let unfinishedText = """
-    SELECT id FROM body WHERE checksum IS NULL AND (partial_target IS NULL OR begun_at_ms <= ?1) AND id > ?2
-    AND released_at_ms IS NULL ORDER BY id LIMIT 1
-    """
 
   // MARK: Limits
 
