@@ -56,7 +56,7 @@ CREATE TABLE last_request (
 CREATE TABLE body (
   id              INTEGER PRIMARY KEY AUTOINCREMENT,  -- never reused: a slow reader cannot meet another body's chunks
   account_id      INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
-  checksum        INTEGER,                       -- XXH3-64 of the chunks' checksums; NULL while arriving or cut off
+  checksum        INTEGER,                       -- XXH3-64 of the chunks' checksums; 0 for a single one, whose own says it; NULL while arriving or cut off
   released_at_ms  INTEGER,                       -- when its row let go of it; collected ten minutes later
   partial_target  TEXT,                          -- of a cut-off download: whose it is,
   partial_etag    TEXT,                          --   its strong validator for If-Range,

@@ -1,3 +1,9 @@
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
 /// The fields (headers) of a message: ordered, repeatable, names compared without case (RFC 9110 section 5).
 ///
 /// The bytes are kept exactly as received, one `Name: value` a line, so that what is stored is what is delivered;
@@ -71,8 +77,7 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   public subscript(name: String) -> String? {
     get {
       var found: String?
-      forEachLine { line in
-        guard line.hasName(name) else { return true }
+      forEachLine(named: name) { line in
         found = line.valueString
         return false
       }
@@ -87,8 +92,8 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   /// Every value of that name, in order.
   public func values(of name: String) -> [String] {
     var found: [String] = []
-    forEachLine { line in
-      if line.hasName(name) { found.append(line.valueString) }
+    forEachLine(named: name) { line in
+      found.append(line.valueString)
       return true
     }
     return found
@@ -97,14 +102,25 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   /// The values of that name joined by a comma and a space (RFC 9110 section 5.3), or `nil` where there is none.
   public func combined(_ name: String) -> String? {
     let all = values(of: name)
-    return all.isEmpty ? nil : all.joined(separator: ", ")
+    return all.isEmpty ? nil : all.count == 1 ? all[0] : all.joined(separator: ", ")
   }
 
   /// Whether a field of that name is present.
   public func contains(_ name: String) -> Bool {
     var found = false
-    forEachLine { line in
-      found = line.hasName(name)
+    forEachLine(named: name) { _ in
+      found = true
+      return false
+    }
+    return found
+  }
+
+  /// Whether a value of that name has these letters in it, given in lower case, in any case: cheaper than taking the
+  /// value apart, for whoever wants to know whether that is worth it.
+  package func contains(_ name: String, mentioning letters: StaticString) -> Bool {
+    var found = false
+    forEachLine(named: name) { line in
+      found = line.value.containsIgnoringCase(letters)
       return !found
     }
     return found
@@ -112,23 +128,29 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
   /// Removes every field of that name.
   public mutating func remove(_ name: String) {
-    removeAll { $0.lowercased() == name.lowercased() }
+    guard contains(name) else { return }
+    var name = name
+    name.withUTF8 { name in removeAll(whereName: { $0.equalsIgnoringCase(name) }) }
   }
 
   /// Removes the fields whose name satisfies the condition.
   public mutating func removeAll(where condition: (_ name: String) -> Bool) {
+    removeAll(whereName: { condition(String(decoding: $0, as: UTF8.self)) })
+  }
+
+  /// Removes the fields of either set of names.
+  package mutating func removeAll(in names: FieldNames, or others: FieldNames = []) {
+    removeAll(whereName: { names.contains($0) || others.contains($0) })
+  }
+
+  private mutating func removeAll(whereName condition: (UnsafeBufferPointer<UInt8>) -> Bool) {
     var kept: [UInt8] = []
     kept.reserveCapacity(wire.count)
-    var changed = false
     forEachLine { line in
-      if condition(String(decoding: line.name, as: UTF8.self)) {
-        changed = true
-      } else {
-        kept.append(contentsOf: line.whole)
-      }
+      if !condition(line.name) { kept.append(contentsOf: line.whole) }
       return true
     }
-    if changed { wire = kept }
+    if kept.count != wire.count { wire = kept }
   }
 
   /// Adds all fields of another section at the end.
@@ -149,59 +171,84 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
   /// Calls `body` for each line until it returns `false`.
   private func forEachLine(_ body: (FieldLine) -> Bool) {
-    var start = wire.startIndex
-    while start < wire.endIndex {
-      var end = start
-      while end < wire.endIndex, wire[end] != 0x0A { end += 1 }
-      let next = min(end + 1, wire.endIndex)
-      if let line = FieldLine(wire[start..<next]), !body(line) { return }
-      start = next
+    wire.withUnsafeBufferPointer { bytes in
+      var rest = bytes
+      while let start = rest.baseAddress, rest.count > 0 {
+        let end = memchr(start, 0x0A, rest.count).map {
+          start.distance(to: $0.assumingMemoryBound(to: UInt8.self))
+        }
+        let next = end.map { $0 + 1 } ?? rest.count
+        if let line = FieldLine(.init(rebasing: rest[..<next])), !body(line) { return }
+        rest = .init(rebasing: rest[next...])
+      }
+    }
+  }
+
+  /// Calls `body` for each line of that name until it returns `false`.
+  private func forEachLine(named name: String, _ body: (FieldLine) -> Bool) {
+    guard !wire.isEmpty else { return }
+    var name = name
+    name.withUTF8 { name in
+      forEachLine { line in line.name.equalsIgnoringCase(name) ? body(line) : true }
     }
   }
 }
 
-/// One line of a field section, as slices of it.
+/// One line of a field section, as parts of it; gone with the bytes it points to.
 private struct FieldLine {
-  let whole: ArraySlice<UInt8>
-  let name: ArraySlice<UInt8>
-  let value: ArraySlice<UInt8>
+  let whole: UnsafeBufferPointer<UInt8>
+  let name: UnsafeBufferPointer<UInt8>
+  private let colon: Int
 
-  init?(_ line: ArraySlice<UInt8>) {
-    guard let colon = line.firstIndex(of: 0x3A) else { return nil }
+  init?(_ line: UnsafeBufferPointer<UInt8>) {
+    guard let start = line.baseAddress, let found = memchr(start, 0x3A, line.count) else { return nil }
     whole = line
-    name = line[line.startIndex..<colon]
-    var start = colon + 1
-    var end = line.endIndex
-    while start < end, line[start].isFieldWhitespace { start += 1 }
-    while end > start, line[end - 1].isFieldWhitespace || line[end - 1] == 0x0D || line[end - 1] == 0x0A {
-      end -= 1
-    }
-    value = line[start..<end]
+    colon = start.distance(to: found.assumingMemoryBound(to: UInt8.self))
+    name = .init(rebasing: line[..<colon])
   }
 
-  func hasName(_ other: String) -> Bool {
-    var other = other
-    return other.withUTF8 { other in
-      guard other.count == name.count else { return false }
-      var index = name.startIndex
-      for byte in other {
-        guard byte.lowercasedASCII == name[index].lowercasedASCII else { return false }
-        index += 1
-      }
-      return true
+  var value: UnsafeBufferPointer<UInt8> {
+    var start = colon + 1
+    var end = whole.count
+    while start < end, whole[start].isFieldWhitespace { start += 1 }
+    while end > start, whole[end - 1].isFieldWhitespace || whole[end - 1] == 0x0D || whole[end - 1] == 0x0A {
+      end -= 1
     }
+    return .init(rebasing: whole[start..<end])
   }
 
   var valueString: String {
-    String(validating: value, as: UTF8.self)
+    let value = value
+    return String(validating: value, as: UTF8.self)
       ?? String(String.UnicodeScalarView(value.map { Unicode.Scalar($0) }))
+  }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+  /// Whether both are the same text but for the case of ASCII letters.
+  func equalsIgnoringCase(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard count == other.count else { return false }
+    for index in indices where self[index] != other[index] {
+      guard self[index].lowercasedASCII == other[index].lowercasedASCII else { return false }
+    }
+    return true
+  }
+
+  fileprivate func containsIgnoringCase(_ letters: StaticString) -> Bool {
+    let wanted = UnsafeBufferPointer(start: letters.utf8Start, count: letters.utf8CodeUnitCount)
+    guard wanted.count > 0, count >= wanted.count else { return false }
+    return (0...count - wanted.count).contains { start in
+      self[start].lowercasedASCII == wanted[0]
+        && Self(rebasing: self[start..<start + wanted.count]).equalsIgnoringCase(wanted)
+    }
   }
 }
 
 extension UInt8 {
   fileprivate var isFieldWhitespace: Bool { self == 0x20 || self == 0x09 }
 
-  fileprivate var lowercasedASCII: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
+  /// The byte in lower case where it is an ASCII capital.
+  var lowercasedASCII: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
 
   /// Whether the byte may stand in a token (RFC 9110 section 5.6.2).
   package var isTokenByte: Bool {

@@ -66,8 +66,8 @@ public final class ResponseStore: Sendable {
 
   private func lookup(_ key: RequestKey, waitingUntil deadline: Int64) throws(CacheStoreError) -> Lookup {
     var damagedRows: [Int64] = []
-    let found = try pool.withConnection(waitingUntil: deadline) {
-      (connection) throws(CacheStoreError) -> Lookup in
+    func look(_ connection: Connection) throws(CacheStoreError) -> Lookup {
+      damagedRows = []
       var found = Lookup()
       let statement = try connection.statement(.lookUp)
       defer { statement.reset() }
@@ -87,6 +87,7 @@ public final class ResponseStore: Sendable {
       }
       return found
     }
+    let found = try deadline == 0 ? readNow(look) : pool.withConnection(waitingUntil: deadline, look)
     for row in damagedRows { removeDamaged(row) }
     return found ?? Lookup()
   }

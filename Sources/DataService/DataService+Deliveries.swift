@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import Synchronization
 
 extension DataService {
   /// The deliveries of a load, bodies as `Data`.
@@ -68,9 +69,16 @@ extension DataService {
   public func response(
     for request: Request, policy: FetchPolicy = .freshElseStored()
   ) async throws(DataServiceError) -> Response<Data> {
-    var last: Delivery<Data>?
-    for await delivery in deliveries(for: request, policy: policy) { last = delivery }
-    switch last {
+    let last = LastDelivery()
+    let load = core.load(
+      request, policy: policy, form: .data, on: .inline, deliver: { delivery in last.set(delivery) })
+    // Woken once, when all is over, and not for each delivery.
+    await withTaskCancellationHandler {
+      await load.finished()
+    } onCancel: {
+      load.cancel()
+    }
+    switch last.value {
     case .stored(let response), .fresh(let response, _), .failure(_, let response?): return response
     case .failure(let error, nil): throw error
     case nil: throw DataServiceError(.cancelled, "the load was cancelled")
@@ -94,4 +102,13 @@ extension DataService {
         deliver: { sink(.delivery($0)) }, ended: { sink(.end) })
     }
   }
+}
+
+/// The newest of a load's deliveries.
+private final class LastDelivery: Sendable {
+  private let state = Mutex<DataService.Delivery<Data>?>(nil)
+
+  var value: DataService.Delivery<Data>? { state.withLock { $0 } }
+
+  func set(_ delivery: DataService.Delivery<Data>) { state.withLock { $0 = delivery } }
 }

@@ -64,6 +64,8 @@ extension DataService {
     public var bodyLength: Int64?
     /// Why there was an exchange; `nil` for a stored response, and where it is not known.
     package var forward: CacheStatus.Forward?
+    /// The stored response beside which the exchange was made: where it was stale, that is why.
+    package var beside: Dating?
 
     /// Its age when it was delivered (RFC 9111 section 4.2.3).
     public var age: Duration { .milliseconds(dating.age) }
@@ -74,9 +76,14 @@ extension DataService {
     public var cacheStatus: String {
       if dating.isStored { return CacheStatus(isHit: true, timeToLive: dating.secondsLeft).formatted }
       return CacheStatus(
-        forward: forward ?? (wasValidated ? .stale : .uriMiss), forwardStatus: wasValidated ? 304 : status,
-        isStored: kept == .yes
+        forward: forwardReason, forwardStatus: wasValidated ? 304 : status, isStored: kept == .yes
       ).formatted
+    }
+
+    private var forwardReason: CacheStatus.Forward {
+      if let forward { return forward }
+      if let beside { return beside.isStale ? .stale : .request }
+      return wasValidated ? .stale : .uriMiss
     }
   }
 

@@ -17,15 +17,15 @@ final class ServiceCore: Sendable {
   private let decoding = DispatchQueue(label: "cachefetch.decoding", attributes: .concurrent)
   let retryRule = RetryRule()
   /// The names of the fields that are never stored.
-  var secretFieldNames: Set<String> {
+  var secretFieldNames: FieldNames {
     secretNames.withLock { names in
       if let names { return names }
-      let made = configuration.secrets.fields.union(SecretList.credentialFields)
+      let made = FieldNames(configuration.secrets.fields.union(SecretList.credentialFields))
       names = made
       return made
     }
   }
-  private let secretNames = Mutex<Set<String>?>(nil)
+  private let secretNames = Mutex<FieldNames?>(nil)
   private let digestKey = Mutex<DigestKey?>(nil)
   private let retryBudgets = Mutex(RetryBudgets())
   private let housekeeping: Mutex<Housekeeping>

@@ -185,6 +185,41 @@ import Testing
     #expect(try fixture.number("SELECT count(*) FROM last_request WHERE pinned = 1") == 5)
   }
 
+  @Test
+  func `two stores at the limit of rows keep it at every commit, and notice rows that go with their account`()
+    async throws
+  {
+    let fixture = try StoreFixture { $0.maximumRows = 20 }
+    let other = fixture.another()
+    func rows() throws -> Int64? { try fixture.number("SELECT count(*) FROM last_request") }
+    for number in 0..<60 {
+      let store = number.isMultiple(of: 3) ? other : fixture.store
+      _ = try await store.put("a", for: key(number), at: Int64(number))
+      #expect(try rows() == Int64(min(number + 1, 20)))
+    }
+    for number in 0..<10 {
+      _ = try await fixture.store.put("a", for: RequestKey(account: "alice", target: "\(number)"), at: 100)
+    }
+    #expect(try rows() == 20)
+    try await fixture.store.signOut(accountName: "alice")
+    #expect(try rows() == 10)
+    for number in 100..<115 {
+      _ = try await fixture.store.put("a", for: key(number), at: Int64(number))
+      #expect(try rows() == Int64(min(number - 100 + 11, 20)))
+    }
+  }
+
+  @Test func `a transaction that is undone changes nothing of the number of rows that is known`() async throws
+  {
+    let fixture = try StoreFixture { $0.maximumRows = 4 }
+    for number in 0..<3 { _ = try await fixture.store.put("a", for: key(number), at: Int64(number)) }
+    await #expect(throws: CacheStoreError.self) {
+      try await fixture.store.put("b", for: key(3), at: 3, accountID: 99)
+    }
+    _ = try await fixture.store.put("c", for: key(4), at: 4)
+    #expect(try await fixture.store.entries().count == 4)
+  }
+
   /// A limit of bytes that is always met, and one of rows.
   @Test(
     "Eight processes share a store: no lock error, law 8, bounded file, rows and log, fair shares",

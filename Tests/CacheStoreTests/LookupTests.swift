@@ -110,6 +110,26 @@ import Testing
     #expect(try await store.body(of: .page) == "b")
   }
 
+  @Test func `a look after a write sees what others have committed since, and the file that is there now`()
+    async throws
+  {
+    let temporary = try StoreFixture()
+    let (store, other) = (temporary.store, temporary.another())
+    func text() throws -> String? {
+      try store.lookupNow(.page).rows.first.map { String(decoding: $0.body.firstChunk, as: UTF8.self) }
+    }
+    for round in 1..<4 {
+      _ = try await store.put("own \(round)", for: .page, at: Int64(2 * round))
+      #expect(try text() == "own \(round)")
+      _ = try await other.put("other \(round)", for: .page, at: Int64(2 * round + 1))
+      // More often than the writing connection is used for looks.
+      for _ in 0..<6 { #expect(try text() == "other \(round)") }
+    }
+    _ = try await store.put("own", for: .page, at: 9)
+    for suffix in ["", "-wal", "-shm"] { try FileManager.default.removeItem(atPath: temporary.path + suffix) }
+    #expect(try text() == nil)
+  }
+
   @Test func `neither form waits for a store that is held back`() async throws {
     let temporary = try StoreFixture()
     let store = temporary.store

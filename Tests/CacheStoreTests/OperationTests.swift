@@ -221,6 +221,26 @@ import Testing
     #expect(try fixture.store.pausedUntilNow(accountName: "alice", origin: origin) == nil)
   }
 
+  @Test func `what matters before an origin is asked comes in one look`() async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    let account = try await store.accountID(named: "")
+    func outlook(_ origin: String, _ target: String, account id: Int64? = nil) -> ResponseStore.Outlook {
+      store.outlookNow(accountID: id ?? account, origin: origin, target: target)
+    }
+    #expect(outlook("a", "t") == ResponseStore.Outlook())
+    try await fixture.another().pause(accountID: account, origin: "a", untilMilliseconds: 5)
+    let body = try await fixture.another().beginBody(
+      accountID: account, partial: .init(target: "t", strongETag: "\"1\"", wholeLength: nil))
+    #expect(outlook("a", "t").pausedUntil == 5 && outlook("a", "t").mayHavePartialBody)
+    #expect(outlook("b", "u") == ResponseStore.Outlook())
+    #expect(outlook("a", "t", account: account + 1) == ResponseStore.Outlook())
+    store.suspendForTesting()
+    #expect(outlook("a", "t") == ResponseStore.Outlook(), "a store in trouble holds no exchange up")
+    store.resumeForTesting()
+    withExtendedLifetime(body) {}
+  }
+
   @Test func `the data version changes when somebody commits, and only then`() async throws {
     let fixture = try StoreFixture()
     let watching = fixture.another()

@@ -84,7 +84,7 @@ struct Salvage {
       "INSERT OR IGNORE INTO account (id, name) VALUES (?1, ?2)", [row.response.accountID], [row.key.account])
     _ = try new.first(
       "INSERT INTO body (id, account_id, checksum, begun_at_ms) VALUES (?1, ?2, ?3, ?4)",
-      [body.id, row.response.accountID, body.checksum, row.response.receivedAt])
+      [body.id, row.response.accountID, body.isWhole ? 0 : body.checksum, row.response.receivedAt])
     guard try copyChunks(of: body) else {
       _ = try new.first("DELETE FROM body WHERE id = ?1", [body.id])
       return false

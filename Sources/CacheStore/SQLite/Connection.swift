@@ -25,13 +25,19 @@ final class Connection {
   var logFrames: Int32 = 0
   /// The size of the file's pages, for what is counted in them.
   var pageBytes = Schema.pageBytes
-  /// The same in bytes.
+  /// The length of the database's file without its log, when the transaction under way began.
+  private(set) var fileBytes: Int64 = 0
+  /// The name of the log.
+  let logPath: String
+  /// The log's length after this connection's latest commit, in bytes.
   var logBytes: Int64 { Int64(logFrames) * pageBytes }
   /// The log's length from which on it is begun anew: after an attempt that a reader stood in the way of, a longer one,
   /// so that not every write waits for that reader.
   var restartBytes = ResponseStore.veryLongLog
   /// The boot mark most rows of a store share, kept so that reading one allocates nothing.
   var lastBoot = ""
+  /// How many rows there are, once somebody has wanted to know.
+  var rowTally: RowTally?
 
   /// Whether the transaction under way has taken in what waits in `STORE.uses`, and what follows its commit.
   var hasTakenUses = false
@@ -46,6 +52,7 @@ final class Connection {
     path: String, named name: String, for purpose: Purpose, _ vfs: String?
   ) throws(CacheStoreError) {
     self.path = name
+    logPath = name + "-wal"
     self.purpose = purpose
     statements = Array(repeating: nil, count: Query.allCases.count)
     let isLocking = purpose == .writing || purpose == .readingAlone
@@ -217,14 +224,16 @@ final class Connection {
     afterCommit = nil
     do throws(CacheStoreError) {
       // Whoever sets the file aside holds the write lock while doing so: inside it the answer stays true.
-      guard isCurrent else {
+      guard let status = FileStatus(path: path), status.identity == identity else {
         throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: path)
       }
+      fileBytes = status.bytes
       let result = try body()
       try statement(.commit).run()
       afterCommit?()
       return result
     } catch {
+      forgetRowCount()
       // A failed commit may or may not have ended the transaction; where it did there is nothing to roll back.
       if isInTransaction { try statement(.rollback).run() }
       throw error

@@ -5,12 +5,12 @@ enum Query: Int, CaseIterable {
   case accountID, insertAccount
   case findRow, insertRow, updateRow, deleteRow, countVariants, oldestVariant
   case giveUpPartial, unfinishedBodies
-  case insertBody, finishBody, releaseBody, deleteBody, updateSingleChunk, setBodyChecksum, insertChunk
+  case insertBody, finishBody, releaseBody, deleteBody, updateSingleChunk, insertChunk
   case removedSince, recordRemoval, rowsOfTarget
   case insertTag, setPinned, insertUse, markUsed, addUsage
   case setPause, pausedUntil
-  case usedAt, tagsOfRow, anyPartial
-  case pageCount, freePages, rowCount, leastRecentlyUsed, anyReleased, deleteOneChunk
+  case usedAt, tagsOfRow, outlook
+  case pageCount, freePages, rowCount, dataVersion, lastBody, leastRecentlyUsed, anyReleased, deleteOneChunk
   case releasedBefore, unfinishedAfter
 
   var sql: String {
@@ -22,8 +22,7 @@ enum Query: Int, CaseIterable {
     case .rowByID: Self.rowByIDText
     case .rowsOfTarget: Self.rowsOfTargetText
     case .bodyChecksum: "SELECT checksum FROM body WHERE id = ?1"
-    case .anyPartial:
-      "SELECT 1 FROM body WHERE checksum IS NULL AND account_id = ?1 AND partial_target = ?2 LIMIT 1"
+    case .outlook: Self.outlookText
     case .bodyOwner: "SELECT account_id FROM body WHERE id = ?1 AND released_at_ms IS NULL"
     case .chunk: "SELECT checksum, bytes FROM chunk WHERE id = ?1 << 20 | ?2"
     case .accountID: "SELECT id FROM account WHERE name = ?1"
@@ -68,14 +67,15 @@ enum Query: Int, CaseIterable {
     // The length tells a body of one chunk from a longer one; SQLite reads it without reading the bytes.
     case .updateSingleChunk:
       "UPDATE chunk SET checksum = ?3, bytes = ?4 WHERE id = ?1 << 20 AND length(bytes) = ?2"
-    case .setBodyChecksum: "UPDATE body SET checksum = ?2 WHERE id = ?1"
     // Of a body that is gone, with its account, nothing is stored.
     case .insertChunk:
       "INSERT INTO chunk (id, checksum, bytes) SELECT ?1 << 20 | ?2, ?3, ?4 FROM body WHERE id = ?1"
     case .removedSince:
+      // Two look-ups: IN would make a table of the two numbers, which costs more than everything else in an overwrite.
       """
-      SELECT 1 FROM removal
-      WHERE account_id = ?1 AND target_hash IN (0, ?2) AND started_boot = ?3 AND started_ns > ?4
+      SELECT 1 FROM removal WHERE account_id = ?1 AND target_hash = 0 AND started_boot = ?3 AND started_ns > ?4
+      UNION ALL
+      SELECT 1 FROM removal WHERE account_id = ?1 AND target_hash = ?2 AND started_boot = ?3 AND started_ns > ?4
       """
     case .recordRemoval: Self.recordRemovalText
     case .insertTag: "INSERT OR IGNORE INTO tag (name, request_id) VALUES (?1, ?2)"
@@ -94,6 +94,8 @@ enum Query: Int, CaseIterable {
     case .freePages: "PRAGMA freelist_count"
     // Every row has one here, and this is the smallest tree to count.
     case .rowCount: "SELECT count(*) FROM last_use"
+    case .dataVersion: "PRAGMA data_version"
+    case .lastBody: "SELECT seq FROM sqlite_sequence WHERE name = 'body'"
     // CROSS keeps the order of the two: the other way round every row would be read and sorted for the one that goes.
     case .leastRecentlyUsed:
       """
@@ -183,6 +185,12 @@ extension Query {
 // MARK: Order and counts
 
 extension Query {
+  /// Until when an origin is to be left alone, and whether a download was cut off.
+  private static let outlookText = """
+    SELECT (SELECT until_at_ms FROM origin_pause WHERE account_id = ?1 AND origin = ?2),
+      EXISTS (SELECT 1 FROM body WHERE checksum IS NULL AND account_id = ?1 AND partial_target = ?3)
+    """
+
   /// A later mark replaces an earlier one of the same boot, and any of another boot.
   private static let recordRemovalText = """
     INSERT INTO removal (account_id, target_hash, started_boot, started_ns, removed_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)

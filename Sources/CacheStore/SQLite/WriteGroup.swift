@@ -55,12 +55,12 @@ final class GroupedWork<Result: Sendable>: GroupedWrite, @unchecked Sendable {
   let bytes: Int
   let deadline: Int64
   private let work: @Sendable (Connection) throws(CacheStoreError) -> Result
-  private let continuation: CheckedContinuation<Swift.Result<Result, CacheStoreError>, Never>
+  private let continuation: UnsafeContinuation<Swift.Result<Result, CacheStoreError>, Never>
   private var result: Result?
 
   init(
     bytes: Int, deadline: Int64, work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result,
-    continuation: CheckedContinuation<Swift.Result<Result, CacheStoreError>, Never>
+    continuation: UnsafeContinuation<Swift.Result<Result, CacheStoreError>, Never>
   ) {
     self.bytes = bytes
     self.deadline = deadline

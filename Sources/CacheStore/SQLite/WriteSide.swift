@@ -17,6 +17,8 @@ final class WriteSide: Sendable {
   private struct Slot: @unchecked Sendable {
     var connection: Connection?
     var isClosed = false
+    /// Looks since the latest piece of work; see ``lookNow(_:)``.
+    var looks = 0
   }
 
   let queue = DispatchQueue(label: "cachefetch.store.write")
@@ -42,7 +44,7 @@ final class WriteSide: Sendable {
   ) async throws(CacheStoreError) -> Result {
     let deadline =
       Platform.monotonicNanoseconds() + (patience ?? configuration.busyTimeout).wholeNanoseconds
-    let result: Swift.Result<Result, CacheStoreError> = await withCheckedContinuation { continuation in
+    let result: Swift.Result<Result, CacheStoreError> = await withUnsafeContinuation { continuation in
       enqueue {
         continuation.resume(returning: self.attempt(waitingUntil: deadline, work))
         self.restartLogIfLong()
@@ -71,7 +73,7 @@ final class WriteSide: Sendable {
     bytes: Int, _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result
   ) async throws(CacheStoreError) -> Result {
     let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
-    let result: Swift.Result<Result, CacheStoreError> = await withCheckedContinuation { continuation in
+    let result: Swift.Result<Result, CacheStoreError> = await withUnsafeContinuation { continuation in
       let write = GroupedWork(bytes: bytes, deadline: deadline, work: work, continuation: continuation)
       if group.add(write) { enqueue { self.writeGroup() } }
     }
@@ -108,6 +110,7 @@ final class WriteSide: Sendable {
     let outcome = slot.withLockIfAvailable { slot -> Swift.Result<Result, CacheStoreError>? in
       guard let connection = slot.connection else { return nil }
       connection.waiting.deadline = 0
+      slot.looks = 0
       defer { if connection.isLogVeryLong { enqueue { self.restartLogIfLong() } } }
       return Self.result { () throws(CacheStoreError) in try work(connection) }
     }
@@ -117,6 +120,24 @@ final class WriteSide: Sendable {
     case .some(.some(let result)): return try result.get()
     }
   }
+
+  /// Looks on the calling thread through the connection that writes, whose cache holds the pages it has just written: a
+  /// reading connection would read them from the log. Only a few looks after each write, so that a program that reads
+  /// much more than it writes does not stand in the way of its writes.
+  ///
+  /// - Returns: `nil` where the connection is in use or not open, the file is another, or anything goes wrong: a reading
+  ///   connection is then the way, and says what it is.
+  func lookNow<Result>(_ look: (Connection) throws(CacheStoreError) -> Result) -> Result? {
+    slot.withLockIfAvailable { slot -> Result? in
+      guard slot.looks < Self.looksAfterWrite, let connection = slot.connection else { return nil }
+      slot.looks += 1
+      guard connection.isCurrent else { return nil }
+      connection.waiting.deadline = 0
+      return try? look(connection)
+    } ?? nil
+  }
+
+  private static let looksAfterWrite = 4
 
   /// Begins the log anew, after the write that made it very long: what is stored is stored, whatever becomes of it.
   private func restartLogIfLong() {
@@ -143,7 +164,7 @@ final class WriteSide: Sendable {
 
   /// Closes the connection once the work under way is done; later work fails with `closed`.
   func close() async {
-    await withCheckedContinuation { continuation in
+    await withUnsafeContinuation { continuation in
       enqueue {
         self.slot.withLock { slot in
           if let connection = slot.connection { self.cutLongLog(connection) }
@@ -198,6 +219,7 @@ final class WriteSide: Sendable {
         slot.connection = connection
       }
       connection.waiting.deadline = deadline
+      slot.looks = 0
       return .success(try work(connection))
     } catch {
       // What is wrong may be with the connection: the next piece of work opens its own.
@@ -223,7 +245,7 @@ final class WriteSide: Sendable {
   /// - Returns: Whether it is another file now.
   func mend() async throws(CacheStoreError) -> Bool {
     let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
-    let result = await withCheckedContinuation { continuation in
+    let result = await withUnsafeContinuation { continuation in
       enqueue {
         continuation.resume(returning: self.slot.withLock { self.recover(&$0, waitingUntil: deadline) })
       }

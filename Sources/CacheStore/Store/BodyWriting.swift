@@ -30,13 +30,20 @@ extension ResponseStore {
     return checksum
   }
 
-  func setBodyChecksum(_ checksum: Int64, of body: Int64, _ connection: Connection) throws(CacheStoreError) {
-    let statement = try connection.statement(.setBodyChecksum)
-    statement.bind(1, body)
-    statement.bind(2, checksum)
-    try statement.run()
+  /// The checksum of a body that is whole, of one chunk or several; `nil` where it is gone.
+  func wholeChecksum(
+    of body: Int64, length: Int64, _ connection: Connection
+  ) throws(CacheStoreError) -> Int64? {
+    let first = try connection.statement(.chunk)
+    defer { first.reset() }
+    first.bind(1, body)
+    first.bind(2, 0)
+    guard try first.step() else { return nil }
+    return first.bytes(1).count == length
+      ? RowHasher.bodyChecksum(ofChunk: first.integer(0)) : try bodyChecksum(of: body, connection)
   }
 
+  /// What is written beside a body: of several chunks their checksum, of one 0; `nil` while it is not whole.
   func bodyChecksum(of body: Int64, _ connection: Connection) throws(CacheStoreError) -> Int64? {
     let statement = try connection.statement(.bodyChecksum)
     defer { statement.reset() }

@@ -18,24 +18,6 @@ extension ResponseStore {
     }
   }
 
-  /// Whether a download of the target was cut off, looked up on the calling thread; `false` where that would have to
-  /// wait: a store in trouble holds no exchange up (design law 9), and a download can be begun anew.
-  package func mayHavePartialBody(accountID: Int64, target: String) -> Bool {
-    do throws(CacheStoreError) {
-      try checkRunning()
-      return try pool.withConnection(waitingUntil: 0) { (connection) throws(CacheStoreError) in
-        let statement = try connection.statement(.anyPartial)
-        defer { statement.reset() }
-        statement.bind(1, accountID)
-        statement.bind(2, target)
-        return try statement.step()
-      } ?? false
-    } catch {
-      // What is wrong is found again, and said, by whoever looks next.
-      return false
-    }
-  }
-
   /// A cut-off download of the target, to be resumed: its chunks so far have been verified.
   ///
   /// - Returns: `nil` where there is none, or another process is receiving it.

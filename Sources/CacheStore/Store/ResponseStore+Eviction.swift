@@ -6,7 +6,9 @@ extension ResponseStore {
   /// - Parameter row: The row being written, which does not make room for itself; 0 for none.
   /// - Throws: `full` where only pinned rows and bodies being received are left.
   func keepWithinLimit(writing row: Int64, _ connection: Connection) throws(CacheStoreError) {
-    guard try connection.value(.pageCount) > limitPages(connection) else { return }
+    guard mayBeOverLimit(connection), try connection.value(.pageCount) > limitPages(connection) else {
+      return
+    }
     var steps = 0
     while try isOverLimit(connection), steps < Self.stepsAtOnce {
       steps += 1
@@ -22,6 +24,17 @@ extension ResponseStore {
     if extra > 0 { try connection.execute("PRAGMA incremental_vacuum(\(min(extra, Self.pagesAtOnce)))") }
   }
 
+  /// Whether the file and its log together, and what a transaction can add, are more than the limit: only then the pages
+  /// are counted, by a statement that SQLite prepares anew each time.
+  private func mayBeOverLimit(_ connection: Connection) -> Bool {
+    let log = FileStatus(path: connection.logPath)?.bytes ?? 0
+    let most = connection.fileBytes + log + Int64(configuration.chunkBytes) + Self.bytesAtOnce
+    return most > limitPages(connection) * configuration.pageBytes
+  }
+
+  /// More than a transaction of many writes can add besides a chunk.
+  private static let bytesAtOnce: Int64 = 32 << 20
+
   /// Rows, or chunks of a body, that one write evicts at most because of their size: more than go for the
   /// largest chunk where rows are small, and done in some ten milliseconds.
   private static let stepsAtOnce = 2_000
@@ -34,7 +47,7 @@ extension ResponseStore {
   /// - Throws: `full` where only pinned rows are left.
   func keepWithinRowLimit(writing row: Int64, _ connection: Connection) throws(CacheStoreError) {
     guard let most = configuration.maximumRows else { return }
-    let surplus = try connection.value(.rowCount) - Int64(most)
+    let surplus = try connection.rowCount(most: Int64(most)) - Int64(most)
     for _ in 0..<max(0, min(surplus, Self.rowsAtOnce)) where try !evictRow(sparing: row, connection) {
       throw CacheStoreError(
         .full, "the store \(files.database) may hold \(most) rows, and that many are pinned",

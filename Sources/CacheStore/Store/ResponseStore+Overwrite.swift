@@ -131,7 +131,7 @@ extension ResponseStore {
       let body = unfinished.whole()
       let finish = try connection.statement(.finishBody)
       finish.bind(1, body.id)
-      finish.bind(2, body.checksum)
+      finish.bind(2, unfinished.chunkCount == 1 ? 0 : body.checksum)
       try finish.run()
       // Its row goes with the account, and by nothing else while it is being received.
       guard connection.changes == 1 else { throw CacheStoreError(.signedOut, "the account was signed out") }
@@ -139,7 +139,7 @@ extension ResponseStore {
       return body
     case .sameAs(let body):
       guard let existing, existing.bodyID == body.id, existing.bodyBytes == body.length,
-        try bodyChecksum(of: body.id, connection) == body.checksum
+        try wholeChecksum(of: body.id, length: body.length, connection) == body.checksum
       else { return nil }
       return body
     }
@@ -154,14 +154,14 @@ extension ResponseStore {
     }
     let id = try insertBody(accountID: write.accountID, checksum: 0, connection)
     let chunk = try insertChunk(bytes, number: 0, of: id, connection)
-    let checksum = RowHasher.bodyChecksum(ofChunk: chunk)
-    try setBodyChecksum(checksum, of: id, connection)
     if let existing { try letGo(existing, connection) }
     return StoredResponse.Body(
-      id: id, length: Int64(bytes.count), firstChunk: bytes, checksum: checksum, accountID: write.accountID)
+      id: id, length: Int64(bytes.count), firstChunk: bytes,
+      checksum: RowHasher.bodyChecksum(ofChunk: chunk), accountID: write.accountID)
   }
 
-  /// Rewrites a body of one chunk in place, as nobody reads it after the look-up that found it.
+  /// Rewrites a body of one chunk in place, as nobody reads it after the look-up that found it. Its row in `body` stays
+  /// as it is: a page less in the log.
   private func rewrite(
     _ existing: Existing, with bytes: Data, _ connection: Connection
   ) throws(CacheStoreError) -> StoredResponse.Body? {
@@ -173,10 +173,9 @@ extension ResponseStore {
     statement.bind(3, checksum)
     try statement.run(borrowing: bytes, at: 4)
     guard connection.changes == 1 else { return nil }
-    let bodyChecksum = RowHasher.bodyChecksum(ofChunk: checksum)
-    try setBodyChecksum(bodyChecksum, of: existing.bodyID, connection)
     return StoredResponse.Body(
-      id: existing.bodyID, length: Int64(bytes.count), firstChunk: bytes, checksum: bodyChecksum)
+      id: existing.bodyID, length: Int64(bytes.count), firstChunk: bytes,
+      checksum: RowHasher.bodyChecksum(ofChunk: checksum))
   }
 
   private func letGo(_ existing: Existing, _ connection: Connection) throws(CacheStoreError) {

@@ -101,7 +101,7 @@ package enum AnswerRule {
         ? Outcome(.protocolFailure, .untouched(.status)) : Outcome(.repeatUnconditional, .untouched(.status))
     }
     // A 304 that forbids storing still confirms the row; only what it says itself is not written.
-    let isForbidden = situation.isNoStoreChain || CacheControl(fields: fields).noStore
+    let isForbidden = situation.isNoStoreChain || CacheControl.forbidsStoring(fields)
     return Outcome(
       .freshByValidation, isForbidden && !situation.keepsAnyway ? .untouched(.noStore) : .freshened)
   }
@@ -109,7 +109,7 @@ package enum AnswerRule {
   private static func rowAfterSuccess(fields: HTTPFields, situation: Situation) -> Row {
     if situation.isPassThrough { return .untouched(.passThrough) }
     if situation.method == .head { return .untouched(.method) }
-    if !situation.keepsAnyway, situation.isNoStoreChain || CacheControl(fields: fields).noStore {
+    if !situation.keepsAnyway, situation.isNoStoreChain || CacheControl.forbidsStoring(fields) {
       return .untouched(.noStore)
     }
     if situation.isPortalSuspect { return .untouched(.portal) }

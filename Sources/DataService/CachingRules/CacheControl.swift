@@ -63,6 +63,11 @@ package struct CacheControl: Sendable, Hashable {
     self.init(fields.combined("Cache-Control"))
   }
 
+  /// Whether the fields forbid storing (``noStore``), without taking apart those that nowhere say it.
+  package static func forbidsStoring(_ fields: HTTPFields) -> Bool {
+    fields.contains("Cache-Control", mentioning: "no-store") && CacheControl(fields: fields).noStore
+  }
+
   /// Whether there is a directive of that name, given in lower case.
   package func has(_ name: String) -> Bool { directives.contains { $0.name == name } }
 

@@ -28,8 +28,24 @@ package enum HTTPDate {
     let second = Int(seconds - days * 86_400)
     let (year, month, day) = Calendar.date(ofDay: days)
     let weekday = Int((days + 4).floorModulo(7))
-    return shortDays[weekday] + ", \(pad(day, 2)) \(months[month - 1]) \(pad(year, 4)) "
-      + "\(pad(second / 3600, 2)):\(pad(second / 60 % 60, 2)):\(pad(second % 60, 2)) GMT"
+    var text: [UInt8] = []
+    text.reserveCapacity(29)
+    func add(_ number: Int, _ after: StaticString) {
+      text.append(UInt8(0x30 + number / 10))
+      text.append(UInt8(0x30 + number % 10))
+      text.append(contentsOf: UnsafeBufferPointer(start: after.utf8Start, count: after.utf8CodeUnitCount))
+    }
+    text.append(contentsOf: shortDays[weekday].utf8)
+    text.append(contentsOf: [Ascii.comma, Ascii.space])
+    add(day, " ")
+    text.append(contentsOf: months[month - 1].utf8)
+    text.append(Ascii.space)
+    add(year / 100, "")
+    add(year % 100, " ")
+    add(second / 3600, ":")
+    add(second / 60 % 60, ":")
+    add(second % 60, " GMT")
+    return String(decoding: text, as: UTF8.self)
   }
 
   /// The nearest instant of the years 0 to 9999, so that no sum overflows.
@@ -56,11 +72,6 @@ package enum HTTPDate {
     scanner.name(of: shortDays) != nil && scanner.skip(" ") && scanner.readMonth() && scanner.skip(" ")
       && scanner.readDay(mayBeginWithSpace: true) && scanner.skip(" ") && scanner.time() && scanner.skip(" ")
       && scanner.readYear(digits: 4)
-  }
-
-  private static func pad(_ number: Int, _ width: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
   }
 
   static let shortDays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]

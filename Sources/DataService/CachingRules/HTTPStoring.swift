@@ -34,7 +34,7 @@ package enum HTTPStoring {
   /// Whether `no-store` forbids storing: on the request, or on the response unless `must-understand` lifts it for a
   /// status that is understood (sections 5.2.1.5, 5.2.2.5 and 5.2.2.3).
   package static func isForbidden(requestFields: HTTPFields, status: Int, fields: HTTPFields) -> Bool {
-    if CacheControl(fields: requestFields).noStore { return true }
+    if CacheControl.forbidsStoring(requestFields) { return true }
     let control = CacheControl(fields: fields)
     return control.noStore && !(control.mustUnderstand && isUnderstood(status))
   }

@@ -14,7 +14,7 @@ package enum PassThrough {
     guard method == .get || method == .head || isRead else { return true }
     guard !underHTTP, !fields.isEmpty else { return false }
     return hasRange(fields) || hasPrecondition(fields)
-      || (!keepsAnyway && CacheControl(fields: fields).noStore)
+      || (!keepsAnyway && CacheControl.forbidsStoring(fields))
   }
 
   /// Whether the caller asks for a part of the body.

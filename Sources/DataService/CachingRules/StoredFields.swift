@@ -2,25 +2,26 @@ package import CacheStore
 
 /// Which fields of a received response are stored (RFC 9111 section 3.1, design law 12).
 package enum StoredFields {
-  /// Fields that speak of the connection or the proxy, in lower case, whether or not `Connection` names them.
-  package static let hopByHop: Set<String> = [
+  /// Fields that are never stored, whatever the response says: those of the connection or the proxy, whether or not
+  /// `Connection` names them, and cookies.
+  private static let neverStored: FieldNames = [
     "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
-    "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
+    "proxy-authenticate", "proxy-authentication-info", "proxy-authorization", "set-cookie", "set-cookie2",
   ]
 
   /// The fields without the hop-by-hop ones, those that `Connection` names, `Set-Cookie`, and the secret ones.
   ///
   /// - Parameters:
   ///   - received: The fields as received.
-  ///   - secretNames: Names of fields that are never written anywhere, in lower case.
+  ///   - secretNames: Names of fields that are never written anywhere.
   ///   - receivedAt: Where given, and the response has no `Date`, one is added (RFC 9110 section 6.6.1).
   package static func storable(
-    _ received: HTTPFields, secretNames: Set<String> = [], receivedAt: Int64? = nil
+    _ received: HTTPFields, secretNames: FieldNames = [], receivedAt: Int64? = nil
   ) -> HTTPFields {
-    let named = received.values(of: "Connection").flatMap(FieldList.members).map(FieldList.lowercased)
-    let dropped = hopByHop.union(named).union(["set-cookie", "set-cookie2"]).union(secretNames)
     var fields = received
-    fields.removeAll { dropped.contains(FieldList.lowercased($0)) }
+    let named = received.values(of: "Connection").flatMap(FieldList.members)
+    if !named.isEmpty { fields.removeAll(in: FieldNames(named)) }
+    fields.removeAll(in: neverStored, or: secretNames)
     if let receivedAt, !fields.contains("Date") { fields.append("Date", HTTPDate.format(receivedAt)) }
     return fields
   }

@@ -23,13 +23,12 @@ package enum Validators {
   /// describe the stored bytes, which are decoded and have not come again. `Age` and `Date` are the answer's alone:
   /// what they said of the earlier exchange no longer holds.
   package static func freshened(
-    stored: HTTPFields, by answer: HTTPFields, secretNames: Set<String> = [], receivedAt: Int64? = nil
+    stored: HTTPFields, by answer: HTTPFields, secretNames: FieldNames = [], receivedAt: Int64? = nil
   ) -> HTTPFields {
     var update = StoredFields.storable(answer, secretNames: secretNames, receivedAt: receivedAt)
-    update.removeAll { describesBytes.contains(FieldList.lowercased($0)) }
-    let replaced = Set(update.all.map { FieldList.lowercased($0.name) }).union(["age", "date"])
+    update.removeAll(in: describesBytes)
     var result = stored
-    result.removeAll { replaced.contains(FieldList.lowercased($0)) }
+    result.removeAll(in: FieldNames(update.all.map(\.name)), or: ["age", "date"])
     result.append(contentsOf: update)
     return result
   }
@@ -64,5 +63,5 @@ package enum Validators {
     fields["Last-Modified"].flatMap { HTTPDate.parse($0) == nil ? nil : $0 }
   }
 
-  private static let describesBytes: Set<String> = ["content-length", "content-encoding", "content-range"]
+  private static let describesBytes: FieldNames = ["content-length", "content-encoding", "content-range"]
 }

@@ -11,6 +11,7 @@ package enum Vary {
   /// The names in `Vary` as the `vary` column has them: lower case, sorted, once each, by comma; `*` where a member
   /// is `*`, or is no field name, so that nothing could ever be matched.
   package static func names(in fields: HTTPFields) -> String {
+    guard fields.contains("Vary") else { return "" }
     let members = Set(fields.values(of: "Vary").flatMap(FieldList.members).map(FieldList.lowercased))
     guard members.allSatisfy({ $0 != "*" && FieldList.isToken($0) }) else { return "*" }
     return members.sorted().joined(separator: ",")
@@ -19,7 +20,7 @@ package enum Vary {
   /// The request fields that `names` (the `vary` column) lists, as the `variant` column has them: one `name: value`
   /// a line. A field that is absent has no line, so that it matches only where it is absent again.
   package static func variant(names: String, requestFields: HTTPFields, protect: Protection) -> String {
-    guard names != "*" else { return "" }
+    guard !names.isEmpty, names != "*" else { return "" }
     return names.split(separator: ",").compactMap { name -> String? in
       let name = String(name)
       let values = requestFields.values(of: name)

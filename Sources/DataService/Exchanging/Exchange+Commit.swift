@@ -30,7 +30,7 @@ extension Exchange {
   func freshen(_ head: Answer, row: AnswerRule.Row) async throws(DataServiceError) -> ExchangeOutcome {
     guard let stored = plan.candidate else { throw Self.gone }
     var answer = head.validating(stored, secretNames: core.secretFieldNames)
-    _ = closeToNewLoads()
+    closeToNewLoads()
     if case .untouched(let reason) = row {
       answer.kept = .no(reason)
       return ExchangeOutcome(answer: answer)

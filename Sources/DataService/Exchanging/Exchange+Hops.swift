@@ -15,8 +15,12 @@ extension Exchange {
   /// One try: the request, its redirects, and the answer taken in and stored.
   func hops(until deadline: Int64) async throws(DataServiceError) -> ExchangeOutcome {
     do throws(DataServiceError) {
+      let outlook = outlook()
+      try checkPause(of: plan.prepared.url, until: outlook.pausedUntil)
+      // Nearly always there is none, and then this asks no other thread.
+      let resumption = outlook.mayHavePartialBody ? await resumption() : nil
       return try await hops(
-        until: deadline, validating: plan.candidate, resuming: await resumption(), isRepeated: false)
+        until: deadline, validating: plan.candidate, resuming: resumption, isRepeated: false)
     } catch {
       guard error.kind == .repeatUnconditional else { throw error }
       core.trace("asks again without a condition: \(error.message)")
@@ -32,15 +36,16 @@ extension Exchange {
       url: prepared.url, method: prepared.request.method, fields: prepared.fields, body: prepared.request.body
     )
     var chain = Chain(hop: original)
-    chain.isNoStore = CacheControl(fields: prepared.fields).noStore
+    chain.isNoStore = CacheControl.forbidsStoring(prepared.fields)
     while true {
-      try await checkPause(of: chain.hop.url)
+      // That of the request itself has been asked for before the first hop.
+      if chain.redirects > 0 { try checkPause(of: chain.hop.url, until: pausedUntil(chain.hop.url)) }
       let requestedAt = core.timekeeper.wallMilliseconds
       let validators = validators(of: row, for: chain.hop)
       var request = try transportRequest(for: chain.hop, until: deadline)
       request.fields = HTTPExchangeFields.fields(
         caller: request.fields, conditions: validators, isForStore: plan.isForStore)
-      let isResuming = resumption.map { core.redacted(chain.hop.url) == $0.source } ?? false
+      let isResuming = resumption.map { shown(chain.hop.url) == $0.source } ?? false
       if isResuming { resumption?.ask(in: &request) }
       core.trace("asks \(chain.hop.url.authority)\(validators.isEmpty ? "" : " with validators")")
       core.trace(heads: { $0.request(chain.hop.method, chain.hop.url, request.fields) })
@@ -79,8 +84,19 @@ extension Exchange {
     // RFC 9111 decides over what the caller asks for, and nothing is asked for besides.
     if plan.prepared.isHTTP { connection.isCompressed = false }
     return TransportRequest(
-      url: try hop.url.foundationURL(), method: hop.method, fields: fields, body: hop.body,
+      url: try foundationURL(of: hop.url), method: hop.method, fields: fields, body: hop.body,
       connection: connection, limits: limits)
+  }
+
+  /// The URL as it may be stored and shown; that of the request has been worked out already.
+  func shown(_ url: NormalisedURL) -> String {
+    url == plan.prepared.url ? plan.prepared.shownURL : core.redacted(url)
+  }
+
+  /// The caller's own value where it says the same: making one of a text takes longer than the comparison.
+  private func foundationURL(of url: NormalisedURL) throws(DataServiceError) -> URL {
+    let own = plan.prepared.request.url
+    return shown(url) == own.absoluteString ? own : try url.foundationURL()
   }
 
   /// The validators go only to the URL that gave them.
@@ -91,7 +107,7 @@ extension Exchange {
       return [:]
     }
     let source = row.responseURL ?? plan.prepared.key.target
-    return core.redacted(hop.url) == source ? Validators.conditionalFields(for: row) : [:]
+    return shown(hop.url) == source ? Validators.conditionalFields(for: row) : [:]
   }
 
   private func redirect(
@@ -109,7 +125,7 @@ extension Exchange {
     }
     var following = chain
     following.redirects += 1
-    if CacheControl(fields: response.fields).noStore { following.isNoStore = true }
+    if CacheControl.forbidsStoring(response.fields) { following.isNoStore = true }
     if next.url.host != chain.hop.url.host, RedirectRule.temporaryStatuses.contains(response.status) {
       following.leftHostTemporarily = true
     }
@@ -125,14 +141,23 @@ extension Exchange {
     return (try? NormalisedURL(source))?.host == url.host
   }
 
-  private func checkPause(of url: NormalisedURL) async throws(DataServiceError) {
-    let until: Int64?
-    do throws(CacheStoreError) {
-      until = try core.store.pausedUntilNow(accountName: plan.prepared.key.account, origin: url.origin)
-    } catch {
-      // Without the store nothing is known of a pause.
-      until = nil
+  /// What the store knows that matters before the request goes out.
+  private func outlook() -> ResponseStore.Outlook {
+    let prepared = plan.prepared
+    guard let id = generation.known else {
+      var outlook = ResponseStore.Outlook()
+      outlook.pausedUntil = pausedUntil(prepared.url)
+      return outlook
     }
+    return core.store.outlookNow(accountID: id, origin: prepared.url.origin, target: prepared.key.target)
+  }
+
+  private func pausedUntil(_ url: NormalisedURL) -> Int64? {
+    // Without the store nothing is known of a pause.
+    (try? core.store.pausedUntilNow(accountName: plan.prepared.key.account, origin: url.origin)) ?? nil
+  }
+
+  private func checkPause(of url: NormalisedURL, until: Int64?) throws(DataServiceError) {
     guard let until, until > core.timekeeper.wallMilliseconds else { return }
     throw DataServiceError(
       .paused, "\(url.authority) asked to be left alone: paused until \(HTTPDate.format(until))",

@@ -19,7 +19,7 @@ extension Exchange {
       : AnswerRule.decide(status: response.status, fields: response.fields, situation: situation)
     if case .untouched = outcome.row { endLease(storedRow: false) }
     let receivedAt = core.timekeeper.wallMilliseconds
-    let responseURL = core.redacted(url)
+    let responseURL = shown(url)
     let answer = Answer(
       version: response.version, status: response.status, reason: response.reason, fields: response.fields,
       interim: interim, url: responseURL, body: .data(Data()), wasValidated: false, requestedAt: requestedAt,
@@ -68,7 +68,7 @@ extension Exchange {
     if let previous = plan.candidate?.body { answer.comparison = (previous, collector.isSameAsPrevious) }
     answer.isGood = row != .keptBeside
     answer.retryAt = retryAt(answer)
-    await invalidate(answer, url: url)
+    if mayInvalidate { await invalidate(answer, url: url) }
     if case .untouched(let reason) = row {
       answer.kept = .no(reason)
     } else if !row.isStored {
@@ -95,7 +95,8 @@ extension Exchange {
     case .long(let unfinished): answer.body = .stored(unfinished.whole())
     case .live(let stream): answer.body = .live(core.liveBodies.watched(stream, of: plan.prepared))
     }
-    guard await decodersAccept(answer) else {
+    let decoders = closeToNewLoads().filter { $0.decodes }
+    if !decoders.isEmpty, await !accept(answer, decoders) {
       answer.kept = .no(.undecodable)
       return ExchangeOutcome(answer: answer)
     }
@@ -112,19 +113,18 @@ extension Exchange {
     case .long(let unfinished): answer.body = .stored(unfinished.whole())
     }
     try await checkGeneration()
-    _ = await decodersAccept(answer)
+    _ = await accept(answer, closeToNewLoads().filter { $0.decodes })
     return ExchangeOutcome(answer: answer)
   }
 
   /// Whether every load that decodes takes the body. One that refuses keeps the stored row as it is, for all of
   /// them: it knows better than the bytes what a good answer is (design law 5).
-  private func decodersAccept(_ answer: Answer) async -> Bool {
-    let waiters = closeToNewLoads().filter(\.decodes)
+  private func accept(_ answer: Answer, _ waiters: [ExchangeWaiter]) async -> Bool {
     guard !waiters.isEmpty else { return true }
     guard let data = await core.wholeBody(answer.body, limit: plan.prepared.request.limits.dataBytes) else {
       return true
     }
-    return await core.decoding { waiters.map { $0.accepts(answer, data: data) }.allSatisfy { $0 } }
+    return await core.decoding { waiters.map { $0.accepts(answer, data) }.allSatisfy { $0 } }
   }
 
   /// What belongs to an account that was signed out meanwhile is not delivered, stored or not (design section 2).
@@ -141,11 +141,14 @@ extension Exchange {
     }
   }
 
+  /// Whether the request is one that changes what it names (RFC 9111 section 4.4).
+  private var mayInvalidate: Bool {
+    !plan.prepared.request.method.isSafe && !plan.prepared.request.isRead
+  }
+
   private func invalidate(_ answer: Answer, url: NormalisedURL) async {
     let prepared = plan.prepared
-    guard !prepared.request.method.isSafe, !prepared.request.isRead,
-      let foundationURL = try? url.foundationURL()
-    else { return }
+    guard let foundationURL = try? url.foundationURL() else { return }
     let targets = Invalidation.targets(
       method: prepared.request.method, url: foundationURL, status: answer.status, fields: answer.fields)
     guard !targets.isEmpty else { return }

@@ -24,7 +24,7 @@ final class Exchange: Sendable {
   }
 
   private struct State {
-    var waiters: [any ExchangeWaiter] = []
+    var waiters: [ExchangeWaiter] = []
     var task: Task<Void, Never>?
     /// Whether loads may still join: until the body is whole.
     var isOpen = true
@@ -65,7 +65,7 @@ final class Exchange: Sendable {
   }
 
   /// Adds a load; `false` where the exchange can no longer be joined.
-  func join(_ waiter: any ExchangeWaiter) -> Bool {
+  func join(_ waiter: ExchangeWaiter) -> Bool {
     state.withLock { state in
       guard state.isOpen, !state.isStopped else { return false }
       state.waiters.append(waiter)
@@ -74,9 +74,9 @@ final class Exchange: Sendable {
   }
 
   /// Removes a load. The last one to leave stops the exchange, unless one asked for it to finish into the store.
-  func leave(_ waiter: any ExchangeWaiter, finishingIntoStore: Bool) {
+  func leave(_ load: any AnyLoad, finishingIntoStore: Bool) {
     let task = state.withLock { state -> Task<Void, Never>? in
-      state.waiters.removeAll { $0 === waiter }
+      state.waiters.removeAll { $0.load === load }
       if finishingIntoStore { state.finishesIntoStore = true }
       guard state.waiters.isEmpty, !state.finishesIntoStore, state.isOpen else { return nil }
       state.isOpen = false
@@ -110,17 +110,18 @@ final class Exchange: Sendable {
   }
 
   /// Stops further loads from joining and says who has joined.
-  func closeToNewLoads() -> [any ExchangeWaiter] {
-    core.coalescer.detach(self)
-    return state.withLock { state in
-      state.isOpen = false
-      return state.waiters
+  @discardableResult func closeToNewLoads() -> [ExchangeWaiter] {
+    let (waiters, wasOpen) = state.withLock { state in
+      defer { state.isOpen = false }
+      return (state.waiters, state.isOpen)
     }
+    if wasOpen { core.coalescer.detach(self) }
+    return waiters
   }
 
   /// Hands the result to every load, once.
   func publish(_ result: ExchangeResult) {
-    let waiters = state.withLock { state -> [any ExchangeWaiter] in
+    let waiters = state.withLock { state -> [ExchangeWaiter] in
       state.isOpen = false
       guard state.result == nil else { return [] }
       state.result = result
@@ -138,7 +139,7 @@ final class Exchange: Sendable {
 
   /// Says that nothing more will be written.
   func settle() {
-    let waiters = state.withLock { state -> [any ExchangeWaiter] in
+    let waiters = state.withLock { state -> [ExchangeWaiter] in
       guard !state.isSettled else { return [] }
       state.isSettled = true
       defer { state.waiters = [] }
@@ -163,7 +164,7 @@ final class Exchange: Sendable {
 
   /// Tells the loads how far the body has come.
   func report(_ progress: DataService.TransferProgress) {
-    for waiter in state.withLock({ $0.waiters }) { waiter.received(progress) }
+    for waiter in state.withLock({ $0.waiters }) { waiter.received?(progress) }
   }
 
   private func run() async {
@@ -183,7 +184,7 @@ final class Exchange: Sendable {
   }
 
   private func closeAndPublish(_ result: ExchangeResult) {
-    _ = closeToNewLoads()
+    closeToNewLoads()
     core.anticipations.exchangeEnded(result, now: core.timekeeper.bootNanoseconds)
     publish(result)
   }

@@ -52,17 +52,22 @@ enum ExchangeResult: Sendable {
 }
 
 /// A load, as its exchange sees it.
-protocol ExchangeWaiter: AnyObject, Sendable {
-  /// Whether ``accepts(_:data:)`` has to be asked, with the whole body in memory.
-  var decodes: Bool { get }
+///
+/// Functions in place of a protocol: a load is generic, and what is called through a protocol would run in the form that
+/// is made for every type of value, which looks up types as it goes and needs three times the instructions.
+struct ExchangeWaiter: Sendable {
+  /// Which load it is.
+  let load: any AnyLoad
+  /// Whether ``accepts`` has to be asked, with the whole body in memory.
+  let decodes: Bool
   /// Whether the load's decoder takes the answer; asked before the row is replaced, and never again.
-  func accepts(_ answer: Answer, data: Data) -> Bool
-  /// How far the body has come.
-  func received(_ progress: DataService.TransferProgress)
-  /// The exchange is over for the caller.
-  func finished(_ result: ExchangeResult)
-  /// What the exchange had to write is written or given up.
-  func settled()
+  let accepts: @Sendable (_ answer: Answer, _ data: Data) -> Bool
+  /// Told how far the body has come; `nil` where nobody wants to know.
+  let received: (@Sendable (DataService.TransferProgress) -> Void)?
+  /// Told that the exchange is over for the caller.
+  let finished: @Sendable (ExchangeResult) -> Void
+  /// Told that what the exchange had to write is written or given up.
+  let settled: @Sendable () -> Void
 }
 
 extension Answer {
@@ -87,7 +92,7 @@ extension Answer {
   }
 
   /// A 304 with the stored status and body, and the merged fields (RFC 9111 section 4.3.4).
-  func validating(_ stored: StoredResponse, secretNames: Set<String>) -> Answer {
+  func validating(_ stored: StoredResponse, secretNames: FieldNames) -> Answer {
     var answer = self
     answer.status = stored.status
     answer.reason = stored.reason

@@ -8,6 +8,8 @@ final class RefreshCoalescer: Sendable {
     var joinable: [String: [Exchange]] = [:]
     /// Those under way that nobody may join any more, or that are nobody else's from the beginning.
     var alone: [Exchange] = []
+    /// How many there are of both.
+    var count = 0
 
     /// - Returns: Whether it was among them.
     mutating func removeJoinable(_ exchange: Exchange) -> Bool {
@@ -24,13 +26,16 @@ final class RefreshCoalescer: Sendable {
   /// The exchange for a load: the one under way, joined, or a new one, which `isNew` says must be started.
   ///
   /// A load that may not follow an exchange begun before it (`freshOnly`) gets its own, which later loads join.
-  func exchange(for plan: Exchange.Plan, core: ServiceCore, waiter: any ExchangeWaiter) -> (
+  func exchange(for plan: Exchange.Plan, core: ServiceCore, waiter: ExchangeWaiter) -> (
     Exchange, isNew: Bool
   ) {
     guard plan.isShared else {
       let exchange = Exchange(plan: plan, core: core)
       _ = exchange.join(waiter)
-      state.withLock { $0.alone.append(exchange) }
+      state.withLock { state in
+        state.alone.append(exchange)
+        state.count += 1
+      }
       return (exchange, true)
     }
     return state.withLock { state in
@@ -43,6 +48,7 @@ final class RefreshCoalescer: Sendable {
       _ = exchange.join(waiter)
       if let place, let replaced = state.joinable[target]?.remove(at: place) { state.alone.append(replaced) }
       state.joinable[target, default: []].append(exchange)
+      state.count += 1
       return (exchange, true)
     }
   }
@@ -57,18 +63,20 @@ final class RefreshCoalescer: Sendable {
   /// Forgets an exchange that is over.
   func forget(_ exchange: Exchange) {
     state.withLock { state in
-      guard !state.removeJoinable(exchange), let place = state.alone.firstIndex(where: { $0 === exchange })
-      else { return }
-      state.alone.swapAt(place, state.alone.count - 1)
-      state.alone.removeLast()
+      if !state.removeJoinable(exchange) {
+        guard let place = state.alone.firstIndex(where: { $0 === exchange }) else { return }
+        state.alone.swapAt(place, state.alone.count - 1)
+        state.alone.removeLast()
+      }
+      state.count -= 1
     }
   }
 
   /// How many exchanges are under way.
-  var count: Int { all.count }
+  var count: Int { state.withLock { $0.count } }
 
   /// Whether no exchange is under way.
-  var isIdle: Bool { state.withLock { $0.joinable.isEmpty && $0.alone.isEmpty } }
+  var isIdle: Bool { count == 0 }
 
   /// Every exchange under way that satisfies the condition, for sign-out and closing.
   func exchanges(where condition: (Exchange) -> Bool) -> [Exchange] { all.filter(condition) }

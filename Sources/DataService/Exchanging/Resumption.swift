@@ -81,12 +81,11 @@ extension Exchange {
   /// The cut-off download of this request, if there is one that nobody else goes on with.
   func resumption() async -> Resumption? {
     let prepared = plan.prepared
-    guard plan.isShared, prepared.request.method == .get else { return nil }
+    guard plan.isShared, prepared.request.method == .get,
+      let id = generation.known
+    else { return nil }
     do throws(CacheStoreError) {
-      guard let id = generation.known,
-        // Nearly always there is none, and then this asks no other thread.
-        core.store.mayHavePartialBody(accountID: id, target: prepared.key.target),
-        let found = try await core.store.partialBody(accountID: id, target: prepared.key.target)
+      guard let found = try await core.store.partialBody(accountID: id, target: prepared.key.target)
       else { return nil }
       core.trace("goes on with a download that was cut off after \(found.body.length) bytes")
       return Resumption(body: found.body, partial: found.partial, source: prepared.shownURL)

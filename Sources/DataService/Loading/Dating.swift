@@ -15,6 +15,26 @@ package struct Dating: Sendable {
   /// Whether an unsafe request has made it invalid (RFC 9111 section 4.4).
   var isInvalid = false
 
+  init(
+    status: Int, fields: HTTPFields, requestedAt: Int64, receivedAt: Int64, now: Int64, isStored: Bool,
+    isInvalid: Bool = false
+  ) {
+    self.status = status
+    self.fields = fields
+    self.requestedAt = requestedAt
+    self.receivedAt = receivedAt
+    self.now = now
+    self.isStored = isStored
+    self.isInvalid = isInvalid
+  }
+
+  /// That of a stored response.
+  init(stored row: StoredResponse, now: Int64) {
+    self.init(
+      status: row.status, fields: row.fields, requestedAt: row.requestedAt, receivedAt: row.receivedAt,
+      now: now, isStored: true, isInvalid: row.isInvalid)
+  }
+
   /// The age in milliseconds (RFC 9111 section 4.2.3); zero for a row from the future.
   var age: Int64 {
     if isFromFuture { return 0 }

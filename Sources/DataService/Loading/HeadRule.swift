@@ -12,9 +12,7 @@ enum HeadRule {
       url: row.responseURL ?? prepared.shownURL, requestURL: prepared.request.url,
       account: prepared.key.account,
       receivedAtMilliseconds: row.receivedAt,
-      dating: Dating(
-        status: row.status, fields: row.fields, requestedAt: row.requestedAt, receivedAt: row.receivedAt,
-        now: now, isStored: true, isInvalid: row.isInvalid),
+      dating: Dating(stored: row, now: now),
       wasValidated: false, kept: .yes, elapsed: elapsed, bodyLength: row.body.length)
   }
 

@@ -6,8 +6,9 @@ extension LoadTask {
   func handle(_ event: LoadMachine.Event) {
     let effects = state.withLock { state -> [LoadMachine.Effect] in
       let effects = state.machine.handle(event)
-      count(effects, in: state)
-      state.outbox.append(contentsOf: effects.compactMap { output(for: $0, in: state) })
+      // Passed in place: the state is large, and a copy of it some hundred references.
+      count(effects, in: &state)
+      for effect in effects { post(effect, in: &state) }
       return effects
     }
     if event == .storeIsSlow, effects.contains(.startExchange) {
@@ -22,7 +23,7 @@ extension LoadTask {
   }
 
   /// Adds what is delivered to the counts of `stats`, in memory.
-  private func count(_ effects: [LoadMachine.Effect], in state: State) {
+  private func count(_ effects: [LoadMachine.Effect], in state: inout State) {
     guard !prepared.isPassThrough else { return }
     var count = UsageCount()
     for effect in effects {
@@ -63,30 +64,35 @@ extension LoadTask {
     }
   }
 
-  private func output(for effect: LoadMachine.Effect, in state: State) -> LoadOutput<Value>? {
+  /// Puts what an effect delivers into the outbox.
+  private func post(_ effect: LoadMachine.Effect, in state: inout State) {
+    let delivery: DataService.Delivery<Value>
     switch effect {
     case .deliverStored:
-      return state.stored.map { .delivery(.stored($0)) }
+      guard let stored = state.stored else { return }
+      delivery = .stored(stored)
     case .deliverFresh:
-      guard case .success((let response, let change)) = state.result else { return nil }
-      return .delivery(.fresh(response, state.lateChange ?? change))
+      guard case .success((let response, let change)) = state.result else { return }
+      delivery = .fresh(response, state.lateChange ?? change)
     case .deliverFailure:
-      guard case .failure(let error) = state.result else { return nil }
+      guard case .failure(let error) = state.result else { return }
       // Nothing of a signed-out account is handed out, not even as the last known.
-      return .delivery(.failure(error, lastKnown: error.kind == .signedOut ? nil : state.stored))
+      delivery = .failure(error, lastKnown: error.kind == .signedOut ? nil : state.stored)
     case .deliverNotStored:
       let error =
         state.storeError ?? DataServiceError(.notStored, "nothing is stored for \(prepared.shownURL)")
-      return .delivery(.failure(error, lastKnown: nil))
+      delivery = .failure(error, lastKnown: nil)
     case .deliverDeadline:
       let error = DataServiceError(
         .timeout(.deadline), "no fresh response within the deadline", hint: "allow more time with --deadline")
-      return .delivery(.failure(error, lastKnown: state.stored))
+      delivery = .failure(error, lastKnown: state.stored)
     case .end:
-      return state.isCancelled ? nil : .end
+      if !state.isCancelled { state.outbox.append(.end) }
+      return
     case .startExchange, .prepareStored, .boundStoreWait:
-      return nil
+      return
     }
+    state.outbox.append(.delivery(delivery))
   }
 
   private func startExchange() {
@@ -96,7 +102,7 @@ extension LoadTask {
     let plan = Exchange.Plan(
       prepared: prepared, candidate: candidate, accountID: accountID, pendingLookup: pending,
       isShared: !prepared.isPassThrough, mayFollow: policy != .freshOnly, isForStore: isForStore)
-    let (exchange, isNew) = core.coalescer.exchange(for: plan, core: core, waiter: self)
+    let (exchange, isNew) = core.coalescer.exchange(for: plan, core: core, waiter: waiter)
     // Between joining and this line the exchange may have ended, and another thread may have ended the load.
     let isStray = state.withLock { state -> Bool in
       guard !state.isExchangeOver else { return false }
@@ -142,19 +148,23 @@ extension LoadTask {
     }) {
       sink(output)
     }
-    let (finishers, isOver) = state.withLock { settleIfOver(&$0) }
-    if isOver { core.loads.remove(self) }
-    for finisher in finishers { finisher.resume() }
+    if state.withLock({ settleIfOver(&$0) }) { settle() }
   }
 
-  func settleIfOver(_ state: inout State) -> ([UnsafeContinuation<Void, Never>], Bool) {
+  /// Says that the load is over.
+  func settle() {
+    core.loads.remove(self)
+    over.set(())
+  }
+
+  /// - Returns: Whether the load is over now, and was not before.
+  func settleIfOver(_ state: inout State) -> Bool {
     // While the outbox is being emptied, its last delivery may be out of it and not yet with the sink.
     guard state.machine.hasEnded, state.exchange == nil, state.outbox.isEmpty, !state.isDraining,
       !state.isSettled
-    else { return ([], false) }
+    else { return false }
     state.isSettled = true
-    defer { state.finishers = [] }
-    return (state.finishers, true)
+    return true
   }
 
   func arm(_ delay: Duration, _ action: @escaping @Sendable (LoadTask) -> Void) {

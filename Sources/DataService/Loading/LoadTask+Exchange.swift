@@ -4,9 +4,17 @@ internal import Synchronization
 
 // What the exchange's answer makes of a load.
 extension LoadTask {
-  var decodes: Bool { form.canRefuse }
+  /// This load, as its exchange sees it.
+  var waiter: ExchangeWaiter {
+    var received: (@Sendable (DataService.TransferProgress) -> Void)?
+    if progress != nil { received = { update in self.received(update) } }
+    return ExchangeWaiter(
+      load: self, decodes: form.canRefuse,
+      accepts: { answer, data in self.accepts(answer, data: data) }, received: received,
+      finished: { result in self.exchangeFinished(result) }, settled: { self.settled() })
+  }
 
-  func accepts(_ answer: Answer, data: Data) -> Bool {
+  private func accepts(_ answer: Answer, data: Data) -> Bool {
     let head = head(of: answer)
     let decoded = decode(data, head: head)
     state.withLock { $0.decoded = decoded.map(\.value) }
@@ -14,7 +22,7 @@ extension LoadTask {
     return false
   }
 
-  func finished(_ result: ExchangeResult) {
+  private func exchangeFinished(_ result: ExchangeResult) {
     endProgress()
     switch result {
     case .failure(let error):
@@ -30,14 +38,13 @@ extension LoadTask {
     }
   }
 
-  func settled() {
-    let (finishers, drained) = state.withLock { state -> ([UnsafeContinuation<Void, Never>], Bool) in
+  private func settled() {
+    let isOver = state.withLock { state in
       state.exchange = nil
       state.isExchangeOver = true
       return settleIfOver(&state)
     }
-    if drained { core.loads.remove(self) }
-    for finisher in finishers { finisher.resume() }
+    if isOver { settle() }
   }
 
   /// 408, 429 and 5xx are failures where a stored response is there to fall back on (design section 5).
@@ -117,17 +124,13 @@ extension LoadTask {
   private func head(of answer: Answer) -> DataService.ResponseHead {
     var head = HeadRule.head(
       of: answer, prepared: prepared, now: core.timekeeper.wallMilliseconds, elapsed: elapsed)
+    let (forward, candidate) = state.withLock { ($0.forward, $0.candidate) }
     head.forward = prepared.isPassThrough ? .bypass : forward
+    if head.forward == nil, let candidate { head.beside = Dating(stored: candidate, now: wallAtBeginning) }
     return head
   }
 
-  private var forward: CacheStatus.Forward? {
-    let (forward, candidate) = state.withLock { ($0.forward, $0.candidate) }
-    guard forward == nil, let candidate else { return forward }
-    return Freshness.isStale(stored: candidate, now: wallAtBeginning) ? .stale : .request
-  }
-
-  /// When the load began, by the wall clock; worked out when it is asked for, which few loads do.
+  /// When the load began, by the wall clock.
   private var wallAtBeginning: Int64 {
     core.timekeeper.wallMilliseconds - (core.timekeeper.bootNanoseconds - beganAt) / 1_000_000
   }

@@ -12,7 +12,7 @@ enum LoadOutput<Value: Sendable>: Sendable {
 /// decides.
 ///
 /// All state is under one lock, held for moments and never while the sink, the store or the exchange is called.
-final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
+final class LoadTask<Value: Sendable>: AnyLoad {
   struct State {
     var machine: LoadMachine
     var candidate: StoredResponse?
@@ -40,7 +40,6 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
     /// Whether deliveries and writes are both over.
     var isSettled = false
     var timers: [TimerHandle] = []
-    var finishers: [UnsafeContinuation<Void, Never>] = []
     var progressRate = ProgressRate()
     var progressTimer: TimerHandle?
     var usedRow: Int64?
@@ -56,6 +55,8 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
   let beganAt: Int64
   /// Whether the caller wants no exchange at all (RFC 9111 section 5.2.1.7).
   let isOnlyIfCached: Bool
+  /// Set once the load is over; see ``finished()``.
+  let over = FirstValue<Void>()
   let state: Mutex<State>
 
   init(
@@ -119,14 +120,5 @@ final class LoadTask<Value: Sendable>: ExchangeWaiter, AnyLoad {
   }
 
   /// Returns once everything is delivered, or cancelled, and nothing more will be written for this load.
-  func finished() async {
-    if state.withLock({ $0.isSettled }) { return }
-    await withUnsafeContinuation { continuation in
-      let isSettled = state.withLock { state in
-        if !state.isSettled { state.finishers.append(continuation) }
-        return state.isSettled
-      }
-      if isSettled { continuation.resume() }
-    }
-  }
+  func finished() async { await over.value }
 }

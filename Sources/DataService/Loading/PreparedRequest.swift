@@ -1,6 +1,5 @@
 internal import CacheStore
 internal import FoundationEssentials
-internal import Synchronization
 
 /// A request taken apart once, on the caller's thread: what is sent, under which key it is stored, and what tells
 /// exchanges apart. A class, since it goes through many hands and never changes.
@@ -63,34 +62,6 @@ final class PreparedRequest: Sendable {
 }
 
 extension PreparedRequest {
-  /// The same number in every process for loads that may share an exchange; secret values count as their digests.
-  func leaseHash(secrets: SecretList) -> UInt64 {
-    var parts = [
-      key.account, key.target, key.method, key.extra, request.method.rawValue, url.origin, url.path,
-    ]
-    for field in fields.all {
-      parts.append(field.name.lowercased())
-      parts.append(secrets.isSecretField(field.name) ? digest(Array(field.value.utf8)) : field.value)
-    }
-    parts.append(Self.text(of: request.limits, request.connection))
-    parts.append(request.keepsAnyway ? "keeps" : "")
-    parts.append(isHTTP ? "http" : "")
-    return ResponseStore.leaseHash(Array(parts.joined(separator: "\u{0}").utf8))
-  }
-
-  /// Everything in both, as text. Made by reflection, so that nothing added later is forgotten; that was a tenth of the
-  /// processor time of a preload, so the last one is kept, since most requests have the same.
-  private static func text(of limits: Limits, _ connection: ConnectionOptions) -> String {
-    lastText.withLock { last in
-      if let last, last.limits == limits, last.connection == connection { return last.text }
-      let text = "\(limits) \(connection)"
-      last = (limits, connection, text)
-      return text
-    }
-  }
-
-  private static let lastText = Mutex<(limits: Limits, connection: ConnectionOptions, text: String)?>(nil)
-
   /// What makes two loads share an exchange (design law 7): all that shapes it.
   struct ExchangeIdentity: Equatable, Sendable {
     let key: RequestKey

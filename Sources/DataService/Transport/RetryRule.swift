@@ -38,16 +38,16 @@ package struct RetryRule: Sendable, Hashable {
   ///   - isRepeatable: Whether the request is a GET, a HEAD or marked as a read.
   ///   - remaining: What is left of the load's total time.
   ///   - now: Milliseconds since 1970-01-01 UTC.
-  ///   - random: From 0 up to, not including, 1.
+  ///   - random: From 0 up to, not including, 1; asked for only where something is tried again.
   package func decision(
     after outcome: Outcome, attempt: Int, retries: Int, isRepeatable: Bool, remaining: Duration, now: Int64,
-    random: Double
+    random: @autoclosure () -> Double
   ) -> Decision {
     guard mayPass(outcome) else { return .stop }
     let asked = outcome.delayAsked(now: now)
     if let asked, asked > longestPause { return .pause(until: now + asked.clampedNanoseconds / 1_000_000) }
     // Jitter on top of what was asked, so that the clients told the same second do not return in the same instant.
-    let delay = (asked ?? .zero) + jitter(attempt: attempt, random: random)
+    let delay = (asked ?? .zero) + jitter(attempt: attempt, random: random())
     if isRepeatable, attempt <= retries, delay < remaining { return .retry(after: delay) }
     // The pause holds for everyone else even when this load gives up.
     guard let asked, asked > .zero else { return .stop }
@@ -67,7 +67,8 @@ package struct RetryRule: Sendable, Hashable {
     switch outcome {
     case .failure(let kind):
       [.dns, .refused, .unreachable, .disconnected, .truncated, .timeout(.connect)].contains(kind)
-    case .status(let status, _): [408, 429, 500, 502, 503, 504].contains(status)
+    case .status(408, _), .status(429, _), .status(500, _), .status(502...504, _): true
+    case .status: false
     }
   }
 }

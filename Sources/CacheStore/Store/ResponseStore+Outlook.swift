@@ -1,0 +1,46 @@
+extension ResponseStore {
+  /// What an exchange has to know before it asks an origin.
+  package struct Outlook: Sendable, Hashable {
+    /// Until when the origin asked to be left alone, in milliseconds since 1970-01-01 UTC; `nil` where it did not.
+    package var pausedUntil: Int64?
+    /// Whether a download of the target was cut off, and may be resumed.
+    package var mayHavePartialBody = false
+    /// Nothing.
+    package init() {}
+  }
+
+  /// What there is to know before an origin is asked, in one look on the calling thread.
+  ///
+  /// Nothing where that would have to wait: a store in trouble holds no exchange up (design law 9), and a download can be
+  /// begun anew.
+  package func outlookNow(accountID: Int64, origin: String, target: String) -> Outlook {
+    guard (try? checkRunning()) != nil else { return Outlook() }
+    do throws(CacheStoreError) {
+      return try readNow { (connection) throws(CacheStoreError) in
+        let statement = try connection.statement(.outlook)
+        defer { statement.reset() }
+        statement.bind(1, accountID)
+        statement.bind(2, origin)
+        statement.bind(3, target)
+        var outlook = Outlook()
+        guard try statement.step() else { return outlook }
+        if !statement.isNull(0) { outlook.pausedUntil = statement.integer(0) }
+        outlook.mayHavePartialBody = statement.flag(1)
+        return outlook
+      } ?? Outlook()
+    } catch {
+      // What is wrong is found again, and said, by whoever looks next.
+      return Outlook()
+    }
+  }
+
+  /// Reads on the calling thread without waiting, through whichever connection has the pages at hand.
+  ///
+  /// - Returns: `nil` where there is no store yet.
+  func readNow<Result>(
+    _ look: (Connection) throws(CacheStoreError) -> Result
+  ) throws(CacheStoreError) -> Result? {
+    if let found = writes.lookNow(look) { return found }
+    return try pool.withConnection(waitingUntil: 0, look)
+  }
+}

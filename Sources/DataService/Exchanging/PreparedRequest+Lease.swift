@@ -1,0 +1,55 @@
+internal import CacheStore
+
+extension PreparedRequest {
+  /// The same number in every process for loads that may share an exchange; secret values count as their digests.
+  func leaseHash(secrets: SecretList) -> UInt64 {
+    var text: [UInt8] = []
+    text.reserveCapacity(512)
+    func add(_ part: String) {
+      text.append(contentsOf: part.utf8)
+      text.append(0)
+    }
+    for part in [key.account, key.target, key.method, key.extra, request.method.rawValue] { add(part) }
+    for part in [url.scheme, url.host, url.path] { add(part) }
+    withUnsafeBytes(of: Int64(url.port).littleEndian) { text.append(contentsOf: $0) }
+    for field in fields.all {
+      add(FieldList.lowercased(field.name))
+      add(secrets.isSecretField(field.name) ? digest(Array(field.value.utf8)) : field.value)
+    }
+    text.append(contentsOf: request.limits.leaseText)
+    text.append(contentsOf: request.connection.leaseText)
+    text.append(request.keepsAnyway ? 1 : 0)
+    text.append(isHTTP ? 1 : 0)
+    return ResponseStore.leaseHash(text)
+  }
+}
+
+extension Limits {
+  /// Everything in it, one number after another. A test counts that nothing is forgotten.
+  var leaseText: [UInt8] {
+    let numbers = [
+      bodyBytes, dataBytes, Int64(fieldSectionBytes), Int64(fieldCount), Int64(redirects), Int64(retries),
+      connectTimeout.clampedNanoseconds, firstByteTimeout.clampedNanoseconds, idleTimeout.clampedNanoseconds,
+      totalTimeout.clampedNanoseconds,
+    ]
+    return numbers.withUnsafeBytes { Array($0) }
+  }
+}
+
+extension ConnectionOptions {
+  /// Everything in it. A test counts that nothing is forgotten.
+  var leaseText: [UInt8] {
+    var text: [UInt8] = []
+    for flag in [isInsecure, isHTTP11Only, isCompressed] { text.append(flag ? 1 : 0) }
+    for part in [unixSocket, proxy, certificateAuthorityFile, clientCertificateFile, clientKeyFile] {
+      text.append(part == nil ? 0 : 1)
+      text.append(contentsOf: (part ?? "").utf8)
+      text.append(0)
+    }
+    for resolution in resolutions {
+      text.append(contentsOf: "\(resolution.host) \(resolution.port) \(resolution.address)".utf8)
+      text.append(0)
+    }
+    return text
+  }
+}

@@ -1,0 +1,43 @@
+import Testing
+
+@testable import DataService
+
+/// Two loads that differ in anything that shapes an exchange must not share one (design law 7).
+@Suite("The text of a lease") struct LeaseTextTests {
+  @Test func `every limit is in it`() {
+    #expect(Limits().leaseText.count == 8 * Mirror(reflecting: Limits()).children.count)
+    let changes: [(inout Limits) -> Void] = [
+      { $0.bodyBytes += 1 }, { $0.dataBytes += 1 }, { $0.fieldSectionBytes += 1 }, { $0.fieldCount += 1 },
+      { $0.redirects += 1 }, { $0.retries += 1 }, { $0.connectTimeout += .seconds(1) },
+      { $0.firstByteTimeout += .seconds(1) }, { $0.idleTimeout += .seconds(1) },
+      { $0.totalTimeout += .seconds(1) },
+    ]
+    var texts: Set<[UInt8]> = [Limits().leaseText]
+    for change in changes {
+      var limits = Limits()
+      change(&limits)
+      texts.insert(limits.leaseText)
+    }
+    #expect(texts.count == Mirror(reflecting: Limits()).children.count + 1)
+  }
+
+  @Test func `every connection option is in it`() {
+    let changes: [(inout ConnectionOptions) -> Void] = [
+      { $0.isInsecure = true }, { $0.unixSocket = "a" }, { $0.proxy = "a" },
+      { $0.certificateAuthorityFile = "a" },
+      { $0.clientCertificateFile = "a" }, { $0.clientKeyFile = "a" }, { $0.isHTTP11Only = true },
+      { $0.isCompressed = false },
+      { $0.resolutions = [.init(host: "a", port: 1, address: "b")] },
+    ]
+    var texts: Set<[UInt8]> = [ConnectionOptions().leaseText]
+    for change in changes {
+      var options = ConnectionOptions()
+      change(&options)
+      texts.insert(options.leaseText)
+    }
+    #expect(texts.count == Mirror(reflecting: ConnectionOptions()).children.count + 1)
+    var empty = ConnectionOptions()
+    empty.proxy = ""
+    #expect(!texts.contains(empty.leaseText), "no proxy is not the environment's")
+  }
+}
