@@ -172,6 +172,14 @@ class Bench:
             "A preload past its deadline", samples,
             note=f"From the deadline, {deadline} ms after the start, to the outcome in the caller's hands; {count} runs each. The longest: "
             + ", ".join(f"{sample.name} {duration(max(sample.values))}" for sample in samples) + ".")
+        # Each from nothing stored to all of it fresh, then the stored ones first.
+        pieces, = alternate(1, [
+            (Sample("the longest piece of each launch"),
+             [self.bench, "main-actor", self.store("main-actor"), str(self.rounds(10, 50)), f"{self.servers.url}/10k"])])
+        self.report.scene(
+            "What a launch asks of the main actor", [pieces],
+            note="Processor time; twenty requests of 10 kB with decoders, a callback on the main actor.")
+        self.report.budget("the main actor's longest piece of a launch", max(pieces.values) / 1e6, 1, "ms")
         self.report.budget("preload past its deadline, the longest", max(max(sample.values) for sample in samples) / 1e6, 50, "ms")
 
     def anticipation(self):

@@ -21,6 +21,7 @@ import FoundationEssentials
            bench mixed STORE COUNT ROWS BYTES         nine stored looks, one overwrite, and so on
            bench deadline STORE COUNT URL MS          how late a preload is whose step never comes
            bench anticipation STORE COUNT URL MS      from wanting to having what was begun so much earlier
+           bench main-actor STORE COUNT URL           the longest piece of a launch on the main actor, processor time
            bench follow STORE 1 URL                   when it had an answer that others wait for too
            bench observe STORE COUNT URL              when it saw each change of a row
            bench commit STORE COUNT URL MS            when it committed each of so many changes, so far apart
@@ -55,6 +56,8 @@ import FoundationEssentials
     case "refresh-callback": await bench.refresh(count, url: arguments[3], byCallback: true)
     case "deadline": await launch.deadline(count, .milliseconds(numbers.last ?? 300))
     case "anticipation": await launch.anticipation(count, lead: .milliseconds(numbers.last ?? 0))
+    case "main-actor":
+      await MainActorWork(store: arguments[1], url: arguments.dropFirst(3).first ?? "").launches(count)
     case "follow": await follow.follow()
     case "observe": await follow.observe(count)
     case "commit": await follow.commit(count, every: .milliseconds(numbers.last ?? 100))
