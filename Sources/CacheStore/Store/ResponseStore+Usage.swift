@@ -43,12 +43,18 @@ struct UsageBatch {
   static let limit = 10_000
 
   /// Rows and when they were delivered, in milliseconds; a row may come several times.
-  private(set) var marks: [(row: Int64, instant: Int64)] = []
+  private(set) var marks: [UsageLines.Mark] = []
   private var isFull = false
   /// By host, since hosts may be many and one host's accounts are few.
   private var earlier: [String: [(account: Account, count: UsageCount)]] = [:]
   /// The host counted last, which a program that runs for a moment needs no dictionary for.
-  private var latest: (host: String, account: Account, count: UsageCount)?
+  private var latest: Latest?
+
+  private struct Latest {
+    let host: String
+    let account: Account
+    var count: UsageCount
+  }
 
   var isEmpty: Bool { marks.isEmpty && latest == nil && earlier.isEmpty }
   /// Whether it is what a program has that ran for a moment.
@@ -64,15 +70,15 @@ struct UsageBatch {
       // Where that made little room it would soon have to be made again, at every delivery in the end.
       isFull = marks.count > Self.limit / 2
     }
-    if !isFull { marks.append((row, instant)) }
+    if !isFull { marks.append(UsageLines.Mark(row: row, instant: instant)) }
   }
 
   /// The latest mark of each row.
-  func latestMarks() -> [(row: Int64, instant: Int64)] {
+  func latestMarks() -> [UsageLines.Mark] {
     guard marks.count > 1 else { return marks }
     var latest: [Int64: Int64] = [:]
-    for (row, instant) in marks { latest[row] = max(instant, latest[row] ?? instant) }
-    return latest.map { ($0, $1) }
+    for mark in marks { latest[mark.row] = max(mark.instant, latest[mark.row] ?? mark.instant) }
+    return latest.map { UsageLines.Mark(row: $0, instant: $1) }
   }
 
   mutating func count(_ account: Account, host: String, _ count: UsageCount) {
@@ -81,7 +87,7 @@ struct UsageBatch {
       return
     }
     if let last = latest { put(last.account, host: last.host, last.count) }
-    latest = (host, account, count)
+    latest = Latest(host: host, account: account, count: count)
   }
 
   private mutating func put(_ account: Account, host: String, _ count: UsageCount) {
@@ -107,7 +113,7 @@ struct UsageBatch {
 
   /// Adds what was taken out and could not be written after all.
   mutating func putBack(_ other: UsageBatch) {
-    for (row, instant) in other.marks { mark(row, at: instant) }
+    for mark in other.marks { self.mark(mark.row, at: mark.instant) }
     if !other.earlier.isEmpty {
       for (host, counts) in other.earlier {
         for (account, count) in counts { self.count(account, host: host, count) }
@@ -158,7 +164,7 @@ extension ResponseStore {
     _ = try? await writes.perform(within: patience) { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in
         try self.takeInUses(connection)
-        for (row, instant) in batch.latestMarks() { try self.mark(row, at: instant, connection) }
+        for mark in batch.latestMarks() { try self.mark(mark.row, at: mark.instant, connection) }
         for entry in try self.counts(of: batch, connection) { try self.add(entry, connection) }
       }
     }
@@ -197,7 +203,7 @@ extension ResponseStore {
     let lines = try pool.withConnection(waitingUntil: 0) { (connection) throws(CacheStoreError) -> [UInt8]? in
       guard let identity = connection.identity else { return nil }
       var lines = UsageLines()
-      lines.marks = batch.latestMarks().map { UsageLines.Mark(row: $0.row, instant: $0.instant) }
+      lines.marks = batch.latestMarks()
       lines.counts = try self.counts(of: batch, connection)
       return lines.bytes(of: identity.inode)
     }

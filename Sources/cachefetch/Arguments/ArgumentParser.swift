@@ -10,7 +10,12 @@ struct ArgumentParser {
   private var options: [Arguments.Given] = []
   private var operands: [String] = []
   /// How the options were written, for messages about those that do not apply to the verb.
-  private var spellings: [(option: Option, written: String)] = []
+  private var spellings: [Spelling] = []
+
+  private struct Spelling {
+    let option: Option
+    let written: String
+  }
 
   private init(_ words: [String]) { self.words = words[...] }
 
@@ -82,7 +87,7 @@ struct ArgumentParser {
   private mutating func takeValue(of option: Option, written: String) throws(UsageError) {
     guard option.value != nil else {
       options.append(Arguments.Given(name: option.name, value: .flag, text: nil))
-      spellings.append((option, written))
+      spellings.append(Spelling(option: option, written: written))
       return
     }
     guard let text = words.popFirst() else {
@@ -93,7 +98,7 @@ struct ArgumentParser {
 
   private mutating func add(_ option: Option, _ text: String, written: String) throws(UsageError) {
     options.append(Arguments.Given(name: option.name, value: try OptionValue(text, for: option), text: text))
-    spellings.append((option, written))
+    spellings.append(Spelling(option: option, written: written))
   }
 
   private func unknown(_ written: String) -> UsageError {
@@ -114,7 +119,8 @@ struct ArgumentParser {
       return Arguments(verb: .help, options: [], operands: verb.map { [$0.rawValue] } ?? [])
     }
     let verb = verb ?? .get
-    for (index, (option, written)) in spellings.enumerated() {
+    for (index, spelling) in spellings.enumerated() {
+      let (option, written) = (spelling.option, spelling.written)
       guard option.verbs.contains(VerbSet(verb)) else {
         throw UsageError(
           "\(written) does not apply to \(verb.rawValue)", "see cachefetch help \(verb.rawValue)")

@@ -127,11 +127,8 @@ struct RequestArguments {
     for text in arguments.texts(.resolve) {
       request.connection.resolutions.append(try ResolveArgument.parse(text))
     }
-    for (name, path) in [
-      (OptionName.cacert, arguments.text(.cacert)), (.cert, arguments.text(.cert)),
-      (.keyFile, arguments.text(.keyFile)),
-    ] {
-      if let path, !InputFile.isReadable(path) {
+    for name in [OptionName.cacert, .cert, .keyFile] {
+      if let path = arguments.text(name), !InputFile.isReadable(path) {
         throw UsageError(
           "--\(name.rawValue) “\(TerminalText.visible(path))” cannot be read", "name a PEM file that can")
       }

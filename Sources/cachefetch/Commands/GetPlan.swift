@@ -22,7 +22,10 @@ struct GetPlan {
     policy = try PolicyChoice.chosen(arguments)
     try Self.checkCombinations(arguments, policy)
     requests = try RequestArguments(arguments).requests()
-    lines = zip(arguments.operands, requests).map { DeliveryLine(url: $0, request: $1) }
+    lines = []
+    for (url, request) in zip(arguments.operands, requests) {
+      lines.append(DeliveryLine(url: url, request: request))
+    }
     form = try DeliveryPrinter.Form(arguments)
     if let text = arguments.text(.print), let mode = PrintMode(rawValue: text) { print = mode }
     if arguments.has(.background) {

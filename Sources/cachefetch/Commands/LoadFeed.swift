@@ -25,10 +25,10 @@ final class LoadFeed {
 
   private let fetcher: Fetcher
   private let diagnostics: Diagnostics
-  private let showsBar: Bool
   private let mailbox = Mailbox<Message>()
   private var cancels: [UnderWay] = []
-  private var transfers = Transfers()
+  /// `nil` where no bar is shown.
+  private var transfers: Transfers?
   private var isBarShown = false
   /// How often a bar is drawn anew while nothing comes: the rate sinks, and the window may be another size.
   private static let redrawing = Duration.milliseconds(250)
@@ -38,7 +38,7 @@ final class LoadFeed {
   init(_ fetcher: Fetcher, diagnostics: Diagnostics, showsBar: Bool = true) {
     self.fetcher = fetcher
     self.diagnostics = diagnostics
-    self.showsBar = showsBar && diagnostics.hasStatusLine
+    if showsBar, diagnostics.hasStatusLine { transfers = Transfers() }
   }
 
   /// How many loads are under way.
@@ -48,8 +48,8 @@ final class LoadFeed {
   func start(_ number: Int, _ request: DataService.Request, _ policy: FetchPolicy) {
     let mailbox = mailbox
     var tell: Fetcher.Tell?
-    if showsBar {
-      transfers.begin(number)
+    if transfers != nil {
+      transfers?.begin(number)
       tell = { mailbox.post(.progress(number, $0)) }
     }
     let cancel = fetcher.start(request, policy, tell) { delivery in
@@ -72,7 +72,7 @@ final class LoadFeed {
   func wait(until deadline: ContinuousClock.Instant? = nil) -> Event? {
     while true {
       let now = ContinuousClock.now
-      let nextBar = isBarShown ? now + Self.redrawing : transfers.due(after: now)
+      let nextBar = isBarShown ? now + Self.redrawing : transfers?.due(after: now)
       let due = [deadline, nextBar].compactMap { $0 }.min()
       let wait = due.map { max(0, now.duration(to: $0).milliseconds + 1) } ?? -1
       if let message = mailbox.wait(milliseconds: Int32(clamping: wait)) {
@@ -107,15 +107,15 @@ final class LoadFeed {
   private func take(_ message: Message) -> Event? {
     switch message {
     case .progress(let number, let progress):
-      transfers.take(progress, of: number, at: .now)
+      transfers?.take(progress, of: number, at: .now)
       draw()
       return nil
     case .event(let event):
       switch event {
       case .delivery(_, .stored): break
-      case .delivery(let number, _): if showsBar { transfers.end(number) }
+      case .delivery(let number, _): transfers?.end(number)
       case .ended(let number):
-        if showsBar { transfers.end(number) }
+        transfers?.end(number)
         cancels.removeAll { $0.number == number }
       }
       // What is written next may go to standard output.
@@ -126,7 +126,7 @@ final class LoadFeed {
   }
 
   private func draw() {
-    guard let bar = transfers.bar(at: .now, width: Terminal.width(of: 2) - 1) else { return }
+    guard let bar = transfers?.bar(at: .now, width: Terminal.width(of: 2) - 1) else { return }
     diagnostics.status.show(bar)
     isBarShown = true
   }

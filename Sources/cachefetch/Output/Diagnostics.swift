@@ -80,8 +80,9 @@ struct Diagnostics: Sendable {
 
 /// The warnings said so far, from any thread.
 private final class Warned: Sendable {
-  private let texts = Mutex<Set<String>>([])
+  // Few, and to give an empty set back costs a search through every conformance.
+  private let texts = Mutex<[String]>([])
 
-  func insert(_ text: String) { texts.withLock { _ = $0.insert(text) } }
+  func insert(_ text: String) { texts.withLock { $0.append(text) } }
   func contains(_ text: String) -> Bool { texts.withLock { $0.contains(text) } }
 }
