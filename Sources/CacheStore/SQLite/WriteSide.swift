@@ -159,6 +159,9 @@ final class WriteSide: Sendable {
     return isDone ?? false
   }
 
+  /// Whether there is a connection, and it is idle.
+  var isOpen: Bool { slot.withLockIfAvailable { $0.connection != nil } ?? false }
+
   /// How long the log was after this process's latest commit, in bytes; 0 while a write is under way.
   var logBytes: Int64 { slot.withLockIfAvailable { $0.connection?.logBytes ?? 0 } ?? 0 }
 

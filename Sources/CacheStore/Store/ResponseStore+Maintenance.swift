@@ -39,7 +39,7 @@ extension ResponseStore {
   }
 
   /// Bytes of the log above which it is written back, since a longer one delays the next process's start.
-  static let longLog: Int64 = 512 << 10
+  static let longLog: Int64 = 256 << 10
   /// Bytes above which even a large download stops to write the log back.
   static let veryLongLog: Int64 = 4 << 20
 

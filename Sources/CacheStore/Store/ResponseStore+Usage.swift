@@ -180,7 +180,7 @@ extension ResponseStore {
     guard !batch.isEmpty else { return !UsageFile(files: files).isLong }
     var outcome = UsageFile.Appended.refused
     // Nothing is put beside a file that may be something else; where the store is busy, the queue is the way too.
-    if batch.isSmall, pool.isOpen {
+    if batch.isSmall, pool.isOpen || writes.isOpen {
       outcome =
         (try? UsageFile(files: files).append { () throws(CacheStoreError) in try self.lines(of: batch) })
         ?? .refused
@@ -200,14 +200,15 @@ extension ResponseStore {
   /// The lines for a batch. The file is held meanwhile, so that no account of theirs is signed out before they are in it
   /// and stays there.
   private func lines(of batch: UsageBatch) throws(CacheStoreError) -> [UInt8]? {
-    let lines = try pool.withConnection(waitingUntil: 0) { (connection) throws(CacheStoreError) -> [UInt8]? in
+    let look = { (connection: Connection) throws(CacheStoreError) -> [UInt8]? in
       guard let identity = connection.identity else { return nil }
       var lines = UsageLines()
       lines.marks = batch.latestMarks()
       lines.counts = try self.counts(of: batch, connection)
       return lines.bytes(of: identity.inode)
     }
-    return lines ?? nil
+    if let lines = writes.lookNow(look) { return lines }
+    return try pool.withConnection(waitingUntil: 0, look) ?? nil
   }
 
   /// Takes in what waits in `STORE.uses`, inside a transaction; once in each.
