@@ -30,6 +30,12 @@ public final class DataService: Sendable {
     core = ServiceCore(configuration: configuration, transport: transport)
   }
 
+  /// The executor of the service's own thread, which moves all transfers.
+  ///
+  /// A task that prefers it takes deliveries without a change of threads. What runs there must be short, since every
+  /// exchange waits for it.
+  public var executor: any TaskExecutor { core.thread }
+
   /// The store, for listing, removal and repair.
   package var store: ResponseStore { core.store }
 
@@ -40,7 +46,7 @@ public final class DataService: Sendable {
     await core.stop(error) { _ in true }
     await core.houseIsKept()
     await core.store.close()
-    await core.thread.stop()
+    if core.ownsThread { await core.thread.stop() }
   }
 
   /// Does, on the calling thread, what must be done before the process ends; the rest the system frees sooner than

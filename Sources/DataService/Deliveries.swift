@@ -17,13 +17,15 @@ extension DataService {
     /// Takes the deliveries one after the other.
     public struct AsyncIterator: AsyncIteratorProtocol {
       let iteration: Iteration<Value>
-      // Other modules cannot specialise what they cannot see: for `Data` it is done here, which spares every iteration
+      // Other modules cannot specialise what they cannot see: for these two it is done here, which spares every iteration
       // some twenty thousand instructions of looking up types.
       /// The next delivery, or `nil` at the end.
       @specialized(where Value == Data)
+      @specialized(where Value == BodyStream)
       public mutating func next() async -> Delivery<Value>? { await iteration.next() }
       /// The next delivery, or `nil` at the end.
       @specialized(where Value == Data)
+      @specialized(where Value == BodyStream)
       public mutating func next(isolation actor: isolated (any Actor)?) async -> Delivery<Value>? {
         await iteration.next()
       }
@@ -31,6 +33,7 @@ extension DataService {
 
     /// Prepares a load; nothing happens before the first `next()`.
     @specialized(where Value == Data)
+    @specialized(where Value == BodyStream)
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(iteration: Iteration(begin: begin)) }
   }
 

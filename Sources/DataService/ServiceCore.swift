@@ -8,7 +8,10 @@ final class ServiceCore: Sendable {
   let store: ResponseStore
   let transport: any Transport
   let timekeeper: any Timekeeper
+  /// That of the transport where the caller brings one that has one: two would hand every piece of a body to each other.
   let thread: NetworkThread
+  /// Whether nobody else uses it.
+  let ownsThread: Bool
   let coalescer = RefreshCoalescer()
   let loads = LoadRegistry()
   let liveBodies = LiveBodies()
@@ -35,7 +38,13 @@ final class ServiceCore: Sendable {
   init(configuration: DataService.Configuration, transport: (any Transport)?) {
     self.configuration = configuration
     store = ResponseStore(configuration: configuration.store)
-    let thread = NetworkThread()
+    #if os(Linux)
+      let carrier = (transport as? CurlTransport)?.thread
+    #else
+      let carrier: NetworkThread? = nil
+    #endif
+    let thread = carrier ?? NetworkThread()
+    ownsThread = carrier == nil
     let timekeeper = configuration.timekeeper ?? SystemTimekeeper(thread: thread)
     self.thread = thread
     self.timekeeper = timekeeper

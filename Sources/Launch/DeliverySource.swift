@@ -14,9 +14,20 @@ public protocol DeliverySource: Sendable {
     begin:
       @escaping @Sendable (DataService, DataService.Request, FetchPolicy) -> DataService.Deliveries<Value>,
     deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void) async
+  /// Where loads are best made that neither decode nor hand over anything: on the service's own thread, where that is all
+  /// there is to do; `nil` leaves it to the runtime.
+  var storingExecutor: (any TaskExecutor)? { get }
+}
+
+extension DeliverySource {
+  /// None.
+  public var storingExecutor: (any TaskExecutor)? { nil }
 }
 
 extension DataService: DeliverySource {
+  /// The service's own thread.
+  public var storingExecutor: (any TaskExecutor)? { executor }
+
   /// Loads as `DataService` does.
   public func load<Value: Sendable>(
     _ request: Request, policy: FetchPolicy,

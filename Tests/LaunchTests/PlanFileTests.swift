@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test func `a list has one URL a line; empty lines and comments count as lines only`() throws {
-    let plan = try PreloadPlan(list: "# news\r\n\r\n http://a.test/1 \r\nhttp://a.test/2\r\nhttp://a.test/1")
+    let plan = try PreloadPlan(list: "# news\r\n\r\n http://a.test/1 \r\nhttp://a.test/2\rhttp://a.test/1")
     #expect(plan.steps.map(\.name) == ["http://a.test/1", "http://a.test/2"])
   }
 

@@ -3,9 +3,9 @@ enum Query: Int, CaseIterable {
   case begin, commit, rollback
   case lookUp, rowByID, bodyChecksum, bodyOwner, chunk
   case accountID, insertAccount
-  case findRow, insertRow, updateRow, deleteRow, countVariants, oldestVariant
+  case findRow, insertRow, updateRow, deleteRow, oldestVariant
   case giveUpPartial, unfinishedBodies
-  case insertBody, finishBody, releaseBody, deleteBody, updateSingleChunk, insertChunk
+  case insertBody, finishBody, releaseBody, deleteBody, updateSingleChunk, insertChunk, insertOnlyChunk
   case removedSince, recordRemoval, rowsOfTarget
   case insertTag, setPinned, insertUse, markUsed, addUsage
   case setPause, pausedUntil
@@ -31,7 +31,6 @@ enum Query: Int, CaseIterable {
     case .insertRow: Self.insertRowText
     case .updateRow: Self.updateRowText
     case .deleteRow: "DELETE FROM last_request WHERE id = ?1"
-    case .countVariants: "SELECT count(*) FROM last_request WHERE " + Self.isKey
     case .oldestVariant: Self.oldestVariantText
     case .insertBody:
       """
@@ -70,6 +69,9 @@ enum Query: Int, CaseIterable {
     // Of a body that is gone, with its account, nothing is stored.
     case .insertChunk:
       "INSERT INTO chunk (id, checksum, bytes) SELECT ?1 << 20 | ?2, ?3, ?4 FROM body WHERE id = ?1"
+    // In the transaction that made the body. One that selects, as the one above, is a statement that SQLite may have to
+    // undo alone: it copies every page before it changes it.
+    case .insertOnlyChunk: "INSERT INTO chunk (id, checksum, bytes) VALUES (?1 << 20, ?2, ?3)"
     case .removedSince:
       // Two look-ups: IN would make a table of the two numbers, which costs more than everything else in an overwrite.
       """
@@ -80,7 +82,8 @@ enum Query: Int, CaseIterable {
     case .recordRemoval: Self.recordRemovalText
     case .insertTag: "INSERT OR IGNORE INTO tag (name, request_id) VALUES (?1, ?2)"
     case .setPinned: "UPDATE last_request SET pinned = ?2 WHERE id = ?1"
-    case .insertUse: "INSERT OR REPLACE INTO last_use (request_id, used_at_ms) VALUES (?1, ?2)"
+    // Of a new row there is none, unless somebody removed rows by hand; OR REPLACE would copy pages, see above.
+    case .insertUse: "INSERT OR IGNORE INTO last_use (request_id, used_at_ms) VALUES (?1, ?2)"
     case .markUsed: "UPDATE last_use SET used_at_ms = ?2 WHERE request_id = ?1 AND used_at_ms < ?2"
     case .addUsage: Self.addUsageText
     case .setPause:
@@ -154,10 +157,9 @@ extension Query {
 
   private static let rowsOfTargetText = "SELECT id FROM last_request WHERE account_id = ?1 AND target = ?2"
 
+  /// All of a key: at most sixteen, nearly always one, and whoever adds one has to know how many there are.
   private static let findRowText = """
-    SELECT r.id, r.body_id, r.body_bytes, r.started_boot, r.started_ns, r.pinned, r.changed_at_ms
-    FROM last_request r
-    WHERE r.account_id = ?1 AND r.target = ?2 AND r.method = ?3 AND r.extra = ?4 AND r.good = ?5 AND r.variant = ?6
+    SELECT id, body_id, body_bytes, started_boot, started_ns, pinned, good, variant FROM last_request WHERE \(isKey)
     """
 
   /// The columns that an overwrite sets, ?7 to ?23; the key is ?1 to ?6; ?24 is NULL for an identifier of its own.

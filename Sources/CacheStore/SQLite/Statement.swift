@@ -1,6 +1,12 @@
 internal import CSQLite
 internal import FoundationEssentials
 
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
 /// A prepared statement in use: parameters are bound, rows are stepped through, and it is reset for the next user.
 ///
 /// Parameters are numbered from 1, columns from 0, as SQLite does.
@@ -98,6 +104,17 @@ struct Statement {
   func text(_ column: Int32) -> String {
     // Asked for as text, SQLite would copy it to add a zero.
     String(decoding: bytes(column), as: UTF8.self)
+  }
+
+  /// Whether the column is this text, byte for byte.
+  func isText(_ column: Int32, _ text: String) -> Bool {
+    let found = bytes(column)
+    var text = text
+    return text.withUTF8 { text in
+      guard text.count == found.count else { return false }
+      guard let one = text.baseAddress, let other = found.baseAddress else { return true }
+      return memcmp(one, other, text.count) == 0
+    }
   }
 
   func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }

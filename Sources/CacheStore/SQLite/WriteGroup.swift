@@ -2,7 +2,8 @@ internal import Synchronization
 
 /// Small writes on their way into one transaction, in the order they came.
 ///
-/// Nobody waits for others to come: the first asks the write queue for its turn, and what has come by then goes along.
+/// Nobody waits for others to come: the first asks the write queue for its turn, at the end of the turn of the thread that
+/// brings them, and what has come by then goes along.
 /// The slower the disk, the more that is.
 final class WriteGroup: Sendable {
   /// The most writes, and bytes, of one transaction: what a killed process may lose, and how long others wait for it.

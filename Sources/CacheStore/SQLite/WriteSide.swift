@@ -69,13 +69,15 @@ final class WriteSide: Sendable {
 
   /// Runs work in a transaction that it shares with others that are on their way (``WriteGroup``), and returns once that
   /// is committed. Where one of them fails, each has a transaction of its own after all.
+  /// - Parameter soon: Calls what it is given, once those that come in the same turn of the caller's have come.
   func performTogether<Result: Sendable>(
-    bytes: Int, _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result
+    bytes: Int, soon: (@escaping @Sendable () -> Void) -> Void = { $0() },
+    _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result
   ) async throws(CacheStoreError) -> Result {
     let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
     let result: Swift.Result<Result, CacheStoreError> = await withUnsafeContinuation { continuation in
       let write = GroupedWork(bytes: bytes, deadline: deadline, work: work, continuation: continuation)
-      if group.add(write) { enqueue { self.writeGroup() } }
+      if group.add(write) { soon { self.enqueue { self.writeGroup() } } }
     }
     return try result.get()
   }

@@ -45,10 +45,10 @@ extension ResponseStore {
 
   /// Freshens a row as ``freshen(_:)`` does; one of many shares its transaction with those that are on their way.
   package func freshen(
-    _ freshening: Freshening, isOneOfMany: Bool
+    _ freshening: Freshening, isOneOfMany: Bool, soon: (@escaping @Sendable () -> Void) -> Void = { $0() }
   ) async throws(CacheStoreError) -> Bool {
     if isOneOfMany {
-      return try await writes.performTogether(bytes: 0) { (connection) throws(CacheStoreError) in
+      return try await writes.performTogether(bytes: 0, soon: soon) { (connection) throws(CacheStoreError) in
         try self.freshen(freshening, connection)
       }
     }

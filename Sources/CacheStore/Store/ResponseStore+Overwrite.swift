@@ -17,8 +17,10 @@ extension ResponseStore {
 
   /// Stores a response as ``overwrite(_:)`` does; one of many shares its transaction with those that are on their way,
   /// and is committed when this returns.
+  ///
+  /// - Parameter soon: Calls what it is given, once those that come in the same turn of the caller's have come.
   package func overwrite(
-    _ write: Write, isOneOfMany: Bool
+    _ write: Write, isOneOfMany: Bool, soon: (@escaping @Sendable () -> Void) -> Void = { $0() }
   ) async throws(CacheStoreError) -> Overwritten {
     var write = write
     if case .bytes(let bytes) = write.body, bytes.count > configuration.chunkBytes {
@@ -29,7 +31,8 @@ extension ResponseStore {
     let ready = write
     let result: Overwritten
     if isOneOfMany, case .bytes(let bytes) = ready.body {
-      result = try await writes.performTogether(bytes: bytes.count) { (connection) throws(CacheStoreError) in
+      result = try await writes.performTogether(bytes: bytes.count, soon: soon) {
+        (connection) throws(CacheStoreError) in
         try self.overwrite(ready, connection)
       }
     } else {
@@ -63,17 +66,21 @@ extension ResponseStore {
   }
 
   private enum Place {
-    case free, taken(Existing), newer
+    /// Beside so many others of the key.
+    case free(variants: Int)
+    case taken(Existing)
+    case newer
   }
 
   private func overwrite(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {
     if try isFenced(write.key.target, write.accountID, write.started, connection) {
       return try abandon(write, connection)
     }
-    let existing: Existing?
+    var existing: Existing?
+    var variants = 0
     switch try place(of: write, connection) {
     case .newer: return try abandon(write, connection)
-    case .free: existing = nil
+    case .free(let count): variants = count
     case .taken(let row): existing = row
     }
     guard let body = try writeBody(write, replacing: existing, connection) else { return .superseded }
@@ -83,7 +90,7 @@ extension ResponseStore {
       row.id = existing.id
       try RowWriting.update(row, write.key, connection)
     } else {
-      try makeRoomForVariant(write, connection)
+      if variants >= Self.variantLimit { try makeRoomForVariant(write, connection) }
       row.id = try RowWriting.insert(row, write.key, connection)
       let use = try connection.statement(.insertUse)
       use.bind(1, row.id)
@@ -99,15 +106,20 @@ extension ResponseStore {
   private func place(of write: Write, _ connection: Connection) throws(CacheStoreError) -> Place {
     let statement = try connection.statement(.findRow)
     defer { statement.reset() }
-    bindKey(write, statement)
-    guard try statement.step() else { return .free }
-    if statement.text(3) == write.started.boot, statement.integer(4) > write.started.nanoseconds {
-      return .newer
+    bindKeyParts(write, statement)
+    var variants = 0
+    while try statement.step() {
+      variants += 1
+      guard statement.flag(6) == write.isGood, statement.isText(7, write.variant) else { continue }
+      if statement.isText(3, write.started.boot), statement.integer(4) > write.started.nanoseconds {
+        return .newer
+      }
+      return .taken(
+        Existing(
+          id: statement.integer(0), bodyID: statement.integer(1), bodyBytes: statement.integer(2),
+          isPinned: statement.flag(5)))
     }
-    return .taken(
-      Existing(
-        id: statement.integer(0), bodyID: statement.integer(1), bodyBytes: statement.integer(2),
-        isPinned: statement.flag(5)))
+    return .free(variants: variants)
   }
 
   /// Lets go of a body that came too late; it is delivered all the same, so it is kept for its readers.
@@ -153,7 +165,11 @@ extension ResponseStore {
       return body
     }
     let id = try insertBody(accountID: write.accountID, checksum: 0, connection)
-    let chunk = try insertChunk(bytes, number: 0, of: id, connection)
+    let chunk = bytes.withUnsafeBytes { RowHasher.chunkChecksum($0, body: id, number: 0) }
+    let statement = try connection.statement(.insertOnlyChunk)
+    statement.bind(1, id)
+    statement.bind(2, chunk)
+    try statement.run(borrowing: bytes, at: 3)
     if let existing { try letGo(existing, connection) }
     return StoredResponse.Body(
       id: id, length: Int64(bytes.count), firstChunk: bytes,
@@ -184,12 +200,8 @@ extension ResponseStore {
 
   // MARK: Row
 
-  /// Evicts the variant written least recently where a new one would be one too many.
+  /// Evicts the variant written least recently.
   private func makeRoomForVariant(_ write: Write, _ connection: Connection) throws(CacheStoreError) {
-    let count = try connection.statement(.countVariants)
-    bindKeyParts(write, count)
-    defer { count.reset() }
-    guard try count.step(), count.integer(0) >= Self.variantLimit else { return }
     let oldest = try connection.statement(.oldestVariant)
     bindKeyParts(write, oldest)
     defer { oldest.reset() }
@@ -209,12 +221,6 @@ extension ResponseStore {
       statement.bind(2, rowID)
       try statement.run()
     }
-  }
-
-  private func bindKey(_ write: Write, _ statement: Statement) {
-    bindKeyParts(write, statement)
-    statement.bind(5, write.isGood)
-    statement.bind(6, write.variant)
   }
 
   private func bindKeyParts(_ write: Write, _ statement: Statement) {

@@ -16,7 +16,8 @@ extension Exchange {
     let (done, pending) = await bounded { [self] () async throws(CacheStoreError) in
       await plan.pendingLookup?.value
       return try await core.store.overwrite(
-        write(head, collected, accountID: try await generation.id()), isOneOfMany: isOneOfMany)
+        write(head, collected, accountID: try await generation.id()), isOneOfMany: isOneOfMany,
+        soon: core.thread.perform)
     }
     guard let done else {
       var answer = head
@@ -47,8 +48,8 @@ extension Exchange {
     }
     var pending: Task<Bool, Never>?
     if outcome == nil {
-      let (done, task) = await bounded { [store = core.store] () async throws(CacheStoreError) in
-        try await store.freshen(freshening, isOneOfMany: isOneOfMany)
+      let (done, task) = await bounded { [core] () async throws(CacheStoreError) in
+        try await core.store.freshen(freshening, isOneOfMany: isOneOfMany, soon: core.thread.perform)
       }
       outcome = done
       pending = task

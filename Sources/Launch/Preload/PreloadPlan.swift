@@ -48,6 +48,9 @@ public struct PreloadPlan: Sendable {
   /// Whether what is still missing at the outcome goes on into the store; else it is cancelled.
   public var finishesIntoStore = true
 
+  /// Whether the run tells how far it has come; where nobody shows it, nobody needs to be woken for it.
+  public var reportsProgress = true
+
   /// A plan of steps, whose names must differ.
   public init(_ steps: [PreloadStep]) {
     precondition(Set(steps.map(\.name)).count == steps.count, "the names of a plan's steps differ")

@@ -82,11 +82,13 @@ public final class PreloadRun: Sendable {
 
   /// Carries out what the machine decides, in one order for everyone, and returns the tasks to cancel.
   private func take(_ event: PreloadMachine.Event, _ state: inout State) -> [Task<Void, Never>] {
-    let before = state.machine.progress
+    let before = plan.reportsProgress ? state.machine.progress : nil
     let effects = state.machine.handle(event)
-    let progress = state.machine.progress
-    let isLast = effects.contains { if case .finish = $0 { true } else { false } }
-    if progress != before, state.machine.tellsProgress || isLast { mailbox.send(.progress(progress)) }
+    if let before {
+      let progress = state.machine.progress
+      let isLast = effects.contains { if case .finish = $0 { true } else { false } }
+      if progress != before, state.machine.tellsProgress || isLast { mailbox.send(.progress(progress)) }
+    }
     var cancelled: [Task<Void, Never>] = []
     for effect in effects {
       switch effect {
@@ -122,9 +124,13 @@ public final class PreloadRun: Sendable {
   private func start(_ index: Int, _ state: inout State) {
     state.reports[index].beganAt = clock.now()
     let previous = state.tasks[index]
-    state.tasks[index] = Task { [self] in
+    // What decodes, and what is handed over, stays off the thread that every transfer waits for.
+    let executor = plan.steps[index].keepsResponse ? nil : source.storingExecutor
+    state.tasks[index] = Task(executorPreference: executor) { [self] in
       await previous?.value
-      await plan.steps[index].run(source, plan.policy) { news in self.take(news, of: index) }
+      await plan.steps[index].run(source, plan.policy, plan.reportsProgress) { news in
+        self.take(news, of: index)
+      }
       handle(.ended(index))
       self.state.withLock { state in
         if !state.machine.steps[index].isRunning { state.tasks[index] = nil }

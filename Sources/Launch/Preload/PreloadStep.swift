@@ -19,7 +19,8 @@ public struct PreloadStep: Sendable {
   let run: Run
   typealias Run =
     @Sendable (
-      _ source: any DeliverySource, _ policy: FetchPolicy, _ report: @escaping @Sendable (StepNews) -> Void
+      _ source: any DeliverySource, _ policy: FetchPolicy, _ reportsProgress: Bool,
+      _ report: @escaping @Sendable (StepNews) -> Void
     ) async -> Void
 
   /// A step whose value `decode` makes. An answer that it refuses is a failure and leaves the stored row as it is.
@@ -67,7 +68,7 @@ public struct PreloadStep: Sendable {
   private typealias Begin<Value: Sendable> =
     @Sendable (
       DataService, DataService.Request, FetchPolicy,
-      @escaping @Sendable (DataService.TransferProgress) -> Void
+      (@Sendable (DataService.TransferProgress) -> Void)?
     ) -> DataService.Deliveries<Value>
 
   private init<Value: Sendable>(
@@ -79,9 +80,11 @@ public struct PreloadStep: Sendable {
     self.request = request
     self.weight = weight
     self.isCritical = isCritical
-    run = { source, policy, report in
+    run = { source, policy, reportsProgress, report in
       await source.load(request, policy: policy) { service, request, policy in
-        begin(service, request, policy) { report(.received($0.received, expected: $0.expected)) }
+        var progress: (@Sendable (DataService.TransferProgress) -> Void)?
+        if reportsProgress { progress = { report(.received($0.received, expected: $0.expected)) } }
+        return begin(service, request, policy, progress)
       } deliver: { delivery in
         report(StepNews(delivery))
       }

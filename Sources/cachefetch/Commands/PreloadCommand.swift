@@ -23,6 +23,7 @@ struct PreloadCommand {
       diagnostics.say("there is nobody to ask; what is stored has to do")
       plan.onFailure = .useStored
     }
+    plan.reportsProgress = diagnostics.hasStatusLine
     self.plan = plan
     self.diagnostics = diagnostics
     failsOnStatus = arguments.has(.fail)
@@ -44,11 +45,12 @@ struct PreloadCommand {
   private func run() -> ExitStatus {
     let mailbox = Mailbox<PreloadEvent>()
     let preload = service.preload(plan)
-    let showsBar = report.showsBar
-    Task {
+    let showsSteps = report.showsSteps
+    // On the thread that the events come from, since there is so little to do.
+    Task(executorPreference: service.executor) {
       for await event in preload.events {
         // Nothing wakes the main thread for what it does not show.
-        if case .progress = event, !showsBar { continue }
+        if case .step = event, !showsSteps { continue }
         mailbox.post(event)
       }
     }

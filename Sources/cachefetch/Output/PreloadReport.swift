@@ -19,6 +19,9 @@ final class PreloadReport {
   /// Whether progress is shown at all.
   var showsBar: Bool { diagnostics.hasStatusLine }
 
+  /// Whether anything is shown of a step: its line, its failure, or its object.
+  var showsSteps: Bool { isJSON || !diagnostics.isQuiet }
+
   /// Draws the bar anew.
   func show(_ progress: PreloadProgress) {
     guard showsBar else { return }

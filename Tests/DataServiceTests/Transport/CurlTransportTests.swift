@@ -33,6 +33,21 @@ import Testing
     #expect(origin.acceptedConnections == 1)
   }
 
+  @Test
+  func `services that share a transport run on its thread, and the end of one is not the end of the others`()
+    async throws
+  {
+    let origin = try FixtureServer(routes: ["/a": .ok("hello")])
+    let transport = CurlTransport()
+    let (one, other) = (try ServiceFixture(transport: transport), try ServiceFixture(transport: transport))
+    #expect(one.service.executor === other.service.executor)
+    #expect(await one.outline(origin.url("/a")) == ["fresh(hello, new)"])
+    await one.service.close()
+    #expect(await other.outline(origin.url("/a")) == ["fresh(hello, new)"])
+    #expect(origin.acceptedConnections == 1)
+    await other.service.close()
+  }
+
   @Test func `a missing library says which package to install`() async throws {
     var configuration = CurlTransport.Configuration()
     configuration.libraryName = "libcurl-that-is-not-there.so.4"
