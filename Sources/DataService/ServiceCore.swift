@@ -144,13 +144,14 @@ final class ServiceCore: Sendable {
   }
 
   /// Does a share of the store's background work once nothing is under way: what is due for the store, at the first
-  /// time and then once a second at most; what this process has counted, once a second. A process that runs for a moment
-  /// mostly has nothing to do.
+  /// time and then once a second at most; what this process has counted, once a second where it writes, else once a
+  /// minute. A process that runs for a moment, or follows another, mostly has nothing to do.
   func exchangeEnded() {
     guard coalescer.isIdle else { return }
     let now = timekeeper.bootNanoseconds
+    let pause: Int64 = store.isWriting ? 1_000_000_000 : 60_000_000_000
     let (isTurn, isRegular) = housekeeping.withLock { housekeeping in
-      let isRegular = now - housekeeping.last > 1_000_000_000
+      let isRegular = now - housekeeping.last > pause
       let isTurn = housekeeping.task == nil && (isRegular || !housekeeping.wasAsked)
       housekeeping.wasAsked = true
       if isTurn { housekeeping.last = now }

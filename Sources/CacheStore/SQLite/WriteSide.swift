@@ -169,6 +169,7 @@ final class WriteSide: Sendable {
 
   /// Closes the connection once the work under way is done; later work fails with `closed`.
   func close() async {
+    if closeUnopened() { return }
     await withUnsafeContinuation { continuation in
       enqueue {
         self.slot.withLock { slot in
@@ -178,6 +179,17 @@ final class WriteSide: Sendable {
         continuation.resume()
       }
     }
+  }
+
+  /// Closes at once what was never opened, without a thread.
+  private func closeUnopened() -> Bool {
+    guard queued.load(ordering: .relaxed) == 0 else { return false }
+    let isDone: Bool? = slot.withLockIfAvailable { slot in
+      guard slot.connection == nil else { return false }
+      slot.isClosed = true
+      return true
+    }
+    return isDone ?? false
   }
 
   /// Empties a log that would delay the next process's start. Writing it back is not enough: the first process to open

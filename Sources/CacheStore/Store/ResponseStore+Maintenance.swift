@@ -30,9 +30,16 @@ extension ResponseStore {
     return leaveUsage() && writes.closeNow()
   }
 
+  /// Whether this process has written to the store.
+  public var isWriting: Bool { writes.isOpen }
+
   /// Writes what is counted in memory, and the log back where it is long: what a program that runs on does more often
-  /// than the housekeeping.
+  /// than the housekeeping. One that only reads opens nothing for that.
   public func performSmallMaintenance() async {
+    guard writes.isOpen else {
+      if !leaveUsage() { await flushUsage() }
+      return
+    }
     await flushUsage()
     // Law 9: what could not be done now is left for the next call.
     _ = try? await writeBackLog()
