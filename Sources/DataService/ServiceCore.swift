@@ -33,7 +33,7 @@ final class ServiceCore: Sendable {
   private let retryBudgets = Mutex(RetryBudgets())
   private let housekeeping: Mutex<Housekeeping>
   private let closing = Mutex<DataServiceError?>(nil)
-  private let reported = Mutex<Set<String>>([])
+  private let reported = Mutex<[String]>([])
 
   init(configuration: DataService.Configuration, transport: (any Transport)?) {
     self.configuration = configuration
@@ -112,7 +112,13 @@ final class ServiceCore: Sendable {
   /// that may only be read is no trouble: `kept` says it.
   func warn(store error: CacheStoreError) {
     guard error.reason != .readOnly else { return }
-    guard reported.withLock({ $0.insert(error.message).inserted }) else { return }
+    // Few, so that no set is needed: see ``LoadRegistry``.
+    let isNew = reported.withLock { reported in
+      guard !reported.contains(error.message) else { return false }
+      reported.append(error.message)
+      return true
+    }
+    guard isNew else { return }
     let error = DataServiceError(store: error)
     warn(.init(kind: error.kind, message: error.message, hint: error.hint))
   }

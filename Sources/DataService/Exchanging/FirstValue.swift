@@ -3,19 +3,22 @@ internal import Synchronization
 /// The first of several values that are set, for any number of tasks to wait for.
 final class FirstValue<Value: Sendable>: Sendable {
   private enum State {
-    case waiting([UnsafeContinuation<Value, Never>])
+    /// Mostly one task waits, which needs no array.
+    case waiting(UnsafeContinuation<Value, Never>?, others: [UnsafeContinuation<Value, Never>])
     case full(Value)
   }
-  private let state = Mutex(State.waiting([]))
+  private let state = Mutex(State.waiting(nil, others: []))
 
   /// Sets the value; all but the first call do nothing.
   func set(_ value: Value) {
-    let waiting = state.withLock { state -> [UnsafeContinuation<Value, Never>] in
-      guard case .waiting(let continuations) = state else { return [] }
+    let (first, others) = state.withLock {
+      state -> (UnsafeContinuation<Value, Never>?, [UnsafeContinuation<Value, Never>]) in
+      guard case .waiting(let first, let others) = state else { return (nil, []) }
       state = .full(value)
-      return continuations
+      return (first, others)
     }
-    for continuation in waiting { continuation.resume(returning: value) }
+    first?.resume(returning: value)
+    for continuation in others { continuation.resume(returning: value) }
   }
 
   /// The first value, as soon as there is one.
@@ -25,10 +28,10 @@ final class FirstValue<Value: Sendable>: Sendable {
         let value = state.withLock { state -> Value? in
           switch state {
           case .full(let value): return value
-          case .waiting(let others):
-            state = .waiting(others + [continuation])
-            return nil
+          case .waiting(nil, let others): state = .waiting(continuation, others: others)
+          case .waiting(let first, let others): state = .waiting(first, others: others + [continuation])
           }
+          return nil
         }
         if let value { continuation.resume(returning: value) }
       }

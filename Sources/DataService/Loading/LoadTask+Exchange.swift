@@ -17,7 +17,7 @@ extension LoadTask {
   private func accepts(_ answer: Answer, data: Data) -> Bool {
     let head = head(of: answer)
     let decoded = decode(data, head: head)
-    state.withLock { $0.decoded = decoded.map(\.value) }
+    state.withLock { $0.decoded = decoded.map { $0.value } }
     if case .success = decoded { return true }
     return false
   }
@@ -84,18 +84,18 @@ extension LoadTask {
     let head = head(of: answer)
     switch form {
     case .streamed:
-      exchangeEnded(Result { try value(of: answer.body, data: Data(), head: head) }, answer: answer)
+      exchangeEnded(streamed(answer, head: head), answer: answer)
     case .whole:
       if let decoded = state.withLock({ $0.decoded }) {
-        return exchangeEnded(decoded.map { .init(value: $0, head: head) }.erased, answer: answer)
+        return exchangeEnded(decoded.map { .init(value: $0, head: head) }, answer: answer)
       }
       if case .data(let data) = answer.body, !form.canRefuse {
-        return exchangeEnded(decode(data, head: head).erased, answer: answer)
+        return exchangeEnded(decode(data, head: head), answer: answer)
       }
       Task(executorPreference: core.thread) { [self] in
         do throws(DataServiceError) {
           let data = try await core.collect(answer.body, limit: prepared.request.limits.dataBytes)
-          exchangeEnded(await core.decoding { self.decode(data, head: head) }.erased, answer: answer)
+          exchangeEnded(await core.decoding { self.decode(data, head: head) }, answer: answer)
         } catch {
           exchangeEnded(.failure(error), answer: answer)
         }
@@ -103,10 +103,17 @@ extension LoadTask {
     }
   }
 
-  private func exchangeEnded(
-    _ value: Result<DataService.Response<Value>, any Error>, answer: Answer? = nil
-  ) {
-    let result = value.mapError { $0 as? DataServiceError ?? undecodable($0) }
+  private func streamed(_ answer: Answer, head: DataService.ResponseHead) -> Outcome<
+    DataService.Response<Value>
+  > {
+    do {
+      return .success(try value(of: answer.body, data: Data(), head: head))
+    } catch {
+      return .failure(error as? DataServiceError ?? undecodable(error))
+    }
+  }
+
+  private func exchangeEnded(_ result: Outcome<DataService.Response<Value>>, answer: Answer? = nil) {
     let candidate = state.withLock { state in
       state.answer = answer
       return state.candidate
@@ -148,7 +155,7 @@ extension LoadTask {
 
   private func decode(
     _ data: Data, head: DataService.ResponseHead
-  ) -> Result<DataService.Response<Value>, DataServiceError> {
+  ) -> Outcome<DataService.Response<Value>> {
     guard case .whole(_, let decode) = form else { return .failure(undecodable(nil)) }
     guard Int64(data.count) <= prepared.request.limits.dataBytes else {
       return .failure(ServiceCore.tooLargeForData(prepared.request.limits.dataBytes))
@@ -165,8 +172,4 @@ extension LoadTask {
       .undecodable, "the answer of \(prepared.url.authority) does not decode",
       hint: "the stored response is unaffected", status: status, underlying: error)
   }
-}
-
-extension Result where Failure == DataServiceError {
-  fileprivate var erased: Result<Success, any Error> { mapError { $0 } }
 }

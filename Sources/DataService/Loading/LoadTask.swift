@@ -24,8 +24,8 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     var accountID: Int64?
     var stored: DataService.Response<Value>?
     var storeError: DataServiceError?
-    var decoded: Result<Value, DataServiceError>?
-    var result: Result<(DataService.Response<Value>, DataService.Change), DataServiceError>?
+    var decoded: Outcome<Value>?
+    var result: Outcome<(DataService.Response<Value>, DataService.Change)>?
     /// The exchange's answer, and how it compares with a row that the store came up with only afterwards.
     var answer: Answer?
     var lateChange: DataService.Change?
