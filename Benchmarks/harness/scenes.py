@@ -348,6 +348,28 @@ class Bench:
         self.report.budget("from the commit to the last of 49 followers, milliseconds", last.p50 / 1e6, 20, "ms")
         self.report.budget("from the commit to changes(to:) in another process, the slowest", changes.quantile(1) / 1e6, 50, "ms")
 
+    def ending(self):
+        """From the first byte to the end of a command, with and without its share of the housekeeping."""
+        store = self.store("ending")
+        url = f"{self.servers.url}/10k"
+        environment = {"CACHEFETCH_STORE": str(store)}
+        subprocess.run([self.cachefetch, "-q", url], check=True, stdout=subprocess.DEVNULL, env={**os.environ, **environment})
+        # The first word of the lock file says when a process last kept house: a zero makes it due, for each run anew.
+        # The other runs do the same to another file.
+        begin = lambda file: ["sh", "-c", f"dd if=/dev/zero of={file} bs=8 count=1 conv=notrunc 2>/dev/null; exec \"$@\"", "sh"]
+        due, not_due = begin(f"{store}.lock"), begin(f"{store}.other")
+        runs = [
+            (Sample("cachefetch --offline"), [*not_due, self.cachefetch, "--offline", url]),
+            (Sample("cachefetch --offline, housekeeping due"), [*due, self.cachefetch, "--offline", url]),
+            (Sample("cachefetch, then fresh"), [*not_due, self.cachefetch, url]),
+            (Sample("cachefetch, then fresh, housekeeping due"), [*due, self.cachefetch, url]),
+        ]
+        samples = spawn_alternate(self.rounds(40, 200), runs, environment)
+        self.report.scene(
+            "The end of a command", samples, processes=True,
+            note="Times from the start of the shell that sets the store's mark. What is left over for the end is the difference of the "
+            "medians: " + ", ".join(f"{sample.name} {duration(sample.extra['end'] - sample.p50)}" for sample in samples) + ".")
+
     def stampede(self):
         """Fifty processes, one cold key, a slow origin."""
         origin = SlowOrigin(0.5)

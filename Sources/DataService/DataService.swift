@@ -102,7 +102,8 @@ extension DataService {
   }
 
   /// Loads with streamed bodies, calling back where the delivery comes up: the stored one on the calling thread,
-  /// before this returns where its look-up need not wait, the later ones on a serial queue of the load's.
+  /// before this returns where its look-up need not wait, the later ones mostly on the network thread. The callbacks
+  /// only pass on what they are given: a queue of the load's own would begin two threads for that.
   ///
   /// - Parameters:
   ///   - request: What to ask for.
@@ -115,8 +116,6 @@ extension DataService {
     deliver: @escaping @Sendable (Delivery<BodyStream>) -> Void, ended: @escaping @Sendable () -> Void
   ) -> Load {
     core.load(
-      request, policy: policy, form: .stream,
-      on: .callerThenQueue(DispatchQueue(label: "cachefetch.deliveries")),
-      progress: progress, deliver: deliver, ended: ended)
+      request, policy: policy, form: .stream, on: .inline, progress: progress, deliver: deliver, ended: ended)
   }
 }

@@ -7,9 +7,6 @@ extension ServiceCore {
   enum Context: Sendable {
     /// Where the delivery comes up; for sinks that only pass it on.
     case inline
-    /// On the calling thread while the load is being begun, and from then on on a serial queue, so that a slow
-    /// reader of the deliveries never holds the network thread up.
-    case callerThenQueue(DispatchQueue)
     case queue(DispatchQueue)
 
     /// Whether a callback may still wait for its turn when the load is over.
@@ -27,7 +24,7 @@ extension ServiceCore {
   ) -> DataService.Load {
     let gate = CallbackGate()
     let called = context.isQueued ? FirstValue<Void>() : nil
-    let sink: @Sendable (LoadOutput<Value>) -> Void = { [thread] output in
+    let sink: @Sendable (LoadOutput<Value>) -> Void = { output in
       let call: @Sendable () -> Void =
         switch output {
         case .delivery(let delivery): { if gate.mayCall() { deliver(delivery) } }
@@ -39,15 +36,13 @@ extension ServiceCore {
         }
       switch context {
       case .inline: call()
-      case .callerThenQueue(let queue):
-        if thread.isCurrent { queue.async(execute: call) } else { call() }
       case .queue(let queue): queue.async(execute: call)
       }
     }
     let report = progress.map { progress in
       { @Sendable (update: DataService.TransferProgress) in
         switch context {
-        case .inline, .callerThenQueue: progress(update)
+        case .inline: progress(update)
         case .queue(let queue): queue.async { if gate.mayCall() { progress(update) } }
         }
       }

@@ -60,15 +60,18 @@ import Testing
     #expect(try fixture.files.names().allSatisfy { !$0.contains("uses") })
   }
 
-  @Test func `an account known by its name only is found`() async throws {
+  @Test func `an account known by its name only is found, and one that is not there goes the long way`()
+    async throws
+  {
     let (fixture, _, _) = try await filled(["a"])
-    let other = fixture.another()
-    #expect(other.prepareLookup(.page))
-    other.count(accountName: "", host: Self.host, Self.one)
-    other.count(accountName: "nobody", host: Self.host, Self.one)
-    await other.close()
-    #expect(fixture.files.contains("store.sqlite.uses"))
-    #expect(try await stored(fixture) == 1)
+    for (name, isLeft) in [("", true), ("nobody", false)] {
+      let other = fixture.another()
+      #expect(other.prepareLookup(.page))
+      other.count(accountName: name, host: Self.host, Self.one)
+      await other.close()
+      #expect(fixture.files.contains("store.sqlite.uses") == isLeft)
+      #expect(try await stored(fixture) == 1)
+    }
   }
 
   @Test func `what is evicted is what was used least recently, whoever used it`() async throws {

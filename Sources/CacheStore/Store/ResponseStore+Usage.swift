@@ -165,7 +165,7 @@ extension ResponseStore {
       try connection.transaction { () throws(CacheStoreError) in
         try self.takeInUses(connection)
         for mark in batch.latestMarks() { try self.mark(mark.row, at: mark.instant, connection) }
-        for entry in try self.counts(of: batch, connection) { try self.add(entry, connection) }
+        for entry in try self.counts(of: batch, connection).known { try self.add(entry, connection) }
       }
     }
   }
@@ -204,7 +204,10 @@ extension ResponseStore {
       guard let identity = connection.identity else { return nil }
       var lines = UsageLines()
       lines.marks = batch.latestMarks()
-      lines.counts = try self.counts(of: batch, connection)
+      let counts = try self.counts(of: batch, connection)
+      // The row of an account that is new may be on its way through the queue, and there it is waited for.
+      guard counts.areAllKnown else { return nil }
+      lines.counts = counts.known
       return lines.bytes(of: identity.inode)
     }
     if let lines = writes.lookNow(look) { return lines }
@@ -258,14 +261,17 @@ extension ResponseStore {
   /// A batch's counts, by the rows of those accounts that have one.
   private func counts(
     of batch: UsageBatch, _ connection: Connection
-  ) throws(CacheStoreError) -> [UsageLines.Count] {
-    var found: [UsageLines.Count] = []
+  ) throws(CacheStoreError) -> (known: [UsageLines.Count], areAllKnown: Bool) {
+    var known: [UsageLines.Count] = []
+    var areAllKnown = true
     try batch.forEachCount { (account, host, count) throws(CacheStoreError) in
       if let id = try self.id(of: account, connection) {
-        found.append(UsageLines.Count(account: id, host: host, count: count))
+        known.append(UsageLines.Count(account: id, host: host, count: count))
+      } else if case .name = account {
+        areAllKnown = false
       }
     }
-    return found
+    return (known, areAllKnown)
   }
 
   private func id(of account: UsageBatch.Account, _ connection: Connection) throws(CacheStoreError) -> Int64?

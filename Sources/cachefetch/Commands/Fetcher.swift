@@ -1,6 +1,7 @@
 internal import CacheStore
 internal import DataService
 internal import FoundationEssentials
+internal import Glibc
 
 /// The service as the command uses it: the one file that knows how loads are started and ended.
 struct Fetcher: Sendable {
@@ -35,10 +36,14 @@ struct Fetcher: Sendable {
       return { load.cancel() }
     }
     close = { patience in
-      if service.closeNow() {
-        // The process is about to end: what the service has is not given back piece by piece.
-        _ = Unmanaged.passRetained(service)
-        return true
+      // A load that has said its last is over a moment later.
+      for _ in 0..<20 {
+        if service.closeNow() {
+          // The process is about to end: what the service has is not given back piece by piece.
+          _ = Unmanaged.passRetained(service)
+          return true
+        }
+        usleep(50)
       }
       let closed = Mailbox<Bool>()
       Task {
