@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.3
 import PackageDescription
 
 /// The same strictness for every Swift target; warnings become errors in `scripts/check`.
