@@ -91,12 +91,13 @@ import Testing
     let isGone = Gate()
     let piece = [UInt8](repeating: 7, count: 1 << 20)
     let origin = try FixtureServer { _, connection in
+      // Whether it is a piece that can no longer be sent, or the wait for the end, that notices.
+      defer { isGone.open() }
       var head = FixtureReply.ok([UInt8](), ["Cache-Control": "no-store"])
       head.chunkSize = 1 << 20
       try connection.sendHead(head)
       for _ in 0..<12 { try connection.sendChunk(piece) }
       connection.waitForPeerClose()
-      isGone.open()
     }
     let fixture = try fixture()
     var request = DataService.Request(origin.url("/live"))

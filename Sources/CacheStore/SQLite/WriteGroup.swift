@@ -56,24 +56,24 @@ final class GroupedWork<Result: Sendable>: GroupedWrite, @unchecked Sendable {
   let bytes: Int
   let deadline: Int64
   private let work: @Sendable (Connection) throws(CacheStoreError) -> Result
-  private let continuation: UnsafeContinuation<Swift.Result<Result, CacheStoreError>, Never>
+  private let completion: @Sendable (Swift.Result<Result, CacheStoreError>) -> Void
   private var result: Result?
 
   init(
     bytes: Int, deadline: Int64, work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result,
-    continuation: UnsafeContinuation<Swift.Result<Result, CacheStoreError>, Never>
+    completion: @escaping @Sendable (Swift.Result<Result, CacheStoreError>) -> Void
   ) {
     self.bytes = bytes
     self.deadline = deadline
     self.work = work
-    self.continuation = continuation
+    self.completion = completion
   }
 
   func run(_ connection: Connection) throws(CacheStoreError) { result = try work(connection) }
 
   func end(_ error: CacheStoreError?) {
-    if let error { return continuation.resume(returning: .failure(error)) }
+    if let error { return completion(.failure(error)) }
     guard let result else { preconditionFailure("a write that was committed has run") }
-    continuation.resume(returning: .success(result))
+    completion(.success(result))
   }
 }

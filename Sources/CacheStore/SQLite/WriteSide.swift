@@ -74,12 +74,21 @@ final class WriteSide: Sendable {
     bytes: Int, soon: (@escaping @Sendable () -> Void) -> Void = { $0() },
     _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result
   ) async throws(CacheStoreError) -> Result {
-    let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
     let result: Swift.Result<Result, CacheStoreError> = await withUnsafeContinuation { continuation in
-      let write = GroupedWork(bytes: bytes, deadline: deadline, work: work, continuation: continuation)
-      if group.add(write) { soon { self.enqueue { self.writeGroup() } } }
+      performTogether(bytes: bytes, soon: soon, work) { continuation.resume(returning: $0) }
     }
     return try result.get()
+  }
+
+  /// The same, with a function that is called on the write queue once the work is committed, or cannot be.
+  func performTogether<Result: Sendable>(
+    bytes: Int, soon: (@escaping @Sendable () -> Void) -> Void,
+    _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result,
+    completion: @escaping @Sendable (Swift.Result<Result, CacheStoreError>) -> Void
+  ) {
+    let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
+    let write = GroupedWork(bytes: bytes, deadline: deadline, work: work, completion: completion)
+    if group.add(write) { soon { self.enqueue { self.writeGroup() } } }
   }
 
   private func writeGroup() {
@@ -153,7 +162,7 @@ final class WriteSide: Sendable {
   /// Does what a file needs before its process ends, where nothing is under way: the rest is freed by the system.
   /// - Returns: `false` where something is: ``close()`` waits for it.
   func closeNow() -> Bool {
-    guard queued.load(ordering: .relaxed) == 0 else { return false }
+    guard queued.load(ordering: .relaxed) == 0, group.count == 0 else { return false }
     let isDone: Bool? = slot.withLockIfAvailable { slot in
       if let connection = slot.connection { cutLongLog(connection) }
       return true

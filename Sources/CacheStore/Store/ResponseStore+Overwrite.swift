@@ -44,6 +44,22 @@ extension ResponseStore {
     return result
   }
 
+  /// Stores a response in a transaction shared with others, as ``overwrite(_:isOneOfMany:soon:)`` does, and calls
+  /// `completion` on the store's queue once it is committed, or cannot be: for whoever needs no task to wait.
+  ///
+  /// - Returns: `false` where the body is longer than a chunk, and nothing is done.
+  package func overwriteTogether(
+    _ write: Write, soon: (@escaping @Sendable () -> Void) -> Void,
+    completion: @escaping @Sendable (Result<Overwritten, CacheStoreError>) -> Void
+  ) -> Bool {
+    guard case .bytes(let bytes) = write.body, bytes.count <= configuration.chunkBytes else { return false }
+    writes.performTogether(
+      bytes: bytes.count, soon: soon,
+      { (connection) throws(CacheStoreError) in try self.overwrite(write, connection) },
+      completion: completion)
+    return true
+  }
+
   /// Stores a response on the calling thread, which must not be one that others wait for.
   ///
   /// - Returns: `nil` where the write connection is in use or not open yet, the file is locked, or the body is longer

@@ -19,8 +19,7 @@ package enum StoredFields {
     _ received: HTTPFields, secretNames: FieldNames = [], receivedAt: Int64? = nil
   ) -> HTTPFields {
     var fields = received
-    let named = received.values(of: "Connection").flatMap(FieldList.members)
-    if !named.isEmpty { fields.removeAll(in: FieldNames(named)) }
+    for name in received.values(of: "Connection").flatMap(FieldList.members) { fields.remove(name) }
     fields.removeAll(in: neverStored, or: secretNames)
     if let receivedAt, !fields.contains("Date") { fields.append("Date", HTTPDate.format(receivedAt)) }
     return fields

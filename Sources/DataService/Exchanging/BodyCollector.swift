@@ -61,7 +61,9 @@ struct BodyCollector {
   /// Pulls the stream to its end, or to where it has to be handed on.
   ///
   /// Where the stream fails, what has arrived is stored as far as it can be resumed later.
-  mutating func collect(_ stream: DataService.BodyStream) async throws(DataServiceError) -> Outcome {
+  nonisolated(nonsending) mutating func collect(_ stream: DataService.BodyStream)
+    async throws(DataServiceError) -> Outcome
+  {
     do throws(DataServiceError) {
       return try await collectAll(stream)
     } catch {
@@ -77,7 +79,8 @@ struct BodyCollector {
     }
   }
 
-  private mutating func collectAll(_ stream: DataService.BodyStream) async throws(DataServiceError) -> Outcome
+  nonisolated(nonsending) private mutating func collectAll(_ stream: DataService.BodyStream)
+    async throws(DataServiceError) -> Outcome
   {
     while let piece = try await stream.next() {
       received += Int64(piece.count)
@@ -102,7 +105,7 @@ struct BodyCollector {
   }
 
   /// Adds a piece to what is pending, which is committed each time it is a whole chunk and more has come.
-  private mutating func take(_ piece: Data) async {
+  nonisolated(nonsending) private mutating func take(_ piece: Data) async {
     var rest = piece
     while isStoring, pending.count + rest.count > chunkBytes {
       let missing = chunkBytes - pending.count
@@ -114,7 +117,7 @@ struct BodyCollector {
   }
 
   /// Begins to commit what is pending as a chunk, once the chunk before it is committed.
-  private mutating func commitPending() async {
+  nonisolated(nonsending) private mutating func commitPending() async {
     await settleCommit()
     guard isStoring else { return }
     do throws(CacheStoreError) {
@@ -131,7 +134,7 @@ struct BodyCollector {
   }
 
   /// Waits for the chunk under way; one that could not be committed is pending again.
-  private mutating func settleCommit() async {
+  nonisolated(nonsending) private mutating func settleCommit() async {
     guard let commit = underWay else { return }
     underWay = nil
     do throws(CacheStoreError) {
@@ -143,7 +146,7 @@ struct BodyCollector {
     }
   }
 
-  private mutating func fail(_ error: CacheStoreError) async {
+  nonisolated(nonsending) private mutating func fail(_ error: CacheStoreError) async {
     storeFailure = error
     // Going on with it would find as little room: what there is of it goes once it has been read.
     if error.reason == .full { await unfinished?.giveUp() }

@@ -3,15 +3,18 @@ internal import FoundationEssentials
 
 extension Exchange {
   /// Replaces the row; where that takes longer than 250 ms the answer goes out without it and the write goes on.
-  func commit(
+  nonisolated(nonsending) func commit(
     _ head: Answer, _ collected: BodyCollector.Outcome
   ) async throws(DataServiceError) -> ExchangeOutcome {
     guard beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
     let isOneOfMany = isOneOfMany
-    if !isOneOfMany, case .short = collected, plan.pendingLookup == nil, let accountID = generation.known {
+    if case .short = collected, plan.pendingLookup == nil, let accountID = generation.known {
       let write = write(head, collected, accountID: accountID)
-      let done = immediately { () throws(CacheStoreError) in try core.store.overwriteNow(write) }
-      if let done { return ExchangeOutcome(answer: try applied(done, to: head)) }
+      if isOneOfMany {
+        if let (done, pending) = await together(write) { return try outcome(done, pending, head) }
+      } else if let done = immediately({ () throws(CacheStoreError) in try core.store.overwriteNow(write) }) {
+        return try outcome(done, nil, head)
+      }
     }
     let (done, pending) = await bounded { [self] () async throws(CacheStoreError) in
       await plan.pendingLookup?.value
@@ -19,16 +22,44 @@ extension Exchange {
         write(head, collected, accountID: try await generation.id()), isOneOfMany: isOneOfMany,
         soon: core.thread.perform)
     }
-    guard let done else {
-      var answer = head
-      answer.kept = .no(.busy)
-      return ExchangeOutcome(answer: answer, pendingWrite: pending)
+    return try outcome(done, pending, head)
+  }
+
+  private func outcome(
+    _ done: Result<ResponseStore.Overwritten, CacheStoreError>?, _ pending: Task<Bool, Never>?, _ head: Answer
+  ) throws(DataServiceError) -> ExchangeOutcome {
+    if let done { return ExchangeOutcome(answer: try applied(done, to: head)) }
+    var answer = head
+    answer.kept = .no(.busy)
+    return ExchangeOutcome(answer: answer, pendingWrite: pending)
+  }
+
+  /// Hands a write over to be committed with others, and waits for it as ``bounded(_:)`` does, without a task of its own.
+  /// - Returns: `nil` where it has to go another way.
+  nonisolated(nonsending) private func together(
+    _ write: ResponseStore.Write
+  ) async -> (Result<ResponseStore.Overwritten, CacheStoreError>?, Task<Bool, Never>?)? {
+    typealias Done = Result<ResponseStore.Overwritten, CacheStoreError>
+    let (first, last) = (FirstValue<Done?>(), FirstValue<Done>())
+    let isUnderWay = core.store.overwriteTogether(write, soon: core.thread.perform) { done in
+      last.set(done)
+      first.set(done)
     }
-    return ExchangeOutcome(answer: try applied(done, to: head))
+    guard isUnderWay else { return nil }
+    let timer = core.timekeeper.after(core.configuration.patience.commit) { first.set(nil) }
+    defer { timer.cancel() }
+    if let done = await first.value { return (done, nil) }
+    let pending = Task(executorPreference: core.thread) {
+      if case .success = await last.value { return true }
+      return false
+    }
+    return (nil, pending)
   }
 
   /// Merges a 304 into the row, and delivers the stored body with it.
-  func freshen(_ head: Answer, row: AnswerRule.Row) async throws(DataServiceError) -> ExchangeOutcome {
+  nonisolated(nonsending) func freshen(_ head: Answer, row: AnswerRule.Row) async throws(DataServiceError)
+    -> ExchangeOutcome
+  {
     guard let stored = plan.candidate else { throw Self.gone }
     var answer = head.validating(stored, secretNames: core.secretFieldNames)
     closeToNewLoads()
@@ -77,7 +108,9 @@ extension Exchange {
   }
 
   /// The row is gone or newer: a newer one is the answer, a missing one means asking again.
-  private func newerRow(_ head: Answer) async throws(DataServiceError) -> ExchangeOutcome {
+  nonisolated(nonsending) private func newerRow(_ head: Answer) async throws(DataServiceError)
+    -> ExchangeOutcome
+  {
     let prepared = plan.prepared
     let found: ResponseStore.Lookup
     do throws(CacheStoreError) {
@@ -148,7 +181,7 @@ extension Exchange {
   }
 
   /// Runs a queued write, and waits for it no longer than a delivery may; the task tells whether it succeeded.
-  private func bounded<Value: Sendable>(
+  nonisolated(nonsending) private func bounded<Value: Sendable>(
     _ write: @escaping @Sendable () async throws(CacheStoreError) -> Value
   ) async -> (Result<Value, CacheStoreError>?, Task<Bool, Never>) {
     let first = FirstValue<Result<Value, CacheStoreError>?>()

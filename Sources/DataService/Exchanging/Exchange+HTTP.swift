@@ -31,7 +31,7 @@ extension Exchange {
   }
 
   /// Writes what an answer to HEAD says of the stored response (RFC 9111 section 4.3.5), and whether it was written.
-  func takeInHead(_ answer: Answer, row: AnswerRule.Row) async -> DataService.Kept {
+  nonisolated(nonsending) func takeInHead(_ answer: Answer, row: AnswerRule.Row) async -> DataService.Kept {
     guard let stored = plan.candidate else { return .no(.method) }
     do throws(CacheStoreError) {
       if row == .invalidatedByHead {

@@ -13,7 +13,7 @@ extension Exchange {
   }
 
   /// One try: the request, its redirects, and the answer taken in and stored.
-  func hops(until deadline: Int64) async throws(DataServiceError) -> ExchangeOutcome {
+  nonisolated(nonsending) func hops(until deadline: Int64) async throws(DataServiceError) -> ExchangeOutcome {
     do throws(DataServiceError) {
       let outlook = outlook()
       try checkPause(of: plan.prepared.url, until: outlook.pausedUntil)
@@ -28,7 +28,7 @@ extension Exchange {
     }
   }
 
-  private func hops(
+  nonisolated(nonsending) private func hops(
     until deadline: Int64, validating row: StoredResponse?, resuming resumption: Resumption?, isRepeated: Bool
   ) async throws(DataServiceError) -> ExchangeOutcome {
     let prepared = plan.prepared

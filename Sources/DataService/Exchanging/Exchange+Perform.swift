@@ -10,7 +10,7 @@ struct ExchangeOutcome: Sendable {
 extension Exchange {
   /// Follows another process's exchange where one is under way, or makes its own; then waits for the network to come
   /// back where the caller asked for that.
-  func perform() async throws(DataServiceError) -> ExchangeOutcome {
+  nonisolated(nonsending) func perform() async throws(DataServiceError) -> ExchangeOutcome {
     let clock = core.timekeeper
     let limits = plan.prepared.request.limits
     let deadline = clock.instant(after: limits.totalTimeout)
@@ -27,7 +27,9 @@ extension Exchange {
   }
 
   /// Tries, tries again as ``RetryRule`` says, and with `onlineWait` as long as there is no network.
-  private func attempts(until deadline: Int64) async throws(DataServiceError) -> ExchangeOutcome {
+  nonisolated(nonsending) private func attempts(until deadline: Int64) async throws(DataServiceError)
+    -> ExchangeOutcome
+  {
     let clock = core.timekeeper
     let request = plan.prepared.request
     let patience = request.onlineWait.map { clock.instant(after: $0) }
@@ -60,7 +62,9 @@ extension Exchange {
     }
   }
 
-  private func attemptOnce(until deadline: Int64) async -> Result<ExchangeOutcome, DataServiceError> {
+  nonisolated(nonsending) private func attemptOnce(until deadline: Int64) async -> Result<
+    ExchangeOutcome, DataServiceError
+  > {
     do throws(DataServiceError) {
       return .success(try await hops(until: deadline))
     } catch {
@@ -68,7 +72,7 @@ extension Exchange {
     }
   }
 
-  private func pause(
+  nonisolated(nonsending) private func pause(
     for delay: Duration, before result: Result<ExchangeOutcome, DataServiceError>
   ) async throws(DataServiceError) {
     core.trace("tries again in \(delay.clampedNanoseconds / 1_000_000) ms after \(result.reason)")
@@ -80,7 +84,7 @@ extension Exchange {
   }
 
   /// Tells every process on the store that the origin wants to be left alone.
-  private func recordPause(until: Int64) async {
+  nonisolated(nonsending) private func recordPause(until: Int64) async {
     do throws(CacheStoreError) {
       try await core.store.pause(
         accountID: try await generation.id(), origin: plan.prepared.url.origin, untilMilliseconds: until)

@@ -8,7 +8,7 @@ extension DataServiceError.Kind {
 
 extension Exchange {
   /// Judges the final answer, takes its body in, stores it where it may be, and says what came of it.
-  func takeIn(
+  nonisolated(nonsending) func takeIn(
     _ received: TransportResponse, situation: AnswerRule.Situation, from url: NormalisedURL,
     interim: [TransportResponse.Interim], requestedAt: Int64, resumption: Resumption?
   ) async throws(DataServiceError) -> ExchangeOutcome {
@@ -38,7 +38,7 @@ extension Exchange {
     }
   }
 
-  private func store(
+  nonisolated(nonsending) private func store(
     _ head: Answer, body: DataService.BodyStream, row: AnswerRule.Row, url: NormalisedURL,
     resuming: UnfinishedBody?
   ) async throws(DataServiceError) -> ExchangeOutcome {
@@ -86,7 +86,7 @@ extension Exchange {
   }
 
   /// Asks the decoders, then commits.
-  private func keep(
+  nonisolated(nonsending) private func keep(
     _ head: Answer, _ collected: BodyCollector.Outcome
   ) async throws(DataServiceError) -> ExchangeOutcome {
     var answer = head
@@ -103,7 +103,7 @@ extension Exchange {
     return try await commit(answer, collected)
   }
 
-  private func unkept(
+  nonisolated(nonsending) private func unkept(
     _ head: Answer, _ collected: BodyCollector.Outcome
   ) async throws(DataServiceError) -> ExchangeOutcome {
     var answer = head
@@ -119,7 +119,7 @@ extension Exchange {
 
   /// Whether every load that decodes takes the body. One that refuses keeps the stored row as it is, for all of
   /// them: it knows better than the bytes what a good answer is (design law 5).
-  private func accept(_ answer: Answer, _ waiters: [ExchangeWaiter]) async -> Bool {
+  nonisolated(nonsending) private func accept(_ answer: Answer, _ waiters: [ExchangeWaiter]) async -> Bool {
     guard !waiters.isEmpty else { return true }
     guard let data = await core.wholeBody(answer.body, limit: plan.prepared.request.limits.dataBytes) else {
       return true
@@ -128,7 +128,7 @@ extension Exchange {
   }
 
   /// What belongs to an account that was signed out meanwhile is not delivered, stored or not (design section 2).
-  private func checkGeneration() async throws(DataServiceError) {
+  nonisolated(nonsending) private func checkGeneration() async throws(DataServiceError) {
     guard let id = plan.accountID, !plan.prepared.key.account.isEmpty else { return }
     let found = try? await core.lookup(plan.prepared)
     guard found == nil || found?.accountID == id else { throw DataServiceError.signedOut }
@@ -146,7 +146,7 @@ extension Exchange {
     !plan.prepared.request.method.isSafe && !plan.prepared.request.isRead
   }
 
-  private func invalidate(_ answer: Answer, url: NormalisedURL) async {
+  nonisolated(nonsending) private func invalidate(_ answer: Answer, url: NormalisedURL) async {
     let prepared = plan.prepared
     guard let foundationURL = try? url.foundationURL() else { return }
     let targets = Invalidation.targets(

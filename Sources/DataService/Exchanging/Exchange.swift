@@ -5,6 +5,9 @@ internal import Synchronization
 ///
 /// Its work is one asynchronous function on the network thread; what the loads do with it (join, leave, hear the
 /// result) happens on any thread, under one lock that is never held while anything else is called.
+///
+/// What it calls is `nonisolated(nonsending)`: it runs where its caller runs, and does not look up, at each call and each
+/// return, which executor the task prefers (some two hundred instructions, sixty times an exchange).
 final class Exchange: Sendable {
   /// What the exchange begins with.
   struct Plan: Sendable {
@@ -167,7 +170,7 @@ final class Exchange: Sendable {
     for waiter in state.withLock({ $0.waiters }) { waiter.received?(progress) }
   }
 
-  private func run() async {
+  nonisolated(nonsending) private func run() async {
     do throws(DataServiceError) {
       let outcome = try await perform()
       // The lease outlives the commit, so that whoever finds it free finds the row.

@@ -23,7 +23,7 @@ struct Leasing {
     hash = exchange.plan.prepared.leaseHash(secrets: exchange.core.configuration.secrets)
   }
 
-  func obtain() async throws(DataServiceError) -> Role {
+  nonisolated(nonsending) func obtain() async throws(DataServiceError) -> Role {
     let began = exchange.core.timekeeper.bootNanoseconds
     var isWaiting = false
     var isLeftToOthers = false
@@ -63,7 +63,7 @@ struct Leasing {
   }
 
   /// Returns when nobody holds the lease, or the holder has said that no row will come.
-  private func waitWhileLeased(since began: Int64) async throws(CacheStoreError) {
+  nonisolated(nonsending) private func waitWhileLeased(since began: Int64) async throws(CacheStoreError) {
     var isPrepared = false
     while try store.isLeased(hash), try !store.leaseEndedWithoutRow(hash, since: began) {
       if !isPrepared { isPrepared = store.prepareLookup(exchange.plan.prepared.key) }
@@ -79,7 +79,7 @@ struct Leasing {
   }
 
   /// The leader's answer, if the row is another than at our look-up.
-  private func followed() async throws(CacheStoreError) -> Answer? {
+  nonisolated(nonsending) private func followed() async throws(CacheStoreError) -> Answer? {
     let prepared = exchange.plan.prepared
     let found = try await exchange.core.lookup(prepared)
     let row = exchange.core.select(from: found, for: prepared)

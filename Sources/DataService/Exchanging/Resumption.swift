@@ -79,7 +79,7 @@ struct ContentRange: Sendable, Equatable {
 
 extension Exchange {
   /// The cut-off download of this request, if there is one that nobody else goes on with.
-  func resumption() async -> Resumption? {
+  nonisolated(nonsending) func resumption() async -> Resumption? {
     let prepared = plan.prepared
     guard plan.isShared, prepared.request.method == .get,
       let id = generation.known

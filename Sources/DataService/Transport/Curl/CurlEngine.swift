@@ -264,8 +264,11 @@
 
     /// Notes that an exchange has gone into a phase, or that something has happened in it.
     func enter(_ phase: PhaseClock.Phase, _ exchange: CurlExchange) {
-      // A turn is short, and a response has many lines: its clock is read once.
-      exchange.track.clock?.enter(phase, at: turnInstant == 0 ? timekeeper.bootNanoseconds : turnInstant)
+      // A turn is short, and a response has many lines: its clock is read once, and noted once.
+      let now = turnInstant == 0 ? timekeeper.bootNanoseconds : turnInstant
+      guard exchange.track.phase != phase || exchange.track.entered != now else { return }
+      (exchange.track.phase, exchange.track.entered) = (phase, now)
+      exchange.track.clock?.enter(phase, at: now)
       arm(exchange)
     }
 

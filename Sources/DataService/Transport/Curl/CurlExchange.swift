@@ -45,7 +45,7 @@
     // MARK: The caller's side
 
     /// Starts the exchange and waits for the head.
-    func head() async throws(DataServiceError) -> HeadParser.Head {
+    nonisolated(nonsending) func head() async throws(DataServiceError) -> HeadParser.Head {
       transport.thread.performHere { [self] in engine.submit(self) }
       while true {
         let result = state.withLock { state -> Result<HeadParser.Head, DataServiceError>? in
@@ -59,7 +59,7 @@
     }
 
     /// The next piece of the body; `nil` once it was whole.
-    func nextPiece() async throws(DataServiceError) -> Data? {
+    nonisolated(nonsending) func nextPiece() async throws(DataServiceError) -> Data? {
       if Task.isCancelled { cancel() }
       while true {
         switch takePiece() {
@@ -103,7 +103,7 @@
     private enum Event { case head, body }
 
     /// Suspends until the event may have come, or the exchange has ended.
-    private func wait(for event: Event) async {
+    nonisolated(nonsending) private func wait(for event: Event) async {
       await withTaskCancellationHandler {
         await withUnsafeContinuation { continuation in
           let waits = state.withLock { state in
@@ -181,6 +181,9 @@
     /// What carries it while it is under way.
     var easy: EasyHandle?
     var clock: PhaseClock?
+    /// What was last noted in the clock, and when.
+    var phase: PhaseClock.Phase?
+    var entered: Int64 = 0
     var timer: TimerHandle?
     /// When the timer fires.
     var timerInstant: Int64 = 0
