@@ -7,6 +7,15 @@ import Testing
   func `law 3: the origin is asked while another process holds the store, and what it then has comes first`()
     async throws
   {
+    // The command waits five seconds for the other process. Where the machine is so busy that they are over before this
+    // test has let go, it says so, and is run anew.
+    var attempts = 1
+    while try await !comesFirst(), attempts < 5 { attempts += 1 }
+    #expect(attempts < 5)
+  }
+
+  /// - Returns: `false` where the store was let go of too late.
+  private func comesFirst() async throws -> Bool {
     let shell = try Shell()
     let origin = try ChangingOrigin()
     _ = try await shell.run(origin.url)
@@ -17,12 +26,23 @@ import Testing
     await origin.server.waitForRequests(2)
     #expect(origin.server.requests().last?["If-None-Match"] == nil, "nothing was known to validate")
     await holder.release()
-    await child.output.waits(forBytes: 3)
-    #expect(child.output.text == "one")
+    let isInTime = await withTaskGroup(of: Bool.self) { group in
+      group.addTask {
+        await child.output.waits(forBytes: 3)
+        return true
+      }
+      group.addTask { await !child.errors.waits(for: "is in use by another process") }
+      defer { group.cancelAll() }
+      return await group.next() ?? false
+    }
+    let first = child.output.text
     mayAnswer.open()
     let finished = await child.finished()
-    #expect(finished.outputText == "onetwo" && finished.status == 0, "\(finished.errorText)")
     await holder.end()
+    guard isInTime else { return false }
+    #expect(first == "one")
+    #expect(finished.outputText == "onetwo" && finished.status == 0, "\(finished.errorText)")
+    return true
   }
 
   @Test
