@@ -24,7 +24,7 @@ struct BodyCollector {
   /// Where a chunk's commit is followed, while the next chunk arrives.
   let executor: any TaskExecutor
   /// Whether a body that is cut off can be resumed.
-  let isResumable: Bool
+  let isResumable: () -> Bool
   let progress: (Int64) -> Void
 
   private(set) var isSameAsPrevious: Bool
@@ -41,7 +41,7 @@ struct BodyCollector {
   init(
     store: ResponseStore, chunkBytes: Int, executor: any TaskExecutor, previous: StoredResponse.Body?,
     limit: Int64,
-    isResumable: Bool = false, resuming: UnfinishedBody? = nil,
+    isResumable: @escaping () -> Bool = { false }, resuming: UnfinishedBody? = nil,
     open: (() async throws(CacheStoreError) -> UnfinishedBody)?, progress: @escaping (Int64) -> Void
   ) {
     self.store = store
@@ -68,7 +68,7 @@ struct BodyCollector {
       return try await collectAll(stream)
     } catch {
       await settleCommit()
-      if isResumable, isStoring, !pending.isEmpty, error.kind != .tooLarge {
+      if isStoring, !pending.isEmpty, error.kind != .tooLarge, isResumable() {
         await commitPending()
         await settleCommit()
       }

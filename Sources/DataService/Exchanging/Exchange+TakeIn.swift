@@ -47,16 +47,20 @@ extension Exchange {
     let limits = plan.prepared.request.limits
     let half = core.configuration.store.maximumBytes / 2
     let fits = body.length.map { $0 + (resuming?.length ?? 0) <= half } ?? true
-    let partial = Resumption.partial(of: head, key: plan.prepared.key, length: body.length)
+    // Worked out only for a body that is long, or cut off.
+    let partial = { [key = plan.prepared.key] in
+      Resumption.partial(of: head, key: key, length: body.length)
+    }
     var open: (() async throws(CacheStoreError) -> UnfinishedBody)?
     if row.isStored, fits {
       open = { [self] () async throws(CacheStoreError) in
-        try await store.beginBody(accountID: try await generation.id(), partial: partial)
+        try await store.beginBody(accountID: try await generation.id(), partial: partial())
       }
     }
     var collector = BodyCollector(
       store: store, chunkBytes: core.configuration.store.chunkBytes, executor: core.thread,
-      previous: plan.candidate?.body, limit: limits.bodyBytes, isResumable: partial != nil || resuming != nil,
+      previous: plan.candidate?.body, limit: limits.bodyBytes,
+      isResumable: { resuming != nil || partial() != nil },
       resuming: resuming, open: open
     ) { [self] received in
       report(

@@ -1,4 +1,5 @@
 internal import CacheStore
+internal import Synchronization
 
 extension PreparedRequest {
   /// The same number in every process for loads that may share an exchange; secret values count as their digests.
@@ -16,12 +17,23 @@ extension PreparedRequest {
       add(FieldList.lowercased(field.name))
       add(secrets.isSecretField(field.name) ? digest(Array(field.value.utf8)) : field.value)
     }
-    text.append(contentsOf: request.limits.leaseText)
-    text.append(contentsOf: request.connection.leaseText)
+    text.append(contentsOf: Self.text(of: request.limits, request.connection))
     text.append(request.keepsAnyway ? 1 : 0)
     text.append(isHTTP ? 1 : 0)
     return ResponseStore.leaseHash(text)
   }
+
+  /// Everything in both. The last one is kept, since most requests have the same.
+  private static func text(of limits: Limits, _ connection: ConnectionOptions) -> [UInt8] {
+    lastText.withLock { last in
+      if let last, last.limits == limits, last.connection == connection { return last.text }
+      let text = limits.leaseText + connection.leaseText
+      last = (limits, connection, text)
+      return text
+    }
+  }
+
+  private static let lastText = Mutex<(limits: Limits, connection: ConnectionOptions, text: [UInt8])?>(nil)
 }
 
 extension Limits {

@@ -25,6 +25,8 @@
     private let userAgent: String
     private let errorText: UnsafeMutablePointer<CChar>
     private var lists: [UInt32: UnsafeMutablePointer<curl_slist>] = [:]
+    /// Whether anything has been set that would have to be taken back.
+    private var isConfigured = false
     private var connection: ConnectionOptions?
     private var shape: RequestShape?
     private var fields: HTTPFields?
@@ -96,7 +98,8 @@
 
     /// Sets every option that does not change from one exchange to the next on the same kind of connection.
     func connect(as options: ConnectionOptions) throws(DataServiceError) {
-      ccurl_easy_reset(library.table, raw)
+      if isConfigured { ccurl_easy_reset(library.table, raw) }
+      isConfigured = true
       connection = nil
       shape = nil
       fields = nil
