@@ -35,6 +35,13 @@ import Testing
     return nil
   }
 
+  @Test func `fail: nothing is begun after the first failure, only to be cancelled`() throws {
+    var oneByOne = try plan(.criticalFresh, .fail)
+    oneByOne.parallelism = 1
+    let (_, effects) = run(oneByOne, [.failed(0, reason: Self.down), .ended(0)])
+    #expect(effects == [.disarmDeadline, .finish(.incomplete), .stopRest])
+  }
+
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let readiness: PreloadPlan.Readiness

@@ -147,7 +147,7 @@ struct PreloadMachine: Sendable {
   // MARK: - Starting
 
   private mutating func startNext() -> [Effect] {
-    guard phase == .running || (phase == .over && plan.finishesIntoStore) else { return [] }
+    guard phase == .running || (phase == .over && plan.finishesIntoStore), !isGivenUp else { return [] }
     var effects: [Effect] = []
     while firstWaiting < steps.count, tally.running < max(1, plan.parallelism) {
       let index = firstWaiting
@@ -162,6 +162,9 @@ struct PreloadMachine: Sendable {
     }
     return effects
   }
+
+  /// Whether the run ends with the failure there has been: nothing is begun only to be cancelled.
+  private var isGivenUp: Bool { phase == .running && plan.onFailure == .fail && tally.missingFailed > 0 }
 
   private mutating func skipWaiting() {
     for index in firstWaiting..<steps.count where steps[index].isWaiting {
