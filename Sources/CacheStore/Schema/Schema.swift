@@ -60,12 +60,6 @@ enum Schema {
     if usesLog { try useLog(connection) }
     let text = String(decoding: PackageResources.schema_sql, as: UTF8.self)
     try connection.transaction { () throws(CacheStoreError) in try connection.execute(text) }
-    guard usesLog else { return }
-    // Else the tables stay in the log, which every process that is alone with the store reads when it starts.
-    let deadline = connection.waiting.deadline
-    connection.waiting.deadline = 0
-    defer { connection.waiting.deadline = deadline }
-    _ = try? connection.checkpoint(.truncating)
   }
 
   /// Goes back to the log in a store that was written without it, where memory can be shared again; while others have

@@ -13,7 +13,8 @@ extension ResponseStore {
     // A later instant is another boot's.
     guard last > instant || instant - last >= Self.maintenanceInterval else { return false }
     lockFile.setMark(Self.maintenanceSlot, to: instant)
-    return true
+    // In a store just made there is nothing to see to, and others may be waiting for what was just committed.
+    return last != 0
   }
 
   /// Whether the log has become so long that the next process's start would be later for it.
