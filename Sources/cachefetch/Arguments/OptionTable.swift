@@ -4,7 +4,7 @@ extension Option {
 
   /// The row of a name. Whoever adds an option adds it here; the order is that of ``OptionName``.
   ///
-  /// A function, so that a command line makes the rows it names: making all of them was a thirtieth of a start.
+  /// A function, so that a command line makes the rows it names and no others.
   static func row(_ name: OptionName) -> Option {
     switch name {
     case .method:
