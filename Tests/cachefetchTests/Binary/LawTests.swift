@@ -40,7 +40,8 @@ import Testing
 
   @Test func `law 4: what was delivered as kept survives a kill at the next instruction`() async throws {
     let shell = try Shell()
-    for round in 1...5 {
+    var survivals = 0
+    for round in 1...20 where survivals < 5 {
       let body = "body \(round)"
       let origin = try FixtureServer { request, connection in
         // The second load never ends by itself: the process is killed in the middle of it.
@@ -48,11 +49,16 @@ import Testing
         try connection.send(.ok(body))
       }
       let child = try shell.start("--json", origin.url + "/x", origin.url + "/never")
-      #expect(await child.output.waits(for: "\"kept\":true"))
+      #expect(await child.output.waits(for: "\"kept\":"))
       child.send(SIGKILL)
       #expect(await child.finished().exit == .signal(SIGKILL))
+      // A commit that takes longer than 250 ms, as on a disk that is busy with others, is not waited for, and said so.
+      if child.output.text.contains("\"kept_reason\":\"busy\"") { continue }
+      #expect(child.output.text.contains("\"kept\":true"), "\(child.output.text)")
       #expect(try await shell.run("--offline", origin.url + "/x").outputText == body)
+      survivals += 1
     }
+    #expect(survivals == 5)
   }
 
   static let failures: [(name: String, answer: @Sendable (FixtureConnection) throws -> Void)] = [
