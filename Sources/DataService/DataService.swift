@@ -43,6 +43,7 @@ public final class DataService: Sendable {
   public func close() async {
     let error = DataServiceError(.closed, "the service was closed")
     core.close(with: error)
+    core.anticipations.close()
     await core.stop(error) { _ in true }
     await core.houseIsKept()
     await core.store.close()

@@ -252,6 +252,28 @@ import Testing
     never.open()
   }
 
+  @Test func `a service that is closed lets go of what it holds, and is let go of`() async throws {
+    let transport = ScriptedTransport { _, _ async in .answer("body") }
+    weak var service: DataService?
+    weak var core: ServiceCore?
+    do {
+      let fixture = try ServiceFixture(transport: transport)
+      (service, core) = (fixture.service, fixture.service.core)
+      let held = fixture.service.anticipate(try request(), holdFor: .seconds(3600), decode: Self.text)
+      await held.finished()
+      #expect(held.isHeld)
+      await fixture.service.close()
+      #expect(!held.isHeld)
+      let late = fixture.service.anticipate(
+        try request("late"), holdFor: .seconds(3600), decode: Self.text)
+      #expect(!late.isHeld)
+      #expect(await outline(late.commit()) == ["failure(closed)"])
+    }
+    // The network thread lets go of it when it has ended.
+    for _ in 0..<20_000 where core != nil { await Task.yield() }
+    #expect(service == nil && core == nil)
+  }
+
   @Test func `10,000 anticipations with random commits and cancels leave nothing behind`() async throws {
     let transport = ScriptedTransport { _, _ async in
       await Task.yield()

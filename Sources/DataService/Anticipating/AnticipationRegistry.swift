@@ -19,6 +19,7 @@ final class AnticipationRegistry: Sendable {
     var held: [any AnyHeldLoad] = []
     var counts = AnticipationCounts()
     var failedAt: Int64?
+    var isClosed = false
   }
   private let state = Mutex(State())
 
@@ -28,6 +29,7 @@ final class AnticipationRegistry: Sendable {
   func hold(_ load: any AnyHeldLoad, for duration: Duration, core: ServiceCore) {
     let limit = max(1, core.configuration.anticipation.count)
     let replaced = state.withLock { state -> [any AnyHeldLoad] in
+      guard !state.isClosed else { return [load] }
       var replaced = state.held.filter { load.group != nil && $0.group == load.group }
       state.held.removeAll { held in replaced.contains { $0 === held } }
       while state.held.count >= limit { replaced.append(state.held.removeFirst()) }
@@ -38,6 +40,15 @@ final class AnticipationRegistry: Sendable {
     // The look-up, and the decoding of what is stored, are not for the caller's thread.
     core.thread.perform { load.begin() }
     _ = core.timekeeper.after(duration) { [weak load] in load?.letGo(.timeOver) }
+  }
+
+  /// Lets go of all that is held, and of what comes from now on: a load that is held keeps its service.
+  func close() {
+    let held = state.withLock { state in
+      state.isClosed = true
+      return state.held
+    }
+    for load in held { load.letGo(.cancelled) }
   }
 
   func remove(_ load: any AnyHeldLoad) { state.withLock { $0.held.removeAll { $0 === load } } }

@@ -115,7 +115,9 @@ extension LoadTask {
   }
 
   private func leave(_ exchange: Exchange) {
-    exchange.leave(self, finishingIntoStore: !isCancelled && core.configuration.finishesAfterDeadline)
+    // Into a store that is closed nothing goes any more.
+    let finishes = !isCancelled && core.configuration.finishesAfterDeadline && core.closed == nil
+    exchange.leave(self, finishingIntoStore: finishes)
   }
 
   /// The deliveries are over; the exchange goes on only for the store's sake.

@@ -80,6 +80,8 @@ final class LoadTask<Value: Sendable>: AnyLoad {
   /// Begins: looks the stored response up on this thread if that needs no waiting, else on the store's queue.
   func start() {
     core.loads.add(self)
+    // Who closes the service says so first and then looks for loads: one that it did not see sees it here.
+    if let closed = core.closed { return fence(closed) }
     if case .freshElseStored(let deadline?) = policy.kind {
       arm(deadline) { $0.handle(.deadlinePassed) }
     }
