@@ -173,9 +173,6 @@ final class WriteSide: Sendable {
   /// Whether there is a connection, and it is idle.
   var isOpen: Bool { slot.withLockIfAvailable { $0.connection != nil } ?? false }
 
-  /// How long the log was after this process's latest commit, in bytes; 0 while a write is under way.
-  var logBytes: Int64 { slot.withLockIfAvailable { $0.connection?.logBytes ?? 0 } ?? 0 }
-
   /// Closes the connection once the work under way is done; later work fails with `closed`.
   func close() async {
     if closeUnopened() { return }

@@ -23,7 +23,7 @@ extension ResponseStore {
   /// Makes ready to read what the holder of a lease is about to commit: whoever waits for it has time for that now, and
   /// everybody will want it at once then.
   /// - Returns: Whether that is done; there may be no store yet.
-  public func prepareLookup(_ key: RequestKey) -> Bool {
+  package func prepareLookup(_ key: RequestKey) -> Bool {
     // What is wrong is met again, and told, by the look-up that matters.
     _ = try? lookupNow(key)
     return pool.isOpen

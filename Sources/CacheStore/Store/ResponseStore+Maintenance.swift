@@ -5,7 +5,7 @@ extension ResponseStore {
   /// Whether the housekeeping is due, in which case the caller is taken to do it now; one process at a time is.
   ///
   /// - Parameter instant: Nanoseconds since boot.
-  public func takeMaintenanceTurn(at instant: Int64) -> Bool {
+  package func takeMaintenanceTurn(at instant: Int64) -> Bool {
     // Making a store makes the lock file; none is put beside something else.
     guard !configuration.isReadOnly, FileStatus(path: files.lock) != nil,
       let last = try? lockFile.mark(Self.maintenanceSlot)
@@ -16,9 +16,6 @@ extension ResponseStore {
     // In a store just made there is nothing to see to, and others may be waiting for what was just committed.
     return last != 0
   }
-
-  /// Whether the log has become so long that the next process's start would be later for it.
-  public var isLogLong: Bool { writes.logBytes > Self.longLog }
 
   /// The slot before those of the leases.
   static let maintenanceSlot = -1
@@ -32,11 +29,11 @@ extension ResponseStore {
   }
 
   /// Whether this process has written to the store.
-  public var isWriting: Bool { writes.isOpen }
+  package var isWriting: Bool { writes.isOpen }
 
   /// Writes what is counted in memory, and the log back where it is long: what a program that runs on does more often
   /// than the housekeeping. One that only reads opens nothing for that.
-  public func performSmallMaintenance() async {
+  package func performSmallMaintenance() async {
     guard writes.isOpen else {
       if !leaveUsage() { await flushUsage() }
       return

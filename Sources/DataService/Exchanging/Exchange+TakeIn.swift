@@ -94,11 +94,7 @@ extension Exchange {
     _ head: Answer, _ collected: BodyCollector.Outcome
   ) async throws(DataServiceError) -> ExchangeOutcome {
     var answer = head
-    switch collected {
-    case .short(let data): answer.body = .data(data)
-    case .long(let unfinished): answer.body = .stored(unfinished.whole())
-    case .live(let stream): answer.body = .live(core.liveBodies.watched(stream, of: plan.prepared))
-    }
+    answer.body = deliverable(collected)
     let decoders = closeToNewLoads().filter { $0.decodes }
     if !decoders.isEmpty, await !accept(answer, decoders) {
       answer.kept = .no(.undecodable)
@@ -111,14 +107,18 @@ extension Exchange {
     _ head: Answer, _ collected: BodyCollector.Outcome
   ) async throws(DataServiceError) -> ExchangeOutcome {
     var answer = head
-    switch collected {
-    case .short(let data): answer.body = .data(data)
-    case .live(let stream): answer.body = .live(core.liveBodies.watched(stream, of: plan.prepared))
-    case .long(let unfinished): answer.body = .stored(unfinished.whole())
-    }
+    answer.body = deliverable(collected)
     try await checkGeneration()
     _ = await accept(answer, closeToNewLoads().filter { $0.decodes })
     return ExchangeOutcome(answer: answer)
+  }
+
+  private func deliverable(_ collected: BodyCollector.Outcome) -> DeliveredBody {
+    switch collected {
+    case .short(let data): .data(data)
+    case .long(let unfinished): .stored(unfinished.whole())
+    case .live(let stream): .live(core.liveBodies.watched(stream, of: plan.prepared))
+    }
   }
 
   /// Whether every load that decodes takes the body. One that refuses keeps the stored row as it is, for all of
