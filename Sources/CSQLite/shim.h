@@ -12,6 +12,9 @@ static inline int cachefetch_bind_blob_static(sqlite3_stmt *s, int i, const void
   return sqlite3_bind_blob(s, i, bytes, count, SQLITE_STATIC);
 }
 // Variadic, which Swift cannot call.
+static inline int cachefetch_config_memory_counts(int on) {
+  return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, on);
+}
 static inline int cachefetch_db_config_flag(sqlite3 *db, int op, int value) {
   return sqlite3_db_config(db, op, value, (int *)0);
 }

@@ -83,11 +83,8 @@ enum RowReading {
 
   /// The row's boot mark; nearly always the one of the row before.
   private static func boot(_ statement: Statement) -> String {
-    let bytes = statement.bytes(5)
-    let same = statement.connection.lastBoot.utf8.withContiguousStorageIfAvailable { known in
-      known.count == bytes.count && known.elementsEqual(bytes)
-    }
-    if same != true { statement.connection.lastBoot = statement.text(5) }
-    return statement.connection.lastBoot
+    let connection = statement.connection
+    if !statement.isText(5, connection.lastBoot) { connection.lastBoot = statement.text(5) }
+    return connection.lastBoot
   }
 }

@@ -44,7 +44,11 @@ final class Connection {
   var afterCommit: (() -> Void)?
 
   let database: OpaquePointer
-  private var statements: [OpaquePointer?]
+  private var statements: [Prepared?]
+  private struct Prepared {
+    let raw: OpaquePointer
+    let texts = TextSpace()
+  }
 
   /// Opens an existing file; links are refused.
   /// - Parameter path: The name with all links of the folder resolved.
@@ -77,7 +81,10 @@ final class Connection {
   }
 
   deinit {
-    for statement in statements { sqlite3_finalize(statement) }
+    for case let statement? in statements {
+      sqlite3_finalize(statement.raw)
+      statement.texts.deallocate()
+    }
     sqlite3_close_v2(database)
   }
 
@@ -151,10 +158,12 @@ final class Connection {
 
   /// The prepared form of a statement, kept for the next use.
   func statement(_ query: Query) throws(CacheStoreError) -> Statement {
-    if let raw = statements[query.rawValue] { return Statement(raw: raw, connection: self) }
-    let raw = try prepare(query.sql, flags: UInt32(SQLITE_PREPARE_PERSISTENT))
-    statements[query.rawValue] = raw
-    return Statement(raw: raw, connection: self)
+    if let known = statements[query.rawValue] {
+      return Statement(raw: known.raw, connection: self, texts: known.texts)
+    }
+    let prepared = Prepared(raw: try prepare(query.sql, flags: UInt32(SQLITE_PREPARE_PERSISTENT)))
+    statements[query.rawValue] = prepared
+    return Statement(raw: prepared.raw, connection: self, texts: prepared.texts)
   }
 
   /// Runs a statement whose text is made for the occasion, and finalises it.
@@ -163,7 +172,7 @@ final class Connection {
   ) throws(CacheStoreError) -> Result {
     let raw = try prepare(sql, flags: 0)
     defer { sqlite3_finalize(raw) }
-    return try body(Statement(raw: raw, connection: self))
+    return try body(Statement(raw: raw, connection: self, texts: nil))
   }
 
   private func prepare(_ sql: String, flags: UInt32) throws(CacheStoreError) -> OpaquePointer {

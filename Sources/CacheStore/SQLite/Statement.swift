@@ -13,6 +13,8 @@ internal import FoundationEssentials
 struct Statement {
   let raw: OpaquePointer
   unowned let connection: Connection
+  /// `nil` for one that is made for the occasion.
+  let texts: TextSpace?
 
   // MARK: Parameters
 
@@ -34,11 +36,13 @@ struct Statement {
     var value = value
     value.withUTF8 { bytes in
       bytes.withMemoryRebound(to: CChar.self) { text in
-        // A null pointer would bind NULL instead of the empty text.
-        if let base = text.baseAddress {
-          _ = cachefetch_bind_text_copy(raw, index, base, Int32(text.count))
-        } else {
+        if text.isEmpty {
+          // A null pointer would bind NULL instead of the empty text.
           _ = cachefetch_bind_text_static(raw, index, "", 0)
+        } else if let kept = texts?.copy(text) {
+          _ = cachefetch_bind_text_static(raw, index, kept, Int32(text.count))
+        } else {
+          _ = cachefetch_bind_text_copy(raw, index, text.baseAddress, Int32(text.count))
         }
       }
     }
@@ -91,6 +95,7 @@ struct Statement {
   func reset() {
     sqlite3_reset(raw)
     sqlite3_clear_bindings(raw)
+    texts?.removeAll()
   }
 
   // MARK: Columns
