@@ -7,11 +7,14 @@ extension DataService {
     /// The body, or what the caller's decoder made of it.
     public let value: Value
     /// What is known besides the value.
-    public let head: ResponseHead
+    public var head: ResponseHead { shared.value }
+    private let shared: Shared<ResponseHead>
 
-    package init(value: Value, head: ResponseHead) {
+    package init(value: Value, head: ResponseHead) { self.init(value: value, head: Shared(head)) }
+
+    init(value: Value, head: Shared<ResponseHead>) {
       self.value = value
-      self.head = head
+      shared = head
     }
 
     /// The status code.

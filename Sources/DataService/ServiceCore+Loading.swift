@@ -24,21 +24,19 @@ extension ServiceCore {
   ) -> DataService.Load {
     let gate = CallbackGate()
     let called = context.isQueued ? FirstValue<Void>() : nil
-    let sink: @Sendable (LoadOutput<Value>) -> Void = { output in
-      let call: @Sendable () -> Void =
-        switch output {
-        case .delivery(let delivery): { if gate.mayCall() { deliver(delivery) } }
-        case .end:
-          {
-            ended?()
-            called?.set(())
-          }
-        }
-      switch context {
-      case .inline: call()
-      case .queue(let queue): queue.async(execute: call)
+    let call: @Sendable (LoadOutput<Value>) -> Void = { output in
+      switch output {
+      case .delivery(let delivery): if gate.mayCall() { deliver(delivery) }
+      case .end:
+        ended?()
+        called?.set(())
       }
     }
+    let sink: @Sendable (LoadOutput<Value>) -> Void =
+      switch context {
+      case .inline: call
+      case .queue(let queue): { output in queue.async { call(output) } }
+      }
     let report = progress.map { progress in
       { @Sendable (update: DataService.TransferProgress) in
         switch context {

@@ -20,7 +20,7 @@ extension Exchange {
       // Nearly always there is none, and then this asks no other thread.
       let resumption = outlook.mayHavePartialBody ? await resumption() : nil
       return try await hops(
-        until: deadline, validating: plan.candidate, resuming: resumption, isRepeated: false)
+        until: deadline, validating: plan.row, resuming: resumption, isRepeated: false)
     } catch {
       guard error.kind == .repeatUnconditional else { throw error }
       core.trace("asks again without a condition: \(error.message)")
@@ -29,7 +29,8 @@ extension Exchange {
   }
 
   nonisolated(nonsending) private func hops(
-    until deadline: Int64, validating row: StoredResponse?, resuming resumption: Resumption?, isRepeated: Bool
+    until deadline: Int64, validating row: Shared<StoredResponse>?, resuming resumption: Resumption?,
+    isRepeated: Bool
   ) async throws(DataServiceError) -> ExchangeOutcome {
     let prepared = plan.prepared
     let original = RedirectRule.Hop(
@@ -41,7 +42,7 @@ extension Exchange {
       // That of the request itself has been asked for before the first hop.
       if chain.redirects > 0 { try checkPause(of: chain.hop.url, until: pausedUntil(chain.hop.url)) }
       let requestedAt = core.timekeeper.wallMilliseconds
-      let validators = validators(of: row, for: chain.hop)
+      let validators = validators(of: row?.value, for: chain.hop)
       var request = try transportRequest(for: chain.hop, until: deadline)
       request.fields = HTTPExchangeFields.fields(
         caller: request.fields, conditions: validators, isForStore: plan.isForStore)
@@ -62,7 +63,7 @@ extension Exchange {
       situation.hasCallerRange = PassThrough.hasRange(prepared.fields)
       situation.hasCallerPrecondition = PassThrough.hasPrecondition(prepared.fields)
       situation.wasConditional = !validators.isEmpty
-      situation.rowFields = row?.fields
+      situation.rowFields = row?.value.fields
       situation.isRepeated = isRepeated
       situation.isNoStoreChain = chain.isNoStore
       situation.keepsAnyway = prepared.request.keepsAnyway

@@ -13,7 +13,7 @@ final class Exchange: Sendable {
   struct Plan: Sendable {
     var prepared: PreparedRequest
     /// The stored row, for its validators; `nil` makes the exchange unconditional.
-    var candidate: StoredResponse?
+    var row: Shared<StoredResponse>?
     /// The account's generation as the look-up saw it.
     var accountID: Int64?
     /// A look-up that is not done yet: the row it is to find must not be replaced before.
@@ -24,6 +24,8 @@ final class Exchange: Sendable {
     var mayFollow: Bool
     /// Whether the answer is for the store alone, as behind a stale answer under `http`.
     var isForStore = false
+
+    var candidate: StoredResponse? { row?.value }
   }
 
   private struct State {
@@ -40,8 +42,6 @@ final class Exchange: Sendable {
   }
 
   let plan: Plan
-  /// What loads must have in common to share it.
-  let identity: PreparedRequest.ExchangeIdentity
   let core: ServiceCore
   /// When the exchange began, on the clock that decides which row is newer (design law 8).
   let started: StartMark
@@ -51,7 +51,6 @@ final class Exchange: Sendable {
 
   init(plan: Plan, core: ServiceCore) {
     self.plan = plan
-    identity = plan.prepared.identity
     self.core = core
     generation = Generation(known: plan.accountID, account: plan.prepared.key.account, store: core.store)
     started = StartMark(boot: core.timekeeper.bootID, nanoseconds: core.timekeeper.bootNanoseconds)

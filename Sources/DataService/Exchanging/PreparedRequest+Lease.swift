@@ -11,8 +11,8 @@ extension PreparedRequest {
       text.append(0)
     }
     for part in [key.account, key.target, key.method, key.extra, request.method.rawValue] { add(part) }
-    for part in [url.scheme, url.host, url.path] { add(part) }
-    withUnsafeBytes(of: Int64(url.port).littleEndian) { text.append(contentsOf: $0) }
+    // Of the caller's own key it cannot be told where the request goes.
+    if request.key != nil { add(shownURL) }
     for field in fields.all {
       add(FieldList.lowercased(field.name))
       add(secrets.isSecretField(field.name) ? digest(Array(field.value.utf8)) : field.value)

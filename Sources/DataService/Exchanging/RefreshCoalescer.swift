@@ -40,7 +40,7 @@ final class RefreshCoalescer: Sendable {
     }
     return state.withLock { state in
       let target = plan.prepared.key.target
-      let place = state.joinable[target]?.firstIndex { $0.identity == plan.prepared.identity }
+      let place = state.joinable[target]?.firstIndex { $0.plan.prepared.isAlike(plan.prepared) }
       if plan.mayFollow, let place, let exchange = state.joinable[target]?[place], exchange.join(waiter) {
         return (exchange, false)
       }

@@ -58,13 +58,15 @@ enum KeyRule {
   }
 
   private static func extra(of connection: ConnectionOptions) -> String {
+    guard connection.isInsecure || connection.unixSocket != nil || !connection.resolutions.isEmpty else {
+      return ""
+    }
     var parts: [String] = []
     if connection.isInsecure { parts.append("insecure") }
     if let socket = connection.unixSocket { parts.append("unix=" + socket) }
     for resolution in connection.resolutions.sorted(by: { ($0.host, $0.port) < ($1.host, $1.port) }) {
       parts.append("resolve=\(resolution.host):\(resolution.port):\(resolution.address)")
     }
-    // Even joining nothing costs a program that starts a search through every conformance.
-    return parts.isEmpty ? "" : parts.joined(separator: " ")
+    return parts.joined(separator: " ")
   }
 }

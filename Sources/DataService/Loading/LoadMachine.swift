@@ -59,7 +59,10 @@ struct LoadMachine: Sendable {
   }
 
   private enum Store: Equatable {
-    case pending, preparing, ready, nothing
+    case pending
+    /// There is a candidate whose value only a failure would hand out.
+    case held
+    case preparing, ready, nothing
   }
 
   private enum Exchange: Equatable {
@@ -97,9 +100,13 @@ struct LoadMachine: Sendable {
       store = .nothing
     case .storeAnswered(.candidate(let isYoung)):
       guard store == .pending else { return [] }
-      store = .preparing
       self.isYoung = isYoung
-      effects.append(.prepareStored)
+      if policy == .freshOnly, exchange != .failed {
+        store = .held
+      } else {
+        store = .preparing
+        effects.append(.prepareStored)
+      }
     case .storeAnswered(.judged(let action, let hasRow)):
       guard store == .pending else { return [] }
       store = hasRow ? .preparing : .nothing
@@ -117,7 +124,10 @@ struct LoadMachine: Sendable {
       store = .nothing
     case .exchangeFinished(let isFresh):
       exchange = isFresh ? .fresh : .failed
+      let isWanted = store == .held && !isFresh
+      if isWanted { store = .preparing }
       if store == .pending || store == .preparing { effects.append(.boundStoreWait) }
+      if isWanted { effects.append(.prepareStored) }
     case .staleWillDo:
       staleWillDo = true
       return []
@@ -137,14 +147,14 @@ struct LoadMachine: Sendable {
     switch store {
     case .pending: return false
     case .nothing: return true
-    case .preparing, .ready:
+    case .held, .preparing, .ready:
       if case .storedElseFresh = policy { return !isYoung }
       return policy != .http || action != .reuse
     }
   }
 
   private mutating func deliveries() -> [Effect] {
-    let storeIsSettled = store == .ready || store == .nothing
+    let storeIsSettled = store == .ready || store == .nothing || store == .held
     switch policy {
     case .storedThenFresh:
       var effects: [Effect] = []

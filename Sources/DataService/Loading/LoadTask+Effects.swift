@@ -30,14 +30,14 @@ extension LoadTask {
       switch effect {
       case .deliverStored:
         count.stored += 1
-        count.savedMilliseconds += state.candidate?.exchangeMilliseconds ?? 0
+        count.savedMilliseconds += state.row?.value.exchangeMilliseconds ?? 0
         if !effects.contains(.startExchange), state.exchange == nil {
-          count.savedBytes += state.candidate?.body.length ?? 0
+          count.savedBytes += state.row?.value.body.length ?? 0
         }
       case .deliverFresh:
         if case .success((let response, _)) = state.result, response.wasValidated {
           count.unchanged += 1
-          count.savedBytes += state.candidate?.body.length ?? 0
+          count.savedBytes += state.row?.value.body.length ?? 0
         } else {
           count.fresh += 1
         }
@@ -96,11 +96,11 @@ extension LoadTask {
   }
 
   private func startExchange() {
-    let (candidate, accountID, pending, isForStore) = state.withLock {
-      ($0.candidate, $0.accountID, $0.pendingLookup, $0.isForStore)
+    let (row, accountID, pending, isForStore) = state.withLock {
+      ($0.row, $0.accountID, $0.pendingLookup, $0.isForStore)
     }
     let plan = Exchange.Plan(
-      prepared: prepared, candidate: candidate, accountID: accountID, pendingLookup: pending,
+      prepared: prepared, row: row, accountID: accountID, pendingLookup: pending,
       isShared: !prepared.isPassThrough, mayFollow: policy != .freshOnly, isForStore: isForStore)
     let (exchange, isNew) = core.coalescer.exchange(for: plan, core: core, waiter: waiter)
     // Between joining and this line the exchange may have ended, and another thread may have ended the load.

@@ -33,8 +33,8 @@ extension LoadTask {
         return exchangeEnded(.failure(statusError(answer)))
       }
       if let failure = statusFailure(answer) { return exchangeEnded(.failure(failure)) }
-      let candidate = state.withLock { $0.candidate }
-      makeFresh(HTTPPresentation.answer(answer, candidate: candidate, prepared: prepared, core: core))
+      let row = state.withLock { $0.row }
+      makeFresh(HTTPPresentation.answer(answer, candidate: row?.value, prepared: prepared, core: core))
     }
   }
 
@@ -50,7 +50,7 @@ extension LoadTask {
   /// 408, 429 and 5xx are failures where a stored response is there to fall back on (design section 5).
   private func statusFailure(_ answer: Answer) -> DataServiceError? {
     guard AnswerRule.isFailure(answer.status), policy.fallsBack,
-      state.withLock({ $0.stored != nil || $0.candidate != nil })
+      state.withLock({ $0.stored != nil || $0.row != nil })
     else { return nil }
     return statusError(answer)
   }
@@ -62,11 +62,11 @@ extension LoadTask {
     guard prepared.isHTTP else { return false }
     let (row, failure) = state.withLock { state in
       if let failure { state.httpFailure = failure }
-      return (state.stored == nil ? nil : state.candidate, state.httpFailure)
+      return (state.stored == nil ? nil : state.row, state.httpFailure)
     }
     guard let row, let failure,
       HTTPStaleness.isAllowed(
-        row, after: failure, directives: RequestDirectives(fields: prepared.fields),
+        row.value, after: failure, directives: RequestDirectives(fields: prepared.fields),
         now: core.timekeeper.wallMilliseconds)
     else { return false }
     handle(.staleWillDo)
@@ -103,7 +103,7 @@ extension LoadTask {
     }
   }
 
-  private func streamed(_ answer: Answer, head: DataService.ResponseHead) -> Outcome<
+  private func streamed(_ answer: Answer, head: Shared<DataService.ResponseHead>) -> Outcome<
     DataService.Response<Value>
   > {
     do {
@@ -114,12 +114,12 @@ extension LoadTask {
   }
 
   private func exchangeEnded(_ result: Outcome<DataService.Response<Value>>, answer: Answer? = nil) {
-    let candidate = state.withLock { state in
+    let row = state.withLock { state in
       state.answer = answer
-      return state.candidate
+      return state.row
     }
     let change =
-      answer.map { ChangeJudge.change(of: $0, from: candidate, for: prepared) } ?? .new
+      answer.map { ChangeJudge.change(of: $0, from: row?.value, for: prepared) } ?? .new
     let isFresh = state.withLock { state -> Bool in
       state.result = result.map { ($0, change) }
       if case .success = result { return true }
@@ -128,13 +128,13 @@ extension LoadTask {
     handle(.exchangeFinished(isFresh: isFresh))
   }
 
-  private func head(of answer: Answer) -> DataService.ResponseHead {
+  private func head(of answer: Answer) -> Shared<DataService.ResponseHead> {
     var head = HeadRule.head(
       of: answer, prepared: prepared, now: core.timekeeper.wallMilliseconds, elapsed: elapsed)
-    let (forward, candidate) = state.withLock { ($0.forward, $0.candidate) }
+    let (forward, row) = state.withLock { ($0.forward, $0.row) }
     head.forward = prepared.isPassThrough ? .bypass : forward
-    if head.forward == nil, let candidate { head.beside = Dating(stored: candidate, now: wallAtBeginning) }
-    return head
+    if head.forward == nil, let row { head.beside = Dating(stored: row.value, now: wallAtBeginning) }
+    return Shared(head)
   }
 
   /// When the load began, by the wall clock.
@@ -145,7 +145,7 @@ extension LoadTask {
   var elapsed: Duration { .nanoseconds(core.timekeeper.bootNanoseconds - beganAt) }
 
   func value(
-    of body: DeliveredBody, data: Data, head: DataService.ResponseHead
+    of body: DeliveredBody, data: Data, head: Shared<DataService.ResponseHead>
   ) throws -> DataService.Response<Value> {
     switch form {
     case .streamed(let make): .init(value: make(core.stream(body)), head: head)
@@ -154,7 +154,7 @@ extension LoadTask {
   }
 
   private func decode(
-    _ data: Data, head: DataService.ResponseHead
+    _ data: Data, head: Shared<DataService.ResponseHead>
   ) -> Outcome<DataService.Response<Value>> {
     guard case .whole(_, let decode) = form else { return .failure(undecodable(nil)) }
     guard Int64(data.count) <= prepared.request.limits.dataBytes else {
@@ -163,7 +163,7 @@ extension LoadTask {
     do {
       return .success(.init(value: try decode(.init(value: data, head: head)), head: head))
     } catch {
-      return .failure(undecodable(error, status: head.status))
+      return .failure(undecodable(error, status: head.value.status))
     }
   }
 

@@ -33,14 +33,16 @@ extension LoadTask {
           hint: "run “cachefetch doctor” to check the rest"))
     }
     if prepared.isHTTP { return takeJudged(found) }
-    let row = core.select(from: found, for: prepared)
+    let row = core.select(from: found, for: prepared).map { Shared($0) }
     state.withLock { state in
-      state.candidate = row
+      state.row = row
       state.accountID = found.accountID
+      // A fresh answer takes its place, whether or not anybody sees the stored one.
+      if policy == .freshOnly { state.usedRow = row?.value.id }
       if row == nil { state.forward = found.rows.isEmpty ? .uriMiss : .varyMiss }
     }
     guard let row else { return handle(.storeAnswered(.nothing)) }
-    handle(.storeAnswered(.candidate(isYoung: isYoung(row))))
+    handle(.storeAnswered(.candidate(isYoung: isYoung(row.value))))
   }
 
   /// Under `http` RFC 9111 decides which row, if any, answers.
@@ -48,7 +50,7 @@ extension LoadTask {
     let decision = core.judge(prepared, rows: found.rows)
     core.trace("http: \(decision.reason.rawValue)")
     state.withLock { state in
-      state.candidate = decision.row
+      state.row = decision.row.map { Shared($0) }
       state.accountID = found.accountID
       state.forward = decision.forward
       state.isForStore = decision.action == .reuseWhileRevalidating
@@ -64,8 +66,10 @@ extension LoadTask {
 
   /// Makes the candidate's value: at once where its bytes are at hand, else chunk by chunk from the store.
   func prepareStored() {
-    guard let row = state.withLock({ $0.candidate }) else { return handle(.storedPrepared(false)) }
-    let (head, body) = HTTPPresentation.response(from: row, prepared: prepared, core: core, elapsed: elapsed)
+    guard let row = state.withLock({ $0.row }) else { return handle(.storedPrepared(false)) }
+    let (shown, body) = HTTPPresentation.response(
+      from: row.value, prepared: prepared, core: core, elapsed: elapsed)
+    let head = Shared(shown)
     if case .data(let data) = body {
       return storedPrepared(row) { try self.value(of: body, data: data, head: head) }
     }
@@ -82,16 +86,18 @@ extension LoadTask {
     }
   }
 
-  private func storedPrepared(_ row: StoredResponse, _ make: () throws -> DataService.Response<Value>) {
+  private func storedPrepared(
+    _ row: Shared<StoredResponse>, _ make: () throws -> DataService.Response<Value>
+  ) {
     do {
       let response = try make()
       let answer = state.withLock { state in
         state.stored = response
-        state.usedRow = row.id
+        state.usedRow = row.value.id
         return state.answer
       }
       if let answer {
-        let change = ChangeJudge.change(of: answer, from: row, for: prepared)
+        let change = ChangeJudge.change(of: answer, from: row.value, for: prepared)
         state.withLock { $0.lateChange = change }
       }
       noteStale()

@@ -15,8 +15,9 @@ enum LoadOutput<Value: Sendable>: Sendable {
 final class LoadTask<Value: Sendable>: AnyLoad {
   struct State {
     var machine: LoadMachine
-    var candidate: StoredResponse?
-    /// Why the request is forwarded, for `Cache-Status`; `nil` where that hangs on the candidate's freshness.
+    /// The stored row that may be delivered.
+    var row: Shared<StoredResponse>?
+    /// Why the request is forwarded, for `Cache-Status`; `nil` where that hangs on the row's freshness.
     var forward: CacheStatus.Forward?
     var isForStore = false
     /// How the exchange failed, for the rule that may serve the stored response all the same.

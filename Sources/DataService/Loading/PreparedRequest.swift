@@ -62,24 +62,11 @@ final class PreparedRequest: Sendable {
 }
 
 extension PreparedRequest {
-  /// What makes two loads share an exchange (design law 7): all that shapes it.
-  struct ExchangeIdentity: Equatable, Sendable {
-    let key: RequestKey
-    let method: RequestMethod
-    let url: NormalisedURL
-    let fields: HTTPFields
-    let body: Data?
-    let limits: Limits
-    let connection: ConnectionOptions
-    let keepsAnyway: Bool
-    let isHTTP: Bool
-    let onlineWait: Duration?
-  }
-
-  var identity: ExchangeIdentity {
-    ExchangeIdentity(
-      key: key, method: request.method, url: url, fields: fields, body: request.body, limits: request.limits,
-      connection: request.connection, keepsAnyway: request.keepsAnyway, isHTTP: isHTTP,
-      onlineWait: request.onlineWait)
+  /// Whether two loads may share an exchange (design law 7): whether they are alike in all that shapes it.
+  func isAlike(_ other: PreparedRequest) -> Bool {
+    key == other.key && request.method == other.request.method && url == other.url && fields == other.fields
+      && request.body == other.request.body && request.limits == other.request.limits
+      && request.connection == other.request.connection && request.keepsAnyway == other.request.keepsAnyway
+      && isHTTP == other.isHTTP && request.onlineWait == other.request.onlineWait
   }
 }

@@ -53,14 +53,18 @@ import Testing
     #expect(effects(.storedOnly, [.storeAnswered(.nothing)]) == [.deliverNotStored, .end])
   }
 
-  @Test func `fresh only: the stored response is never delivered`() {
-    let answered: [Event] = [.storeAnswered(.candidate(isYoung: true)), .storedPrepared(true)]
+  @Test func `fresh only: the stored response is never delivered, and read only for a failure`() {
+    let answered = Event.storeAnswered(.candidate(isYoung: true))
     #expect(
-      effects(.freshOnly, answered + [.exchangeFinished(isFresh: true)])
-        == [.startExchange, .prepareStored, .deliverFresh, .end])
+      effects(.freshOnly, [answered, .exchangeFinished(isFresh: true)])
+        == [.startExchange, .deliverFresh, .end])
+    let failed: [Effect] = [.startExchange, .boundStoreWait, .prepareStored, .deliverFailure, .end]
     #expect(
-      effects(.freshOnly, answered + [.exchangeFinished(isFresh: false)])
-        == [.startExchange, .prepareStored, .deliverFailure, .end])
+      effects(.freshOnly, [answered, .exchangeFinished(isFresh: false), .storedPrepared(true)]) == failed)
+    #expect(
+      effects(
+        .freshOnly, [.storeIsSlow, .exchangeFinished(isFresh: false), answered, .storedPrepared(false)])
+        == failed)
   }
 
   @Test func `fresh, else stored: the deadline brings stored and failure, and nothing follows`() {

@@ -1,0 +1,51 @@
+import Testing
+
+@testable import DataService
+
+@Suite("URLs in their normal form") struct NormalisedURLTests {
+  @Test(
+    "A URL that is normal already is taken apart as the one it was made of",
+    arguments: [
+      "http://Example.COM", "https://example.com:443/a/../b?x=1&y=%7e",
+      "http://user:pass@h.example:8080/a#top",
+      "http://127.0.0.1:0080/item/1", "https://[::1]:8443/a?b", "http://h/%41%2f?", "http://h/a?b?c/./d",
+      "http://münchen.example/ä", "http://h_h/a.b/..c/.d", "http://h:65535/",
+    ])
+  func twice(text: String) throws {
+    let once = try NormalisedURL(text)
+    let again = try NormalisedURL(once.string)
+    #expect(parts(of: again) == parts(of: once))
+  }
+
+  @Test(
+    "What is nearly normal is not taken for it",
+    arguments: [
+      ("http://h", "http://h/"), ("http://h?q", "http://h/?q"), ("http://h:80/", "http://h/"),
+      ("http://h:443/", "http://h:443/"), ("https://h:443/", "https://h/"),
+      ("http://h:0443/", "http://h:443/"),
+      ("http://h:/", "http://h/"), ("http://h/./a", "http://h/a"), ("http://h/a/..", "http://h/"),
+      ("http://h/a#b", "http://h/a"), ("http://H/a", "http://h/a"), ("HTTP://h/a", "http://h/a"),
+      ("http://h/%7e", "http://h/~"), ("http://h/é", "http://h/%C3%A9"), ("http://u@h/", "http://h/"),
+      ("http://u:1@h/", "http://h/"),
+    ])
+  func nearly(text: String, normal: String) throws {
+    #expect(try NormalisedURL(text).string == normal)
+  }
+
+  @Test(
+    "What is no URL to send stays none",
+    arguments: [
+      "http:///a", "http://h:0/", "http://h:65536/", "http://h:99999999999999999999/", "http://h:8a/",
+      "http://h/a b", "http://h/\u{7F}", "http:/h/", "httpss://h/", "http://:80/",
+    ])
+  func refused(text: String) {
+    #expect(throws: DataServiceError.self) { try NormalisedURL(text) }
+  }
+
+  private func parts(of url: NormalisedURL) -> [String] {
+    [
+      url.string, url.scheme, url.host, url.path, url.query ?? "none", url.origin, url.authority,
+      "\(url.port)",
+    ]
+  }
+}
