@@ -310,7 +310,7 @@ class Bench:
     def following(self):
         """How soon other processes have what one has committed."""
         count, waits = self.rounds(10, 50), []
-        for round in range(self.rounds(2, 5)):
+        for round in range(self.rounds(5, 10)):
             origin = HeldOrigin()
             store = self.store(f"following-{round}")
             running = [

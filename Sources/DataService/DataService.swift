@@ -39,10 +39,14 @@ public final class DataService: Sendable {
   /// The store, for listing, removal and repair.
   package var store: ResponseStore { core.store }
 
+  /// Whether another process's exchange has just answered, so that its end lets others go first.
+  package var hasJustFollowed: Bool { core.hasJustFollowed }
+
   /// Ends every load with `closed`, waits for what is being written, and closes the store. Loads begun later fail.
   public func close() async {
     let error = DataServiceError(.closed, "the service was closed")
     core.close(with: error)
+    core.giveWay()
     core.anticipations.close()
     await core.stop(error) { _ in true }
     await core.houseIsKept()
@@ -55,6 +59,7 @@ public final class DataService: Sendable {
   /// - Returns: `false` where something is under way, for which ``close()`` waits.
   package func closeNow() -> Bool {
     guard core.loads.all.isEmpty, core.coalescer.isIdle, !core.isKeepingHouse else { return false }
+    core.giveWay()
     return core.store.closeNow()
   }
 }

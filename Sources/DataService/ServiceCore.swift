@@ -34,6 +34,8 @@ final class ServiceCore: Sendable {
   private let housekeeping: Mutex<Housekeeping>
   private let closing = Mutex<DataServiceError?>(nil)
   private let reported = Mutex<[String]>([])
+  /// When another process's exchange last answered a load, in nanoseconds since boot; see ``giveWay()``.
+  let followedAt = Mutex<Int64?>(nil)
 
   init(configuration: DataService.Configuration, transport: (any Transport)?) {
     self.configuration = configuration

@@ -1,3 +1,5 @@
+internal import FoundationEssentials
+
 extension ResponseStore {
   /// The slots for marks in the lock file: 64 KiB of it at most. Two requests that share one cost an exchange at most.
   private static let slots: UInt64 = 8_192
@@ -26,7 +28,17 @@ extension ResponseStore {
   package func prepareLookup(_ key: RequestKey) -> Bool {
     // What is wrong is met again, and told, by the look-up that matters.
     _ = try? lookupNow(key)
-    return pool.isOpen
+    guard pool.isOpen else { return false }
+    prepareValues()
+    return true
+  }
+
+  /// Uses for the first time what a row that is found is made of: the runtime makes a type's array when one is first
+  /// wanted, and Foundation asks for the size of a page, whose noting copies a page of memory that all threads share.
+  private func prepareValues() {
+    var rows: [StoredResponse] = []
+    rows.reserveCapacity(1)
+    withExtendedLifetime((rows, Data([UInt8](repeating: 0, count: 64)))) {}
   }
 
   /// A hash that is the same in every process, for ``tryLease(_:)``.

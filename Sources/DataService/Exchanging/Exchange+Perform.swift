@@ -18,6 +18,7 @@ extension Exchange {
     let leasing = Leasing(exchange: self, deadline: deadline)
     switch try await leasing.obtain() {
     case .follow(let answer):
+      core.noteFollowing()
       return ExchangeOutcome(answer: answer)
     case .lead(let lease):
       hold(lease)

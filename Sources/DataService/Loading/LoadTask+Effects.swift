@@ -111,6 +111,8 @@ extension LoadTask {
       return false
     }
     if isNew { exchange.start() } else { core.trace("joins the exchange under way") }
+    // For the delivery and the end: made while the exchange is under way, not once its answer is there.
+    state.withLock { $0.outbox.reserveCapacity(2) }
     if isStray { leave(exchange) }
   }
 

@@ -1,0 +1,32 @@
+internal import Synchronization
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+// After another process's exchange has answered, as many processes as waited for it have the same answer to deliver at one
+// moment, and each then has its end to come to, which takes as long as the delivery. Nobody waits for an end.
+extension ServiceCore {
+  /// For how long after such an answer others may still wait for theirs.
+  private static var crowdedNanoseconds: Int64 { 50_000_000 }
+
+  /// Notes that another process's exchange has answered.
+  func noteFollowing() {
+    let now = timekeeper.bootNanoseconds
+    followedAt.withLock { $0 = now }
+  }
+
+  /// Whether another process's exchange has just answered.
+  var hasJustFollowed: Bool {
+    guard let instant = followedAt.withLock({ $0 }) else { return false }
+    return timekeeper.bootNanoseconds - instant < Self.crowdedNanoseconds
+  }
+
+  /// Lets whoever wants this processor have it once, where others may still wait for what was delivered here. Where nobody
+  /// wants it, this costs less than a microsecond.
+  func giveWay() {
+    if hasJustFollowed { sched_yield() }
+  }
+}
