@@ -27,8 +27,9 @@ let package = Package(
     // Needs the header of libxxhash-dev (Debian) or xxhash (Homebrew).
     .target(name: "CXXHash"),
     .target(name: "CCurl"),
+    .systemLibrary(name: "CPlatform"),
     .target(
-      name: "CacheStore", dependencies: ["CSQLite", "CSodium", "CXXHash"],
+      name: "CacheStore", dependencies: ["CPlatform", "CSQLite", "CSodium", "CXXHash"],
       resources: [.embedInCode("schema.sql")], swiftSettings: strict),
     .target(
       name: "DataService", dependencies: ["CacheStore", "CCurl"], swiftSettings: strict),
@@ -40,7 +41,8 @@ let package = Package(
       name: "Launch", dependencies: ["CacheStore", "DataService"], packageAccess: false, swiftSettings: strict
     ),
     .executableTarget(
-      name: "cachefetch", dependencies: ["CacheStore", "DataService", "Launch"], swiftSettings: strict),
+      name: "cachefetch", dependencies: ["CacheStore", "CPlatform", "DataService", "Launch"],
+      swiftSettings: strict),
 
     // A package of its own to its users; here too, so that a test can drive it through a terminal.
     .executableTarget(

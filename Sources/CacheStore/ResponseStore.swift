@@ -108,6 +108,17 @@ public final class ResponseStore: Sendable {
     }
   }
 
+  /// The same, with a function that is called on that queue.
+  func readChunk(
+    _ number: Int, of body: StoredResponse.Body,
+    completion: @escaping @Sendable (Result<Data, CacheStoreError>) -> Void
+  ) {
+    read(
+      { deadline throws(CacheStoreError) in
+        try self.chunk(number, of: body.id, accountID: body.accountID, waitingUntil: deadline)
+      }, completion: completion)
+  }
+
   /// One chunk of a body, as ``chunk(_:of:accountID:)`` gives it, on the calling thread without waiting.
   package func chunkNow(
     _ number: Int, of bodyID: Int64, accountID: Int64? = nil
@@ -230,16 +241,22 @@ public final class ResponseStore: Sendable {
   func read<Result: Sendable>(
     _ work: @escaping @Sendable (_ deadline: Int64) throws(CacheStoreError) -> Result
   ) async throws(CacheStoreError) -> Result {
-    let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
     let result: Swift.Result<Result, CacheStoreError> = await withCheckedContinuation { continuation in
-      reads.async {
-        do throws(CacheStoreError) {
-          continuation.resume(returning: .success(try work(deadline)))
-        } catch {
-          continuation.resume(returning: .failure(error))
-        }
-      }
+      read(work) { continuation.resume(returning: $0) }
     }
     return try result.get()
+  }
+
+  /// The same, with a function that is called on the reading queue.
+  private func read<Result: Sendable>(
+    _ work: @escaping @Sendable (_ deadline: Int64) throws(CacheStoreError) -> Result,
+    completion: @escaping @Sendable (Swift.Result<Result, CacheStoreError>) -> Void
+  ) {
+    let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
+    reads.async {
+      let result: Swift.Result<Result, CacheStoreError>
+      do throws(CacheStoreError) { result = .success(try work(deadline)) } catch { result = .failure(error) }
+      completion(result)
+    }
   }
 }

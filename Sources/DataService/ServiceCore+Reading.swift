@@ -24,9 +24,13 @@ extension ServiceCore {
   /// A stored body as a stream: one chunk at a time, each verified before it is handed on.
   func stream(_ body: StoredResponse.Body) -> DataService.BodyStream {
     if body.isWhole { return DataService.BodyStream(whole: body.firstChunk) }
-    let reader = StoredBodyReader(body: body, store: store, executor: thread)
+    let reading = BodyReading(body, in: store)
     return DataService.BodyStream(length: body.length) { () async throws(DataServiceError) -> Data? in
-      try await reader.next()
+      do throws(CacheStoreError) {
+        return try await reading.next()
+      } catch {
+        throw DataServiceError(store: error)
+      }
     }
   }
 

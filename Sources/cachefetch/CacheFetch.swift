@@ -1,8 +1,11 @@
 internal import CacheStore
+internal import CPlatform
 internal import Glibc
 
 @main struct CacheFetch {
   static func main() {
+    // A heap for each thread would keep what only passes through it: a long body passes through several.
+    _ = cplatform_share_heap()
     guard let words = Command.words() else {
       Diagnostics.fail(
         UsageError("the command line is not UTF-8", "put fields and bodies of other bytes in a file: @FILE"))

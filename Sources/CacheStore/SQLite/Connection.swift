@@ -34,6 +34,8 @@ final class Connection {
   /// The log's length from which on it is begun anew: after an attempt that a reader stood in the way of, a longer one,
   /// so that not every write waits for that reader.
   var restartBytes = ResponseStore.veryLongLog
+  /// The log's length when it was last begun to be written back meanwhile, in bytes.
+  private var checkpointedBytes: Int64 = 0
   /// The boot mark most rows of a store share, kept so that reading one allocates nothing.
   var lastBoot = ""
   /// How many rows there are, once somebody has wanted to know.
@@ -42,6 +44,9 @@ final class Connection {
   /// Whether the transaction under way has taken in what waits in `STORE.uses`, and what follows its commit.
   var hasTakenUses = false
   var afterCommit: (() -> Void)?
+
+  /// For those who write much: see ``LogWriteback``.
+  private(set) lazy var logWriteback = LogWriteback(log: logPath)
 
   let database: OpaquePointer
   private var statements: [Prepared?]
@@ -252,6 +257,14 @@ final class Connection {
   /// Whether the log is longer than even a large download may make it.
   var isLogVeryLong: Bool { logBytes > restartBytes }
 
+  /// Whether so much has been added to the log that it should be written back meanwhile; the caller is taken to do so.
+  func takeCheckpointTurn() -> Bool {
+    if logBytes < checkpointedBytes { checkpointedBytes = 0 }
+    guard logBytes >= checkpointedBytes + Checkpointer.step else { return false }
+    checkpointedBytes = logBytes
+    return true
+  }
+
   /// Begins the log anew where it has become very long.
   ///
   /// Among many busy processes there is always one in the middle of a transaction, and a checkpoint that waits for
@@ -262,13 +275,13 @@ final class Connection {
     guard isLogVeryLong else { return }
     let deadline = waiting.deadline
     let patience: Int64 =
-      logBytes < 6 << 20 ? 100_000_000 : logBytes < 12 << 20 ? 1_000_000_000 : 3_000_000_000
+      logBytes < 10 << 20 ? 100_000_000 : logBytes < 12 << 20 ? 1_000_000_000 : 3_000_000_000
     waiting.deadline = Platform.monotonicNanoseconds() + patience
     defer { waiting.deadline = deadline }
     // While another process writes back, which on a slow disk is most of the time, SQLite says "busy" without waiting.
     while try !checkpoint(.restarting) {
       guard Platform.monotonicNanoseconds() < waiting.deadline else {
-        restartBytes = logBytes + logBytes / 2
+        restartBytes = logBytes + logBytes / 4
         return
       }
       Platform.rest(nanoseconds: 500_000)

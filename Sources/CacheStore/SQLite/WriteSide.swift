@@ -29,9 +29,11 @@ final class WriteSide: Sendable {
   /// Pieces of work on the queue, or under way there.
   private let queued = Atomic(0)
   let group = WriteGroup()
+  let checkpointer: Checkpointer
 
   init(files: StoreFiles, lockFile: LockFile, configuration: StoreConfiguration) {
     self.files = files
+    checkpointer = Checkpointer(files: files)
     self.lockFile = lockFile
     self.configuration = configuration
   }
@@ -42,15 +44,24 @@ final class WriteSide: Sendable {
     within patience: Duration? = nil,
     _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result
   ) async throws(CacheStoreError) -> Result {
-    let deadline =
-      Platform.monotonicNanoseconds() + (patience ?? configuration.busyTimeout).wholeNanoseconds
     let result: Swift.Result<Result, CacheStoreError> = await withUnsafeContinuation { continuation in
-      enqueue {
-        continuation.resume(returning: self.attempt(waitingUntil: deadline, work))
-        self.restartLogIfLong()
-      }
+      perform(within: patience, work) { continuation.resume(returning: $0) }
     }
     return try result.get()
+  }
+
+  /// The same, with a function that is called on the queue once the work is done, before the next work.
+  func perform<Result: Sendable>(
+    within patience: Duration? = nil,
+    _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result,
+    completion: @escaping @Sendable (Swift.Result<Result, CacheStoreError>) -> Void
+  ) {
+    let deadline =
+      Platform.monotonicNanoseconds() + (patience ?? configuration.busyTimeout).wholeNanoseconds
+    enqueue {
+      completion(self.attempt(waitingUntil: deadline, work))
+      self.keepLogShort()
+    }
   }
 
   /// Runs work on the queue that nobody waits for; what becomes of it, the work itself says.
@@ -94,7 +105,7 @@ final class WriteSide: Sendable {
   private func writeGroup() {
     let (writes, isMore) = group.take()
     if isMore { enqueue { self.writeGroup() } }
-    defer { restartLogIfLong() }
+    defer { keepLogShort() }
     guard let error = commit(writes) else { return writes.forEach { $0.end(nil) } }
     guard writes.count > 1 else { return writes.forEach { $0.end(error) } }
     for write in writes { write.end(commit([write])) }
@@ -122,7 +133,13 @@ final class WriteSide: Sendable {
       guard let connection = slot.connection else { return nil }
       connection.waiting.deadline = 0
       slot.looks = 0
-      defer { if connection.isLogVeryLong { enqueue { self.restartLogIfLong() } } }
+      defer {
+        if connection.isLogVeryLong {
+          enqueue { self.keepLogShort() }
+        } else if connection.takeCheckpointTurn() {
+          checkpointer.begin()
+        }
+      }
       return Self.result { () throws(CacheStoreError) in try work(connection) }
     }
     switch outcome {
@@ -150,19 +167,26 @@ final class WriteSide: Sendable {
 
   private static let looksAfterWrite = 4
 
-  /// Begins the log anew, after the write that made it very long: what is stored is stored, whatever becomes of it.
-  private func restartLogIfLong() {
+  /// Has the log written back while the work goes on, and begins it anew after the write that made it very long: what
+  /// is stored is stored, whatever becomes of it.
+  private func keepLogShort() {
     slot.withLock { slot in
       guard let connection = slot.connection else { return }
-      // Where it fails, the next write says what is wrong.
-      _ = try? connection.restartLogIfLong()
+      if connection.isLogVeryLong {
+        // Until then SQLite would say that somebody else writes back.
+        checkpointer.wait()
+        // Where it fails, the next write says what is wrong.
+        _ = try? connection.restartLogIfLong()
+      } else if connection.takeCheckpointTurn() {
+        checkpointer.begin()
+      }
     }
   }
 
   /// Does what a file needs before its process ends, where nothing is under way: the rest is freed by the system.
   /// - Returns: `false` where something is: ``close()`` waits for it.
   func closeNow() -> Bool {
-    guard queued.load(ordering: .relaxed) == 0, group.count == 0 else { return false }
+    guard queued.load(ordering: .relaxed) == 0, group.count == 0, !checkpointer.isBusy else { return false }
     let isDone: Bool? = slot.withLockIfAvailable { slot in
       if let connection = slot.connection { cutLongLog(connection) }
       return true
@@ -179,6 +203,7 @@ final class WriteSide: Sendable {
     await withUnsafeContinuation { continuation in
       enqueue {
         self.slot.withLock { slot in
+          self.checkpointer.close()
           if let connection = slot.connection { self.cutLongLog(connection) }
           slot = Slot(connection: nil, isClosed: true)
         }
@@ -257,6 +282,7 @@ final class WriteSide: Sendable {
   {
     slot.connection = nil
     guard !configuration.isReadOnly else { return .success(false) }
+    checkpointer.close()
     let recovery = Recovery(files: files, lockFile: lockFile, configuration: configuration)
     // Reading a whole file takes longer than waiting for a lock; its own waits still end.
     return Self.result { () throws(CacheStoreError) in

@@ -44,11 +44,13 @@ enum Schema {
   /// The settings of a connection that writes.
   static func configureWriting(_ connection: Connection) throws(CacheStoreError) {
     // NORMAL: a commit is in the log, so it survives the process; the log is synced before it is written back.
+    // Half of SQLite's usual cache: a long body fills it with pages that nobody asks for again.
     // A log that was longer once is cut to the limit when it begins anew; one of the usual length keeps its blocks.
     try connection.execute(
       """
       PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON;
-      PRAGMA secure_delete = OFF; PRAGMA journal_size_limit = \(2 * ResponseStore.veryLongLog)
+      PRAGMA secure_delete = OFF; PRAGMA cache_size = -1024;
+      PRAGMA journal_size_limit = \(ResponseStore.veryLongLog * 5 / 4)
       """)
   }
 

@@ -45,8 +45,9 @@ extension ResponseStore {
 
   /// Bytes of the log above which it is written back, since a longer one delays the next process's start.
   static let longLog: Int64 = 256 << 10
-  /// Bytes above which even a large download stops to write the log back.
-  static let veryLongLog: Int64 = 4 << 20
+  /// Bytes above which even a large download stops until the log begins anew; see ``Checkpointer`` for what is done
+  /// before.
+  static let veryLongLog: Int64 = 8 << 20
 
   /// Does the housekeeping that no delivery waits for: marks and counts, bodies nobody needs, the limits, the log.
   ///

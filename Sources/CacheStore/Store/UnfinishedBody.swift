@@ -27,6 +27,8 @@ public final class UnfinishedBody: Sendable {
     var checksums: [Int64] = []
     var length: Int64 = 0
     var first = Data()
+    /// Why a chunk could not be committed: none may follow it.
+    var failure: CacheStoreError?
   }
 
   /// The row of `body`.
@@ -67,18 +69,40 @@ public final class UnfinishedBody: Sendable {
   }
 
   private func appendChunk(_ bytes: Data) async throws(CacheStoreError) {
-    let (number, length) = chunks.withLock { ($0.checksums.count, $0.length) }
+    let result: Result<Void, CacheStoreError> = await withUnsafeContinuation { continuation in
+      append(chunk: bytes) { continuation.resume(returning: $0) }
+    }
+    try result.get()
+  }
+
+  /// Commits the bytes, `chunkBytes` at most, as the next chunk, after those that were given before: the caller need not
+  /// wait for these. After one that could not be committed none is.
+  ///
+  /// - Parameter completion: Called on the write queue.
+  package func append(
+    chunk bytes: Data, completion: @escaping @Sendable (Result<Void, CacheStoreError>) -> Void
+  ) {
+    store.writes.perform({ (connection) throws(CacheStoreError) in try self.commit(bytes, connection) }) {
+      result in
+      // Noted before the next chunk's turn on the queue.
+      if case .failure(let error) = result { self.chunks.withLock { $0.failure = $0.failure ?? error } }
+      completion(result)
+    }
+  }
+
+  private func commit(_ bytes: Data, _ connection: Connection) throws(CacheStoreError) {
+    let (number, length, failure) = chunks.withLock { ($0.checksums.count, $0.length, $0.failure) }
+    if let failure { throw failure }
     guard length + Int64(bytes.count) <= store.configuration.maximumBytes / 2 else {
       throw CacheStoreError(
         .full, "the body is larger than half the store's limit", hint: "raise the limit to keep it")
     }
-    let checksum = try await store.writes.perform { [store, id] (connection) throws(CacheStoreError) in
-      try connection.transaction { () throws(CacheStoreError) in
-        let checksum = try store.insertChunk(bytes, number: number, of: id, connection)
-        try store.keepWithinLimit(writing: 0, connection)
-        return checksum
-      }
+    let checksum = try connection.transaction { () throws(CacheStoreError) in
+      let checksum = try store.insertChunk(bytes, number: number, of: id, connection)
+      try store.keepWithinLimit(writing: 0, connection)
+      return checksum
     }
+    connection.logWriteback.begin()
     chunks.withLock { chunks in
       chunks.checksums.append(checksum)
       chunks.length += Int64(bytes.count)

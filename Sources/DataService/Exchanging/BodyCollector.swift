@@ -13,6 +13,8 @@ struct BodyCollector {
 
   /// A body that may not be stored is held in memory up to this size, then delivered while it arrives.
   static let heldBytes = 8 << 20
+  /// Chunks on their way into the store at a time: the next is there when one is committed.
+  private static let chunksUnderWay = 2
 
   let store: ResponseStore
   /// Opens a body in the store; `nil` where the answer may not be stored.
@@ -21,8 +23,6 @@ struct BodyCollector {
   let previous: StoredResponse.Body?
   let limit: Int64
   let chunkBytes: Int
-  /// Where a chunk's commit is followed, while the next chunk arrives.
-  let executor: any TaskExecutor
   /// Whether a body that is cut off can be resumed.
   let isResumable: () -> Bool
   let progress: (Int64) -> Void
@@ -34,25 +34,26 @@ struct BodyCollector {
   private var chunkCount = 0
   /// What has arrived and is in no chunk yet.
   private var pending = Data()
-  /// The chunk that is being committed.
-  private var underWay: ChunkCommit?
+  /// The chunks that are being committed, the oldest first.
+  private var underWay: [ChunkCommit] = []
+  /// The stored body to compare with, as it is read; `nil` where it differs already.
+  private var comparison: BodyReading?
   private var received: Int64 = 0
 
   init(
-    store: ResponseStore, chunkBytes: Int, executor: any TaskExecutor, previous: StoredResponse.Body?,
-    limit: Int64,
+    store: ResponseStore, chunkBytes: Int, previous: StoredResponse.Body?, limit: Int64,
     isResumable: @escaping () -> Bool = { false }, resuming: UnfinishedBody? = nil,
     open: (() async throws(CacheStoreError) -> UnfinishedBody)?, progress: @escaping (Int64) -> Void
   ) {
     self.store = store
     self.chunkBytes = chunkBytes
-    self.executor = executor
     self.previous = previous
     self.limit = limit
     self.isResumable = isResumable
     self.open = open
     self.progress = progress
     isSameAsPrevious = previous != nil && resuming == nil
+    if isSameAsPrevious, let previous, !previous.isWhole { comparison = BodyReading(previous, in: store) }
     unfinished = resuming
     received = resuming?.length ?? 0
     chunkCount = resuming?.chunkCount ?? 0
@@ -67,10 +68,10 @@ struct BodyCollector {
     do throws(DataServiceError) {
       return try await collectAll(stream)
     } catch {
-      await settleCommit()
+      await settleCommits()
       if isStoring, !pending.isEmpty, error.kind != .tooLarge, isResumable() {
         await commitPending()
-        await settleCommit()
+        await settleCommits()
       }
       // One that is too large would be too large again.
       if error.kind == .tooLarge { await unfinished?.giveUp() }
@@ -90,7 +91,7 @@ struct BodyCollector {
       if !isStoring, pending.count > Self.heldBytes { return .live(handedOn(stream)) }
     }
     if isStoring, unfinished != nil, !pending.isEmpty { await commitPending() }
-    await settleCommit()
+    await settleCommits()
     guard let unfinished else { return shortOutcome() }
     guard isStoring else { return .live(handedOn(nil)) }
     if received != previous?.length { isSameAsPrevious = false }
@@ -116,9 +117,9 @@ struct BodyCollector {
     if pending.isEmpty, rest.count == piece.count { pending = piece } else { pending.append(rest) }
   }
 
-  /// Begins to commit what is pending as a chunk, once the chunk before it is committed.
+  /// Begins to commit what is pending as a chunk, once there is room on the way into the store.
   nonisolated(nonsending) private mutating func commitPending() async {
-    await settleCommit()
+    await settleCommits(leaving: Self.chunksUnderWay - 1)
     guard isStoring else { return }
     do throws(CacheStoreError) {
       if unfinished == nil { unfinished = try await open?() }
@@ -126,24 +127,33 @@ struct BodyCollector {
       return await fail(error)
     }
     guard let unfinished else { return }
-    underWay = ChunkCommit(
-      pending, number: chunkCount, of: unfinished, comparedWith: isSameAsPrevious ? previous : nil, in: store,
-      on: executor)
+    underWay.append(ChunkCommit(pending, of: unfinished))
     pending = Data()
     pending.reserveCapacity(chunkBytes)
   }
 
-  /// Waits for the chunk under way; one that could not be committed is pending again.
-  nonisolated(nonsending) private mutating func settleCommit() async {
-    guard let commit = underWay else { return }
-    underWay = nil
-    do throws(CacheStoreError) {
-      if try await !commit.isSame() { isSameAsPrevious = false }
-      chunkCount += 1
-    } catch {
-      pending = commit.bytes + pending
-      await fail(error)
+  /// Waits for the oldest chunks under way. After one that could not be committed none is, and all are pending again.
+  nonisolated(nonsending) private mutating func settleCommits(leaving count: Int = 0) async {
+    while underWay.count > count, let commit = underWay.first {
+      do throws(CacheStoreError) {
+        try await commit.wait()
+        underWay.removeFirst()
+        chunkCount += 1
+        await compare(commit.bytes)
+      } catch {
+        pending = underWay.map(\.bytes).reduce(Data(), +) + pending
+        underWay = []
+        return await fail(error)
+      }
     }
+  }
+
+  /// Compares a chunk with that of the stored body which has the same number.
+  nonisolated(nonsending) private mutating func compare(_ chunk: Data) async {
+    // An old body that can no longer be read is another body to the caller; its row is found damaged on its own.
+    if isSameAsPrevious, let comparison, (try? await comparison.next()) == chunk { return }
+    isSameAsPrevious = false
+    comparison = nil
   }
 
   nonisolated(nonsending) private mutating func fail(_ error: CacheStoreError) async {

@@ -58,7 +58,7 @@ extension Exchange {
       }
     }
     var collector = BodyCollector(
-      store: store, chunkBytes: core.configuration.store.chunkBytes, executor: core.thread,
+      store: store, chunkBytes: core.configuration.store.chunkBytes,
       previous: plan.candidate?.body, limit: limits.bodyBytes,
       isResumable: { resuming != nil || partial() != nil },
       resuming: resuming, open: open

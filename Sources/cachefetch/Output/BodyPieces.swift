@@ -12,26 +12,34 @@ enum BodyError: Error {
 struct BodyPieces {
   let stream: DataService.BodyStream
 
-  /// Calls `take` with each piece until the end.
+  /// Pieces that are pulled before they are written.
+  private static let ahead = 2
+
+  /// Calls `take` with each piece until the end; while it works, the next are pulled.
   func forEach(_ take: (Data) throws(OutputError) -> Void) throws(BodyError) {
     if let whole = stream.whole { return try Self.wrap(whole, take) }
     let arrived = Mailbox<Result<Data?, DataServiceError>>()
-    while true {
-      let stream = stream
-      Task {
+    let (turns, turn) = AsyncStream.makeStream(of: Void.self)
+    let pulling = Task { [stream] in
+      for await _ in turns {
         do throws(DataServiceError) {
           arrived.post(.success(try await stream.next()))
         } catch {
           arrived.post(.failure(error))
         }
       }
-      guard let result = arrived.wait() else { throw .output(.interrupted) }
+    }
+    defer { pulling.cancel() }
+    for _ in 0..<Self.ahead { turn.yield() }
+    while let result = arrived.wait() {
       switch result {
       case .success(let piece?): try Self.wrap(piece, take)
       case .success(nil): return
       case .failure(let error): throw .body(error)
       }
+      turn.yield()
     }
+    throw .output(.interrupted)
   }
 
   /// The whole body where it is not larger than `limit`; `nil` and the length where it is.

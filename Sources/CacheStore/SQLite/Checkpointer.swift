@@ -1,0 +1,57 @@
+internal import Dispatch
+internal import Synchronization
+
+/// Writes the log back into the database while others go on writing, through a connection of its own on a queue of its
+/// own: what is left to be written back while everybody stands still, when the log begins anew, stays short.
+final class Checkpointer: Sendable {
+  /// What is added to the log between one pass and the next, in bytes: each pass syncs the log and the database.
+  static let step: Int64 = 1 << 20
+
+  private let files: StoreFiles
+  private let queue = DispatchQueue(label: "cachefetch.store.checkpoint")
+  private let isUnderWay = Atomic(false)
+  // nonisolated(unsafe): used on the queue only.
+  nonisolated(unsafe) private var connection: Connection?
+
+  init(files: StoreFiles) { self.files = files }
+
+  /// Begins a pass, where none is under way.
+  func begin() {
+    guard !isUnderWay.exchange(true, ordering: .relaxed) else { return }
+    queue.async {
+      self.pass()
+      self.isUnderWay.store(false, ordering: .relaxed)
+    }
+  }
+
+  /// Returns once no pass is under way; for the store's own queues only.
+  func wait() { queue.sync {} }
+
+  /// Whether a pass is under way.
+  var isBusy: Bool { isUnderWay.load(ordering: .relaxed) }
+
+  /// Waits for the pass under way and lets go of the file.
+  func close() { queue.sync { connection = nil } }
+
+  private func pass() {
+    do throws(CacheStoreError) {
+      if connection?.isCurrent != true { connection = try open() }
+      // Where another process writes back, this one need not.
+      _ = try connection?.checkpoint(.passive)
+    } catch {
+      // What is wrong, whoever writes next finds and says; the next pass opens a connection of its own.
+      connection = nil
+    }
+  }
+
+  private func open() throws(CacheStoreError) -> Connection {
+    let connection = try Connection(
+      path: files.resolved(), named: files.database, for: .writing, files.vfs)
+    // The first read opens the log, without which there is nothing to write back.
+    guard try Schema.content(of: connection) == .store, connection.isCurrent else {
+      throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: files.database)
+    }
+    try Schema.configureWriting(connection)
+    return connection
+  }
+}

@@ -1,0 +1,59 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import CacheStore
+
+@Suite("A stored body read ahead") struct BodyReadingTests {
+  private func stored(_ parts: Int, in fixture: StoreFixture) async throws -> (StoredResponse, Data) {
+    let body = try await fixture.store.beginBody(accountID: try await fixture.store.accountID(named: ""))
+    var content = Data()
+    for part in 0..<parts {
+      try await body.append(pattern(1000, seed: UInt8(part)))
+      content += pattern(1000, seed: UInt8(part))
+    }
+    _ = try await fixture.store.put("", for: .page) { $0.body = .unfinished(body) }
+    return (try #require(try fixture.store.lookupNow(.page).rows.first), content)
+  }
+
+  @Test(arguments: [1, 2, 3, 9]) func `all of it comes, in order, then the end, for good`(_ parts: Int)
+    async throws
+  {
+    let fixture = try StoreFixture()
+    let (row, content) = try await stored(parts, in: fixture)
+    let reading = BodyReading(row.body, in: fixture.store)
+    var read = Data()
+    while let chunk = try await reading.next() { read += chunk }
+    #expect(read == content)
+    #expect(try await reading.next() == nil)
+  }
+
+  @Test func `several who take from one reading get each chunk once`() async throws {
+    let fixture = try StoreFixture()
+    let (row, content) = try await stored(60, in: fixture)
+    let reading = BodyReading(row.body, in: fixture.store)
+    let taken = try await withThrowingTaskGroup(of: [Data].self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          var chunks: [Data] = []
+          while let chunk = try await reading.next() { chunks.append(chunk) }
+          return chunks
+        }
+      }
+      return try await group.reduce([], +)
+    }
+    #expect(taken.count == 60)
+    #expect(Set(taken) == Set((0..<60).map { content[($0 * 1000)..<(($0 + 1) * 1000)] }))
+  }
+
+  @Test func `a damaged chunk ends it, each time it is asked`() async throws {
+    let fixture = try StoreFixture()
+    let (row, content) = try await stored(6, in: fixture)
+    try fixture.sql("UPDATE chunk SET bytes = zeroblob(1000) WHERE id & 0xFFFFF = 3")
+    let reading = BodyReading(row.body, in: fixture.store)
+    for part in 0..<3 { #expect(try await reading.next() == content[(part * 1000)..<((part + 1) * 1000)]) }
+    for _ in 0..<2 {
+      await #expect { try await reading.next() } throws: { ($0 as? CacheStoreError)?.reason == .corrupt }
+    }
+  }
+}

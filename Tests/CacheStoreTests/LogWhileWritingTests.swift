@@ -1,0 +1,80 @@
+import FoundationEssentials
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import CacheStore
+
+@Suite("The log while much is written") struct LogWhileWritingTests {
+  @Test func `it is written back while others go on writing, before it has to begin anew`() async throws {
+    let fixture = try StoreFixture()
+    let account = try await fixture.store.accountID(named: "")
+    let body = try await fixture.store.beginBody(accountID: account)
+    for number in 0..<16 { try await body.append(pattern(256 << 10, seed: UInt8(number))) }
+    fixture.store.writes.checkpointer.wait()
+    // Less than would let it begin anew: what is in the database has come there meanwhile.
+    #expect(4 << 20 < ResponseStore.veryLongLog)
+    #expect(try fixture.files.bytes(of: "store.sqlite").count > 1 << 20)
+    #expect(try fixture.files.bytes(of: "store.sqlite-wal").count < ResponseStore.veryLongLog)
+    withExtendedLifetime(body) {}
+  }
+
+  @Test func `a file that has taken another's place gets nothing of the other's log`() async throws {
+    let fixture = try StoreFixture()
+    let account = try await fixture.store.accountID(named: "")
+    let body = try await fixture.store.beginBody(accountID: account)
+    for number in 0..<8 { try await body.append(pattern(256 << 10, seed: UInt8(number))) }
+    fixture.store.writes.checkpointer.wait()
+    for ending in ["", "-wal", "-shm"] { try FileManager.default.removeItem(atPath: fixture.path + ending) }
+    let successor = fixture.another()
+    _ = try await successor.put("new", for: .page)
+    fixture.store.writes.checkpointer.begin()
+    fixture.store.writes.checkpointer.wait()
+    #expect(try fixture.number("SELECT count(*) FROM chunk") == 1)
+    #expect(try fixture.number("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'") == 1)
+    #expect(try await successor.body(of: .page) == "new")
+    withExtendedLifetime(body) {}
+  }
+
+  @Test func `after a chunk that could not be committed none is`() async throws {
+    let fixture = try StoreFixture { $0.maximumBytes = 1 << 20 }
+    let account = try await fixture.store.accountID(named: "")
+    let body = try await fixture.store.beginBody(accountID: account)
+    try await body.append(pattern(1000))
+    let outcomes = Outcomes()
+    // The first is beyond half the store's limit, the others would not be.
+    for (number, bytes) in [600_000, 1000, 1000].enumerated() {
+      body.append(chunk: pattern(bytes)) { outcomes.note(number, $0) }
+    }
+    await #expect { try await body.append(pattern(1000)) } throws: {
+      ($0 as? CacheStoreError)?.reason == .full
+    }
+    #expect(outcomes.failures == [0: .full, 1: .full, 2: .full])
+    #expect(body.length == 1000 && body.chunkCount == 1)
+    #expect(try fixture.number("SELECT count(*) FROM chunk") == 1)
+  }
+
+  @Test func `chunks that are given without waiting are committed in their order`() async throws {
+    let fixture = try StoreFixture()
+    let account = try await fixture.store.accountID(named: "")
+    let body = try await fixture.store.beginBody(accountID: account)
+    for part in 0..<20 { body.append(chunk: pattern(1000, seed: UInt8(part))) { _ in } }
+    try await body.append(pattern(1000, seed: 20))
+    _ = try await fixture.store.put("", for: .page) { $0.body = .unfinished(body) }
+    let row = try #require(try fixture.store.lookupNow(.page).rows.first)
+    var expected = Data()
+    for part in 0...20 { expected += pattern(1000, seed: UInt8(part)) }
+    #expect(try await fixture.store.wholeBody(row) == expected)
+  }
+}
+
+/// What became of each chunk.
+private final class Outcomes: Sendable {
+  private let noted = Mutex<[Int: CacheStoreError.Reason]>([:])
+
+  func note(_ number: Int, _ result: Result<Void, CacheStoreError>) {
+    if case .failure(let error) = result { noted.withLock { $0[number] = error.reason } }
+  }
+
+  var failures: [Int: CacheStoreError.Reason] { noted.withLock { $0 } }
+}
