@@ -48,12 +48,17 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
   /// Adds a field at the end; one that cannot be a field is not added and is described by ``refused``.
   public mutating func append(_ name: String, _ value: String) {
-    append(name: Array(name.utf8), value: Array(value.utf8))
+    var (name, value) = (name, value)
+    name.withUTF8 { name in value.withUTF8 { append(name: name, value: $0) } }
   }
 
   /// Adds a field given as bytes, as ``append(_:_:)-(String,_)`` does.
   package mutating func append(name: [UInt8], value: [UInt8]) {
-    let value = value.trimmingFieldWhitespace()
+    name.withUnsafeBufferPointer { name in value.withUnsafeBufferPointer { append(name: name, value: $0) } }
+  }
+
+  private mutating func append(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
+    let value = value.trimmedOfFieldWhitespace
     guard !name.isEmpty, name.allSatisfy(\.isTokenByte) else {
       refused = refused ?? "field name “\(String(decoding: name, as: UTF8.self))” is not a token"
       return
@@ -64,7 +69,9 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         ?? "the value of field “\(String(decoding: name, as: UTF8.self))” has a line break or NUL in it"
       return
     }
-    wire.reserveCapacity(wire.count + name.count + value.count + 4)
+    let needed = wire.count + name.count + value.count + 4
+    // Not to the byte, or every field that follows would copy all before it.
+    if needed > wire.capacity { wire.reserveCapacity(max(needed, 2 * wire.capacity, 128)) }
     wire.append(contentsOf: name)
     wire.append(0x3A)
     wire.append(0x20)
@@ -219,6 +226,7 @@ private struct FieldLine {
 
   var valueString: String {
     let value = value
+    if value.allSatisfy({ $0 < 0x80 }) { return String(decoding: value, as: UTF8.self) }
     return String(validating: value, as: UTF8.self)
       ?? String(String.UnicodeScalarView(value.map { Unicode.Scalar($0) }))
   }
@@ -232,6 +240,13 @@ extension UnsafeBufferPointer<UInt8> {
       guard self[index].lowercasedASCII == other[index].lowercasedASCII else { return false }
     }
     return true
+  }
+
+  fileprivate var trimmedOfFieldWhitespace: Self {
+    var (start, end) = (0, count)
+    while start < end, self[start].isFieldWhitespace { start += 1 }
+    while end > start, self[end - 1].isFieldWhitespace { end -= 1 }
+    return Self(rebasing: self[start..<end])
   }
 
   fileprivate func containsIgnoringCase(_ letters: StaticString) -> Bool {
@@ -257,17 +272,5 @@ extension UInt8 {
     case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E, 0x5F, 0x60, 0x7C, 0x7E: true
     default: false
     }
-  }
-}
-
-extension [UInt8] {
-  fileprivate func trimmingFieldWhitespace() -> [UInt8] {
-    guard let first = first, let last = last, first.isFieldWhitespace || last.isFieldWhitespace else {
-      return self
-    }
-    var slice = self[...]
-    while let byte = slice.first, byte.isFieldWhitespace { slice.removeFirst() }
-    while let byte = slice.last, byte.isFieldWhitespace { slice.removeLast() }
-    return Array(slice)
   }
 }

@@ -16,6 +16,8 @@ public final class ResponseStore: Sendable {
     public var rows: [StoredResponse]
     /// Rows that did not, and are being removed.
     public var damaged: Int
+    /// What there is to know before an origin is asked, where that was looked up too.
+    package var outlook: Outlook?
 
     /// Makes a result.
     public init(accountID: Int64? = nil, rows: [StoredResponse] = [], damaged: Int = 0) {
@@ -59,24 +61,38 @@ public final class ResponseStore: Sendable {
     return try lookup(key, waitingUntil: 0)
   }
 
+  /// Every row of a key, as ``lookupNow(_:)`` gives them, and what there is to know before this origin is asked.
+  package func lookupNow(_ key: RequestKey, beforeAsking origin: String) throws(CacheStoreError) -> Lookup {
+    try checkRunning()
+    return try lookup(key, beforeAsking: origin, waitingUntil: 0)
+  }
+
   /// Every row of a key, looked up on the store's queue, waiting up to `busyTimeout` for other processes.
   public func lookup(_ key: RequestKey) async throws(CacheStoreError) -> Lookup {
     try await read { deadline throws(CacheStoreError) in try self.lookup(key, waitingUntil: deadline) }
   }
 
-  private func lookup(_ key: RequestKey, waitingUntil deadline: Int64) throws(CacheStoreError) -> Lookup {
+  private func lookup(
+    _ key: RequestKey, beforeAsking origin: String? = nil, waitingUntil deadline: Int64
+  ) throws(CacheStoreError) -> Lookup {
     var damagedRows: [Int64] = []
     func look(_ connection: Connection) throws(CacheStoreError) -> Lookup {
       damagedRows = []
       var found = Lookup()
-      let statement = try connection.statement(.lookUp)
+      let statement = try connection.statement(origin == nil ? .lookUp : .lookUpAhead)
       defer { statement.reset() }
+      if let origin {
+        statement.bind(5, origin)
+        // Of an account that is not there nothing is known.
+        found.outlook = Outlook()
+      }
       statement.bind(1, key.account)
       statement.bind(2, key.target)
       statement.bind(3, key.method)
       statement.bind(4, key.extra)
       while try statement.step() {
         found.accountID = statement.integer(0)
+        if origin != nil { found.outlook = Outlook(statement, from: 23) }
         guard !statement.isNull(1) else { continue }
         if let row = try RowReading.read(statement, key: key) {
           found.rows.append(row)

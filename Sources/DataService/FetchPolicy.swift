@@ -29,6 +29,14 @@ public struct FetchPolicy: Sendable, Hashable {
     FetchPolicy(kind: .storedElseFresh(maxAge: maxAge))
   }
 
+  /// Whether the origin is asked whatever is stored.
+  var asksAlways: Bool {
+    switch kind {
+    case .storedThenFresh, .freshOnly, .freshElseStored: true
+    case .storedOnly, .storedElseFresh, .http: false
+    }
+  }
+
   /// Whether a failure may be answered with the stored response.
   var fallsBack: Bool { kind != .freshOnly && kind != .http }
 }

@@ -18,9 +18,9 @@ extension DataService {
     }
 
     /// The status code.
-    public var status: Int { head.status }
+    public var status: Int { shared.value.status }
     /// The fields.
-    public var fields: HTTPFields { head.fields }
+    public var fields: HTTPFields { shared.value.fields }
     /// Who answered, after redirects.
     public var url: URL { URL(string: head.url) ?? head.requestURL }
     /// When it was received, or last validated.
@@ -30,9 +30,9 @@ extension DataService {
     /// Whether it is stale by RFC 9111 section 4.2.
     public var isStale: Bool { head.isStale }
     /// Whether a 304 has just confirmed it.
-    public var wasValidated: Bool { head.wasValidated }
+    public var wasValidated: Bool { shared.value.wasValidated }
     /// Whether it is in the store, and why not.
-    public var kept: Kept { head.kept }
+    public var kept: Kept { shared.value.kept }
   }
 
   /// A response without its body.

@@ -224,16 +224,23 @@ import Testing
   @Test func `what matters before an origin is asked comes in one look`() async throws {
     let fixture = try StoreFixture()
     let store = fixture.store
+    func ahead(_ origin: String, _ target: String) throws -> ResponseStore.Outlook? {
+      try store.lookupNow(RequestKey(target: target), beforeAsking: origin).outlook
+    }
     let account = try await store.accountID(named: "")
     func outlook(_ origin: String, _ target: String, account id: Int64? = nil) -> ResponseStore.Outlook {
       store.outlookNow(accountID: id ?? account, origin: origin, target: target)
     }
     #expect(outlook("a", "t") == ResponseStore.Outlook())
+    #expect(try ahead("a", "t") == ResponseStore.Outlook())
     try await fixture.another().pause(accountID: account, origin: "a", untilMilliseconds: 5)
     let body = try await fixture.another().beginBody(
       accountID: account, partial: .init(target: "t", strongETag: "\"1\"", wholeLength: nil))
     #expect(outlook("a", "t").pausedUntil == 5 && outlook("a", "t").mayHavePartialBody)
+    #expect(try ahead("a", "t") == outlook("a", "t"))
     #expect(outlook("b", "u") == ResponseStore.Outlook())
+    #expect(try ahead("b", "u") == ResponseStore.Outlook())
+    #expect(try store.lookupNow(RequestKey(target: "t")).outlook == nil, "nobody wants to ask")
     #expect(outlook("a", "t", account: account + 1) == ResponseStore.Outlook())
     store.suspendForTesting()
     #expect(outlook("a", "t") == ResponseStore.Outlook(), "a store in trouble holds no exchange up")

@@ -1,7 +1,7 @@
 /// The statements that are prepared once for each connection and used again; every other text is in `Query+…`.
 enum Query: Int, CaseIterable {
   case begin, commit, rollback
-  case lookUp, rowByID, bodyChecksum, bodyOwner, chunk
+  case lookUp, lookUpAhead, rowByID, bodyChecksum, bodyOwner, chunk
   case accountID, insertAccount
   case findRow, insertRow, updateRow, deleteRow, oldestVariant
   case giveUpPartial, unfinishedBodies
@@ -19,6 +19,7 @@ enum Query: Int, CaseIterable {
     case .commit: "COMMIT"
     case .rollback: "ROLLBACK"
     case .lookUp: Self.lookUpText
+    case .lookUpAhead: Self.lookUpAheadText
     case .rowByID: Self.rowByIDText
     case .rowsOfTarget: Self.rowsOfTargetText
     case .bodyChecksum: "SELECT checksum FROM body WHERE id = ?1"
@@ -134,11 +135,21 @@ extension Query {
   private static let isKey = "account_id = ?1 AND target = ?2 AND method = ?3 AND extra = ?4"
 
   /// No ORDER BY: a sorter would copy the bodies. The variant is chosen by the rules.
-  private static let lookUpText = """
-    SELECT \(rowColumns), c.bytes FROM account a
+  private static let lookUpText = "SELECT \(rowColumns), c.bytes \(rowsOfKey) WHERE a.name = ?1"
+
+  /// The same with what there is to know before an origin is asked, see ``outlookText``: a look less for each exchange.
+  private static let lookUpAheadText = """
+    SELECT \(rowColumns), c.bytes, p.until_at_ms,
+      EXISTS (SELECT 1 FROM body WHERE checksum IS NULL AND account_id = a.id AND partial_target = ?2)
+    \(rowsOfKey)
+    LEFT JOIN origin_pause p ON p.account_id = a.id AND p.origin = ?5
+    WHERE a.name = ?1
+    """
+
+  private static let rowsOfKey = """
+    FROM account a
     LEFT JOIN last_request r ON r.account_id = a.id AND r.target = ?2 AND r.method = ?3 AND r.extra = ?4
     LEFT JOIN chunk c ON c.id = r.body_id << 20
-    WHERE a.name = ?1
     """
 
   private static let rowByIDText = rowByID("length(c.bytes)")

@@ -7,6 +7,12 @@ extension ResponseStore {
     package var mayHavePartialBody = false
     /// Nothing.
     package init() {}
+
+    /// What two columns of a statement say.
+    init(_ statement: Statement, from column: Int32) {
+      if !statement.isNull(column) { pausedUntil = statement.integer(column) }
+      mayHavePartialBody = statement.flag(column + 1)
+    }
   }
 
   /// What there is to know before an origin is asked, in one look on the calling thread.
@@ -22,11 +28,7 @@ extension ResponseStore {
         statement.bind(1, accountID)
         statement.bind(2, origin)
         statement.bind(3, target)
-        var outlook = Outlook()
-        guard try statement.step() else { return outlook }
-        if !statement.isNull(0) { outlook.pausedUntil = statement.integer(0) }
-        outlook.mayHavePartialBody = statement.flag(1)
-        return outlook
+        return try statement.step() ? Outlook(statement, from: 0) : Outlook()
       } ?? Outlook()
     } catch {
       // What is wrong is found again, and said, by whoever looks next.

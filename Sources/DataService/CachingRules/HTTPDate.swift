@@ -28,24 +28,25 @@ package enum HTTPDate {
     let second = Int(seconds - days * 86_400)
     let (year, month, day) = Calendar.date(ofDay: days)
     let weekday = Int((days + 4).floorModulo(7))
-    var text: [UInt8] = []
-    text.reserveCapacity(29)
-    func add(_ number: Int, _ after: StaticString) {
-      text.append(UInt8(0x30 + number / 10))
-      text.append(UInt8(0x30 + number % 10))
-      text.append(contentsOf: UnsafeBufferPointer(start: after.utf8Start, count: after.utf8CodeUnitCount))
+    return String(unsafeUninitializedCapacity: 29) { text in
+      func put(_ number: Int, at place: Int) {
+        text[place] = UInt8(0x30 + number / 10)
+        text[place + 1] = UInt8(0x30 + number % 10)
+      }
+      func put(_ name: String, at place: Int) {
+        for (index, byte) in name.utf8.enumerated() { text[place + index] = byte }
+      }
+      put("Day, 00 Mon 0000 00:00:00 GMT", at: 0)
+      put(shortDays[weekday], at: 0)
+      put(day, at: 5)
+      put(months[month - 1], at: 8)
+      put(year / 100, at: 12)
+      put(year % 100, at: 14)
+      put(second / 3600, at: 17)
+      put(second / 60 % 60, at: 20)
+      put(second % 60, at: 23)
+      return 29
     }
-    text.append(contentsOf: shortDays[weekday].utf8)
-    text.append(contentsOf: [Ascii.comma, Ascii.space])
-    add(day, " ")
-    text.append(contentsOf: months[month - 1].utf8)
-    text.append(Ascii.space)
-    add(year / 100, "")
-    add(year % 100, " ")
-    add(second / 3600, ":")
-    add(second / 60 % 60, ":")
-    add(second % 60, " GMT")
-    return String(decoding: text, as: UTF8.self)
   }
 
   /// The nearest instant of the years 0 to 9999, so that no sum overflows.

@@ -152,9 +152,8 @@ extension Exchange {
   }
 
   private func applied(
-    _ result: Result<ResponseStore.Overwritten, CacheStoreError>, to head: Answer
+    _ result: Result<ResponseStore.Overwritten, CacheStoreError>, to answer: consuming Answer
   ) throws(DataServiceError) -> Answer {
-    var answer = head
     switch result {
     case .success(.stored(_, let body)):
       answer.kept = .yes

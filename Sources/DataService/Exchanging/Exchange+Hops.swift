@@ -13,9 +13,11 @@ extension Exchange {
   }
 
   /// One try: the request, its redirects, and the answer taken in and stored.
-  nonisolated(nonsending) func hops(until deadline: Int64) async throws(DataServiceError) -> ExchangeOutcome {
+  nonisolated(nonsending) func hops(
+    until deadline: Int64, knowing known: ResponseStore.Outlook?
+  ) async throws(DataServiceError) -> ExchangeOutcome {
     do throws(DataServiceError) {
-      let outlook = outlook()
+      let outlook = known ?? outlook()
       try checkPause(of: plan.prepared.url, until: outlook.pausedUntil)
       // Nearly always there is none, and then this asks no other thread.
       let resumption = outlook.mayHavePartialBody ? await resumption() : nil
@@ -42,7 +44,7 @@ extension Exchange {
       // That of the request itself has been asked for before the first hop.
       if chain.redirects > 0 { try checkPause(of: chain.hop.url, until: pausedUntil(chain.hop.url)) }
       let requestedAt = core.timekeeper.wallMilliseconds
-      let validators = validators(of: row?.value, for: chain.hop)
+      let validators = validators(of: row, for: chain.hop)
       var request = try transportRequest(for: chain.hop, until: deadline)
       request.fields = HTTPExchangeFields.fields(
         caller: request.fields, conditions: validators, isForStore: plan.isForStore)
@@ -102,13 +104,13 @@ extension Exchange {
 
   /// The validators go only to the URL that gave them.
   private func validators(
-    of row: StoredResponse?, for hop: RedirectRule.Hop
+    of row: Shared<StoredResponse>?, for hop: RedirectRule.Hop
   ) -> HTTPFields {
     guard let row, !plan.prepared.isPassThrough, hop.method == plan.prepared.request.method else {
       return [:]
     }
-    let source = row.responseURL ?? plan.prepared.key.target
-    return shown(hop.url) == source ? Validators.conditionalFields(for: row) : [:]
+    let source = row.value.responseURL ?? plan.prepared.key.target
+    return shown(hop.url) == source ? Validators.conditionalFields(for: row.value) : [:]
   }
 
   private func redirect(

@@ -14,39 +14,40 @@ extension Exchange {
     let clock = core.timekeeper
     let limits = plan.prepared.request.limits
     let deadline = clock.instant(after: limits.totalTimeout)
-    guard plan.isShared else { return try await attempts(until: deadline) }
+    guard plan.isShared else { return try await attempts(until: deadline, knowing: plan.outlook) }
     let leasing = Leasing(exchange: self, deadline: deadline)
     switch try await leasing.obtain() {
     case .follow(let answer):
       core.noteFollowing()
       return ExchangeOutcome(answer: answer)
-    case .lead(let lease):
+    case .lead(let lease, let isAtOnce):
       hold(lease)
       generation.begin(on: core.thread)
-      return try await attempts(until: deadline)
+      return try await attempts(until: deadline, knowing: isAtOnce ? plan.outlook : nil)
     }
   }
 
   /// Tries, tries again as ``RetryRule`` says, and with `onlineWait` as long as there is no network.
-  nonisolated(nonsending) private func attempts(until deadline: Int64) async throws(DataServiceError)
-    -> ExchangeOutcome
-  {
+  /// - Parameter outlook: What is known before the first try; before a later one it is looked up again.
+  nonisolated(nonsending) private func attempts(
+    until deadline: Int64, knowing outlook: ResponseStore.Outlook?
+  ) async throws(DataServiceError) -> ExchangeOutcome {
     let clock = core.timekeeper
-    let request = plan.prepared.request
-    let patience = request.onlineWait.map { clock.instant(after: $0) }
+    let prepared = plan.prepared
+    let patience = prepared.request.onlineWait.map { clock.instant(after: $0) }
     var timesOffline = 0
     var attempt = 0
-    core.earnRetry(origin: plan.prepared.url.origin)
+    core.earnRetry(origin: prepared.url.origin)
     while true {
       attempt += 1
-      let result = await attemptOnce(until: deadline)
+      let result = await attemptOnce(until: deadline, knowing: attempt == 1 ? outlook : nil)
       let decision = core.retryRule.decision(
-        after: result.retryOutcome, attempt: attempt, retries: request.limits.retries,
-        isRepeatable: request.method == .get || request.method == .head || request.isRead,
+        after: result.retryOutcome, attempt: attempt, retries: prepared.request.limits.retries,
+        isRepeatable: prepared.isRepeatable,
         remaining: .nanoseconds(deadline - clock.bootNanoseconds), now: clock.wallMilliseconds,
         random: core.random())
       switch decision {
-      case .retry(let delay) where core.takeRetry(origin: plan.prepared.url.origin):
+      case .retry(let delay) where core.takeRetry(origin: prepared.url.origin):
         try await pause(for: delay, before: result)
         continue
       case .pause(let until): await recordPause(until: until)
@@ -63,11 +64,11 @@ extension Exchange {
     }
   }
 
-  nonisolated(nonsending) private func attemptOnce(until deadline: Int64) async -> Result<
-    ExchangeOutcome, DataServiceError
-  > {
+  nonisolated(nonsending) private func attemptOnce(
+    until deadline: Int64, knowing outlook: ResponseStore.Outlook?
+  ) async -> Result<ExchangeOutcome, DataServiceError> {
     do throws(DataServiceError) {
-      return .success(try await hops(until: deadline))
+      return .success(try await hops(until: deadline, knowing: outlook))
     } catch {
       return .failure(error)
     }

@@ -24,6 +24,8 @@ final class Exchange: Sendable {
     var mayFollow: Bool
     /// Whether the answer is for the store alone, as behind a stale answer under `http`.
     var isForStore = false
+    /// What the look-up has said that matters before the origin is asked; `nil` where it has to be asked for.
+    var outlook: ResponseStore.Outlook?
 
     var candidate: StoredResponse? { row?.value }
   }

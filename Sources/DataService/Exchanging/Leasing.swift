@@ -3,8 +3,9 @@ internal import CacheStore
 /// Who refreshes: this process, or another that already does (design law 7 across processes).
 struct Leasing {
   enum Role {
-    /// This process exchanges; `nil` where the store cannot lease, so that each goes alone.
-    case lead(ExchangeLease?)
+    /// This process exchanges, at once or after it has waited for another; `nil` where the store cannot lease, so that each
+    /// goes alone.
+    case lead(ExchangeLease?, isAtOnce: Bool)
     /// Another process did, and this is its answer.
     case follow(Answer)
   }
@@ -35,9 +36,10 @@ struct Leasing {
             return .follow(answer)
           }
           exchange.core.trace("leads")
-          return .lead(ExchangeLease(lease: lease, store: store, hash: hash, clock: exchange.core.timekeeper))
+          let held = ExchangeLease(lease: lease, store: store, hash: hash, clock: exchange.core.timekeeper)
+          return .lead(held, isAtOnce: !isWaiting)
         }
-        guard exchange.plan.mayFollow else { return .lead(nil) }
+        guard exchange.plan.mayFollow else { return .lead(nil, isAtOnce: true) }
         isLeftToOthers = exchange.plan.prepared.request.yieldsToOthers
         if isLeftToOthers { continue }
         if !isWaiting {
@@ -48,7 +50,7 @@ struct Leasing {
         if let answer = try await followed() { return .follow(answer) }
         if try store.leaseEndedWithoutRow(hash, since: began) {
           exchange.core.trace("goes alone: the leader's answer was not stored")
-          return .lead(nil)
+          return .lead(nil, isAtOnce: false)
         }
       }
     } catch {
@@ -57,7 +59,7 @@ struct Leasing {
       if exchange.core.timekeeper.bootNanoseconds >= deadline {
         throw DataServiceError(.timeout(.total), "another process's exchange took longer than the load may")
       }
-      return .lead(nil)
+      return .lead(nil, isAtOnce: false)
     }
     throw DataServiceError(.other, "another process is refreshing this already")
   }

@@ -13,10 +13,14 @@ final class RefreshCoalescer: Sendable {
 
     /// - Returns: Whether it was among them.
     mutating func removeJoinable(_ exchange: Exchange) -> Bool {
-      let target = exchange.plan.prepared.key.target
-      guard let place = joinable[target]?.firstIndex(where: { $0 === exchange }) else { return false }
-      joinable[target]?.remove(at: place)
-      if joinable[target]?.isEmpty == true { joinable[target] = nil }
+      guard let slot = joinable.index(forKey: exchange.plan.prepared.key.target),
+        let place = joinable.values[slot].firstIndex(where: { $0 === exchange })
+      else { return false }
+      if joinable.values[slot].count == 1 {
+        joinable.remove(at: slot)
+      } else {
+        joinable.values[slot].remove(at: place)
+      }
       return true
     }
   }
@@ -63,10 +67,12 @@ final class RefreshCoalescer: Sendable {
   /// Forgets an exchange that is over.
   func forget(_ exchange: Exchange) {
     state.withLock { state in
-      if !state.removeJoinable(exchange) {
-        guard let place = state.alone.firstIndex(where: { $0 === exchange }) else { return }
+      // Mostly its body is whole by now, and it has been detached.
+      if let place = state.alone.lastIndex(where: { $0 === exchange }) {
         state.alone.swapAt(place, state.alone.count - 1)
         state.alone.removeLast()
+      } else if !state.removeJoinable(exchange) {
+        return
       }
       state.count -= 1
     }

@@ -4,18 +4,18 @@ internal import FoundationEssentials
 /// How an answer compares with the row a load knew.
 enum ChangeJudge {
   static func change(
-    of answer: Answer, from candidate: StoredResponse?, for prepared: PreparedRequest
+    of answer: Answer, from row: Shared<StoredResponse>?, for prepared: PreparedRequest
   ) -> DataService.Change {
-    guard let candidate else { return .new }
+    guard let row else { return .new }
     if answer.wasValidated { return .unchanged }
     if prepared.isHead {
-      return isSameRepresentation(answer.fields, candidate.fields) ? .unchanged : .changed
+      return isSameRepresentation(answer.fields, row.value.fields) ? .unchanged : .changed
     }
     let rule = prepared.request.changeRule
-    if candidate.body.isWhole, case .data(let data) = answer.body {
-      return rule.change(from: candidate.body.firstChunk, to: data)
+    if row.value.body.isWhole, case .data(let data) = answer.body {
+      return rule.change(from: row.value.body.firstChunk, to: data)
     }
-    guard rule != .notModified, let comparison = answer.comparison, comparison.body == candidate.body else {
+    guard rule != .notModified, let comparison = answer.comparison, comparison.body == row.value.body else {
       return .changed
     }
     return comparison.isSame ? .unchanged : .changed

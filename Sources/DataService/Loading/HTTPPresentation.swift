@@ -21,12 +21,12 @@ enum HTTPPresentation {
     return (head, body)
   }
 
-  /// An answer as the caller may see it. One that a 304 confirmed is the stored response; of another only a
+  /// An answer as the caller may see it under `http`. One that a 304 confirmed is the stored response; of another only a
   /// precondition can be said to hold, where ours went out in place of the caller's.
   static func answer(
     _ answer: Answer, candidate: StoredResponse?, prepared: PreparedRequest, core: ServiceCore
   ) -> Answer {
-    guard prepared.isHTTP, var row = candidate, answer.status == row.status else { return answer }
+    guard var row = candidate, answer.status == row.status else { return answer }
     row.fields = answer.fields
     row.reason = answer.reason
     row.requestedAt = answer.requestedAt

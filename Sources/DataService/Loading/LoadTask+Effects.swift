@@ -96,12 +96,12 @@ extension LoadTask {
   }
 
   private func startExchange() {
-    let (row, accountID, pending, isForStore) = state.withLock {
-      ($0.row, $0.accountID, $0.pendingLookup, $0.isForStore)
+    let plan = state.withLock {
+      Exchange.Plan(
+        prepared: prepared, row: $0.row, accountID: $0.accountID, pendingLookup: $0.pendingLookup,
+        isShared: !prepared.isPassThrough, mayFollow: policy != .freshOnly, isForStore: $0.isForStore,
+        outlook: $0.outlook)
     }
-    let plan = Exchange.Plan(
-      prepared: prepared, row: row, accountID: accountID, pendingLookup: pending,
-      isShared: !prepared.isPassThrough, mayFollow: policy != .freshOnly, isForStore: isForStore)
     let (exchange, isNew) = core.coalescer.exchange(for: plan, core: core, waiter: waiter)
     // Between joining and this line the exchange may have ended, and another thread may have ended the load.
     let isStray = state.withLock { state -> Bool in

@@ -33,6 +33,7 @@ extension LoadTask {
         return exchangeEnded(.failure(statusError(answer)))
       }
       if let failure = statusFailure(answer) { return exchangeEnded(.failure(failure)) }
+      guard prepared.isHTTP else { return makeFresh(answer) }
       let row = state.withLock { $0.row }
       makeFresh(HTTPPresentation.answer(answer, candidate: row?.value, prepared: prepared, core: core))
     }
@@ -119,7 +120,7 @@ extension LoadTask {
       return state.row
     }
     let change =
-      answer.map { ChangeJudge.change(of: $0, from: row?.value, for: prepared) } ?? .new
+      answer.map { ChangeJudge.change(of: $0, from: row, for: prepared) } ?? .new
     let isFresh = state.withLock { state -> Bool in
       state.result = result.map { ($0, change) }
       if case .success = result { return true }

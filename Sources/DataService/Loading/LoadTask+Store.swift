@@ -37,6 +37,7 @@ extension LoadTask {
     state.withLock { state in
       state.row = row
       state.accountID = found.accountID
+      state.outlook = found.outlook
       // A fresh answer takes its place, whether or not anybody sees the stored one.
       if policy == .freshOnly { state.usedRow = row?.value.id }
       if row == nil { state.forward = found.rows.isEmpty ? .uriMiss : .varyMiss }
@@ -97,7 +98,7 @@ extension LoadTask {
         return state.answer
       }
       if let answer {
-        let change = ChangeJudge.change(of: answer, from: row.value, for: prepared)
+        let change = ChangeJudge.change(of: answer, from: row, for: prepared)
         state.withLock { $0.lateChange = change }
       }
       noteStale()

@@ -20,6 +20,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     /// Why the request is forwarded, for `Cache-Status`; `nil` where that hangs on the row's freshness.
     var forward: CacheStatus.Forward?
     var isForStore = false
+    var outlook: ResponseStore.Outlook?
     /// How the exchange failed, for the rule that may serve the stored response all the same.
     var httpFailure: HTTPStaleness.Failure?
     var accountID: Int64?
@@ -88,7 +89,10 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     }
     guard !prepared.isPassThrough else { return handle(.storeAnswered(.nothing)) }
     do throws(CacheStoreError) {
-      take(try core.store.lookupNow(prepared.key))
+      take(
+        policy.asksAlways
+          ? try core.store.lookupNow(prepared.key, beforeAsking: prepared.url.origin)
+          : try core.store.lookupNow(prepared.key))
     } catch {
       guard error.reason == .busy else { return storeFailed(error) }
       lookUpInQueue()

@@ -25,10 +25,10 @@ final class PreparedRequest: Sendable {
 
   /// - Throws: `invalidRequest` naming the thing that is wrong.
   init(
-    _ request: DataService.Request, policy: FetchPolicy, secrets: SecretList, digest: @escaping Digest
+    _ request: consuming DataService.Request, policy: FetchPolicy, secrets: SecretList,
+    digest: @escaping Digest
   ) throws(DataServiceError) {
     url = try NormalisedURL(request.url.absoluteString)
-    self.request = request
     self.digest = digest
     var fields = request.fields
     if url.userInfo != nil, !fields.contains("Authorization") {
@@ -49,6 +49,7 @@ final class PreparedRequest: Sendable {
       underHTTP: policy == .http)
     key = KeyRule.key(for: request, url: url, fields: fields, secrets: secrets, digest: digest)
     shownURL = request.key == nil ? key.target : KeyRule.redacted(url, secrets: secrets, digest: digest)
+    self.request = request
   }
 
   private static func basicCredentials(_ url: URL) -> String {
@@ -59,6 +60,9 @@ final class PreparedRequest: Sendable {
 
   /// Whether a row of the key may be the answer to this request's method.
   var isHead: Bool { request.method == .head }
+
+  /// Whether it may be sent again where it failed.
+  var isRepeatable: Bool { request.method == .get || request.method == .head || request.isRead }
 }
 
 extension PreparedRequest {
