@@ -33,13 +33,13 @@ package enum HTTPDate {
         text[place] = UInt8(0x30 + number / 10)
         text[place + 1] = UInt8(0x30 + number % 10)
       }
-      func put(_ name: String, at place: Int) {
-        for (index, byte) in name.utf8.enumerated() { text[place + index] = byte }
+      func put(_ letters: StaticString, from start: Int, count: Int, at place: Int) {
+        for index in 0..<count { text[place + index] = letters.utf8Start[start + index] }
       }
-      put("Day, 00 Mon 0000 00:00:00 GMT", at: 0)
-      put(shortDays[weekday], at: 0)
+      put("Day, 00 Mon 0000 00:00:00 GMT", from: 0, count: 29, at: 0)
+      put("SunMonTueWedThuFriSat", from: 3 * weekday, count: 3, at: 0)
       put(day, at: 5)
-      put(months[month - 1], at: 8)
+      put("JanFebMarAprMayJunJulAugSepOctNovDec", from: 3 * (month - 1), count: 3, at: 8)
       put(year / 100, at: 12)
       put(year % 100, at: 14)
       put(second / 3600, at: 17)

@@ -36,10 +36,10 @@ struct LoadMachine: Sendable {
     case judged(HTTPReuse.Action, hasRow: Bool)
   }
 
-  /// What to do, in this order.
-  enum Effect: Sendable, Equatable {
+  /// One thing to do.
+  enum Effect: UInt64, Sendable {
     /// Start the exchange; with the candidate's validators if there is a candidate.
-    case startExchange
+    case startExchange = 1
     /// Fetch the candidate's value, then report `storedPrepared`.
     case prepareStored
     /// Arm the 250 ms timer.
@@ -87,9 +87,9 @@ struct LoadMachine: Sendable {
   }
 
   /// Takes in an event and says what to do.
-  mutating func handle(_ event: Event) -> [Effect] {
+  mutating func handle(_ event: Event) -> Effects {
     guard !hasEnded else { return [] }
-    var effects: [Effect] = []
+    var effects: Effects = []
     switch event {
     case .cancelled:
       return finish(with: [])
@@ -136,7 +136,7 @@ struct LoadMachine: Sendable {
     }
     if exchange == .idle, shouldStartExchange(after: event) {
       exchange = .running
-      effects.insert(.startExchange, at: 0)
+      effects.insertFirst(.startExchange)
     }
     return effects + deliveries()
   }
@@ -153,11 +153,11 @@ struct LoadMachine: Sendable {
     }
   }
 
-  private mutating func deliveries() -> [Effect] {
+  private mutating func deliveries() -> Effects {
     let storeIsSettled = store == .ready || store == .nothing || store == .held
     switch policy {
     case .storedThenFresh:
-      var effects: [Effect] = []
+      var effects: Effects = []
       if store == .ready, !deliveredStored {
         deliveredStored = true
         effects.append(.deliverStored)
@@ -184,7 +184,7 @@ struct LoadMachine: Sendable {
 
   /// One delivery, as RFC 9111 has decided. What is served while it is revalidated ends the load only when the store
   /// has the refresh.
-  private mutating func httpDeliveries() -> [Effect] {
+  private mutating func httpDeliveries() -> Effects {
     let isOver = exchange == .fresh || exchange == .failed
     if isOver, staleWillDo, store == .ready, !deliveredStored { return finish(with: [.deliverStored]) }
     // An exchange that began because the store was slow has been overtaken; one behind a stale answer never delivers.
@@ -196,7 +196,7 @@ struct LoadMachine: Sendable {
     case .reuse:
       return finish(with: [.deliverStored])
     case .reuseWhileRevalidating:
-      let effects: [Effect] = deliveredStored ? [] : [.deliverStored]
+      let effects: Effects = deliveredStored ? [] : [.deliverStored]
       deliveredStored = true
       return isOver ? finish(with: effects) : effects
     case .validate, .fetch, .gatewayTimeout:
@@ -204,7 +204,7 @@ struct LoadMachine: Sendable {
     }
   }
 
-  private mutating func terminal() -> [Effect] {
+  private mutating func terminal() -> Effects {
     switch exchange {
     case .idle, .running: []
     case .fresh: finish(with: [.deliverFresh])
@@ -212,11 +212,11 @@ struct LoadMachine: Sendable {
     }
   }
 
-  private mutating func fallBack(to failure: Effect) -> [Effect] {
+  private mutating func fallBack(to failure: Effect) -> Effects {
     finish(with: store == .ready ? [.deliverStored, failure] : [failure])
   }
 
-  private mutating func finish(with effects: [Effect]) -> [Effect] {
+  private mutating func finish(with effects: Effects) -> Effects {
     hasEnded = true
     return effects + [.end]
   }

@@ -4,7 +4,7 @@ internal import Synchronization
 // Carrying out what the machine decides.
 extension LoadTask {
   func handle(_ event: LoadMachine.Event) {
-    let effects = state.withLock { state -> [LoadMachine.Effect] in
+    let effects = state.withLock { state -> LoadMachine.Effects in
       let effects = state.machine.handle(event)
       // Passed in place: the state is large, and a copy of it some hundred references.
       count(effects, in: &state)
@@ -23,7 +23,7 @@ extension LoadTask {
   }
 
   /// Adds what is delivered to the counts of `stats`, in memory.
-  private func count(_ effects: [LoadMachine.Effect], in state: inout State) {
+  private func count(_ effects: LoadMachine.Effects, in state: inout State) {
     guard !prepared.isPassThrough else { return }
     var count = UsageCount()
     for effect in effects {
@@ -158,7 +158,12 @@ extension LoadTask {
   /// Says that the load is over.
   func settle() {
     core.loads.remove(self)
-    over.set(())
+    let finishers = state.withLock { state in
+      state.isOver = true
+      defer { state.finishers = [] }
+      return state.finishers
+    }
+    for finisher in finishers { finisher.resume() }
   }
 
   /// - Returns: Whether the load is over now, and was not before.

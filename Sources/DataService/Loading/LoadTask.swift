@@ -41,6 +41,9 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     var isFenced = false
     /// Whether deliveries and writes are both over.
     var isSettled = false
+    /// Whether that has been said, and who waits for it.
+    var isOver = false
+    var finishers: [UnsafeContinuation<Void, Never>] = []
     var timers: [TimerHandle] = []
     var progressRate = ProgressRate()
     var progressTimer: TimerHandle?
@@ -57,8 +60,6 @@ final class LoadTask<Value: Sendable>: AnyLoad {
   let beganAt: Int64
   /// Whether the caller wants no exchange at all (RFC 9111 section 5.2.1.7).
   let isOnlyIfCached: Bool
-  /// Set once the load is over; see ``finished()``.
-  let over = FirstValue<Void>()
   let state: Mutex<State>
 
   init(
@@ -127,5 +128,13 @@ final class LoadTask<Value: Sendable>: AnyLoad {
   }
 
   /// Returns once everything is delivered, or cancelled, and nothing more will be written for this load.
-  func finished() async { await over.value }
+  func finished() async {
+    await withUnsafeContinuation { finisher in
+      let isOver = state.withLock { state in
+        if !state.isOver { state.finishers.append(finisher) }
+        return state.isOver
+      }
+      if isOver { finisher.resume() }
+    }
+  }
 }
