@@ -6,19 +6,22 @@ internal import FoundationEssentials
 enum HTTPPresentation {
   /// A stored response as an answer to the request, with the bytes that belong to it.
   static func response(
-    from row: StoredResponse, prepared: PreparedRequest, core: ServiceCore, elapsed: Duration
-  ) -> (head: DataService.ResponseHead, body: DeliveredBody) {
+    from row: Shared<StoredResponse>, prepared: PreparedRequest, core: ServiceCore, elapsed: Duration
+  ) -> (head: Shared<DataService.ResponseHead>, body: DeliveredBody) {
     let now = core.timekeeper.wallMilliseconds
-    var head = HeadRule.head(of: row, prepared: prepared, now: now, elapsed: elapsed)
-    guard prepared.isHTTP else { return (head, prepared.isHead ? .data(Data()) : DeliveredBody(row.body)) }
+    guard prepared.isHTTP else {
+      let head = Shared(HeadRule.head(of: row.value, prepared: prepared, now: now, elapsed: elapsed))
+      return (head, prepared.isHead ? .data(Data()) : DeliveredBody(row.value.body))
+    }
+    var head = HeadRule.head(of: row.value, prepared: prepared, now: now, elapsed: elapsed)
     let served = ServedResponse(
-      row, method: prepared.request.method, requestFields: prepared.fields, now: now)
+      row.value, method: prepared.request.method, requestFields: prepared.fields, now: now)
     head.status = served.status
     head.reason = served.reason
     head.fields = served.fields
-    let body = core.part(served.body, of: DeliveredBody(row.body))
+    let body = core.part(served.body, of: DeliveredBody(row.value.body))
     head.bodyLength = body.length
-    return (head, body)
+    return (Shared(head), body)
   }
 
   /// An answer as the caller may see it under `http`. One that a 304 confirmed is the stored response; of another only a

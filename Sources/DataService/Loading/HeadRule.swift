@@ -3,8 +3,8 @@ internal import FoundationEssentials
 
 /// The head that goes with a delivery.
 enum HeadRule {
-  /// Of a stored row.
-  static func head(
+  /// Of a stored row. Inlined, so that a row that is shared is not copied to be handed over.
+  @inline(__always) static func head(
     of row: StoredResponse, prepared: PreparedRequest, now: Int64, elapsed: Duration
   ) -> DataService.ResponseHead {
     DataService.ResponseHead(
@@ -17,8 +17,13 @@ enum HeadRule {
   }
 
   /// Of an exchange's answer.
+  ///
+  /// - Parameters:
+  ///   - forward: Why there was an exchange, where that does not hang on the stored row.
+  ///   - beside: What that row's freshness is worked out from.
   static func head(
-    of answer: Answer, prepared: PreparedRequest, now: Int64, elapsed: Duration
+    of answer: Answer, prepared: PreparedRequest, now: Int64, elapsed: Duration,
+    forward: CacheStatus.Forward?, beside: Dating?
   ) -> DataService.ResponseHead {
     DataService.ResponseHead(
       version: answer.version, status: answer.status, reason: answer.reason, fields: answer.fields,
@@ -28,6 +33,7 @@ enum HeadRule {
       dating: Dating(
         status: answer.status, fields: answer.fields, requestedAt: answer.requestedAt,
         receivedAt: answer.receivedAt, now: now, isStored: false),
-      wasValidated: answer.wasValidated, kept: answer.kept, elapsed: elapsed, bodyLength: answer.body.length)
+      wasValidated: answer.wasValidated, kept: answer.kept, elapsed: elapsed, bodyLength: answer.body.length,
+      forward: forward, beside: beside)
   }
 }

@@ -92,6 +92,8 @@ extension LoadTask {
     case .startExchange, .prepareStored, .boundStoreWait:
       return
     }
+    // Mostly the end follows.
+    state.outbox.reserveCapacity(2)
     state.outbox.append(.delivery(delivery))
   }
 

@@ -130,12 +130,14 @@ extension LoadTask {
   }
 
   private func head(of answer: Answer) -> Shared<DataService.ResponseHead> {
-    var head = HeadRule.head(
-      of: answer, prepared: prepared, now: core.timekeeper.wallMilliseconds, elapsed: elapsed)
-    let (forward, row) = state.withLock { ($0.forward, $0.row) }
-    head.forward = prepared.isPassThrough ? .bypass : forward
-    if head.forward == nil, let row { head.beside = Dating(stored: row.value, now: wallAtBeginning) }
-    return Shared(head)
+    let (known, row) = state.withLock { ($0.forward, $0.row) }
+    let forward = prepared.isPassThrough ? .bypass : known
+    var beside: Dating?
+    if forward == nil, let row { beside = Dating(stored: row.value, now: wallAtBeginning) }
+    return Shared(
+      HeadRule.head(
+        of: answer, prepared: prepared, now: core.timekeeper.wallMilliseconds, elapsed: elapsed,
+        forward: forward, beside: beside))
   }
 
   /// When the load began, by the wall clock.

@@ -33,7 +33,9 @@ extension LoadTask {
           hint: "run “cachefetch doctor” to check the rest"))
     }
     if prepared.isHTTP { return takeJudged(found) }
-    let row = core.select(from: found, for: prepared).map { Shared($0) }
+    var selected: Shared<StoredResponse>?
+    if let row = core.select(from: found, for: prepared) { selected = Shared(row) }
+    let row = selected
     state.withLock { state in
       state.row = row
       state.accountID = found.accountID
@@ -68,9 +70,7 @@ extension LoadTask {
   /// Makes the candidate's value: at once where its bytes are at hand, else chunk by chunk from the store.
   func prepareStored() {
     guard let row = state.withLock({ $0.row }) else { return handle(.storedPrepared(false)) }
-    let (shown, body) = HTTPPresentation.response(
-      from: row.value, prepared: prepared, core: core, elapsed: elapsed)
-    let head = Shared(shown)
+    let (head, body) = HTTPPresentation.response(from: row, prepared: prepared, core: core, elapsed: elapsed)
     if case .data(let data) = body {
       return storedPrepared(row) { try self.value(of: body, data: data, head: head) }
     }
