@@ -37,15 +37,19 @@ def main():
     bench = Bench("--quick" in options, cachefetch, python, report, *sizes)
     if not bench.servers.has_varnish:
         report.text("Not measured: Varnish is not installed.")
+    command = " ".join(["scripts/bench", *arguments])
     try:
         for name in chosen:
             say(f"scene: {name}")
             begun = time.monotonic()
             getattr(bench, name)()
             say(f"{name}: {time.monotonic() - begun:.0f} s")
+    except BaseException:
+        # Half an hour's measuring is not lost with one scene; it is shown, not recorded.
+        print(report.markdown(command))
+        raise
     finally:
         bench.close()
-    command = " ".join(["scripts/bench", *arguments])
     text = report.markdown(command)
     print(text)
     if "--record" in options:
