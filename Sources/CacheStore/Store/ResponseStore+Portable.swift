@@ -5,7 +5,11 @@ extension ResponseStore {
   ///
   /// For a store that nobody else has open, before it is closed: the file can then be copied and sent.
   package func becomePortable() async throws(CacheStoreError) {
-    try await writes.perform { (connection) throws(CacheStoreError) in try connection.leaveLog() }
+    try await writes.perform { [writes] (connection) throws(CacheStoreError) in
+      // The log can be left by who is alone with the file, and what writes it back has it open too.
+      writes.checkpointer.close()
+      try connection.leaveLog()
+    }
   }
 }
 
