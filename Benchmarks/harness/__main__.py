@@ -1,7 +1,7 @@
 """usage: python3 Benchmarks/harness [--quick] [--record] [--size=MIB] [SCENE...]
 
-Scenes: start stored refresh preload launch anticipation big rows
-processes following ending stampede; all of them unless some are named.
+Scenes: start stored refresh cold preload launch anticipation big
+rows processes following ending stampede; all of them unless some are named.
 --quick keeps it within two minutes; --record writes the result into docs/performance.md; --size is that of the large
 body, 1024 without it, 256 with --quick.
 
@@ -17,7 +17,7 @@ from report import Report
 from scenes import Bench
 from tools import build_all, python_peers, root, say
 
-names = ["start", "stored", "refresh", "preload", "launch", "anticipation", "big", "rows", "processes", "following", "ending", "stampede"]
+names = ["start", "stored", "refresh", "cold", "preload", "launch", "anticipation", "big", "rows", "processes", "following", "ending", "stampede"]
 
 
 def main():

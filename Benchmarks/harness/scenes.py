@@ -125,6 +125,31 @@ class Bench:
             if title == "200":
                 self.report.budget("refresh on a warm connection, against C", found["one value"].p50 / samples[0].p50, 1.3)
 
+    def cold(self):
+        """A refresh by a process that has just been started, with what it stores."""
+        for title, path in (("200", "changed/10k"), ("304", "10k")):
+            url = f"{self.servers.url}/{path}"
+            store = self.store(f"cold-{title}")
+            files = self.folder / f"cold-files-{title}"
+            files.mkdir()
+            etag = files / "etag"
+            tag = [output("curl", "-sI", url).split("ETag: ")[1].split("\r")[0]] if title == "304" else []
+            runs = [
+                (Sample("curl", "nothing"), ["curl", "-s", url]),
+                (Sample("curl -o", "file"), ["curl", "-s", "-o", files / "curl", url]),
+                (Sample("curl --etag-compare", "file"), ["curl", "-s", "--etag-save", etag, "--etag-compare", etag, "-o", files / "etag-curl", url]),
+                (Sample("wget -N", "file"), ["wget", "-q", "-N", "-P", files, url]),
+                (Sample("C, libcurl and one upsert", row_wal), [self.raw_curl, url, "1", self.store("cold-raw"), *tag]),
+                (Sample("cachefetch --policy fresh-only", row_wal), [self.cachefetch, "-q", "--policy", "fresh-only", "--store", store, url]),
+            ]
+            spawn_alternate(2, runs)  # what can be validated is there
+            for sample, _ in runs:
+                sample.values = []
+            samples = spawn_alternate(self.rounds(20, 200), runs)
+            self.report.scene(
+                f"Refresh by a process of its own, {title}, 10 kB", samples, processes=True,
+                note="To the first byte of the answer; a contender that writes nothing to standard output counts to its end.")
+
     def preload(self):
         """Many URLs at once into the store, against files."""
         counts = [1_000] if self.quick else [1_000, 10_000]
