@@ -7,13 +7,13 @@ final class Checkpointer: Sendable {
   /// What is added to the log between one pass and the next, in bytes: each pass syncs the log and the database.
   static let step: Int64 = 1 << 20
 
-  private let files: StoreFiles
+  private let opening: WriteOpening
   private let queue = DispatchQueue(label: "cachefetch.store.checkpoint")
   private let isUnderWay = Atomic(false)
   // nonisolated(unsafe): used on the queue only.
   nonisolated(unsafe) private var connection: Connection?
 
-  init(files: StoreFiles) { self.files = files }
+  init(_ opening: WriteOpening) { self.opening = opening }
 
   /// Begins a pass, where none is under way.
   func begin() {
@@ -35,23 +35,12 @@ final class Checkpointer: Sendable {
 
   private func pass() {
     do throws(CacheStoreError) {
-      if connection?.isCurrent != true { connection = try open() }
+      if connection?.isCurrent != true { connection = try opening.openMade(waitingUntil: 0) }
       // Where another process writes back, this one need not.
       _ = try connection?.checkpoint(.passive)
     } catch {
       // What is wrong, whoever writes next finds and says; the next pass opens a connection of its own.
       connection = nil
     }
-  }
-
-  private func open() throws(CacheStoreError) -> Connection {
-    let connection = try Connection(
-      path: files.resolved(), named: files.database, for: .writing, files.vfs)
-    // The first read opens the log, without which there is nothing to write back.
-    guard try Schema.content(of: connection) == .store, connection.isCurrent else {
-      throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: files.database)
-    }
-    try Schema.configureWriting(connection)
-    return connection
   }
 }

@@ -265,14 +265,13 @@ final class Connection {
     return true
   }
 
-  /// Begins the log anew where it has become very long.
+  /// Begins the log anew.
   ///
   /// Among many busy processes there is always one in the middle of a transaction, and a checkpoint that waits for
   /// nobody never lets the log begin anew; this one does. Our own transactions are short, but on a busy machine their
   /// processes may have to wait for a processor: the longer the log, the longer it waits for them. For a reader that
   /// never ends it waits seldom.
-  func restartLogIfLong() throws(CacheStoreError) {
-    guard isLogVeryLong else { return }
+  func restartLog() throws(CacheStoreError) {
     let deadline = waiting.deadline
     let patience: Int64 =
       logBytes < 10 << 20 ? 100_000_000 : logBytes < 12 << 20 ? 1_000_000_000 : 3_000_000_000

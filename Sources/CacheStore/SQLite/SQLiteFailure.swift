@@ -57,3 +57,16 @@ extension CacheStoreError {
     }
   }
 }
+
+extension CacheStoreError {
+  /// SQLITE_READONLY_DBMOVED: the file is no longer the one of that name.
+  static let movedCode: Int32 = SQLITE_READONLY | 4 << 8
+
+  var isMoved: Bool { sqliteCode == Self.movedCode }
+
+  /// SQLITE_READONLY_ROLLBACK: a journal waits to be rolled back, which a reader may not do.
+  var needsRollback: Bool { sqliteCode == SQLITE_READONLY | 3 << 8 }
+
+  /// Whether SQLite, or the schema, says that the file is damaged, or is no database at all.
+  var isDamage: Bool { sqliteCode != 0 && reason == .corrupt || reason == .foreignFile }
+}

@@ -29,13 +29,15 @@ final class WriteSide: Sendable {
   /// Pieces of work on the queue, or under way there.
   private let queued = Atomic(0)
   let group = WriteGroup()
+  private let opening: WriteOpening
   let checkpointer: Checkpointer
 
   init(files: StoreFiles, lockFile: LockFile, configuration: StoreConfiguration) {
     self.files = files
-    checkpointer = Checkpointer(files: files)
     self.lockFile = lockFile
     self.configuration = configuration
+    opening = WriteOpening(files: files, lockFile: lockFile, configuration: configuration)
+    checkpointer = Checkpointer(opening)
   }
 
   /// Runs work on the queue; the waiting time for other processes counts from now, the queue's other work included.
@@ -176,7 +178,7 @@ final class WriteSide: Sendable {
         // Until then SQLite would say that somebody else writes back.
         checkpointer.wait()
         // Where it fails, the next write says what is wrong.
-        _ = try? connection.restartLogIfLong()
+        _ = try? connection.restartLog()
       } else if connection.takeCheckpointTurn() {
         checkpointer.begin()
       }
@@ -263,7 +265,7 @@ final class WriteSide: Sendable {
       if let open = slot.connection {
         connection = open
       } else {
-        connection = try open(waitingUntil: deadline)
+        connection = try opening.open(waitingUntil: deadline)
         slot.connection = connection
       }
       connection.waiting.deadline = deadline
@@ -319,92 +321,4 @@ final class WriteSide: Sendable {
   ) -> Swift.Result<Result, CacheStoreError> {
     do throws(CacheStoreError) { return .success(try work()) } catch { return .failure(error) }
   }
-
-  private func open(waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection {
-    guard !configuration.isReadOnly else {
-      throw CacheStoreError(.readOnly, "the store \(files.database) was opened for reading only")
-    }
-    do throws(CacheStoreError) {
-      return try openShared(waitingUntil: deadline, usesLog: true)
-    } catch {
-      if error.mayBeOfFolder, !error.isMoved, FileStatus(path: files.database) != nil, !files.isFolderWritable
-      {
-        throw CacheStoreError.sqlite(SQLITE_READONLY, path: files.database)
-      }
-      guard error.isOfSharedMemory || error.sqliteCode & 0xFF == SQLITE_CANTOPEN,
-        try leaveLog(waitingUntil: deadline)
-      else { throw error }
-      return try openShared(waitingUntil: deadline, usesLog: false)
-    }
-  }
-
-  /// Goes over to the rollback journal, where the log's index cannot be shared between processes.
-  /// - Returns: `false` where it can be after all.
-  private func leaveLog(waitingUntil deadline: Int64) throws(CacheStoreError) -> Bool {
-    guard FileStatus(path: files.database) != nil else { return false }
-    let connection = try connect(waitingUntil: deadline)
-    guard !connection.canShareMemory else { return false }
-    // Alone with the file SQLite needs no shared memory to write the log back. A log that stayed would be looked into.
-    connection.setKeepsLog(false)
-    try connection.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE")
-    return true
-  }
-
-  private func openShared(
-    waitingUntil deadline: Int64, usesLog: Bool
-  ) throws(CacheStoreError) -> Connection {
-    if try files.checkedStatus() == nil { return try create(waitingUntil: deadline, usesLog: usesLog) }
-    let connection = try connect(waitingUntil: deadline)
-    switch try Schema.content(of: connection) {
-    case .empty: return try create(waitingUntil: deadline, usesLog: usesLog)
-    case .store:
-      guard connection.isCurrent else {
-        throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: files.database)
-      }
-      try Schema.configureWriting(connection)
-      if usesLog { try Schema.returnToLog(connection) }
-      return connection
-    }
-  }
-
-  private func connect(waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection {
-    try files.checkCompanions()
-    let connection = try Connection(path: files.resolved(), named: files.database, for: .writing, files.vfs)
-    connection.waiting.deadline = deadline
-    connection.pageBytes = configuration.pageBytes
-    guard !connection.isReadOnly else {
-      throw CacheStoreError.sqlite(SQLITE_READONLY, path: files.database)
-    }
-    return connection
-  }
-
-  /// Makes the store, one process at a time; whoever comes second finds it made.
-  private func create(waitingUntil deadline: Int64, usesLog: Bool) throws(CacheStoreError) -> Connection {
-    let left = max(0, deadline - Platform.monotonicNanoseconds())
-    try lockFile.lock(.file, within: .nanoseconds(left))
-    defer { lockFile.unlock(.file) }
-    try files.makeFolder()
-    // One that was mended when its process ended, before it could put it in place.
-    if try files.checkedStatus() == nil { rename(files.mended, files.database) }
-    if try files.checkedStatus() == nil { try files.makeDatabase() }
-    let connection = try connect(waitingUntil: deadline)
-    try Schema.configureWriting(connection)
-    if try Schema.content(of: connection) == .empty {
-      try Schema.create(connection, pageBytes: configuration.pageBytes, usesLog: usesLog)
-    }
-    return connection
-  }
-}
-
-extension CacheStoreError {
-  /// SQLITE_READONLY_DBMOVED: the file is no longer the one of that name.
-  static let movedCode: Int32 = SQLITE_READONLY | 4 << 8
-
-  var isMoved: Bool { sqliteCode == Self.movedCode }
-
-  /// SQLITE_READONLY_ROLLBACK: a journal waits to be rolled back, which a reader may not do.
-  var needsRollback: Bool { sqliteCode == SQLITE_READONLY | 3 << 8 }
-
-  /// Whether SQLite, or the schema, says that the file is damaged, or is no database at all.
-  var isDamage: Bool { sqliteCode != 0 && reason == .corrupt || reason == .foreignFile }
 }
