@@ -1,12 +1,5 @@
-internal import CSQLite
 internal import Dispatch
 internal import Synchronization
-
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
 
 /// The one connection that writes, and the queue its work runs on.
 ///
