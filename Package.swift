@@ -8,6 +8,11 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// Checked copies in the C library, which need an optimiser.
+let fortified: [CSetting] = [
+  .define("_FORTIFY_SOURCE", to: "2", .when(platforms: [.linux], configuration: .release))
+]
+
 let package = Package(
   name: "cachefetch",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -25,14 +30,16 @@ let package = Package(
     .systemLibrary(
       name: "CSodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
     // Needs the header of libxxhash-dev (Debian) or xxhash (Homebrew).
-    .target(name: "CXXHash"),
-    .target(name: "CCurl"),
+    .target(name: "CXXHash", cSettings: fortified),
+    .target(name: "CCurl", cSettings: fortified),
+    // The command's own: what no library may do to the process it is part of.
+    .target(name: "CProcess", cSettings: fortified),
     .systemLibrary(name: "CPlatform"),
     .target(
       name: "CacheStore", dependencies: ["CPlatform", "CSQLite", "CSodium", "CXXHash"],
       resources: [.embedInCode("schema.sql")], swiftSettings: strict),
     .target(
-      name: "DataService", dependencies: ["CacheStore", "CCurl"], swiftSettings: strict),
+      name: "DataService", dependencies: ["CacheStore", "CCurl", "CPlatform"], swiftSettings: strict),
     // Apart from DataService, so that nobody else pays for linking FoundationNetworking.
     .target(
       name: "URLSessionTransport", dependencies: ["CacheStore", "DataService"], swiftSettings: strict),
@@ -41,7 +48,7 @@ let package = Package(
       name: "Launch", dependencies: ["CacheStore", "DataService"], packageAccess: false, swiftSettings: strict
     ),
     .executableTarget(
-      name: "cachefetch", dependencies: ["CacheStore", "CPlatform", "DataService", "Launch"],
+      name: "cachefetch", dependencies: ["CacheStore", "CPlatform", "CProcess", "DataService", "Launch"],
       swiftSettings: strict),
 
     // A package of its own to its users; here too, so that a test can drive it through a terminal.
@@ -86,7 +93,7 @@ let package = Package(
     .testTarget(
       name: "cachefetchTests",
       dependencies: [
-        "cachefetch", "CacheStore", "DataService", "DemoOrigin", "FixtureServer", "StoreDriver",
+        "cachefetch", "CacheStore", "DataService", "DemoOrigin", "FixtureServer", "Launch", "StoreDriver",
         "TestSupport",
       ],
       exclude: ["Screens"], swiftSettings: strict),

@@ -11,7 +11,7 @@ PRAGMA user_version = 1;
 -- next used. An exchange carries the id it began with, so what comes late for a signed-out account fails its
 -- foreign key and is neither stored nor delivered: the id is the generation.
 CREATE TABLE account (
-  id    INTEGER PRIMARY KEY AUTOINCREMENT,       -- never reused
+  id    INTEGER PRIMARY KEY AUTOINCREMENT,       -- never reused; begins at a random multiple of 2^24, the store's own
   name  TEXT NOT NULL UNIQUE                     -- '' none; the caller's name; or 'auto:' and a keyed digest of the credentials
 ) STRICT;
 
@@ -28,12 +28,12 @@ CREATE TABLE last_request (
   account_id       INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
   target           TEXT NOT NULL,                -- normalised URL, no user-info, no fragment, secret query values as '~' and a keyed digest; or 'key:' and the caller's own key
   method           TEXT NOT NULL,                -- GET (HEAD is answered from it), or that of a request marked as a read
-  extra            TEXT NOT NULL DEFAULT '',     -- what else tells requests apart: keyed digest of the body, 'insecure', unix socket, --resolve
+  extra            TEXT NOT NULL DEFAULT '',     -- what else tells requests apart, 'name=LENGTH:value' or 'name': keyed digest of the body, the caller's own Host, insecure, authorities, unix socket, proxy, --resolve, --no-location
   good             INTEGER NOT NULL CHECK (good IN (0, 1)),  -- 1: any 2xx but 206
   variant          TEXT NOT NULL DEFAULT '',     -- the request fields Vary names, one 'name: value' a line, secret values as keyed digests
   vary             TEXT NOT NULL DEFAULT '',     -- their names, lower case, sorted, by comma; '*' for Vary: *
   started_boot     TEXT NOT NULL,                -- the boot and the instant since it at which the exchange began that
-  started_ns       INTEGER NOT NULL,             --   wrote the row: within a boot a later start is never replaced by an earlier one
+  started_ns       INTEGER NOT NULL,             --   wrote the row: within a boot a later start is never replaced by an earlier one; 'import': it came with a file, and no exchange confirmed it
   response_url     TEXT,                         -- who answered, where redirects were followed; the only URL the validator is sent to
   http_version     TEXT NOT NULL,                -- '1.0', '1.1', '2'
   status           INTEGER NOT NULL,
@@ -78,7 +78,8 @@ CREATE TRIGGER body_gone AFTER DELETE ON body BEGIN
 END;
 
 -- What was removed, or invalidated by an unsafe request, and when in the order of exchanges: an exchange that began
--- before must not bring the row back. The URL itself is not kept. Collected after an hour, longer than any exchange.
+-- before must not bring the row back. The URL itself is not kept. Collected after an hour of the clock since boot, longer
+-- than any exchange.
 CREATE TABLE removal (
   account_id     INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
   target_hash    INTEGER NOT NULL,               -- XXH3-64 of the target; 0 for everything of the account
@@ -103,12 +104,25 @@ CREATE TABLE tag (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tag_of_request ON tag (request_id);
 
--- Until when an origin asked to be left alone (Retry-After), for every process on the store.
-CREATE TABLE origin_pause (
-  account_id   INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
-  origin       TEXT NOT NULL,                    -- scheme://host:port
-  until_at_ms  INTEGER NOT NULL,
-  PRIMARY KEY (account_id, origin)
+-- What else a cut-off download belongs to, and the head it came with: the rest is asked of the same URL by the same
+-- request alone, and believed only with the same strong validator.
+CREATE TABLE partial (
+  body_id  INTEGER PRIMARY KEY REFERENCES body ON DELETE CASCADE,
+  extra    TEXT NOT NULL,                        -- as in last_request; the method is GET
+  variant  TEXT NOT NULL,                        -- as in last_request
+  url      TEXT NOT NULL,                        -- who sent it
+  fields   BLOB NOT NULL                         -- as in last_request
+) STRICT;
+
+-- Who asked to be left alone (Retry-After), for every process on the store: heard at an instant since a boot, for so
+-- long, an hour at most. No wall clock decides; another boot ends it.
+CREATE TABLE pause (
+  account_id  INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
+  responder   TEXT NOT NULL,                     -- scheme://host[:port] of who said it, then a space and how it was reached, as in extra
+  heard_boot  TEXT NOT NULL,
+  heard_ns    INTEGER NOT NULL,
+  pause_ms    INTEGER NOT NULL,
+  PRIMARY KEY (account_id, responder)
 ) STRICT, WITHOUT ROWID;
 
 -- Counts for `stats`, added up in memory and written with the last_use batch.
@@ -129,3 +143,13 @@ CREATE TABLE usage (
   wasted_bytes INTEGER NOT NULL DEFAULT 0,       -- transferred for those that were not
   PRIMARY KEY (account_id, host)
 ) STRICT, WITHOUT ROWID;
+
+-- The store's own limits, which win over those that a program brings along; of what is NULL, or without the row, the
+-- program's hold. Every process reads them anew once another has written.
+CREATE TABLE store_limit (
+  id             INTEGER PRIMARY KEY CHECK (id = 1),
+  maximum_bytes  INTEGER,                        -- the size of the database file above which the least recently used rows go
+  maximum_rows   INTEGER,                        -- the number of rows above which they go
+  maximum_ms     INTEGER,                        -- how long ago a row may have been received
+  checked_id     INTEGER NOT NULL DEFAULT 0      -- up to which row that has been looked at; 0 once all have been
+) STRICT;

@@ -10,6 +10,8 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let target = FuzzTarget.vary
   #elseif FUZZ_FIELD_LIST
     let target = FuzzTarget.fieldList
+  #elseif FUZZ_JSON
+    let target = FuzzTarget.json
   #elseif FUZZ_STATUS_LINE
     let target = FuzzTarget.statusLine
   #else

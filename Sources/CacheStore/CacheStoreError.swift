@@ -14,12 +14,18 @@ public struct CacheStoreError: Error, Hashable {
     case cannotOpen
     /// A newer release wrote this file.
     case newerSchema(found: Int)
+    /// A store, but with other tables than this release makes; of files that somebody else may have made only.
+    case otherSchema
     /// A database, but not one of this program's; or not a database.
     case foreignFile
     /// The account was signed out after the exchange began.
     case signedOut
     /// The body was replaced and its ten minutes are over.
     case replaced
+    /// What was written before is gone, with the file or without it: somebody removed the store while it was in use.
+    case missing
+    /// The file system has no locks, by which processes take turns.
+    case cannotLock
     /// The store was closed.
     case closed
     /// Everything else: input/output errors, a missing table.
@@ -43,10 +49,17 @@ public struct CacheStoreError: Error, Hashable {
   ) {
     self.reason = reason
     self.message = message
-    self.hint = hint ?? Self.hint(for: reason)
+    self.hint =
+      hint ?? (message.hasSuffix(Platform.noDescriptors) ? Self.descriptorHint : Self.hint(for: reason))
     self.sqliteCode = sqliteCode
     self.sql = sql
   }
+
+  /// What helps where no file can be opened any more, whatever it was to be.
+  package static let descriptorHint = "raise the limit (ulimit -n)"
+
+  /// Whether no file could be opened any more: nothing is wrong with the store.
+  var isOfDescriptors: Bool { hint == Self.descriptorHint }
 
   /// What helps where nothing more is known than the reason.
   private static func hint(for reason: Reason) -> String? {
@@ -55,10 +68,13 @@ public struct CacheStoreError: Error, Hashable {
     case .full: "free some disk space, or name another store with --store PATH"
     case .readOnly, .cannotOpen: "name a store you may write to with --store PATH or $CACHEFETCH_STORE"
     case .newerSchema: "it was left alone: update cachefetch, or name another store with --store PATH"
+    case .otherSchema:
+      "it was left alone: another release made it, or somebody who wants to harm; name another file"
     case .foreignFile: "it was left alone: name another with --store PATH"
     case .corrupt: "run “cachefetch doctor --repair”"
     case .replaced: "fetch it again"
-    case .signedOut, .closed, .other: nil
+    case .missing: "it is made anew; load again"
+    case .signedOut, .cannotLock, .closed, .other: nil
     }
   }
 }

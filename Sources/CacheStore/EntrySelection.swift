@@ -33,9 +33,9 @@ extension EntrySelection {
   ///
   /// Every condition has its parameter whether given or not, in a fixed place, so that only bound values vary; those
   /// that an index can answer are written out only when given, since `OR ?` would keep SQLite from using it.
-  func text(_ columns: String, limit: Int?, and condition: String? = nil) -> String {
+  func text(_ columns: String) -> String {
     var tables = "last_request r JOIN account a ON a.id = r.account_id"
-    var conditions = condition.map { [$0] } ?? []
+    var conditions: [String] = []
     if let accounts {
       conditions.append("a.name IN (\(Self.parameters("a", accounts.count)))")
     }
@@ -56,10 +56,10 @@ extension EntrySelection {
     if isPinned != nil { conditions.append("r.pinned = :pinned") }
     if isGood != nil { conditions.append("r.good = :good") }
     let all = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
-    return "SELECT \(columns) FROM \(tables)\(all)" + (limit.map { " LIMIT \($0)" } ?? "")
+    return "SELECT \(columns) FROM \(tables)\(all)"
   }
 
-  /// Binds the values of ``text(_:limit:)``.
+  /// Binds the values of ``text(_:)``.
   func bind(to statement: Statement) {
     for (index, name) in (accounts ?? []).enumerated() { statement.bind(":a\(index)", name) }
     for (index, id) in (rowIDs ?? []).enumerated() { statement.bind(":i\(index)", id) }

@@ -60,13 +60,13 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   private mutating func append(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
     let value = value.trimmedOfFieldWhitespace
     guard !name.isEmpty, name.allSatisfy(\.isTokenByte) else {
-      refused = refused ?? "field name “\(String(decoding: name, as: UTF8.self))” is not a token"
+      refused = refused ?? "header name “\(String(decoding: name, as: UTF8.self))” is not a token"
       return
     }
     guard !value.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) else {
       refused =
         refused
-        ?? "the value of field “\(String(decoding: name, as: UTF8.self))” has a line break or NUL in it"
+        ?? "the value of header “\(String(decoding: name, as: UTF8.self))” has a line break or NUL in it"
       return
     }
     let needed = wire.count + name.count + value.count + 4

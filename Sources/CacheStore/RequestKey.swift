@@ -9,7 +9,8 @@ public struct RequestKey: Hashable, Sendable {
   public var target: String
   /// `GET` (which also answers HEAD), or the method of a request marked as a read.
   public var method: String
-  /// What else tells requests apart: the digest of the body, `insecure`, a unix socket, `--resolve`.
+  /// What else tells requests apart, each with its length, so that no value is taken for another part: the digest of the
+  /// body, the caller's own `Host`, and what of the connection decides who answers. Empty for most.
   public var extra: String
 
   /// Makes a key of its four parts.
@@ -18,5 +19,37 @@ public struct RequestKey: Hashable, Sendable {
     self.target = target
     self.method = method
     self.extra = extra
+  }
+}
+
+extension RequestKey {
+  /// One part of ``extra``: a name alone, or `name=LENGTH:value` with the length in bytes, so that no value is taken for
+  /// another part.
+  package static func extraPart(_ name: String, _ value: String?) -> String {
+    value.map { "\(name)=\($0.utf8.count):\($0)" } ?? name
+  }
+
+  /// The parts of an ``extra``, in order; one that is not well-formed ends them.
+  package static func extraParts(_ extra: String) -> [(name: String, value: String?)] {
+    var parts: [(name: String, value: String?)] = []
+    var rest = Array(extra.utf8)[...]
+    while !rest.isEmpty {
+      let name = rest.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: " ") }
+      rest = rest.dropFirst(name.count)
+      var value: String?
+      if rest.first == UInt8(ascii: "=") {
+        let digits = rest.dropFirst().prefix { $0 != UInt8(ascii: ":") }
+        rest = rest.dropFirst(digits.count + 2)
+        guard let length = Int(String(decoding: digits, as: UTF8.self)), length >= 0, length <= rest.count
+        else {
+          return parts
+        }
+        value = String(decoding: rest.prefix(length), as: UTF8.self)
+        rest = rest.dropFirst(length)
+      }
+      parts.append((String(decoding: name, as: UTF8.self), value))
+      rest = rest.dropFirst()
+    }
+    return parts
   }
 }

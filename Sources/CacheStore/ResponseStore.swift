@@ -34,7 +34,10 @@ public final class ResponseStore: Sendable {
   let pool: ReadPool
   let writes: WriteSide
   let reads = DispatchQueue(label: "cachefetch.store.read")
+  private let locks = DispatchQueue(label: "cachefetch.store.locks")
   let usage = Mutex(UsageBatch())
+  /// The limit of bytes as last read from the file; until then the configuration's.
+  let knownBytes: Atomic<Int64>
   /// Whether a test holds the store back.
   private let isSuspended = Atomic(false)
   private let observer = Mutex(VersionObserver())
@@ -42,11 +45,16 @@ public final class ResponseStore: Sendable {
   /// A store that opens its file when it is first used; it cannot fail and touches nothing.
   public init(configuration: StoreConfiguration) {
     self.configuration = configuration
-    files = StoreFiles(path: configuration.path, vfs: configuration.vfs)
-    lockFile = LockFile(files: files)
+    files = StoreFiles(
+      path: configuration.path, vfs: configuration.vfs, isUntrusted: configuration.isUntrusted)
+    let lockFile = LockFile(files: files)
+    self.lockFile = lockFile
+    knownBytes = Atomic(configuration.maximumBytes)
     let writes = WriteSide(files: files, lockFile: lockFile, configuration: configuration)
     self.writes = writes
-    pool = ReadPool(files: files) { [weak writes] in writes?.checkForDamage() }
+    pool = ReadPool(
+      files: files, hasNoLocks: { asks in asks ? lockFile.hasNoLocks() : lockFile.refusal != nil },
+      reportDamage: { [weak writes] in writes?.checkForDamage() })
   }
 
   deinit { resumeForTesting() }
@@ -61,10 +69,11 @@ public final class ResponseStore: Sendable {
     return try lookup(key, waitingUntil: 0)
   }
 
-  /// Every row of a key, as ``lookupNow(_:)`` gives them, and what there is to know before this origin is asked.
-  package func lookupNow(_ key: RequestKey, beforeAsking origin: String) throws(CacheStoreError) -> Lookup {
+  /// Every row of a key, as ``lookupNow(_:)`` gives them, and what there is to know before this responder is asked.
+  package func lookupNow(_ key: RequestKey, beforeAsking responder: String) throws(CacheStoreError) -> Lookup
+  {
     try checkRunning()
-    return try lookup(key, beforeAsking: origin, waitingUntil: 0)
+    return try lookup(key, beforeAsking: responder, waitingUntil: 0)
   }
 
   /// Every row of a key, looked up on the store's queue, waiting up to `busyTimeout` for other processes.
@@ -73,18 +82,20 @@ public final class ResponseStore: Sendable {
   }
 
   private func lookup(
-    _ key: RequestKey, beforeAsking origin: String? = nil, waitingUntil deadline: Int64
+    _ key: RequestKey, beforeAsking responder: String? = nil, waitingUntil deadline: Int64
   ) throws(CacheStoreError) -> Lookup {
     var damagedRows: [Int64] = []
     func look(_ connection: Connection) throws(CacheStoreError) -> Lookup {
       damagedRows = []
       var found = Lookup()
-      let statement = try connection.statement(origin == nil ? .lookUp : .lookUpAhead)
+      let ahead = responder == nil ? nil : try connection.optionalStatement(.lookUpAhead)
+      let statement: Statement
+      if let ahead { statement = ahead } else { statement = try connection.statement(.lookUp) }
       defer { statement.reset() }
-      if let origin {
-        statement.bind(5, origin)
-        // Of an account that is not there nothing is known.
+      if let responder {
+        // Of an account that is not there nothing is known, nor by a store made before there were such tables.
         found.outlook = Outlook()
+        ahead?.bind(5, responder)
       }
       statement.bind(1, key.account)
       statement.bind(2, key.target)
@@ -92,7 +103,7 @@ public final class ResponseStore: Sendable {
       statement.bind(4, key.extra)
       while try statement.step() {
         found.accountID = statement.integer(0)
-        if origin != nil { found.outlook = Outlook(statement, from: 23) }
+        if ahead != nil { found.outlook = Outlook(statement, from: 23) }
         guard !statement.isNull(1) else { continue }
         if let row = try RowReading.read(statement, key: key) {
           found.rows.append(row)
@@ -173,7 +184,7 @@ public final class ResponseStore: Sendable {
       return CacheStoreError(
         .corrupt, "a part of a stored body in \(files.database) is missing", hint: "fetch it again")
     }
-    if let accountID, try accountName(of: accountID, connection) == nil {
+    if let accountID, try isRevoked(accountID, connection) {
       return CacheStoreError(.signedOut, "the account was signed out")
     }
     return CacheStoreError(.replaced, "the stored body was replaced meanwhile")
@@ -196,6 +207,26 @@ public final class ResponseStore: Sendable {
   /// - Returns: `nil` where another process, or another holder in this one, has it.
   public func tryLease(_ hash: UInt64) throws(CacheStoreError) -> Lease? {
     try lease(.request(hash))
+  }
+
+  /// Whether the file is open to be read, so that a look-up need not look for it.
+  package var isReadyToLookUp: Bool { pool.isOpen }
+
+  /// Whether the lock file is open, so that ``tryLease(_:)`` need not look for it.
+  package var isReadyToLease: Bool { lockFile.isOpen }
+
+  /// Takes a lease as ``tryLease(_:)`` does, on a queue of its own: a look-up that hangs does not hold it up.
+  package func openLease(_ hash: UInt64) async throws(CacheStoreError) -> Lease? {
+    let result: Swift.Result<Lease?, CacheStoreError> = await withUnsafeContinuation { continuation in
+      locks.async {
+        let result: Swift.Result<Lease?, CacheStoreError>
+        do throws(CacheStoreError) { result = .success(try self.tryLease(hash)) } catch {
+          result = .failure(error)
+        }
+        continuation.resume(returning: result)
+      }
+    }
+    return try result.get()
   }
 
   func lease(_ place: LockFile.Place) throws(CacheStoreError) -> Lease? {

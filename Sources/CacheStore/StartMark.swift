@@ -8,6 +8,10 @@ public struct StartMark: Hashable, Sendable {
   /// Nanoseconds since that boot, suspended time included.
   public var nanoseconds: Int64
 
+  /// The mark of what no exchange of this machine brought: it is before every exchange, and loses to none that is under
+  /// way.
+  public static let imported = StartMark(boot: "import", nanoseconds: 0)
+
   /// Makes a mark.
   public init(boot: String, nanoseconds: Int64) {
     self.boot = boot

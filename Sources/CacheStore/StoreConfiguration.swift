@@ -4,13 +4,19 @@ public struct StoreConfiguration: Sendable {
   public var path: String
   /// Whether nothing may be written, not even a missing file; writes then fail with `readOnly`.
   public var isReadOnly = false
+  /// Whether somebody else may have made the file, as an exported one that was sent: its tables are compared with this
+  /// release's before anything is read, and no statement may take more steps than the file's size explains.
+  public var isUntrusted = false
   /// How long a write, or an asynchronous look-up, waits for another process's lock.
   public var busyTimeout: Duration = .seconds(5)
-  /// The size above which the least recently used rows go; a body over half of it is not kept.
+  /// The size above which the least recently used rows go; a body over half of it is not kept. Of the limits, those
+  /// that are set in the store itself win (``ResponseStore/setLimits(_:)``).
   public var maximumBytes: Int64 = 2 << 30
   /// The number of rows above which the least recently used go; `nil` for no limit. Each new row counts them, which
   /// takes some ten microseconds for a thousand.
   public var maximumRows: Int?
+  /// How long ago a response may have been received; what is older goes with the housekeeping. `nil` for no limit.
+  public var maximumAge: Duration?
   /// The size of a body's chunks; what a reader of a long body holds in memory at a time.
   public var chunkBytes = 256 << 10
   /// How long a cut-off download is kept so that it can be resumed.
@@ -19,6 +25,8 @@ public struct StoreConfiguration: Sendable {
   public var releasedLifetime: Duration = .seconds(600)
   /// Milliseconds since 1970-01-01 UTC; replaced by tests.
   package var now: @Sendable () -> Int64 = { Platform.wallMilliseconds() }
+  /// Nanoseconds since boot, by the clock that start marks are taken from; replaced by tests.
+  package var bootNow: @Sendable () -> Int64 = { Platform.bootNanoseconds() }
 
   /// The size of a new store's pages; other than ``Schema/pageBytes`` only where sizes are compared.
   package var pageBytes = Schema.pageBytes

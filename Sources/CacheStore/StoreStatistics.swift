@@ -31,12 +31,48 @@ public struct StoreStatistics: Sendable, Hashable {
   public var bytes: Int64 { parts.reduce(0) { $0 + $1.bytes } }
 }
 
+/// How much of a store's limits is used.
+public struct StoreUse: Sendable, Hashable {
+  /// Rows stored.
+  public var rows = 0
+  /// Those that are exempt from eviction.
+  public var pinnedRows = 0
+  /// The size of the database file, in bytes.
+  public var fileBytes: Int64 = 0
+  /// When the oldest was received, in milliseconds since 1970-01-01 UTC; `nil` where nothing is stored.
+  public var oldestReceivedAt: Int64?
+}
+
 extension ResponseStore {
+  /// How much of the limits is used; reads every row's head.
+  public func use() async throws(CacheStoreError) -> StoreUse {
+    let read = try await read { deadline throws(CacheStoreError) in
+      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+        try connection.withStatement(
+          "SELECT count(*), coalesce(sum(pinned), 0), min(received_at_ms) FROM last_request"
+        ) { (statement) throws(CacheStoreError) -> StoreUse in
+          var use = StoreUse()
+          guard try statement.step() else { return use }
+          use.rows = Int(statement.integer(0))
+          use.pinnedRows = Int(statement.integer(1))
+          use.oldestReceivedAt = statement.isNull(2) ? nil : statement.integer(2).asInstant
+          return use
+        }
+      }
+    }
+    var use = read ?? StoreUse()
+    use.fileBytes = FileStatus(path: files.database)?.bytes ?? 0
+    return use
+  }
+
+  /// Whether there is no store of that name, nor a mended one that waits to take its place.
+  package var isMissing: Bool { files.isMissing }
+
   /// What is in the store and what it was good for; reads every row's head.
   public func statistics() async throws(CacheStoreError) -> StoreStatistics {
     await flushUsage()
     var statistics = StoreStatistics()
-    statistics.limitBytes = configuration.maximumBytes
+    statistics.limitBytes = try await limits().inForce.maximumBytes ?? configuration.maximumBytes
     statistics.fileBytes = FileStatus(path: files.database)?.bytes ?? 0
     statistics.logBytes = FileStatus(path: files.log)?.bytes ?? 0
     let read = try await read { deadline throws(CacheStoreError) in
@@ -61,7 +97,7 @@ extension ResponseStore {
         let (account, host) = (statement.text(0), host(of: statement.text(1)))
         var part = parts[[account, host]] ?? StoreStatistics.Part(account: account, host: host)
         part.rows += 1
-        part.bytes += statement.integer(2)
+        part.bytes += statement.integer(2).asCount
         parts[[account, host]] = part
         if statement.flag(3) { pinned += 1 }
       }
@@ -76,18 +112,18 @@ extension ResponseStore {
       while try statement.step() {
         let (account, host) = (statement.text(0), statement.text(1))
         var part = parts[[account, host]] ?? StoreStatistics.Part(account: account, host: host)
-        part.deliveries.stored = statement.integer(2)
-        part.deliveries.fresh = statement.integer(3)
-        part.deliveries.unchanged = statement.integer(4)
-        part.deliveries.failed = statement.integer(5)
-        part.deliveries.savedBytes = statement.integer(6)
-        part.deliveries.savedMilliseconds = statement.integer(7)
-        part.deliveries.anticipations.refused = statement.integer(8)
-        part.deliveries.anticipations.committed = statement.integer(9)
-        part.deliveries.anticipations.unused = statement.integer(10)
-        part.deliveries.anticipations.leadMilliseconds = statement.integer(11)
-        part.deliveries.anticipations.wonMilliseconds = statement.integer(12)
-        part.deliveries.anticipations.wastedBytes = statement.integer(13)
+        part.deliveries.stored = statement.integer(2).asCount
+        part.deliveries.fresh = statement.integer(3).asCount
+        part.deliveries.unchanged = statement.integer(4).asCount
+        part.deliveries.failed = statement.integer(5).asCount
+        part.deliveries.savedBytes = statement.integer(6).asCount
+        part.deliveries.savedMilliseconds = statement.integer(7).asCount
+        part.deliveries.anticipations.refused = statement.integer(8).asCount
+        part.deliveries.anticipations.committed = statement.integer(9).asCount
+        part.deliveries.anticipations.unused = statement.integer(10).asCount
+        part.deliveries.anticipations.leadMilliseconds = statement.integer(11).asCount
+        part.deliveries.anticipations.wonMilliseconds = statement.integer(12).asCount
+        part.deliveries.anticipations.wastedBytes = statement.integer(13).asCount
         parts[[account, host]] = part
       }
     }

@@ -69,6 +69,10 @@ public struct StoredResponse: Sendable, Hashable {
   /// The body.
   public var body: Body
 
+  /// Whether it came with somebody else's file, and no exchange has confirmed it since: what it says of itself, its
+  /// validators included, is that file's word.
+  public var isImported: Bool { started.boot == StartMark.imported.boot }
+
   /// Makes a row's value.
   public init(
     id: Int64, accountID: Int64, isGood: Bool, variant: String, vary: String, started: StartMark,

@@ -1,4 +1,4 @@
-/// How the connection to an origin is made. Those options that decide who answers are part of the key.
+/// How the connection to an origin is made. The options that decide who answers, or for whom, are part of the key.
 public struct ConnectionOptions: Sendable, Hashable {
   /// Sends one host and port to an address of the caller's, as `curl --resolve` does.
   public struct Resolution: Sendable, Hashable {
@@ -22,11 +22,16 @@ public struct ConnectionOptions: Sendable, Hashable {
   public var unixSocket: String?
   /// Addresses for hosts. Part of the key.
   public var resolutions: [Resolution] = []
-  /// The proxy's URL; `nil` takes the environment's (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`).
+  /// The proxy's URL, part of the key; `nil` takes the environment's (`http_proxy`, `https_proxy`, `all_proxy`,
+  /// `no_proxy`), which is part of none, since a machine's way to the network decides nothing about who answers.
   public var proxy: String?
-  /// A file of certificate authorities (PEM) to trust instead of the system's.
+  /// A file of certificate authorities (PEM) to trust instead of the system's. What is in it is part of the key.
   public var certificateAuthorityFile: String?
-  /// A client certificate (PEM).
+  /// A folder of certificate authorities (PEM, by the names that `openssl rehash` gives), besides the file's or the
+  /// system's. Its path is part of the key.
+  public var certificateAuthorityFolder: String?
+  /// A client certificate (PEM), a credential: what is in it makes an account where none is named. It is shown to the
+  /// URL's own origin only, never to one that a redirect leads to.
   public var clientCertificateFile: String?
   /// The client certificate's key (PEM).
   public var clientKeyFile: String?

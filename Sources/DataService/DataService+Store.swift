@@ -19,6 +19,43 @@ extension DataService {
     }
   }
 
+  /// The limits set in the store itself, which win over the configuration's, and those that hold.
+  /// - Throws: `store` where the store cannot be used.
+  public func limits() async throws(DataServiceError) -> (own: StoreLimits, inForce: StoreLimits) {
+    do throws(CacheStoreError) {
+      return try await core.store.limits()
+    } catch {
+      throw DataServiceError(store: error)
+    }
+  }
+
+  /// Sets the store's own limits, for every process on it, and removes at once what is over them; `nil` leaves a limit to
+  /// each program's configuration.
+  /// - Returns: How many stored responses went.
+  /// - Throws: `store` where the store cannot be used.
+  @discardableResult public func setLimits(_ limits: StoreLimits) async throws(DataServiceError) -> Int {
+    try await storeOperation { (store) throws(CacheStoreError) in try await store.setLimits(limits) }
+  }
+
+  /// Ends the pauses (`Retry-After`) that satisfy the condition, so that those origins are asked again.
+  /// - Returns: How many had not been over.
+  /// - Throws: `store` where the store cannot be used.
+  @discardableResult public func endPauses(
+    where condition: @escaping @Sendable (StoredPause) -> Bool
+  ) async throws(DataServiceError) -> Int {
+    let now = core.timekeeper.startMark
+    return try await storeOperation { (store) throws(CacheStoreError) in
+      try await store.endPauses(at: now, where: condition)
+    }
+  }
+
+  /// Who asked to be left alone (`Retry-After`), and is.
+  /// - Throws: `store` where the store cannot be used.
+  public func pauses() async throws(DataServiceError) -> [StoredPause] {
+    let now = core.timekeeper.startMark
+    return try await storeOperation { (store) throws(CacheStoreError) in try await store.pauses(at: now) }
+  }
+
   /// Signs an account out: its loads end with `signedOut`, its late answers are neither stored nor delivered, and its
   /// bytes are gone from the store when this returns.
   /// - Throws: `store`, naming the process that still holds bytes, where they cannot be removed; `invalidRequest` for

@@ -54,6 +54,11 @@ public final class DataService: Sendable {
     if core.ownsThread { await core.thread.stop() }
   }
 
+  /// Runs `action` on the service's thread after a time, where that thread has been started.
+  package func afterIfRunning(_ delay: Duration, _ action: @escaping @Sendable () -> Void) {
+    if core.thread.isRunning { _ = core.timekeeper.after(delay, action) }
+  }
+
   /// Does, on the calling thread, what must be done before the process ends; the rest the system frees sooner than
   /// ``close()`` would.
   /// - Returns: `false` where something is under way, for which ``close()`` waits.

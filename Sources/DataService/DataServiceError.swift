@@ -62,6 +62,11 @@ extension DataServiceError.Kind {
   public static let status = Self("status")
   /// The origin asked to be left alone for a while (`Retry-After`).
   public static let paused = Self("paused")
+  /// Somebody else seems to have answered in the origin's place: a temporary redirect led to another host, and the stored
+  /// response did not come that way.
+  public static let portal = Self("portal")
+  /// The answer is of none of the media types that the request accepts.
+  public static let mediaType = Self("mediaType")
   /// The caller's decoder refused the answer.
   public static let undecodable = Self("undecodable")
   /// The account was signed out meanwhile.

@@ -30,6 +30,10 @@ extension DataService {
     public var connection = ConnectionOptions()
     /// What counts as unchanged.
     public var changeRule: ChangeRule = .bytes
+    /// The media types that an answer may have, such as `application/json`, `text/*` or `application/*+json`; empty accepts
+    /// all. An answer of another type, or of none, is a failure and replaces nothing; a stored response of another type is
+    /// not delivered. No field is sent for it: ``fields`` say what is asked for, this says what is taken.
+    public var acceptedMediaTypes: [String] = []
     /// How long a load whose refresh failed for want of a network goes on trying, gently; `nil` does not.
     public var onlineWait: Duration?
     /// Whether another process that already refreshes this is left alone: the load then fails instead of waiting for it.

@@ -128,6 +128,8 @@ extension DataService {
     public static let tooLarge = Self("tooLarge")
     /// Reached through a temporary redirect to another host, as captive portals do.
     public static let portal = Self("portal?")
+    /// Of none of the media types that the request accepts.
+    public static let mediaType = Self("mediaType")
     /// A decoder refused it.
     public static let undecodable = Self("undecodable")
     /// The account was signed out.

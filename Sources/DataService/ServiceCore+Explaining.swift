@@ -2,7 +2,9 @@ internal import CacheStore
 
 extension ServiceCore {
   /// Why the request is answered as it is; asks the store only, never the network.
-  func explain(_ request: DataService.Request) async throws(DataServiceError) -> DataService.Explanation {
+  func explain(
+    _ request: DataService.Request, policy: FetchPolicy?
+  ) async throws(DataServiceError) -> DataService.Explanation {
     let prepared = try prepare(request, policy: .storedOnly)
     let found: ResponseStore.Lookup
     do throws(CacheStoreError) {
@@ -10,10 +12,21 @@ extension ServiceCore {
     } catch {
       throw DataServiceError(store: error)
     }
-    let subject = Explain.Subject(
+    // Without the store nothing is known of a pause, and the look-up has just said what is wrong with it.
+    let pause = try? store.pauseNow(
+      accountName: prepared.key.account, responder: prepared.responder(of: prepared.url))
+    var subject = Explain.Subject(
       key: prepared.key, method: request.method, fields: prepared.fields, isRead: request.isRead,
       keepsAnyway: request.keepsAnyway, url: prepared.shownURL, rows: found.rows,
       now: timekeeper.wallMilliseconds)
+    if let left = (pause ?? nil)?.remaining(at: timekeeper.startMark) {
+      subject.pausedUntil = timekeeper.wallMilliseconds + left
+    }
+    switch policy?.kind {
+    case .storedElseFresh(let maxAge): subject.maxAge = maxAge.clampedNanoseconds / 1_000_000
+    case .freshElseStored(let deadline): subject.deadline = deadline.map { $0.clampedNanoseconds / 1_000_000 }
+    default: break
+    }
     return Explain.explanation(of: subject, protect: protect)
   }
 }
@@ -22,8 +35,13 @@ extension DataService {
   /// Why a request is answered as it is: the key, the variants, every term of freshness, what each policy does, and
   /// what would change that. Asks the store, never the network.
   ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - policy: A policy whose age or deadline the explanation goes by; the verdicts are of every policy all the same.
   /// - Throws: `invalidRequest`, or what keeps the store from being read.
-  public func explain(_ request: Request) async throws(DataServiceError) -> Explanation {
-    try await core.explain(request)
+  public func explain(
+    _ request: Request, policy: FetchPolicy? = nil
+  ) async throws(DataServiceError) -> Explanation {
+    try await core.explain(request, policy: policy)
   }
 }

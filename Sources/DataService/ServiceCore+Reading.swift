@@ -4,11 +4,15 @@ internal import FoundationEssentials
 extension ServiceCore {
   /// The row among a look-up's that answers the request (RFC 9111 section 4.1).
   func select(from found: ResponseStore.Lookup, for prepared: PreparedRequest) -> StoredResponse? {
+    let accepted = prepared.request.acceptedMediaTypes
     // Most rows have no Vary, and most keys one row.
-    if found.rows.count == 1, let row = found.rows.first, row.isGood, row.vary.isEmpty { return row }
+    if found.rows.count == 1, accepted.isEmpty, let row = found.rows.first, row.isGood, row.vary.isEmpty {
+      return row
+    }
+    let rows = prepared.isHTTP ? found.rows : found.rows.filter(\.isGood)
     return Vary.select(
-      from: prepared.isHTTP ? found.rows : found.rows.filter(\.isGood), requestFields: prepared.fields,
-      protect: protect)
+      from: accepted.isEmpty ? rows : rows.filter { MediaTypes.accepts($0.fields, accepted: accepted) },
+      requestFields: prepared.fields, protect: protect)
   }
 
   /// A look-up on this thread, or on the store's queue where that would have to wait.

@@ -30,6 +30,7 @@ final class ServiceCore: Sendable {
   }
   private let secretNames = Mutex<FieldNames?>(nil)
   private let digestKey = Mutex<DigestKey?>(nil)
+  private let certificates = CertificateFiles()
   private let retryBudgets = Mutex(RetryBudgets())
   private let housekeeping: Mutex<Housekeeping>
   private let closing = Mutex<DataServiceError?>(nil)
@@ -39,7 +40,16 @@ final class ServiceCore: Sendable {
 
   init(configuration: DataService.Configuration, transport: (any Transport)?) {
     self.configuration = configuration
-    store = ResponseStore(configuration: configuration.store)
+    var stored = configuration.store
+    if let timekeeper = configuration.timekeeper { stored.bootNow = { timekeeper.bootNanoseconds } }
+    if let onWarning = configuration.onWarning {
+      stored.onEvent = { [tell = stored.onEvent] event in
+        tell?(event)
+        // A damaged row is told of by the load that met it.
+        if case .setAside = event { onWarning(.init(kind: .corrupt, message: event.message)) }
+      }
+    }
+    store = ResponseStore(configuration: stored)
     #if os(Linux)
       let carrier = (transport as? CurlTransport)?.thread
     #else
@@ -77,16 +87,17 @@ final class ServiceCore: Sendable {
     }
   }
 
-  /// What stands for a request field's value in a row's variant: the value, or a digest of a secret one.
+  /// What stands for a request field's value in a row's variant: the value of one that is known to be harmless, a digest
+  /// of any other.
   func protect(_ name: String, _ value: String) -> String {
-    guard configuration.secrets.isSecretField(name) else { return value }
-    return digest(Array(value.utf8))
+    configuration.secrets.isHarmlessField(name) ? value : digest(Array(value.utf8))
   }
 
   func prepare(_ request: DataService.Request, policy: FetchPolicy) throws(DataServiceError)
     -> PreparedRequest
   {
-    try PreparedRequest(request, policy: policy, secrets: configuration.secrets, digest: digest)
+    try PreparedRequest(
+      request, policy: policy, secrets: configuration.secrets, digest: digest, certificates: certificates)
   }
 
   /// Runs a caller's decoder, and comes back.
@@ -121,8 +132,13 @@ final class ServiceCore: Sendable {
       return true
     }
     guard isNew else { return }
-    let error = DataServiceError(store: error)
+    let error = DataServiceError(store: advised(error))
     warn(.init(kind: error.kind, message: error.message, hint: error.hint))
+  }
+
+  /// The store's error with the remedy that is right for how the store was opened.
+  func advised(_ error: CacheStoreError) -> CacheStoreError {
+    error.advised(isReadOnly: configuration.store.isReadOnly)
   }
 
   /// Notes an exchange's first attempt in its origin's budget.

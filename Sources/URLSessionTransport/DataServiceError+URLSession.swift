@@ -21,13 +21,13 @@ extension DataServiceError {
     case .cannotConnectToHost: (.refused, "\(host) refused the connection")
     case .timedOut: (.timeout(hasHead ? .idle : .firstByte), "\(host) did not answer in time")
     case .networkConnectionLost where hasHead:
-      (.truncated, "the answer from \(host) was cut off")
-    case .networkConnectionLost: (.disconnected, "\(host) closed the connection without an answer")
+      (.truncated, "the response from \(host) was cut off")
+    case .networkConnectionLost: (.disconnected, "\(host) closed the connection without a response")
     case .badServerResponse, .cannotParseResponse, .cannotDecodeContentData, .cannotDecodeRawData,
       .zeroByteResource:
-      (.protocol, "the answer from \(host) is malformed")
+      (.protocol, "the response from \(host) is malformed")
     case .badURL, .unsupportedURL: (.invalidRequest, "the URL is malformed")
-    case .dataLengthExceedsMaximum: (.tooLarge, "the answer from \(host) is too large")
+    case .dataLengthExceedsMaximum: (.tooLarge, "the response from \(host) is too large")
     case .secureConnectionFailed: (.tls("handshake"), "no secure connection to \(host) could be made")
     case .serverCertificateHasBadDate: (.tls("expired"), "the certificate of \(host) has expired")
     case .serverCertificateNotYetValid: (.tls("notYetValid"), "the certificate of \(host) is not valid yet")

@@ -193,13 +193,13 @@ final class SessionExchange: Sendable {
       }
       return state.received < length
     }
-    let cutOff = DataServiceError(.truncated, "the answer from \(host) was cut off")
+    let cutOff = DataServiceError(.truncated, "the response from \(host) was cut off")
     finish(isShort ? .failure(cutOff) : .success(()), stopsTransfer: false)
   }
 
   private func tooLarge(_ limit: Int64) -> DataServiceError {
     DataServiceError(
-      .tooLarge, "the answer from \(host) is larger than \(limit) bytes", hint: "allow a larger body")
+      .tooLarge, "the response from \(host) is larger than \(limit) bytes", hint: "allow a larger body")
   }
 
   /// Ends the exchange once. The timer stays where the transfer runs on, so that it is bounded still.

@@ -81,7 +81,10 @@ extension ConnectionOptions {
     let unsupported: [(Bool, String)] = [
       (isInsecure, "unverified TLS"), (unixSocket != nil, "a unix socket"),
       (!resolutions.isEmpty, "addresses for hosts"), (proxy != nil, "a proxy of the request's own"),
-      (certificateAuthorityFile != nil, "a file of authorities"),
+      (
+        certificateAuthorityFile != nil || certificateAuthorityFolder != nil,
+        "authorities of the request's own"
+      ),
       (clientCertificateFile != nil || clientKeyFile != nil, "a client certificate from a file"),
       (isHTTP11Only, "HTTP/1.1 only"),
     ]

@@ -6,9 +6,10 @@ internal import Glibc
   static func main() {
     // A heap for each thread would keep what only passes through it: a long body passes through several.
     _ = cplatform_share_heap()
+    ProcessStart.prepare()
     guard let words = Command.words() else {
       Diagnostics.fail(
-        UsageError("the command line is not UTF-8", "put fields and bodies of other bytes in a file: @FILE"))
+        UsageError("the command line is not UTF-8", "put headers and bodies of other bytes in a file: @FILE"))
       _exit(ExitStatus.usage.rawValue)
     }
     SQLiteLibrary.forgoMemoryCounts()

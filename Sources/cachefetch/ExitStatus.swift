@@ -1,14 +1,16 @@
-/// What the command says when it ends. The one place where outcomes become numbers; `docs/command.md` explains each.
+internal import DataService
+
+/// What the command says when it ends. The one place where outcomes become numbers; `StatusText.swift` explains each.
 enum ExitStatus: Int32, Sendable, CaseIterable {
   /// The policy was satisfied.
   case success = 0
-  /// `diff` found a difference, `doctor` something wrong.
+  /// `diff` found a difference, `doctor` something wrong; `rm` and `sign-out` were told no.
   case different = 1
   /// A fresh answer was wanted and could not be had; the stored one was delivered.
   case storedOnly = 3
   /// Nothing the policy allows could be delivered.
   case nothing = 4
-  /// `--fail`, and the last delivered status is 400 or more.
+  /// `--fail`, `--fail-with-body` or `-o`, and the last delivered status is 400 or more.
   case httpFailure = 22
   /// Bad usage.
   case usage = 64
@@ -25,24 +27,11 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
   static func combined(_ all: [ExitStatus]) -> ExitStatus {
     [.inputOutput, .nothing, .httpFailure, .storedOnly].first(where: all.contains) ?? .success
   }
+}
 
-  /// One line on the meaning, for help and the manual.
-  var meaning: String {
-    switch self {
-    case .success:
-      "the policy was satisfied: a fresh answer of any status, or a stored one where no more was wanted"
-    case .different: "diff: they differ; doctor: something is wrong"
-    case .storedOnly: "a fresh answer was wanted and could not be had; the stored one was delivered"
-    case .nothing: "nothing the policy allows could be delivered"
-    case .httpFailure: "--fail, and the last delivered status is 400 or more"
-    case .usage: "bad usage"
-    case .badData: "bad input data: a malformed list, an import file"
-    case .inputOutput:
-      "the store could not be used by a verb that needs it, or an output could not be written"
-    case .interrupted: "interrupted, after cleaning up"
-    case .terminated: "terminated, after cleaning up"
-    }
-  }
+extension DataService.KeptReason {
+  /// Whether the store was the trouble, and not a rule that forbids to keep the response.
+  var isOfStore: Bool { [.busy, .full, .readOnly, .corrupt, .unusable].contains(self) }
 }
 
 /// What one load has delivered so far, as far as the exit status depends on it.
@@ -59,15 +48,22 @@ struct LoadOutcome: Sendable, Hashable {
   /// The status of the stored delivery, where there was one.
   var storedStatus: Int?
   var end = End.none
+  /// Whether the file of `-o` was left as it is, since the newest response is not one to put there.
+  var leavesFile = false
 
   /// The status of this load alone.
   func exitStatus(failsOnStatus: Bool) -> ExitStatus {
     switch end {
-    case .fresh(let status): failsOnStatus && status >= 400 ? .httpFailure : .success
+    case .fresh(let status):
+      if failsOnStatus, status >= 400 { return .httpFailure }
+      guard leavesFile else { return .success }
+      return storedStatus.map { $0 < 400 } ?? false ? .storedOnly : .httpFailure
     case .failure(let storeIsUnusable):
-      if storedStatus != nil { .storedOnly } else { storeIsUnusable ? .inputOutput : .nothing }
+      if storedStatus != nil { return .storedOnly }
+      return storeIsUnusable ? .inputOutput : .nothing
     case .none:
-      if let storedStatus { failsOnStatus && storedStatus >= 400 ? .httpFailure : .success } else { .nothing }
+      guard let storedStatus else { return .nothing }
+      return storedStatus >= 400 && (failsOnStatus || leavesFile) ? .httpFailure : .success
     }
   }
 }

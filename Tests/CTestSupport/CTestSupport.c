@@ -2,8 +2,10 @@
 #include "CTestSupport.h"
 #include <errno.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 void testsupport_close_from(void *actions, int first) {
 #ifdef __linux__
@@ -28,4 +30,12 @@ int testsupport_collect(int pid, long *peak_kib) {
   *peak_kib = usage.ru_maxrss;
 #endif
   return status;
+}
+
+int testsupport_landlock_version(void) {
+#ifdef __linux__
+  return (int)syscall(444 /* landlock_create_ruleset */, NULL, 0, 1);
+#else
+  return 0;
+#endif
 }

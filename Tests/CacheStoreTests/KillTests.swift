@@ -90,7 +90,8 @@ func wished(_ name: String, else usual: Int) -> Int {
       }
       return try await group.reduce(into: []) { $0.append($1) }
     }
-    #expect(Set(outputs) == ["account 1\n"])
+    // A new store numbers its accounts from an instant of its own: two stores would say two numbers.
+    #expect(Set(outputs).count == 1 && outputs.allSatisfy { $0.hasPrefix("account ") }, "\(Set(outputs))")
   }
 }
 

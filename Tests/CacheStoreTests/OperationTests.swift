@@ -92,33 +92,34 @@ import Testing
     let fixture = try StoreFixture()
     let account = try await fixture.store.accountID(named: "")
     let partial = UnfinishedBody.Partial(
-      target: RequestKey.page.target, strongETag: "\"a\"", wholeLength: 2000)
+      key: .page, variant: "accept: x", url: RequestKey.page.target,
+      fields: ["ETag": "\"a\"", "Content-Type": "x/y"], strongETag: "\"a\"", wholeLength: 2000)
     var body: UnfinishedBody? = try await fixture.store.beginBody(accountID: account, partial: partial)
     try await body?.append(pattern(1000))
     let other = fixture.another()
     #expect(
-      try await other.partialBody(accountID: account, target: partial.target) == nil, "it is being received")
+      try await other.partialBody(accountID: account, key: partial.key) == nil, "it is being received")
     body = nil
-    let resumed = try #require(try await other.partialBody(accountID: account, target: partial.target))
+    let resumed = try #require(try await other.partialBody(accountID: account, key: partial.key))
     #expect(resumed.partial == partial && resumed.body.length == 1000)
     try await resumed.body.append(pattern(1000, seed: 1))
     _ = try await other.put("", for: .page) { $0.body = .unfinished(resumed.body) }
     let row = try #require(try fixture.store.lookupNow(.page).rows.first)
     #expect(try await fixture.store.wholeBody(row) == pattern(1000) + pattern(1000, seed: 1))
-    #expect(try await other.partialBody(accountID: account, target: partial.target) == nil)
+    #expect(try await other.partialBody(accountID: account, key: partial.key) == nil)
   }
 
   @Test func `a damaged partial download is given up`() async throws {
     let fixture = try StoreFixture()
     let account = try await fixture.store.accountID(named: "")
     let partial = UnfinishedBody.Partial(
-      target: "https://example.org/", strongETag: "\"a\"", wholeLength: nil)
+      key: .page, url: "https://example.org/", strongETag: "\"a\"", wholeLength: nil)
     do {
       let body = try await fixture.store.beginBody(accountID: account, partial: partial)
       try await body.append(pattern(1000))
     }
     try fixture.sql("UPDATE chunk SET bytes = x'00'")
-    #expect(try await fixture.store.partialBody(accountID: account, target: partial.target) == nil)
+    #expect(try await fixture.store.partialBody(accountID: account, key: partial.key) == nil)
     await fixture.store.performMaintenance(budget: .seconds(60))
     #expect(try fixture.number("SELECT count(*) FROM body") == 0)
   }
@@ -129,7 +130,9 @@ import Testing
     let account = try await fixture.store.accountID(named: "")
     let alive = try await fixture.store.beginBody(accountID: account)
     try await alive.append(pattern(10))
-    for partial in [nil, UnfinishedBody.Partial(target: "t", strongETag: "\"a\"", wholeLength: nil)] {
+    let resumable = UnfinishedBody.Partial(
+      key: RequestKey(target: "t"), url: "t", strongETag: "\"a\"", wholeLength: nil)
+    for partial in [nil, resumable] {
       let body = try await fixture.store.beginBody(accountID: account, partial: partial)
       try await body.append(pattern(10))
     }
@@ -181,7 +184,13 @@ import Testing
         { _ = try await store.put("", for: key, at: 9, accountID: account) { $0.body = .unfinished(body) } }
       ),
       ("now", { _ = try store.overwriteNow(store.write(Data(), for: key, at: 9, accountID: account)) }),
-      ("pause", { try await store.pause(accountID: account, origin: "o", untilMilliseconds: 1) }),
+      (
+        "pause",
+        {
+          let pause = Pause(heard: StartMark(boot: "b", nanoseconds: 1), milliseconds: 1)
+          try await store.pause(accountID: account, responder: "o", pause)
+        }
+      ),
       ("invalidate", { try await store.invalidate(accountID: account, targets: ["t"], started: .at(1)) }),
       ("read", { _ = try await store.chunk(1, of: row.body.id, accountID: account) }),
     ]
@@ -211,14 +220,100 @@ import Testing
 
   @Test func `a pause is seen by every process and belongs to the account`() async throws {
     let fixture = try StoreFixture()
-    let origin = "https://example.org:443"
-    #expect(try fixture.store.pausedUntilNow(accountName: "", origin: origin) == nil)
+    let origin = "https://example.org:8443"
+    func mark(_ seconds: Int64, boot: String = "b") -> StartMark {
+      StartMark(boot: boot, nanoseconds: seconds * 1_000_000_000)
+    }
+    #expect(try fixture.store.pauseNow(accountName: "", responder: origin) == nil)
+    #expect(try await fixture.store.pauses(at: mark(0)).isEmpty)
     let account = try await fixture.store.accountID(named: "")
-    try await fixture.store.pause(accountID: account, origin: origin, untilMilliseconds: 5)
-    try await fixture.store.pause(accountID: account, origin: origin, untilMilliseconds: 9)
-    #expect(try await fixture.another().pausedUntil(accountName: "", origin: origin) == 9)
-    #expect(try fixture.store.pausedUntilNow(accountName: "", origin: origin) == 9)
-    #expect(try fixture.store.pausedUntilNow(accountName: "alice", origin: origin) == nil)
+    let alice = try await fixture.store.accountID(named: "alice")
+    try await fixture.store.pause(
+      accountID: account, responder: origin, Pause(heard: mark(1), milliseconds: 5_000))
+    let pause = Pause(heard: mark(2), milliseconds: 9_000)
+    try await fixture.store.pause(accountID: account, responder: origin, pause)
+    #expect(try fixture.another().pauseNow(accountName: "", responder: origin) == pause)
+    #expect(try fixture.store.pauseNow(accountName: "alice", responder: origin) == nil)
+    #expect(try fixture.store.pauseNow(accountName: "", responder: origin + " insecure") == nil)
+    try await fixture.store.pause(accountID: alice, responder: origin + " insecure", pause)
+    let listed = try await fixture.another().pauses(at: mark(3))
+    #expect(listed.map(\.account) == ["", "alice"] && listed.allSatisfy { $0.origin == origin })
+    #expect(try await fixture.store.pauses(at: mark(12)).isEmpty)
+    #expect(try await fixture.store.endPauses(at: mark(3)) { $0.account == "alice" } == 1)
+    #expect(try fixture.store.pauseNow(accountName: "alice", responder: origin + " insecure") == nil)
+    #expect(try fixture.store.pauseNow(accountName: "", responder: origin) == pause)
+    // What is over goes with the next one.
+    try await fixture.store.pause(
+      accountID: alice, responder: "http://a", Pause(heard: mark(1, boot: "c"), milliseconds: 1))
+    #expect(try fixture.number("SELECT count(*) FROM pause") == 1)
+  }
+
+  @Test func `a pause lasts an hour at most, within one boot, and no wall clock decides`() {
+    let hour: Int64 = 3_600_000
+    let heard = StartMark(boot: "b", nanoseconds: 5_000_000_000)
+    func left(_ milliseconds: Int64, after nanoseconds: Int64, boot: String = "b") -> Int64? {
+      Pause(heard: heard, milliseconds: milliseconds).remaining(
+        at: StartMark(boot: boot, nanoseconds: heard.nanoseconds + nanoseconds))
+    }
+    #expect(left(9, after: 0) == 9 && left(9, after: 1) == 9 && left(9, after: 8_999_999) == 1)
+    #expect(left(9, after: 9_000_000) == nil && left(0, after: 0) == nil && left(-1, after: 0) == nil)
+    #expect(left(.max, after: 0) == hour && left(.max, after: hour * 1_000_000) == nil)
+    #expect(left(9, after: 0, boot: "c") == nil, "another boot")
+    #expect(left(9, after: -1) == nil, "another time namespace")
+    let odd = Pause(heard: StartMark(boot: "b", nanoseconds: .min), milliseconds: 9)
+    #expect(odd.remaining(at: StartMark(boot: "b", nanoseconds: .max)) == nil)
+  }
+
+  @Test func `a store made before there were pauses and partial downloads is read, and gets their tables`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("a", for: .page)
+    await fixture.store.close()
+    try fixture.sql("DROP TABLE pause")
+    try fixture.sql("DROP TABLE partial")
+    let later = fixture.another()
+    let found = try later.lookupNow(.page, beforeAsking: "http://a")
+    #expect(found.rows.count == 1 && found.outlook == ResponseStore.Outlook())
+    let account = try #require(found.accountID)
+    #expect(later.outlookNow(accountID: account, responder: "a", target: "t") == ResponseStore.Outlook())
+    #expect(try later.pauseNow(accountName: "", responder: "a") == nil)
+    #expect(try await later.partialBody(accountID: account, key: .page) == nil)
+    let now = StartMark(boot: "b", nanoseconds: 1)
+    #expect(await later.findings(at: now).allSatisfy { $0.severity == .fine })
+    try await later.pause(accountID: account, responder: "a", Pause(heard: now, milliseconds: 5))
+    #expect(try later.pauseNow(accountName: "", responder: "a")?.milliseconds == 5)
+    #expect(await later.findings(at: now).contains { $0.subject == "pause" && $0.severity == .fine })
+    do {
+      let body = try await later.beginBody(
+        accountID: account, partial: .init(key: .page, url: "u", strongETag: "\"1\"", wholeLength: nil))
+      try await body.append(pattern(10))
+    }
+    #expect(try await later.partialBody(accountID: account, key: .page)?.partial.url == "u")
+    #expect(await later.findings(repair: true, at: now).contains { $0.severity == .repaired })
+    #expect(try later.pauseNow(accountName: "", responder: "a") == nil)
+  }
+
+  @Test func `a cut-off download is another request's as little as its row`() async throws {
+    let fixture = try StoreFixture()
+    let account = try await fixture.store.accountID(named: "")
+    let other = try await fixture.store.accountID(named: "alice")
+    let keys = ["", "insecure", "unix=2:/a", "host=1:b"].map { RequestKey(target: "t", extra: $0) }
+    for key in keys {
+      let body = try await fixture.store.beginBody(
+        accountID: account, partial: .init(key: key, url: key.extra, strongETag: "\"1\"", wholeLength: nil))
+      try await body.append(pattern(10))
+    }
+    for key in keys {
+      let found = try await fixture.store.partialBody(accountID: account, key: key)
+      #expect(found?.partial.url == key.extra)
+      found?.body.end()
+      #expect(try await fixture.store.partialBody(accountID: other, key: key) == nil)
+    }
+    #expect(
+      try await fixture.store.partialBody(accountID: account, key: RequestKey(target: "t", extra: "x")) == nil
+    )
+    #expect(try await fixture.store.partialBody(accountID: account, key: RequestKey(target: "u")) == nil)
   }
 
   @Test func `what matters before an origin is asked comes in one look`() async throws {
@@ -227,16 +322,18 @@ import Testing
     func ahead(_ origin: String, _ target: String) throws -> ResponseStore.Outlook? {
       try store.lookupNow(RequestKey(target: target), beforeAsking: origin).outlook
     }
+    let pause = Pause(heard: StartMark(boot: "b", nanoseconds: 1), milliseconds: 5)
     let account = try await store.accountID(named: "")
     func outlook(_ origin: String, _ target: String, account id: Int64? = nil) -> ResponseStore.Outlook {
-      store.outlookNow(accountID: id ?? account, origin: origin, target: target)
+      store.outlookNow(accountID: id ?? account, responder: origin, target: target)
     }
     #expect(outlook("a", "t") == ResponseStore.Outlook())
     #expect(try ahead("a", "t") == ResponseStore.Outlook())
-    try await fixture.another().pause(accountID: account, origin: "a", untilMilliseconds: 5)
+    try await fixture.another().pause(accountID: account, responder: "a", pause)
     let body = try await fixture.another().beginBody(
-      accountID: account, partial: .init(target: "t", strongETag: "\"1\"", wholeLength: nil))
-    #expect(outlook("a", "t").pausedUntil == 5 && outlook("a", "t").mayHavePartialBody)
+      accountID: account,
+      partial: .init(key: RequestKey(target: "t"), url: "t", strongETag: "\"1\"", wholeLength: nil))
+    #expect(outlook("a", "t").pause == pause && outlook("a", "t").mayHavePartialBody)
     #expect(try ahead("a", "t") == outlook("a", "t"))
     #expect(outlook("b", "u") == ResponseStore.Outlook())
     #expect(try ahead("b", "u") == ResponseStore.Outlook())

@@ -27,7 +27,9 @@ import Testing
       if round % 7 == 0 { _ = try await store.put(pattern(3000), for: bob, at: Int64(round)) }
       if Int.random(in: 0..<20, using: &random) == 0 { await store.performMaintenance() }
     }
-    try await store.pause(accountID: alice, origin: "https://s3cret-origin.example", untilMilliseconds: 1)
+    try await store.pause(
+      accountID: alice, responder: "https://s3cret-origin.example",
+      Pause(heard: StartMark(boot: "b", nanoseconds: 1), milliseconds: 1))
     store.count(accountID: alice, host: "s3cret-host.example", UsageCount())
     store.count(accountName: "alice", host: "s3cret-host.example", UsageCount())
     try fixture.files.write("s3cret-body in an old file", to: "store.sqlite.damaged-20200101T000000Z")
@@ -35,7 +37,10 @@ import Testing
 
     let inFlight = try await store.beginBody(
       accountID: alice,
-      partial: .init(target: "https://s3cret-host.example/", strongETag: "\"s3cret\"", wholeLength: nil))
+      partial: .init(
+        key: RequestKey(target: "https://s3cret-host.example/"), variant: "s3cret",
+        url: "https://s3cret-host.example/", fields: ["X": "s3cret"], strongETag: "\"s3cret\"",
+        wholeLength: nil))
     try await inFlight.append(Data("s3cret-body in flight".utf8))
     let reader = try ChildProcess(
       try BuiltProduct.path("StoreDriver"),
@@ -111,6 +116,64 @@ import Testing
       "x y z",
       "5: POSIX  ADVISORY  READ 0 00:2f:5678 124 124", "6: FLOCK  ADVISORY  WRITE 7 fe:00:9 0 EOF",
     ] { #expect(LockHolders.Lock(other[...]) == nil, "\(other)") }
+  }
+
+  @Test(
+    "a store that turns out to be damaged while an account is signed out leaves no byte of it",
+    arguments: 0..<12)
+  func damaged(part: Int) async throws {
+    let fixture = try StoreFixture { $0.chunkBytes = 5000 }
+    let bob = RequestKey(account: "bob", target: "https://example.org/bob")
+    for number in 1...60 {
+      let key = RequestKey(account: "alice", target: "https://example.org/s3cret/\(number)")
+      let body = Data(String(repeating: "s3cret-body ", count: [10, 300, 1_000][number % 3]).utf8)
+      _ = try await fixture.store.put(body, for: key, at: Int64(number))
+    }
+    _ = try await fixture.store.put("bob's", for: bob)
+    await fixture.store.close()
+    try fixture.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    let pages = try fixture.files.bytes(of: "store.sqlite").count / 8192
+    // Not the first page, without which it is no store.
+    let page = 1 + part * (pages - 1) / 12
+    try fixture.files.overwrite(
+      "store.sqlite", at: page * 8192, with: (0..<8192).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+    let store = fixture.another()
+    do {
+      try await store.signOut(accountName: "alice")
+      for name in try fixture.files.names() {
+        let text = String(decoding: try fixture.files.bytes(of: name), as: UTF8.self)
+        #expect(!text.contains("s3cret") && !text.contains("alice"), "\(name), page \(page)")
+        #expect(!name.contains("damaged") && !name.contains(".new"), "\(name), page \(page)")
+      }
+    } catch {
+      // Then it says that it is not done.
+      #expect(error is CacheStoreError)
+    }
+    await store.close()
+  }
+
+  @Test func `what a repair that was killed has left goes too`() async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("x", for: RequestKey(account: "alice", target: "t"))
+    let names = [
+      ".new", ".new-wal", ".new-shm", ".new-journal", ".mended", ".mended-wal", ".damaged-20200101T000000Z",
+      ".damaged-20200101T000000Z-wal", ".damaged-20200101T000000Z-shm",
+    ]
+    for name in names { try fixture.files.write("s3cret-body", to: "store.sqlite" + name) }
+    try await fixture.store.signOut(accountName: "alice")
+    await fixture.store.close()
+    for name in names { #expect(!fixture.files.contains("store.sqlite" + name), "\(name)") }
+  }
+
+  @Test func `a file that cannot be removed is named, and nothing is said to be gone`() async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("x", for: RequestKey(account: "alice", target: "t"))
+    let folder = fixture.path + ".new-wal"
+    // What unlink(2) refuses whoever asks.
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    await #expect { try await fixture.store.signOut(accountName: "alice") } throws: {
+      ($0 as? CacheStoreError)?.message.contains("\(folder) cannot be removed") == true
+    }
   }
 
   @Test func `signing out where there is no store makes none`() async throws {

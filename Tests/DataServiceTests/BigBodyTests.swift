@@ -33,6 +33,18 @@ import Testing
     #expect(try fixture.store.value("SELECT count(*) FROM last_request") == 1)
   }
 
+  @Test func `a limit set in the store lets in a body for which the service's own is too low`() async throws {
+    let content = StreamedBody.bytes(1_200_000)
+    let origin = try FixtureServer(routes: ["/big": .ok(content)])
+    let fixture = try fixture { $0.store.maximumBytes = 1 << 20 }
+    let first = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
+    #expect(first.bytes == content && first.kept == .no(.tooLarge))
+    // By another process, of which this one hears with what it does next.
+    let other = try ServiceFixture(store: fixture.store)
+    try await other.service.setLimits(StoreLimits(maximumBytes: 64 << 20))
+    #expect(try await fixture.streamed(origin.url("/big"), policy: .freshOnly).kept == .yes)
+  }
+
   /// At every border between chunks, beside it, and within chunks.
   static let cuts: [Int] = {
     let borders = (1...4).flatMap { number in [-1, 0, 1].map { number * chunk + $0 } }

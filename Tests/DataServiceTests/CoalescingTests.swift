@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Law 7 in a process, and what observers see.
-@Suite("Coalescing: one exchange for loads alike in all that shapes it", .timeLimit(.minutes(2)))
+@Suite("Coalescing: one exchange for loads alike in all that shapes it", .timeLimit(.minutes(10)))
 struct CoalescingTests {
   private static let url = "http://origin.test/item"
 
@@ -22,7 +22,7 @@ struct CoalescingTests {
     _ = await fixture.outline(url)
     async let both = fixture.outline(url)
     async let either = fixture.outline(url, policy: .freshElseStored())
-    await fixture.traced("joins")
+    await fixture.traced("joining")
     mayAnswer.open()
     #expect(await both == ["stored(body 1)", "fresh(body 2, changed)"])
     #expect(await either == ["fresh(body 2, changed)"])
@@ -40,6 +40,7 @@ struct CoalescingTests {
     ),
     ("the account", { $0.account = .named("alice") }),
     ("keeping despite no-store", { $0.keepsAnyway = true }),
+    ("the accepted media types", { $0.acceptedMediaTypes = ["*/*", "text/html"] }),
     ("the method", { $0.method = .head }),
     ("pass-through", { $0.fields = ["Range": "bytes=0-1"] }),
   ]
@@ -52,7 +53,7 @@ struct CoalescingTests {
       if number == 2 { bothAreHere.open() }
       // Were there but one exchange, it would wait for ever.
       await bothAreHere.wait()
-      return .answer("body")
+      return .answer("body", ["Content-Type": "text/plain"])
     }
     let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: Self.url))

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Law 7 across processes, seen from the one that follows.
-@Suite("Following: another process's exchange answers", .timeLimit(.minutes(2))) struct FollowingTests {
+@Suite("Following: another process's exchange answers", .timeLimit(.minutes(10))) struct FollowingTests {
   @Test func `who follows delivers the leader's answer, and at its end lets others go first, for a moment`()
     async throws
   {
@@ -28,7 +28,7 @@ import Testing
     async let led = leader.outline(url)
     await isAsked.wait()
     async let followed = follower.outline(url)
-    await follower.traced("waits")
+    await follower.traced("waiting for another")
     await clock.whenPending()
     mayAnswer.open()
     #expect(await led == ["fresh(body 2, new)"])

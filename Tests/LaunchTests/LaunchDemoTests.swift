@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Launch demo, driven through a terminal", .timeLimit(.minutes(1))) struct LaunchDemoTests {
+@Suite("Launch demo, driven through a terminal", .timeLimit(.minutes(10))) struct LaunchDemoTests {
   /// An origin as the demo wants it; the test changes the news and takes the feed away.
   private final class Origin: Sendable {
     let server: FixtureServer

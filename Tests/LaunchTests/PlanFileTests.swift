@@ -49,7 +49,7 @@ import Testing
       #"{"readiness": "soon", "steps": []}"#,
       "line 1: readiness “soon” is none of all-fresh, critical-fresh, stored-is-enough"
     ),
-    ("{\n\"steps\": [],\n\"deadline_ms\": -1}", "line 3: deadline_ms is not negative"),
+    ("{\n\"steps\": [],\n\"deadline_ms\": -1}", "line 3: deadline_ms is negative"),
     (#"{"parallel": 0, "steps": []}"#, "line 1: parallel is a number from 1 to 1000"),
     ("{\n\"steps\": [\n}", "line 3: the plan is not JSON from here on"),
     ("{\n\n\"steps\": [],\n,}", "line 4: the plan is not JSON from here on"),
@@ -60,7 +60,38 @@ import Testing
     ("", "line 1: the plan is not JSON from here on"),
     (
       "{\"steps\": [\n{\"url\": 7}]}",
-      "line 2: steps 1 url: Expected to decode String but found number instead."
+      "line 2: steps 1 url: a text in quotation marks is wanted here"
+    ),
+    ("[]", "line 1: an object in braces is wanted here"),
+    ("null", "line 1: an object in braces is wanted here"),
+    ("7", "line 1: an object in braces is wanted here"),
+    ("{\n\"steps\": {}}", "line 2: steps: an array in brackets is wanted here"),
+    ("{\n\"steps\": null}", "line 2: steps: an array in brackets is wanted here"),
+    (#"{"steps": [7]}"#, "line 1: steps 1: an object in braces is wanted here"),
+    (#"{"steps": [{"url": null}]}"#, "line 1: steps 1 url: a text in quotation marks is wanted here"),
+    (
+      #"{"steps": [{"url": "http://a/", "critical": 1}]}"#,
+      "line 1: steps 1 critical: true or false is wanted here"
+    ),
+    (
+      #"{"steps": [{"url": "http://a/", "fields": ["a"]}]}"#,
+      "line 1: steps 1 fields: an object in braces is wanted here"
+    ),
+    (
+      #"{"steps": [{"url": "http://a/", "tags": [1]}]}"#,
+      "line 1: steps 1 tags 1: a text in quotation marks is wanted here"
+    ),
+    (
+      #"{"steps": [], "parallel": 1.5}"#,
+      "line 1: parallel: this number is too large, or not a whole one"
+    ),
+    (
+      #"{"steps": [], "deadline_ms": 99999999999999999999}"#,
+      "line 1: deadline_ms: this number is too large, or not a whole one"
+    ),
+    (
+      #"{"steps": [{"url": "http://a/", "weight": 1e999}]}"#,
+      "line 1: the plan is not JSON from here on"
     ),
   ]
 

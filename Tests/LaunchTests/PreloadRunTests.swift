@@ -165,7 +165,7 @@ import Testing
     while case let event? = await events.next() {
       if case .step = event { break }
     }
-    if phase == "connect" { await fixture.traced("leads") } else { await hangs.wait() }
+    if phase == "connect" { await fixture.traced("no other process") } else { await hangs.wait() }
     clock.advance(by: .seconds(3))
     var outcome: LaunchOutcome?
     while let event = await events.next() {

@@ -16,6 +16,7 @@ import TestSupport
 ///     StoreDriver share PATH SEED SECONDS BYTES ROWS
 ///     StoreDriver read PATH TARGET
 ///     StoreDriver hold PATH exclusive|reading|writing
+///     StoreDriver fill PATH
 ///     StoreDriver shape PATH PAGE CHUNK small|write|read
 @main enum StoreDriver {
   static func main() async {
@@ -31,6 +32,7 @@ import TestSupport
         try await sharer.run()
       case "read": try await read(arguments[1], arguments[2])
       case "hold": try hold(arguments[1], arguments[2])
+      case "fill": try await fill(arguments[1])
       case "shape": try await Shape(arguments).run()
       default: exit(64)
       }
@@ -68,6 +70,51 @@ import TestSupport
       default: return
       }
     }
+  }
+
+  /// Fills the disk that the store is on, then removes, signs out and stores again.
+  private static func fill(_ path: String) async throws {
+    let store = ResponseStore(configuration: StoreConfiguration(path: path))
+    let accounts = [try await store.accountID(named: "alice"), try await store.accountID(named: "bob")]
+    func put(_ number: Int) async throws {
+      let key = RequestKey(account: ["alice", "bob"][number % 2], target: "https://example.org/\(number)")
+      let write = ResponseStore.Write(
+        accountID: accounts[number % 2], key: key,
+        started: StartMark(boot: "boot-1", nanoseconds: Int64(number)), status: 200, fields: [:],
+        receivedAt: 1,
+        body: .bytes(content(key: number, version: 1, count: [500, 30_000, 400_000][number % 3])))
+      _ = try await store.overwrite(write)
+    }
+    var number = 0
+    var refused = 0
+    // Small ones find room longer than large ones.
+    while refused < 20, number < 10_000 {
+      number += 1
+      do { try await put(number) } catch {
+        guard (error as? CacheStoreError)?.reason == .full else { throw error }
+        refused += 1
+      }
+    }
+    say("full after \(number - refused)")
+    // And whatever else is on the disk takes the rest of it.
+    let filler = Glibc.open(path + "-filler", O_WRONLY | O_CREAT, 0o600)
+    let block = [UInt8](repeating: 1, count: 4096)
+    var free = 0
+    while free < 256 {
+      guard Glibc.write(filler, block, block.count) == block.count else { break }
+      free += 1
+    }
+    var selection = EntrySelection.all
+    selection.prefix = "https://example.org/1"
+    say(
+      try await store.remove(selection, started: StartMark(boot: "boot-1", nanoseconds: .max)) > 0
+        ? "removed" : "nothing")
+    try await store.signOut(accountName: "alice")
+    say("signed out")
+    try await put(1)
+    say("stored again")
+    await store.close()
+    say(try RawDatabase(path).rows("PRAGMA integrity_check").first?.first == "ok" ? "ok" : "damaged")
   }
 
   /// Holds the database as another program might, says so, and lets go of it when told by a line.

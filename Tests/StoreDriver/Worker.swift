@@ -68,7 +68,7 @@ struct Worker {
       fields: ["ETag": "\"\(version)\""], receivedAt: version, body: .bytes(bytes))
     if Int.random(in: 0..<4, using: &random) == 0 {
       let partial = UnfinishedBody.Partial(
-        target: write.key.target, strongETag: "\"\(version)\"", wholeLength: nil)
+        key: write.key, url: write.key.target, strongETag: "\"\(version)\"", wholeLength: nil)
       let body = try await store.beginBody(accountID: account, partial: partial)
       for start in stride(from: 0, to: count, by: 1500) {
         try await body.append(Data(bytes[start..<min(start + 1500, count)]))

@@ -20,7 +20,7 @@ package struct HTTPCase: Sendable, CustomStringConvertible {
 
   /// What has to come of a load.
   package struct Outcome: Sendable {
-    /// `stored`, `fresh` or `failure`.
+    /// `stored`, `fresh`, `failure`, or `stored, failure`.
     package var kind: String
     /// The status, where something is delivered.
     package var status: Int?
@@ -67,11 +67,13 @@ extension HTTPCase.Step {
         received: received))
   }
 
-  /// The origin is asked in vain, and the stored response answers.
+  /// The origin is asked in vain, and the stored response answers, followed by the reason.
   static func staleStored(_ body: String, _ fields: HTTPFields = [:], origin reply: FixtureReply? = nil)
     -> Self
   {
-    Self(fields: fields, reply: reply, outcome: .init(kind: "stored", status: 200, body: body, exchanges: 1))
+    Self(
+      fields: fields, reply: reply,
+      outcome: .init(kind: "stored, failure", status: 200, body: body, exchanges: 1))
   }
 
   /// Nothing is delivered.

@@ -83,6 +83,15 @@ extension DataService.Delivery where Value == Data {
     }
   }
 
+  /// `stored`, `fresh` or `failure`.
+  package var kind: String {
+    switch self {
+    case .stored: "stored"
+    case .fresh: "fresh"
+    case .failure: "failure"
+    }
+  }
+
   /// Whether the delivery's response was kept; `nil` for a failure.
   package var kept: DataService.Kept? {
     switch self {

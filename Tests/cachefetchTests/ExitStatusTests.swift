@@ -19,6 +19,16 @@ import Testing
       (LoadOutcome(storedStatus: nil, end: .failure(storeIsUnusable: false)), false, .nothing),
       (LoadOutcome(storedStatus: nil, end: .failure(storeIsUnusable: true)), false, .inputOutput),
       (LoadOutcome(storedStatus: nil, end: .none), false, .nothing),
+      (LoadOutcome(storedStatus: nil, end: .fresh(status: 404), leavesFile: true), false, .httpFailure),
+      (LoadOutcome(storedStatus: 200, end: .fresh(status: 404), leavesFile: true), false, .storedOnly),
+      (LoadOutcome(storedStatus: 200, end: .fresh(status: 404), leavesFile: true), true, .httpFailure),
+      (LoadOutcome(storedStatus: 404, end: .fresh(status: 404), leavesFile: true), false, .httpFailure),
+      (LoadOutcome(storedStatus: nil, end: .fresh(status: 200), leavesFile: true), false, .httpFailure),
+      (LoadOutcome(storedStatus: 404, end: .none, leavesFile: true), false, .httpFailure),
+      (
+        LoadOutcome(storedStatus: 200, end: .failure(storeIsUnusable: false), leavesFile: true), false,
+        .storedOnly
+      ),
     ] as [(LoadOutcome, Bool, Status)])
   func one(outcome: LoadOutcome, failsOnStatus: Bool, expected: Status) {
     #expect(outcome.exitStatus(failsOnStatus: failsOnStatus) == expected)

@@ -1,9 +1,11 @@
+import FoundationEssentials
+import Launch
 import TestSupport
 import Testing
 
 @testable import cachefetch
 
-@Suite("Help and manual") struct HelpTests {
+@Suite("Help and manual", .timeLimit(.minutes(10))) struct HelpTests {
   @Test func `the overview is one screen and names every verb`() {
     let lines = HelpText.overview().split(separator: "\n", omittingEmptySubsequences: false)
     #expect(lines.count <= 45)
@@ -19,12 +21,95 @@ import Testing
     }
   }
 
+  @Test(arguments: Verb.allCases) func `the page of a verb fits the width`(verb: Verb) {
+    let literal = verb.examples.map(\.line) + verb.notes.flatMap(\.lines)
+    for width in [40, 80, 120] {
+      for line in HelpText.verb(verb, width: width).split(separator: "\n") where line.count > width {
+        let isLiteral = literal.contains { line.contains($0) } || line.hasPrefix("usage: ")
+        let isName = Option.table.contains { line == "  " + $0.usage } || line.hasPrefix("cachefetch ")
+        let isExample = verb.examples.contains { line.contains($0.meaning) }
+        #expect(isLiteral || isName || isExample, "\(width): \(line)")
+      }
+    }
+  }
+
+  @Test func `an option that means something else with another verb says so there`() {
+    #expect(Option.row(.tag).help(for: .get).hasPrefix("label"))
+    for verb in [Verb.list, .rm, .export] {
+      #expect(Option.row(.tag).help(for: verb).hasPrefix("only"))
+      #expect(Option.row(.account).help(for: verb).hasPrefix("only"))
+    }
+    #expect(!Option.row(.fail).help(for: .preload).contains("body"))
+    #expect(Option.row(.fail).help(for: .watch).contains("outage"))
+    for option in Option.table {
+      for part in option.verbTexts {
+        #expect(!part.verbs.isDisjoint(with: option.verbs), "\(option.spelling)")
+      }
+    }
+  }
+
+  @Test func `keywords are as they are typed, and defaults say that they are`() {
+    let manual = Manual.text()
+    for option in Option.table {
+      for part in option.helpByVerbs {
+        if case .choice(let choices) = option.value {
+          // What begins a sentence in the manual is capitalised.
+          for choice in choices { #expect(!part.text.hasPrefix(choice), "\(option.spelling)") }
+        }
+        #expect(part.text.firstMatch(of: /\([0-9]+[a-zA-Z]*\)/) == nil, "\(option.spelling)")
+      }
+    }
+    for verb in ["Diff:", "Doctor:", "Url ", "Both ", "Stored-then"] {
+      #expect(!manual.contains(verb), "\(verb)")
+    }
+    #expect(manual.contains("(default: 5s)"))
+  }
+
+  @Test func `help and manual send nobody to what is not installed`() {
+    let pages = Verb.allCases.map { HelpText.verb($0) } + [HelpText.overview(), Manual.text()]
+    for page in pages {
+      #expect(!page.contains("docs/") && !page.contains(".md") && !page.contains("README"))
+    }
+  }
+
+  @Test(
+    "The exit statuses of a verb are those it can end with",
+    arguments: [
+      (.get, [0, 3, 4, 22, 64, 74, 130, 143]), (.preload, [0, 3, 4, 22, 64, 65, 74, 130, 143]),
+      (.watch, [0, 22, 64, 74, 130, 143]), (.diff, [0, 1, 3, 4, 64, 74, 130, 143]),
+      (.explain, [0, 64, 74, 130, 143]), (.doctor, [0, 1, 64, 74, 130, 143]),
+      (.import, [0, 64, 65, 74, 130, 143]), (.show, [0, 4, 64, 74, 130, 143]), (.help, [0, 64, 74]),
+      (.completions, [0, 64, 74]), (.rm, [0, 1, 64, 74, 130, 143]), (.signOut, [0, 1, 64, 74, 130, 143]),
+      (.limits, [0, 64, 74, 130, 143]),
+    ] as [(Verb, [Int32])])
+  func statuses(verb: Verb, numbers: [Int32]) {
+    #expect(HelpText.statuses(of: verb).map(\.status.rawValue) == numbers)
+  }
+
+  @Test func `the plan that help shows is one`() throws {
+    let json = Verb.preload.notes.flatMap(\.lines).joined(separator: "\n")
+    let plan = try PreloadPlan(json: Data(json.utf8))
+    #expect(plan.steps.map(\.name) == ["feed", "https://news.example.com/advert"])
+    #expect(plan.deadline == .seconds(3) && plan.parallelism == 6)
+    #expect(Manual.text().contains("advert"))
+  }
+
   @Test func `the manual passes mandoc's lint`() async throws {
     let folder = try TemporaryFolder()
     let page = try folder.write(Manual.text(), to: "cachefetch.1")
     let lint = try await ChildProcess.run("/usr/bin/mandoc", ["-T", "lint", page])
     #expect(lint.outputText == "")
     #expect(lint.exit == .status(0))
+  }
+
+  @Test(arguments: ["60", "120"])
+  func `help through a pager is as wide as COLUMNS says`(columns: String) async throws {
+    var shell = try Shell()
+    shell.environment["COLUMNS"] = columns
+    let width = try #require(Int(columns))
+    #expect(try await shell.run("help", "get").outputText == HelpText.verb(.get, width: width))
+    shell.environment["COLUMNS"] = "0"
+    #expect(try await shell.run("help", "get").outputText == HelpText.verb(.get, width: 80))
   }
 
   @Test func `the manual has every verb, option and exit status`() {
@@ -39,4 +124,9 @@ import Testing
     }
     for status in Status.allCases { #expect(text.contains(".It \(status.rawValue)\n")) }
   }
+}
+
+extension Verb.Note {
+  /// The lines that stand as they are.
+  fileprivate var lines: [String] { if case .literal(let lines) = self { lines } else { [] } }
 }

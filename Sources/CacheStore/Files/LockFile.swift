@@ -28,10 +28,22 @@ final class LockFile: Sendable {
     }
   }
 
-  private struct State {
+  private struct Opened {
     var descriptor: Int32 = -1
+    var identity: FileIdentity?
     /// Offsets held through this description; the kernel would grant them to us again.
     var held: Set<Int64> = []
+  }
+
+  private struct State {
+    var current = Opened()
+    /// Files that somebody removed while locks of ours were held in them.
+    var removed: [Opened] = []
+    var refusal: CacheStoreError?
+
+    func isHeld(_ offset: Int64) -> Bool {
+      current.held.contains(offset) || removed.contains { $0.held.contains(offset) }
+    }
   }
 
   private let files: StoreFiles
@@ -39,24 +51,76 @@ final class LockFile: Sendable {
 
   init(files: StoreFiles) { self.files = files }
 
-  deinit { state.withLock { if $0.descriptor >= 0 { close($0.descriptor) } } }
+  deinit {
+    state.withLock { state in
+      for opened in state.removed + [state.current] where opened.descriptor >= 0 { close(opened.descriptor) }
+    }
+  }
 
   /// Takes the lock; `false` where another process, or another user of this object, holds it.
   func tryLock(_ place: Place) throws(CacheStoreError) -> Bool {
     let offset = place.offset
     return try state.withLock { (state: inout State) throws(CacheStoreError) -> Bool in
-      if state.descriptor < 0 { state.descriptor = try open() }
-      guard !state.held.contains(offset) else { return false }
-      guard Self.set(Int16(F_WRLCK), offset, on: state.descriptor) else {
+      try openCurrent(&state)
+      guard !state.isHeld(offset) else { return false }
+      guard Self.set(Int16(F_WRLCK), offset, on: state.current.descriptor) else {
         let number = errno
-        guard number == EAGAIN || number == EACCES else {
-          throw CacheStoreError(.other, "cannot lock \(files.lock): \(Platform.describe(number))")
+        // Of a lock that somebody else holds this system says EAGAIN, and nothing else.
+        guard number == EAGAIN else {
+          let error = noLocks(number)
+          state.refusal = error
+          throw error
         }
         return false
       }
-      state.held.insert(offset)
+      state.current.held.insert(offset)
       return true
     }
+  }
+
+  private func noLocks(_ number: Int32) -> CacheStoreError {
+    CacheStoreError(
+      .cannotLock,
+      "the file system gives no locks on \(files.lock) (\(Platform.describe(number))): each process asks for itself, "
+        + "and nothing is stored", hint: "keep the store on a local disk")
+  }
+
+  /// Why no lock can be had, once that has turned out: SQLite would go on trying.
+  var refusal: CacheStoreError? { state.withLock { $0.refusal } }
+
+  /// Whether the file system has no locks; asked where SQLite says that somebody else has one, as it also does then. Makes
+  /// no file.
+  func hasNoLocks() -> Bool {
+    if refusal != nil { return true }
+    guard FileStatus(path: files.lock) != nil else { return false }
+    return state.withLock { state in
+      guard (try? openCurrent(&state)) != nil else { return false }
+      var range = flock()
+      range.l_type = Int16(F_WRLCK)
+      range.l_whence = Int16(SEEK_SET)
+      range.l_len = 1
+      guard fcntl(state.current.descriptor, openDescriptionGetLock, &range) != 0 else { return false }
+      state.refusal = noLocks(errno)
+      return true
+    }
+  }
+
+  /// Whether the file is open, so that a lock is asked for without a look at the folder.
+  var isOpen: Bool { state.withLock { $0.current.descriptor >= 0 } }
+
+  /// Opens the file that has the name now: in one that was removed nobody else would see our locks.
+  private func openCurrent(_ state: inout State) throws(CacheStoreError) {
+    if state.current.descriptor >= 0 {
+      guard FileStatus(path: files.lock)?.identity != state.current.identity else { return }
+      if state.current.held.isEmpty {
+        close(state.current.descriptor)
+      } else {
+        state.removed.append(state.current)
+      }
+      state.current = Opened()
+    }
+    let descriptor = try open()
+    state.current = Opened(descriptor: descriptor, identity: FileStatus(descriptor: descriptor)?.identity)
   }
 
   /// Takes the lock, trying again every millisecond until the time is over; not for the calling thread.
@@ -74,8 +138,15 @@ final class LockFile: Sendable {
   func unlock(_ place: Place) {
     let offset = place.offset
     state.withLock { state in
-      guard state.held.remove(offset) != nil else { return }
-      _ = Self.set(Int16(F_UNLCK), offset, on: state.descriptor)
+      if state.current.held.remove(offset) != nil {
+        _ = Self.set(Int16(F_UNLCK), offset, on: state.current.descriptor)
+        return
+      }
+      guard let place = state.removed.firstIndex(where: { $0.held.contains(offset) }) else { return }
+      state.removed[place].held.remove(offset)
+      _ = Self.set(Int16(F_UNLCK), offset, on: state.removed[place].descriptor)
+      guard state.removed[place].held.isEmpty else { return }
+      close(state.removed.remove(at: place).descriptor)
     }
   }
 
@@ -83,14 +154,14 @@ final class LockFile: Sendable {
   func isLocked(_ place: Place) throws(CacheStoreError) -> Bool {
     let offset = place.offset
     return try state.withLock { (state: inout State) throws(CacheStoreError) -> Bool in
-      if state.held.contains(offset) { return true }
-      if state.descriptor < 0 { state.descriptor = try open() }
+      if state.isHeld(offset) { return true }
+      if state.current.descriptor < 0 { try openCurrent(&state) }
       var range = flock()
       range.l_type = Int16(F_WRLCK)
       range.l_whence = Int16(SEEK_SET)
       range.l_start = off_t(offset)
       range.l_len = 1
-      guard fcntl(state.descriptor, openDescriptionGetLock, &range) == 0 else { return false }
+      guard fcntl(state.current.descriptor, openDescriptionGetLock, &range) == 0 else { return false }
       return range.l_type != Int16(F_UNLCK)
     }
   }
@@ -98,9 +169,9 @@ final class LockFile: Sendable {
   /// The number last written to a slot of the file, 0 where there is none. A hint: nothing depends on it being there.
   func mark(_ slot: Int) throws(CacheStoreError) -> Int64 {
     try state.withLock { (state: inout State) throws(CacheStoreError) -> Int64 in
-      if state.descriptor < 0 { state.descriptor = try open() }
+      if state.current.descriptor < 0 { try openCurrent(&state) }
       var value: Int64 = 0
-      let count = pread(state.descriptor, &value, 8, off_t(8 + 8 * slot))
+      let count = pread(state.current.descriptor, &value, 8, off_t(8 + 8 * slot))
       return count == 8 ? value : 0
     }
   }
@@ -108,10 +179,10 @@ final class LockFile: Sendable {
   /// Writes a number to a slot of the file.
   func setMark(_ slot: Int, to value: Int64) {
     state.withLock { state in
-      guard state.descriptor >= 0 else { return }
+      guard state.current.descriptor >= 0 else { return }
       var value = value
       // Lost marks cost followers a moment, no more.
-      _ = pwrite(state.descriptor, &value, 8, off_t(8 + 8 * slot))
+      _ = pwrite(state.current.descriptor, &value, 8, off_t(8 + 8 * slot))
     }
   }
 

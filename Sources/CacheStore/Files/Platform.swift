@@ -20,14 +20,42 @@ enum Platform {
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
+  /// Nanoseconds since boot, on the clock that start marks are taken from.
+  static func bootNanoseconds() -> Int64 {
+    #if os(Linux)
+      var time = timespec()
+      clock_gettime(CLOCK_BOOTTIME, &time)
+      return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    #else
+      monotonicNanoseconds()
+    #endif
+  }
+
   /// Lets the calling thread rest; only ever called on the store's own queues.
   static func rest(nanoseconds: Int) {
     var time = timespec(tv_sec: nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000)
     nanosleep(&time, nil)
   }
 
+  /// The bytes that a file system has left for this user; `nil` where it does not say.
+  static func freeBytes(at path: String) -> Int64? {
+    var status = statvfs()
+    guard path.withCString({ statvfs($0, &status) }) == 0, status.f_blocks > 0 else { return nil }
+    let (free, overflow) = Int64(clamping: UInt64(status.f_bavail)).multipliedReportingOverflow(
+      by: Int64(clamping: UInt64(status.f_frsize)))
+    return overflow ? nil : free
+  }
+
   /// The operating system's words for an error number.
-  static func describe(_ number: Int32) -> String { String(cString: strerror(number)) }
+  static func describe(_ number: Int32) -> String {
+    isOfDescriptors(number) ? noDescriptors : String(cString: strerror(number))
+  }
+
+  /// How every message ends whose cause is that no file can be opened any more.
+  static let noDescriptors = "too many open files"
+
+  /// Whether the process, or the system, has no further descriptor for an open file.
+  static func isOfDescriptors(_ number: Int32) -> Bool { number == EMFILE || number == ENFILE }
 
   /// The value of an environment variable; `nil` where it is missing or empty.
   static func environment(_ name: String) -> String? {

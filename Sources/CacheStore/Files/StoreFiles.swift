@@ -16,9 +16,13 @@ struct StoreFiles: Sendable {
   /// The SQLite file system layer to use, for tests that inject faults.
   let vfs: String?
 
-  init(path: String, vfs: String? = nil) {
+  /// Whether somebody else may have made them.
+  let isUntrusted: Bool
+
+  init(path: String, vfs: String? = nil, isUntrusted: Bool = false) {
     database = path
     self.vfs = vfs
+    self.isUntrusted = isUntrusted
   }
 
   var lock: String { database + ".lock" }
@@ -72,6 +76,28 @@ struct StoreFiles: Sendable {
     return status
   }
 
+  /// Whether nothing stands in the database's place, and nothing waits to.
+  var isMissing: Bool {
+    guard !database.isEmpty, FileStatus(path: database) == nil, errno == ENOENT || errno == ENOTDIR else {
+      return false
+    }
+    return FileStatus(path: mended) == nil
+  }
+
+  /// Why a store cannot be made here: what is wrong with the folder, or with the nearest one that is there; `nil` where
+  /// it can be.
+  func obstacle() -> String? {
+    var folder = folder
+    while access(folder, W_OK | X_OK) != 0 {
+      let number = errno
+      guard number == ENOENT, folder != "/", folder != "." else {
+        return "cannot make a store at \(database): \(folder): \(Platform.describe(number))"
+      }
+      folder = StoreFiles(path: folder).folder
+    }
+    return nil
+  }
+
   /// Whether somebody not to be trusted may put files beside the store's; a link to a folder counts as what it leads to.
   private var isFolderShared: Bool {
     guard let real = realpath(folder, nil) else { return false }
@@ -91,9 +117,10 @@ struct StoreFiles: Sendable {
         .cannotOpen, "\(what) \(path) belongs to another user, which is refused", hint: Self.ownFolder)
     }
     // Making the key links it from another name, which goes at once.
-    guard status.names <= 2, status.names == 1 || !isShared || path == key else {
+    guard status.names == 1 || status.names == 2 && path == key else {
       throw CacheStoreError(
-        .cannotOpen, "\(what) \(path) is another file's second name, which is refused", hint: Self.ownFolder)
+        .cannotOpen, "\(what) \(path) is another file's second name, which is refused",
+        hint: isShared ? Self.ownFolder : "remove it")
     }
   }
 
@@ -125,12 +152,31 @@ struct StoreFiles: Sendable {
     }
   }
 
-  /// In a folder that others may write to, also checks the files SQLite opens by itself.
+  /// Checks the files that SQLite opens by itself: it would follow a second name, and wait for a pipe.
   func checkCompanions() throws(CacheStoreError) {
-    guard isFolderShared else { return }
     for path in [log, sharedMemory, database + "-journal"] {
-      if let status = FileStatus(path: path) { try check(status, of: path) }
+      guard let status = FileStatus(path: path) else { continue }
+      try check(status, of: path)
+      guard status.names == 1 else {
+        throw CacheStoreError(
+          .cannotOpen, "\(path) is another file's second name, which is refused",
+          hint: "remove the other name")
+      }
     }
+  }
+
+  /// Checks them once more now that they are open, where somebody else might have put them there meanwhile.
+  func checkOpenedCompanions() throws(CacheStoreError) {
+    if isFolderShared { try checkCompanions() }
+  }
+
+  /// Makes room for a file of this store's own that is made anew: removes what was left of an earlier one, and throws
+  /// where that is somebody else's.
+  func removeLeftover(_ path: String) throws(CacheStoreError) {
+    guard unlink(path) != 0, errno != ENOENT else { return }
+    throw CacheStoreError(
+      .cannotOpen, "\(path) is in the way and cannot be removed: \(Platform.describe(errno))",
+      hint: "remove it, or name a store in a folder of your own")
   }
 
   /// Makes the folder, with those above it, mode 0700; one that is there stays as it is.
@@ -140,12 +186,12 @@ struct StoreFiles: Sendable {
     while end < folder.endIndex {
       end = folder[folder.index(after: end)...].firstIndex(of: "/") ?? folder.endIndex
       let part = String(folder[..<end])
-      guard mkdir(part, 0o700) != 0, errno != EEXIST, errno != EISDIR, FileStatus(path: part) == nil else {
-        continue
-      }
+      guard mkdir(part, 0o700) != 0 else { continue }
+      // Before it is looked whether it is there, which sets another.
       let number = errno
+      guard number != EEXIST, number != EISDIR, FileStatus(path: part) == nil else { continue }
       throw CacheStoreError(
-        number == EROFS ? .readOnly : .cannotOpen,
+        number == EROFS || number == EACCES || number == EPERM ? .readOnly : .cannotOpen,
         "cannot make the folder \(part) for the store \(database): \(Platform.describe(number))"
       )
     }
@@ -154,14 +200,16 @@ struct StoreFiles: Sendable {
   /// Makes an empty database file of mode 0600, unless there is one.
   ///
   /// SQLite would give it 0644; the log and the shared memory then take over the database's mode.
-  func makeDatabase() throws(CacheStoreError) {
+  ///
+  /// - Parameter isNew: Whether one that is there already is somebody else's, and refused.
+  func makeDatabase(isNew: Bool = false) throws(CacheStoreError) {
     let descriptor = open(database, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor < 0 else {
       close(descriptor)
       return
     }
     let number = errno
-    guard number != EEXIST else { return }
+    guard number != EEXIST || isNew else { return }
     throw CacheStoreError(
       number == EROFS || number == EACCES
         ? .readOnly : number == ENOSPC || number == EDQUOT ? .full : .cannotOpen,

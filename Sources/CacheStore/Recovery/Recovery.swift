@@ -37,7 +37,9 @@ struct Recovery {
   private func rebuild(waitingUntil deadline: Int64) throws(CacheStoreError) -> (carriedOver: Int, lost: Int)
   {
     let draft = StoreFiles(path: files.database + ".new", vfs: files.vfs)
-    for path in [draft.database, draft.log, draft.sharedMemory] { unlink(path) }
+    for path in [draft.database, draft.log, draft.sharedMemory, draft.database + "-journal", files.mended] {
+      try files.removeLeftover(path)
+    }
     defer { for path in [draft.database, draft.log, draft.sharedMemory] { unlink(path) } }
     let counts = try fill(draft, waitingUntil: deadline)
     try keepAccess(of: draft)
@@ -61,7 +63,7 @@ struct Recovery {
   private func fill(
     _ draft: StoreFiles, waitingUntil deadline: Int64
   ) throws(CacheStoreError) -> (carriedOver: Int, lost: Int) {
-    try draft.makeDatabase()
+    try draft.makeDatabase(isNew: true)
     let new = try Connection(path: draft.resolved(), named: draft.database, for: .writing, files.vfs)
     new.waiting.deadline = deadline
     try Schema.configureWriting(new)
@@ -74,6 +76,14 @@ struct Recovery {
       return (0, 0)
     }
     damaged.waiting.deadline = deadline
+    if files.isUntrusted {
+      do throws(CacheStoreError) { try damaged.distrust() } catch {
+        guard error.isDamage else { throw error }
+        // Without its tables' texts nobody knows what reading them would do.
+        try new.checkpoint(.truncating)
+        return (0, 0)
+      }
+    }
     // Best effort: a damaged file may not even be lockable.
     try? damaged.execute("BEGIN IMMEDIATE")
     var salvage = Salvage(from: damaged, to: new)

@@ -16,6 +16,7 @@ struct Salvage {
   mutating func run() throws(CacheStoreError) {
     try copySequences()
     try copyAccounts()
+    try copyLimits()
     for id in rowIDs() {
       guard let row = read(id) else {
         lost += 1
@@ -152,12 +153,19 @@ struct Salvage {
     }
   }
 
+  /// The store's own limits hold for its successor too.
+  private func copyLimits() throws(CacheStoreError) {
+    guard let limits = try? damaged.readLimits(), limits != StoreLimits() else { return }
+    try new.writeLimits(limits)
+  }
+
   /// Identifiers go on where the damaged file's ended, with room for those that cannot be read any more.
   private func copySequences() throws(CacheStoreError) {
     for table in ["account", "body"] {
       let sequence = try? damaged.first("SELECT seq FROM sqlite_sequence WHERE name = '\(table)'", [])
       let highest = try? damaged.first("SELECT max(id) FROM \(table)", [])
       let next = max(sequence.flatMap { $0 } ?? 0, highest.flatMap { $0 } ?? 0) + 1000
+      _ = try new.first("DELETE FROM sqlite_sequence WHERE name = '\(table)'", [])
       _ = try new.first("INSERT INTO sqlite_sequence (name, seq) VALUES ('\(table)', ?1)", [next])
     }
   }

@@ -57,13 +57,6 @@ struct SetAside {
     for old in all().dropLast(Self.kept) { remove(old) }
   }
 
-  /// Removes every file set aside: they may hold what a sign-out must remove.
-  /// - Returns: Those that could not be removed.
-  func removeAll() -> [String] {
-    for path in all() { remove(path) }
-    return all()
-  }
-
   private func remove(_ path: String) {
     unlink(path)
     unlink(path + "-wal")

@@ -34,20 +34,24 @@ enum RowReading {
       chunkLength == length
       ? RowHasher.bodyChecksum(ofChunk: chunkChecksum) : try longBodyChecksum(bodyID, connection)
     guard let bodyChecksum else { return nil }
-    let row = unverified(
+    var row = unverified(
       statement,
       body: StoredResponse.Body(
         id: bodyID, length: length, firstChunk: chunk, checksum: bodyChecksum, accountID: statement.integer(0)
       ))
     let checksum = connection.hasher.checksum(of: row, key: key, bodyChecksum: bodyChecksum)
-    return checksum == statement.integer(20) ? row : nil
+    guard checksum == statement.integer(20), row.isPlausible else { return nil }
+    row.clamp()
+    return row
   }
 
   /// The row as it stands there, for a list that shows damaged rows too.
   static func unverified(_ statement: Statement) -> StoredResponse {
-    unverified(
+    var row = unverified(
       statement,
       body: StoredResponse.Body(id: statement.integer(18), length: statement.integer(19), firstChunk: Data()))
+    row.clamp()
+    return row
   }
 
   private static func unverified(_ statement: Statement, body: StoredResponse.Body) -> StoredResponse {

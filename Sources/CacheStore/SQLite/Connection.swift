@@ -20,6 +20,8 @@ final class Connection {
   /// The file that was opened; another file of the same name is not this connection's.
   let identity: FileIdentity?
   let waiting = BusyWaiting()
+  /// Of a file that somebody else may have made.
+  private var budget: StepBudget?
   let hasher = RowHasher()
   /// Frames in the write-ahead log after this connection's latest commit.
   var logFrames: Int32 = 0
@@ -27,6 +29,10 @@ final class Connection {
   var pageBytes = Schema.pageBytes
   /// The length of the database's file without its log, when the transaction under way began.
   private(set) var fileBytes: Int64 = 0
+  /// The log that is in use; `nil` before the first transaction, and without one.
+  private var logIdentity: FileIdentity?
+  /// Up to which length of the files together there was room.
+  private var roomyBytes: Int64 = 0
   /// The name of the log.
   let logPath: String
   /// The log's length after this connection's latest commit, in bytes.
@@ -40,6 +46,12 @@ final class Connection {
   var lastBoot = ""
   /// How many rows there are, once somebody has wanted to know.
   var rowTally: RowTally?
+
+  /// The store's own limits as last read, and whether nobody can have changed them since; see ``ownLimits()``.
+  var knownLimits: StoreLimits?
+  var areLimitsCurrent = false
+  /// Which change of the file they are of.
+  private var limitsVersion: UInt32 = 0
 
   /// Whether the transaction under way has taken in what waits in `STORE.uses`, and what follows its commit.
   var hasTakenUses = false
@@ -139,6 +151,23 @@ final class Connection {
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
+  /// Begins a piece of work that waits until then for others' locks.
+  func begin(waitingUntil deadline: Int64) {
+    waiting.deadline = deadline
+    budget?.restart()
+  }
+
+  /// Takes the file for one that somebody else may have made, before anything is read from its tables.
+  func distrust() throws(CacheStoreError) {
+    let budget = StepBudget(fileBytes: FileStatus(path: path)?.bytes ?? 0)
+    budget.install(on: database)
+    self.budget = budget
+    // No views are ours; what a sorter cannot hold goes to no disk.
+    _ = cachefetch_db_config_flag(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0)
+    try execute("PRAGMA temp_store = MEMORY")
+    try SchemaCheck.check(self)
+  }
+
   /// Whether the file that was opened is still the one of that name.
   var isCurrent: Bool { FileStatus(path: path)?.identity == identity }
 
@@ -180,11 +209,35 @@ final class Connection {
     return try body(Statement(raw: raw, connection: self, texts: nil))
   }
 
+  /// The same of a table that a store made earlier may lack; `nil` where it does.
+  func optionalStatement(_ query: Query) throws(CacheStoreError) -> Statement? {
+    if statements[query.rawValue] == nil {
+      guard let raw = try prepareIfKnown(query.sql, flags: UInt32(SQLITE_PREPARE_PERSISTENT)) else {
+        return nil
+      }
+      statements[query.rawValue] = Prepared(raw: raw)
+    }
+    return try statement(query)
+  }
+
+  /// The same, and a table that is not there is made first; inside a transaction.
+  func statement(_ query: Query, making table: String) throws(CacheStoreError) -> Statement {
+    if let statement = try optionalStatement(query) { return statement }
+    try execute(Schema.text(of: table))
+    return try statement(query)
+  }
+
   private func prepare(_ sql: String, flags: UInt32) throws(CacheStoreError) -> OpaquePointer {
+    // The texts are fixed: where one is wrong, the file's schema is not the one its number says.
+    guard let raw = try prepareIfKnown(sql, flags: flags) else { throw failure(SQLITE_CORRUPT, sql: sql) }
+    return raw
+  }
+
+  /// `nil` where a table or column is missing.
+  private func prepareIfKnown(_ sql: String, flags: UInt32) throws(CacheStoreError) -> OpaquePointer? {
     var raw: OpaquePointer?
     let code = sqlite3_prepare_v3(database, sql, -1, flags, &raw, nil)
-    // The texts are fixed: where one is wrong, the file's schema is not the one its number says.
-    if code == SQLITE_ERROR { throw failure(SQLITE_CORRUPT, sql: sql) }
+    if code == SQLITE_ERROR { return nil }
     guard code == SQLITE_OK, let raw else { throw failure(code, sql: sql) }
     return raw
   }
@@ -231,8 +284,26 @@ final class Connection {
     }
   }
 
+  /// Reads in one transaction: all that `body` sees is of one instant.
+  func snapshot<Result>(_ body: () throws(CacheStoreError) -> Result) throws(CacheStoreError) -> Result {
+    try execute("BEGIN")
+    do throws(CacheStoreError) {
+      let result = try body()
+      try execute("COMMIT")
+      return result
+    } catch {
+      if isInTransaction { sqlite3_exec(database, "ROLLBACK", nil, nil, nil) }
+      throw error
+    }
+  }
+
   /// Runs `body` in one transaction that holds the write lock from its beginning.
-  func transaction<Result>(_ body: () throws(CacheStoreError) -> Result) throws(CacheStoreError) -> Result {
+  ///
+  /// - Parameter isStoring: Whether it takes room for what is new. The last of a disk is left to removing, and to writing
+  ///   the log back, neither of which can be done without any.
+  func transaction<Result>(
+    isStoring: Bool = false, _ body: () throws(CacheStoreError) -> Result
+  ) throws(CacheStoreError) -> Result {
     try statement(.begin).run()
     hasTakenUses = false
     afterCommit = nil
@@ -242,16 +313,48 @@ final class Connection {
         throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: path)
       }
       fileBytes = status.bytes
+      let log = FileStatus(path: logPath)
+      // Removed while it was in use: whatever is written into it now, nobody finds again.
+      if let logIdentity, log?.identity != logIdentity {
+        throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: path)
+      }
+      logIdentity = log?.identity
+      if isStoring { try checkRoom(log: log?.bytes ?? 0) }
+      areLimitsCurrent = limitsVersion == contentVersion
       let result = try body()
       try statement(.commit).run()
+      if areLimitsCurrent { limitsVersion = contentVersion }
       afterCommit?()
       return result
     } catch {
+      knownLimits = nil
       forgetRowCount()
       // A failed commit may or may not have ended the transaction; where it did there is nothing to roll back.
       if isInTransaction { try statement(.rollback).run() }
       throw error
     }
+  }
+
+  /// Throws where the file system has not room for the log to be written back, and for something to be removed, besides.
+  ///
+  /// Asked only once the files have grown: what is written over what was there before takes no room.
+  private func checkRoom(log: Int64) throws(CacheStoreError) {
+    guard fileBytes + log > roomyBytes else { return }
+    if let free = Platform.freeBytes(at: path), free < log + Self.keptFree {
+      throw CacheStoreError.sqlite(SQLITE_FULL, path: self.path)
+    }
+    roomyBytes = fileBytes + log
+  }
+
+  /// What stays free of a disk: as much as a transaction of many rows can add, and a removal after it.
+  private static let keptFree: Int64 = 2 << 20
+
+  /// A number that changes with every change of the file, this connection's own and, once it has begun a transaction,
+  /// everybody else's.
+  private var contentVersion: UInt32 {
+    var version: UInt32 = 0
+    sqlite3_file_control(database, "main", SQLITE_FCNTL_DATA_VERSION, &version)
+    return version
   }
 
   /// Whether the log is longer than even a large download may make it.

@@ -40,7 +40,7 @@ enum Opening {
   ///
   /// Nothing keeps another user's writes away meanwhile, so such a connection serves one look and is not kept; what it
   /// reads is verified like everything else.
-  private static func asItStands(
+  static func asItStands(
     _ files: StoreFiles, waitingUntil deadline: Int64
   ) throws(CacheStoreError) -> Connection? {
     let hasLog = FileStatus(path: files.log) != nil
@@ -53,11 +53,13 @@ enum Opening {
     let connection = try Connection(path: files.resolved(), named: files.database, for: purpose, files.vfs)
     connection.waiting.deadline = deadline
     let content = try Schema.content(of: connection)
+    if files.isUntrusted, content == .store { try connection.distrust() }
     // The first read has opened the log and the shared memory by name: all three belong together only if no other
     // file was put in the database's place meanwhile.
     guard connection.isCurrent else {
       throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: files.database)
     }
+    try files.checkOpenedCompanions()
     return content == .store ? connection : nil
   }
 }
@@ -65,12 +67,13 @@ enum Opening {
 extension CacheStoreError {
   /// SQLITE_IOERR_SHMOPEN, _SHMSIZE, _SHMLOCK, _SHMMAP: the log's index cannot be shared.
   var isOfSharedMemory: Bool {
-    sqliteCode & 0xFF == SQLITE_IOERR && (18...21).contains(sqliteCode >> 8)
+    sqliteCode & 0xFF == SQLITE_IOERR && (18...21).contains(sqliteCode >> 8) && !isOfDescriptors
   }
 
   /// What SQLite says where the log or its index would have to be made and cannot.
   var mayBeOfFolder: Bool {
-    sqliteCode & 0xFF == SQLITE_CANTOPEN || sqliteCode & 0xFF == SQLITE_READONLY && !isMoved
+    (sqliteCode & 0xFF == SQLITE_CANTOPEN || sqliteCode & 0xFF == SQLITE_READONLY && !isMoved)
+      && !isOfDescriptors
   }
 }
 

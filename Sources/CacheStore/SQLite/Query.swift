@@ -4,14 +4,15 @@ enum Query: Int, CaseIterable {
   case lookUp, lookUpAhead, rowByID, bodyChecksum, bodyOwner, chunk
   case accountID, insertAccount
   case findRow, insertRow, updateRow, deleteRow, oldestVariant
-  case giveUpPartial, unfinishedBodies
+  case giveUpPartial, unfinishedBodies, insertPartial, deletePartial
   case insertBody, finishBody, releaseBody, deleteBody, updateSingleChunk, insertChunk, insertOnlyChunk
   case removedSince, recordRemoval, rowsOfTarget
   case insertTag, setPinned, insertUse, markUsed, addUsage
-  case setPause, pausedUntil
+  case pauseOf
   case usedAt, tagsOfRow, outlook
   case pageCount, freePages, rowCount, dataVersion, lastBody, leastRecentlyUsed, anyReleased, deleteOneChunk
   case releasedBefore, unfinishedAfter
+  case storeLimits
 
   var sql: String {
     switch self {
@@ -76,9 +77,11 @@ enum Query: Int, CaseIterable {
     case .removedSince:
       // Two look-ups: IN would make a table of the two numbers, which costs more than everything else in an overwrite.
       """
-      SELECT 1 FROM removal WHERE account_id = ?1 AND target_hash = 0 AND started_boot = ?3 AND started_ns > ?4
+      SELECT started_ns FROM removal
+      WHERE account_id = ?1 AND target_hash = 0 AND started_boot = ?3 AND started_ns > ?4
       UNION ALL
-      SELECT 1 FROM removal WHERE account_id = ?1 AND target_hash = ?2 AND started_boot = ?3 AND started_ns > ?4
+      SELECT started_ns FROM removal
+      WHERE account_id = ?1 AND target_hash = ?2 AND started_boot = ?3 AND started_ns > ?4
       """
     case .recordRemoval: Self.recordRemovalText
     case .insertTag: "INSERT OR IGNORE INTO tag (name, request_id) VALUES (?1, ?2)"
@@ -87,11 +90,6 @@ enum Query: Int, CaseIterable {
     case .insertUse: "INSERT OR IGNORE INTO last_use (request_id, used_at_ms) VALUES (?1, ?2)"
     case .markUsed: "UPDATE last_use SET used_at_ms = ?2 WHERE request_id = ?1 AND used_at_ms < ?2"
     case .addUsage: Self.addUsageText
-    case .setPause:
-      """
-      INSERT INTO origin_pause (account_id, origin, until_at_ms) VALUES (?1, ?2, ?3)
-      ON CONFLICT DO UPDATE SET until_at_ms = excluded.until_at_ms
-      """
     case .usedAt: "SELECT used_at_ms FROM last_use WHERE request_id = ?1"
     case .tagsOfRow: "SELECT name FROM tag WHERE request_id = ?1 ORDER BY name"
     case .pageCount: "PRAGMA page_count"
@@ -107,17 +105,31 @@ enum Query: Int, CaseIterable {
       FROM last_use u INDEXED BY last_use_oldest CROSS JOIN last_request r ON r.id = u.request_id
       WHERE r.pinned = 0 AND r.id <> ?1 ORDER BY u.used_at_ms LIMIT 1
       """
+    case .storeLimits: "SELECT maximum_bytes, maximum_rows, maximum_ms FROM store_limit WHERE id = 1"
     case .anyReleased:
       "SELECT id FROM body WHERE released_at_ms IS NOT NULL ORDER BY released_at_ms LIMIT 1"
     case .deleteOneChunk:
       """
       DELETE FROM chunk WHERE id = (SELECT min(id) FROM chunk WHERE id >= ?1 << 20 AND id < (?1 + 1) << 20)
       """
-    case .pausedUntil:
+    case .insertPartial:
+      "INSERT INTO partial (body_id, extra, variant, url, fields) VALUES (?1, ?2, ?3, ?4, ?5)"
+    case .deletePartial: "DELETE FROM partial WHERE body_id = ?1"
+    case .pauseOf:
       """
-      SELECT p.until_at_ms FROM account a JOIN origin_pause p ON p.account_id = a.id
-      WHERE a.name = ?1 AND p.origin = ?2
+      SELECT p.heard_boot, p.heard_ns, p.pause_ms FROM account a JOIN pause p ON p.account_id = a.id
+      WHERE a.name = ?1 AND p.responder = ?2
       """
+    }
+  }
+}
+
+extension Query {
+  /// Whether it asks a table that a store made earlier may lack; see `Connection.optionalStatement(_:)`.
+  var isOfLaterTable: Bool {
+    switch self {
+    case .storeLimits, .lookUpAhead, .outlook, .pauseOf, .insertPartial, .deletePartial: true
+    default: false
     }
   }
 }
@@ -139,10 +151,10 @@ extension Query {
 
   /// The same with what there is to know before an origin is asked, see ``outlookText``: a look less for each exchange.
   private static let lookUpAheadText = """
-    SELECT \(rowColumns), c.bytes, p.until_at_ms,
+    SELECT \(rowColumns), c.bytes, p.heard_boot, p.heard_ns, p.pause_ms,
       EXISTS (SELECT 1 FROM body WHERE checksum IS NULL AND account_id = a.id AND partial_target = ?2)
     \(rowsOfKey)
-    LEFT JOIN origin_pause p ON p.account_id = a.id AND p.origin = ?5
+    LEFT JOIN pause p ON p.account_id = a.id AND p.responder = ?5
     WHERE a.name = ?1
     """
 
@@ -198,29 +210,41 @@ extension Query {
 // MARK: Order and counts
 
 extension Query {
-  /// Until when an origin is to be left alone, and whether a download was cut off.
+  /// Whether an origin is to be left alone, and whether a download was cut off.
   private static let outlookText = """
-    SELECT (SELECT until_at_ms FROM origin_pause WHERE account_id = ?1 AND origin = ?2),
+    SELECT p.heard_boot, p.heard_ns, p.pause_ms,
       EXISTS (SELECT 1 FROM body WHERE checksum IS NULL AND account_id = ?1 AND partial_target = ?3)
+    FROM account a LEFT JOIN pause p ON p.account_id = a.id AND p.responder = ?2 WHERE a.id = ?1
     """
 
-  /// A later mark replaces an earlier one of the same boot, and any of another boot.
+  /// A later mark replaces an earlier one of the same boot, any of another boot, and one later than now (?6).
   private static let recordRemovalText = """
     INSERT INTO removal (account_id, target_hash, started_boot, started_ns, removed_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)
     ON CONFLICT DO UPDATE SET started_boot = excluded.started_boot, started_ns = excluded.started_ns,
       removed_at_ms = excluded.removed_at_ms
     WHERE removal.started_boot <> excluded.started_boot OR removal.started_ns < excluded.started_ns
+      OR removal.started_ns > ?6
     """
+
+  /// More than anything that is counted comes to; with it no sum of such is too large for an integer.
+  static let mostCounted: Int64 = 1 << 53
 
   private static let addUsageText = """
     INSERT INTO usage (account_id, host, stored, fresh, unchanged, failed, saved_bytes, saved_ms,
       refused, committed, unused, lead_ms, won_ms, wasted_bytes)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
-    ON CONFLICT DO UPDATE SET stored = stored + excluded.stored, fresh = fresh + excluded.fresh,
-      unchanged = unchanged + excluded.unchanged, failed = failed + excluded.failed,
-      saved_bytes = saved_bytes + excluded.saved_bytes, saved_ms = saved_ms + excluded.saved_ms,
-      refused = refused + excluded.refused, committed = committed + excluded.committed,
-      unused = unused + excluded.unused, lead_ms = lead_ms + excluded.lead_ms, won_ms = won_ms + excluded.won_ms,
-      wasted_bytes = wasted_bytes + excluded.wasted_bytes
+    ON CONFLICT DO UPDATE SET
+      stored = min(stored + excluded.stored, \(mostCounted)),
+      fresh = min(fresh + excluded.fresh, \(mostCounted)),
+      unchanged = min(unchanged + excluded.unchanged, \(mostCounted)),
+      failed = min(failed + excluded.failed, \(mostCounted)),
+      saved_bytes = min(saved_bytes + excluded.saved_bytes, \(mostCounted)),
+      saved_ms = min(saved_ms + excluded.saved_ms, \(mostCounted)),
+      refused = min(refused + excluded.refused, \(mostCounted)),
+      committed = min(committed + excluded.committed, \(mostCounted)),
+      unused = min(unused + excluded.unused, \(mostCounted)),
+      lead_ms = min(lead_ms + excluded.lead_ms, \(mostCounted)),
+      won_ms = min(won_ms + excluded.won_ms, \(mostCounted)),
+      wasted_bytes = min(wasted_bytes + excluded.wasted_bytes, \(mostCounted))
     """
 }

@@ -16,11 +16,18 @@ final class ReadPool: Sendable {
 
   private let files: StoreFiles
   private let state = Mutex(State())
+  private let hasNoLocks: @Sendable (_ asks: Bool) -> Bool
   private let reportDamage: @Sendable () -> Void
 
-  /// - Parameter reportDamage: Called when SQLite finds the file damaged.
-  init(files: StoreFiles, reportDamage: @escaping @Sendable () -> Void) {
+  /// - Parameters:
+  ///   - hasNoLocks: Whether the file system has no locks; as far as is known, or as it is found where it `asks`.
+  ///   - reportDamage: Called when SQLite finds the file damaged.
+  init(
+    files: StoreFiles, hasNoLocks: @escaping @Sendable (_ asks: Bool) -> Bool = { _ in false },
+    reportDamage: @escaping @Sendable () -> Void
+  ) {
     self.files = files
+    self.hasNoLocks = hasNoLocks
     self.reportDamage = reportDamage
   }
 
@@ -47,13 +54,24 @@ final class ReadPool: Sendable {
       return nil
     }
     var idle = try take(status.identity)
-    if idle == nil { idle = try Opening.toRead(files, waitingUntil: deadline) }
+    if idle == nil { idle = try open(waitingUntil: deadline) }
     guard let connection = idle else { return nil }
-    connection.waiting.deadline = deadline
+    connection.begin(waitingUntil: deadline)
     // A connection that failed is not used again: what is wrong may be with it.
     let result = try body(connection)
     if connection.purpose.isShared { giveBack(connection) }
     return result
+  }
+
+  private func open(waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection? {
+    // Without locks nobody writes, and SQLite would say that somebody has one.
+    if hasNoLocks(false) { return try Opening.asItStands(files, waitingUntil: deadline) }
+    do throws(CacheStoreError) {
+      return try Opening.toRead(files, waitingUntil: deadline == 0 || hasNoLocks(true) ? 0 : deadline)
+    } catch {
+      guard error.reason == .busy, hasNoLocks(true) else { throw error }
+      return try Opening.asItStands(files, waitingUntil: deadline)
+    }
   }
 
   /// Whether a connection waits for its next use.

@@ -17,6 +17,10 @@ extension CacheStoreError {
   static func sqlite(_ code: Int32, systemError: Int32 = 0, path: String, sql: String? = nil)
     -> CacheStoreError
   {
+    if Platform.isOfDescriptors(systemError) {
+      return CacheStoreError(
+        .cannotOpen, "cannot open the store \(path): \(Platform.noDescriptors)", sqliteCode: code, sql: sql)
+    }
     let reason = reason(for: code, systemError: systemError)
     let words = String(cString: sqlite3_errstr(code))
     let message =
@@ -29,6 +33,7 @@ extension CacheStoreError {
         "cannot open the store \(path): \(systemError == 0 ? words : Platform.describe(systemError))"
       case .foreignFile: notAStore(path)
       case .signedOut: "the account was signed out"
+      case .otherSchema: "reading \(path) takes more steps than a store of its size has, which is refused"
       default: "the store \(path) failed: \(words)"
       }
     return CacheStoreError(reason, message, sqliteCode: code, sql: sql)
@@ -50,6 +55,8 @@ extension CacheStoreError {
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: .busy
     case SQLITE_CORRUPT, SQLITE_FORMAT: .corrupt
     case SQLITE_NOTADB: .foreignFile
+    // Only a budget of steps interrupts: see ``StepBudget``.
+    case SQLITE_INTERRUPT: .otherSchema
     case SQLITE_FULL: .full
     case SQLITE_READONLY: .readOnly
     case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH: .cannotOpen
@@ -69,4 +76,12 @@ extension CacheStoreError {
 
   /// Whether SQLite, or the schema, says that the file is damaged, or is no database at all.
   var isDamage: Bool { sqliteCode != 0 && reason == .corrupt || reason == .foreignFile }
+
+  /// The same, with what helps where the store may be written: a damaged file is then replaced without anybody's doing.
+  package func advised(isReadOnly: Bool) -> CacheStoreError {
+    guard reason == .corrupt, sqliteCode != 0, !isReadOnly else { return self }
+    return CacheStoreError(
+      reason, message, hint: "it is set aside, and what can be read of it is carried over",
+      sqliteCode: sqliteCode, sql: sql)
+  }
 }

@@ -25,7 +25,7 @@ struct WriteOpening: Sendable {
       {
         throw CacheStoreError.sqlite(SQLITE_READONLY, path: files.database)
       }
-      guard error.isOfSharedMemory || error.sqliteCode & 0xFF == SQLITE_CANTOPEN,
+      guard error.isOfSharedMemory || error.sqliteCode & 0xFF == SQLITE_CANTOPEN && !error.isOfDescriptors,
         try leaveLog(waitingUntil: deadline)
       else { throw error }
       return try openShared(waitingUntil: deadline, usesLog: false)
@@ -59,9 +59,11 @@ struct WriteOpening: Sendable {
     guard try files.checkedStatus() != nil else { return nil }
     let connection = try connect(waitingUntil: deadline)
     guard try Schema.content(of: connection) == .store else { return nil }
+    if files.isUntrusted { try connection.distrust() }
     guard connection.isCurrent else {
       throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: files.database)
     }
+    try files.checkOpenedCompanions()
     try Schema.configureWriting(connection)
     return connection
   }
@@ -84,11 +86,15 @@ struct WriteOpening: Sendable {
     defer { lockFile.unlock(.file) }
     try files.makeFolder()
     // One that was mended when its process ended, before it could put it in place.
-    if try files.checkedStatus() == nil { rename(files.mended, files.database) }
+    if try files.checkedStatus() == nil, let mended = FileStatus(path: files.mended) {
+      try files.check(opened: mended, "the store", files.mended)
+      rename(files.mended, files.database)
+    }
     if try files.checkedStatus() == nil { try files.makeDatabase() }
     let connection = try connect(waitingUntil: deadline)
     try Schema.configureWriting(connection)
     if try Schema.content(of: connection) == .empty {
+      try files.checkOpenedCompanions()
       try Schema.create(connection, pageBytes: configuration.pageBytes, usesLog: usesLog)
     }
     return connection

@@ -62,7 +62,10 @@ final class WriteSide: Sendable {
   /// Runs work on the queue that nobody waits for; what becomes of it, the work itself says.
   func submit(_ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Void) {
     let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
-    enqueue { _ = self.attempt(waitingUntil: deadline, work) }
+    enqueue {
+      _ = self.attempt(waitingUntil: deadline, work)
+      self.keepLogShort()
+    }
   }
 
   private func enqueue(_ work: @escaping @Sendable () -> Void) {
@@ -111,7 +114,7 @@ final class WriteSide: Sendable {
   private func commit(_ writes: [any GroupedWrite]) -> CacheStoreError? {
     let deadline = writes.map(\.deadline).min() ?? 0
     let outcome = attempt(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
-      try connection.transaction { () throws(CacheStoreError) in
+      try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
         for write in writes { try write.run(connection) }
       }
     }
@@ -126,7 +129,7 @@ final class WriteSide: Sendable {
   ) throws(CacheStoreError) -> Result? {
     let outcome = slot.withLockIfAvailable { slot -> Swift.Result<Result, CacheStoreError>? in
       guard let connection = slot.connection else { return nil }
-      connection.waiting.deadline = 0
+      connection.begin(waitingUntil: 0)
       slot.looks = 0
       defer {
         if connection.isLogVeryLong {
@@ -155,7 +158,7 @@ final class WriteSide: Sendable {
       guard slot.looks < Self.looksAfterWrite, let connection = slot.connection else { return nil }
       slot.looks += 1
       guard connection.isCurrent else { return nil }
-      connection.waiting.deadline = 0
+      connection.begin(waitingUntil: 0)
       return try? look(connection)
     } ?? nil
   }
@@ -254,6 +257,7 @@ final class WriteSide: Sendable {
   ) -> Swift.Result<Result, CacheStoreError> {
     do throws(CacheStoreError) {
       guard !slot.isClosed else { throw CacheStoreError(.closed, "the store was closed") }
+      if let refusal = lockFile.refusal { throw refusal }
       let connection: Connection
       if let open = slot.connection {
         connection = open
@@ -261,12 +265,12 @@ final class WriteSide: Sendable {
         connection = try opening.open(waitingUntil: deadline)
         slot.connection = connection
       }
-      connection.waiting.deadline = deadline
+      connection.begin(waitingUntil: deadline)
       slot.looks = 0
       return .success(try work(connection))
     } catch {
       // What is wrong may be with the connection: the next piece of work opens its own.
-      if error.reason != .busy, error.reason != .signedOut { slot.connection = nil }
+      if error.reason != .busy, error.reason != .signedOut, error.reason != .missing { slot.connection = nil }
       return .failure(error)
     }
   }

@@ -13,13 +13,20 @@ enum Schema {
   enum Content: Sendable { case empty, store }
 
   /// Looks at the two numbers in the file's header; throws for what is not this release's.
+  ///
+  /// In one transaction: another process may be making the tables, and the numbers with them.
   static func content(of connection: Connection) throws(CacheStoreError) -> Content {
-    var (version, application) = try numbers(of: connection)
-    if application == 0, version == 0 {
-      // An empty file, or the first pages of a store whose making was cut off.
-      if try connection.integer("SELECT count(*) FROM sqlite_schema") == 0 { return .empty }
-      // Another process may have made the tables between these looks, and the numbers with them.
-      (version, application) = try numbers(of: connection)
+    try connection.snapshot { () throws(CacheStoreError) in try contentNow(of: connection) }
+  }
+
+  private static func contentNow(of connection: Connection) throws(CacheStoreError) -> Content {
+    let version = try connection.integer("PRAGMA user_version") ?? 0
+    let application = try connection.integer("PRAGMA application_id") ?? 0
+    // An empty file, or the first pages of a store whose making was cut off.
+    if application == 0, version == 0,
+      try connection.integer("SELECT count(*) FROM sqlite_schema") == 0
+    {
+      return .empty
     }
     guard application == self.application else {
       throw CacheStoreError(.foreignFile, CacheStoreError.notAStore(connection.path))
@@ -35,10 +42,6 @@ enum Schema {
           + "\(self.version))")
     }
     return .store
-  }
-
-  private static func numbers(of connection: Connection) throws(CacheStoreError) -> (Int64, Int64) {
-    (try connection.integer("PRAGMA user_version") ?? 0, try connection.integer("PRAGMA application_id") ?? 0)
   }
 
   /// The settings of a connection that writes.
@@ -60,9 +63,36 @@ enum Schema {
     // The first two are written with the first page, which changing the journal mode writes.
     try connection.execute("PRAGMA page_size = \(pageBytes); PRAGMA auto_vacuum = INCREMENTAL")
     if usesLog { try useLog(connection) }
-    let text = String(decoding: PackageResources.schema_sql, as: UTF8.self)
-    try connection.transaction { () throws(CacheStoreError) in try connection.execute(text) }
+    try connection.transaction { () throws(CacheStoreError) in
+      try connection.execute(text)
+      try connection.execute(firstAccount)
+    }
   }
+
+  /// `schema.sql`.
+  private static var text: String { String(decoding: PackageResources.schema_sql, as: UTF8.self) }
+
+  /// The statement that makes a table, for a store made before it was there.
+  static func text(of table: String) -> String {
+    let text = text
+    guard let start = text.firstRange(of: "CREATE TABLE \(table) ")?.lowerBound,
+      let end = text[start...].firstRange(of: "\n)")?.upperBound,
+      let last = text[end...].firstIndex(of: ";")
+    else { return "" }
+    return String(text[start...last])
+  }
+
+  /// Where the identifiers of a new store's accounts begin: at another place in each, so that one of them tells whether it
+  /// was given out by this store at all (see `ResponseStore.isRevoked(accountID:)`).
+  private static let firstAccount = """
+    INSERT INTO sqlite_sequence (name, seq)
+    SELECT 'account', (random() & \(mostStores - 1)) + 1 << \(accountBits)
+    WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'account')
+    """
+
+  /// The lower bits of an account's identifier; those above are the store's.
+  static let accountBits: Int64 = 24
+  private static let mostStores: Int64 = 1 << 21
 
   /// Goes back to the log in a store that was written without it, where memory can be shared again; while others have
   /// it open, it stays as it is.

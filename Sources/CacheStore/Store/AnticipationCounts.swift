@@ -24,11 +24,11 @@ public struct AnticipationCounts: Sendable, Hashable {
 
   /// Adds what happened meanwhile, or elsewhere.
   public static func += (left: inout AnticipationCounts, right: AnticipationCounts) {
-    left.refused += right.refused
-    left.committed += right.committed
-    left.unused += right.unused
-    left.leadMilliseconds += right.leadMilliseconds
-    left.wonMilliseconds += right.wonMilliseconds
-    left.wastedBytes += right.wastedBytes
+    left.refused.saturate(adding: right.refused)
+    left.committed.saturate(adding: right.committed)
+    left.unused.saturate(adding: right.unused)
+    left.leadMilliseconds.saturate(adding: right.leadMilliseconds)
+    left.wonMilliseconds.saturate(adding: right.wonMilliseconds)
+    left.wastedBytes.saturate(adding: right.wastedBytes)
   }
 }

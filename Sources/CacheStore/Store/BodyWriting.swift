@@ -8,12 +8,25 @@ extension ResponseStore {
     let statement = try connection.statement(.insertBody)
     statement.bind(1, accountID)
     statement.bind(2, checksum)
-    statement.bind(3, partial?.target)
+    statement.bind(3, partial?.key.target)
     statement.bind(4, partial?.strongETag)
     statement.bind(5, partial?.wholeLength)
     statement.bind(6, configuration.now())
     try statement.run()
-    return connection.lastInsertedRow
+    let id = connection.lastInsertedRow
+    if let partial { try insert(partial, of: id, connection) }
+    return id
+  }
+
+  private func insert(
+    _ partial: UnfinishedBody.Partial, of body: Int64, _ connection: Connection
+  ) throws(CacheStoreError) {
+    let statement = try connection.statement(.insertPartial, making: "partial")
+    statement.bind(1, body)
+    statement.bind(2, partial.key.extra)
+    statement.bind(3, partial.variant)
+    statement.bind(4, partial.url)
+    try statement.run(borrowing: partial.fields.wire, at: 5)
   }
 
   /// - Returns: The chunk's checksum.

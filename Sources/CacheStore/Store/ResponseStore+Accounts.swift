@@ -4,7 +4,8 @@ extension ResponseStore {
   /// The empty name is the account of requests without credentials.
   public func accountID(named name: String) async throws(CacheStoreError) -> Int64 {
     try await writes.perform { (connection) throws(CacheStoreError) in
-      if let id = try self.accountID(named: name, connection) { return id }
+      // Of a file that was removed the identifier is another's, or nobody's.
+      if connection.isCurrent, let id = try self.accountID(named: name, connection) { return id }
       return try connection.transaction { () throws(CacheStoreError) in
         // Another process may have been first.
         if let id = try self.accountID(named: name, connection) { return id }
@@ -29,59 +30,41 @@ extension ResponseStore {
     return try statement.step() ? statement.integer(0) : nil
   }
 
+  /// Whether the account was signed out: this store gave the identifier out, and its row is gone. Of another file, put in
+  /// the place of one that was removed, nothing follows.
+  package func isRevoked(accountID id: Int64) async throws(CacheStoreError) -> Bool {
+    try await read { deadline throws(CacheStoreError) in
+      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+        try self.isRevoked(id, connection)
+      } ?? false
+    }
+  }
+
+  func isRevoked(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> Bool {
+    guard try accountName(of: id, connection) == nil else { return false }
+    let last = try connection.integer("SELECT seq FROM sqlite_sequence WHERE name = 'account'") ?? 0
+    return id >> Schema.accountBits == last >> Schema.accountBits
+  }
+
+  /// Does work that writes rows of an account; where they were refused, says whether the account was signed out or the
+  /// file is another.
+  func ofAccount<Result>(
+    _ id: Int64, _ connection: Connection, _ work: () throws(CacheStoreError) -> Result
+  ) throws(CacheStoreError) -> Result {
+    do throws(CacheStoreError) {
+      return try work()
+    } catch {
+      guard error.reason == .signedOut, try !isRevoked(id, connection) else { throw error }
+      throw CacheStoreError(
+        .missing, "the store \(files.database) was removed while it was in use", sqliteCode: error.sqliteCode)
+    }
+  }
+
   func accountName(of id: Int64, _ connection: Connection) throws(CacheStoreError) -> String? {
     try connection.withStatement("SELECT name FROM account WHERE id = ?1") {
       (statement) throws(CacheStoreError) in
       statement.bind(1, id)
       return try statement.step() ? statement.text(0) : nil
     }
-  }
-
-  // MARK: Pauses
-
-  /// Notes for every process that an origin asked to be left alone until an instant (`Retry-After`).
-  ///
-  /// - Parameters:
-  ///   - origin: `scheme://host:port`.
-  ///   - instant: Milliseconds since 1970-01-01 UTC.
-  public func pause(
-    accountID: Int64, origin: String, untilMilliseconds instant: Int64
-  ) async throws(CacheStoreError) {
-    try await writes.perform { (connection) throws(CacheStoreError) in
-      try connection.transaction { () throws(CacheStoreError) in
-        let statement = try connection.statement(.setPause)
-        statement.bind(1, accountID)
-        statement.bind(2, origin)
-        statement.bind(3, instant)
-        try statement.run()
-      }
-    }
-  }
-
-  /// Until when the origin asked to be left alone, in milliseconds since 1970-01-01 UTC; `nil` where it did not.
-  public func pausedUntil(accountName: String, origin: String) async throws(CacheStoreError) -> Int64? {
-    try await read { deadline throws(CacheStoreError) in
-      try self.pausedUntil(accountName, origin, waitingUntil: deadline)
-    }
-  }
-
-  /// The same on the calling thread, without waiting.
-  public func pausedUntilNow(accountName: String, origin: String) throws(CacheStoreError) -> Int64? {
-    try checkRunning()
-    return try pausedUntil(accountName, origin, waitingUntil: 0)
-  }
-
-  private func pausedUntil(
-    _ accountName: String, _ origin: String, waitingUntil deadline: Int64
-  ) throws(CacheStoreError) -> Int64? {
-    let found = try pool.withConnection(waitingUntil: deadline) {
-      (connection) throws(CacheStoreError) -> Int64? in
-      let statement = try connection.statement(.pausedUntil)
-      defer { statement.reset() }
-      statement.bind(1, accountName)
-      statement.bind(2, origin)
-      return try statement.step() ? statement.integer(0) : nil
-    }
-    return found ?? nil
   }
 }

@@ -4,31 +4,40 @@ extension ResponseStore {
   /// Begins a body that will be committed chunk by chunk.
   ///
   /// - Parameter partial: With it, what has arrived is kept when the download is cut off; an earlier cut-off download
-  ///   of the same target is given up.
+  ///   of the same key is given up.
   public func beginBody(
     accountID: Int64, partial: UnfinishedBody.Partial? = nil
   ) async throws(CacheStoreError) -> UnfinishedBody {
+    try await beginBody(accountID: accountID, partial: partial, makingRoom: false)
+  }
+
+  func beginBody(
+    accountID: Int64, partial: UnfinishedBody.Partial?, makingRoom: Bool
+  ) async throws(CacheStoreError) -> UnfinishedBody {
     try await writes.perform { (connection) throws(CacheStoreError) in
-      try connection.transaction { () throws(CacheStoreError) in
-        if let partial { try self.forgetPartials(of: partial.target, accountID, connection) }
-        let id = try self.insertBody(accountID: accountID, checksum: nil, partial: partial, connection)
+      try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
+        if let partial { try self.forgetPartials(of: partial.key, accountID, connection) }
+        let id = try self.ofAccount(accountID, connection) { () throws(CacheStoreError) in
+          try self.insertBody(accountID: accountID, checksum: nil, partial: partial, connection)
+        }
         // Before anybody else can see the body: one without a lease is collected.
-        return UnfinishedBody(id: id, accountID: accountID, lease: try self.lease(.body(id)), store: self)
+        return UnfinishedBody(
+          id: id, accountID: accountID, makesRoom: makingRoom, lease: try self.lease(.body(id)), store: self)
       }
     }
   }
 
-  /// A cut-off download of the target, to be resumed: its chunks so far have been verified.
+  /// A cut-off download of the key, to be resumed: its chunks so far have been verified.
   ///
   /// - Returns: `nil` where there is none, or another process is receiving it.
   public func partialBody(
-    accountID: Int64, target: String
+    accountID: Int64, key: RequestKey
   ) async throws(CacheStoreError) -> (body: UnfinishedBody, partial: UnfinishedBody.Partial)? {
     let found = try await writes.perform(within: Self.resumptionPatience) {
       (connection) throws(CacheStoreError) in
       // Whoever makes room looks in a writing transaction whether anybody holds the body: before this one, or after it.
       try connection.transaction { () throws(CacheStoreError) in
-        try self.takePartial(of: target, accountID, connection)
+        try self.takePartial(of: key, accountID, connection)
       }
     }
     guard let found else { return nil }
@@ -36,7 +45,7 @@ extension ResponseStore {
       // Damaged: given up, and collected once the lease is gone.
       try await writes.perform { (connection) throws(CacheStoreError) in
         try connection.transaction { () throws(CacheStoreError) in
-          try self.forgetPartials(of: target, accountID, connection)
+          try self.forgetPartials(of: key, accountID, connection)
         }
       }
       return nil
@@ -56,37 +65,46 @@ extension ResponseStore {
   }
 
   private func takePartial(
-    of target: String, _ accountID: Int64, _ connection: Connection
+    of key: RequestKey, _ accountID: Int64, _ connection: Connection
   ) throws(CacheStoreError) -> TakenPartial? {
-    try connection.withStatement(Self.partialText) { (statement) throws(CacheStoreError) -> TakenPartial? in
+    guard try connection.optionalStatement(.insertPartial) != nil else { return nil }
+    return try connection.withStatement(Self.partialText) {
+      (statement) throws(CacheStoreError) -> TakenPartial? in
       statement.bind(1, accountID)
-      statement.bind(2, target)
+      statement.bind(2, key.target)
+      statement.bind(3, key.extra)
       guard try statement.step() else { return nil }
       let id = statement.integer(0)
       guard let lease = try self.lease(.body(id)) else { return nil }
       let partial = UnfinishedBody.Partial(
-        target: target, strongETag: statement.text(1),
+        key: key, variant: statement.text(3), url: statement.text(4),
+        fields: HTTPFields(wire: Array(statement.bytes(5))), strongETag: statement.text(1),
         wholeLength: statement.isNull(2) ? nil : statement.integer(2))
       return TakenPartial(id: id, partial: partial, lease: lease)
     }
   }
 
   private static let partialText = """
-    SELECT id, partial_etag, partial_bytes FROM body
-    WHERE checksum IS NULL AND account_id = ?1 AND partial_target = ?2 AND released_at_ms IS NULL
-    ORDER BY id DESC LIMIT 1
+    SELECT b.id, b.partial_etag, b.partial_bytes, p.variant, p.url, p.fields
+    FROM body b JOIN partial p ON p.body_id = b.id
+    WHERE b.checksum IS NULL AND b.account_id = ?1 AND b.partial_target = ?2 AND b.released_at_ms IS NULL
+      AND p.extra = ?3
+    ORDER BY b.id DESC LIMIT 1
     """
 
   private func forgetPartials(
-    of target: String, _ accountID: Int64, _ connection: Connection
+    of key: RequestKey, _ accountID: Int64, _ connection: Connection
   ) throws(CacheStoreError) {
+    guard try connection.optionalStatement(.insertPartial) != nil else { return }
     let text = """
       UPDATE body SET partial_target = NULL, partial_etag = NULL, partial_bytes = NULL
       WHERE checksum IS NULL AND account_id = ?1 AND partial_target = ?2
+        AND id IN (SELECT body_id FROM partial WHERE extra = ?3)
       """
     try connection.withStatement(text) { (statement) throws(CacheStoreError) in
       statement.bind(1, accountID)
-      statement.bind(2, target)
+      statement.bind(2, key.target)
+      statement.bind(3, key.extra)
       try statement.run()
     }
   }

@@ -14,7 +14,7 @@ extension ResponseStore {
     _ selection: EntrySelection, _ connection: Connection
   ) throws(CacheStoreError) -> [StoredEntry] {
     let ids = try connection.withStatement(
-      selection.text("r.id", limit: nil)
+      selection.text("r.id")
         + " ORDER BY a.name, r.target, r.method, r.extra, r.good DESC, r.variant"
     ) { (statement) throws(CacheStoreError) -> [Int64] in
       selection.bind(to: statement)
@@ -45,7 +45,7 @@ extension ResponseStore {
     let statement = try connection.statement(.usedAt)
     defer { statement.reset() }
     statement.bind(1, id)
-    return try statement.step() ? statement.integer(0) : nil
+    return try statement.step() ? statement.integer(0).asInstant : nil
   }
 
   private static func tags(of id: Int64, _ connection: Connection) throws(CacheStoreError) -> [String] {

@@ -6,7 +6,7 @@ extension ResponseStore {
   /// - Parameter row: The row being written, which does not make room for itself; 0 for none.
   /// - Throws: `full` where only pinned rows and bodies being received are left.
   func keepWithinLimit(writing row: Int64, _ connection: Connection) throws(CacheStoreError) {
-    guard mayBeOverLimit(connection), try connection.value(.pageCount) > limitPages(connection) else {
+    guard try mayBeOverLimit(connection), try connection.value(.pageCount) > limitPages(connection) else {
       return
     }
     var steps = 0
@@ -16,7 +16,7 @@ extension ResponseStore {
         throw CacheStoreError(
           .full,
           "the store \(files.database) is full, and what is in it is pinned or being received",
-          hint: "remove a pinned row with “cachefetch rm”, or raise the store's limit"
+          hint: "remove a pinned entry with “cachefetch rm”, or raise the store's limit"
         )
       }
     }
@@ -24,12 +24,30 @@ extension ResponseStore {
     if extra > 0 { try connection.execute("PRAGMA incremental_vacuum(\(min(extra, Self.pagesAtOnce)))") }
   }
 
+  /// Lets a body that arrives, and may yet be refused, have the room that nobody needs any more; no row goes for it
+  /// before it becomes one (design law 5). Until then the file may be larger than its limit by the largest body.
+  ///
+  /// - Throws: `full` where bodies that arrive at the same time are larger than that together.
+  func keepRoomForArriving(_ connection: Connection) throws(CacheStoreError) {
+    guard try mayBeOverLimit(connection), try connection.value(.pageCount) > limitPages(connection) else {
+      return
+    }
+    var steps = 0
+    while try isOverLimit(connection), steps < Self.stepsAtOnce, try evictRemains(connection) { steps += 1 }
+    let used = try connection.value(.pageCount) - connection.value(.freePages)
+    guard try used <= limitPages(connection) / 2 * 3 else {
+      throw CacheStoreError(
+        .full, "the bodies that are being received do not fit into the store \(files.database) together",
+        hint: "raise the store's limit to keep them")
+    }
+  }
+
   /// Whether the file and its log together, and what a transaction can add, are more than the limit: only then the pages
   /// are counted, by a statement that SQLite prepares anew each time.
-  private func mayBeOverLimit(_ connection: Connection) -> Bool {
+  private func mayBeOverLimit(_ connection: Connection) throws(CacheStoreError) -> Bool {
     let log = FileStatus(path: connection.logPath)?.bytes ?? 0
     let most = connection.fileBytes + log + Int64(configuration.chunkBytes) + Self.bytesAtOnce
-    return most > limitPages(connection) * configuration.pageBytes
+    return try most > limitPages(connection) * configuration.pageBytes
   }
 
   /// More than a transaction of many writes can add besides a chunk.
@@ -46,11 +64,11 @@ extension ResponseStore {
   ///
   /// - Throws: `full` where only pinned rows are left.
   func keepWithinRowLimit(writing row: Int64, _ connection: Connection) throws(CacheStoreError) {
-    guard let most = configuration.maximumRows else { return }
+    guard let most = try limits(connection).maximumRows else { return }
     let surplus = try connection.rowCount(most: Int64(most)) - Int64(most)
     for _ in 0..<max(0, min(surplus, Self.rowsAtOnce)) where try !evictRow(sparing: row, connection) {
       throw CacheStoreError(
-        .full, "the store \(files.database) may hold \(most) rows, and that many are pinned",
+        .full, "the store \(files.database) may hold \(most) entries, and that many are pinned",
         hint: "remove one with “cachefetch rm”, or raise the store's limit")
     }
   }
@@ -69,6 +87,12 @@ extension ResponseStore {
   /// A replaced body is kept for its readers, and a cut-off download to be resumed, only where there is room for it.
   /// - Returns: `false` where nothing is left that may go.
   func evictSome(sparing row: Int64 = 0, _ connection: Connection) throws(CacheStoreError) -> Bool {
+    if try evictRemains(connection) { return true }
+    return try evictRow(sparing: row, connection)
+  }
+
+  /// Makes some room out of what belongs to no row; `false` where there is no such thing.
+  private func evictRemains(_ connection: Connection) throws(CacheStoreError) -> Bool {
     let released = try connection.value(.anyReleased)
     if released > 0 {
       try collectChunk(of: released, connection)
@@ -79,7 +103,7 @@ extension ResponseStore {
       try collectChunk(of: cutOff, connection)
       return true
     }
-    return try evictRow(sparing: row, connection)
+    return false
   }
 
   /// Removes the least recently used row that is not pinned; `false` where there is none.
@@ -111,7 +135,10 @@ extension ResponseStore {
   }
 
   /// The limit in pages; a store smaller than its own tables would be none.
-  private func limitPages(_ connection: Connection) -> Int64 {
-    max(64, configuration.maximumBytes / configuration.pageBytes)
+  private func limitPages(_ connection: Connection) throws(CacheStoreError) -> Int64 {
+    let most = try limits(connection).maximumBytes ?? configuration.maximumBytes
+    return max(Self.fewestPages, most / configuration.pageBytes)
   }
+
+  private static let fewestPages: Int64 = 64
 }

@@ -12,11 +12,12 @@ extension ResponseStore {
   /// Looks at everything that can be wrong with the store, and mends what can be mended where asked to.
   ///
   /// Reads every byte of the store. Never throws: what cannot be looked at is a finding.
-  public func findings(repair: Bool = false) async -> [StoreFinding] {
+  /// - Parameter now: With it, who asked to be left alone is a finding too; a repair ends that.
+  public func findings(repair: Bool = false, at now: StartMark? = nil) async -> [StoreFinding] {
     var found = [libraries]
     do throws(CacheStoreError) {
       guard try files.checkedStatus() != nil else {
-        return found + [StoreFinding("file", .fine, "there is no store at \(files.database) yet")]
+        return found + [notThere]
       }
     } catch {
       return found + [StoreFinding("file", .wrong, error.message, remedy: error.hint)]
@@ -31,10 +32,19 @@ extension ResponseStore {
       found += try await rows(repair)
       found += try await log(repair)
       found += try await digestKey(repair)
+      if let now { found += try await pauses(repair, at: now) }
     } catch {
       found.append(StoreFinding("file", .wrong, error.message, remedy: error.hint))
     }
     return found
+  }
+
+  private var notThere: StoreFinding {
+    guard let obstacle = files.obstacle() else {
+      return StoreFinding("file", .fine, "there is no store at \(files.database) yet")
+    }
+    return StoreFinding(
+      "file", .wrong, "\(obstacle): nothing is kept", remedy: CacheStoreError(.readOnly, "").hint)
   }
 
   private var libraries: StoreFinding {
@@ -52,6 +62,20 @@ extension ResponseStore {
       "file", .fine,
       "\(files.database) may not be written: what is stored is delivered, and nothing new is kept",
       remedy: "name a store of your own with --store PATH, if that is not meant")
+  }
+
+  private func pauses(_ repair: Bool, at now: StartMark) async throws(CacheStoreError) -> [StoreFinding] {
+    let found = try await pauses(at: now)
+    let isEnded = repair && !configuration.isReadOnly
+    if isEnded { try await endPauses(at: now) { _ in true } }
+    return found.map { pause in
+      let minutes = ((pause.pause.remaining(at: now) ?? 0) + 59_999) / 60_000
+      let asker = pause.account.isEmpty ? "" : " (account \(pause.account))"
+      return StoreFinding(
+        "pause", isEnded ? .repaired : .fine,
+        "\(pause.responder)\(asker) asked to be left alone, for \(minutes) min more",
+        remedy: isEnded ? nil : "remove what is stored of the host, or repair, and it is asked again")
+    }
   }
 
   private var setAside: [StoreFinding] {
@@ -103,7 +127,7 @@ extension ResponseStore {
     }
     return mode == "wal"
       ? "written through a write-ahead log"
-      : "written through a rollback journal, since memory could not be shared on this file system"
+      : "without a write-ahead log, as an exported copy is, and a store where memory cannot be shared"
   }
 
   // MARK: Damage
@@ -122,7 +146,9 @@ extension ResponseStore {
         return [error.message]
       }
     }
-    guard !problems.isEmpty else { return [StoreFinding("integrity", .fine, "the file hangs together")] }
+    guard !problems.isEmpty else {
+      return [StoreFinding("integrity", .fine, "the database structure is intact")]
+    }
     guard repair else {
       return problems.map { StoreFinding("integrity", .wrong, $0, remedy: "cachefetch doctor --repair") }
     }

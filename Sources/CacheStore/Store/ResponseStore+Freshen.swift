@@ -53,7 +53,9 @@ extension ResponseStore {
       }
     }
     return try await writes.perform { (connection) throws(CacheStoreError) in
-      try connection.transaction { () throws(CacheStoreError) in try self.freshen(freshening, connection) }
+      try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
+        try self.freshen(freshening, connection)
+      }
     }
   }
 
@@ -61,14 +63,16 @@ extension ResponseStore {
   package func freshenNow(_ freshening: Freshening) throws(CacheStoreError) -> Bool? {
     guard (try? checkRunning()) != nil else { return nil }
     return try writes.performNow { (connection) throws(CacheStoreError) in
-      try connection.transaction { () throws(CacheStoreError) in try self.freshen(freshening, connection) }
+      try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
+        try self.freshen(freshening, connection)
+      }
     }
   }
 
   private func freshen(_ freshening: Freshening, _ connection: Connection) throws(CacheStoreError) -> Bool {
     guard let (found, key) = try row(freshening.rowID, connection), var row = found else { return false }
     guard row.body.id == freshening.body.id, row.body.checksum == freshening.body.checksum,
-      !freshening.started.isBefore(row.started),
+      !isBefore(freshening.started, row.started),
       try !isFenced(key.target, row.accountID, freshening.started, connection)
     else { return false }
     row.fields = freshening.fields

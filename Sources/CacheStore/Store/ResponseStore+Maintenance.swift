@@ -63,9 +63,7 @@ extension ResponseStore {
       try await collectReleased(until: deadline)
       try await collectUnfinished(until: deadline)
       try await collectOld()
-      try await trimRows(until: deadline)
-      try await shrink(until: deadline)
-      try await writeBackLog()
+      try await trim(until: deadline)
     } catch {
       // Law 9: what could not be done now is left for the next call, by this process or another.
       return
@@ -126,20 +124,25 @@ extension ResponseStore {
     try await collectReleased(until: deadline)
   }
 
-  /// Removals longer ago than any exchange lasts, and pauses that are over.
+  /// Removals longer ago than any exchange lasts.
+  ///
+  /// How long ago, the clock since boot says, which nobody sets. Marks of another boot are later than now on it or, after
+  /// an hour at the latest, long ago; of that boot's exchanges none goes on.
   private func collectOld() async throws(CacheStoreError) {
-    let now = configuration.now()
+    let bootNow = configuration.bootNow()
     try await writes.perform { (connection) throws(CacheStoreError) in
-      let old = now - 3_600_000
-      let removal = try connection.first("SELECT 1 FROM removal WHERE removed_at_ms < ?1 LIMIT 1", [old])
-      let pause = try connection.first("SELECT 1 FROM origin_pause WHERE until_at_ms < ?1 LIMIT 1", [now])
-      guard removal != nil || pause != nil else { return }
+      let text = "FROM removal WHERE started_ns NOT BETWEEN ?1 AND ?2"
+      guard try connection.first("SELECT 1 \(text) LIMIT 1", [bootNow - Self.hour, bootNow]) != nil else {
+        return
+      }
       try connection.transaction { () throws(CacheStoreError) in
-        _ = try connection.first("DELETE FROM removal WHERE removed_at_ms < ?1", [old])
-        _ = try connection.first("DELETE FROM origin_pause WHERE until_at_ms < ?1", [now])
+        _ = try connection.first("DELETE \(text)", [bootNow - Self.hour, bootNow])
       }
     }
   }
+
+  /// Longer than any exchange lasts, in nanoseconds.
+  static let hour: Int64 = 3_600_000_000_000
 
   /// Deletes a chunk of a body, and after the last of them the body; inside a transaction.
   func collectChunk(of body: Int64, _ connection: Connection) throws(CacheStoreError) {
@@ -154,13 +157,25 @@ extension ResponseStore {
 
   // MARK: Limits
 
+  /// Evicts what is over the limits, and gives the room back to the file system.
+  func trim(until deadline: Int64) async throws(CacheStoreError) {
+    try await trimOld(until: deadline)
+    try await trimRows(until: deadline)
+    try await collectReleased(until: deadline)
+    try await shrink(until: deadline)
+    try await writeBackLog()
+  }
+
   /// Evicts what is over the limits: of rows, and of bytes where the limit is lower than it was.
   private func trimRows(until deadline: Int64) async throws(CacheStoreError) {
     try await repeatSteps(until: deadline) { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in
         var isMore = false
-        if try self.isOverLimit(connection) { isMore = try self.evictSome(connection) }
-        if let most = self.configuration.maximumRows {
+        for _ in 0..<Self.evictedAtOnce {
+          guard try self.isOverLimit(connection), try self.evictSome(connection) else { break }
+          isMore = true
+        }
+        if let most = try self.limits(connection).maximumRows {
           let count = try connection.value(.rowCount)
           for _ in 0..<min(64, max(0, Int(count) - most)) where try self.evictRow(connection) {
             isMore = true
@@ -169,6 +184,65 @@ extension ResponseStore {
         return isMore
       }
     }
+  }
+
+  /// Rows, or chunks of long bodies, that one step evicts.
+  private static let evictedAtOnce = 16
+
+  /// Removes rows that were received longer ago than the limit allows, but for pinned ones. Goes through the rows in the
+  /// order of their identifiers, some a step, and begins the next time where the time was over.
+  private func trimOld(until deadline: Int64) async throws(CacheStoreError) {
+    var next = try await writes.perform { (connection) throws(CacheStoreError) -> Int64? in
+      let age = try connection.transaction { () throws(CacheStoreError) in
+        try self.limits(connection).maximumAge
+      }
+      return age == nil ? nil : try connection.checkedRow()
+    }
+    while let after = next {
+      guard Platform.monotonicNanoseconds() < deadline else {
+        return try await writes.perform { (connection) throws(CacheStoreError) in
+          try connection.transaction { () throws(CacheStoreError) in try connection.noteChecked(after) }
+        }
+      }
+      next = try await writes.perform { (connection) throws(CacheStoreError) in
+        try connection.transaction { () throws(CacheStoreError) in try self.trimOld(after: after, connection)
+        }
+      }
+    }
+  }
+
+  /// Rows that are looked at in one step.
+  private static let lookedAtOnce: Int64 = 512
+
+  /// - Returns: The last row that was looked at; `nil` where it was the last of all.
+  private func trimOld(after row: Int64, _ connection: Connection) throws(CacheStoreError) -> Int64? {
+    guard let age = try limits(connection).maximumAge else { return nil }
+    let last = try connection.first(
+      "SELECT max(id) FROM (SELECT id FROM last_request WHERE id > ?1 ORDER BY id LIMIT ?2)",
+      [row, Self.lookedAtOnce])
+    guard let last else {
+      try connection.noteChecked(0)
+      return nil
+    }
+    let oldest = configuration.now() - age.wholeNanoseconds / 1_000_000
+    let old = try connection.withStatement(
+      """
+      SELECT id, body_id, body_bytes FROM last_request
+      WHERE id > ?1 AND id <= ?2 AND received_at_ms < ?3 AND pinned = 0
+      """
+    ) { (statement) throws(CacheStoreError) -> [(row: Int64, body: Int64, length: Int64)] in
+      for (index, value) in [row, last, oldest].enumerated() { statement.bind(Int32(index + 1), value) }
+      var old: [(row: Int64, body: Int64, length: Int64)] = []
+      while try statement.step() {
+        old.append((statement.integer(0), statement.integer(1), statement.integer(2)))
+      }
+      return old
+    }
+    for row in old {
+      try deleteRow(row.row, connection)
+      try discard(body: row.body, length: row.length, connection)
+    }
+    return last
   }
 
   /// Free pages that are left for the next rows rather than given back, in pages.

@@ -1,17 +1,17 @@
 extension ResponseStore {
   /// What an exchange has to know before it asks an origin.
   package struct Outlook: Sendable, Hashable {
-    /// Until when the origin asked to be left alone, in milliseconds since 1970-01-01 UTC; `nil` where it did not.
-    package var pausedUntil: Int64?
+    /// That the origin asked to be left alone, over or not; `nil` where it did not.
+    package var pause: Pause?
     /// Whether a download of the target was cut off, and may be resumed.
     package var mayHavePartialBody = false
     /// Nothing.
     package init() {}
 
-    /// What two columns of a statement say.
+    /// What four columns of a statement say.
     init(_ statement: Statement, from column: Int32) {
-      if !statement.isNull(column) { pausedUntil = statement.integer(column) }
-      mayHavePartialBody = statement.flag(column + 1)
+      pause = Pause(statement, from: column)
+      mayHavePartialBody = statement.flag(column + 3)
     }
   }
 
@@ -19,14 +19,14 @@ extension ResponseStore {
   ///
   /// Nothing where that would have to wait: a store in trouble holds no exchange up (design law 9), and a download can be
   /// begun anew.
-  package func outlookNow(accountID: Int64, origin: String, target: String) -> Outlook {
+  package func outlookNow(accountID: Int64, responder: String, target: String) -> Outlook {
     guard (try? checkRunning()) != nil else { return Outlook() }
     do throws(CacheStoreError) {
       return try readNow { (connection) throws(CacheStoreError) in
-        let statement = try connection.statement(.outlook)
+        guard let statement = try connection.optionalStatement(.outlook) else { return Outlook() }
         defer { statement.reset() }
         statement.bind(1, accountID)
-        statement.bind(2, origin)
+        statement.bind(2, responder)
         statement.bind(3, target)
         return try statement.step() ? Outlook(statement, from: 0) : Outlook()
       } ?? Outlook()

@@ -24,7 +24,7 @@ extension ResponseStore {
   ) async throws(CacheStoreError) -> Overwritten {
     var write = write
     if case .bytes(let bytes) = write.body, bytes.count > configuration.chunkBytes {
-      let body = try await beginBody(accountID: write.accountID)
+      let body = try await beginBody(accountID: write.accountID, partial: nil, makingRoom: true)
       try await body.append(bytes)
       write.body = .unfinished(body)
     }
@@ -37,7 +37,9 @@ extension ResponseStore {
       }
     } else {
       result = try await writes.perform { (connection) throws(CacheStoreError) in
-        try connection.transaction { () throws(CacheStoreError) in try self.overwrite(ready, connection) }
+        try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
+          try self.overwrite(ready, connection)
+        }
       }
     }
     if case .unfinished(let body) = ready.body { body.end() }
@@ -69,7 +71,9 @@ extension ResponseStore {
     if case .unfinished = write.body { return nil }
     guard (try? checkRunning()) != nil else { return nil }
     return try writes.performNow { (connection) throws(CacheStoreError) in
-      try connection.transaction { () throws(CacheStoreError) in try self.overwrite(write, connection) }
+      try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
+        try self.overwrite(write, connection)
+      }
     }
   }
 
@@ -89,6 +93,12 @@ extension ResponseStore {
   }
 
   private func overwrite(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {
+    try ofAccount(write.accountID, connection) { () throws(CacheStoreError) in
+      try overwriteRow(write, connection)
+    }
+  }
+
+  private func overwriteRow(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {
     if try isFenced(write.key.target, write.accountID, write.started, connection) {
       return try abandon(write, connection)
     }
@@ -127,7 +137,9 @@ extension ResponseStore {
     while try statement.step() {
       variants += 1
       guard statement.flag(6) == write.isGood, statement.isText(7, write.variant) else { continue }
-      if statement.isText(3, write.started.boot), statement.integer(4) > write.started.nanoseconds {
+      if statement.isText(3, write.started.boot), statement.integer(4) > write.started.nanoseconds,
+        isBelieved(statement.integer(4))
+      {
         return .newer
       }
       return .taken(
@@ -163,6 +175,10 @@ extension ResponseStore {
       try finish.run()
       // Its row goes with the account, and by nothing else while it is being received.
       guard connection.changes == 1 else { throw CacheStoreError(.signedOut, "the account was signed out") }
+      if let partial = try connection.optionalStatement(.deletePartial) {
+        partial.bind(1, body.id)
+        try partial.run()
+      }
       if let existing { try letGo(existing, connection) }
       return body
     case .sameAs(let body):

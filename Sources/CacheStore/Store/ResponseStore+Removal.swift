@@ -9,7 +9,19 @@ extension ResponseStore {
     statement.bind(2, RowHasher.targetHash(target))
     statement.bind(3, started.boot)
     statement.bind(4, started.nanoseconds)
-    return try statement.step()
+    while try statement.step() {
+      if isBelieved(statement.integer(0)) { return true }
+    }
+    return false
+  }
+
+  /// Whether a start mark of this boot can be right: what lies in the future of this clock was written in another time
+  /// namespace, or by a clock that was meddled with, and decides nothing (design law 8).
+  func isBelieved(_ nanoseconds: Int64) -> Bool { nanoseconds <= configuration.bootNow() }
+
+  /// Whether an exchange began before the one that wrote a row, as far as that one's mark is believed.
+  func isBefore(_ started: StartMark, _ other: StartMark) -> Bool {
+    started.isBefore(other) && isBelieved(other.nanoseconds)
   }
 
   private func fence(
@@ -21,6 +33,7 @@ extension ResponseStore {
     statement.bind(3, started.boot)
     statement.bind(4, started.nanoseconds)
     statement.bind(5, configuration.now())
+    statement.bind(6, configuration.bootNow())
     try statement.run()
   }
 
@@ -52,9 +65,11 @@ extension ResponseStore {
     try connection.transaction { () throws(CacheStoreError) in
       var count = 0
       for target in targets {
-        try fence(RowHasher.targetHash(target), accountID, started, connection)
+        try ofAccount(accountID, connection) { () throws(CacheStoreError) in
+          try fence(RowHasher.targetHash(target), accountID, started, connection)
+        }
         for id in try rows(of: target, accountID, connection) {
-          guard let (found, key) = try row(id, connection), var row = found, !started.isBefore(row.started)
+          guard let (found, key) = try row(id, connection), var row = found, !isBefore(started, row.started)
           else { continue }
           row.isInvalid = true
           try RowWriting.update(row, key, connection)
@@ -77,26 +92,111 @@ extension ResponseStore {
     return found
   }
 
-  /// Removes the selected rows with their bodies; an exchange begun before `started` does not bring them back.
+  /// Removes the selected rows with their bodies, whatever the order of exchanges says of them; an exchange begun
+  /// before `started` does not bring them back.
   ///
-  /// Works in short transactions, so that others can write in between.
+  /// What is selected when it begins goes, in short transactions, so that others can write in between.
   /// - Returns: How many rows were removed.
   @discardableResult public func remove(
     _ selection: EntrySelection, started: StartMark
   ) async throws(CacheStoreError) -> Int {
     guard FileStatus(path: files.database) != nil else { return 0 }
+    let chosen = try await writes.perform { (connection) throws(CacheStoreError) in
+      try Self.rowIDs(selection, connection)
+    }
     var count = 0
-    while true {
+    var hosts: Set<CountedHost> = []
+    for start in stride(from: 0, to: chosen.count, by: Self.batch) {
+      // Still by all that was selected: a row's identifier may have gone to another one meanwhile.
+      var some = selection
+      some.rowIDs = Array(chosen[start..<min(start + Self.batch, chosen.count)])
+      let batch = some
       let removed = try await writes.perform { (connection) throws(CacheStoreError) in
-        try connection.transaction { () throws(CacheStoreError) in
-          try self.removeSome(selection, started, connection)
+        try self.removingOnFullDisk(batch, connection) { (part) throws(CacheStoreError) in
+          try connection.transaction { () throws(CacheStoreError) in
+            try self.removeAll(part, started, connection)
+          }
         }
       }
-      count += removed
-      guard removed > 0 else { break }
+      count += removed.count
+      hosts.formUnion(removed.hosts)
     }
     if count > 0 { try await collectReleased() }
+    try await forgetCounts(ofEmpty: hosts)
     return count
+  }
+
+  /// Does work on a selection of rows; where the disk has no room for that, once more, row by row, with the log written
+  /// back after each: what one row needs there always is (see `Connection.transaction`).
+  private func removingOnFullDisk(
+    _ selection: EntrySelection, _ connection: Connection,
+    _ work: (EntrySelection) throws(CacheStoreError) -> Removed
+  ) throws(CacheStoreError) -> Removed {
+    do throws(CacheStoreError) {
+      return try work(selection)
+    } catch {
+      guard error.reason == .full else { throw error }
+    }
+    var all = Removed()
+    _ = try? connection.checkpoint(.truncating)
+    for row in selection.rowIDs ?? [] {
+      var one = selection
+      one.rowIDs = [row]
+      let removed = try work(one)
+      all.count += removed.count
+      all.hosts.formUnion(removed.hosts)
+      _ = try? connection.checkpoint(.truncating)
+    }
+    return all
+  }
+
+  /// A host as the counts know it.
+  struct CountedHost: Hashable, Sendable {
+    var account: Int64
+    var host: String
+  }
+
+  private struct Removed: Sendable {
+    var count = 0
+    var hosts: Set<CountedHost> = []
+  }
+
+  /// Takes hosts of which nothing is stored any more out of the counts: what a person removes is gone from `stats` too.
+  private func forgetCounts(ofEmpty hosts: Set<CountedHost>) async throws(CacheStoreError) {
+    guard !hosts.isEmpty else { return }
+    try await writes.perform { (connection) throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in
+        for host in hosts where try !Self.hasRows(host, connection) {
+          _ = try connection.first(
+            "DELETE FROM usage WHERE account_id = ?1 AND host = ?2", [host.account], [host.host])
+        }
+      }
+    }
+  }
+
+  private static func hasRows(_ host: CountedHost, _ connection: Connection) throws(CacheStoreError) -> Bool {
+    // After a host comes its path, its query or nothing.
+    let text = """
+      SELECT 1 FROM last_request WHERE account_id = ?1
+        AND (target = ?2 OR target >= ?2 || '/' AND target < ?2 || '0' OR target >= ?2 || '?' AND target < ?2 || '@')
+      LIMIT 1
+      """
+    for prefix in host.host.hasPrefix("key:") ? [""] : ["https://", "http://"] {
+      if try connection.first(text, [host.account], [prefix + host.host]) != nil { return true }
+    }
+    return false
+  }
+
+  private static func rowIDs(
+    _ selection: EntrySelection, _ connection: Connection
+  ) throws(CacheStoreError) -> [Int64] {
+    try connection.withStatement(selection.text("r.id")) {
+      (statement) throws(CacheStoreError) in
+      selection.bind(to: statement)
+      var ids: [Int64] = []
+      while try statement.step() { ids.append(statement.integer(0)) }
+      return ids
+    }
   }
 
   /// Removes one row.
@@ -112,19 +212,17 @@ extension ResponseStore {
   /// Rows removed in one transaction.
   private static let batch = 64
 
-  private func removeSome(
+  private func removeAll(
     _ selection: EntrySelection, _ started: StartMark, _ connection: Connection
-  ) throws(CacheStoreError) -> Int {
+  ) throws(CacheStoreError) -> Removed {
     let found = try connection.withStatement(
-      selection.text(Self.removalColumns, limit: Self.batch, and: Self.beganBefore)
+      selection.text("r.id, r.account_id, r.target, r.body_id, r.body_bytes")
     ) {
       (statement) throws(CacheStoreError) -> [(
         row: Int64, account: Int64, target: String, body: Int64, length: Int64
       )]
       in
       selection.bind(to: statement)
-      statement.bind(":boot", started.boot)
-      statement.bind(":started", started.nanoseconds)
       var found: [(row: Int64, account: Int64, target: String, body: Int64, length: Int64)] = []
       while try statement.step() {
         found.append(
@@ -140,13 +238,10 @@ extension ResponseStore {
       try deleteRow(row.row, connection)
       try discard(body: row.body, length: row.length, connection)
     }
-    return found.count
+    return Removed(
+      count: found.count,
+      hosts: Set(found.map { CountedHost(account: $0.account, host: Self.host(of: $0.target)) }))
   }
-
-  /// A row whose exchange began after the removal is newer than it.
-  private static let beganBefore = "(r.started_boot <> :boot OR r.started_ns <= :started)"
-
-  private static let removalColumns = "r.id, r.account_id, r.target, r.body_id, r.body_bytes"
 
   /// Removes a row whose checksum failed, once the look-up that found it is over; checks again before.
   func removeDamaged(_ id: Int64) {

@@ -21,12 +21,12 @@ public struct UsageCount: Sendable, Hashable {
   public init() {}
 
   static func += (left: inout UsageCount, right: UsageCount) {
-    left.stored += right.stored
-    left.fresh += right.fresh
-    left.unchanged += right.unchanged
-    left.failed += right.failed
-    left.savedBytes += right.savedBytes
-    left.savedMilliseconds += right.savedMilliseconds
+    left.stored.saturate(adding: right.stored)
+    left.fresh.saturate(adding: right.fresh)
+    left.unchanged.saturate(adding: right.unchanged)
+    left.failed.saturate(adding: right.failed)
+    left.savedBytes.saturate(adding: right.savedBytes)
+    left.savedMilliseconds.saturate(adding: right.savedMilliseconds)
     left.anticipations += right.anticipations
   }
 }
@@ -243,18 +243,15 @@ extension ResponseStore {
     let statement = try connection.statement(.addUsage)
     statement.bind(1, entry.account)
     statement.bind(2, entry.host)
-    statement.bind(3, count.stored)
-    statement.bind(4, count.fresh)
-    statement.bind(5, count.unchanged)
-    statement.bind(6, count.failed)
-    statement.bind(7, count.savedBytes)
-    statement.bind(8, count.savedMilliseconds)
-    statement.bind(9, count.anticipations.refused)
-    statement.bind(10, count.anticipations.committed)
-    statement.bind(11, count.anticipations.unused)
-    statement.bind(12, count.anticipations.leadMilliseconds)
-    statement.bind(13, count.anticipations.wonMilliseconds)
-    statement.bind(14, count.anticipations.wastedBytes)
+    let ahead = count.anticipations
+    let numbers = [
+      count.stored, count.fresh, count.unchanged, count.failed, count.savedBytes, count.savedMilliseconds,
+      ahead.refused, ahead.committed, ahead.unused, ahead.leadMilliseconds, ahead.wonMilliseconds,
+      ahead.wastedBytes,
+    ]
+    for (index, number) in numbers.enumerated() {
+      statement.bind(Int32(index + 3), min(number, Query.mostCounted))
+    }
     try statement.run()
   }
 

@@ -6,18 +6,30 @@ internal import Synchronization
 /// Nobody sees it until ``ResponseStore/overwrite(_:)`` switches a row to it. One that is dropped is collected later;
 /// one begun with `partial` is kept so that the download can be resumed. Appended to by one task at a time.
 public final class UnfinishedBody: Sendable {
-  /// What a cut-off download is resumed by.
+  /// What a cut-off download belongs to, and is resumed by.
   public struct Partial: Sendable, Hashable {
-    /// Whose it is: the key's target.
-    public var target: String
+    /// The request's key; its account goes by the body's.
+    public var key: RequestKey
+    /// The request fields that its `Vary` names, as in a row.
+    public var variant: String
+    /// The URL that sent it, and the only one that may send the rest.
+    public var url: String
+    /// The fields it came with, `ETag` among them, as in a row.
+    public var fields: HTTPFields
     /// Its strong validator.
     public var strongETag: String
     /// The length of the whole, in bytes; `nil` where the origin did not say.
     public var wholeLength: Int64?
 
     /// Makes a description.
-    public init(target: String, strongETag: String, wholeLength: Int64?) {
-      self.target = target
+    public init(
+      key: RequestKey, variant: String = "", url: String, fields: HTTPFields = [:], strongETag: String,
+      wholeLength: Int64?
+    ) {
+      self.key = key
+      self.variant = variant
+      self.url = url
+      self.fields = fields
       self.strongETag = strongETag
       self.wholeLength = wholeLength
     }
@@ -36,13 +48,19 @@ public final class UnfinishedBody: Sendable {
   /// Whose body it is.
   public let accountID: Int64
   private let store: ResponseStore
+  /// Whether rows go for it before it is one: where all of it is there, and nobody can refuse it any more.
+  private let makesRoom: Bool
   private let lease: Lease?
   private let chunks: Mutex<Chunks>
 
-  init(id: Int64, accountID: Int64, chunks: Chunks = Chunks(), lease: Lease?, store: ResponseStore) {
+  init(
+    id: Int64, accountID: Int64, chunks: Chunks = Chunks(), makesRoom: Bool = false, lease: Lease?,
+    store: ResponseStore
+  ) {
     self.id = id
     self.accountID = accountID
     self.chunks = Mutex(chunks)
+    self.makesRoom = makesRoom
     self.lease = lease
     self.store = store
   }
@@ -93,13 +111,20 @@ public final class UnfinishedBody: Sendable {
   private func commit(_ bytes: Data, _ connection: Connection) throws(CacheStoreError) {
     let (number, length, failure) = chunks.withLock { ($0.checksums.count, $0.length, $0.failure) }
     if let failure { throw failure }
-    guard length + Int64(bytes.count) <= store.configuration.maximumBytes / 2 else {
-      throw CacheStoreError(
-        .full, "the body is larger than half the store's limit", hint: "raise the limit to keep it")
-    }
-    let checksum = try connection.transaction { () throws(CacheStoreError) in
-      let checksum = try store.insertChunk(bytes, number: number, of: id, connection)
-      try store.keepWithinLimit(writing: 0, connection)
+    let checksum = try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
+      _ = try store.limits(connection)
+      guard length + Int64(bytes.count) <= store.largestBody else {
+        throw CacheStoreError(
+          .full, "the body is larger than half the store's limit", hint: "raise the limit to keep it")
+      }
+      let checksum = try store.ofAccount(accountID, connection) { () throws(CacheStoreError) in
+        try store.insertChunk(bytes, number: number, of: id, connection)
+      }
+      if makesRoom {
+        try store.keepWithinLimit(writing: 0, connection)
+      } else {
+        try store.keepRoomForArriving(connection)
+      }
       return checksum
     }
     connection.logWriteback.begin()
@@ -119,17 +144,40 @@ public final class UnfinishedBody: Sendable {
     }
   }
 
-  /// Does not keep what has arrived to be resumed: it is collected once nobody holds the body any more.
-  package func giveUp() async {
-    do throws(CacheStoreError) {
-      try await store.writes.perform { [id] (connection) throws(CacheStoreError) in
-        let statement = try connection.statement(.giveUpPartial)
-        statement.bind(1, id)
-        try statement.run()
+  /// Commits no further chunk, not even those that wait for their turn; those committed stay.
+  package func stop(_ error: CacheStoreError) {
+    chunks.withLock { $0.failure = $0.failure ?? error }
+  }
+
+  /// Does not keep what has arrived to be resumed: it is collected once nobody holds the body any more. Nobody waits for
+  /// that; where it cannot be done the body stays as a cut-off download, and goes by its age or to make room.
+  package func giveUp() {
+    store.writes.submit { [id] (connection) throws(CacheStoreError) in
+      let statement = try connection.statement(.giveUpPartial)
+      statement.bind(1, id)
+      try statement.run()
+    }
+  }
+
+  /// Lets go of a body that came too late to be used.
+  package func abandon() {
+    giveUp()
+    end()
+  }
+
+  /// Does not keep what has arrived, and gives the room back at once, chunk by chunk. Nobody waits for that either.
+  package func remove() {
+    store.writes.submit { [store, id] (connection) throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in
+        try store.release(id, at: 0, connection)
       }
-    } catch {
-      // It stays as a cut-off download, and goes by its age or to make room.
-      return
+    }
+    for _ in 0...chunkCount {
+      store.writes.submit { [store, id] (connection) throws(CacheStoreError) in
+        try connection.transaction { () throws(CacheStoreError) in
+          try store.collectChunk(of: id, connection)
+        }
+      }
     }
   }
 

@@ -61,7 +61,7 @@ struct UsageFile {
     let descriptor = open(files.takenUses, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
-    guard FileStatus(descriptor: descriptor)?.kind == .file,
+    guard (try? files.check(opened: FileStatus(descriptor: descriptor), "", files.takenUses)) != nil,
       flock(descriptor, LOCK_EX | LOCK_NB) == 0 || isLast
     else { return nil }
     var bytes: [UInt8] = []

@@ -26,6 +26,8 @@ package enum AnswerRule {
     package var keepsAnyway = false
     /// Whether a temporary redirect led to another host, and the stored row did not come that way.
     package var isPortalSuspect = false
+    /// Whether the answer is of a media type that the caller accepts.
+    package var isAcceptedMediaType = true
 
     /// A GET with nothing stored.
     package init() {}
@@ -39,6 +41,10 @@ package enum AnswerRule {
     case freshByValidation
     /// `failure(status)` with the last known response.
     case statusFailure
+    /// `failure(portal)` with the last known response.
+    case portalFailure
+    /// `failure(mediaType)`.
+    case mediaTypeFailure
     /// `failure(protocol)`.
     case protocolFailure
     /// Nothing yet: the exchange is repeated once, without a condition.
@@ -85,6 +91,10 @@ package enum AnswerRule {
     case 304 where situation.wasConditional: return validated(fields: fields, situation: situation)
     case 304 where !situation.hasCallerPrecondition: return Outcome(.protocolFailure, .untouched(.status))
     case 206 where !situation.hasCallerRange: return Outcome(.protocolFailure, .untouched(.status))
+    case 200..<300 where !situation.isAcceptedMediaType:
+      return Outcome(.mediaTypeFailure, .untouched(.mediaType))
+    case 200..<300 where status != 206 && situation.isPortalSuspect && !situation.isPassThrough:
+      return Outcome(situation.canFallBack ? .portalFailure : .fresh, .untouched(.portal))
     case 200..<300 where status != 206:
       return Outcome(.fresh, rowAfterSuccess(fields: fields, situation: situation))
     case _ where isFailure(status):
@@ -112,7 +122,6 @@ package enum AnswerRule {
     if !situation.keepsAnyway, situation.isNoStoreChain || CacheControl.forbidsStoring(fields) {
       return .untouched(.noStore)
     }
-    if situation.isPortalSuspect { return .untouched(.portal) }
     if Vary.names(in: fields) == "*" { return .untouched(.vary) }
     return .replaced
   }

@@ -53,9 +53,14 @@ package struct CacheControl: Sendable, Hashable {
   /// The directives, in order.
   package let directives: [Directive]
 
+  /// Whether `no-store` stands there though the grammar would not have it so: behind a semicolon, in quotation marks.
+  private let isNoStoreMisspelt: Bool
+
   /// The directives in a combined field value; `nil` gives none.
   package init(_ value: String?) {
-    directives = value.map { FieldList.members($0).map(Self.directive) } ?? []
+    let members = value.map(FieldList.members) ?? []
+    directives = members.map(Self.directive)
+    isNoStoreMisspelt = members.contains(where: Self.misspellsNoStore)
   }
 
   /// The directives in the `Cache-Control` fields of a message.
@@ -88,6 +93,29 @@ package struct CacheControl: Sendable, Hashable {
     directive.hasStraySpace ? nil : directive.argument.flatMap(DeltaSeconds.parse)
   }
 
+  /// Whether `no-store` is a word of a member: between semicolons, white space and quotation marks, but not in the
+  /// quoted argument of another directive.
+  private static func misspellsNoStore(_ member: String) -> Bool {
+    var rest = Array(member.utf8)[...]
+    while !rest.isEmpty {
+      let word = rest.prefix { !isBorder($0) }
+      rest = rest.dropFirst(word.count)
+      let name = word.prefix { $0 != Ascii.equals }
+      if name.count == 8, name.map(\.asciiLowercased).elementsEqual("no-store".utf8) { return true }
+      let isArgument = word.last == Ascii.equals && rest.first == Ascii.quote
+      if isArgument, let end = rest.dropFirst().firstIndex(of: Ascii.quote) { rest = rest[end...] }
+      rest = rest.dropFirst()
+    }
+    return false
+  }
+
+  private static func isBorder(_ byte: UInt8) -> Bool {
+    switch byte {
+    case Ascii.space, Ascii.tab, Ascii.quote, Ascii.comma, UInt8(ascii: ";"), UInt8(ascii: "'"): true
+    default: false
+    }
+  }
+
   private static func directive(_ member: String) -> Directive {
     guard let (name, raw) = FieldList.split(member, at: Ascii.equals) else {
       return Directive(name: FieldList.lowercased(member), argument: nil, hasStraySpace: false)
@@ -101,7 +129,9 @@ package struct CacheControl: Sendable, Hashable {
 
 extension CacheControl {
   /// Neither the request nor the response may be stored (sections 5.2.1.5 and 5.2.2.5).
-  package var noStore: Bool { has("no-store") }
+  ///
+  /// Whoever writes `max-age=60; no-store` or `"no-store"` means it: what is not stored does less harm than what is.
+  package var noStore: Bool { has("no-store") || isNoStoreMisspelt }
   /// `max-age` (sections 5.2.1.1 and 5.2.2.1).
   package var maxAge: Seconds { seconds("max-age") }
   /// `private` (section 5.2.2.7); it binds shared caches only, but makes a response with it storable here.

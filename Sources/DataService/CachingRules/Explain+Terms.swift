@@ -106,8 +106,8 @@ extension Explain {
     guard let row else {
       let missing =
         subject.rows.isEmpty
-        ? "a good answer would be stored under the key"
-        : "a request whose fields are those of a stored variant would match it"
+        ? "a good response would be stored under this key"
+        : "a request with the headers of a stored variant would match it"
       return [missing]
     }
     var changes: [String] = []
@@ -119,9 +119,11 @@ extension Explain {
       changes.append("max-age or Expires in the response would give it a lifetime")
     }
     if !row.vary.isEmpty {
-      changes.append("other values of these request fields would not match: \(row.vary)")
+      changes.append("other values of these request headers would not match: \(row.vary)")
     }
-    if !Validators.canValidate(row) {
+    if row.isImported {
+      changes.append("it was imported: the next refresh is unconditional, and replaces it")
+    } else if !Validators.canValidate(row) {
       changes.append("an ETag or Last-Modified in the response would make a refresh conditional")
     }
     changes += changesOfStale(

@@ -20,6 +20,12 @@ package enum Explain {
     package var rows: [StoredResponse]
     /// The instant of the request.
     package var now: Int64
+    /// Until when the origin is left alone, in milliseconds since 1970-01-01 UTC; `nil` where it is not.
+    package var pausedUntil: Int64?
+    /// How old, in milliseconds, a stored response may be for `stored-else-fresh`, where that is known.
+    package var maxAge: Int64?
+    /// How long, in milliseconds, `fresh-else-stored` waits, where that is known.
+    package var deadline: Int64?
 
     package init(
       key: RequestKey, method: RequestMethod, fields: HTTPFields, isRead: Bool = false,
@@ -62,6 +68,7 @@ package enum Explain {
       terms: row.map { terms(of: $0, subject: subject) } ?? [],
       verdicts: ordinaryVerdicts(subject: subject, good: good)
         + [.init(policy: "http", outcome: "\(outcome(of: decision)): \(decision.reason.rawValue)")],
+      pausedUntil: subject.pausedUntil.map(HTTPDate.format),
       refreshFields: refreshFields(subject: subject, row: row),
       changes: changes(subject: subject, row: row, decision: decision))
   }
@@ -85,24 +92,35 @@ package enum Explain {
     subject: Subject, good: StoredResponse?
   ) -> [DataService.Explanation.Verdict] {
     let fresh =
-      subject.isPassThrough ? "fresh or failure: the request passes the store by" : "fresh or failure"
+      subject.isPassThrough ? "fresh or failure: the request bypasses the store" : "fresh or failure"
     guard !subject.isPassThrough, let good else {
       let only = subject.isPassThrough ? fresh : "failure(notStored)"
       return zip(names, [fresh, only, fresh, fresh, fresh]).map { .init(policy: $0, outcome: $1) }
     }
     let age = duration(Freshness.age(of: good, now: subject.now))
     let stored = "stored, \(age) old"
-    let young =
-      Freshness.isYoung(good, maxAge: .max, now: subject.now)
-      ? "\(stored), where that is young enough; else fresh; else stored, then failure"
-      : "fresh; else stored, then failure (the row is invalid or from the future)"
+    let inTime = subject.deadline.map { "fresh if within \(duration($0))" } ?? "fresh if in time"
     return zip(
       names,
       [
-        "\(stored), then fresh or failure", stored, fresh, "fresh if in time; else \(stored), then failure",
-        young,
+        "\(stored), then fresh or failure", stored, fresh, "\(inTime); else \(stored), then failure",
+        young(good, stored, subject),
       ]
     ).map { .init(policy: $0, outcome: $1) }
+  }
+
+  /// What `stored-else-fresh` does with a stored response.
+  private static func young(_ good: StoredResponse, _ stored: String, _ subject: Subject) -> String {
+    let otherwise = "else stored, then failure"
+    guard Freshness.isYoung(good, maxAge: .max, now: subject.now) else {
+      return "fresh; \(otherwise) (the entry is invalid or from the future)"
+    }
+    guard let maxAge = subject.maxAge else {
+      return "\(stored), where that is young enough; else fresh; \(otherwise)"
+    }
+    return Freshness.isYoung(good, maxAge: maxAge, now: subject.now)
+      ? "\(stored), which is not older than \(duration(maxAge))"
+      : "fresh, since the stored one is older than \(duration(maxAge)); \(otherwise)"
   }
 
   private static let names = [

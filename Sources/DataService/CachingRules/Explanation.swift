@@ -62,6 +62,8 @@ extension DataService {
     public let terms: [Term]
     /// What each policy does.
     public package(set) var verdicts: [Verdict]
+    /// Until when the origin asked to be left alone, as an HTTP date; `nil` where it did not, or the time is over.
+    public let pausedUntil: String?
     /// The fields a refresh adds to the caller's, one `name: value` each.
     public let refreshFields: [String]
     /// What would change the verdicts.
@@ -69,6 +71,7 @@ extension DataService {
 
     enum CodingKeys: String, CodingKey {
       case key, variants, terms, verdicts, changes
+      case pausedUntil = "paused_until"
       case refreshFields = "refresh_fields"
     }
 
@@ -96,6 +99,11 @@ extension DataService {
       for verdict in verdicts {
         let name = verdict.policy + String(repeating: " ", count: policyWidth - verdict.policy.count)
         lines.append("  \(name)  \(verdict.outcome)")
+      }
+      if let pausedUntil {
+        lines += [
+          "the origin", "  paused until \(pausedUntil): it asked to be left alone, and is not asked before",
+        ]
       }
       lines.append("a refresh sends")
       lines += refreshFields.isEmpty ? ["  no condition"] : refreshFields.map { "  \($0)" }

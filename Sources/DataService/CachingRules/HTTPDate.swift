@@ -2,8 +2,9 @@
 package enum HTTPDate {
   /// The instant that the text names, in milliseconds since 1970-01-01 UTC, or `nil` where it is not a date.
   ///
-  /// The forms are those of the grammar and nothing else; letters are compared without case, and the zone is GMT or
-  /// UTC (RFC 9111 section 4.2). The day's name has to be one but is not held against the date.
+  /// The forms are those of the grammar and nothing else, though letters are compared without case (RFC 9111
+  /// section 4.2). A date with any zone but GMT, UTC included, is none. The day's name has to be one but is not held
+  /// against the date.
   ///
   /// - Parameters:
   ///   - text: An `IMF-fixdate`, an `rfc850-date` or an `asctime-date`.
@@ -152,7 +153,7 @@ private struct DateScanner {
     return true
   }
 
-  mutating func zone() -> Bool { skip(" gmt") || skip(" utc") }
+  mutating func zone() -> Bool { skip(" gmt") }
 
   private func century(of twoDigits: Int) -> Int {
     guard let now else { return twoDigits < 70 ? 2000 + twoDigits : 1900 + twoDigits }

@@ -19,7 +19,7 @@ package enum HTTPReuse {
   /// The rule that decided, with its section.
   package enum Reason: String, Sendable, Hashable {
     case method = "method is not one that is stored (section 3)"
-    case precondition = "If-Match and If-Unmodified-Since are the origin's to judge (section 4.3.2)"
+    case precondition = "If-Match and If-Unmodified-Since are the server's to judge (section 4.3.2)"
     case nothingStored = "nothing is stored under the key (section 4)"
     case varyMismatch = "no stored variant matches the request (section 4.1)"
     case fresh = "fresh (section 4.2)"

@@ -1,15 +1,14 @@
 package import FoundationEssentials
 
-/// A JSON document as a value, to compare two of them; texts are the same where their bytes are.
-package indirect enum JSONValue: Sendable, Hashable, Decodable {
+/// A JSON document as a value, to compare two of them; texts are the same where their bytes are, numbers where their
+/// values are.
+package indirect enum JSONValue: Sendable, Hashable {
   /// `null`.
   case null
   /// `true` or `false`.
   case boolean(Bool)
-  /// A number to 38 significant digits.
-  case decimal(Decimal)
-  /// A number beyond what a decimal holds.
-  case double(Double)
+  /// A number.
+  case number(JSONNumber)
   /// A string.
   case string(String)
   /// An array.
@@ -17,31 +16,10 @@ package indirect enum JSONValue: Sendable, Hashable, Decodable {
   /// An object.
   case object([String: JSONValue])
 
-  package init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    if let value = try? container.decode([String: JSONValue].self) {
-      self = .object(value)
-    } else if let value = try? container.decode([JSONValue].self) {
-      self = .array(value)
-    } else if let value = try? container.decode(String.self) {
-      self = .string(value)
-    } else if let value = try? container.decode(Decimal.self) {
-      self = .decimal(value)
-    } else if let value = try? container.decode(Double.self) {
-      self = .double(value)
-    } else if let value = try? container.decode(Bool.self) {
-      self = .boolean(value)
-    } else {
-      guard container.decodeNil() else {
-        throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a JSON value")
-      }
-      self = .null
-    }
-  }
-
-  /// The document in the bytes, or `nil` where they are not JSON.
+  /// The document in the bytes, or `nil` where they are not JSON, nested deeper than ``JSONReader/depth``,
+  /// or have more values than ``JSONReader/limit``.
   package init?(_ data: Data) {
-    guard let value = try? JSONDecoder().decode(JSONValue.self, from: data) else { return nil }
+    guard let value = JSONReader.read(data).value else { return nil }
     self = value
   }
 
@@ -49,8 +27,7 @@ package indirect enum JSONValue: Sendable, Hashable, Decodable {
     switch (one, other) {
     case (.null, .null): true
     case (.boolean(let one), .boolean(let other)): one == other
-    case (.decimal(let one), .decimal(let other)): one == other
-    case (.double(let one), .double(let other)): one == other
+    case (.number(let one), .number(let other)): one == other
     case (.string(let one), .string(let other)): FieldList.isSame(one, other)
     case (.array(let one), .array(let other)): one == other
     case (.object(let one), .object(let other)): one.count == other.count && one.allSatisfy(other.hasMember)
@@ -62,8 +39,7 @@ package indirect enum JSONValue: Sendable, Hashable, Decodable {
     switch self {
     case .null: hasher.combine(0)
     case .boolean(let value): hasher.combine(value)
-    case .decimal(let value): hasher.combine(value)
-    case .double(let value): hasher.combine(value)
+    case .number(let value): hasher.combine(value)
     case .string(let value): hasher.combine(value)
     case .array(let value): hasher.combine(value)
     case .object(let value): hasher.combine(value.count)
@@ -97,6 +73,50 @@ extension [String: JSONValue] {
   fileprivate func hasMember(_ name: String, _ value: JSONValue) -> Bool {
     guard let index = index(forKey: name) else { return false }
     return FieldList.isSame(self[index].key, name) && self[index].value == value
+  }
+}
+
+/// A number of a JSON document, of any size and precision: `100`, `1e2` and `100.0` are the same.
+package struct JSONNumber: Sendable, Hashable {
+  /// As it was written.
+  package let text: String
+  /// The significant digits with the sign, without zeros at either end; empty for 0.
+  private let digits: String
+  /// The power of ten of the last of them.
+  private let exponent: Int
+
+  package static func == (one: JSONNumber, other: JSONNumber) -> Bool {
+    one.exponent == other.exponent && one.digits == other.digits
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(exponent)
+    hasher.combine(digits)
+  }
+
+  /// The number that the bytes are, which the grammar of JSON has been found to allow.
+  init(_ bytes: ArraySlice<UInt8>) {
+    text = String(decoding: bytes, as: UTF8.self)
+    let mantissa = bytes.prefix { $0 | 0x20 != 0x65 }
+    let whole = mantissa.prefix { $0 != 0x2E }
+    let fraction = mantissa.dropFirst(whole.count).dropFirst()
+    var digits = (whole + fraction).filter { $0 != 0x2D }.drop { $0 == 0x30 }[...]
+    // An exponent beyond what a number can count is as far as it goes: only such numbers could be taken for another.
+    let written = bytes.dropFirst(mantissa.count).dropFirst()
+    var exponent = Self.exponent(written) - fraction.count
+    while digits.last == 0x30 {
+      digits.removeLast()
+      exponent += 1
+    }
+    self.digits = (digits.isEmpty || bytes.first != 0x2D ? "" : "-") + String(decoding: digits, as: UTF8.self)
+    self.exponent = digits.isEmpty ? 0 : exponent
+  }
+
+  private static func exponent(_ text: ArraySlice<UInt8>) -> Int {
+    let digits = text.drop { $0 == 0x2B || $0 == 0x2D }.drop { $0 == 0x30 }
+    let limit = 1 << 60
+    let size = digits.count > 18 ? limit : digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+    return text.first == 0x2D ? -size : size
   }
 }
 

@@ -1,9 +1,12 @@
 /// How long an origin asks to be left alone (RFC 9110 section 10.2.3).
 package enum RetryAfter {
-  /// The instant until which the origin asks to be left alone, in milliseconds since 1970-01-01 UTC: `value` is a
-  /// number of seconds after `now`, or a date. `nil` where it is neither; an instant that has passed is `now`.
-  package static func parse(_ value: String, now: Int64) -> Int64? {
-    if let seconds = DeltaSeconds.parse(value) { return now.plus(seconds * 1000) }
-    return HTTPDate.parse(value, now: now).map { max($0, now) }
+  /// How long the origin asks to be left alone: `value` is a number of seconds, or a date. `nil` where it is neither; an
+  /// instant that has passed is no time at all.
+  ///
+  /// A date is taken from the response's own `Date` where that is one, since both come from the same clock.
+  package static func delay(_ value: String, date: String? = nil, now: Int64) -> Duration? {
+    if let seconds = DeltaSeconds.parse(value) { return .seconds(seconds) }
+    guard let instant = HTTPDate.parse(value, now: now) else { return nil }
+    return .milliseconds(max(0, instant - (date.flatMap { HTTPDate.parse($0, now: now) } ?? now)))
   }
 }

@@ -18,10 +18,14 @@ struct BodyCollector {
 
   let store: ResponseStore
   /// Opens a body in the store; `nil` where the answer may not be stored.
-  let open: (() async throws(CacheStoreError) -> UnfinishedBody)?
+  let open: (@Sendable () async throws(CacheStoreError) -> UnfinishedBody)?
+  /// How long each step waits for the store; then the body goes on without it.
+  let waiting: StoreWaiting
   /// The stored body to compare with.
   let previous: StoredResponse.Body?
   let limit: Int64
+  /// How long the body is, where that was promised for it and what came before; one of another length is refused.
+  let promised: Int64?
   let chunkBytes: Int
   /// Whether a body that is cut off can be resumed.
   let isResumable: () -> Bool
@@ -41,11 +45,13 @@ struct BodyCollector {
   private var received: Int64 = 0
 
   init(
-    store: ResponseStore, chunkBytes: Int, previous: StoredResponse.Body?, limit: Int64,
-    isResumable: @escaping () -> Bool = { false }, resuming: UnfinishedBody? = nil,
-    open: (() async throws(CacheStoreError) -> UnfinishedBody)?, progress: @escaping (Int64) -> Void
+    store: ResponseStore, waiting: StoreWaiting, chunkBytes: Int, previous: StoredResponse.Body?,
+    limit: Int64,
+    isResumable: @escaping () -> Bool = { false }, resuming: Resumption.Resumed? = nil,
+    open: (@Sendable () async throws(CacheStoreError) -> UnfinishedBody)?, progress: @escaping (Int64) -> Void
   ) {
     self.store = store
+    self.waiting = waiting
     self.chunkBytes = chunkBytes
     self.previous = previous
     self.limit = limit
@@ -54,9 +60,10 @@ struct BodyCollector {
     self.progress = progress
     isSameAsPrevious = previous != nil && resuming == nil
     if isSameAsPrevious, let previous, !previous.isWhole { comparison = BodyReading(previous, in: store) }
-    unfinished = resuming
-    received = resuming?.length ?? 0
-    chunkCount = resuming?.chunkCount ?? 0
+    promised = resuming?.wholeLength
+    unfinished = resuming?.body
+    received = resuming?.body.length ?? 0
+    chunkCount = resuming?.body.chunkCount ?? 0
   }
 
   /// Pulls the stream to its end, or to where it has to be handed on.
@@ -69,12 +76,13 @@ struct BodyCollector {
       return try await collectAll(stream)
     } catch {
       await settleCommits()
-      if isStoring, !pending.isEmpty, error.kind != .tooLarge, isResumable() {
+      // One that is too large would be too large again, and one that is not what was promised is nobody's.
+      let isUseless = error.kind == .tooLarge || error.kind == .repeatUnconditional
+      if isStoring, !pending.isEmpty, !isUseless, isResumable() {
         await commitPending()
         await settleCommits()
       }
-      // One that is too large would be too large again.
-      if error.kind == .tooLarge { await unfinished?.giveUp() }
+      if isUseless { unfinished?.remove() }
       unfinished?.end()
       throw error
     }
@@ -86,16 +94,26 @@ struct BodyCollector {
     while let piece = try await stream.next() {
       received += Int64(piece.count)
       guard received <= limit else { throw BodyLimit.exceeded(limit) }
+      if let promised, received > promised { throw Self.broken(promised) }
       progress(received)
       await take(piece)
       if !isStoring, pending.count > Self.heldBytes { return .live(handedOn(stream)) }
     }
+    if let promised, received != promised { throw Self.broken(promised) }
     if isStoring, unfinished != nil, !pending.isEmpty { await commitPending() }
     await settleCommits()
+    // What was committed before can no longer be read: the origin has it still.
+    if storeFailure?.reason == .missing, chunkCount > 0 {
+      throw DataServiceError(.repeatUnconditional, "the store was removed while the body arrived")
+    }
     guard let unfinished else { return shortOutcome() }
     guard isStoring else { return .live(handedOn(nil)) }
     if received != previous?.length { isSameAsPrevious = false }
     return .long(unfinished)
+  }
+
+  private static func broken(_ promised: Int64) -> DataServiceError {
+    .unresumable("the origin sent more or less than the \(promised) bytes it said")
   }
 
   private var isStoring: Bool { open != nil && storeFailure == nil }
@@ -121,10 +139,14 @@ struct BodyCollector {
   nonisolated(nonsending) private mutating func commitPending() async {
     await settleCommits(leaving: Self.chunksUnderWay - 1)
     guard isStoring else { return }
-    do throws(CacheStoreError) {
-      if unfinished == nil { unfinished = try await open?() }
-    } catch {
-      return await fail(error)
+    if unfinished == nil, let open {
+      let opened = await waiting.result(
+        late: { if case .success(let body) = $0 { body.abandon() } }, of: open)
+      switch opened {
+      case .success(let body): unfinished = body
+      case .failure(let error): return fail(error)
+      case nil: return fail(StoreWaiting.gaveUp)
+      }
     }
     guard let unfinished else { return }
     underWay.append(ChunkCommit(pending, of: unfinished))
@@ -136,14 +158,14 @@ struct BodyCollector {
   nonisolated(nonsending) private mutating func settleCommits(leaving count: Int = 0) async {
     while underWay.count > count, let commit = underWay.first {
       do throws(CacheStoreError) {
-        try await commit.wait()
+        try await commit.wait(waiting)
         underWay.removeFirst()
         chunkCount += 1
         await compare(commit.bytes)
       } catch {
         pending = underWay.map(\.bytes).reduce(Data(), +) + pending
         underWay = []
-        return await fail(error)
+        return fail(error)
       }
     }
   }
@@ -151,22 +173,26 @@ struct BodyCollector {
   /// Compares a chunk with that of the stored body which has the same number.
   nonisolated(nonsending) private mutating func compare(_ chunk: Data) async {
     // An old body that can no longer be read is another body to the caller; its row is found damaged on its own.
-    if isSameAsPrevious, let comparison, (try? await comparison.next()) == chunk { return }
+    if isSameAsPrevious, let comparison {
+      let piece = await waiting.result { () async throws(CacheStoreError) in try await comparison.next() }
+      if case .success(chunk) = piece { return }
+    }
     isSameAsPrevious = false
     comparison = nil
   }
 
-  nonisolated(nonsending) private mutating func fail(_ error: CacheStoreError) async {
+  private mutating func fail(_ error: CacheStoreError) {
     storeFailure = error
+    unfinished?.stop(error)
     // Going on with it would find as little room: what there is of it goes once it has been read.
-    if error.reason == .full { await unfinished?.giveUp() }
+    if error.reason == .full { unfinished?.giveUp() }
   }
 
   /// What is stored already, then what is in memory, then the rest of the stream.
   private func handedOn(_ rest: DataService.BodyStream?) -> DataService.BodyStream {
     let pieces = BodyPieces(
       store: store, stored: unfinished, chunkCount: chunkCount, held: pending, rest: rest,
-      received: received, limit: limit)
+      received: received, limit: limit, promised: promised)
     return DataService.BodyStream(length: rest == nil ? received : rest?.length) {
       () async throws(DataServiceError) -> Data? in try await pieces.next()
     }
@@ -178,7 +204,7 @@ enum BodyLimit {
   static func exceeded(_ limit: Int64) -> DataServiceError {
     DataServiceError(
       .tooLarge, "the body is larger than the limit of \(limit) bytes",
-      hint: "raise the limit (--max-body) if you trust the origin")
+      hint: "raise the limit (--max-body) if you trust the server")
   }
 }
 
@@ -193,10 +219,11 @@ private actor BodyPieces {
   private var held: Data
   private var received: Int64
   private let limit: Int64
+  private let promised: Int64?
 
   init(
     store: ResponseStore, stored: UnfinishedBody?, chunkCount: Int, held: Data, rest: DataService.BodyStream?,
-    received: Int64, limit: Int64
+    received: Int64, limit: Int64, promised: Int64?
   ) {
     self.store = store
     self.stored = stored
@@ -205,6 +232,7 @@ private actor BodyPieces {
     self.rest = rest
     self.received = received
     self.limit = limit
+    self.promised = promised
   }
 
   func next() async throws(DataServiceError) -> Data? {
@@ -220,9 +248,13 @@ private actor BodyPieces {
       defer { held = Data() }
       return held
     }
-    guard let piece = try await rest?.next() else { return nil }
-    received += Int64(piece.count)
+    let piece = try await rest?.next()
+    received += Int64(piece?.count ?? 0)
     guard received <= limit else { throw BodyLimit.exceeded(limit) }
+    // What has been handed on cannot be begun anew.
+    if let promised, rest != nil, piece == nil ? received != promised : received > promised {
+      throw DataServiceError(.truncated, "the body is not of the \(promised) bytes that were promised")
+    }
     return piece
   }
 }

@@ -4,7 +4,7 @@ internal import FoundationEssentials
 /// One chunk of a body on its way into the store, while the next one arrives.
 struct ChunkCommit: Sendable {
   let bytes: Data
-  private let outcome = FirstValue<Result<Void, CacheStoreError>>()
+  private let outcome = FirstValue<Result<Void, CacheStoreError>?>()
 
   /// Has the bytes committed after those before them. What has arrived is kept although its exchange is cancelled.
   init(_ bytes: Data, of body: UnfinishedBody) {
@@ -12,6 +12,9 @@ struct ChunkCommit: Sendable {
     body.append(chunk: bytes) { [outcome] in outcome.set($0) }
   }
 
-  /// Returns once the chunk is committed.
-  func wait() async throws(CacheStoreError) { try await outcome.value.get() }
+  /// Returns once the chunk is committed; throws `busy` where the store does not take it in time.
+  nonisolated(nonsending) func wait(_ waiting: StoreWaiting) async throws(CacheStoreError) {
+    guard let outcome = await waiting.value(of: outcome) else { throw StoreWaiting.gaveUp }
+    try outcome.get()
+  }
 }

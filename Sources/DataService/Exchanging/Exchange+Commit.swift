@@ -11,16 +11,24 @@ extension Exchange {
     if case .short = collected, plan.pendingLookup == nil, let accountID = generation.known {
       let write = write(head, collected, accountID: accountID)
       if isOneOfMany {
-        if let (done, pending) = await together(write) { return try outcome(done, pending, head) }
-      } else if let done = immediately({ () throws(CacheStoreError) in try core.store.overwriteNow(write) }) {
+        if let (done, pending) = await together(write), done?.isMissing != true {
+          return try outcome(done, pending, head)
+        }
+      } else if let done = immediately({ () throws(CacheStoreError) in try core.store.overwriteNow(write) }),
+        !done.isMissing
+      {
         return try outcome(done, nil, head)
       }
     }
     let (done, pending) = await bounded { [self] () async throws(CacheStoreError) in
       await plan.pendingLookup?.value
-      return try await core.store.overwrite(
-        write(head, collected, accountID: try await generation.id()), isOneOfMany: isOneOfMany,
-        soon: core.thread.perform)
+      return try await generation.with { (id) async throws(CacheStoreError) in
+        try await core.store.overwrite(
+          write(head, collected, accountID: id), isOneOfMany: isOneOfMany, soon: core.thread.perform)
+      }
+    }
+    if done?.isMissing == true, case .long = collected {
+      throw DataServiceError(.repeatUnconditional, "the store was removed while the body arrived")
     }
     return try outcome(done, pending, head)
   }
@@ -62,6 +70,8 @@ extension Exchange {
   {
     guard let stored = plan.candidate else { throw Self.gone }
     var answer = head.validating(stored, secretNames: core.secretFieldNames)
+    let storable = answer.fields
+    answer.addCookies(of: head)
     closeToNewLoads()
     if case .untouched(let reason) = row {
       answer.kept = .no(reason)
@@ -69,7 +79,7 @@ extension Exchange {
     }
     guard beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
     let freshening = ResponseStore.Freshening(
-      rowID: stored.id, body: stored.body, fields: answer.fields, requestedAt: answer.requestedAt,
+      rowID: stored.id, body: stored.body, fields: storable, requestedAt: answer.requestedAt,
       receivedAt: answer.receivedAt, exchangeMilliseconds: answer.receivedAt - answer.requestedAt,
       started: started)
     let isOneOfMany = isOneOfMany
@@ -90,6 +100,7 @@ extension Exchange {
     case .success(false): return try await newerRow(answer)
     case .failure(let error):
       if error.reason == .signedOut { throw .signedOut }
+      if error.reason == .missing { throw Self.gone }
       core.warn(store: error)
       answer.kept = .no(.init(error))
     case nil:
@@ -112,16 +123,17 @@ extension Exchange {
     -> ExchangeOutcome
   {
     let prepared = plan.prepared
-    let found: ResponseStore.Lookup
-    do throws(CacheStoreError) {
-      found = try await core.lookup(prepared)
-    } catch {
-      throw DataServiceError(store: error)
+    let looked = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in
+      try await core.lookup(prepared)
     }
-    if let id = plan.accountID, found.accountID != id, !prepared.key.account.isEmpty { throw .signedOut }
-    guard let row = core.select(from: found, for: prepared) else { throw Self.gone }
+    try await checkGeneration()
+    // From a store that does not say, the origin's whole answer is the way.
+    guard case .success(let found) = looked, let row = core.select(from: found, for: prepared) else {
+      throw Self.gone
+    }
     var answer = Answer(row: row, url: head.url, comparedWith: plan.candidate)
     answer.interim = head.interim
+    answer.addCookies(of: head)
     answer.wasValidated = true
     return ExchangeOutcome(answer: answer)
   }
@@ -198,5 +210,13 @@ extension Exchange {
     let timer = core.timekeeper.after(core.configuration.patience.commit) { first.set(nil) }
     defer { timer.cancel() }
     return (await first.value, task)
+  }
+}
+
+extension Result where Failure == CacheStoreError {
+  /// Whether the store was removed while it was in use.
+  fileprivate var isMissing: Bool {
+    if case .failure(let error) = self { return error.reason == .missing }
+    return false
   }
 }

@@ -6,6 +6,13 @@ extension Exchange {
     status: Int, fields: HTTPFields, situation: AnswerRule.Situation
   ) -> AnswerRule.Outcome {
     let prepared = plan.prepared
+    if (200..<300).contains(status), !situation.isAcceptedMediaType {
+      return .init(.mediaTypeFailure, .untouched(.mediaType))
+    }
+    // A captive portal's page changes no stored response under any policy (design law 5); it is delivered.
+    if (200..<300).contains(status), situation.isPortalSuspect, !situation.isPassThrough {
+      return .init(.fresh, .untouched(.portal))
+    }
     var judged = HTTPAnswer.Situation(method: prepared.request.method, requestFields: prepared.fields)
     judged.isRead = prepared.request.isRead
     judged.wasConditional = situation.wasConditional
@@ -15,8 +22,7 @@ extension Exchange {
     let outcome = HTTPAnswer.decide(
       status: status, fields: fields, situation: judged, now: core.timekeeper.wallMilliseconds)
     switch outcome {
-    // A captive portal's page replaces no good row under any policy (design law 5).
-    case .deliver(.good): return .init(.fresh, situation.isPortalSuspect ? .untouched(.portal) : .replaced)
+    case .deliver(.good): return .init(.fresh, .replaced)
     case .deliver(.beside): return .init(.fresh, .keptBeside)
     case .deliver(.no(let reason)): return .init(.fresh, .untouched(reason))
     case .freshen(let isWritten):
@@ -33,7 +39,8 @@ extension Exchange {
   /// Writes what an answer to HEAD says of the stored response (RFC 9111 section 4.3.5), and whether it was written.
   nonisolated(nonsending) func takeInHead(_ answer: Answer, row: AnswerRule.Row) async -> DataService.Kept {
     guard let stored = plan.candidate else { return .no(.method) }
-    do throws(CacheStoreError) {
+    let done = await core.commitWaiting.result {
+      [self] () async throws(CacheStoreError) -> DataService.Kept in
       if row == .invalidatedByHead {
         try await core.store.invalidate(
           accountName: plan.prepared.key.account, targets: [plan.prepared.key.target], started: started)
@@ -48,9 +55,13 @@ extension Exchange {
           receivedAt: answer.receivedAt, exchangeMilliseconds: answer.receivedAt - answer.requestedAt,
           started: started))
       return isWritten ? .yes : .no(.superseded)
-    } catch {
+    }
+    switch done {
+    case .success(let kept): return kept
+    case .failure(let error):
       core.warn(store: error)
       return .no(.init(error))
+    case nil: return .no(.busy)
     }
   }
 }

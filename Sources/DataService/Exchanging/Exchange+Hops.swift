@@ -17,15 +17,15 @@ extension Exchange {
     until deadline: Int64, knowing known: ResponseStore.Outlook?
   ) async throws(DataServiceError) -> ExchangeOutcome {
     do throws(DataServiceError) {
-      let outlook = known ?? outlook()
-      try checkPause(of: plan.prepared.url, until: outlook.pausedUntil)
+      let outlook = known ?? (isStoreSilent ? ResponseStore.Outlook() : outlook())
+      try check(outlook.pause, of: plan.prepared.url)
       // Nearly always there is none, and then this asks no other thread.
       let resumption = outlook.mayHavePartialBody ? await resumption() : nil
       return try await hops(
         until: deadline, validating: plan.row, resuming: resumption, isRepeated: false)
     } catch {
       guard error.kind == .repeatUnconditional else { throw error }
-      core.trace("asks again without a condition: \(error.message)")
+      core.trace("repeating the request without a condition: \(error.message)")
       return try await hops(until: deadline, validating: nil, resuming: nil, isRepeated: true)
     }
   }
@@ -42,23 +42,30 @@ extension Exchange {
     chain.isNoStore = CacheControl.forbidsStoring(prepared.fields)
     while true {
       // That of the request itself has been asked for before the first hop.
-      if chain.redirects > 0 { try checkPause(of: chain.hop.url, until: pausedUntil(chain.hop.url)) }
+      if chain.redirects > 0 { try check(pause(of: chain.hop.url), of: chain.hop.url) }
       let requestedAt = core.timekeeper.wallMilliseconds
       let validators = validators(of: row, for: chain.hop)
       var request = try transportRequest(for: chain.hop, until: deadline)
       request.fields = HTTPExchangeFields.fields(
         caller: request.fields, conditions: validators, isForStore: plan.isForStore)
-      let isResuming = resumption.map { shown(chain.hop.url) == $0.source } ?? false
-      if isResuming { resumption?.ask(in: &request) }
-      core.trace("asks \(chain.hop.url.authority)\(validators.isEmpty ? "" : " with validators")")
-      core.trace(heads: { $0.request(chain.hop.method, chain.hop.url, request.fields) })
-      let response = try await core.transport.response(to: request)
-      core.trace(heads: { $0.response(response) })
-      chain.interim += response.interim
-      if let next = try redirect(from: chain, original: original, response: response) {
+      // The rest is asked of who sent the beginning: the URL itself, before any redirect.
+      let resumption = chain.redirects == 0 ? resumption : nil
+      resumption?.ask(in: &request)
+      core.trace("\(validators.isEmpty ? "request" : "conditional request") to \(chain.hop.url.authority)")
+      core.trace(heads: {
+        $0.request(
+          chain.hop.method, chain.hop.url, request.fields, isHTTP11Only: request.connection.isHTTP11Only)
+      })
+      let received = try await core.transport.response(to: request)
+      core.trace(heads: { $0.response(received) })
+      chain.interim += received.interim
+      if let next = try redirect(from: chain, original: original, response: received) {
+        resumption?.body.end()
         chain = next
         continue
       }
+      let (response, resumed) = try Resumption.joined(
+        received, to: resumption, secretNames: core.secretFieldNames)
       var situation = AnswerRule.Situation()
       situation.method = prepared.request.method
       situation.isPassThrough = prepared.isPassThrough
@@ -69,10 +76,15 @@ extension Exchange {
       situation.isRepeated = isRepeated
       situation.isNoStoreChain = chain.isNoStore
       situation.keepsAnyway = prepared.request.keepsAnyway
-      situation.isPortalSuspect = chain.leftHostTemporarily && !rowCameFrom(chain.hop.url)
+      situation.isAcceptedMediaType = MediaTypes.accepts(
+        response.fields, accepted: prepared.request.acceptedMediaTypes)
+      if chain.leftHostTemporarily { situation.isPortalSuspect = await !rowCameFrom(chain.hop.url) }
       return try await takeIn(
-        response, situation: situation, from: chain.hop.url, interim: chain.interim, requestedAt: requestedAt,
-        resumption: isResuming ? resumption : nil)
+        response, situation: situation,
+        from: Source(
+          url: chain.hop.url, isRedirected: chain.redirects > 0, interim: chain.interim,
+          requestedAt: requestedAt),
+        resuming: resumed)
     }
   }
 
@@ -84,6 +96,11 @@ extension Exchange {
     var fields = hop.fields
     fields.remove("Content-Length")
     var connection = plan.prepared.request.connection
+    if hop.url.origin != plan.prepared.url.origin {
+      // A credential like those in the fields.
+      connection.clientCertificateFile = nil
+      connection.clientKeyFile = nil
+    }
     // RFC 9111 decides over what the caller asks for, and nothing is asked for besides.
     if plan.prepared.isHTTP { connection.isCompressed = false }
     return TransportRequest(
@@ -138,8 +155,20 @@ extension Exchange {
 
   /// Whether the stored row was answered by the same host, so that a temporary redirect to it is the usual way. With
   /// nothing stored there is nothing to protect.
-  private func rowCameFrom(_ url: NormalisedURL) -> Bool {
-    guard let row = plan.candidate else { return true }
+  nonisolated(nonsending) private func rowCameFrom(_ url: NormalisedURL) async -> Bool {
+    var row = plan.candidate
+    if row == nil, let pending = plan.pendingLookup {
+      // The store had not answered when the exchange began: what it has by now decides, and where it says nothing the
+      // answer is not trusted with the row.
+      let looked = await core.commitWaiting.result {
+        [core, prepared = plan.prepared] () async throws(CacheStoreError) in
+        await pending.value
+        return try await core.lookup(prepared)
+      }
+      guard case .success(let found)? = looked else { return false }
+      row = core.select(from: found, for: plan.prepared)
+    }
+    guard let row else { return true }
     let source = row.responseURL ?? plan.prepared.url.string
     return (try? NormalisedURL(source))?.host == url.host
   }
@@ -149,21 +178,29 @@ extension Exchange {
     let prepared = plan.prepared
     guard let id = generation.known else {
       var outlook = ResponseStore.Outlook()
-      outlook.pausedUntil = pausedUntil(prepared.url)
+      outlook.pause = pause(of: prepared.url)
       return outlook
     }
-    return core.store.outlookNow(accountID: id, origin: prepared.url.origin, target: prepared.key.target)
+    return core.store.outlookNow(
+      accountID: id, responder: prepared.responder(of: prepared.url), target: prepared.key.target)
   }
 
-  private func pausedUntil(_ url: NormalisedURL) -> Int64? {
+  /// Whether a look-up has not come back: another would not either.
+  private var isStoreSilent: Bool { plan.pendingLookup.map { $0.current == nil } ?? false }
+
+  private func pause(of url: NormalisedURL) -> Pause? {
     // Without the store nothing is known of a pause.
-    (try? core.store.pausedUntilNow(accountName: plan.prepared.key.account, origin: url.origin)) ?? nil
+    if isStoreSilent { return nil }
+    return
+      (try? core.store.pauseNow(
+        accountName: plan.prepared.key.account, responder: plan.prepared.responder(of: url))) ?? nil
   }
 
-  private func checkPause(of url: NormalisedURL, until: Int64?) throws(DataServiceError) {
-    guard let until, until > core.timekeeper.wallMilliseconds else { return }
+  private func check(_ pause: Pause?, of url: NormalisedURL) throws(DataServiceError) {
+    guard let left = pause?.remaining(at: core.timekeeper.startMark) else { return }
+    let until = HTTPDate.format(core.timekeeper.wallMilliseconds + left)
     throw DataServiceError(
-      .paused, "\(url.authority) asked to be left alone: paused until \(HTTPDate.format(until))",
+      .paused, "\(url.authority) asked clients to wait (Retry-After): paused until \(until)",
       hint: "the stored response is unaffected; try again then")
   }
 }

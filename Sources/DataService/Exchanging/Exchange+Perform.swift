@@ -44,13 +44,12 @@ extension Exchange {
       let decision = core.retryRule.decision(
         after: result.retryOutcome, attempt: attempt, retries: prepared.request.limits.retries,
         isRepeatable: prepared.isRepeatable,
-        remaining: .nanoseconds(deadline - clock.bootNanoseconds), now: clock.wallMilliseconds,
-        random: core.random())
+        remaining: .nanoseconds(deadline - clock.bootNanoseconds), random: core.random())
       switch decision {
       case .retry(let delay) where core.takeRetry(origin: prepared.url.origin):
         try await pause(for: delay, before: result)
         continue
-      case .pause(let until): await recordPause(until: until)
+      case .pause(let length): await recordPause(for: length, after: result)
       case .retry, .stop: break
       }
       if result.isConnectivityFailure, let patience, clock.bootNanoseconds < patience {
@@ -77,7 +76,7 @@ extension Exchange {
   nonisolated(nonsending) private func pause(
     for delay: Duration, before result: Result<ExchangeOutcome, DataServiceError>
   ) async throws(DataServiceError) {
-    core.trace("tries again in \(delay.clampedNanoseconds / 1_000_000) ms after \(result.reason)")
+    core.trace("retrying in \(delay.clampedNanoseconds / 1_000_000) ms after \(result.reason)")
     do {
       try await core.timekeeper.sleep(for: delay)
     } catch {
@@ -85,14 +84,18 @@ extension Exchange {
     }
   }
 
-  /// Tells every process on the store that the origin wants to be left alone.
-  nonisolated(nonsending) private func recordPause(until: Int64) async {
-    do throws(CacheStoreError) {
+  /// Tells every process on the store that whoever answered wants to be left alone.
+  nonisolated(nonsending) private func recordPause(
+    for length: Duration, after result: Result<ExchangeOutcome, DataServiceError>
+  ) async {
+    guard case .success(let outcome) = result else { return }
+    let responder = outcome.answer.responder
+    let done = await core.commitWaiting.result { [self] () async throws(CacheStoreError) in
       try await core.store.pause(
-        accountID: try await generation.id(), origin: plan.prepared.url.origin, untilMilliseconds: until)
-    } catch {
-      core.warn(store: error)
+        accountID: try await generation.id(), responder: responder,
+        Pause(heard: core.timekeeper.startMark, milliseconds: length.clampedNanoseconds / 1_000_000))
     }
+    if case .failure(let error) = done { core.warn(store: error) }
   }
 }
 
@@ -100,7 +103,7 @@ extension Result where Success == ExchangeOutcome, Failure == DataServiceError {
   /// The result as the retry rule sees it.
   fileprivate var retryOutcome: RetryRule.Outcome {
     switch self {
-    case .success(let outcome): .status(outcome.answer.status, retryAfter: outcome.answer.retryAt)
+    case .success(let outcome): .status(outcome.answer.status, retryAfter: outcome.answer.retryAfter)
     case .failure(let error): .failure(error.kind)
     }
   }

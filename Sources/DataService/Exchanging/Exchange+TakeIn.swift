@@ -7,12 +7,21 @@ extension DataServiceError.Kind {
 }
 
 extension Exchange {
+  /// Where the final answer came from.
+  struct Source {
+    let url: NormalisedURL
+    /// Whether redirects led there.
+    let isRedirected: Bool
+    let interim: [TransportResponse.Interim]
+    let requestedAt: Int64
+  }
+
   /// Judges the final answer, takes its body in, stores it where it may be, and says what came of it.
   nonisolated(nonsending) func takeIn(
-    _ received: TransportResponse, situation: AnswerRule.Situation, from url: NormalisedURL,
-    interim: [TransportResponse.Interim], requestedAt: Int64, resumption: Resumption?
+    _ response: TransportResponse, situation: AnswerRule.Situation, from source: Source,
+    resuming resumed: Resumption.Resumed?
   ) async throws(DataServiceError) -> ExchangeOutcome {
-    let (response, resumed) = try Resumption.joined(received, to: resumption)
+    let url = source.url
     let outcome =
       plan.prepared.isHTTP
       ? httpOutcome(status: response.status, fields: response.fields, situation: situation)
@@ -22,8 +31,9 @@ extension Exchange {
     let responseURL = shown(url)
     let answer = Answer(
       version: response.version, status: response.status, reason: response.reason, fields: response.fields,
-      interim: interim, url: responseURL, body: .data(Data()), wasValidated: false, requestedAt: requestedAt,
-      receivedAt: receivedAt, kept: .no(.status))
+      interim: source.interim, url: responseURL,
+      body: .data(Data()), wasValidated: false, requestedAt: source.requestedAt, receivedAt: receivedAt,
+      kept: .no(.status))
     switch outcome.delivery {
     case .protocolFailure:
       throw DataServiceError(
@@ -33,46 +43,67 @@ extension Exchange {
       throw DataServiceError(.repeatUnconditional, "the validated response is gone", status: 304)
     case .freshByValidation:
       return try await freshen(answer, row: outcome.row)
-    case .fresh, .statusFailure:
-      return try await store(answer, body: response.body, row: outcome.row, url: url, resuming: resumed)
+    case .mediaTypeFailure:
+      if mayInvalidate { await invalidate(answer, url: url) }
+      throw .unaccepted(answer, of: url.authority, accepted: plan.prepared.request.acceptedMediaTypes)
+    // Whether it is a failure depends on the load: on its policy, and on what it can fall back on.
+    case .fresh, .statusFailure, .portalFailure:
+      return try await store(answer, body: response.body, row: outcome.row, from: source, resuming: resumed)
     }
   }
 
   nonisolated(nonsending) private func store(
-    _ head: Answer, body: DataService.BodyStream, row: AnswerRule.Row, url: NormalisedURL,
-    resuming: UnfinishedBody?
+    _ head: Answer, body: DataService.BodyStream, row: AnswerRule.Row, from source: Source,
+    resuming: Resumption.Resumed?
   ) async throws(DataServiceError) -> ExchangeOutcome {
     var answer = head
     let store = core.store
     let limits = plan.prepared.request.limits
-    let half = core.configuration.store.maximumBytes / 2
-    let fits = body.length.map { $0 + (resuming?.length ?? 0) <= half } ?? true
-    // Worked out only for a body that is long, or cut off.
-    let partial = { [key = plan.prepared.key] in
-      Resumption.partial(of: head, key: key, length: body.length)
+    let length = resuming?.wholeLength ?? body.length ?? 0
+    var fits = length <= store.largestBody
+    // The store may allow more by now than this process knows of.
+    if !fits { fits = await length <= store.readLargestBody() }
+    if let resuming, !fits || !row.isStored {
+      // What may not be stored is not put together in the store either.
+      resuming.body.giveUp()
+      resuming.body.end()
+      throw .unresumable("the rest of the download may not be stored")
     }
-    var open: (() async throws(CacheStoreError) -> UnfinishedBody)?
+    // Worked out only for a body that is long, or cut off.
+    let partial = {
+      @Sendable [core, prepared = plan.prepared, isRedirected = source.isRedirected] () -> UnfinishedBody
+        .Partial? in
+      // What came after a redirect is not resumed: who sends it next is for another redirect to say.
+      guard !isRedirected else { return nil }
+      return Resumption.partial(
+        of: head, for: prepared, length: body.length, protect: core.protect,
+        secretNames: core.secretFieldNames)
+    }
+    var open: (@Sendable () async throws(CacheStoreError) -> UnfinishedBody)?
     if row.isStored, fits {
       open = { [self] () async throws(CacheStoreError) in
-        try await store.beginBody(accountID: try await generation.id(), partial: partial())
+        try await generation.with { (id) async throws(CacheStoreError) in
+          try await store.beginBody(accountID: id, partial: partial())
+        }
       }
     }
     var collector = BodyCollector(
-      store: store, chunkBytes: core.configuration.store.chunkBytes,
+      store: store, waiting: core.commitWaiting, chunkBytes: core.configuration.store.chunkBytes,
       previous: plan.candidate?.body, limit: limits.bodyBytes,
       isResumable: { resuming != nil || partial() != nil },
       resuming: resuming, open: open
     ) { [self] received in
       report(
         DataService.TransferProgress(
-          received: received, expected: body.length.map { $0 + (resuming?.length ?? 0) }))
+          received: received, expected: resuming?.wholeLength ?? body.length))
     }
     let collected = try await collector.collect(body)
     if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
     if let previous = plan.candidate?.body { answer.comparison = (previous, collector.isSameAsPrevious) }
     answer.isGood = row != .keptBeside
-    answer.retryAt = retryAt(answer)
-    if mayInvalidate { await invalidate(answer, url: url) }
+    answer.retryAfter = retryAfter(answer)
+    if answer.retryAfter != nil { answer.responder = plan.prepared.responder(of: source.url) }
+    if mayInvalidate { await invalidate(answer, url: source.url) }
     if case .untouched(let reason) = row {
       answer.kept = .no(reason)
     } else if !row.isStored {
@@ -132,16 +163,19 @@ extension Exchange {
   }
 
   /// What belongs to an account that was signed out meanwhile is not delivered, stored or not (design section 2).
-  nonisolated(nonsending) private func checkGeneration() async throws(DataServiceError) {
+  nonisolated(nonsending) func checkGeneration() async throws(DataServiceError) {
     guard let id = plan.accountID, !plan.prepared.key.account.isEmpty else { return }
-    let found = try? await core.lookup(plan.prepared)
-    guard found == nil || found?.accountID == id else { throw DataServiceError.signedOut }
+    let isRevoked = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in
+      try await core.store.isRevoked(accountID: id)
+    }
+    // Of a store that does not say, or is another, nothing follows.
+    if case .success(true) = isRevoked { throw DataServiceError.signedOut }
   }
 
-  private func retryAt(_ answer: Answer) -> Int64? {
+  private func retryAfter(_ answer: Answer) -> Duration? {
     guard [408, 429, 503].contains(answer.status) else { return nil }
     return answer.fields["Retry-After"].flatMap {
-      RetryAfter.parse($0, now: core.timekeeper.wallMilliseconds)
+      RetryAfter.delay($0, date: answer.fields["Date"], now: core.timekeeper.wallMilliseconds)
     }
   }
 
@@ -157,16 +191,23 @@ extension Exchange {
       method: prepared.request.method, url: foundationURL, status: answer.status, fields: answer.fields)
     guard !targets.isEmpty else { return }
     let keys = targets.compactMap { (try? NormalisedURL($0.absoluteString)).map(core.redacted) }
-    do throws(CacheStoreError) {
-      _ = try await core.store.invalidate(
-        accountName: prepared.key.account, targets: keys, started: started)
-    } catch {
-      core.warn(store: error)
+    let done = await core.commitWaiting.result { [core, started] () async throws(CacheStoreError) in
+      try await core.store.invalidate(accountName: prepared.key.account, targets: keys, started: started)
     }
+    if case .failure(let error) = done { core.warn(store: error) }
   }
 }
 
 extension DataServiceError {
+  /// For an answer of a media type that the request does not accept.
+  fileprivate static func unaccepted(_ answer: Answer, of authority: String, accepted: [String]) -> Self {
+    let type = answer.fields["Content-Type"].map { "“\($0)”" } ?? "no media type"
+    return DataServiceError(
+      .mediaType, "\(authority) answered with \(type), which is not accepted",
+      hint: "accepted is \(accepted.joined(separator: ", ")); the stored response is unaffected",
+      status: answer.status)
+  }
+
   static let signedOut = DataServiceError(
     .signedOut, "the account was signed out while the request was under way")
 }

@@ -31,6 +31,8 @@ struct Answer: Sendable {
   var fields: HTTPFields
   var interim: [TransportResponse.Interim]
   var url: String
+  /// Who answered, as pauses name them; empty where the answer is another exchange's.
+  var responder = ""
   var body: DeliveredBody
   /// Whether a 304 confirmed the stored body.
   var wasValidated: Bool
@@ -41,8 +43,8 @@ struct Answer: Sendable {
   var comparison: (body: StoredResponse.Body, isSame: Bool)?
   /// Whether it becomes the good row; under `http` some answers are kept beside it.
   var isGood = true
-  /// Until when the origin asked to be left alone, in milliseconds since 1970-01-01 UTC.
-  var retryAt: Int64?
+  /// How long the responder asked to be left alone.
+  var retryAfter: Duration?
 }
 
 /// How an exchange ended.
@@ -102,5 +104,10 @@ extension Answer {
     answer.wasValidated = true
     answer.comparison = (stored.body, true)
     return answer
+  }
+
+  /// Takes over the cookies that came with a 304: they are delivered, as those of any answer, and never stored (law 12).
+  mutating func addCookies(of head: Answer) {
+    for cookie in head.fields.values(of: "Set-Cookie") { fields.append("Set-Cookie", cookie) }
   }
 }

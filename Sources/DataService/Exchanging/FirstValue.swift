@@ -10,15 +10,25 @@ final class FirstValue<Value: Sendable>: Sendable {
   private let state = Mutex(State.waiting(nil, others: []))
 
   /// Sets the value; all but the first call do nothing.
-  func set(_ value: Value) {
-    let (first, others) = state.withLock {
-      state -> (UnsafeContinuation<Value, Never>?, [UnsafeContinuation<Value, Never>]) in
-      guard case .waiting(let first, let others) = state else { return (nil, []) }
+  /// - Returns: Whether this was the first call.
+  @discardableResult func set(_ value: Value) -> Bool {
+    let (first, others, isFirst) = state.withLock {
+      state -> (UnsafeContinuation<Value, Never>?, [UnsafeContinuation<Value, Never>], Bool) in
+      guard case .waiting(let first, let others) = state else { return (nil, [], false) }
       state = .full(value)
-      return (first, others)
+      return (first, others, true)
     }
     first?.resume(returning: value)
     for continuation in others { continuation.resume(returning: value) }
+    return isFirst
+  }
+
+  /// The value, where there is one already.
+  var current: Value? {
+    state.withLock { state in
+      if case .full(let value) = state { return value }
+      return nil
+    }
   }
 
   /// The first value, as soon as there is one.

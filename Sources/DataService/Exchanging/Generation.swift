@@ -48,6 +48,25 @@ final class Generation: Sendable {
     }
   }
 
+  /// The id in the store that has taken the place of one that was removed; see `CacheStoreError.Reason.missing`.
+  func renewed(insteadOf old: Int64) async throws(CacheStoreError) -> Int64 {
+    if let known, known != old { return known }
+    return try await make().get()
+  }
+
+  /// Does work with the id, once more where the store was removed meanwhile.
+  func with<Value: Sendable>(
+    _ work: (Int64) async throws(CacheStoreError) -> Value
+  ) async throws(CacheStoreError) -> Value {
+    let first = try await id()
+    do throws(CacheStoreError) {
+      return try await work(first)
+    } catch {
+      guard error.reason == .missing else { throw error }
+      return try await work(try await renewed(insteadOf: first))
+    }
+  }
+
   private func make() async -> Result<Int64, CacheStoreError> {
     do throws(CacheStoreError) {
       let id = try await store.accountID(named: account)

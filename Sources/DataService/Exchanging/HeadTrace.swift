@@ -8,11 +8,16 @@ internal import CacheStore
 struct HeadTrace {
   let secrets: SecretList
 
-  /// The request's head.
-  func request(_ method: RequestMethod, _ url: NormalisedURL, _ fields: HTTPFields) -> [String] {
+  /// The request's head. Over TLS the server chooses the version of HTTP, unless the caller has: it is known from the
+  /// answer alone.
+  func request(
+    _ method: RequestMethod, _ url: NormalisedURL, _ fields: HTTPFields, isHTTP11Only: Bool = false
+  ) -> [String] {
+    let version = isHTTP11Only || url.scheme == "http" ? " HTTP/1.1" : ""
     let target = url.path + (url.query.map { "?" + $0 } ?? "")
     let host = fields.contains("Host") ? [] : ["> Host: \(url.authority)"]
-    return ["> \(method.rawValue) \(secrets.withoutSecrets(target))"] + host + lines(">", fields) + [">"]
+    return ["> \(method.rawValue) \(secrets.withoutSecrets(target))\(version)"] + host + lines(">", fields)
+      + [">"]
   }
 
   /// The answer's heads, those of 1xx first.

@@ -13,14 +13,21 @@ struct Leasing {
   /// Followers look this often whether the leader has ended.
   static let interval = Duration.milliseconds(5)
 
+  /// For opening the lock file: longer than a busy machine takes, since whoever goes alone asks the origin once more.
+  private static let openingPatience = Duration.seconds(2)
+
   private let exchange: Exchange
   private let deadline: Int64
+  /// Until when another process is waited for: one that is stopped, or whose machine is, holds its lease for ever.
+  private let patience: Int64
   private let hash: UInt64
   private var store: ResponseStore { exchange.core.store }
 
   init(exchange: Exchange, deadline: Int64) {
     self.exchange = exchange
     self.deadline = deadline
+    let limits = exchange.plan.prepared.request.limits
+    patience = exchange.core.timekeeper.instant(after: min(limits.firstByteTimeout, limits.totalTimeout / 2))
     hash = exchange.plan.prepared.leaseHash(secrets: exchange.core.configuration.secrets)
   }
 
@@ -30,12 +37,16 @@ struct Leasing {
     var isLeftToOthers = false
     do throws(CacheStoreError) {
       while !isLeftToOthers {
-        if let lease = try store.tryLease(hash) {
+        guard let taken = try await tryLease() else {
+          exchange.core.trace("goes alone: the store's lock file does not answer")
+          return .lead(nil, isAtOnce: false)
+        }
+        if let lease = taken {
           if isWaiting, let answer = try await followed() {
             lease.release()
             return .follow(answer)
           }
-          exchange.core.trace("leads")
+          exchange.core.trace("no other process is fetching this")
           let held = ExchangeLease(lease: lease, store: store, hash: hash, clock: exchange.core.timekeeper)
           return .lead(held, isAtOnce: !isWaiting)
         }
@@ -44,12 +55,16 @@ struct Leasing {
         if isLeftToOthers { continue }
         if !isWaiting {
           isWaiting = true
-          exchange.core.trace("waits")
+          exchange.core.trace("waiting for another process that is fetching this")
         }
-        try await waitWhileLeased(since: began)
+        let isOver = try await waitWhileLeased(since: began)
         if let answer = try await followed() { return .follow(answer) }
+        if !isOver {
+          exchange.core.trace("goes alone: the process that leads does not answer")
+          return .lead(nil, isAtOnce: false)
+        }
         if try store.leaseEndedWithoutRow(hash, since: began) {
-          exchange.core.trace("goes alone: the leader's answer was not stored")
+          exchange.core.trace("fetching alone: the response of the other process was not stored")
           return .lead(nil, isAtOnce: false)
         }
       }
@@ -59,37 +74,65 @@ struct Leasing {
       if exchange.core.timekeeper.bootNanoseconds >= deadline {
         throw DataServiceError(.timeout(.total), "another process's exchange took longer than the load may")
       }
+      if error.reason == .cannotLock { exchange.core.warn(store: error) }
       return .lead(nil, isAtOnce: false)
     }
     throw DataServiceError(.other, "another process is refreshing this already")
   }
 
+  /// Takes the lease; `nil` where the file system does not answer in time. The lock file is opened on a queue: it may lie
+  /// on a disk, or another machine, that does not.
+  nonisolated(nonsending) private func tryLease() async throws(CacheStoreError) -> Lease?? {
+    if store.isReadyToLease { return .some(try store.tryLease(hash)) }
+    let core = exchange.core
+    let waiting = StoreWaiting(
+      clock: core.timekeeper, thread: core.thread, patience: Self.openingPatience)
+    let result = await waiting.result(
+      late: { (late: Result<Lease?, CacheStoreError>) in
+        if case .success(let lease?) = late { lease.release() }
+      }
+    ) { [store, hash] () async throws(CacheStoreError) in
+      try await store.openLease(hash)
+    }
+    return try result.map { (result) throws(CacheStoreError) in try result.get() }
+  }
+
   /// Returns when nobody holds the lease, or the holder has said that no row will come.
-  nonisolated(nonsending) private func waitWhileLeased(since began: Int64) async throws(CacheStoreError) {
+  /// - Returns: `false` where the holder is waited for no longer.
+  nonisolated(nonsending) private func waitWhileLeased(since began: Int64) async throws(CacheStoreError)
+    -> Bool
+  {
     var isPrepared = false
     while try store.isLeased(hash), try !store.leaseEndedWithoutRow(hash, since: began) {
       if !isPrepared { isPrepared = store.prepareLookup(exchange.plan.prepared.key) }
-      guard exchange.core.timekeeper.bootNanoseconds < deadline else {
-        throw CacheStoreError(.busy, "the leader is not done")
-      }
+      let now = exchange.core.timekeeper.bootNanoseconds
+      guard now < deadline else { throw CacheStoreError(.busy, "the leader is not done") }
+      guard now < patience else { return false }
       do {
         try await exchange.core.timekeeper.sleep(for: Self.interval)
       } catch {
         throw CacheStoreError(.closed, "cancelled")
       }
     }
+    return true
   }
 
   /// The leader's answer, if the row is another than at our look-up.
   nonisolated(nonsending) private func followed() async throws(CacheStoreError) -> Answer? {
     let prepared = exchange.plan.prepared
-    let found = try await exchange.core.lookup(prepared)
+    let looked = await exchange.core.commitWaiting.result {
+      [core = exchange.core] () async throws(CacheStoreError) in
+      try await core.lookup(prepared)
+    }
+    guard let found = try looked.map({ (result) throws(CacheStoreError) in try result.get() }) else {
+      return nil
+    }
     let row = exchange.core.select(from: found, for: prepared)
     let candidate = exchange.plan.candidate
     guard let row, row.started != candidate?.started || row.receivedAt != candidate?.receivedAt else {
       return nil
     }
-    exchange.core.trace("follows: another process has refreshed the row")
+    exchange.core.trace("done: another process has refreshed the entry")
     return Answer(row: row, url: row.responseURL ?? prepared.shownURL, comparedWith: candidate)
   }
 }

@@ -20,6 +20,7 @@ extension PreparedRequest {
     text.append(contentsOf: Self.text(of: request.limits, request.connection))
     text.append(request.keepsAnyway ? 1 : 0)
     text.append(isHTTP ? 1 : 0)
+    for type in request.acceptedMediaTypes { add(type) }
     return ResponseStore.leaseHash(text)
   }
 
@@ -53,7 +54,10 @@ extension ConnectionOptions {
   var leaseText: [UInt8] {
     var text: [UInt8] = []
     for flag in [isInsecure, isHTTP11Only, isCompressed] { text.append(flag ? 1 : 0) }
-    for part in [unixSocket, proxy, certificateAuthorityFile, clientCertificateFile, clientKeyFile] {
+    for part in [
+      unixSocket, proxy, certificateAuthorityFile, certificateAuthorityFolder, clientCertificateFile,
+      clientKeyFile,
+    ] {
       text.append(part == nil ? 0 : 1)
       text.append(contentsOf: (part ?? "").utf8)
       text.append(0)

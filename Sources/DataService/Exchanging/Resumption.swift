@@ -5,10 +5,14 @@ internal import FoundationEssentials
 struct Resumption: Sendable {
   /// What has arrived, verified.
   let body: UnfinishedBody
-  /// Its strong validator and whole length.
+  /// What it belongs to, and the head it came with.
   let partial: UnfinishedBody.Partial
-  /// The only URL it may be asked of.
-  let source: String
+
+  /// A body that comes in two parts: what has arrived, and how long both are together.
+  struct Resumed: Sendable {
+    let body: UnfinishedBody
+    let wholeLength: Int64
+  }
 
   /// Adds `Range` and `If-Range` to the request. Ranges count encoded bytes, so no encoding is asked for.
   func ask(in request: inout TransportRequest) {
@@ -18,41 +22,102 @@ struct Resumption: Sendable {
     request.connection.isCompressed = false
   }
 
-  /// The response as if it had come whole, and the body it goes on with; the response itself where it is another.
-  /// - Throws: `repeatUnconditional` where the origin sent another part than was asked for, or has no such part.
+  /// The response as if it had come whole, and what it goes on with; the response itself where it is another.
+  /// - Throws: `repeatUnconditional` where the origin sent anything but the rest that was asked for.
   static func joined(
-    _ response: TransportResponse, to resumption: Resumption?
-  ) throws(DataServiceError) -> (TransportResponse, UnfinishedBody?) {
+    _ response: TransportResponse, to resumption: Resumption?, secretNames: FieldNames
+  ) throws(DataServiceError) -> (TransportResponse, Resumed?) {
     guard let resumption else { return (response, nil) }
-    guard response.status == 206 || response.status == 416 else {
-      resumption.body.end()
-      return (response, nil)
+    switch response.status {
+    case 206:
+      guard let whole = resumption.wholeLength(promisedBy: response) else {
+        throw resumption.refused("the origin sent another part than the one that is missing", response.status)
+      }
+      let fields = resumption.fields(with: response, wholeLength: whole, secretNames)
+      guard Vary.names(in: fields) == Vary.names(in: resumption.partial.fields) else {
+        throw resumption.refused("the origin sent a part of another variant", response.status)
+      }
+      let joined = TransportResponse(
+        version: response.version, status: 200, reason: "OK", fields: fields, interim: response.interim,
+        body: response.body)
+      return (joined, Resumed(body: resumption.body, wholeLength: whole))
+    case 416: throw resumption.refused("the origin has no such part", response.status)
+    // The whole, and another one: what there is of the old one is of no use any more.
+    case 200..<300: resumption.giveUp()
+    default: resumption.body.end()
     }
-    guard response.status == 206, let range = ContentRange(response.fields["Content-Range"]),
-      range.first == resumption.body.length, range.isWholeRest,
-      resumption.partial.wholeLength.map({ $0 == range.whole }) ?? true,
-      response.fields["ETag"].map({ $0 == resumption.partial.strongETag }) ?? true
-    else {
-      resumption.body.end()
-      throw DataServiceError(
-        .repeatUnconditional, "the origin sent another part than the one that is missing",
-        status: response.status)
+    return (response, nil)
+  }
+
+  /// The length of the whole, where the response is the missing part of it and nothing else: uncoded, of the same strong
+  /// tag, as long as it says.
+  private func wholeLength(promisedBy response: TransportResponse) -> Int64? {
+    let fields = response.fields
+    let ranges = fields.values(of: "Content-Range")
+    guard ranges.count == 1, let range = ContentRange(ranges.first), range.first == body.length,
+      range.isWholeRest, partial.wholeLength.map({ $0 == range.whole }) ?? true,
+      fields.values(of: "ETag") == [partial.strongETag],
+      response.body.length.map({ $0 == range.count }) ?? true
+    else { return nil }
+    let codings = fields.values(of: "Content-Encoding").flatMap(FieldList.members)
+    guard codings.allSatisfy({ FieldList.lowercased($0) == "identity" }) else { return nil }
+    let type = FieldList.lowercased(fields["Content-Type"] ?? "")
+    guard !type.hasPrefix("multipart/byteranges") else { return nil }
+    if let sent = fields["Last-Modified"], let held = partial.fields["Last-Modified"], sent != held {
+      return nil
     }
+    return range.whole
+  }
+
+  /// The first part's fields, updated by those of the rest (RFC 9111 section 3.4); a 206 need not repeat them all.
+  private func fields(
+    with response: TransportResponse, wholeLength: Int64, _ secretNames: FieldNames
+  ) -> HTTPFields {
     var fields = response.fields
-    fields.remove("Content-Range")
-    fields["Content-Length"] = String(range.whole)
-    let whole = TransportResponse(
-      version: response.version, status: 200, reason: "OK", fields: fields, interim: response.interim,
-      body: response.body)
-    return (whole, resumption.body)
+    fields.removeAll(in: ["content-range", "content-encoding", "content-length"])
+    // The rest's own come as they were received, cookies too.
+    let sent = FieldNames(fields.all.map(\.name))
+    var first = partial.fields
+    first.removeAll(in: sent, or: ["age", "date", "content-length"])
+    first.append(contentsOf: fields)
+    first.append("Content-Length", String(wholeLength))
+    return first
+  }
+
+  private func refused(_ reason: String, _ status: Int) -> DataServiceError {
+    giveUp()
+    return .unresumable(reason, status: status)
+  }
+
+  /// Does not keep what has arrived.
+  func giveUp() {
+    body.giveUp()
+    body.end()
   }
 
   /// What a download can be resumed by: a strong validator, and bytes that are stored as they were sent.
-  static func partial(of answer: Answer, key: RequestKey, length: Int64?) -> UnfinishedBody.Partial? {
-    guard answer.status == 200, let text = answer.fields["ETag"], let tag = EntityTag(text), !tag.isWeak,
-      !answer.fields.contains("Content-Encoding")
+  static func partial(
+    of answer: Answer, for prepared: PreparedRequest, length: Int64?, protect: Vary.Protection,
+    secretNames: FieldNames
+  ) -> UnfinishedBody.Partial? {
+    guard prepared.request.method == .get, !prepared.request.connection.isInsecure, answer.status == 200,
+      answer.fields.values(of: "ETag").count == 1, let text = answer.fields["ETag"],
+      let tag = EntityTag(text), !tag.isWeak, !answer.fields.contains("Content-Encoding")
     else { return nil }
-    return UnfinishedBody.Partial(target: key.target, strongETag: text, wholeLength: length)
+    let names = Vary.names(in: answer.fields)
+    guard names != "*" else { return nil }
+    return UnfinishedBody.Partial(
+      key: prepared.key,
+      variant: Vary.variant(names: names, requestFields: prepared.fields, protect: protect),
+      url: prepared.shownURL, fields: StoredFields.storable(answer.fields, secretNames: secretNames),
+      strongETag: text, wholeLength: length)
+  }
+}
+
+extension DataServiceError {
+  /// A resumed download turned out to be none: it is begun anew.
+  static func unresumable(_ reason: String, status: Int? = nil) -> DataServiceError {
+    DataServiceError(.repeatUnconditional, reason, status: status)
   }
 }
 
@@ -62,33 +127,55 @@ struct ContentRange: Sendable, Equatable {
   let last: Int64
   let whole: Int64
 
+  /// How many bytes it has.
+  var count: Int64 { last - first + 1 }
+
   /// Whether it reaches to the end.
   var isWholeRest: Bool { last == whole - 1 }
 
   init?(_ value: String?) {
     guard let value, value.hasPrefix("bytes ") else { return nil }
     let parts = value.dropFirst(6).split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count == 2, let whole = Int64(parts[1]), whole > 0 else { return nil }
+    guard parts.count == 2, let whole = Self.number(parts[1]), whole > 0 else { return nil }
     let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
-    guard ends.count == 2, let first = Int64(ends[0]), let last = Int64(ends[1]), first >= 0, last >= first,
+    guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), last >= first,
       last < whole
     else { return nil }
     (self.first, self.last, self.whole) = (first, last, whole)
   }
+  /// Digits only.
+  private static func number(_ text: Substring) -> Int64? {
+    text.utf8.allSatisfy(\.isAsciiDigit) ? Int64(text) : nil
+  }
 }
 
 extension Exchange {
-  /// The cut-off download of this request, if there is one that nobody else goes on with.
+  /// The cut-off download of this request, if there is one that nobody else goes on with: of the same key and variant,
+  /// sent by the same URL.
   nonisolated(nonsending) func resumption() async -> Resumption? {
     let prepared = plan.prepared
-    guard plan.isShared, prepared.request.method == .get,
+    guard plan.isShared, prepared.request.method == .get, !prepared.request.connection.isInsecure,
       let id = generation.known
     else { return nil }
     do throws(CacheStoreError) {
-      guard let found = try await core.store.partialBody(accountID: id, target: prepared.key.target)
-      else { return nil }
-      core.trace("goes on with a download that was cut off after \(found.body.length) bytes")
-      return Resumption(body: found.body, partial: found.partial, source: prepared.shownURL)
+      guard let found = try await core.store.partialBody(accountID: id, key: prepared.key) else { return nil }
+      let resumption = Resumption(body: found.body, partial: found.partial)
+      let names = Vary.names(in: found.partial.fields)
+      guard found.partial.url == prepared.shownURL, names != "*",
+        Vary.variant(names: names, requestFields: prepared.fields, protect: core.protect)
+          == found.partial.variant
+      else {
+        // Another's half: it waits for that one, or for the next download of this key.
+        found.body.end()
+        return nil
+      }
+      // With nothing in it there is no range to ask for.
+      guard found.body.length > 0 else {
+        resumption.giveUp()
+        return nil
+      }
+      core.trace("resuming a download that was cut off after \(found.body.length) bytes")
+      return resumption
     } catch {
       // A download that cannot be found again is begun anew.
       return nil

@@ -11,7 +11,7 @@ package struct Dating: Sendable {
   /// When the delivery was made: the age is that of then, however late it is asked for.
   let now: Int64
   /// Whether it came out of the store.
-  let isStored: Bool
+  package let isStored: Bool
   /// Whether an unsafe request has made it invalid (RFC 9111 section 4.4).
   var isInvalid = false
 

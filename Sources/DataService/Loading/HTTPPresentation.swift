@@ -51,9 +51,11 @@ enum HTTPPresentation {
 extension ServiceCore {
   /// What RFC 9111 makes of a request and the rows under its key.
   func judge(_ prepared: PreparedRequest, rows: [StoredResponse]) -> HTTPReuse.Decision {
+    let accepted = prepared.request.acceptedMediaTypes
     // Who wants redirects followed is not served one.
     let rows = rows.filter {
-      prepared.request.limits.redirects == 0 || !RedirectRule.statuses.contains($0.status)
+      (prepared.request.limits.redirects == 0 || !RedirectRule.statuses.contains($0.status))
+        && MediaTypes.accepts($0.fields, accepted: accepted)
     }
     return HTTPReuse.decide(
       method: prepared.request.method, fields: prepared.fields, isRead: prepared.request.isRead,

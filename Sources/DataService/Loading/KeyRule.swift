@@ -1,72 +1,160 @@
 internal import CacheStore
+internal import FoundationEssentials
 
-/// How a request's key is composed.
+/// How a request's key is composed: all that decides who answers, what an answer is, and for whom (design section 2).
+///
+/// Whatever else tells requests apart, a lease or a partial download, uses this value and no part of it.
 enum KeyRule {
-  /// The key: account, normalised URL with secret values replaced, method, and what else decides who answers.
-  static func key(
-    for request: DataService.Request, url: NormalisedURL, fields: HTTPFields, secrets: SecretList,
-    digest: PreparedRequest.Digest
-  ) -> RequestKey {
-    let account = account(of: request, url: url, fields: fields, secrets: secrets, digest: digest)
-    let connection = extra(of: request.connection)
-    if let own = request.key {
-      return RequestKey(account: account, target: "key:" + own, method: "GET", extra: connection)
-    }
-    var extra = connection
-    if let body = request.body, !body.isEmpty {
-      extra = "body=" + (digest(Array(body))) + (extra.isEmpty ? "" : " " + extra)
-    }
-    return RequestKey(
-      account: account, target: redacted(url, secrets: secrets, digest: digest),
-      method: request.method == .head ? "GET" : request.method.rawValue, extra: extra)
+  /// What the rule needs to know besides the request.
+  struct Means {
+    let secrets: SecretList
+    let digest: PreparedRequest.Digest
+    let certificates: CertificateFiles
+
+    /// The keyed digest of a file's content; `nil` where it cannot be read.
+    func fileDigest(_ path: String) -> String? { certificates.digest(of: path, by: digest) }
   }
 
+  /// The key: account, normalised URL with secret values replaced, method, and what else decides who answers.
+  /// - Throws: `invalidRequest` where a client certificate that stands for an account cannot be read.
+  static func key(
+    for request: DataService.Request, url: NormalisedURL, fields: HTTPFields, means: Means
+  ) throws(DataServiceError) -> RequestKey {
+    let account = try account(of: request, fields: fields, means: means)
+    var parts = parts(of: request, url: url, fields: fields, means: means)
+    if let own = request.key {
+      return RequestKey(account: account, target: "key:" + own, method: "GET", extra: parts.text)
+    }
+    if let body = request.body, !body.isEmpty { parts.put("body", means.digest(Array(body)), first: true) }
+    return RequestKey(
+      account: account, target: redacted(url, secrets: means.secrets, digest: means.digest),
+      method: request.method == .head ? "GET" : request.method.rawValue, extra: parts.text)
+  }
+
+  // MARK: For whom
+
   private static func account(
-    of request: DataService.Request, url: NormalisedURL, fields: HTTPFields, secrets: SecretList,
-    digest: PreparedRequest.Digest
-  ) -> String {
+    of request: DataService.Request, fields: HTTPFields, means: Means
+  ) throws(DataServiceError) -> String {
     switch request.account.kind {
     case .named(let name): return name
     case .automatic: break
     }
-    guard !fields.isEmpty else { return "" }
-    let credentials = fields.all
-      .filter { secrets.isSecretField($0.name) }
+    let certificate = request.connection.clientCertificateFile
+    guard !fields.isEmpty || certificate != nil else { return "" }
+    var credentials = fields.all
+      .filter { means.secrets.isSecretField($0.name) }
       .map { $0.name.lowercased() + ": " + $0.value }
-      .sorted()
+    if let certificate {
+      guard let digest = means.fileDigest(certificate) else {
+        throw DataServiceError(
+          .invalidRequest, "the client certificate \(certificate) cannot be read",
+          hint: "name a PEM file that can, or an account")
+      }
+      // No field is called so.
+      credentials.append("\u{0}certificate: " + digest)
+    }
     guard !credentials.isEmpty else { return "" }
-    return "auto:" + (digest(Array(credentials.joined(separator: "\n").utf8)))
+    return "auto:" + means.digest(Array(credentials.sorted().joined(separator: "\n").utf8))
   }
+
+  // MARK: Who answers
+
+  /// What of the connection decides who answers; empty for most. A pause is heard by those alone who ask in the same way.
+  static func route(
+    of connection: ConnectionOptions, host: String?, means: Means
+  ) -> String {
+    var parts = Parts()
+    put(connection, host: host, into: &parts, means)
+    return parts.text
+  }
+
+  /// The caller's own `Host`, where it is another than the URL's.
+  static func host(in fields: HTTPFields, url: NormalisedURL) -> String? {
+    guard !fields.isEmpty, fields.contains("Host"), let host = fields.combined("Host")?.lowercased() else {
+      return nil
+    }
+    return host == url.authority ? nil : host
+  }
+
+  private static func parts(
+    of request: DataService.Request, url: NormalisedURL, fields: HTTPFields, means: Means
+  ) -> Parts {
+    var parts = Parts()
+    put(request.connection, host: host(in: fields, url: url), into: &parts, means)
+    // An answer then is what else would be followed.
+    if request.limits.redirects == 0 { parts.put("no-location") }
+    return parts
+  }
+
+  private static func put(
+    _ connection: ConnectionOptions, host: String?, into parts: inout Parts, _ means: Means
+  ) {
+    if let host { parts.put("host", host) }
+    guard !connection.isUsual else { return }
+    if connection.isInsecure { parts.put("insecure") }
+    if let file = connection.certificateAuthorityFile {
+      // By what is in it: those who may answer. One that cannot be read lets nobody answer.
+      parts.put("authorities", means.fileDigest(file) ?? "")
+    }
+    if let folder = connection.certificateAuthorityFolder { parts.put("authority-folder", absolute(folder)) }
+    if let socket = connection.unixSocket { parts.put("unix", absolute(socket)) }
+    if let proxy = connection.proxy { parts.put("proxy", withoutCredentials(proxy, means)) }
+    for resolution in connection.sortedResolutions {
+      parts.put("resolve", "\(resolution.host.lowercased()):\(resolution.port):\(resolution.address)")
+    }
+  }
+
+  private static func absolute(_ path: String) -> String {
+    path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+  }
+
+  /// The proxy's URL with a digest in the place of its user-info.
+  private static func withoutCredentials(_ proxy: String, _ means: Means) -> String {
+    guard let at = proxy.lastIndex(of: "@") else { return proxy }
+    let start = proxy.firstRange(of: "://").map(\.upperBound) ?? proxy.startIndex
+    guard start <= at else { return proxy }
+    return proxy[..<start] + "~" + means.digest(Array(proxy[start..<at].utf8)) + proxy[at...]
+  }
+
+  /// Names and values one after another, as ``RequestKey/extraParts(_:)`` takes them apart again.
+  private struct Parts {
+    private(set) var text = ""
+
+    mutating func put(_ name: StaticString, _ value: String? = nil, first: Bool = false) {
+      let part = RequestKey.extraPart("\(name)", value)
+      text = text.isEmpty ? part : first ? part + " " + text : text + " " + part
+    }
+  }
+
+  // MARK: What is asked for
 
   /// The URL with every secret query value replaced by `~` and a keyed digest.
   static func redacted(
     _ url: NormalisedURL, secrets: SecretList, digest: PreparedRequest.Digest
   ) -> String {
-    guard let query = url.query, query.utf8.contains(UInt8(ascii: "=")) else { return url.string }
-    var changed = false
-    var parts: [String] = []
-    for part in query.split(separator: "&", omittingEmptySubsequences: false) {
-      guard let equals = part.firstIndex(of: "="), secrets.isSecretParameter(String(part[..<equals])) else {
-        parts.append(String(part))
-        continue
-      }
-      changed = true
-      let value = part[part.index(after: equals)...]
-      parts.append(part[...equals] + "~" + (digest(Array(value.utf8))))
+    guard url.string.utf8.contains(UInt8(ascii: "=")) else { return url.string }
+    let origin = url.origin
+    let changed = QueryParts.replacing(Array(url.string.utf8)[origin.utf8.count...], secrets: secrets) {
+      value in
+      Array("~".utf8) + digest(Array(value)).utf8
     }
-    return changed ? url.origin + url.path + "?" + parts.joined(separator: "&") : url.string
+    return changed.map { origin + String(decoding: $0, as: UTF8.self) } ?? url.string
+  }
+}
+
+extension ConnectionOptions {
+  /// Whether nothing in it decides who answers.
+  fileprivate var isUsual: Bool {
+    !isInsecure && unixSocket == nil && proxy == nil && certificateAuthorityFile == nil
+      && certificateAuthorityFolder == nil && resolutions.isEmpty
   }
 
-  private static func extra(of connection: ConnectionOptions) -> String {
-    guard connection.isInsecure || connection.unixSocket != nil || !connection.resolutions.isEmpty else {
-      return ""
-    }
-    var parts: [String] = []
-    if connection.isInsecure { parts.append("insecure") }
-    if let socket = connection.unixSocket { parts.append("unix=" + socket) }
-    for resolution in connection.resolutions.sorted(by: { ($0.host, $0.port) < ($1.host, $1.port) }) {
-      parts.append("resolve=\(resolution.host):\(resolution.port):\(resolution.address)")
-    }
-    return parts.joined(separator: " ")
+  /// By host and port; of several for the same the order stays, since the first of them counts.
+  fileprivate var sortedResolutions: [Resolution] {
+    resolutions.enumerated().sorted {
+      ($0.element.host.lowercased(), $0.element.port, $0.offset)
+        < ($1.element.host.lowercased(), $1.element.port, $1.offset)
+    }.map(\.element)
   }
 }

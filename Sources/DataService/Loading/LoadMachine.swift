@@ -182,11 +182,13 @@ struct LoadMachine: Sendable {
     }
   }
 
-  /// One delivery, as RFC 9111 has decided. What is served while it is revalidated ends the load only when the store
-  /// has the refresh.
+  /// What RFC 9111 has decided: one delivery, but for a stored response that stands in for the origin's answer, which is
+  /// followed by the reason. What is served while it is revalidated ends the load only when the store has the refresh.
   private mutating func httpDeliveries() -> Effects {
     let isOver = exchange == .fresh || exchange == .failed
-    if isOver, staleWillDo, store == .ready, !deliveredStored { return finish(with: [.deliverStored]) }
+    if isOver, staleWillDo, store == .ready, action == .validate || action == .fetch {
+      return finish(with: [.deliverStored, .deliverFailure])
+    }
     // An exchange that began because the store was slow has been overtaken; one behind a stale answer never delivers.
     if exchange == .fresh, action != .reuseWhileRevalidating { return terminal() }
     guard store == .ready, action != .gatewayTimeout else {

@@ -12,12 +12,12 @@ extension LoadTask {
       return effects
     }
     if event == .storeIsSlow, effects.contains(.startExchange) {
-      core.trace("the store is slow: goes on without it")
+      core.trace("the store is slow: not waiting for it")
     }
     if event == .storeIsTooLate, !effects.isEmpty {
-      core.trace("gives the store up: the answer waited 250 ms")
+      core.trace("going on without the store: the response has waited 250 ms for it")
     }
-    if effects.contains(.boundStoreWait) { core.trace("waits for the store: the answer is complete") }
+    if effects.contains(.boundStoreWait) { core.trace("waiting for the store: the response is complete") }
     for effect in effects { perform(effect) }
     drain()
   }
@@ -80,7 +80,7 @@ extension LoadTask {
       delivery = .failure(error, lastKnown: error.kind == .signedOut ? nil : state.stored)
     case .deliverNotStored:
       let error =
-        state.storeError ?? DataServiceError(.notStored, "nothing is stored for \(prepared.shownURL)")
+        state.storeError ?? DataServiceError(.notStored, "nothing is stored \(prepared.shownPlace)")
       delivery = .failure(error, lastKnown: nil)
     case .deliverDeadline:
       let error = DataServiceError(
@@ -112,7 +112,7 @@ extension LoadTask {
       state.exchange = exchange
       return false
     }
-    if isNew { exchange.start() } else { core.trace("joins the exchange under way") }
+    if isNew { exchange.start() } else { core.trace("joining the same request, which is under way") }
     // For the delivery and the end: made while the exchange is under way, not once its answer is there.
     state.withLock { $0.outbox.reserveCapacity(2) }
     if isStray { leave(exchange) }

@@ -32,7 +32,9 @@ extension LoadTask {
       if noteStale(after: .status(answer.status)) {
         return exchangeEnded(.failure(statusError(answer)))
       }
-      if let failure = statusFailure(answer) { return exchangeEnded(.failure(failure)) }
+      if let failure = statusFailure(answer) ?? portalFailure(answer) {
+        return exchangeEnded(.failure(failure))
+      }
       guard prepared.isHTTP else { return makeFresh(answer) }
       let row = state.withLock { $0.row }
       makeFresh(HTTPPresentation.answer(answer, candidate: row?.value, prepared: prepared, core: core))
@@ -50,10 +52,23 @@ extension LoadTask {
 
   /// 408, 429 and 5xx are failures where a stored response is there to fall back on (design section 5).
   private func statusFailure(_ answer: Answer) -> DataServiceError? {
-    guard AnswerRule.isFailure(answer.status), policy.fallsBack,
-      state.withLock({ $0.stored != nil || $0.row != nil })
-    else { return nil }
+    guard AnswerRule.isFailure(answer.status), policy.fallsBack, mayHaveStored else { return nil }
     return statusError(answer)
+  }
+
+  /// A captive portal's page is a failure where a stored response is there, under every policy but `http` (design
+  /// section 5).
+  private func portalFailure(_ answer: Answer) -> DataServiceError? {
+    guard answer.kept == .no(.portal), !prepared.isHTTP, mayHaveStored else { return nil }
+    let other = (try? NormalisedURL(answer.url).authority) ?? "another host"
+    return DataServiceError(
+      .portal, "\(other) answered in place of \(prepared.url.authority), as captive portals do",
+      hint: "sign in to the network; if \(other) is right, remove the stored response", status: answer.status)
+  }
+
+  /// Whether a usable stored response is there; one whose value is still being made counts.
+  private var mayHaveStored: Bool {
+    state.withLock { $0.stored != nil || ($0.row != nil && !$0.isRowUnusable) }
   }
 
   /// Under `http`: whether the stored response is served although the exchange failed (RFC 9111 section 4.2.4).
@@ -70,14 +85,23 @@ extension LoadTask {
         row.value, after: failure, directives: RequestDirectives(fields: prepared.fields),
         now: core.timekeeper.wallMilliseconds)
     else { return false }
+    // An error that had come before the stored response was at hand, and was taken for the answer, is the reason now.
+    state.withLock { state in
+      if case .success = state.result, let answer = state.answer {
+        state.result = .failure(statusError(answer))
+      }
+    }
     handle(.staleWillDo)
     return true
   }
 
   private func statusError(_ answer: Answer) -> DataServiceError {
-    let until = answer.retryAt.map { "; paused until \(HTTPDate.format($0))" } ?? ""
+    let until = answer.retryAfter.map { length in
+      let milliseconds = min(length.clampedNanoseconds / 1_000_000, Pause.longestMilliseconds)
+      return "; paused until \(HTTPDate.format(core.timekeeper.wallMilliseconds + milliseconds))"
+    }
     return DataServiceError(
-      .status, "\(prepared.url.authority) answered \(answer.status) \(answer.reason)\(until)",
+      .status, "\(prepared.url.authority) answered \(answer.status) \(answer.reason)\(until ?? "")",
       status: answer.status)
   }
 
@@ -172,7 +196,7 @@ extension LoadTask {
 
   private func undecodable(_ error: (any Error)?, status: Int? = nil) -> DataServiceError {
     DataServiceError(
-      .undecodable, "the answer of \(prepared.url.authority) does not decode",
+      .undecodable, "the response of \(prepared.url.authority) does not decode",
       hint: "the stored response is unaffected", status: status, underlying: error)
   }
 }

@@ -4,12 +4,40 @@ internal import Synchronization
 
 // What the store's answer makes of a load.
 extension LoadTask {
-  func lookUpInQueue() {
+  /// Watches over a look-up that has to open the store first, on this thread: where the disk, or the machine it is on, does
+  /// not answer, the exchange begins all the same (design law 3). A store that is open is read without.
+  ///
+  /// Opening has as long as a commit: on a busy machine it takes more than the 20 ms that a look-up has, and an exchange
+  /// that began without the stored validators would fetch again what is stored.
+  func watchOpening() -> LookupWatch? {
+    guard !isOnlyIfCached, policy != .storedOnly, !core.store.isReadyToLookUp else { return nil }
+    return beginWatch(core.configuration.patience.commit)
+  }
+
+  /// The store has answered, mostly before the watch was wanted.
+  func endWatch(_ watch: LookupWatch?) {
+    guard let watch else { return }
+    watch.timer?.cancel()
+    watch.pending.set(())
+    state.withLock { $0.pendingLookup = nil }
+  }
+
+  private func beginWatch(_ patience: Duration) -> LookupWatch {
     let pending = FirstValue<Void>()
     state.withLock { $0.pendingLookup = pending }
-    if !isOnlyIfCached { arm(core.configuration.patience.slowStore) { $0.handle(.storeIsSlow) } }
+    guard !isOnlyIfCached else { return LookupWatch(pending: pending, timer: nil) }
+    let timer = core.timekeeper.after(patience) { [weak self] in
+      self?.handle(.storeIsSlow)
+    }
+    return LookupWatch(pending: pending, timer: timer)
+  }
+
+  /// Looks up where waiting is allowed.
+  func lookUpInQueue() {
+    let watch = beginWatch(core.configuration.patience.slowStore)
+    if let timer = watch.timer { state.withLock { $0.timers.append(timer) } }
     Task(executorPreference: core.thread) { [self] in
-      defer { pending.set(()) }
+      defer { watch.pending.set(()) }
       do throws(CacheStoreError) {
         take(try await core.store.lookup(prepared.key))
       } catch {
@@ -21,7 +49,7 @@ extension LoadTask {
   func storeFailed(_ error: CacheStoreError) {
     // Where nothing but the store is asked, its trouble is the failure that is delivered.
     if policy != .storedOnly { core.warn(store: error) }
-    state.withLock { $0.storeError = DataServiceError(store: error) }
+    state.withLock { $0.storeError = DataServiceError(store: core.advised(error)) }
     handle(.storeAnswered(.nothing))
   }
 
@@ -36,16 +64,38 @@ extension LoadTask {
     var selected: Shared<StoredResponse>?
     if let row = core.select(from: found, for: prepared) { selected = Shared(row) }
     let row = selected
+    core.trace(said(of: row?.value, found))
     state.withLock { state in
       state.row = row
       state.accountID = found.accountID
       state.outlook = found.outlook
       // A fresh answer takes its place, whether or not anybody sees the stored one.
       if policy == .freshOnly { state.usedRow = row?.value.id }
-      if row == nil { state.forward = found.rows.isEmpty ? .uriMiss : .varyMiss }
+      if row == nil {
+        let isOtherType = !prepared.request.acceptedMediaTypes.isEmpty
+        state.forward = found.rows.isEmpty ? .uriMiss : isOtherType ? .miss : .varyMiss
+      }
     }
     guard let row else { return handle(.storeAnswered(.nothing)) }
     handle(.storeAnswered(.candidate(isYoung: isYoung(row.value))))
+  }
+
+  /// What was found, and what the policy makes of it, for whoever listens.
+  private func said(of row: StoredResponse?, _ found: ResponseStore.Lookup) -> String {
+    guard let row else {
+      return found.rows.isEmpty ? "nothing is stored" : "no stored variant matches the request's headers"
+    }
+    let stored =
+      "a response is stored, \(Explain.duration(Freshness.age(of: row, now: core.timekeeper.wallMilliseconds))) old"
+    switch policy.kind {
+    case .storedOnly: return "\(stored); the policy sends no request"
+    case .freshOnly: return "\(stored); the policy does not use it"
+    case .storedElseFresh(let maxAge):
+      let limit = Explain.duration(maxAge.clampedNanoseconds / 1_000_000)
+      return isYoung(row)
+        ? "\(stored), not older than \(limit): no request" : "\(stored), older than \(limit)"
+    default: return stored
+    }
   }
 
   /// Under `http` RFC 9111 decides which row, if any, answers.
@@ -105,14 +155,23 @@ extension LoadTask {
       handle(.storedPrepared(true))
     } catch {
       let error = error as? DataServiceError
+      state.withLock { state in
+        state.storeError = error
+        state.isRowUnusable = true
+      }
       core.warn(
         .init(
           kind: error?.kind ?? .undecodable,
           message: error?.message
             ?? "the stored response of \(prepared.url.authority) does not decode any more",
           hint: error?.hint ?? "the fresh response replaces it"))
-      state.withLock { $0.storeError = error }
       handle(.storedPrepared(false))
     }
   }
+}
+
+/// A look-up under way, and the timer that lets the exchange begin without it.
+struct LookupWatch: Sendable {
+  let pending: FirstValue<Void>
+  let timer: TimerHandle?
 }

@@ -26,6 +26,8 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     var accountID: Int64?
     var stored: DataService.Response<Value>?
     var storeError: DataServiceError?
+    /// Whether the row's value could not be made, so that there is nothing to fall back on.
+    var isRowUnusable = false
     var decoded: Outcome<Value>?
     var result: Outcome<(DataService.Response<Value>, DataService.Change)>?
     /// The exchange's answer, and how it compares with a row that the store came up with only afterwards.
@@ -89,13 +91,20 @@ final class LoadTask<Value: Sendable>: AnyLoad {
       arm(deadline) { $0.handle(.deadlinePassed) }
     }
     guard !prepared.isPassThrough else { return handle(.storeAnswered(.nothing)) }
+    let watch = watchOpening()
     do throws(CacheStoreError) {
-      take(
+      let found =
         policy.asksAlways
-          ? try core.store.lookupNow(prepared.key, beforeAsking: prepared.url.origin)
-          : try core.store.lookupNow(prepared.key))
+        ? try core.store.lookupNow(prepared.key, beforeAsking: prepared.responder(of: prepared.url))
+        : try core.store.lookupNow(prepared.key)
+      endWatch(watch)
+      take(found)
     } catch {
-      guard error.reason == .busy else { return storeFailed(error) }
+      guard error.reason == .busy else {
+        endWatch(watch)
+        return storeFailed(error)
+      }
+      endWatch(watch)
       lookUpInQueue()
     }
   }

@@ -1,3 +1,4 @@
+internal import CacheStore
 package import FoundationEssentials
 
 /// A URL taken apart for the key and for the wire, from its bytes (RFC 3986 section 6.2.2 and 6.2.3).
@@ -63,6 +64,8 @@ package struct NormalisedURL: Sendable, Hashable {
     }
     let isSecure = Self.isWord("https", bytes[..<colon])
     guard isSecure || Self.isWord("http", bytes[..<colon]) else {
+      // What is no scheme may be a part of a password.
+      guard bytes[..<colon].allSatisfy(\.isTokenByte) else { throw Self.withoutScheme(text) }
       let scheme = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
       throw DataServiceError(
         .invalidRequest, "the scheme “\(scheme)” is not supported", hint: "use an http or https URL")
@@ -76,7 +79,8 @@ package struct NormalisedURL: Sendable, Hashable {
     let authorityEnd = bytes[authorityStart...].firstIndex { Self.endsAuthority($0) } ?? bytes.count
     let rest = bytes[authorityEnd...].prefix { $0 != UInt8(ascii: "#") }
     let question = rest.firstIndex(of: UInt8(ascii: "?"))
-    let authority = try Authority(bytes[authorityStart..<authorityEnd])
+    let authority = try Authority(
+      bytes[authorityStart..<authorityEnd], mayBeCutOff: bytes[authorityEnd...].contains(UInt8(ascii: "@")))
     let ownPort = isSecure ? 443 : 80
 
     var output: [UInt8] = []
@@ -136,7 +140,8 @@ package struct NormalisedURL: Sendable, Hashable {
     /// `nil` where none was written.
     var port: Int?
 
-    init(_ bytes: ArraySlice<UInt8>) throws(DataServiceError) {
+    /// - Parameter mayBeCutOff: Whether it may end in the middle of a password.
+    init(_ bytes: ArraySlice<UInt8>, mayBeCutOff: Bool) throws(DataServiceError) {
       var hostAndPort = bytes
       if let at = bytes.lastIndex(of: UInt8(ascii: "@")) {
         userInfo = String(decoding: bytes[..<at], as: UTF8.self)
@@ -151,9 +156,8 @@ package struct NormalisedURL: Sendable, Hashable {
       guard let colon, colon + 1 < hostAndPort.endIndex else { return }
       let text = String(decoding: hostAndPort[(colon + 1)...], as: UTF8.self)
       guard let number = UInt16(text), number > 0 else {
-        // Where it is no number it may be part of a password with a slash in it.
-        let shown =
-          text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? "“\(text)”" : "what follows the host"
+        let isNumber = text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        let shown = isNumber && !mayBeCutOff ? "“\(text)”" : "what follows the host"
         throw DataServiceError(
           .invalidRequest, "\(shown) is not a port", hint: "a port is a number from 1 to 65535")
       }
@@ -271,7 +275,8 @@ extension UInt8 {
     }
   }
 
-  fileprivate var hexDigitValue: UInt8? {
+  /// The number that the byte stands for as a hexadecimal digit.
+  var hexDigitValue: UInt8? {
     switch self {
     case 0x30...0x39: self - 0x30
     case 0x41...0x46: self - 0x41 + 10

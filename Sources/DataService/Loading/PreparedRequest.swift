@@ -17,6 +17,10 @@ final class PreparedRequest: Sendable {
   /// Digests what must distinguish keys but never be written.
   let digest: Digest
 
+  /// What of the connection and of the caller's `Host` decides who answers at the URL's origin, and at any other, where
+  /// no `Host` goes along. Empty for most.
+  let route: (own: String, elsewhere: String)
+
   /// What may be shown of the URL: without user-info, secret query values replaced by digests.
   let shownURL: String
 
@@ -26,7 +30,7 @@ final class PreparedRequest: Sendable {
   /// - Throws: `invalidRequest` naming the thing that is wrong.
   init(
     _ request: consuming DataService.Request, policy: FetchPolicy, secrets: SecretList,
-    digest: @escaping Digest
+    digest: @escaping Digest, certificates: CertificateFiles
   ) throws(DataServiceError) {
     url = try NormalisedURL(request.url.absoluteString)
     self.digest = digest
@@ -35,7 +39,7 @@ final class PreparedRequest: Sendable {
       fields.append("Authorization", "Basic " + Self.basicCredentials(request.url))
     }
     if let refused = fields.refused {
-      throw DataServiceError(.invalidRequest, refused, hint: "a field is one line, “Name: value”")
+      throw DataServiceError(.invalidRequest, refused, hint: "a header is one line, “Name: value”")
     }
     let method = request.method.rawValue
     guard !method.isEmpty, method.utf8.allSatisfy(\.isTokenByte) else {
@@ -47,7 +51,13 @@ final class PreparedRequest: Sendable {
     isPassThrough = PassThrough.isPassThrough(
       method: request.method, fields: fields, isRead: request.isRead, keepsAnyway: request.keepsAnyway,
       underHTTP: policy == .http)
-    key = KeyRule.key(for: request, url: url, fields: fields, secrets: secrets, digest: digest)
+    let means = KeyRule.Means(secrets: secrets, digest: digest, certificates: certificates)
+    key = try KeyRule.key(for: request, url: url, fields: fields, means: means)
+    let elsewhere = KeyRule.route(of: request.connection, host: nil, means: means)
+    let host = KeyRule.host(in: fields, url: url)
+    route = (
+      host == nil ? elsewhere : KeyRule.route(of: request.connection, host: host, means: means), elsewhere
+    )
     shownURL = request.key == nil ? key.target : KeyRule.redacted(url, secrets: secrets, digest: digest)
     self.request = request
   }
@@ -56,6 +66,17 @@ final class PreparedRequest: Sendable {
     let user = url.user(percentEncoded: false) ?? ""
     let password = url.password(percentEncoded: false) ?? ""
     return Data("\(user):\(password)".utf8).base64EncodedString()
+  }
+
+  /// Under what it is stored, for a message.
+  var shownPlace: String { request.key.map { "under the key \($0)" } ?? "for \(shownURL)" }
+
+  /// Who answers for a URL of this request's, its own or one that a redirect leads to, as pauses name them.
+  func responder(of url: NormalisedURL) -> String {
+    let origin = url.origin
+    guard !route.own.isEmpty else { return origin }
+    let way = origin == self.url.origin ? route.own : route.elsewhere
+    return way.isEmpty ? origin : origin + " " + way
   }
 
   /// Whether a row of the key may be the answer to this request's method.
@@ -71,6 +92,7 @@ extension PreparedRequest {
     key == other.key && request.method == other.request.method && url == other.url && fields == other.fields
       && request.body == other.request.body && request.limits == other.request.limits
       && request.connection == other.request.connection && request.keepsAnyway == other.request.keepsAnyway
+      && request.acceptedMediaTypes == other.request.acceptedMediaTypes
       && isHTTP == other.isHTTP && request.onlineWait == other.request.onlineWait
   }
 }

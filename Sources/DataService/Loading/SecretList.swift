@@ -12,6 +12,10 @@ public struct SecretList: Sendable, Hashable {
     set { ownParameters = newValue == Set(Self.commonParameters) ? nil : newValue }
   }
 
+  /// Whether names that look like a secret's count besides, such as those with `token`, `secret` or `password` in them
+  /// and those that end with `-key`.
+  public var includesPatterns = true
+
   // `nil` for the defaults: to make the first set of all costs a program that starts 100 µs (docs/performance.md).
   private var ownFields: Set<String>?
   private var ownParameters: Set<String>?
@@ -22,12 +26,19 @@ public struct SecretList: Sendable, Hashable {
   private static let commonFields = [
     "x-api-key", "api-key", "apikey", "x-auth-token", "x-access-token", "x-csrf-token", "x-xsrf-token",
     "x-amz-security-token", "x-goog-api-key", "x-functions-key", "x-vault-token", "private-token",
-    "ocp-apim-subscription-key", "x-session-token", "x-shopify-access-token",
+    "ocp-apim-subscription-key", "x-session-token", "x-shopify-access-token", "x-auth-key", "x-auth",
+    "x-plex-token", "dd-api-key", "dd-application-key", "circle-token", "x-gitlab-token", "token",
+    "job-token",
+    "x-github-token", "x-figma-token", "x-auth-user", "x-session-id", "x-forwarded-access-token",
   ]
   private static let commonParameters = [
     "access_token", "api_key", "apikey", "api-key", "auth", "auth_token", "client_secret", "code", "id_token",
     "jwt", "key", "passwd", "password", "refresh_token", "secret", "session", "sessionid", "sig", "signature",
-    "subscription-key", "token", "x-amz-credential", "x-amz-security-token", "x-amz-signature",
+    "subscription-key", "token", "private_token", "oauth_token", "api_token", "pass", "pwd", "pw",
+    "x-plex-token",
+    "awsaccesskeyid", "appid", "app_id", "appkey", "app_key", "key-pair-id", "ticket", "hdnts", "hdnea",
+    "otp", "pin", "sid", "phpsessid", "jsessionid", "samlresponse", "code_verifier", "x-amz-credential",
+    "x-amz-security-token", "x-amz-signature",
     "x-goog-credential", "x-goog-signature",
   ]
 
@@ -36,45 +47,74 @@ public struct SecretList: Sendable, Hashable {
 
   /// Whether a field, in any case, is secret.
   package func isSecretField(_ name: String) -> Bool {
-    let name = name.lowercased()
-    return Self.credentialFields.contains(name)
-      || ownFields?.contains(name) ?? Self.commonFields.contains(name)
+    let lower = name.lowercased()
+    return Self.credentialFields.contains(lower)
+      || ownFields?.contains(lower) ?? Self.commonFields.contains(lower)
+      || includesPatterns && !Self.harmlessFields.contains(lower) && SecretPattern.isField(name.utf8)
   }
 
   /// Whether a query parameter, in any case, is secret.
-  package func isSecretParameter(_ name: String) -> Bool {
-    let name = name.lowercased()
-    return ownParameters?.contains(name) ?? Self.commonParameters.contains(name)
+  package func isSecretParameter(_ name: String) -> Bool { isSecretParameter(encoded: Array(name.utf8)[...]) }
+
+  /// Whether a query parameter is secret, its name as it stands in a URL.
+  ///
+  /// White space and brackets around it do not count: to one framework or another `+token`, `%20token` and `token[]`
+  /// are `token`.
+  func isSecretParameter(encoded name: ArraySlice<UInt8>) -> Bool {
+    let bytes = QueryParts.decoded(name).map(\.asciiLowercased)
+    let core = bytes.drop { !$0.isLetterOrDigit }
+    let end = core.lastIndex(where: \.isLetterOrDigit).map { $0 + 1 } ?? core.startIndex
+    let word = String(decoding: core[..<max(end, core.startIndex)], as: UTF8.self)
+    return isListed(word) || word.utf8.count < bytes.count && isListed(String(decoding: bytes, as: UTF8.self))
+      || includesPatterns && SecretPattern.isParameter(bytes)
   }
+
+  private func isListed(_ parameter: String) -> Bool {
+    ownParameters?.contains(parameter) ?? Self.commonParameters.contains(parameter)
+  }
+
+  /// Whether a request field that `Vary` names may stand in the store as it is: one of the few that are known to be
+  /// harmless. What others say, nobody can know.
+  package func isHarmlessField(_ name: String) -> Bool {
+    let name = name.lowercased()
+    return (name.hasPrefix("sec-") || Self.harmlessFields.contains(name)) && !isSecretField(name)
+  }
+
+  private static let harmlessFields = [
+    "accept", "accept-charset", "accept-encoding", "accept-language", "accept-version", "content-type", "dnt",
+    "host", "origin", "prefer", "range", "save-data", "te", "upgrade-insecure-requests", "user-agent",
+    "x-requested-with",
+  ]
 }
 
 extension SecretList {
   /// Text with `~` in place of user-info and of the values of secret parameters, wherever in it a URL stands.
   package func withoutSecrets(_ text: String) -> String {
-    guard text.contains("=") || text.contains("@") else { return text }
-    var shown = ""
-    var part = ""
-    func isBorder(_ character: Character) -> Bool { "?&;,# \t\"'<>".contains(character) }
-    for character in text {
-      guard isBorder(character) else {
-        part.append(character)
-        continue
-      }
-      shown += withoutSecret(part: part)
-      shown.append(character)
-      part = ""
+    let bytes = Array(text.utf8)
+    guard bytes.contains(UInt8(ascii: "=")) || bytes.contains(UInt8(ascii: "@")) else { return text }
+    var shown: [UInt8] = []
+    var start = 0
+    for end in 0...bytes.count where end == bytes.count || Self.isBorder(bytes[end]) {
+      shown += withoutSecrets(word: bytes[start..<end])
+      if end < bytes.count { shown.append(bytes[end]) }
+      start = end + 1
     }
-    return shown + withoutSecret(part: part)
+    return String(decoding: shown, as: UTF8.self)
   }
 
-  /// One `name=value`, or one URL up to its query.
-  private func withoutSecret(part: String) -> String {
-    if let equals = part.firstIndex(of: "="), isSecretParameter(String(part[..<equals])) {
-      return part[...equals] + "~"
+  private static func isBorder(_ byte: UInt8) -> Bool {
+    byte <= 0x20 || [0x22, 0x27, 0x2C, 0x3C, 0x3E].contains(byte)
+  }
+
+  /// One URL, or one run of parameters.
+  private func withoutSecrets(word: ArraySlice<UInt8>) -> [UInt8] {
+    var word = Array(word)
+    if let slashes = word.indices.first(where: { word[$0...].starts(with: "//".utf8) }) {
+      let authority = word[(slashes + 2)...].prefix { $0 != UInt8(ascii: "/") }
+      if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
+        word.replaceSubrange(authority.startIndex..<at, with: CollectionOfOne(UInt8(ascii: "~")))
+      }
     }
-    guard let slashes = part.indices.first(where: { part[$0...].hasPrefix("//") }) else { return part }
-    let start = part.index(slashes, offsetBy: 2)
-    guard let at = part[start...].prefix(while: { $0 != "/" }).lastIndex(of: "@") else { return part }
-    return part[..<start] + "~" + part[at...]
+    return QueryParts.replacing(word[...], secrets: self) { _ in [UInt8(ascii: "~")] } ?? word
   }
 }

@@ -5,27 +5,46 @@ public enum ShownURL {
   public static func text(_ text: String, secrets: SecretList = SecretList()) -> String {
     let bytes = Array(text.utf8)
     let start = authorityStart(bytes)
-    var end = bytes[start...].firstIndex(where: endsAuthority) ?? bytes.count
-    var hostStart = start
-    if let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@")) {
-      hostStart = at + 1
-    } else if isCutOffPassword(bytes[start..<end]), let at = bytes[end...].lastIndex(of: UInt8(ascii: "@")) {
+    let end = bytes[start...].firstIndex(where: endsAuthority) ?? bytes.count
+    var userEnd: Int?
+    if isWellFormed(bytes, authority: start) {
+      userEnd = bytes[start..<end].lastIndex(of: UInt8(ascii: "@"))
       // `http://user:pass/word@host/`: what a person meant ends at the last sign.
-      hostStart = at + 1
-      end = bytes[hostStart...].firstIndex(where: endsAuthority) ?? bytes.count
+      if userEnd == nil, isCutOffPassword(bytes[start..<end]) {
+        userEnd = bytes.lastIndex(of: UInt8(ascii: "@"))
+      }
+    } else {
+      // `http:/user:pass@host/`: nobody knows what stands where, so that nothing before the last sign is shown.
+      userEnd = bytes[start...].lastIndex(of: UInt8(ascii: "@"))
     }
-    let query = bytes[end...].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.count
-    var shown = Array(bytes[..<start]) + bytes[hostStart..<query]
-    appendParameters(bytes[query...], to: &shown, secrets)
-    return String(decoding: shown, as: UTF8.self)
+    let rest = bytes[(userEnd.map { $0 + 1 } ?? start)...]
+    let shown = QueryParts.replacing(rest, secrets: secrets) {
+      isDigest($0) ? Array($0) : [UInt8(ascii: "~")]
+    }
+    return String(decoding: Array(bytes[..<start]) + (shown ?? Array(rest)), as: UTF8.self)
   }
 
+  /// Where user-info would begin: behind the scheme and whatever slashes follow.
   private static func authorityStart(_ bytes: [UInt8]) -> Int {
-    if bytes.starts(with: "//".utf8) { return 2 }
-    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[(colon + 1)...].starts(with: "//".utf8),
-      !bytes[..<colon].contains(UInt8(ascii: "@"))
-    else { return 0 }
-    return colon + 3
+    var start = 0
+    if let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[..<colon].allSatisfy(isOfScheme) {
+      let isKnown = ["http", "https"].contains(String(decoding: bytes[..<colon], as: UTF8.self).lowercased())
+      if isKnown || bytes[(colon + 1)...].starts(with: "//".utf8) { start = colon + 1 }
+    }
+    return bytes[start...].firstIndex { !isSlash($0) } ?? bytes.count
+  }
+
+  /// Whether what stands before the authority is a scheme, a colon and two slashes, and nothing is a blank.
+  private static func isWellFormed(_ bytes: [UInt8], authority start: Int) -> Bool {
+    start > 3 && bytes[..<start].suffix(3).elementsEqual("://".utf8) && !bytes.contains { $0 <= 0x20 }
+  }
+
+  private static func isSlash(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\")
+  }
+
+  private static func isOfScheme(_ byte: UInt8) -> Bool {
+    byte < 0x80 && byte.isLetterOrDigit || [0x2B, 0x2D, 0x2E].contains(byte)
   }
 
   private static func endsAuthority(_ byte: UInt8) -> Bool {
@@ -38,49 +57,6 @@ public enum ShownURL {
       return false
     }
     return !authority[(colon + 1)...].allSatisfy { (0x30...0x39).contains($0) }
-  }
-
-  /// `name=value` between `?`, `&`, `;` and `#`; those characters and the names stay.
-  private static func appendParameters(
-    _ bytes: ArraySlice<UInt8>, to shown: inout [UInt8], _ secrets: SecretList
-  ) {
-    var part: [UInt8] = []
-    func flush() {
-      defer { part = [] }
-      guard let equals = part.firstIndex(of: UInt8(ascii: "=")), !isDigest(part[(equals + 1)...]),
-        secrets.isSecretParameter(decoded(part[..<equals]))
-      else {
-        shown += part
-        return
-      }
-      shown += part[...equals] + [UInt8(ascii: "~")]
-    }
-    for byte in bytes {
-      if byte == 0x3F || byte == 0x26 || byte == 0x3B || byte == 0x23 {
-        flush()
-        shown.append(byte)
-      } else {
-        part.append(byte)
-      }
-    }
-    flush()
-  }
-
-  /// A name with its percent-encoded bytes decoded.
-  private static func decoded(_ name: ArraySlice<UInt8>) -> String {
-    var bytes: [UInt8] = []
-    var rest = name
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"),
-        let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-      {
-        rest = rest.dropFirst(2)
-        bytes.append(value)
-      } else {
-        bytes.append(byte)
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// Whether a value is already what ``KeyRule`` puts in the place of a secret one.

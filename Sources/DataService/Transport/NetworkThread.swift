@@ -1,3 +1,5 @@
+import Synchronization
+
 /// One dedicated thread for everything of the network: transfers, the tasks that follow them, and timers.
 ///
 /// As a task executor it runs the service's exchanges (`Task(executorPreference:)`), so that what a transfer wakes up
@@ -8,6 +10,15 @@
 package final class NetworkThread: TaskExecutor {
   private let core: NetworkThreadCore
 
+  private static let preparation = Mutex<(@Sendable () -> Void)?>(nil)
+
+  /// What every network thread of the process does first, from now on.
+  package static func setPreparation(_ action: @escaping @Sendable () -> Void) {
+    preparation.withLock { $0 = action }
+  }
+
+  static func prepareCurrent() { preparation.withLock { $0 }?() }
+
   /// A thread that is started by its first use.
   package init() { core = NetworkThreadCore() }
 
@@ -15,6 +26,9 @@ package final class NetworkThread: TaskExecutor {
 
   /// Whether the caller runs on this thread.
   package var isCurrent: Bool { core.isCurrent }
+
+  /// Whether the thread has been started and not ended.
+  package var isRunning: Bool { core.isRunning }
 
   package func enqueue(_ job: consuming ExecutorJob) {
     // The strong reference keeps the executor until the job has run.

@@ -38,6 +38,8 @@ final class NetworkThreadCore: @unchecked Sendable {
   private var spare: [Item] = []
   private var engine: (any NetworkEngine)?
 
+  var isRunning: Bool { shared.withLock { $0.isRunning } }
+
   var isCurrent: Bool { runningThread.load(ordering: .relaxed) == Self.currentThread }
 
   func submit(_ item: Item) {
@@ -112,6 +114,7 @@ final class NetworkThreadCore: @unchecked Sendable {
   /// The thread's main function.
   func run() {
     blockSignals()
+    NetworkThread.prepareCurrent()
     let wakeup = WakeupPipe()
     shared.withLock { $0.wakeup = wakeup }
     runningThread.store(Self.currentThread, ordering: .relaxed)
@@ -156,8 +159,8 @@ final class NetworkThreadCore: @unchecked Sendable {
   }
 
   private func wait(_ milliseconds: Int32, _ wakeup: WakeupPipe) {
-    // Without a pipe (no descriptors left) nothing can wake this thread: it looks by itself, slowly but surely.
-    let milliseconds = wakeup.isUsable ? milliseconds : min(milliseconds, 20)
+    // With no descriptors left nothing can wake this thread: it looks by itself, slowly but surely.
+    let milliseconds = wakeup.isUsable ? milliseconds : wakeup.blindWait(milliseconds)
     if let engine {
       engine.wait(wakeDescriptor: wakeup.readEnd, milliseconds: milliseconds)
     } else {

@@ -1,11 +1,13 @@
+internal import CacheStore
+
 /// Whether and when a failed exchange is tried again. Pure: the caller brings the clock and the random number.
 package struct RetryRule: Sendable, Hashable {
   /// How an exchange ended that may be tried again.
   package enum Outcome: Sendable, Hashable {
     /// Without a whole response.
     case failure(DataServiceError.Kind)
-    /// With a response, and the instant its `Retry-After` names, in milliseconds since 1970-01-01 UTC.
-    case status(Int, retryAfter: Int64?)
+    /// With a response, and how long its `Retry-After` asks to be left alone.
+    case status(Int, retryAfter: Duration?)
   }
 
   /// What to do after it.
@@ -14,9 +16,8 @@ package struct RetryRule: Sendable, Hashable {
     case retry(after: Duration)
     /// This outcome is the load's.
     case stop
-    /// The origin asked for more time than is worth waiting: nobody on the store is to ask before this instant,
-    /// in milliseconds since 1970-01-01 UTC.
-    case pause(until: Int64)
+    /// The origin asked for more time than is worth waiting: nobody on the store is to ask it for so long.
+    case pause(for: Duration)
   }
 
   /// The upper bound of the first delay.
@@ -24,7 +25,9 @@ package struct RetryRule: Sendable, Hashable {
   /// The upper bound of every delay of our own choosing.
   package var ceiling: Duration = .seconds(5)
   /// The longest `Retry-After` that a load waits for.
-  package var longestPause: Duration = .seconds(60)
+  package var longestWait: Duration = .seconds(60)
+  /// The longest that an origin is left alone, whatever it asks for.
+  package var longestPause: Duration = .milliseconds(Pause.longestMilliseconds)
 
   /// The default rule.
   package init() {}
@@ -37,21 +40,20 @@ package struct RetryRule: Sendable, Hashable {
   ///   - retries: How many retries the load may make in all.
   ///   - isRepeatable: Whether the request is a GET, a HEAD or marked as a read.
   ///   - remaining: What is left of the load's total time.
-  ///   - now: Milliseconds since 1970-01-01 UTC.
   ///   - random: From 0 up to, not including, 1; asked for only where something is tried again.
   package func decision(
-    after outcome: Outcome, attempt: Int, retries: Int, isRepeatable: Bool, remaining: Duration, now: Int64,
+    after outcome: Outcome, attempt: Int, retries: Int, isRepeatable: Bool, remaining: Duration,
     random: @autoclosure () -> Double
   ) -> Decision {
     guard mayPass(outcome) else { return .stop }
-    let asked = outcome.delayAsked(now: now)
-    if let asked, asked > longestPause { return .pause(until: now + asked.clampedNanoseconds / 1_000_000) }
+    let asked = outcome.delayAsked
+    if let asked, asked > longestWait { return .pause(for: min(asked, longestPause)) }
     // Jitter on top of what was asked, so that the clients told the same second do not return in the same instant.
     let delay = (asked ?? .zero) + jitter(attempt: attempt, random: random())
     if isRepeatable, attempt <= retries, delay < remaining { return .retry(after: delay) }
     // The pause holds for everyone else even when this load gives up.
     guard let asked, asked > .zero else { return .stop }
-    return .pause(until: now + asked.clampedNanoseconds / 1_000_000)
+    return .pause(for: min(asked, longestPause))
   }
 
   /// Full jitter: anything from nothing to a bound that doubles with each attempt.
@@ -75,9 +77,9 @@ package struct RetryRule: Sendable, Hashable {
 
 extension RetryRule.Outcome {
   /// The delay that the origin asked for, if any; only 429 and 503 are heard (RFC 9110 section 10.2.3, RFC 6585).
-  fileprivate func delayAsked(now: Int64) -> Duration? {
+  fileprivate var delayAsked: Duration? {
     switch self {
-    case .status(429, let instant?), .status(503, let instant?): .milliseconds(max(0, instant - now))
+    case .status(429, let delay?), .status(503, let delay?): max(.zero, delay)
     default: nil
     }
   }

@@ -8,7 +8,12 @@ import FoundationEssentials
 
 /// The system's clocks, read without allocation.
 package enum SystemClock {
-  package static var wallMilliseconds: Int64 { nanoseconds(of: CLOCK_REALTIME) / 1_000_000 }
+  /// Not by way of nanoseconds, of which 64 bits hold 292 years: people set this clock as they like.
+  package static var wallMilliseconds: Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+  }
 
   static var bootNanoseconds: Int64 {
     #if os(Linux)

@@ -1,3 +1,4 @@
+internal import CacheStore
 import Synchronization
 
 /// Time as the service sees it: two clocks, and timers. Injected, so that no test waits for real time.
@@ -15,6 +16,9 @@ package protocol Timekeeper: Sendable {
 }
 
 extension Timekeeper {
+  /// The mark of what begins, or is heard, now.
+  var startMark: StartMark { StartMark(boot: bootID, nanoseconds: bootNanoseconds) }
+
   /// The instant, in nanoseconds since boot, at which `delay` will have passed; the last there is where it overflows.
   func instant(after delay: Duration) -> Int64 {
     let (sum, overflow) = bootNanoseconds.addingReportingOverflow(delay.clampedNanoseconds)

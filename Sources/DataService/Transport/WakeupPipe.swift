@@ -1,43 +1,59 @@
+#if os(Linux)
+  internal import CPlatform
+#endif
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Darwin)
   import Darwin
 #endif
 
-/// A pipe that wakes a thread which waits for sockets. Both ends are closed with it.
+/// What wakes a thread that waits for descriptors: an `eventfd` on Linux, a pipe elsewhere. Closed with the object.
 package final class WakeupPipe: Sendable {
   /// Readable while a signal is pending; -1 where the process has no descriptors left.
   package let readEnd: Int32
   private let writeEnd: Int32
 
-  /// Whether there is a pipe.
-  var isUsable: Bool { readEnd >= 0 }
+  private static let blindMilliseconds: Int32 = 20
+
+  /// Whether it can wake anybody.
+  package var isUsable: Bool { readEnd >= 0 }
 
   package init() {
-    var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else {
-      readEnd = -1
-      writeEnd = -1
-      return
-    }
-    for end in ends {
-      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-      _ = fcntl(end, F_SETFL, O_NONBLOCK)
-    }
-    readEnd = ends[0]
-    writeEnd = ends[1]
+    #if os(Linux)
+      readEnd = cplatform_make_event()
+      writeEnd = readEnd
+    #else
+      var ends: [Int32] = [-1, -1]
+      guard pipe(&ends) == 0 else {
+        readEnd = -1
+        writeEnd = -1
+        return
+      }
+      for end in ends {
+        _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(end, F_SETFL, O_NONBLOCK)
+      }
+      readEnd = ends[0]
+      writeEnd = ends[1]
+    #endif
   }
 
   deinit {
     guard isUsable else { return }
     close(readEnd)
-    close(writeEnd)
+    if writeEnd != readEnd { close(writeEnd) }
   }
 
-  /// Makes the read end readable. A full pipe is readable already.
+  /// How long to wait where nothing can wake: not long, however long is wanted (for ever, where that is negative).
+  package func blindWait(_ milliseconds: Int32) -> Int32 {
+    milliseconds < 0 ? Self.blindMilliseconds : min(milliseconds, Self.blindMilliseconds)
+  }
+
+  /// Makes the read end readable. Where that is refused it is readable already.
   package func signal() {
-    var byte: UInt8 = 1
-    _ = write(writeEnd, &byte, 1)
+    var one: UInt64 = 1
+    _ = write(writeEnd, &one, 8)
   }
 
   /// Takes what was signalled.

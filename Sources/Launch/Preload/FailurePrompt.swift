@@ -26,7 +26,7 @@ public struct FailurePrompt: Sendable, Hashable {
     let shown = names.prefix(3).joined(separator: ", ")
     let rest = names.count > 3 ? " and \(names.count - 3) more" : ""
     let reason = missing.lazy.compactMap(\.reason).first.map { ": \($0)" } ?? ""
-    let what = canContinue ? "There is no fresh answer for" : "There is nothing for"
+    let what = canContinue ? "There is no fresh response for" : "There is nothing for"
     message = "\(what) \(shown)\(rest)\(reason)."
     choices = canContinue ? [.retry, .continueWithStored, .quit] : [.retry, .quit]
   }

@@ -140,10 +140,10 @@ private struct PlanFile: Decodable {
     try Self.refuseOthers(than: Name.self, in: decoder)
     let values = try decoder.container(keyedBy: Name.self)
     steps = try values.decode([Entry].self, forKey: .steps)
-    deadlineMilliseconds = try values.decodeIfPresent(Int64.self, forKey: .deadlineMilliseconds)
-    maxAgeMilliseconds = try values.decodeIfPresent(Int64.self, forKey: .maxAgeMilliseconds)
+    deadlineMilliseconds = try Self.whole(values, .deadlineMilliseconds)
+    maxAgeMilliseconds = try Self.whole(values, .maxAgeMilliseconds)
     readiness = try values.decodeIfPresent(String.self, forKey: .readiness)
-    parallel = try values.decodeIfPresent(Int.self, forKey: .parallel)
+    parallel = try Self.whole(values, .parallel).map { Int($0) }
   }
 
   static func read(_ json: Data) throws(Misfit) -> PlanFile {
@@ -152,8 +152,19 @@ private struct PlanFile: Decodable {
 
   func duration(_ name: String, _ milliseconds: Int64?) throws(Misfit) -> Duration? {
     guard let milliseconds else { return nil }
-    guard milliseconds >= 0 else { throw Misfit([name], "\(name) is not negative") }
+    guard milliseconds >= 0 else { throw Misfit([name], "\(name) is negative") }
     return .milliseconds(milliseconds)
+  }
+
+  /// A whole number. Asked for as one, the decoder would say of another only that it does not fit, and not where it is.
+  private static func whole<Name: CodingKey>(
+    _ values: KeyedDecodingContainer<Name>, _ name: Name
+  ) throws -> Int64? {
+    guard let number = try values.decodeIfPresent(Double.self, forKey: name) else { return nil }
+    guard let whole = Int64(exactly: number), whole.magnitude <= 1 << 53 else {
+      throw misfit(values.codingPath + [name], "this number is too large, or not a whole one")
+    }
+    return whole
   }
 
   private struct AnyName: CodingKey {
@@ -170,28 +181,36 @@ private struct PlanFile: Decodable {
     let container = try decoder.container(keyedBy: AnyName.self)
     guard let unknown = container.allKeys.first(where: { !known.contains($0.stringValue) }) else { return }
     let all = known.sorted().joined(separator: ", ")
-    throw DecodingError.dataCorrupted(
-      .init(
-        codingPath: container.codingPath,
-        debugDescription: "“\(unknown.stringValue)” is no name of a plan; there are \(all)"))
+    throw misfit(container.codingPath, "“\(unknown.stringValue)” is no name of a plan; there are \(all)")
   }
 
-  /// A decoder's error as a person can use it: where in the plan, and what.
+  /// A decoder's error as a person can use it: where in the plan, and what, in words that are not the decoder's.
   private static func explain(_ error: any Error) -> Misfit {
+    if let misfit = error as? Misfit { return misfit }
     switch error as? DecodingError {
-    case .keyNotFound(let key, let context)?: misfit(context, "“\(key.stringValue)” is missing")
-    case .typeMismatch(_, let context)?, .valueNotFound(_, let context)?:
-      misfit(context, context.debugDescription)
-    case .dataCorrupted(let context)? where !context.debugDescription.hasSuffix("not valid JSON."):
-      misfit(context, context.debugDescription)
-    default: Misfit(nil, "the plan is not JSON from here on")
+    case .keyNotFound(let key, let context)?:
+      return misfit(context.codingPath, "“\(key.stringValue)” is missing")
+    case .typeMismatch(let type, let context)?, .valueNotFound(let type, let context)?:
+      return misfit(context.codingPath, "\(wanted(type)) is wanted here")
+    default: return Misfit(nil, "the plan is not JSON from here on")
     }
   }
 
-  private static func misfit(_ context: DecodingError.Context, _ message: String) -> Misfit {
-    let shown = context.codingPath.map { key in key.intValue.map { "\($0 + 1)" } ?? key.stringValue }
+  /// What a plan has of a type.
+  private static func wanted(_ type: any Any.Type) -> String {
+    switch type {
+    case is String.Type: "a text in quotation marks"
+    case is Bool.Type: "true or false"
+    case is Double.Type, is Int.Type, is Int64.Type: "a number"
+    case is [Any].Type, is [Entry].Type, is [String].Type: "an array in brackets"
+    default: "an object in braces"
+    }
+  }
+
+  private static func misfit(_ path: [any CodingKey], _ message: String) -> Misfit {
+    let shown = path.map { key in key.intValue.map { "\($0 + 1)" } ?? key.stringValue }
     return Misfit(
-      context.codingPath.map { key in key.intValue.map(String.init) ?? key.stringValue },
+      path.map { key in key.intValue.map(String.init) ?? key.stringValue },
       shown.isEmpty ? message : shown.joined(separator: " ") + ": " + message)
   }
 }

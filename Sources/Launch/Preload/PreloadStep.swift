@@ -107,7 +107,7 @@ enum StepNews: Sendable {
       self = .fresh(response, change, response.kept, bytes: response.head.bodyLength)
     case .fresh(let response, _):
       // An answer to a person, but nothing that a screen could be built from.
-      let host = response.url.host() ?? "the origin"
+      let host = response.url.host() ?? "the server"
       self = .failed(
         DataServiceError(
           .status, "\(host) answered \(response.status) \(response.head.reason)", status: response.status))

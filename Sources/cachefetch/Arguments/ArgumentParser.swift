@@ -74,26 +74,37 @@ struct ArgumentParser {
   private mutating func takeLetters(_ word: String) throws(UsageError) {
     var letters = word.dropFirst()
     while let letter = letters.popFirst() {
-      guard let option = Option.table.first(where: { $0.short == letter }) else {
+      guard let option = Option.lettered(letter) else {
         throw unknown(letters.isEmpty && word.count == 2 ? word : "-\(letter)")
       }
-      if option.value != nil, !letters.isEmpty {
-        return try add(option, String(letters), written: "-\(letter)")
+      let isValue = option.mayStandAlone ? Self.isNumber(letters) : option.value != nil && !letters.isEmpty
+      if isValue { return try add(option, String(letters), written: "-\(letter)") }
+      if option.mayStandAlone, !letters.isEmpty {
+        takeFlag(option, written: "-\(letter)")
+        continue
       }
       try takeValue(of: option, written: "-\(letter)")
     }
   }
 
   private mutating func takeValue(of option: Option, written: String) throws(UsageError) {
-    guard option.value != nil else {
-      options.append(Arguments.Given(name: option.name, value: .flag, text: nil))
-      spellings.append(Spelling(option: option, written: written))
-      return
+    if option.value == nil || (option.mayStandAlone && !(words.first.map { Self.isNumber($0[...]) } ?? false))
+    {
+      return takeFlag(option, written: written)
     }
     guard let text = words.popFirst() else {
       throw UsageError("\(written) has no value", "write \(written) \(option.placeholder)")
     }
     try add(option, text, written: written)
+  }
+
+  private mutating func takeFlag(_ option: Option, written: String) {
+    options.append(Arguments.Given(name: option.name, value: .flag, text: nil))
+    spellings.append(Spelling(option: option, written: written))
+  }
+
+  private static func isNumber(_ text: Substring) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
   }
 
   private mutating func add(_ option: Option, _ text: String, written: String) throws(UsageError) {
@@ -131,6 +142,9 @@ struct ArgumentParser {
         throw UsageError("\(written) is given twice", "give it once")
       }
     }
+    if options.contains(where: { $0.name == .quiet }), options.contains(where: { $0.name == .verbose }) {
+      throw UsageError("-q and -v cannot be combined", "leave one of them out")
+    }
     try checkOperands(of: verb)
     return Arguments(verb: verb, options: options, operands: operands)
   }
@@ -138,13 +152,22 @@ struct ArgumentParser {
   private func checkOperands(of verb: Verb) throws(UsageError) {
     if operands.count < verb.operandCount.lowerBound {
       throw UsageError(
-        "\(verb == .get ? "no URL is given" : "\(verb.rawValue) needs \(verb.operands)")",
-        "write cachefetch \(verb == .get ? "" : verb.rawValue + " ")\(verb.operands), or see cachefetch help")
+        "missing \(verb.operands)",
+        "usage: cachefetch \(verb == .get ? "" : verb.rawValue + " ")\(verb.operands)")
     }
     if operands.count > verb.operandCount.upperBound {
+      let extra = Shown.url(operands[verb.operandCount.upperBound])
       throw UsageError(
-        "\(verb.rawValue) takes \(verb.operands.isEmpty ? "no operand" : verb.operands) and not “\(ShownURL.text(operands[verb.operandCount.upperBound]))” too",
+        "\(verb.rawValue) takes \(Self.counted(verb.operandCount.upperBound)) (got “\(extra)”)",
         "see cachefetch help \(verb.rawValue)")
+    }
+  }
+
+  private static func counted(_ operands: Int) -> String {
+    switch operands {
+    case 0: "no operands"
+    case 1: "one operand"
+    default: "\(operands) operands"
     }
   }
 }

@@ -1,7 +1,7 @@
-/// Durations as they are written and read: `500ms`, `30s`, `5m`, `2h`, `7d`.
+/// Durations as they are written and read: `500ms`, `30s`, `5m`, `2h`, `7d`; a bare number is seconds, as in curl.
 enum DurationText {
   private static let units: [(name: String, milliseconds: Int64)] = [
-    ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
+    ("", 1_000), ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
   ]
 
   /// The duration `text` says, at most a hundred years; `nil` where it is not one.
@@ -12,6 +12,15 @@ enum DurationText {
       let milliseconds = scaled(String(digits) ?? "", by: scale), milliseconds <= 100 * 365 * 86_400_000
     else { return nil }
     return .milliseconds(milliseconds)
+  }
+
+  /// Whether `text` is written as a duration is, but says more than ``parse(_:)`` takes.
+  static func isTooLong(_ text: String) -> Bool {
+    let digits = text.utf8.prefix { $0 >= 0x30 && $0 <= 0x39 || $0 == 0x2E }
+    let whole = digits.prefix { $0 != 0x2E }
+    let isNumber = !whole.isEmpty && digits.count { $0 == 0x2E } <= 1 && digits.last != 0x2E
+    let unit = String(text.dropFirst(digits.count))
+    return isNumber && whole.count > 4 && units.contains { $0.name == unit } && parse(text) == nil
   }
 
   /// `1.5` times `scale`, exact and rounded down; `nil` where the digits are no number or too many.

@@ -30,7 +30,7 @@ enum FieldArgument {
     let value = line[(colon + 1)...]
     if value.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) {
       let name = TerminalText.visible(String(decoding: line[..<colon], as: UTF8.self))
-      throw UsageError("field “\(name)” has no value", "write -H '\(name);' to send it empty")
+      throw UsageError("header “\(name)” has no value", "write -H '\(name);' to send it empty")
     }
     try take(name: line[..<colon], value: value, origin: origin, into: &fields)
   }
@@ -57,6 +57,9 @@ enum FieldArgument {
       throw UsageError(
         "-u has no colon in it", "write -u USER:PASSWORD, or -u @FILE to keep it off the command line")
     }
-    return "Basic " + Base64.encode(bytes)
+    return basic(bytes)
   }
+
+  /// The `Authorization` value of `user:password`.
+  static func basic(_ bytes: [UInt8]) -> String { "Basic " + Base64.encode(bytes) }
 }

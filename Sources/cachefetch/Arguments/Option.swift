@@ -12,6 +12,9 @@ struct Option: Sendable {
     case tag
   }
 
+  /// What an option does with some of its verbs.
+  typealias VerbText = (verbs: VerbSet, text: String)
+
   let name: OptionName
   /// The letter, for those that have one.
   let short: Character?
@@ -19,31 +22,59 @@ struct Option: Sendable {
   let value: ValueKind?
   /// How help names the value.
   let placeholder: String
-  /// One line.
-  let help: String
+  /// What it does, in one line.
+  let text: String
+  /// What it does with some verbs, where ``text`` does not say it; the first that fits counts.
+  let verbTexts: [VerbText]
   /// Where it applies.
   let verbs: VerbSet
   /// Whether it may be given more than once.
   let repeats: Bool
 
   /// A flag.
-  init(_ name: OptionName, _ short: Character? = nil, for verbs: VerbSet, _ help: String) {
-    self.init(name, short, nil, "", for: verbs, help)
+  init(
+    _ name: OptionName, _ short: Character? = nil, for verbs: VerbSet, _ text: String,
+    _ verbTexts: [VerbText] = []
+  ) {
+    self.init(name, short, nil, "", for: verbs, text, verbTexts)
   }
 
   /// An option with a value.
   init(
     _ name: OptionName, _ short: Character? = nil, _ value: ValueKind?, _ placeholder: String,
-    repeats: Bool = false, for verbs: VerbSet, _ help: String
+    repeats: Bool = false, for verbs: VerbSet, _ text: String, _ verbTexts: [VerbText] = []
   ) {
     self.name = name
     self.short = short
     self.value = value
     self.placeholder = placeholder
-    self.help = help
+    self.text = text
+    self.verbTexts = verbTexts
     self.verbs = verbs
     self.repeats = repeats
   }
+
+  /// What it does with a verb.
+  func help(for verb: Verb) -> String {
+    verbTexts.first { $0.verbs.contains(VerbSet(verb)) }?.text ?? text
+  }
+
+  /// Its texts, each with the verbs it is for, in the order of the verbs.
+  var helpByVerbs: [VerbText] {
+    var all: [VerbText] = []
+    for verb in Verb.allCases where verbs.contains(VerbSet(verb)) {
+      let text = help(for: verb)
+      if let index = all.firstIndex(where: { $0.text == text }) {
+        all[index].verbs.insert(VerbSet(verb))
+      } else {
+        all.append((VerbSet(verb), text))
+      }
+    }
+    return all
+  }
+
+  /// Whether the value may be left out: a number, which no operand is.
+  var mayStandAlone: Bool { name == .parallel }
 
   /// `--name`, as it is written.
   var spelling: String { "--" + name.rawValue }
@@ -60,7 +91,9 @@ enum OptionName: String, CaseIterable, Sendable {
   case method = "request"
   case head, header, data
   case dataBinary = "data-binary"
-  case user, read, account, key, tag, pin
+  case dataURLEncode = "data-urlencode"
+  case asQuery = "get"
+  case user, netrc, read, account, key, tag, pin
   case policy, offline
   case maxAge = "max-age"
   case deadline
@@ -68,7 +101,10 @@ enum OptionName: String, CaseIterable, Sendable {
   case keepAnyway = "keep-anyway"
   case print
   case ignorePath = "ignore-path"
-  case include, json, output, fail, quiet, verbose
+  case include, json, output, fail
+  case failWithBody = "fail-with-body"
+  case writeOut = "write-out"
+  case accept, quiet, verbose
   case noLocation = "no-location"
   case background, parallel
   case connectTimeout = "connect-timeout"
@@ -78,8 +114,11 @@ enum OptionName: String, CaseIterable, Sendable {
   case keyFile = "key-file"
   case insecure, resolve
   case unixSocket = "unix-socket"
+  case secretField = "secret-field"
+  case secretParameter = "secret-parameter"
   case http11 = "http1.1"
   case noCompressed = "no-compressed"
+  case noSandbox = "no-sandbox"
   case store, every
   case untilChanged = "until-changed"
   case onFailure = "on-failure"
@@ -87,7 +126,9 @@ enum OptionName: String, CaseIterable, Sendable {
   case olderThan = "older-than"
   case host, prefix
   case largerThan = "larger-than"
-  case sort, yes, repair, help, version
+  case status, type, sort, reverse, limit
+  case bytes, rows
+  case yes, repair, help, version
 
   /// The one that is written so. `init(rawValue:)` makes a table of them all first, for one or two look-ups.
   static func named(_ name: String) -> OptionName? { allCases.first { $0.rawValue == name } }

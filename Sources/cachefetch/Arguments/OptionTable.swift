@@ -2,6 +2,11 @@ extension Option {
   /// The table: one row an option, in the order help shows them.
   static let table: [Option] = OptionName.allCases.map(row)
 
+  /// The row of a letter.
+  static func lettered(_ letter: Character) -> Option? {
+    OptionName.allCases.lazy.map(row).first { $0.short == letter }
+  }
+
   /// The row of a name. Whoever adds an option adds it here; the order is that of ``OptionName``.
   ///
   /// A function, so that a command line makes the rows it names and no others.
@@ -10,188 +15,318 @@ extension Option {
     case .method:
       Option(
         name, "X", .text, "METHOD", for: .requesting,
-        "the method; anything but GET and HEAD passes the store by")
+        "request method; methods other than GET and HEAD bypass the store")
     case .head:
       Option(
-        name, "I", for: [.get, .show, .explain], "ask with HEAD and print the head")
+        name, "I", for: [.get, .show, .explain], "send HEAD and print the headers",
+        [
+          (.show, "print the stored headers only"),
+          (.explain, "explain the request with the method HEAD"),
+        ])
     case .header:
       Option(
         name, "H", .text, "'N: V'|@FILE", repeats: true, for: .requesting,
-        "a field to send; @FILE has one a line, taken byte for byte")
+        "add a request header; @FILE holds one per line, taken byte for byte")
     case .data:
       Option(
         name, "d", .text, "TEXT|@FILE|@-", repeats: true, for: .requesting,
-        "a body to send, byte for byte; the method becomes POST; several are joined by &")
+        "send a body, byte for byte; the method becomes POST; several are joined by &")
     case .dataBinary:
       Option(
-        name, nil, .text, "TEXT|@FILE|@-", repeats: true, for: .requesting, "the same as --data")
+        name, nil, .text, "TEXT|@FILE|@-", repeats: true, for: .requesting, "same as --data")
+    case .dataURLEncode:
+      Option(
+        name, nil, .text, "DATA", repeats: true, for: .requesting,
+        "as --data, URL-encoded: CONTENT, =CONTENT, NAME=CONTENT, @FILE or NAME@FILE")
+    case .asQuery:
+      Option(
+        name, "G", for: .requesting.subtracting(.preload),
+        "put the data of -d and --data-urlencode into the URL's query, and use GET")
     case .user:
       Option(
-        name, "u", .text, "USER:PASSWORD|@FILE", for: .requesting, "Basic credentials; never stored")
+        name, "u", .text, "USER:PASSWORD|@FILE", for: .requesting,
+        "Basic authentication; the credentials are never stored")
+    case .netrc:
+      Option(
+        name, "n", for: .requesting,
+        "take user and password for the URL's host from $NETRC, else ~/.netrc; never stored")
     case .read:
       Option(
-        name, for: .requesting, "this request only reads: store, share and retry it like GET")
+        name, for: .requesting, "treat the request as read-only: cache, coalesce and retry it like GET")
     case .account:
       Option(
-        name, nil, .account, "NAME", for: .requesting.union(.selecting).union([.signOut, .stats]),
-        "whose rows; a name stands in for the credentials, so a renewed token keeps them")
+        name, nil, .account, "NAME", for: .requesting.union(.selecting).union([.signOut, .stats, .import]),
+        "use this account's entries; the name replaces the credentials in the cache key, so entries survive a "
+          + "token renewal",
+        [
+          (.selecting, "only entries of this account"),
+          (.import, "take in the entries of this account, and no others"),
+          (.signOut, "the account to erase"),
+          (.stats, "only the figures of this account"),
+        ])
     case .key:
       Option(
         name, nil, .text, "KEY", for: .requesting.union(.rm),
-        "a name for the row in place of method, URL and body")
+        "use this cache key instead of method, URL and body",
+        [(.rm, "only entries stored under this cache key")])
     case .tag:
       Option(
         name, nil, .tag, "TAG", repeats: true, for: .fetching.union(.selecting),
-        "put this label on the row; in list, rm and export: only rows with it")
+        "label the entry with TAG, for list, rm and export", [(.selecting, "only entries labelled with TAG")])
     case .pin:
       Option(
-        name, for: .fetching, "never evict the row")
+        name, for: .fetching, "never evict the entry")
     case .policy:
       Option(
         name, nil, .choice(PolicyChoice.spellings), "POLICY", for: [.get, .explain],
-        "stored-then-fresh (default), stored-only, fresh-only, fresh-else-stored or http")
+        "which response to deliver: stored-then-fresh (default), stored-only, fresh-only, fresh-else-stored or "
+          + "http",
+        [
+          (
+            .explain,
+            "explain this policy only: stored-then-fresh, stored-only, fresh-only, fresh-else-stored or http"
+          )
+        ])
     case .offline:
       Option(
-        name, for: [.get, .explain], "the stored answer whatever its age, without the network")
+        name, for: [.get, .explain], "print the stored response, whatever its age, without using the network",
+        [(.explain, "explain --offline only")])
     case .maxAge:
       Option(
         name, nil, .duration, "D", for: [.get, .preload, .explain],
-        "the stored answer if not older than D, else the fresh one")
+        "print the stored response if it is not older than D, else the fresh one",
+        [
+          (.preload, "do not fetch what was stored less than D ago"),
+          (.explain, "explain --max-age D only"),
+        ])
     case .deadline:
       Option(
         name, nil, .duration, "D", for: [.get, .preload, .explain],
-        "the fresh answer if it comes within D, else the stored one")
+        "print the fresh response if it arrives within D, else the stored one",
+        [
+          (.preload, "stop after D and make do with what has been stored"),
+          (.explain, "explain --deadline D only"),
+        ])
     case .waitOnline:
       Option(
-        name, nil, .duration, "D", for: .get, "go on trying for D while there is no network")
+        name, nil, .duration, "D", for: .get, "keep trying for D while there is no network")
     case .keepAnyway:
       Option(
-        name, for: .fetching, "store the answer even where it says no-store")
+        name, for: .fetching, "store the response even if it says no-store")
     case .print:
       Option(
         name, nil, .choice(PrintMode.allCases.map(\.rawValue)), "WHAT", for: .get,
-        "both (default), stored, fresh, last, changed or none")
+        "what to print: both (default), stored, fresh, last, changed or none")
     case .ignorePath:
       Option(
         name, nil, .text, "POINTER", repeats: true, for: [.get, .preload, .watch, .diff],
-        "compare as JSON, but for what this JSON Pointer names")
+        "compare bodies as JSON and ignore what this JSON Pointer names")
     case .include:
       Option(
-        name, "i", for: [.get, .show], "print the head before the body")
+        name, "i", for: [.get, .show], "print the response headers before the body",
+        [(.show, "print the stored headers, with Age and Cache-Status added, before the body")])
     case .json:
       Option(
-        name, for: [.get, .preload, .watch, .explain, .list, .stats, .doctor],
-        "JSON Lines, one object a delivery or row")
+        name,
+        for: [
+          .get, .preload, .watch, .diff, .explain, .list, .show, .rm, .signOut, .stats, .limits, .doctor,
+          .export,
+          .import,
+        ],
+        "print JSON Lines: one object per delivery",
+        [
+          (.preload, "print JSON Lines: one object per request"),
+          (.watch, "print JSON Lines: one object per change, outage or recovery"),
+          ([.diff, .explain, .show, .export, .import], "print one JSON object"),
+          (.list, "print JSON Lines: one object per entry"),
+          ([.rm, .signOut], "print the count as a JSON object"),
+          (.stats, "print JSON Lines: one object per account and host"),
+          (.limits, "print one JSON object"),
+          (.doctor, "print JSON Lines: one object per finding"),
+        ])
     case .output:
       Option(
         name, "o", .file, "FILE", for: [.get, .show],
-        "write the body to FILE, replaced as a whole; - is standard output, a terminal too")
+        "write the body to FILE, replaced as a whole; - is standard output, even if it is a terminal")
     case .fail:
       Option(
         name, "f", for: [.get, .preload, .watch],
-        "exit with 22 and print no body where the status is 400 or more")
+        "if the status is 400 or more, print no body and exit with 22",
+        [
+          (.preload, "exit with 22, not 3 or 4, if a status is 400 or more"),
+          (.watch, "exit with 22 at the first status of 400 or more that is no outage (408, 429, 5xx)"),
+        ])
+    case .failWithBody:
+      Option(
+        name, for: .get, "if the status is 400 or more, print the body and exit with 22")
+    case .writeOut:
+      Option(
+        name, "w", .text, "FORMAT|@FILE", for: .get,
+        "print this after each URL; %{http_code}, %{time_total} and others as in curl")
+    case .accept:
+      Option(
+        name, nil, .text, "TYPE[,TYPE]", repeats: true, for: .fetching,
+        "accept only responses of these media types, such as application/json or text/*")
     case .quiet:
       Option(
-        name, "q", for: .all, "say nothing on standard error but usage errors")
+        name, "q", for: .all, "suppress all messages except usage errors")
     case .verbose:
       Option(
-        name, "v", for: .storing, "say on standard error what is done and why")
+        name, "v", for: .storing.subtracting(.completions),
+        "say on standard error what is done and why, and show the headers of requests and responses",
+        [
+          (.show, "say on standard error what is done and why"),
+          (
+            .storing.subtracting(.fetching).subtracting(.show),
+            "say on standard error which store is used, and why"
+          ),
+        ])
     case .noLocation:
       Option(
-        name, for: .fetching, "do not follow redirects")
+        name, for: .requesting, "do not follow redirects; such responses are stored separately")
     case .background:
       Option(
-        name, for: .get, "print the stored answer and leave the refresh to a process of its own")
+        name, for: .get, "print the stored response and leave the refresh to a detached process")
     case .parallel:
       Option(
-        name, nil, .count(1...1000), "N", for: [.get, .preload], "how many loads to have under way at once"
-      )
+        name, "Z", .count(1...1000), "N", for: [.get, .preload],
+        "maximum number of concurrent transfers (default: 6 per server, 32 in all)",
+        [(.preload, "maximum number of concurrent transfers (default: 6)")])
     case .connectTimeout:
       Option(
-        name, nil, .duration, "D", for: .fetching, "for making a connection (5s)")
+        name, nil, .duration, "D", for: .fetching, "time limit for making a connection (default: 5s)")
     case .timeout:
       Option(
-        name, "m", .duration, "D", for: .fetching, "for the whole load, retries included (10m)")
+        name, "m", .duration, "D", for: .fetching,
+        "time limit for the whole transfer, retries included (default: 10m)")
     case .retry:
       Option(
-        name, nil, .count(0...100), "N", for: .fetching, "how often to try again after a passing failure (2)")
+        name, nil, .count(0...100), "N", for: .fetching,
+        "number of retries after a transient failure (default: 2)")
     case .maxBody:
       Option(
-        name, nil, .size, "SIZE", for: .fetching, "the largest body taken from the network (256M)")
+        name, nil, .size, "SIZE", for: .fetching, "largest body accepted from the network (default: 256M)")
     case .proxy:
       Option(
-        name, "x", .text, "URL", for: .fetching, "the proxy, in place of the environment's")
+        name, "x", .text, "URL", for: .requesting,
+        "use this proxy instead of the environment's; such responses are stored separately")
     case .cacert:
       Option(
-        name, nil, .file, "FILE", for: .fetching, "certificate authorities to trust, in PEM")
+        name, nil, .file, "FILE", for: .requesting,
+        "trust the certificate authorities in this PEM file; such responses are stored separately")
     case .cert:
       Option(
-        name, nil, .file, "FILE", for: .fetching, "the client certificate, in PEM")
+        name, nil, .file, "FILE", for: .requesting,
+        "client certificate, in PEM: a credential, with entries of its own")
     case .keyFile:
       Option(
-        name, nil, .file, "FILE", for: .fetching, "the client certificate's key, in PEM")
+        name, nil, .file, "FILE", for: .requesting, "private key of the client certificate, in PEM")
     case .insecure:
       Option(
-        name, "k", for: .requesting, "accept any certificate; rows of their own")
+        name, "k", for: .requesting.union(.rm),
+        "skip certificate checks; such responses are stored separately",
+        [
+          (.offlineOnly, "the entry stored with --insecure"), (.rm, "only entries stored with --insecure"),
+        ])
     case .resolve:
       Option(
-        name, nil, .text, "HOST:PORT:ADDRESS", repeats: true, for: .requesting,
-        "connect there for that host; rows of their own")
+        name, nil, .text, "HOST:PORT:ADDRESS", repeats: true, for: .requesting.union(.rm),
+        "connect to ADDRESS for that host and port; such responses are stored separately",
+        [
+          (.offlineOnly, "the entry stored with this --resolve"),
+          (.rm, "only entries stored with this --resolve"),
+        ])
     case .unixSocket:
       Option(
-        name, nil, .file, "PATH", for: .requesting, "connect through this socket; rows of their own")
+        name, nil, .file, "PATH", for: .requesting.union(.rm),
+        "connect through this Unix socket; such responses are stored separately",
+        [
+          (.offlineOnly, "the entry stored with this --unix-socket"),
+          (.rm, "only entries stored with this --unix-socket"),
+        ])
+    case .secretField:
+      Option(
+        name, nil, .text, "NAME", repeats: true, for: .requesting,
+        "this field is a credential: entries of its own, never written, never sent to another host")
+    case .secretParameter:
+      Option(
+        name, nil, .text, "NAME", repeats: true, for: .requesting.union(.rm),
+        "this query parameter is a secret: never written, never shown")
     case .http11:
       Option(
-        name, for: .fetching, "speak HTTP/1.1 only")
+        name, for: .fetching, "use HTTP/1.1 only")
     case .noCompressed:
       Option(
-        name, for: .fetching, "do not ask for a compressed answer")
+        name, for: .fetching, "do not ask for a compressed response")
+    case .noSandbox:
+      Option(
+        name, for: .fetching, "do not confine the command to the files that it needs")
     case .store:
       Option(
         name, nil, .file, "PATH", for: .storing,
-        "the store ($CACHEFETCH_STORE, else cachefetch/store.sqlite in the user's cache folder)")
+        "the store (default: $CACHEFETCH_STORE, else cachefetch/store.sqlite in the user's cache folder)")
     case .every:
       Option(
-        name, nil, .duration, "D", for: .watch, "how long to wait between two looks (30s)")
+        name, nil, .duration, "D", for: .watch,
+        "interval between checks (default: 30s, or as long as the response stays fresh, up to 1h)")
     case .untilChanged:
       Option(
-        name, for: .watch, "end with 0 at the first change")
+        name, for: .watch, "exit with 0 at the first change")
     case .onFailure:
       Option(
         name, nil, .text, "ask|retry:N|stored|fail", for: .preload,
-        "when answers fail: ask, try them again N times, do with the stored ones (default), or end"
-      )
+        "if requests fail: ask, retry:N (try again N times), stored (make do with the stored responses; default) "
+          + "or fail (stop)")
     case .stale:
       Option(
-        name, for: .selecting, "only rows that are stale")
+        name, for: .selecting, "only stale entries")
     case .olderThan:
       Option(
-        name, nil, .duration, "D", for: .selecting, "only rows received longer ago than D")
+        name, nil, .duration, "D", for: .selecting.union(.limits), "only entries received more than D ago",
+        [(.limits, "remove entries received more than D ago; none: no limit of the store's own")])
     case .host:
       Option(
-        name, nil, .text, "HOST", for: .selecting, "only rows of this host")
+        name, nil, .text, "HOST", for: .selecting, "only entries of this host")
     case .prefix:
       Option(
-        name, nil, .text, "URL", for: .selecting, "only rows whose URL begins so")
+        name, nil, .text, "URL", for: .selecting, "only entries whose URL starts with this")
     case .largerThan:
       Option(
-        name, nil, .size, "SIZE", for: .selecting, "only rows with a larger body")
+        name, nil, .size, "SIZE", for: .selecting, "only entries with a larger body")
     case .sort:
       Option(
         name, nil, .choice(ListOrder.allCases.map(\.rawValue)), "ORDER", for: .list,
-        "url (default), age, size or used")
+        "sort by url (default), age, size or used")
+    case .status:
+      Option(
+        name, nil, .text, "STATUS", for: .selecting, "only entries with this status: 404, 4xx or 200-299")
+    case .type:
+      Option(
+        name, nil, .text, "TYPE", for: .selecting, "only entries of this media type: text/html or image/*")
+    case .reverse:
+      Option(name, for: .list, "reverse the order")
+    case .limit:
+      Option(name, nil, .count(1...1_000_000_000), "N", for: .list, "show only the first N entries")
+    case .bytes:
+      Option(
+        name, nil, .size, "SIZE", for: .limits,
+        "maximum size of the store's file (default: 2G); none: no limit of the store's own")
+    case .rows:
+      Option(
+        name, nil, .count(1...1_000_000_000), "N", for: .limits,
+        "maximum number of entries; none: no limit of the store's own")
     case .yes:
       Option(
-        name, for: [.rm, .signOut], "do not ask")
+        name, for: [.rm, .signOut], "do not ask before several entries are removed")
     case .repair:
       Option(
-        name, for: .doctor, "set a damaged store aside and save of it what can be saved")
+        name, for: .doctor, "move a damaged store aside and recover what is readable")
     case .help:
       Option(
-        name, "h", for: .all, "explain the command or the verb")
+        name, "h", for: .all, "show help for the command or the verb")
     case .version:
       Option(
-        name, "V", for: .all, "print the versions of cachefetch, SQLite and libcurl")
+        name, "V", for: .all, "show the versions of cachefetch, SQLite and libcurl")
     }
   }
 }

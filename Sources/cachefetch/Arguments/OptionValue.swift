@@ -11,6 +11,11 @@ enum OptionValue: Sendable, Hashable {
     guard let kind = option.value else {
       throw UsageError("\(option.spelling) takes no value", "write \(option.spelling) alone")
     }
+    // A limit of the store can be taken away; the other verb of the option refuses the word.
+    if text == "none", [.bytes, .rows, .olderThan].contains(option.name) {
+      self = .text(text)
+      return
+    }
     switch kind {
     case .text, .file, .account, .tag:
       guard !text.isEmpty || option.name == .data || option.name == .dataBinary else {
@@ -20,9 +25,12 @@ enum OptionValue: Sendable, Hashable {
       self = .text(text)
     case .duration:
       guard let duration = DurationText.parse(text) else {
+        if DurationText.isTooLong(text) {
+          throw UsageError("\(option.spelling) “\(text)” is too long", "write at most 36500d")
+        }
         throw UsageError(
           "\(option.spelling) “\(text)” is not a duration",
-          "write a number and a unit: 500ms, 30s, 5m, 2h, 7d")
+          "write a number and a unit, or seconds: 500ms, 30s, 5m, 2h, 7d, 30")
       }
       self = .duration(duration)
     case .size:
@@ -34,16 +42,18 @@ enum OptionValue: Sendable, Hashable {
     case .count(let range):
       guard let count = Int(text), range.contains(count) else {
         throw UsageError(
-          "\(option.spelling) “\(text)” is not a number it takes",
-          "write one from \(range.lowerBound) to \(range.upperBound)")
+          "\(option.spelling) “\(text)” is out of range",
+          "write a number from \(range.lowerBound) to \(range.upperBound)")
       }
       self = .count(count)
     case .choice(let choices):
       guard choices.contains(text) else {
-        let remedy = Suggestion.nearest(to: text, among: choices).map { "did you mean \($0)?" }
+        let remedy =
+          option.name == .policy && text == "stored-else-fresh"
+          ? "write --max-age D" : Suggestion.nearest(to: text, among: choices).map { "did you mean \($0)?" }
         throw UsageError(
-          "\(option.spelling) knows no “\(text)”", remedy ?? "write one of \(choices.joined(separator: ", "))"
-        )
+          "invalid value “\(text)” for \(option.spelling)",
+          remedy ?? "write one of \(choices.joined(separator: ", "))")
       }
       self = .text(text)
     }

@@ -10,9 +10,7 @@ enum PolicyChoice: Sendable, Hashable {
   case http
 
   /// What `--policy` takes. `stored-else-fresh` needs an age and is written `--max-age`.
-  static let spellings = [
-    "stored-then-fresh", "stored-only", "fresh-only", "fresh-else-stored", "stored-else-fresh", "http",
-  ]
+  static let spellings = ["stored-then-fresh", "stored-only", "fresh-only", "fresh-else-stored", "http"]
 
   /// The library's policy.
   var fetchPolicy: FetchPolicy {
@@ -31,7 +29,7 @@ enum PolicyChoice: Sendable, Hashable {
     let given = [OptionName.policy, .offline, .maxAge, .deadline].filter(arguments.has)
     if given.count > 1 {
       throw UsageError(
-        "--\(given[0].rawValue) and --\(given[1].rawValue) exclude each other, since each is a whole policy",
+        "--\(given[0].rawValue) and --\(given[1].rawValue) cannot be combined",
         "give one of --policy, --offline, --max-age, --deadline")
     }
     if arguments.has(.offline) { return .storedOnly }
@@ -41,8 +39,6 @@ enum PolicyChoice: Sendable, Hashable {
     case "stored-only": return .storedOnly
     case "fresh-only": return .freshOnly
     case "fresh-else-stored": return .freshElseStored(nil)
-    case "stored-else-fresh":
-      throw UsageError("--policy stored-else-fresh needs an age", "write --max-age D, such as --max-age 5m")
     case "http": return .http
     default: return .storedThenFresh
     }

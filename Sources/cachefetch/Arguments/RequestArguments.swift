@@ -7,23 +7,24 @@ struct RequestArguments {
   private let arguments: Arguments
   /// What does not depend on the URL.
   private let template: DataService.Request
+  /// What `-G` adds to each URL.
+  private let query: String?
+  /// What `-n` names.
+  private let netrc: Netrc?
 
   /// Reads the options, and the files they name.
   init(_ arguments: Arguments) throws(UsageError) {
     self.arguments = arguments
     let fields = try Self.fields(arguments)
-    let bodies = try BodyArgument.body(
-      arguments.options.compactMap { option in
-        if option.name == .data || option.name == .dataBinary, case .text(let text) = option.value {
-          text
-        } else {
-          nil
-        }
-      })
+    let data = try BodyArgument.body(arguments)
+    let isQuery = arguments.has(.asQuery)
+    query = isQuery ? try data.map { data throws(UsageError) in try Self.query(data) } : nil
+    netrc = try arguments.has(.netrc) && !fields.contains("Authorization") ? .ofUser() : nil
+    let body = isQuery ? nil : data
     var request = DataService.Request(
-      Self.placeholder, method: .get, fields: fields, body: bodies.map { Data($0) })
-    request.method = try Self.method(arguments, hasBody: bodies != nil)
-    if bodies != nil, !fields.contains("Content-Type") {
+      Self.placeholder, method: .get, fields: fields, body: body.map { Data($0) })
+    request.method = try Self.method(arguments, hasBody: body != nil)
+    if body != nil, !fields.contains("Content-Type") {
       request.fields.append("Content-Type", "application/x-www-form-urlencoded")
     }
     request.account = arguments.text(.account).map { .named($0) } ?? .automatic
@@ -36,6 +37,7 @@ struct RequestArguments {
     request.isPinned = arguments.has(.pin)
     request.onlineWait = arguments.duration(.waitOnline)
     if arguments.has(.ignorePath) { request.changeRule = .json(ignoring: try Self.pointers(arguments)) }
+    request.acceptedMediaTypes = try Self.mediaTypes(arguments)
     Self.setLimits(of: &request, arguments)
     try Self.setConnection(of: &request, arguments)
     template = request
@@ -43,9 +45,37 @@ struct RequestArguments {
 
   /// The request for one URL.
   func request(for text: String) throws(UsageError) -> DataService.Request {
+    return request(for: try URLArgument.parse(url(text)))
+  }
+
+  /// The request for a URL that is one.
+  func request(for url: URL) -> DataService.Request {
     var request = template
-    request.url = try URLArgument.parse(text)
+    request.url = url
+    if let netrc, let host = url.host(percentEncoded: false), url.password() == nil,
+      let found = netrc.credentials(for: host, user: url.user(percentEncoded: false))
+    {
+      request.fields.append("Authorization", FieldArgument.basic(found.login + [0x3A] + found.password))
+    }
     return request
+  }
+
+  /// An operand with what `-G` adds to its query.
+  func url(_ operand: String) -> String {
+    guard let query, !query.isEmpty else { return operand }
+    let end = operand.firstIndex(of: "#") ?? operand.endIndex
+    let (address, fragment) = (operand[..<end], operand[end...])
+    let joint = !address.contains("?") ? "?" : address.hasSuffix("?") || address.hasSuffix("&") ? "" : "&"
+    return address + joint + query + fragment
+  }
+
+  /// The data of `-G` as a query.
+  private static func query(_ data: [UInt8]) throws(UsageError) -> String {
+    guard data.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else {
+      throw UsageError(
+        "-G: the data have characters in them that a URL cannot have", "encode them with --data-urlencode")
+    }
+    return String(decoding: data, as: UTF8.self)
   }
 
   /// The requests for the operands.
@@ -63,7 +93,7 @@ struct RequestArguments {
     for text in arguments.texts(.header) { try FieldArgument.append(text, to: &fields) }
     if let user = arguments.text(.user) {
       if fields.contains("Authorization") {
-        throw UsageError("-u and -H 'Authorization: …' exclude each other", "give one of them")
+        throw UsageError("-u and -H 'Authorization: …' cannot be combined", "give one of them")
       }
       fields.append("Authorization", try FieldArgument.basicCredentials(user))
     }
@@ -98,11 +128,39 @@ struct RequestArguments {
 
   private static func pointers(_ arguments: Arguments) throws(UsageError) -> [String] {
     let pointers = arguments.texts(.ignorePath)
-    for pointer in pointers where !pointer.isEmpty && !pointer.hasPrefix("/") {
+    for pointer in pointers where !isPointer(pointer) {
       throw UsageError(
-        "--ignore-path “\(TerminalText.visible(pointer))” is not a JSON Pointer", "write it as /name/0/name")
+        "--ignore-path “\(TerminalText.visible(pointer))” is not a JSON Pointer",
+        "write it as /name/0/name, with ~0 for ~ and ~1 for / in a name")
     }
     return pointers
+  }
+
+  private static func mediaTypes(_ arguments: Arguments) throws(UsageError) -> [String] {
+    var types: [String] = []
+    for text in arguments.texts(.accept) {
+      for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+        let type = part.filter { $0 != " " }
+        guard MediaTypes.isValid(type) else {
+          throw UsageError(
+            "--accept “\(TerminalText.visible(String(part)))” is not a media type",
+            "write one such as application/json, text/* or application/*+json")
+        }
+        types.append(type)
+      }
+    }
+    return types
+  }
+
+  /// RFC 6901: empty, or begun by `/`, with `~` only before 0 and 1.
+  private static func isPointer(_ text: String) -> Bool {
+    let bytes = Array(text.utf8)
+    guard let first = bytes.first else { return true }
+    return first == UInt8(ascii: "/")
+      && bytes.indices.allSatisfy { index in
+        bytes[index] != UInt8(ascii: "~")
+          || index + 1 < bytes.count && (0x30...0x31).contains(bytes[index + 1])
+      }
   }
 
   private static func setLimits(of request: inout DataService.Request, _ arguments: Arguments) {
@@ -113,26 +171,49 @@ struct RequestArguments {
     if arguments.has(.noLocation) { request.limits.redirects = 0 }
   }
 
+  /// The proxy of `-x`. Nothing of it is shown but its scheme: it may have credentials in it.
+  private static func proxy(_ text: String?) throws(UsageError) -> String? {
+    guard let text else { return nil }
+    let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
+    let scheme = parts.count == 2 ? parts[0].lowercased() : "http"
+    guard ProxyFindings.schemes.contains(scheme) else {
+      throw UsageError(
+        "-x: the scheme “\(TerminalText.visible(scheme))” is not supported for proxies",
+        "write -x http://HOST:PORT, https://HOST:PORT or socks5h://HOST:PORT")
+    }
+    let authority = ProxyFindings.authority(text)
+    guard !authority.isEmpty, !authority.hasPrefix(":"), !text.utf8.contains(where: { $0 <= 0x20 }) else {
+      throw UsageError("-x names no proxy", "write -x http://HOST:PORT")
+    }
+    return text
+  }
+
   private static func setConnection(of request: inout DataService.Request, _ arguments: Arguments)
     throws(UsageError)
   {
     request.connection.isInsecure = arguments.has(.insecure)
     request.connection.unixSocket = arguments.text(.unixSocket)
-    request.connection.proxy = arguments.text(.proxy)
-    request.connection.certificateAuthorityFile = arguments.text(.cacert)
-    request.connection.clientCertificateFile = arguments.text(.cert)
-    request.connection.clientKeyFile = arguments.text(.keyFile)
+    request.connection.proxy = try proxy(arguments.text(.proxy))
     request.connection.isHTTP11Only = arguments.has(.http11)
     request.connection.isCompressed = !arguments.has(.noCompressed)
     for text in arguments.texts(.resolve) {
       request.connection.resolutions.append(try ResolveArgument.parse(text))
     }
-    for name in [OptionName.cacert, .cert, .keyFile] {
-      if let path = arguments.text(name), !InputFile.isReadable(path) {
-        throw UsageError(
-          "--\(name.rawValue) “\(TerminalText.visible(path))” cannot be read", "name a PEM file that can")
-      }
+    request.connection.certificateAuthorityFile = try pemFile(.cacert, arguments)
+    request.connection.clientCertificateFile = try pemFile(.cert, arguments)
+    request.connection.clientKeyFile = try pemFile(.keyFile, arguments)
+    if !arguments.has(.cacert), !arguments.has(.insecure) {
+      try TrustVariables.apply(to: &request.connection, Environment.value)
     }
+  }
+
+  private static func pemFile(_ name: OptionName, _ arguments: Arguments) throws(UsageError) -> String? {
+    guard let path = arguments.text(name) else { return nil }
+    guard InputFile.isReadable(path) else {
+      throw UsageError(
+        "--\(name.rawValue) “\(TerminalText.visible(path))” cannot be read", "give a readable PEM file")
+    }
+    return try InputFile.steadyPath(path, for: "--\(name.rawValue)")
   }
 }
 

@@ -17,22 +17,57 @@ enum Suggestion {
   /// What those who come from other programs should write here.
   static func foreign(_ option: String) -> String? {
     switch option {
-    case "-L", "--location": "redirects are followed unless --no-location says otherwise"
-    case "-s", "--silent", "-sS", "-S", "--show-error": "-q says nothing on standard error"
-    case "--max-time": "write --timeout (-m)"
-    case "--compressed": "compression is asked for unless --no-compressed says otherwise"
+    case "-L", "--location": "redirects are followed anyway; --no-location stops that"
+    case "-s", "--silent", "-sS", "-S", "--show-error", "--no-progress-meter": "use -q to suppress messages"
+    case "--max-time": "use -m or --timeout"
+    case "--compressed": "compressed responses are asked for anyway; --no-compressed stops that"
     case "-b", "--cookie", "-c", "--cookie-jar": "there is no cookie jar; send -H 'Cookie: NAME=VALUE'"
-    case "-A", "--user-agent": "write -H 'User-Agent: …'"
-    case "-e", "--referer": "write -H 'Referer: …'"
-    case "-O", "--remote-name": "write -o FILE"
+    case "-A", "--user-agent": "use -H 'User-Agent: …'"
+    case "-e", "--referer": "use -H 'Referer: …'"
+    case "-O", "--remote-name", "-J", "--remote-header-name": "name the file: -o FILE"
     case "-F", "--form", "-T", "--upload-file":
-      "forms and uploads are not this program's; send a body with -d @FILE"
-    case "--no-cache", "--refresh", "--fresh": "write --policy fresh-only"
-    case "--cached", "--stored": "write --offline"
-    case "--data-raw", "--data-urlencode", "--data-ascii": "write -d"
+      "forms and uploads are not supported; send a body with -d @FILE"
+    case "-r", "--range": "part of a response: use -H 'Range: bytes=FIRST-LAST'"
+    case "-C", "--continue-at": "a download that was cut off is resumed by itself when it is asked for again"
+    case "-K", "--config": "there is no configuration file; use a shell alias or a script"
+    case "-N", "--no-buffer": "a body is printed when it is complete; curl -N shows a stream that never is"
+    case "-4", "-6", "--ipv4", "--ipv6": "both are tried; --resolve HOST:PORT:ADDRESS names an address"
+    case "--retry-delay", "--retry-max-time": "retries pause as long as they should; use --retry N and -m D"
+    case "--retry-connrefused", "--retry-all-errors": "--retry N covers every transient failure"
+    case "--url": "give the URL as an operand"
+    case "--http2", "--http2-prior-knowledge", "--http3": "HTTP/2 is used where the server has it"
+    case "-0", "--http1.0": "use --http1.1"
+    case "--parallel-max": "use --parallel N"
+    case "--parallel-immediate": "leave it out"
+    case "--netrc-file": "set $NETRC to the file and use -n"
+    case "--netrc-optional": "use -n"
+    case "--no-cache", "--refresh", "--fresh": "use --policy fresh-only"
+    case "--cached", "--stored": "use --offline"
+    case "--data-raw", "--data-ascii": "use -d"
+    case "--url-query": "use -G with --data-urlencode"
+    case "--oauth2-bearer": "use -H 'Authorization: Bearer …', or -H @FILE"
+    case "--basic": "-u is Basic authentication"
+    case "--digest", "--ntlm", "--negotiate", "--anyauth", "-a": "only Basic authentication (-u) is supported"
+    case "-E": "use --cert FILE"
+    case "--key-type", "--cert-type": "certificate and key are PEM files"
+    case "--noproxy": "set $no_proxy"
+    case "-U", "--proxy-user": "put user and password into the URL of -x, or into $https_proxy"
+    case "--socks5", "--socks5-hostname", "--socks4", "--socks4a": "use -x socks5h://HOST:PORT"
+    case "-g", "--globoff": "URLs are taken as they are anyway"
+    case "-D", "--dump-header": "use -i, or -I -o FILE"
+    case "-R", "--remote-time", "--create-dirs", "-#", "--progress-bar": "leave it out"
+    case "--max-filesize": "use --max-body SIZE"
+    case "--max-redirs": "at most 10 redirects are followed; --no-location follows none"
+    case "--abstract-unix-socket": "use --unix-socket PATH"
+    case "--trace", "--trace-ascii": "use -v"
+    case "--fail-early": "use -f and one URL at a time"
     default: nil
     }
   }
+
+  /// What those should write who gave `--json` its value, as in curl.
+  static let jsonBody =
+    "--json takes no value here; send JSON with -d DATA -H 'Content-Type: application/json'"
 
   /// The number of single-byte insertions, removals, replacements and swaps of neighbours between two names.
   static func editDistance(_ a: [UInt8], _ b: [UInt8]) -> Int {

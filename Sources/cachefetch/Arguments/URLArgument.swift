@@ -6,21 +6,31 @@ enum URLArgument {
   /// The URL `text` says; only whole `http` and `https` URLs are taken, and for anything else a remedy is named.
   static func parse(_ text: String) throws(UsageError) -> URL {
     if text.isEmpty { throw UsageError("an empty URL is given", "write a whole URL: https://example.com/") }
+    if let remedy = mistaken(text) {
+      throw UsageError("“\(TerminalText.visible(Shown.url(text)))” is not a URL", remedy)
+    }
     if let bad = text.unicodeScalars.first(where: { $0.value <= 0x20 || $0.value == 0x7F }) {
       let shown = bad == " " ? "a space" : bad == "\n" || bad == "\r" ? "a line break" : "a control character"
       let encoded = bad.value < 16 ? "%0\(hex(bad))" : "%\(hex(bad))"
       throw UsageError(
-        "the URL “\(TerminalText.visible(ShownURL.text(text)))” has \(shown) in it",
+        "the URL “\(TerminalText.visible(Shown.url(text)))” has \(shown) in it",
         "write it as \(encoded), or leave it out")
+    }
+    if text.utf8.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "{") }),
+      hasPattern(text)
+    {
+      throw UsageError(
+        "the URL “\(TerminalText.visible(Shown.url(text)))” has a pattern in it, which curl would expand",
+        "let the shell expand it ({1..3} or {a,b}, without quotes), or percent-encode the brackets")
     }
     guard let scheme = scheme(of: text) else {
       throw UsageError(
-        "“\(TerminalText.visible(ShownURL.text(text)))” has no scheme", "did you mean \(proposal(for: text))?"
+        "“\(TerminalText.visible(Shown.url(text)))” has no scheme", "did you mean \(proposal(for: text))?"
       )
     }
     guard scheme == "http" || scheme == "https" else {
       throw UsageError(
-        "the scheme “\(TerminalText.visible(scheme))” is not one this program fetches",
+        "the scheme “\(TerminalText.visible(scheme))” is not supported",
         "write an http or https URL")
     }
     return try checked(text)
@@ -31,28 +41,87 @@ enum URLArgument {
     let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
     if text.contains("://") == false || host.isEmpty || host.hasPrefix(":") {
       throw UsageError(
-        "the URL “\(TerminalText.visible(ShownURL.text(text)))” names no host", "write https://HOST/PATH")
+        "the URL “\(TerminalText.visible(Shown.url(text)))” names no host", "write https://HOST/PATH")
     }
-    if !host.utf8.allSatisfy({ $0 < 0x80 }) {
+    // `http://user:pass/word@host/`: what looks like the host is part of a password.
+    let mayBeCutOff = text[authority.endIndex...].contains("@")
+    if host.hasPrefix("["), !host.contains("]") {
       throw UsageError(
-        "the host “\(TerminalText.visible(String(host)))” is not in ASCII",
-        "write its encoded form, which begins with xn--")
+        mayBeCutOff
+          ? "the address has no closing bracket"
+          : "the address “\(TerminalText.visible(String(host)))” has no closing bracket",
+        "write it as in http://[::1]/")
+    }
+    let portText = port(in: host).map { ":" + $0 } ?? ""
+    let name = host.dropLast(portText.count)
+    if !name.utf8.allSatisfy({ $0 < 0x80 }) {
+      let encoded: String
+      do throws(UsageError) {
+        encoded = try InternationalHost.encoded(String(name))
+      } catch {
+        if mayBeCutOff { throw UsageError("the host is no valid name", "check its spelling") }
+        throw error
+      }
+      let whole = text[..<host.startIndex] + encoded + portText + text[host.endIndex...]
+      return try checked(String(whole))
     }
     if let port = port(in: host), !port.isEmpty, !(1...65535).contains(Int(port) ?? 0) {
-      // Where it is no number it may be part of a password with a slash in it.
-      let isNumber = port.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 }
+      let isNumber = !mayBeCutOff && port.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 }
       throw UsageError(
         isNumber
-          ? "the port “\(port)” is not one"
-          : "the port in “\(TerminalText.visible(ShownURL.text(text)))” is not a number",
+          ? "invalid port \(port)"
+          : "the port in “\(TerminalText.visible(Shown.url(text)))” is not a number",
         "write a number from 1 to 65535, or leave it out")
     }
     guard let url = URL(string: text), url.host() != nil else {
       throw UsageError(
-        "“\(TerminalText.visible(ShownURL.text(text)))” is not a valid URL",
+        "“\(TerminalText.visible(Shown.url(text)))” is not a valid URL",
         "percent-encode what is not a letter, a digit or one of -._~")
     }
     return url
+  }
+
+  /// What to do about text that was clearly not meant for a URL.
+  private static func mistaken(_ text: String) -> String? {
+    if text.hasPrefix("{") || text.hasPrefix("[{") || text.hasPrefix("[\"") { return Suggestion.jsonBody }
+    if text.hasPrefix("/") && !text.hasPrefix("//") || text.hasPrefix("./") || text.hasPrefix("../")
+      || text.hasPrefix("~/")
+    {
+      return "it is the path of a file; write a whole URL: https://HOST/PATH"
+    }
+    return nil
+  }
+
+  /// Whether there is a pattern that curl would expand: `[1-9]`, `[a-z]`, `[1-9:2]`, or, in the path, `{a,b}`.
+  private static func hasPattern(_ text: String) -> Bool {
+    var isInPath = true
+    for start in text.indices {
+      switch text[start] {
+      case "?", "#": isInPath = false
+      case "[":
+        guard let end = text[start...].firstIndex(of: "]") else { continue }
+        if isRange(text[text.index(after: start)..<end]) { return true }
+      case "{" where isInPath:
+        guard let end = text[start...].firstIndex(of: "}") else { continue }
+        let inner = text[text.index(after: start)..<end]
+        if inner.contains(","), !inner.contains("\""), !inner.contains(":") { return true }
+      default: break
+      }
+    }
+    return false
+  }
+
+  /// `1-9`, `a-z` or either with `:2` behind it.
+  private static func isRange(_ text: Substring) -> Bool {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    let ends = parts.first?.split(separator: "-", omittingEmptySubsequences: false) ?? []
+    guard parts.count <= 2, ends.count == 2, parts.count == 1 || isNumber(parts[1]) else { return false }
+    if ends.allSatisfy(isNumber) { return true }
+    return ends.allSatisfy { $0.count == 1 && $0.utf8.allSatisfy { 0x61 <= $0 | 0x20 && $0 | 0x20 <= 0x7A } }
+  }
+
+  private static func isNumber(_ text: Substring) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 }
   }
 
   private static func port(in host: Substring) -> String? {
@@ -76,7 +145,7 @@ enum URLArgument {
 
   /// The URL with a scheme: `http` for this machine, `https` for all others.
   static func proposal(for text: String) -> String {
-    let shown = ShownURL.text(text)
+    let shown = Shown.url(text)
     let bare = shown.hasPrefix("//") ? String(shown.dropFirst(2)) : shown
     let host = bare.prefix { !"/:?#".contains($0) }
     let isLocal =

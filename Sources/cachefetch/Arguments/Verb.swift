@@ -2,7 +2,7 @@
 enum Verb: String, CaseIterable, Sendable {
   case get, preload, watch, diff, explain, list, show, rm
   case signOut = "sign-out"
-  case stats, doctor, export
+  case stats, limits, doctor, export
   case `import` = "import"
   case completions, help
 
@@ -10,10 +10,11 @@ enum Verb: String, CaseIterable, Sendable {
   var operands: String {
     switch self {
     case .get, .watch: "URL…"
-    case .preload: "PLAN.json | URL… | -"
-    case .diff, .explain, .show: "URL"
+    case .preload: "PLAN | LIST | URL… | -"
+    case .diff, .explain: "URL"
+    case .show: "URL | --key KEY"
     case .rm: "[URL…]"
-    case .list, .signOut, .stats, .doctor: ""
+    case .list, .signOut, .stats, .limits, .doctor: ""
     case .export, .import: "FILE"
     case .completions: "bash|zsh|fish"
     case .help: "[VERB|manual]"
@@ -24,9 +25,10 @@ enum Verb: String, CaseIterable, Sendable {
   var operandCount: ClosedRange<Int> {
     switch self {
     case .get, .watch, .preload, .completions: 1...Int.max
-    case .diff, .explain, .show, .export, .import: 1...1
+    case .diff, .explain, .export, .import: 1...1
+    case .show: 0...1
     case .rm: 0...Int.max
-    case .list, .signOut, .stats, .doctor: 0...0
+    case .list, .signOut, .stats, .limits, .doctor: 0...0
     case .help: 0...1
     }
   }
@@ -34,21 +36,22 @@ enum Verb: String, CaseIterable, Sendable {
   /// What it does, in one line.
   var summary: String {
     switch self {
-    case .get: "print the stored answer, then the fresh one (the default verb)"
+    case .get: "print the stored response, then the fresh one (the default verb)"
     case .preload: "fetch a list of requests into the store"
-    case .watch: "fetch again and again, and print changes only"
-    case .diff: "compare the stored answer with the fresh one"
-    case .explain: "say what the store and the caching rules would do, and why"
-    case .list: "list what is stored"
-    case .show: "write one stored answer, exactly as it is stored"
-    case .rm: "remove stored answers"
-    case .signOut: "remove everything of an account, until its bytes are gone"
-    case .stats: "say what the store saved"
-    case .doctor: "check the store and say what is wrong with it"
+    case .watch: "check URLs again and again, and print changes only"
+    case .diff: "compare the stored response with the fresh one"
+    case .explain: "show what the store and the caching rules would do, and why"
+    case .list: "list stored responses"
+    case .show: "print a stored response, without using the network"
+    case .rm: "remove stored responses"
+    case .signOut: "securely erase everything stored for an account"
+    case .stats: "show how much traffic and time the store has saved"
+    case .limits: "show or set how large the store may become"
+    case .doctor: "check the store and what it depends on"
     case .export: "write a portable copy of the store"
-    case .import: "take the answers of a portable copy into the store"
-    case .completions: "print the completion script of a shell"
-    case .help: "explain the command, a verb, or print the manual page"
+    case .import: "add the responses of a portable copy to the store"
+    case .completions: "print the completion script for a shell"
+    case .help: "show help for the command or a verb, or the manual page"
     }
   }
 
@@ -57,31 +60,41 @@ enum Verb: String, CaseIterable, Sendable {
     switch self {
     case .get:
       [
-        ("cachefetch https://example.com/news.json", "the stored answer at once, then the fresh one"),
-        ("cachefetch --offline https://example.com/news.json", "the stored one, without the network"),
-        ("cachefetch --max-age 5m --print last URL | jq .", "the network only where the stored one is older"),
+        ("cachefetch https://example.com/news.json", "the stored response at once, then the fresh one"),
+        ("cachefetch --offline https://example.com/news.json", "the stored one, without using the network"),
+        (
+          "cachefetch --max-age 5m --print last URL | jq .",
+          "uses the network only if the stored one is older"
+        ),
         (
           "cachefetch --deadline 2s --print last URL",
           "the fresh one if it comes in time, else the stored one"
         ),
       ]
     case .preload: [("cachefetch preload --parallel 8 - < urls.txt", "fill the store before a journey")]
-    case .watch: [("cachefetch watch --every 1m --json URL", "one line of JSON a change")]
-    case .diff: [("cachefetch diff https://example.com/news.json", "what changed since the stored answer")]
+    case .watch: [("cachefetch watch --every 1m --json URL", "one line of JSON per change")]
+    case .diff: [("cachefetch diff https://example.com/news.json", "what changed since the stored response")]
     case .explain:
-      [("cachefetch explain URL", "which rule decides under each policy, and until when it is fresh")]
+      [
+        (
+          "cachefetch explain URL",
+          "which rule decides under each policy, and how long the response stays fresh"
+        )
+      ]
     case .list:
       [
         ("cachefetch list --host example.com --sort size", "the largest last"),
-        ("cachefetch list --stale --json", "one line of JSON for each stale row"),
+        ("cachefetch list --stale --json", "one line of JSON per stale entry"),
       ]
-    case .show: [("cachefetch show -i https://example.com/news.json", "head and body as stored")]
-    case .rm: [("cachefetch rm --older-than 30d --yes", "without being asked")]
-    case .signOut: [("cachefetch sign-out --account alice", "nothing of alice is left in the file")]
+    case .show: [("cachefetch show -i https://example.com/news.json", "headers and body as stored")]
+    case .rm: [("cachefetch rm --older-than 30d --yes", "without asking")]
+    case .signOut: [("cachefetch sign-out --account alice", "leaves nothing of alice in the file")]
     case .stats: [("cachefetch stats --json", "the counts by account and host")]
-    case .doctor: [("cachefetch doctor", "exit status 1 where something is wrong")]
+    case .limits:
+      [("cachefetch limits --bytes 500M --older-than 90d", "for every program that uses the store")]
+    case .doctor: [("cachefetch doctor", "exit status 1 if something is wrong")]
     case .export: [("cachefetch export --tag demo demo.cfx", "an offline copy for a demonstration")]
-    case .import: [("cachefetch import demo.cfx", "checked as a whole before a row is taken in")]
+    case .import: [("cachefetch import demo.cfx", "checked as a whole before an entry is added")]
     case .completions: [("source <(cachefetch completions bash)", "in this shell, now")]
     case .help: [("cachefetch help watch", "the options of one verb")]
     }
@@ -107,6 +120,7 @@ struct VerbSet: OptionSet, Sendable, Hashable {
       case .rm: .rm
       case .signOut: .signOut
       case .stats: .stats
+      case .limits: .limits
       case .doctor: .doctor
       case .export: .export
       case .import: .import
@@ -130,6 +144,7 @@ struct VerbSet: OptionSet, Sendable, Hashable {
   static let `import` = VerbSet(rawValue: 1 << 12)
   static let completions = VerbSet(rawValue: 1 << 13)
   static let help = VerbSet(rawValue: 1 << 14)
+  static let limits = VerbSet(rawValue: 1 << 15)
 
   /// Verbs that make an exchange.
   static let fetching: VerbSet = [.get, .preload, .watch, .diff]
@@ -139,9 +154,13 @@ struct VerbSet: OptionSet, Sendable, Hashable {
   static let selecting: VerbSet = [.list, .rm, .export]
   /// Verbs that open the store.
   static let storing: VerbSet = [
-    .get, .preload, .watch, .diff, .explain, .list, .show, .rm, .signOut, .stats, .doctor, .export, .import,
-    .completions,
+    .get, .preload, .watch, .diff, .explain, .list, .show, .rm, .signOut, .stats, .limits, .doctor, .export,
+    .import, .completions,
   ]
+  /// Verbs that combine the outcomes of several loads.
+  static let combining: VerbSet = [.get, .preload]
+  /// Verbs that name a request but only look it up.
+  static let offlineOnly: VerbSet = [.explain, .show]
   /// Every verb.
-  static let all = VerbSet(rawValue: (1 << 15) - 1)
+  static let all = VerbSet(rawValue: (1 << 16) - 1)
 }

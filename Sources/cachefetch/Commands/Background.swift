@@ -1,3 +1,4 @@
+internal import CPlatform
 internal import Glibc
 
 /// The process of `--background`: the same load without output, in a session of its own, so that it outlives the
@@ -5,14 +6,16 @@ internal import Glibc
 enum Background {
   /// What such a process is called, which is how it knows what it is.
   static let name = "cachefetch-background"
-  static let isThisProcess = CommandLine.arguments.first == name
+  static let isThisProcess = ProcessStart.argument(0).map { String(cString: $0) } == name
 
   /// `POSIX_SPAWN_SETSID`, which glibc declares for GNU programs only.
   private static let newSession: Int16 = 0x80
 
   /// The command line of the refresh, without the program's name.
   static func words(_ arguments: Arguments) -> [String] {
-    let dropped: Set<OptionName> = [.background, .print, .json, .include, .output, .fail, .quiet, .verbose]
+    let dropped: Set<OptionName> = [
+      .background, .print, .json, .include, .output, .fail, .failWithBody, .writeOut, .quiet, .verbose,
+    ]
     var words = ["get", "--print=none", "--quiet"]
     for option in arguments.options where !dropped.contains(option.name) {
       words.append("--" + option.name.rawValue + (option.text.map { "=" + $0 } ?? ""))
@@ -20,15 +23,19 @@ enum Background {
     return words + ["--"] + arguments.operands
   }
 
-  /// Starts it.
-  /// - Throws: The system's error number.
-  static func start(_ words: [String]) throws(OutputError) {
+  /// Starts it. Its order is its standard input, a file in memory; it inherits no other descriptor: a lock that a script
+  /// holds on one of its own must not be held for as long as the refresh takes.
+  static func start(_ order: BackgroundOrder) throws(OutputError) {
+    let input = try MemoryFile.holding(order.bytes)
+    defer { close(input) }
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    for descriptor: Int32 in 0...2 {
+    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+    for descriptor in [STDOUT_FILENO, STDERR_FILENO] {
       posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
     }
+    _ = cplatform_close_from(&actions, STDERR_FILENO + 1)
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -37,10 +44,24 @@ enum Background {
     for signal in [SIGINT, SIGTERM, SIGPIPE, SIGHUP] { sigaddset(&defaults, signal) }
     posix_spawnattr_setsigdefault(&attributes, &defaults)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF) | newSession)
-    var pointers = ([name] + words).map { strdup($0) } + [nil]
+    var pointers = [strdup(name), nil]
     defer { for pointer in pointers { free(pointer) } }
     var process: pid_t = 0
     let result = posix_spawn(&process, "/proc/self/exe", &actions, &attributes, &pointers, environ)
     guard result == 0 else { throw .failed(result, path: "/proc/self/exe") }
+  }
+
+  /// In such a process: the command line of the order on standard input, which is let go of; `nil` where there is none.
+  static func receivedWords() -> [String]? {
+    guard let bytes = try? InputFile.read("-", for: "the order"), let order = BackgroundOrder(bytes) else {
+      return nil
+    }
+    let nothing = open("/dev/null", O_RDWR | O_CLOEXEC)
+    if nothing >= 0 {
+      dup2(nothing, STDIN_FILENO)
+      close(nothing)
+    }
+    InputFile.recall(order.files)
+    return order.words
   }
 }

@@ -4,100 +4,145 @@ internal import Glibc
 
 /// `export` and `import`: a portable copy is a store of one file, with the same schema and the same checksums.
 ///
-/// No request secret is in any store. An export also leaves out the rows of requests with credentials, whose account is
-/// a digest that nobody else can compute, unless `--account` names whose rows are wanted.
+/// No request secret is in any store. Both leave out the responses to requests with credentials and those of accounts,
+/// unless `--account` names whose are wanted: to export because they are private, to import because a file from
+/// elsewhere must not speak for an account of this store.
 extension StoreCommands {
   /// `export FILE`.
   func export() throws(UsageError) -> ExitStatus {
-    var selection = try RowSelection(arguments, now: now, target: target)
-    if selection.selection.accounts == nil { selection.selection.accounts = [""] }
-    let file = try ReplacedFile(arguments.operand)
-    if file.isDirect {
-      throw UsageError(
-        "“\(TerminalText.visible(arguments.operand))” is not a regular file", "name one to write")
+    if arguments.has(.json), arguments.operand == "-" {
+      throw UsageError("--json and - both go to standard output", "name a file, or leave --json out")
     }
-    let (source, part, chosen) = (service.store, "\(file.path).\(getpid()).part", selection)
-    defer { BundleFile.remove(part) }
+    let store = service.store.configuration.path
+    guard access(store, F_OK) == 0 else {
+      diagnostics.say(StoreLocation.missing(arguments))
+      return .inputOutput
+    }
+    var selection = try RowSelection(arguments, now: now, key: key)
+    let account = arguments.text(.account)
+    if account == nil { selection.selection.accounts = nil }
+    let target = try BundleFile.Target(arguments.operand, exporting: store, diagnostics)
+    defer { target.clear() }
+    let (source, part, chosen) = (service.store, target.part, selection)
     return run { () async throws(DataServiceError) in
-      let entries = try await self.entries(chosen)
+      var count = BundleCount()
+      let entries = count.wanted(try await self.entries(chosen), of: account)
       do throws(CacheStoreError) {
-        try await Self.write(entries, from: source, to: part)
+        try await Self.write(entries, from: source, to: part, &count)
       } catch {
-        throw DataServiceError(store: error)
+        throw Self.said(error, writing: target.file)
       }
-      return entries.count
+      return count
     } then: { count in
-      guard rename(part, file.path) == 0 else {
-        diagnostics.say(.failed(errno, path: file.path))
-        return .inputOutput
-      }
-      diagnostics.show("exported \(Self.answers(count))\n")
-      return .success
+      do throws(OutputError) { try target.commit() } catch { return Output.status(after: error, diagnostics) }
+      return report(count, "exported")
     }
   }
 
   /// `import FILE`: taken in only when every byte of it has been checked; 65 where one is wrong.
-  func takeIn() -> ExitStatus {
-    let path = arguments.operand
-    guard access(path, R_OK) == 0 else {
-      diagnostics.say("“\(path)” cannot be read: \(SystemError.text(errno)); name an exported file")
-      return .badData
-    }
-    var configuration = StoreConfiguration(path: path)
+  func takeIn() throws(UsageError) -> ExitStatus {
+    let bundle = try BundleFile.Source(arguments.operand, diagnostics)
+    defer { bundle.clear() }
+    var configuration = StoreConfiguration(path: bundle.path)
     configuration.isReadOnly = true
+    configuration.isUntrusted = true
     let copy = RowCopy(source: ResponseStore(configuration: configuration), target: service.store)
+    let account = arguments.text(.account)
     let checked = Await.result { () async throws(CacheStoreError) in
-      let entries = try await copy.source.entries()
+      var count = BundleCount()
+      let entries = count.wanted(try await copy.source.entries(), of: account)
+      for entry in entries {
+        guard let refusal = BundleRow.refusal(entry) else { continue }
+        let target = TerminalText.visible(Shown.url(String(entry.key.target.prefix(200))))
+        throw CacheStoreError(.other, "a response in it \(refusal): \(target)")
+      }
       try await copy.verify(entries)
-      return entries
+      return (entries, count)
     }
     switch checked {
     case nil: return Signals.exitStatus
     case .failure(let error):
-      diagnostics.say("nothing was imported: \(Diagnostics.joined(error.message, error.hint))")
+      diagnostics.say("nothing was imported from \(bundle.name): \(bundle.named(in: Self.reason(error)))")
       return .badData
-    case .success(let entries): return take(entries, copy)
+    case .success(let (entries, count)): return take(entries, count, copy)
     }
   }
 
-  private func take(_ entries: [StoredEntry], _ copy: RowCopy) -> ExitStatus {
-    run { () async throws(DataServiceError) in
-      var taken = 0
+  private func take(_ entries: [StoredEntry], _ counted: BundleCount, _ copy: RowCopy) -> ExitStatus {
+    let now = now
+    return run { () async throws(DataServiceError) in
+      var count = counted
       do throws(CacheStoreError) {
-        for entry in entries where try await !copy.hasNewer(than: entry) {
-          if try await copy.copy(entry, started: .now) { taken += 1 }
+        for entry in entries {
+          let entry = BundleRow.accepted(entry, now: now)
+          if try await copy.hasAsNew(as: entry) {
+            count.leaveOut(.older)
+          } else if try await copy.copy(entry, started: .imported) {
+            count.rows += 1
+          } else {
+            count.leaveOut(.older)
+          }
         }
       } catch {
         throw DataServiceError(store: error)
       }
-      return taken
-    } then: { taken in
-      let older = entries.count - taken
-      diagnostics.show(
-        "imported \(Self.answers(taken))\(older > 0 ? "; \(older) older than what is stored" : "")\n")
-      return .success
+      return count
+    } then: { count in
+      report(count, "imported")
     }
   }
 
+  private func report(_ count: BundleCount, _ verb: String) -> ExitStatus {
+    diagnostics.show(count.text(verb))
+    guard arguments.has(.json) else { return .success }
+    return Output.write(count.line(arguments.verb, file: arguments.operand), diagnostics)
+  }
+
   private static func write(
-    _ entries: [StoredEntry], from source: ResponseStore, to path: String
+    _ entries: [StoredEntry], from source: ResponseStore, to path: String, _ count: inout BundleCount
   ) async throws(CacheStoreError) {
     BundleFile.remove(path)
-    let target = ResponseStore(configuration: StoreConfiguration(path: path))
+    var configuration = StoreConfiguration(path: path)
+    // A copy has room for what is copied.
+    configuration.maximumBytes = 1 << 50
+    let target = ResponseStore(configuration: configuration)
     let copy = RowCopy(source: source, target: target)
-    for entry in entries { _ = try await copy.copy(entry, started: entry.response.started) }
+    for entry in entries {
+      do throws(CacheStoreError) {
+        _ = try await copy.copy(entry, started: entry.response.started)
+        count.rows += 1
+      } catch {
+        // One that is damaged, or has gone meanwhile, does not keep the others from being written.
+        guard [.corrupt, .replaced].contains(error.reason), error.sqliteCode == 0 else { throw error }
+        if error.reason == .corrupt { count.leaveOut(.damaged) }
+      }
+    }
     // An export of nothing is a store all the same.
     _ = try await target.accountID(named: "")
     try await target.becomePortable()
     await target.close()
   }
 
-  private static func answers(_ count: Int) -> String { "\(count) stored answer\(count == 1 ? "" : "s")" }
-}
+  /// An error in the words of who named the file, and not the one that is made beside it.
+  private static func said(_ error: CacheStoreError, writing file: String?) -> DataServiceError {
+    let name = file.map { "“\(TerminalText.visible($0))”" } ?? "the copy for standard output"
+    let (message, hint): (String, String) =
+      switch error.reason {
+      case .full: ("there is no room for \(name)", "free some disk space, or name a file on another disk")
+      case .readOnly, .cannotOpen: ("\(name) cannot be written", "name a file in a folder you may write to")
+      default: (error.message, error.hint ?? "try again")
+      }
+    return DataServiceError(.store, message, hint: hint, underlying: error)
+  }
 
-/// The files of a store that is being made.
-private enum BundleFile {
-  static func remove(_ path: String) {
-    for suffix in ["", "-wal", "-shm", "-journal", ".lock"] { unlink(path + suffix) }
+  /// Why a file is no bundle, with a remedy for it and not for the user's own store.
+  private static func reason(_ error: CacheStoreError) -> String {
+    switch error.reason {
+    case .corrupt: "it is damaged; get it anew, nothing of it can be relied on"
+    case .foreignFile: "it is not an exported file; name one that “cachefetch export” wrote"
+    case .newerSchema: "a newer release wrote it; update cachefetch"
+    case .otherSchema: "\(error.message); export it anew with this release"
+    default: Diagnostics.joined(error.message, error.reason == .other ? "get it anew" : error.hint)
+    }
   }
 }

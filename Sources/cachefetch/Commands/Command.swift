@@ -8,11 +8,13 @@ enum Command {
     Signals.install()
     do throws(UsageError) {
       let arguments = try ArgumentParser.parse(words)
+      Shown.learn(arguments)
       let diagnostics = Diagnostics(
         isQuiet: arguments.has(.quiet), isVerbose: arguments.has(.verbose), terminal: .current())
+      if let limit = arguments.duration(.timeout) { CommandDeadline.set(limit) }
       return try run(arguments, diagnostics)
     } catch {
-      Diagnostics.fail(error)
+      if Signals.pending == nil { Diagnostics.fail(error) }
       return error.status
     }
   }
@@ -30,9 +32,10 @@ enum Command {
     case .list: try StoreCommands(arguments, diagnostics).list()
     case .rm: try StoreCommands(arguments, diagnostics).rm()
     case .stats: StoreCommands(arguments, diagnostics).stats()
+    case .limits: try StoreCommands(arguments, diagnostics).limits()
     case .doctor: StoreCommands(arguments, diagnostics).doctor()
     case .export: try StoreCommands(arguments, diagnostics).export()
-    case .import: StoreCommands(arguments, diagnostics).takeIn()
+    case .import: try StoreCommands(arguments, diagnostics).takeIn()
     case .signOut: try StoreCommands(arguments, diagnostics).signOut()
     case .completions: try CompletionsCommand.run(arguments, diagnostics)
     case .help: try HelpCommand.run(arguments, diagnostics)
@@ -59,9 +62,10 @@ enum Command {
   /// The command line's words. All are text: what is not UTF-8 would be altered by being read as text, so that it is
   /// refused; fields and bodies of any bytes come from files.
   static func words() -> [String]? {
+    if Background.isThisProcess { return Background.receivedWords() ?? [] }
     var words: [String] = []
-    for index in 1..<max(1, Int(CommandLine.argc)) {
-      guard let pointer = CommandLine.unsafeArgv[index] else { break }
+    for index in 1..<max(1, ProcessStart.argumentCount) {
+      guard let pointer = ProcessStart.argument(index) else { break }
       guard let word = String(validatingCString: pointer) else { return nil }
       words.append(word)
     }

@@ -7,11 +7,13 @@ enum ExplainCommand {
     let request = try RequestArguments(arguments).request(for: arguments.operand)
     let policy = try PolicyChoice.chosen(arguments)
     let service = DataService.forCommand(arguments, diagnostics: diagnostics)
-    let result = Await.result { () async throws(DataServiceError) in try await service.explain(request) }
+    let result = Await.result { () async throws(DataServiceError) in
+      try await service.explain(request, policy: policy.fetchPolicy)
+    }
     switch result {
     case nil: return Signals.exitStatus
     case .failure(let error):
-      diagnostics.say("\(ShownURL.text(arguments.operand)): \(Diagnostics.joined(error.message, error.hint))")
+      diagnostics.say("\(Shown.url(arguments.operand)): \(Diagnostics.joined(error.message, error.hint))")
       return error.kind == .invalidRequest ? .usage : .inputOutput
     case .success(var explanation):
       if let only = policy.spelling(in: arguments) { explanation.verdicts.removeAll { $0.policy != only } }

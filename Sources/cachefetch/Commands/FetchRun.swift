@@ -1,4 +1,5 @@
 internal import DataService
+internal import Glibc
 
 /// Carries out a `get` on the main thread: starts the loads, prints each delivery whole and in order, and says how it
 /// ended. A stored delivery is on standard output before anything of the network is waited for.
@@ -10,7 +11,12 @@ final class FetchRun {
     var outcome = LoadOutcome()
     /// The stored delivery that `--print last` may yet need.
     var held: Response?
+    /// Whether the stored delivery's body was printed whole.
     var wasStoredPrinted = false
+    /// Whether anything went to standard output or the file.
+    var hasPrinted = false
+    /// What `-w` tells, where it is asked for.
+    var transfer: WriteOut.Transfer?
   }
 
   private let plan: GetPlan
@@ -18,6 +24,8 @@ final class FetchRun {
   private let diagnostics: Diagnostics
   private var printer: DeliveryPrinter
   private var states: [State]
+  /// The load to be started next.
+  private var next = 0
 
   init(_ plan: GetPlan, fetcher: Fetcher, diagnostics: Diagnostics) {
     self.plan = plan
@@ -31,51 +39,78 @@ final class FetchRun {
 
   /// Runs to the end and returns the exit status.
   func run() -> ExitStatus {
-    let stopped = feed.run(patience: .seconds(10)) { () throws(OutputError) in try runLoads() }
-    return stopped
-      ?? .combined(states.map { $0.outcome.exitStatus(failsOnStatus: plan.form.failsOnStatus) })
+    // The process ends with this run, whichever thread it ends on.
+    feed.goOn = { [self] in _exit(goOn().rawValue) }
+    return goOn()
+  }
+
+  private func goOn() -> ExitStatus {
+    let stopped = feed.run(patience: .seconds(10), status: { self.status }) { () throws(OutputError) in
+      try runLoads()
+    }
+    return stopped ?? status
+  }
+
+  private var status: ExitStatus {
+    .combined(states.map { $0.outcome.exitStatus(failsOnStatus: plan.form.failsOnStatus) })
   }
 
   private func runLoads() throws(OutputError) {
-    var next = 0
-    if let words = plan.background {
+    if let order = plan.background {
       // Looked up first: what the other process stores is not what was stored.
       while next < states.count {
-        start(next)
         next += 1
+        start(next - 1)
       }
-      do { try Background.start(words) } catch { diagnostics.say(error) }
+      do { try Background.start(order) } catch { diagnostics.say(error) }
     }
     while next < states.count || feed.underWay > 0 {
       if next < states.count, feed.underWay < plan.parallel ?? .max {
-        start(next)
         next += 1
+        start(next - 1)
         while let event = feed.next() { try handle(event) }
       } else {
-        guard let event = feed.wait() else { throw .interrupted }
+        guard let event = feed.wait(until: feed.deadline) else {
+          if Signals.pending != nil { throw .interrupted }
+          // The time is over: what was held is the newest there is.
+          for index in states.indices { try showHeld(of: index) }
+          return
+        }
         try handle(event)
       }
     }
   }
 
-  private func start(_ index: Int) { feed.start(index, plan.requests[index], plan.policy.fetchPolicy) }
+  private func start(_ index: Int) {
+    if plan.writeOut != nil {
+      let request = plan.requests[index]
+      states[index].transfer = WriteOut.Transfer(
+        number: index, url: plan.lines[index].url, method: request.method.rawValue)
+    }
+    feed.start(index, plan.requests[index], plan.policy.fetchPolicy)
+  }
 
   private func handle(_ event: LoadFeed.Event) throws(OutputError) {
-    if case .delivery(let index, let delivery) = event { try handle(delivery, of: index) }
+    switch event {
+    case .delivery(let index, let delivery): try handle(delivery, of: index)
+    case .ended(let index): try end(index)
+    }
   }
 
   private func handle(_ delivery: Delivery, of index: Int) throws(OutputError) {
     switch delivery {
     case .stored(let response):
       states[index].outcome.storedStatus = response.status
+      states[index].transfer?.take(response.head, "stored")
       try takeStored(response, delivery, of: index)
     case .fresh(let response, let change):
       states[index].outcome.end = .fresh(status: response.status)
-      states[index].held = nil
+      states[index].transfer?.take(response.head, "fresh")
       try takeFresh(response, change, delivery, of: index)
     case .failure(let error, _):
       let isStore = [.store, .corrupt, .closed].contains(error.kind)
       states[index].outcome.end = .failure(storeIsUnusable: isStore && plan.policy == .storedOnly)
+      states[index].transfer?.take(error)
       try takeFailure(error, delivery, of: index)
     }
   }
@@ -83,47 +118,115 @@ final class FetchRun {
   private func takeStored(_ response: Response, _ delivery: Delivery, of index: Int) throws(OutputError) {
     let verdict = PrintRule.stored(plan.print)
     if verdict == .hold { states[index].held = response }
-    guard verdict == .print else { return }
-    states[index].wasStoredPrinted = true
-    try show(delivery, response, of: index)
+    if verdict == .print { try show(delivery, response, of: index) }
+    noteWithheld(response, isStored: true, of: index)
   }
 
   private func takeFresh(
     _ response: Response, _ change: DataService.Change, _ delivery: Delivery, of index: Int
   ) throws(OutputError) {
     let verdict = PrintRule.fresh(
-      plan.print, change, isTerminal: printer.showsOnTerminal && !plan.form.includesHead,
+      plan.print, change, isRecord: plan.form.isJSON || plan.form.isHeadOnly,
       wasStoredPrinted: states[index].wasStoredPrinted)
-    if verdict == .print {
+    // The newest body that may be shown: not an error's page that stays out of sight.
+    if printer.withholds(response), try showHeld(of: index) {
+      printer.showHeading(delivery, plan.lines[index])
+    } else if verdict == .print {
       try show(delivery, response, of: index)
     } else if plan.print != .none, plan.print != .stored {
       printer.showHeading(delivery, plan.lines[index])
     }
+    states[index].held = nil
+    noteWithheld(response, isStored: false, of: index)
   }
 
   private func takeFailure(_ error: DataServiceError, _ delivery: Delivery, of index: Int) throws(OutputError)
   {
-    let held = states[index].held
-    states[index].held = nil
-    if let held { try show(.stored(held), held, of: index) }
+    try showHeld(of: index)
     printer.say(error, delivery, as: plan.lines[index])
-    if plan.form.isJSON, PrintRule.failure(plan.print, holdsStored: held != nil) == .print {
+    if plan.form.isJSON,
+      PrintRule.failure(plan.print, wasStoredPrinted: states[index].hasPrinted) == .print
+    {
       try printer.showFailure(delivery, as: plan.lines[index])
+      states[index].hasPrinted = true
     }
     if plan.policy == .http, plan.isOnlyIfCached, plan.form.includesHead, error.kind == .notStored {
       try printer.showHead(HeadText.gatewayTimeout)
     }
   }
 
+  /// The load is over: what was held is the newest there is.
+  private func end(_ index: Int) throws(OutputError) {
+    try showHeld(of: index)
+    let status = states[index].outcome.exitStatus(failsOnStatus: plan.form.failsOnStatus)
+    if status == .success, !states[index].hasPrinted { sayLeftOut(of: index) }
+    guard let writeOut = plan.writeOut, let transfer = states[index].transfer else { return }
+    for part in writeOut.text(of: transfer, exitStatus: status, file: plan.form.file?.name) {
+      if part.isForErrors {
+        diagnostics.write(part.text)
+      } else {
+        try printer.showText(Array(part.text.utf8))
+      }
+    }
+  }
+
+  /// Shows the stored delivery that `--print last` has held, if there is one.
+  @discardableResult private func showHeld(of index: Int) throws(OutputError) -> Bool {
+    guard let held = states[index].held else { return false }
+    states[index].held = nil
+    try show(.stored(held), held, of: index)
+    return true
+  }
+
+  /// Says that a response's body was left out although it was delivered, and why.
+  private func noteWithheld(_ response: Response, isStored: Bool, of index: Int) {
+    let line = plan.lines[index]
+    let status =
+      response.head.reason.isEmpty ? "\(response.status)" : "\(response.status) \(response.head.reason)"
+    let answer =
+      isStored
+      ? "the stored response is \(status)"
+      : response.status < 400
+        ? "another host answered in its place, as captive portals do" : "answered \(status)"
+    if printer.leavesFile(response), let name = plan.form.file?.name {
+      states[index].outcome.leavesFile = true
+      diagnostics.say("\(line.url): \(answer); “\(name)” is left as it is")
+    } else if plan.form.failsOnStatus, response.status >= 400 {
+      diagnostics.say("\(line.url): \(answer)\(plan.form.hidesFailedBody ? "; its body is not printed" : "")")
+    } else if !isStored {
+      states[index].outcome.leavesFile = false
+    }
+  }
+
+  /// Says why nothing was printed although all went well.
+  private func sayLeftOut(of index: Int) {
+    switch plan.print {
+    case .fresh:
+      diagnostics.say(
+        "\(plan.lines[index].url): the stored response was enough, so that --print fresh printed nothing")
+    case .stored:
+      diagnostics.say(
+        "\(plan.lines[index].url): no stored response was delivered, so that --print stored printed nothing")
+    case .both, .last, .changed, .none: break
+    }
+  }
+
   /// Shows a delivery. Where its body breaks off, the load has not delivered what it said and counts as failed.
   private func show(_ delivery: Delivery, _ response: Response, of index: Int) throws(OutputError) {
     do throws(BodyError) {
-      try printer.show(delivery, response, as: plan.lines[index])
+      let count = try printer.show(delivery, response, as: plan.lines[index])
+      states[index].hasPrinted = true
+      if case .stored = delivery {
+        states[index].wasStoredPrinted = !printer.withholds(response)
+      } else if let count {
+        states[index].transfer?.received = count
+      }
     } catch {
       switch error {
       case .output(let error): throw error
       case .body(let error):
         states[index].outcome = LoadOutcome(end: .failure(storeIsUnusable: false))
+        states[index].transfer?.take(error)
         diagnostics.say(error, of: plan.lines[index])
       }
     }

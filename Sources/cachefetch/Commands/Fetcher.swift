@@ -17,6 +17,8 @@ struct Fetcher: Sendable {
     ) -> @Sendable () -> Void
   /// Ends what is under way and flushes what is to be kept; `true` when that is done.
   let close: @Sendable (_ patience: Duration) -> Bool
+  /// Ends the process with a status after that time, whatever holds the main thread up: a disk that does not answer.
+  var endAfter: @Sendable (_ patience: Duration, _ status: ExitStatus) -> Void = { _, _ in }
 
   init(
     start:
@@ -34,6 +36,9 @@ struct Fetcher: Sendable {
     start = { request, policy, progress, deliver, ended in
       let load = service.start(request, policy: policy, progress: progress, deliver: deliver, ended: ended)
       return { load.cancel() }
+    }
+    endAfter = { patience, status in
+      service.afterIfRunning(patience) { _exit(status.rawValue) }
     }
     close = { patience in
       // A load that has said its last is over a moment later.
@@ -65,6 +70,11 @@ extension Fetcher {
 }
 
 extension DataService {
+  /// Options that bring secrets into this process's memory.
+  private static let credentialOptions: [OptionName] = [
+    .user, .header, .data, .dataBinary, .cert, .keyFile, .proxy,
+  ]
+
   /// The service for a command line: the store it names, warnings and traces to standard error.
   static func forCommand(
     _ arguments: Arguments, diagnostics: Diagnostics, transport: (any Transport)? = nil,
@@ -74,14 +84,20 @@ extension DataService {
     {
       diagnostics.say("--insecure: certificates are not verified, and anybody may have answered")
     }
+    Sandbox.prepare(arguments)
+    if Self.credentialOptions.contains(where: arguments.has) { ProcessStart.keepMemoryPrivate() }
     var configuration = Configuration(store: StoreLocation.configuration(arguments))
     // Where the store is what it is all for, nobody is better off with an answer that is not in it.
     if waitsForStore { configuration.patience.commit = configuration.store.busyTimeout }
     configuration.finishesAfterDeadline = false
-    // What is preloaded is for the store, and nobody waits to see it: a disk that is busy for a moment is no failure.
-    if arguments.verb == .preload { configuration.patience.commit = .seconds(5) }
+    // What is preloaded, or compared with next time, is for the store: a disk that is busy for a moment is no failure.
+    if [.preload, .diff].contains(arguments.verb) { configuration.patience.commit = .seconds(5) }
+    configuration.secrets = Shown.secrets
     configuration.onWarning = { diagnostics.warn($0) }
-    if diagnostics.isVerbose { configuration.onTrace = { diagnostics.trace($0) } }
+    if diagnostics.isVerbose {
+      diagnostics.trace(StoreLocation.explained(arguments))
+      configuration.onTrace = { diagnostics.trace($0) }
+    }
     return DataService(configuration: configuration, transport: transport)
   }
 }

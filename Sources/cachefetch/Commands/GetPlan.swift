@@ -9,8 +9,10 @@ struct GetPlan {
   var policy: PolicyChoice
   var print = PrintMode.both
   var form: DeliveryPrinter.Form
-  /// The command line of the process that refreshes, where the refresh is left to one.
-  var background: [String]?
+  /// What `-w` has printed after each URL.
+  var writeOut: WriteOut?
+  /// What the process that refreshes is to do, where the refresh is left to one.
+  var background: BackgroundOrder?
   /// How many loads to have under way at once; `nil` starts them all, so that none waits for the network to show what
   /// is stored.
   var parallel: Int?
@@ -21,16 +23,21 @@ struct GetPlan {
   init(_ arguments: Arguments) throws(UsageError) {
     policy = try PolicyChoice.chosen(arguments)
     try Self.checkCombinations(arguments, policy)
-    requests = try RequestArguments(arguments).requests()
+    if arguments.has(.background) { InputFile.remember() }
+    defer { InputFile.forget() }
+    let requesting = try RequestArguments(arguments)
+    requests = try requesting.requests()
     lines = []
-    for (url, request) in zip(arguments.operands, requests) {
-      lines.append(DeliveryLine(url: url, request: request))
+    for (operand, request) in zip(arguments.operands, requests) {
+      lines.append(DeliveryLine(url: requesting.url(operand), request: request))
     }
     form = try DeliveryPrinter.Form(arguments)
     if let text = arguments.text(.print), let mode = PrintMode(rawValue: text) { print = mode }
+    if let format = arguments.text(.writeOut) { writeOut = try WriteOut(argument: format) }
     if arguments.has(.background) {
       policy = .storedOnly
-      background = Background.words(arguments)
+      try checkBackgroundRequests()
+      background = BackgroundOrder(words: Background.words(arguments), files: InputFile.remembered)
     }
     if Background.isThisProcess {
       for index in requests.indices { requests[index].yieldsToOthers = true }
@@ -39,19 +46,45 @@ struct GetPlan {
     if let fields = requests.first?.fields { isOnlyIfCached = CacheControl(fields: fields).onlyIfCached }
   }
 
+  /// What asks for something that only happens with the network. Limits and ways to connect are not among them: a limit
+  /// is kept where there is nothing to limit.
+  private static let idleOffline: [OptionName] = [.pin, .tag, .keepAnyway, .ignorePath, .waitOnline]
+
   private static func checkCombinations(_ arguments: Arguments, _ policy: PolicyChoice) throws(UsageError) {
     if arguments.has(.keepAnyway), policy == .http {
       throw UsageError(
-        "--keep-anyway and --policy http exclude each other", "RFC 9111 forbids to store it: leave one out")
+        "--keep-anyway and --policy http cannot be combined", "RFC 9111 forbids storing it: leave one out")
     }
     if let path = arguments.text(.output), path != "-", arguments.operands.count > 1 {
       throw UsageError(
         "-o takes the body of one URL, and \(arguments.operands.count) are given",
         "run cachefetch once for each")
     }
+    try checkPrint(arguments, policy)
     if arguments.has(.background) { try checkBackground(arguments, policy) }
-    if policy == .storedOnly, let idle = [OptionName.pin, .waitOnline].first(where: arguments.has) {
+    if policy == .storedOnly, let idle = idleOffline.first(where: arguments.has) {
       throw UsageError("--\(idle.rawValue) does nothing with --offline", "leave one of them out")
+    }
+  }
+
+  /// What could never print anything is refused.
+  private static func checkPrint(_ arguments: Arguments, _ policy: PolicyChoice) throws(UsageError) {
+    switch arguments.text(.print) {
+    case "fresh" where policy == .storedOnly || arguments.has(.background):
+      let option =
+        arguments.has(.background)
+        ? "--background" : arguments.has(.offline) ? "--offline" : "--policy stored-only"
+      throw UsageError(
+        "--print fresh prints nothing with \(option), which delivers what is stored",
+        "leave --print out, or write --print last")
+    case "stored" where policy == .freshOnly:
+      throw UsageError(
+        "--print stored prints nothing with --policy fresh-only", "leave --print out, or write --print last")
+    case "none":
+      if let path = arguments.text(.output), path != "-" {
+        throw UsageError("--print none and -o exclude each other", "leave one of them out")
+      }
+    default: break
     }
   }
 
@@ -60,8 +93,14 @@ struct GetPlan {
       throw UsageError(
         "--background has a policy of its own", "leave --policy, --offline, --max-age and --deadline out")
     }
-    if arguments.options.contains(where: { $0.value == .text("@-") }) {
-      throw UsageError("--background cannot hand standard input on", "put it in a file: @FILE")
+  }
+
+  /// Nobody learns what became of a request that is left to another process.
+  private func checkBackgroundRequests() throws(UsageError) {
+    for request in requests where !request.method.isSafe && !request.isRead {
+      throw UsageError(
+        "--background would send \(request.method.rawValue) and nobody would learn its outcome",
+        "leave --background out, or write --read if this request only reads")
     }
   }
 }

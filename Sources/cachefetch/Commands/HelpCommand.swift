@@ -3,7 +3,7 @@ enum HelpCommand {
   static func run(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus {
     if arguments.has(.version) { return Output.write(Version.text(), diagnostics) }
     switch arguments.operands.first {
-    case nil: return Output.write(HelpText.overview(), diagnostics)
+    case nil: return Output.write(Typography.fitting(HelpText.overview()), diagnostics)
     case "manual": return Output.write(Manual.text(), diagnostics)
     case let name?:
       guard let verb = Verb(rawValue: name) else {
@@ -12,7 +12,7 @@ enum HelpCommand {
           "there is no verb “\(name)”", near.map { "did you mean “\($0)”?" } ?? "see cachefetch help")
       }
       return Output.write(
-        HelpText.verb(verb, width: diagnostics.terminal.isOutput ? Terminal.width(of: 1) : 100), diagnostics)
+        Typography.fitting(HelpText.verb(verb, width: Terminal.pagedWidth())), diagnostics)
     }
   }
 }

@@ -1,4 +1,6 @@
 internal import DataService
+internal import Glibc
+internal import Synchronization
 
 /// The loads of a command, told apart by number: started, brought to the main thread in order, and ended together.
 ///
@@ -16,6 +18,8 @@ final class LoadFeed {
   private struct UnderWay {
     let number: Int
     let cancel: @Sendable () -> Void
+    /// Whether its last delivery has come: what goes on is for the store.
+    var isAnswered = false
   }
 
   private enum Message: Sendable {
@@ -41,6 +45,29 @@ final class LoadFeed {
     if showsBar, diagnostics.hasStatusLine { transfers = Transfers() }
   }
 
+  /// How long the store is waited for after the last delivery (design law 4).
+  private static let writing = Duration.seconds(5)
+  private var lastDelivery = ContinuousClock.now
+
+  /// Until when what is under way is waited for: without end while deliveries are to come.
+  var deadline: ContinuousClock.Instant? {
+    cancels.allSatisfy(\.isAnswered) ? lastDelivery + Self.writing : nil
+  }
+
+  /// Who does the main thread's work.
+  private enum Turn {
+    static let main = 0
+    /// The main thread, which is starting a load: it opens the store.
+    static let starting = 1
+    /// Another thread, since the main thread has not come back from the store.
+    static let other = 2
+  }
+  private let turn = Atomic(Turn.main)
+  private let starter = Atomic<UInt>(0)
+  private var startingNumber = 0
+  /// Goes on with the work in the main thread's place, and ends the process; see ``takeOver()``.
+  var goOn: (() -> Never)?
+
   /// How many loads are under way.
   var underWay: Int { cancels.count }
 
@@ -52,10 +79,23 @@ final class LoadFeed {
       transfers?.begin(number)
       tell = { mailbox.post(.progress(number, $0)) }
     }
+    startingNumber = number
+    starter.store(UInt(pthread_self()), ordering: .relaxed)
+    turn.store(Turn.starting, ordering: .releasing)
+    let standIn = StandIn(feed: self)
     let cancel = fetcher.start(request, policy, tell) { delivery in
       mailbox.post(.event(.delivery(number, delivery)))
+      standIn.noteDelivery()
     } _: {
       mailbox.post(.event(.ended(number)))
+    }
+    guard
+      turn.compareExchange(
+        expected: Turn.starting, desired: Turn.main, ordering: .acquiringAndReleasing
+      ).exchanged
+    else {
+      // The store answers at last; another thread has done, or is doing, what was to be done here.
+      while true { pause() }
     }
     cancels.append(UnderWay(number: number, cancel: cancel))
   }
@@ -87,7 +127,9 @@ final class LoadFeed {
 
   /// Does the work, which takes what comes, then ends what is still under way.
   /// - Returns: The exit status where a signal or an output that cannot be written ended the work; else `nil`.
-  func run(patience: Duration, _ work: () throws(OutputError) -> Void) -> ExitStatus? {
+  func run(
+    patience: Duration, status: (() -> ExitStatus)? = nil, _ work: () throws(OutputError) -> Void
+  ) -> ExitStatus? {
     do throws(OutputError) {
       try work()
     } catch {
@@ -95,13 +137,42 @@ final class LoadFeed {
       return fetcher.stop(after: error, diagnostics)
     }
     cancel()
-    _ = fetcher.close(patience)
+    let left = max(.milliseconds(100), ContinuousClock.now.duration(to: lastDelivery + Self.writing))
+    if let status { endAfter(left, status()) }
+    _ = fetcher.close(min(patience, left))
     return nil
+  }
+
+  /// Ends the process after that time, whatever still holds it up.
+  private func endAfter(_ patience: Duration, _ status: ExitStatus) {
+    guard turn.load(ordering: .relaxed) == Turn.other else { return fetcher.endAfter(patience, status) }
+    // The store does not answer, and the service's own thread may be waiting for it by now.
+    StandIn.thread {
+      usleep(UInt32(clamping: patience.milliseconds * 1_000))
+      _exit(status.rawValue)
+    }
   }
 
   private func cancel() {
     diagnostics.status.clear()
     for load in cancels { load.cancel() }
+  }
+
+  /// Whether the main thread is inside the start of a load, seen from another one.
+  fileprivate var isHeldUp: Bool {
+    turn.load(ordering: .relaxed) == Turn.starting
+      && starter.load(ordering: .relaxed) != UInt(pthread_self())
+  }
+
+  /// Goes on in the main thread's place, unless it has come back.
+  fileprivate func takeOver() {
+    guard let goOn,
+      turn.compareExchange(
+        expected: Turn.starting, desired: Turn.other, ordering: .acquiringAndReleasing
+      ).exchanged
+    else { return }
+    cancels.append(UnderWay(number: startingNumber, cancel: {}))
+    goOn()
   }
 
   private func take(_ message: Message) -> Event? {
@@ -112,8 +183,11 @@ final class LoadFeed {
       return nil
     case .event(let event):
       switch event {
-      case .delivery(_, .stored): break
-      case .delivery(let number, _): transfers?.end(number)
+      case .delivery(_, .stored): lastDelivery = .now
+      case .delivery(let number, _):
+        lastDelivery = .now
+        if let place = cancels.firstIndex(where: { $0.number == number }) { cancels[place].isAnswered = true }
+        transfers?.end(number)
       case .ended(let number):
         transfers?.end(number)
         cancels.removeAll { $0.number == number }
@@ -130,4 +204,43 @@ final class LoadFeed {
     diagnostics.status.show(bar)
     isBarShown = true
   }
+}
+
+/// Does the main thread's work where that is held up by the store: what the network has brought is printed all the same.
+///
+/// The store is looked into on the main thread, which is the fastest way to the first byte. Where its disk, or the machine
+/// that it is on, does not answer, no system call on it can be ended; only another thread can go on.
+// @unchecked: whoever has the feed's turn uses it, and nobody else.
+private struct StandIn: @unchecked Sendable {
+  let feed: LoadFeed
+
+  /// A moment, in which a main thread that is only slow comes back.
+  private static let moment: UInt32 = 50_000
+
+  /// Looks, at a delivery, whether anybody is there to take it.
+  func noteDelivery() {
+    guard feed.isHeldUp else { return }
+    Self.thread {
+      usleep(Self.moment)
+      feed.takeOver()
+    }
+  }
+
+  static func thread(_ work: @escaping @Sendable () -> Void) {
+    let context = Unmanaged.passRetained(Work(work))
+    var thread = pthread_t()
+    let result = pthread_create(&thread, nil, standInMain, context.toOpaque())
+    if result == 0 { pthread_detach(thread) } else { context.release() }
+  }
+
+  fileprivate final class Work: Sendable {
+    let work: @Sendable () -> Void
+    init(_ work: @escaping @Sendable () -> Void) { self.work = work }
+  }
+}
+
+private func standInMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  guard let context else { return nil }
+  Unmanaged<StandIn.Work>.fromOpaque(context).takeRetainedValue().work()
+  return nil
 }

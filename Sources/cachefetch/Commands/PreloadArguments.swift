@@ -9,44 +9,55 @@ struct PreloadArguments {
   /// How many loads may be under way at once, where that was said.
   let parallel: Int?
 
-  /// The URL of each step, by its name.
-  var urls: [String: String] {
-    Dictionary(uniqueKeysWithValues: plan.steps.map { ($0.name, $0.request.url.absoluteString) })
-  }
-
-  /// Reads the operands: a plan in a file, URLs, or a list of them on standard input.
+  /// Reads the operands: URLs, or one file that has a plan or a list of URLs; `-` is standard input.
   init(_ arguments: Arguments) throws(UsageError) {
     parallel = arguments.count(.parallel)
-    guard let first = arguments.operands.first, arguments.operands.count == 1 else {
-      plan = try Self.finished(PreloadPlan(Self.steps(arguments)), arguments)
-      return
-    }
-    if first == "-" {
-      let template = try Self.template(arguments)
-      let text = String(decoding: try InputFile.read("-", for: "the list"), as: UTF8.self)
-      plan = try Self.finished(
-        try Self.read("standard input") { () throws(PlanError) in
-          try PreloadPlan(list: text) { url in
-            var request = template
-            request.url = url
-            return request
-          }
-        }, arguments)
-    } else if first.hasSuffix(".json"), !first.contains("://") {
-      let template = try Self.template(arguments)
-      let bytes = try InputFile.read(first, for: "the plan")
-      plan = try Self.finished(
-        try Self.read(first) { () throws(PlanError) in
-          try PreloadPlan(json: Data(bytes), inMemory: false) { Self.complete(&$0, from: template) }
-        }, arguments)
-    } else {
-      plan = try Self.finished(PreloadPlan(Self.steps(arguments)), arguments)
-    }
+    let plan =
+      if let file = try Self.file(arguments.operands) { try Self.plan(in: file, arguments) } else {
+        PreloadPlan(try Self.steps(arguments))
+      }
+    self.plan = try Self.finished(plan, arguments)
   }
 
-  /// The options' request; the URL is put in later.
-  private static func template(_ arguments: Arguments) throws(UsageError) -> DataService.Request {
-    try RequestArguments(arguments).request(for: "http://localhost/")
+  /// The operand that names a file; `nil` where all are URLs.
+  private static func file(_ operands: [String]) throws(UsageError) -> String? {
+    for operand in operands where !operand.contains("://") {
+      guard operand == "-" || InputFile.isThere(operand) else {
+        let shown = TerminalText.visible(Shown.url(operand))
+        throw UsageError(
+          "“\(shown)”: no such file",
+          "name a plan or a list that is there, or write a whole URL: \(URLArgument.proposal(for: operand))")
+      }
+      guard operands.count == 1 else {
+        throw UsageError(
+          "“\(TerminalText.visible(operand))” is a file, and a file stands alone",
+          "run preload once for each file, or put all URLs in one")
+      }
+      return operand
+    }
+    return nil
+  }
+
+  /// A plan is JSON and begins with a brace; anything else is a list of URLs. (A list in brackets is a plan gone wrong.)
+  private static func plan(in file: String, _ arguments: Arguments) throws(UsageError) -> PreloadPlan {
+    let requests = try RequestArguments(arguments)
+    let bytes = try InputFile.read(file, for: "the plan or list")
+    let name = file == "-" ? "standard input" : TerminalText.visible(file)
+    let first = bytes.first { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) }
+    do throws(PlanError) {
+      if first == 0x7B || first == 0x5B || file.hasSuffix(".json") {
+        return try PreloadPlan(json: Data(bytes), inMemory: false) {
+          complete(&$0, from: requests.request(for: $0.url))
+        }
+      }
+      return try PreloadPlan(list: String(decoding: bytes, as: UTF8.self)) { requests.request(for: $0) }
+    } catch {
+      throw UsageError(
+        "\(name), \(error.description)",
+        first == 0x7B || first == 0x5B || file.hasSuffix(".json")
+          ? #"a plan is {"steps": [{"url": "https://…"}, …]}: see cachefetch help preload"#
+          : "a list has one whole URL a line", status: .badData)
+    }
   }
 
   private static func steps(_ arguments: Arguments) throws(UsageError) -> [PreloadStep] {
@@ -60,23 +71,11 @@ struct PreloadArguments {
   /// What a plan's request leaves open is as the options say.
   private static func complete(_ request: inout DataService.Request, from template: DataService.Request) {
     var complete = template
-    complete.url = request.url
+    if request.fields.contains("Authorization") { complete.fields["Authorization"] = nil }
     complete.fields.append(contentsOf: request.fields)
     if request.account != .automatic { complete.account = request.account }
     complete.tags += request.tags
     request = complete
-  }
-
-  private static func read(
-    _ source: String, _ make: () throws(PlanError) -> PreloadPlan
-  ) throws(UsageError) -> PreloadPlan {
-    do throws(PlanError) {
-      return try make()
-    } catch {
-      throw UsageError(
-        "\(source), \(error.description)",
-        "a list has one whole URL a line; a plan is as in docs/launch.md", status: .badData)
-    }
   }
 
   /// The plan as the options want it. Everything is waited for: what the readiness rule of a plan would leave behind
@@ -102,7 +101,8 @@ struct PreloadArguments {
     case let text?:
       guard text.hasPrefix("retry:"), let times = Int(text.dropFirst(6)), (1...100).contains(times) else {
         throw UsageError(
-          "--on-failure knows no “\(TerminalText.visible(text))”", "write ask, retry:N, stored or fail")
+          "invalid value “\(TerminalText.visible(text))” for --on-failure",
+          "write ask, retry:N, stored or fail")
       }
       return .retry(times)
     }

@@ -20,14 +20,14 @@ struct PreloadCommand {
     let wanted = try PreloadArguments(arguments)
     var plan = wanted.plan
     if plan.onFailure == .ask, !(diagnostics.terminal.isInput && diagnostics.terminal.isError) {
-      diagnostics.say("there is nobody to ask; what is stored has to do")
+      diagnostics.say("there is nobody to ask; making do with what is stored")
       plan.onFailure = .useStored
     }
     plan.reportsProgress = diagnostics.hasStatusLine
     self.plan = plan
     self.diagnostics = diagnostics
     failsOnStatus = arguments.has(.fail)
-    report = PreloadReport(urls: wanted.urls, isJSON: arguments.has(.json), diagnostics: diagnostics)
+    report = PreloadReport(plan, isJSON: arguments.has(.json), diagnostics: diagnostics)
     service = .forCommand(
       arguments, diagnostics: diagnostics, transport: Self.transport(parallel: wanted.parallel),
       waitsForStore: true)
@@ -58,7 +58,7 @@ struct PreloadCommand {
     do throws(OutputError) {
       let outcome = try follow(preload, mailbox)
       _ = fetcher.close(.seconds(10))
-      report.sumUp(outcome)
+      try report.sumUp(outcome)
       return status(of: outcome)
     } catch {
       report.clear()
@@ -109,9 +109,7 @@ struct PreloadCommand {
   }
 
   static func status(of step: LaunchOutcome.Step, failsOnStatus: Bool) -> ExitStatus {
-    if case .no(let reason)? = step.kept, [.busy, .full, .readOnly, .corrupt, .unusable].contains(reason) {
-      return .inputOutput
-    }
+    if case .no(let reason)? = step.kept, reason.isOfStore { return .inputOutput }
     if failsOnStatus, let status = step.error?.status, status >= 400 { return .httpFailure }
     switch step.state {
     case .fresh: return .success

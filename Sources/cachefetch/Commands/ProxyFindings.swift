@@ -7,7 +7,7 @@ enum ProxyFindings {
   private static let heeded = [
     "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
   ]
-  private static let schemes: Set<String> = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
+  static let schemes: Set<String> = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
 
   /// - Parameter value: The value of an environment variable, `nil` where it is not set.
   static func all(_ value: (String) -> String?) -> [StoreFinding] {
@@ -31,7 +31,7 @@ enum ProxyFindings {
     let scheme = parts.count == 2 ? parts[0].lowercased() : "http"
     guard schemes.contains(scheme) else {
       return StoreFinding(
-        "proxy", .wrong, "\(name) names a proxy of a kind that there is not: \(shown(text))",
+        "proxy", .wrong, "\(name) names a proxy with a scheme that is not supported: \(shown(text))",
         remedy: "write http://HOST:PORT, https://… or socks5h://…, or unset \(name)")
     }
     let host = authority(text).split(separator: ":", omittingEmptySubsequences: false).first ?? ""
@@ -50,7 +50,7 @@ enum ProxyFindings {
   }
 
   /// What stands after the scheme and any credentials.
-  private static func authority(_ text: String) -> Substring {
+  static func authority(_ text: String) -> Substring {
     let rest = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false).last ?? ""
     let whole = rest.prefix { $0 != "/" }
     return whole.lastIndex(of: "@").map { whole[whole.index(after: $0)...] } ?? whole

@@ -9,15 +9,15 @@ struct RowCopy: Sendable {
   /// Reads every byte of the rows, so that nothing is copied from a file of which a part is damaged.
   func verify(_ entries: [StoredEntry]) async throws(CacheStoreError) {
     for entry in entries {
-      guard entry.isSound else {
-        throw CacheStoreError(.corrupt, "the row of \(entry.key.target) is damaged")
-      }
+      guard entry.isSound else { throw Self.damaged(entry) }
       try await forEachChunk(of: entry) { _ in }
     }
   }
 
   /// Puts a row into the target as an exchange begun at `started` would; `false` where that was not to be.
   func copy(_ entry: StoredEntry, started: StartMark) async throws(CacheStoreError) -> Bool {
+    // Its numbers are not what its checksum was made of: copied, it would be sound again and wrong.
+    guard entry.isSound else { throw Self.damaged(entry) }
     let row = entry.response
     let account = try await target.accountID(named: entry.key.account)
     let written = try await target.overwrite(
@@ -30,11 +30,11 @@ struct RowCopy: Sendable {
     return written != .superseded
   }
 
-  /// Whether the target has a newer answer to the same request.
-  func hasNewer(than entry: StoredEntry) async throws(CacheStoreError) -> Bool {
+  /// Whether the target has a response to the same request that is as new, or newer.
+  func hasAsNew(as entry: StoredEntry) async throws(CacheStoreError) -> Bool {
     let own = try await target.lookup(entry.key).rows
     let same = own.first { $0.isGood == entry.response.isGood && $0.variant == entry.response.variant }
-    return same.map { $0.receivedAt > entry.response.receivedAt } ?? false
+    return same.map { $0.receivedAt >= entry.response.receivedAt } ?? false
   }
 
   /// The body as the target takes it: whole where it is short, chunk by chunk where it is long.
@@ -53,6 +53,14 @@ struct RowCopy: Sendable {
     return .unfinished(unfinished)
   }
 
+  /// The least a chunk has that is not the last of its body, in a store of any configuration.
+  private static let leastChunk = 1 << 10
+
+  private static func damaged(_ entry: StoredEntry) -> CacheStoreError {
+    CacheStoreError(
+      .corrupt, "the stored response of \(entry.key.target) is damaged", hint: "fetch it again")
+  }
+
   /// Bytes put together by one task, piece after piece.
   private final class Collected {
     var bytes = Data()
@@ -65,6 +73,10 @@ struct RowCopy: Sendable {
     var (number, length) = (0, Int64(0))
     while length < body.length {
       let chunk = try await source.chunk(number, of: body.id, accountID: entry.response.accountID)
+      // All but the last are long; a file of many empty ones was made to keep a reader busy.
+      guard chunk.count >= Self.leastChunk || length + Int64(chunk.count) == body.length else {
+        throw Self.damaged(entry)
+      }
       try await take(chunk)
       number += 1
       length += Int64(chunk.count)

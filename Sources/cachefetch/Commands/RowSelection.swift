@@ -7,11 +7,17 @@ struct RowSelection {
   var selection = EntrySelection()
   /// Only stale rows.
   var isStale = false
-  /// The row's exact targets, from URLs and `--key`; `nil` for any.
+  /// The row's exact targets, from URLs and keys; `nil` for any.
   var targets: Set<String>?
+  /// What of the connection must be in the row's key, from `-k`, `--resolve` and `--unix-socket`.
+  var connection: Set<KeyExtra.Part> = []
+  /// Only these statuses.
+  var status: StatusSelection?
+  /// Only this media type.
+  var type: TypeSelection?
 
   /// Reads the filters. `now` is in milliseconds since 1970-01-01 UTC.
-  init(_ arguments: Arguments, now: Int64, target: (DataService.Request) throws(UsageError) -> String)
+  init(_ arguments: Arguments, now: Int64, key: (DataService.Request) throws(UsageError) -> RequestKey)
     throws(UsageError)
   {
     if let account = arguments.text(.account) { selection.accounts = [account] }
@@ -21,29 +27,65 @@ struct RowSelection {
       selection.isAnyPort = !Self.namesPort(host)
     }
     if let prefix = arguments.text(.prefix) { selection.prefix = try Self.prefix(prefix) }
+    if arguments.text(.olderThan) == "none" {
+      throw UsageError("--older-than “none” is not a duration", "write a number and a unit: 30s, 5m, 2h, 7d")
+    }
     if let age = arguments.duration(.olderThan) { selection.receivedBefore = now - age.milliseconds }
     if let size = arguments.size(.largerThan) { selection.minimumBytes = size + 1 }
     isStale = arguments.has(.stale)
+    status = try arguments.text(.status).map { (text) throws(UsageError) in try StatusSelection(text) }
+    type = try arguments.text(.type).map { (text) throws(UsageError) in try TypeSelection(text) }
     if arguments.texts(.tag).count > 1 {
-      throw UsageError("--tag is given twice, and rows are selected by one", "run the command once for each")
+      throw UsageError(
+        "--tag is given twice, and entries are selected by one", "run the command once for each")
     }
-    var targets: Set<String> = []
-    if let key = arguments.text(.key) { targets.insert("key:" + key) }
-    if arguments.verb == .rm {
-      for operand in arguments.operands {
-        targets.insert(try target(DataService.Request(try URLArgument.parse(operand))))
-      }
-    }
-    if !targets.isEmpty { self.targets = targets }
+    targets = try Self.targets(arguments, key)
+    connection = try Self.connection(arguments, key)
   }
 
   /// Whether everything is selected.
-  var isAll: Bool { selection == .all && !isStale && targets == nil }
+  var isAll: Bool {
+    selection == .all && !isStale && targets == nil && connection.isEmpty && status == nil && type == nil
+  }
 
   /// Whether a row that the store selected is meant.
   func includes(_ entry: StoredEntry, now: Int64) -> Bool {
     if let targets, !targets.contains(entry.key.target) { return false }
+    if !connection.isEmpty, !connection.isSubset(of: Set(KeyExtra(entry.key.extra).parts)) { return false }
+    if let status, !status.includes(entry.response.status) { return false }
+    if let type,
+      !type.includes(entry.response.fields.all.last { $0.name.lowercased() == "content-type" }?.value)
+    {
+      return false
+    }
     return !isStale || Freshness.isStale(stored: entry.response, now: now)
+  }
+
+  /// The operands of `rm`, `key:NAME` as `list` shows it among them, and `--key`.
+  private static func targets(
+    _ arguments: Arguments, _ key: (DataService.Request) throws(UsageError) -> RequestKey
+  ) throws(UsageError) -> Set<String>? {
+    var targets: Set<String> = []
+    if let own = arguments.text(.key) { targets.insert("key:" + own) }
+    if arguments.verb == .rm {
+      for operand in arguments.operands {
+        if operand.hasPrefix("key:"), operand.count > 4 {
+          targets.insert(operand)
+        } else {
+          targets.insert(try key(DataService.Request(try URLArgument.parse(operand))).target)
+        }
+      }
+    }
+    return targets.isEmpty ? nil : targets
+  }
+
+  /// The parts of a key that the connection's options make.
+  private static func connection(
+    _ arguments: Arguments, _ key: (DataService.Request) throws(UsageError) -> RequestKey
+  ) throws(UsageError) -> Set<KeyExtra.Part> {
+    guard [OptionName.insecure, .resolve, .unixSocket].contains(where: arguments.has) else { return [] }
+    let request = try RequestArguments(arguments).request(for: "http://localhost/")
+    return Set(KeyExtra(try key(request).extra).parts)
   }
 
   /// A host as targets have it: without a scheme's own port, in lower case.
@@ -63,5 +105,59 @@ struct RowSelection {
     throw UsageError(
       "--prefix “\(TerminalText.visible(text))” has no scheme",
       "did you mean \(URLArgument.proposal(for: text))?")
+  }
+}
+
+/// `--status`: `404`, `4xx` or `200-299`.
+struct StatusSelection: Equatable {
+  let range: ClosedRange<Int>
+
+  init(_ text: String) throws(UsageError) {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    let ends = parts.map { Self.number($0) }
+    if text.count == 3, text.lowercased().hasSuffix("xx"), let class_ = text.first?.wholeNumberValue,
+      (1...9).contains(class_)
+    {
+      range = class_ * 100...class_ * 100 + 99
+    } else if ends.count == 1, let only = ends[0] {
+      range = only...only
+    } else if ends.count == 2, let first = ends[0], let last = ends[1], first <= last {
+      range = first...last
+    } else {
+      throw UsageError(
+        "--status “\(TerminalText.visible(text))” is not a status", "write one such as 404, 4xx or 200-299")
+    }
+  }
+
+  func includes(_ status: Int) -> Bool { range.contains(status) }
+
+  private static func number(_ text: Substring) -> Int? {
+    guard text.count == 3, let number = Int(text), (100...999).contains(number) else { return nil }
+    return number
+  }
+}
+
+/// `--type`: a media type such as `text/html`, or all of a kind: `image/*`.
+struct TypeSelection: Equatable {
+  private let type: String
+  private let subtype: String
+
+  init(_ text: String) throws(UsageError) {
+    let parts = text.lowercased().split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty, parts[0] != "*", !text.contains(";") else {
+      throw UsageError(
+        "--type “\(TerminalText.visible(text))” is not a media type",
+        "write one such as application/json or image/*")
+    }
+    (type, subtype) = (String(parts[0]), String(parts[1]))
+  }
+
+  /// Whether a `Content-Type` names it, whatever its parameters.
+  func includes(_ field: String?) -> Bool {
+    guard let media = field?.split(separator: ";", maxSplits: 1).first else { return false }
+    let parts = media.lowercased().split(separator: "/", maxSplits: 1).map {
+      $0.filter { $0 != " " && $0 != "\t" }
+    }
+    return parts.count == 2 && parts[0] == type && (subtype == "*" || parts[1] == subtype)
   }
 }

@@ -1,11 +1,54 @@
+internal import CacheStore
 internal import DataService
 
-/// `show`: one stored answer, exactly as it is stored; a `get --offline` that says where else the URL is stored.
+/// `show`: one stored answer, exactly as it is stored; a `get --offline` that also knows keys of the caller's own, and
+/// says where else the URL is stored.
 enum ShowCommand {
   static func run(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus {
-    var plan = try GetPlan(arguments)
+    let own = ownKey(arguments)
+    if own == nil, arguments.operands.isEmpty {
+      throw UsageError("no URL is given", "write cachefetch show URL, or cachefetch show --key KEY")
+    }
+    var plan = try GetPlan(own == nil ? arguments : named(arguments))
     plan.policy = .storedOnly
-    let service = DataService.forCommand(arguments, diagnostics: diagnostics)
-    return FetchRun(plan, fetcher: Fetcher(service: service), diagnostics: diagnostics).run()
+    if let own {
+      plan.requests[0].key = own
+      plan.lines[0] = DeliveryLine(key: own, request: plan.requests[0])
+    }
+    let commands = StoreCommands(arguments, diagnostics)
+    if let missing = commands.missing() { return missing }
+    let status = FetchRun(plan, fetcher: Fetcher(service: commands.service), diagnostics: diagnostics).run()
+    if status == .nothing { try sayElsewhere(plan.requests[0], arguments, diagnostics) }
+    return status
+  }
+
+  /// The caller's own key, from `--key` or as `list` shows it.
+  private static func ownKey(_ arguments: Arguments) -> String? {
+    if let key = arguments.text(.key) { return key }
+    guard arguments.operand.hasPrefix("key:"), arguments.operand.count > 4 else { return nil }
+    return String(arguments.operand.dropFirst(4))
+  }
+
+  /// The command line with a URL for what needs one: under a key of its own nothing of it counts.
+  private static func named(_ arguments: Arguments) -> Arguments {
+    Arguments(verb: arguments.verb, options: arguments.options, operands: ["http://localhost/"])
+  }
+
+  /// Says under which other accounts or options the same is stored.
+  private static func sayElsewhere(
+    _ request: DataService.Request, _ arguments: Arguments, _ diagnostics: Diagnostics
+  ) throws(UsageError) {
+    let commands = StoreCommands(arguments, diagnostics)
+    let target = try commands.key(request).target
+    var selection = EntrySelection()
+    selection.prefix = target
+    let chosen = selection
+    let service = commands.service
+    let found = Await.result { () async throws(DataServiceError) in try await service.entries(chosen) }
+    guard case .success(let entries) = found else { return }
+    let ways = EntryGroups(entries.filter { $0.key.target == target }).waysToAsk
+    if !ways.isEmpty {
+      diagnostics.say("it is stored for other requests: ask \(ways.joined(separator: ", or "))")
+    }
   }
 }

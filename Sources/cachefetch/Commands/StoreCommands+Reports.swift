@@ -5,6 +5,7 @@ internal import DataService
 extension StoreCommands {
   /// `stats`: what is stored, and what it was good for.
   func stats() -> ExitStatus {
+    if let missing = missing() { return missing }
     let store = service.store
     return run { () async throws(DataServiceError) in
       do throws(CacheStoreError) { return try await store.statistics() } catch {
@@ -23,14 +24,27 @@ extension StoreCommands {
   func doctor() -> ExitStatus {
     let (store, repairs) = (service.store, arguments.has(.repair))
     return run { () async throws(DataServiceError) in
-      await store.findings(repair: repairs)
+      await store.findings(repair: repairs, at: .now)
     } then: { ofStore in
-      let findings = [transport] + ofStore + ProxyFindings.all(Environment.value)
+      let findings = [transport] + linked + ofStore.map(named) + ProxyFindings.all(Environment.value)
       let isWrong = findings.contains { $0.severity == .wrong }
       let shown =
         arguments.has(.json) ? findings.flatMap(FindingText.line) : Array(FindingText.text(findings).utf8)
       return Output.write(shown, diagnostics, status: isWrong ? .different : .success)
     }
+  }
+
+  /// That there is no store is wrong where one was named: it may have been mistyped.
+  private func named(_ finding: StoreFinding) -> StoreFinding {
+    guard finding.subject == "file", finding.severity == .fine, StoreLocation.isNamed(arguments),
+      service.store.isMissing
+    else { return finding }
+    return StoreFinding("file", .wrong, finding.message, remedy: "correct the name, or fetch something first")
+  }
+
+  /// What is a part of this program, and is mended only by building it anew.
+  private var linked: [StoreFinding] {
+    ProcessStart.linkedLibraries.map { [StoreFinding("linked in", .fine, $0)] } ?? []
   }
 
   /// What performs the exchanges, or that there is nothing to.

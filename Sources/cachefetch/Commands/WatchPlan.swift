@@ -30,8 +30,20 @@ struct WatchPlan {
     }
     if let every, every < .milliseconds(10) {
       throw UsageError(
-        "--every \(every.milliseconds)ms is no pause", "write at least 10ms; origins like 30s better")
+        "--every \(every.milliseconds)ms is no pause", "write at least 10ms; most servers prefer 30s or more")
     }
+  }
+
+  /// What a person at a terminal is told, who would else see nothing until something changes.
+  var announcement: String {
+    let what = lines.count == 1 ? lines[0].url : "\(lines.count) URLs"
+    let pause = every.map { "every \(Words.elapsed($0))" } ?? "every 30 s, or as long as it stays fresh"
+    return "watching \(what) \(pause); changes are shown, Ctrl-C ends it"
+  }
+
+  /// The outage that a failure belongs to: an origin that asks to be left alone for a while, and is, has one.
+  static func outage(_ kind: DataServiceError.Kind) -> DataServiceError.Kind {
+    kind == .paused ? .status : kind
   }
 
   /// How long to wait after an answer: what `--every` says, else 30 seconds or as long as the answer says it stays

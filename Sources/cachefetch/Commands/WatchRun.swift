@@ -12,8 +12,8 @@ final class WatchRun {
   private struct State {
     /// The body last seen, where it is small enough to compare.
     var baseline: Data?
-    /// Whether anything was seen.
-    var hasBaseline = false
+    /// The status last seen; `nil` where nothing was seen.
+    var status: Int?
     /// When and why it began to fail.
     var failure: (since: ContinuousClock.Instant, kind: DataServiceError.Kind)?
     var isLooking = false
@@ -39,6 +39,7 @@ final class WatchRun {
 
   /// Runs until a signal, or the first change under `--until-changed`.
   func run() -> ExitStatus {
+    if diagnostics.terminal.isError { diagnostics.show(TerminalText.visible(plan.announcement) + "\n") }
     let stopped = feed.run(patience: .seconds(2)) { () throws(OutputError) in
       while !isDone { try step() }
     }
@@ -75,31 +76,41 @@ final class WatchRun {
 
   /// The first look takes the stored answer as its baseline; the later ones are after the fresh one only.
   private func takeBaseline(_ response: Response, of index: Int) {
-    guard !states[index].hasBaseline else { return }
+    guard states[index].status == nil else { return }
     states[index].baseline = collected(response)
-    states[index].hasBaseline = true
+    states[index].status = response.status
     diagnostics.trace("\(plan.lines[index].url): the baseline is from \(Words.age(response.age))")
   }
 
   private func takeFresh(_ response: Response, _ told: DataService.Change, of index: Int) throws(OutputError)
   {
     if AnswerRule.isFailure(response.status) {
-      return try takeFailure(.outage(status: response.status), nil, of: index)
+      return try takeFailure(.outage(response.head), nil, of: index)
     }
     states[index].due = ContinuousClock.now + plan.pause(after: response.head)
     let body = collected(response)
-    let hadBaseline = states[index].hasBaseline
+    let oldStatus = states[index].status
     var change = told
-    if !hadBaseline {
+    if oldStatus == nil {
       change = .new
     } else if let old = states[index].baseline, let body {
       change = old == body ? .unchanged : plan.requests[index].changeRule.change(from: old, to: body)
     }
-    states[index].hasBaseline = true
+    let isOtherStatus = oldStatus != nil && oldStatus != response.status
+    states[index].status = response.status
     if change != .unchanged || states[index].baseline == nil { states[index].baseline = body }
     let recovered = takeRecovery(of: index)
-    if change == .changed || (recovered && plan.form.isJSON) { try show(response, change, body, of: index) }
-    if change == .changed, plan.endsAtChange {
+    if let oldStatus, isOtherStatus {
+      diagnostics.say("\(plan.lines[index].url): status \(oldStatus) → \(response.status)")
+    }
+    let isFailure = plan.form.failsOnStatus && response.status >= 400
+    if change == .changed || plan.form.isJSON && (isOtherStatus || recovered || isFailure) {
+      try show(response, change, body, of: index)
+    }
+    if isFailure || plan.endsAtChange && (change == .changed || isOtherStatus) {
+      if isFailure, !isOtherStatus {
+        diagnostics.say("\(plan.lines[index].url): answered \(response.status) \(response.head.reason)")
+      }
       states[index].outcome.end = .fresh(status: response.status)
       // What the others are at does not count: the change was what was waited for.
       for other in states.indices where other != index { states[other].outcome.end = .fresh(status: 200) }
@@ -111,8 +122,9 @@ final class WatchRun {
     _ error: DataServiceError, _ lastKnown: Response?, of index: Int
   ) throws(OutputError) {
     states[index].due = ContinuousClock.now + plan.pause(after: nil)
-    guard states[index].failure?.kind != error.kind else { return }
-    states[index].failure = (states[index].failure?.since ?? ContinuousClock.now, error.kind)
+    let kind = WatchPlan.outage(error.kind)
+    guard states[index].failure?.kind != kind else { return }
+    states[index].failure = (states[index].failure?.since ?? ContinuousClock.now, kind)
     let delivery = Delivery.failure(error, lastKnown: lastKnown)
     printer.say(error, delivery, as: plan.lines[index])
     if plan.form.isJSON { try printer.showFailure(delivery, as: plan.lines[index]) }
@@ -154,8 +166,12 @@ final class WatchRun {
 
 extension DataServiceError {
   /// A status that says the answer is not to be had now, where nothing is stored to fall back on.
-  fileprivate static func outage(status: Int) -> DataServiceError {
-    DataServiceError(.status, "the origin answered \(status)", status: status)
+  fileprivate static func outage(_ head: DataService.ResponseHead) -> DataServiceError {
+    let authority =
+      head.url.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).last?
+      .prefix { $0 != "/" && $0 != "?" && $0 != "#" } ?? "the server"
+    let reason = head.reason.isEmpty ? "" : " " + head.reason
+    return DataServiceError(.status, "\(authority) answered \(head.status)\(reason)", status: head.status)
   }
 }
 

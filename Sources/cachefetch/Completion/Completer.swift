@@ -43,7 +43,14 @@ struct Completer {
     var awaiting: Option?
 
     init(_ words: [String]) {
+      var mayFollowNumber = false
       for word in words {
+        let isNumber = !word.isEmpty && word.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        if mayFollowNumber, isNumber {
+          mayFollowNumber = false
+          continue
+        }
+        mayFollowNumber = false
         if awaiting != nil {
           awaiting = nil
         } else if endsOptions || !word.hasPrefix("-") || word == "-" {
@@ -52,9 +59,12 @@ struct Completer {
           endsOptions = true
         } else if word.hasPrefix("--") {
           let option = Option.table.first { $0.spelling == word }
-          awaiting = option?.value == nil ? nil : option
+          mayFollowNumber = option?.mayStandAlone == true
+          awaiting = option?.value == nil || mayFollowNumber ? nil : option
         } else {
           awaiting = Self.awaiting(afterLetters: word.dropFirst())
+          mayFollowNumber = awaiting?.mayStandAlone == true
+          if mayFollowNumber { awaiting = nil }
         }
       }
     }
@@ -69,7 +79,7 @@ struct Completer {
 
     private static func awaiting(afterLetters letters: Substring) -> Option? {
       for (index, letter) in letters.enumerated() {
-        guard let option = Option.table.first(where: { $0.short == letter }) else { return nil }
+        guard let option = Option.lettered(letter) else { return nil }
         if option.value != nil { return index == letters.count - 1 ? option : nil }
       }
       return nil
@@ -80,11 +90,11 @@ struct Completer {
     let known = HelpText.options(of: verb)
     if prefix == "-" || prefix.hasPrefix("--") {
       return known.filter { $0.spelling.hasPrefix(prefix) }.map {
-        Candidate(text: $0.spelling, help: $0.help)
+        Candidate(text: $0.spelling, help: $0.help(for: verb))
       }
     }
     return known.filter { option in option.short.map { prefix == "-\($0)" } ?? false }
-      .map { Candidate(text: prefix, help: $0.help) }
+      .map { Candidate(text: prefix, help: $0.help(for: verb)) }
   }
 
   private func values(of option: Option, beginning prefix: String) -> [Candidate] {
@@ -118,7 +128,7 @@ struct Completer {
       return
         (Verb.allCases.map { Candidate(text: $0.rawValue, help: $0.summary) }
         + [Candidate(text: "manual", help: "the manual page")]).filter { $0.text.hasPrefix(prefix) }
-    case .list, .signOut, .stats, .doctor, .export, .import: return []
+    case .list, .signOut, .stats, .limits, .doctor, .export, .import: return []
     }
   }
 

@@ -15,16 +15,12 @@ enum CompletionScript {
   private static let bash = """
     # Completion of cachefetch for bash: source it, or put it where bash-completion looks.
     _cachefetch() {
-      local line=${COMP_LINE:0:COMP_POINT} words candidates candidate current cut
-      read -ra words <<<"$line"
-      [[ $line == *[[:space:]] ]] && words+=("")
-      current=${words[${#words[@]}-1]}
-      # bash takes words apart at : and =, and replaces only what follows the last of them.
-      cut=${current%"${current##*[:=]}"}
+      local candidate
       COMPREPLY=()
+      # What comes is quoted as the line needs it, and is what bash puts after the last of its word breaks.
       while IFS= read -r candidate; do
-        COMPREPLY+=("${candidate#"$cut"}")
-      done < <(cachefetch completions candidates -- "${words[@]:1}" 2>/dev/null | cut -f 1)
+        COMPREPLY+=("$candidate")
+      done < <(cachefetch completions bash-candidates -- "$COMP_WORDBREAKS" "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)
     }
     complete -o bashdefault -o default -F _cachefetch cachefetch
 
@@ -39,7 +35,7 @@ enum CompletionScript {
       while IFS=$'\\t' read -r text help; do
         texts+=("$text")
         shown+=("$text${help:+  -- $help}")
-      done < <(cachefetch completions candidates -- "${(@)words[2,CURRENT]}" 2>/dev/null)
+      done < <(cachefetch completions candidates -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)
       if (( ${#texts} )); then
         compadd -l -d shown -a -- texts
       else
@@ -57,8 +53,13 @@ enum CompletionScript {
   private static let fish = """
     # Completion of cachefetch for fish: put it in ~/.config/fish/completions, or source it.
     function __cachefetch_candidates
-        set -l words (commandline -opc) (commandline -ct)
-        cachefetch completions candidates -- $words[2..-1] 2>/dev/null
+        set -l words (commandline -opc)
+        set -l token (commandline -ct)
+        # What has been typed of a word may begin with a quotation mark, or have backslashes in it.
+        set -l quote (string match -r '^[\\'"]' -- $token)
+        set -l plain (string unescape -- "$token$quote")
+        test (count $plain) -eq 1; or set plain $token
+        cachefetch completions candidates -- $words[2..-1] $plain 2>/dev/null
     end
     function __cachefetch_has_none
         test -z "$(__cachefetch_candidates)"

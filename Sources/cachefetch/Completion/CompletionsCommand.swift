@@ -6,31 +6,47 @@ enum CompletionsCommand {
   /// The operand with which the scripts ask: `completions candidates -- WORD…`.
   static let question = "candidates"
 
+  /// The operand with which bash's script asks: `completions bash-candidates -- BREAKS LINE`.
+  static let bashQuestion = "bash-candidates"
+
   static func run(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus {
     if arguments.operand == question { return candidates(arguments) }
+    if arguments.operand == bashQuestion { return bashCandidates(arguments) }
     guard arguments.operands.count == 1, let shell = CompletionScript.Shell(rawValue: arguments.operand)
     else {
       let shown = TerminalText.visible(arguments.operands.joined(separator: " "))
-      throw UsageError("completions knows no “\(shown)”", "write bash, zsh or fish")
+      throw UsageError("no completions for “\(shown)”", "write bash, zsh or fish")
     }
     return Output.write(CompletionScript.text(shell), diagnostics)
   }
 
   /// Says nothing on standard error: it is called while somebody types.
   private static func candidates(_ arguments: Arguments) -> ExitStatus {
-    let quiet = Diagnostics(isQuiet: true)
-    let entries = Entries(arguments)
-    let stored = Completer.Stored(
-      accounts: { entries.select().map(\.key.account).filter { !$0.isEmpty }.uniqued() },
-      tags: { entries.select().flatMap(\.tags).uniqued() },
-      urls: { prefix in entries.select(prefix: prefix).map(\.key.target).uniqued() })
-    let found = Completer(stored: stored).candidates(Array(arguments.operands.dropFirst()))
+    let found = completer(arguments).candidates(Array(arguments.operands.dropFirst()))
     let lines = found.map { candidate in
       // A name with a line break in it would become two candidates.
       let text = TerminalText.visible(candidate.text)
       return candidate.help.isEmpty ? text : "\(text)\t\(candidate.help)"
     }
-    return Output.write(lines.map { $0 + "\n" }.joined(), quiet)
+    return Output.write(lines.map { $0 + "\n" }.joined(), Diagnostics(isQuiet: true))
+  }
+
+  /// What bash inserts, a line each.
+  private static func bashCandidates(_ arguments: Arguments) -> ExitStatus {
+    let operands = arguments.operands.dropFirst()
+    let line = BashLine(operands.last ?? "", breaks: operands.count > 1 ? operands.first ?? "" : "")
+    let found = completer(arguments).candidates(Array(line.words.dropFirst()))
+    let lines = found.compactMap { line.replacement(for: $0.text) }
+    return Output.write(lines.map { $0 + "\n" }.joined(), Diagnostics(isQuiet: true))
+  }
+
+  private static func completer(_ arguments: Arguments) -> Completer {
+    let entries = Entries(arguments)
+    return Completer(
+      stored: Completer.Stored(
+        accounts: { entries.select().map(\.key.account).filter { !$0.isEmpty }.uniqued() },
+        tags: { entries.select().flatMap(\.tags).uniqued() },
+        urls: { prefix in entries.select(prefix: prefix).map(\.key.target).uniqued() }))
   }
 
   private struct Entries {

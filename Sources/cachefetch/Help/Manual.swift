@@ -2,16 +2,16 @@
 enum Manual {
   /// The whole page.
   static func text() -> String {
-    ([head, verbs, options, environment, exitStatus, examples, ending] as [String]).joined()
+    ([head, verbs, options, notes, environment, exitStatus, examples, ending] as [String]).joined()
   }
 
   private static let head = """
-    .Dd November 21, 2026
+    .Dd November 22, 2026
     .Dt CACHEFETCH 1
     .Os
     .Sh NAME
     .Nm cachefetch
-    .Nd print the last good answer now, and the fresh one when the network has it
+    .Nd print the last good response now, and the fresh one as soon as it arrives
     .Sh SYNOPSIS
     .Nm
     .Op Cm get
@@ -23,31 +23,33 @@ enum Manual {
     .Op Ar operands
     .Sh DESCRIPTION
     .Nm
-    keeps the last good answer to each HTTP request in one SQLite file.
-    Asked again it writes the stored answer to standard output at once,
-    asks the origin for a fresh one at the same time,
-    and writes that when it is whole.
+    keeps the last good response to each HTTP request in one SQLite file.
+    Asked again it writes the stored response to standard output at once,
+    asks the server for a fresh one at the same time,
+    and writes that when it is complete.
     Bodies go to standard output, everything else to standard error.
     When standard error is a terminal,
     each delivery is introduced there by one line.
     .Pp
     A failed refresh changes nothing:
-    the stored answer stays what it was and is what
+    the stored response stays what it was and is what
     .Fl -offline
     writes.
     .Pp
-    Durations read
+    Durations are written
     .Ql 500ms ,
     .Ql 30s ,
     .Ql 5m ,
     .Ql 2h
     and
     .Ql 7d ;
-    sizes
+    a bare number is seconds.
+    Sizes are written
     .Ql 64k ,
     .Ql 10M
     and
-    .Ql 1G .
+    .Ql 1G ,
+    in powers of 1,024; what is printed is in powers of 1,000.
 
     """
 
@@ -60,6 +62,28 @@ enum Manual {
     return text + ".El\n"
   }
 
+  /// What is to be said of single verbs, each in a section of its own.
+  private static var notes: String {
+    var text = ""
+    for verb in Verb.allCases {
+      var begins = false
+      for note in verb.notes {
+        switch note {
+        case .heading(let heading):
+          text += ".Sh \(escaped(heading.uppercased()))\n"
+          begins = true
+        case .paragraph(let words):
+          let sentences = words.split(separator: ". ").map { sentence(String($0)) }
+          text += (begins ? "" : ".Pp\n") + sentences.joined()
+          begins = false
+        case .literal(let lines):
+          text += ".Bd -literal -offset indent\n" + lines.map { escaped($0) + "\n" }.joined() + ".Ed\n"
+        }
+      }
+    }
+    return text
+  }
+
   private static func operands(of verb: Verb) -> String {
     verb.operands.isEmpty ? "" : " Ar " + escaped(verb.operands)
   }
@@ -70,10 +94,19 @@ enum Manual {
       let value = option.placeholder.isEmpty ? "" : " Ar " + escaped(option.placeholder)
       let short = option.short.map { "Fl \($0) , " } ?? ""
       text += ".It \(short)Fl -\(escaped(option.name.rawValue))\(value)\n"
-      text += sentence(option.help)
-      text += sentence("With: \(verbNames(option.verbs)).")
+      text += texts(option.helpByVerbs)
     }
     return text + ".El\n"
+  }
+
+  /// Texts, each with the verbs it is for.
+  private static func texts(_ all: [Option.VerbText]) -> String {
+    var text = ""
+    for (index, part) in all.enumerated() {
+      if index > 0 { text += ".Pp\n" }
+      text += sentence(part.text) + sentence("With: \(verbNames(part.verbs)).")
+    }
+    return text
   }
 
   private static func verbNames(_ verbs: VerbSet) -> String {
@@ -95,6 +128,19 @@ enum Manual {
     The proxy, where
     .Fl -proxy
     names none.
+    .It Ev CURL_CA_BUNDLE , SSL_CERT_DIR , SSL_CERT_FILE
+    The certificate authorities to trust, as for curl, where
+    .Fl -cacert
+    names none.
+    .It Ev NETRC
+    The file that
+    .Fl -netrc
+    reads, instead of
+    .Pa ~/.netrc .
+    .It Ev COLUMNS
+    The width of help, where standard output is no terminal.
+    .It Ev LC_ALL , LC_CTYPE , LANG
+    Messages are in ASCII where the locale's character set is not UTF-8.
     .It Ev NO_COLOR , TERM
     No colours where
     .Ev NO_COLOR
@@ -114,8 +160,8 @@ enum Manual {
 
   private static var exitStatus: String {
     var text = ".Sh EXIT STATUS\n.Bl -tag -width Ds\n"
-    for status in ExitStatus.allCases { text += ".It \(status.rawValue)\n" + sentence(status.meaning) }
-    return text + ".El\n.Pp\nSeveral URLs come to the first that applies of 74, 4, 22, 3 and 0.\n"
+    for status in ExitStatus.allCases { text += ".It \(status.rawValue)\n" + texts(status.meaningsByVerbs) }
+    return text + ".El\n.Pp\n" + sentence(ExitStatus.combination)
   }
 
   private static var examples: String {
@@ -128,17 +174,18 @@ enum Manual {
 
   private static let ending = """
     .Sh SEE ALSO
-    .Lk https://curl.se curl ,
-    .Lk https://sqlite.org/cli.html sqlite3
+    .Xr curl 1 ,
+    .Xr sqlite3 1
     .Sh STANDARDS
     Caching follows RFC 9111 under
     .Fl -policy Cm http .
 
     """
 
-  /// A sentence, capital first and full stop last, in lines of at most 78 columns.
+  /// A sentence, capital first and full stop or colon last, in lines of at most 78 columns.
   private static func sentence(_ text: String) -> String {
-    let whole = text.prefix(1).uppercased() + text.dropFirst() + (text.hasSuffix(".") ? "" : ".")
+    let end = text.hasSuffix(".") || text.hasSuffix(":") ? "" : "."
+    let whole = text.prefix(1).uppercased() + text.dropFirst() + end
     var lines = ""
     var column = 0
     for word in whole.split(separator: " ") {

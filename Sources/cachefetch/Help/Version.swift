@@ -14,7 +14,8 @@ enum Version {
     } catch {
       transport = "libcurl: \(Diagnostics.joined(error.message, error.hint))"
     }
+    let linked = ProcessStart.linkedLibraries.map { "linked in: \($0)\n" } ?? ""
     return
-      "cachefetch \(number)\nSQLite \(StoreVersion.sqlite) (write-ahead log, strict tables)\n\(transport)\n"
+      "cachefetch \(number)\nSQLite \(StoreVersion.sqlite) (write-ahead log, strict tables)\n\(transport)\n\(linked)"
   }
 }

@@ -11,6 +11,8 @@ struct BodyPrinter {
   var diagnostics = Diagnostics()
 
   private let output = OutputDescriptor.standardOutput
+  /// Whether what was written last ended a line.
+  private var endsLine = true
   /// The largest JSON document that is indented and coloured.
   private static let largestDocument = 4 << 20
 
@@ -20,44 +22,91 @@ struct BodyPrinter {
     self.diagnostics = diagnostics
   }
 
-  /// Writes a head.
-  func printHead(_ bytes: [UInt8]) throws(OutputError) {
-    try output.write(isTerminal ? TerminalText.body(bytes) : bytes)
+  /// Writes a head; what was written before ends its line first, so that a head always begins one.
+  mutating func printHead(_ bytes: [UInt8]) throws(OutputError) {
+    try endLine()
+    try printText(bytes)
+  }
+
+  /// Writes other text, on the line where the last one ended.
+  mutating func printText(_ bytes: [UInt8]) throws(OutputError) {
+    try write(isTerminal ? TerminalText.body(bytes) : bytes)
   }
 
   /// Writes a body.
-  func printBody(_ response: DataService.Response<DataService.BodyStream>) throws(BodyError) {
+  /// - Returns: How many bytes it had.
+  @discardableResult
+  mutating func printBody(_ response: DataService.Response<DataService.BodyStream>) throws(BodyError) -> Int64
+  {
     let pieces = BodyPieces(stream: response.value)
-    guard isTerminal else {
-      return try pieces.forEach { piece throws(OutputError) in try output.write(piece) }
+    let type = response.fields["Content-Type"]
+    if isTerminal, response.value.length ?? .max <= Self.largestDocument {
+      let (bytes, length) = try pieces.collected(limit: Self.largestDocument)
+      if let bytes {
+        do { try show(bytes, type: type) } catch { throw .output(error) }
+        return length
+      }
     }
-    if response.value.length ?? .max <= Self.largestDocument {
-      let (bytes, _) = try pieces.collected(limit: Self.largestDocument)
-      if let bytes { return try show(bytes, type: response.fields["Content-Type"]) }
-    }
-    try showPieces(pieces)
+    return isTerminal ? try showPieces(pieces, type: type) : try writePieces(pieces)
   }
 
-  private func show(_ bytes: [UInt8], type: String?) throws(BodyError) {
-    if Self.isBinary(bytes[...], isWhole: true) { return refuse(Int64(bytes.count)) }
-    let first = bytes.first { $0 != 0x20 && $0 != 0x0A && $0 != 0x0D && $0 != 0x09 }
+  /// Writes bytes as they are.
+  mutating func write(_ bytes: [UInt8]) throws(OutputError) {
+    guard let last = bytes.last else { return }
+    try output.write(bytes)
+    endsLine = last == 0x0A
+  }
+
+  private mutating func endLine() throws(OutputError) {
+    if !endsLine { try write([0x0A]) }
+  }
+
+  private mutating func writePieces(_ pieces: BodyPieces) throws(BodyError) -> Int64 {
+    var (count, last): (Int64, UInt8?) = (0, nil)
+    try pieces.forEach { piece throws(OutputError) in
+      try output.write(piece)
+      count += Int64(piece.count)
+      last = piece.last ?? last
+    }
+    if let last { endsLine = last == 0x0A }
+    return count
+  }
+
+  private mutating func show(_ bytes: [UInt8], type: String?) throws(OutputError) {
+    let charset = Self.charset(of: bytes[...], isWhole: true, type: type)
+    if Self.isBinary(bytes[...], isWhole: true, isText: charset != nil) { return refuse(Int64(bytes.count)) }
+    let text = charset?.utf8(bytes) ?? bytes
+    let first = text.first { $0 != 0x20 && $0 != 0x0A && $0 != 0x0D && $0 != 0x09 }
     var shown: [UInt8]?
     if type?.contains("json") ?? false || first == 0x7B || first == 0x5B {
-      shown = JSONText.pretty(bytes, hasColour: hasColour)
+      shown = JSONText.pretty(text, hasColour: hasColour)
     }
-    try write(shown ?? Self.endingLine(TerminalText.body(bytes)))
+    try write(shown ?? TerminalText.body(text))
+    try endLine()
   }
 
   /// A long body, piece by piece; a character cut in two by a border is shown byte by byte.
-  private func showPieces(_ pieces: BodyPieces) throws(BodyError) {
-    var isFirst = true
+  private mutating func showPieces(_ pieces: BodyPieces, type: String?) throws(BodyError) -> Int64 {
+    var (count, last): (Int64, UInt8?) = (0, nil)
     var isRefused = false
+    var charset: SingleByteText?
     try pieces.forEach { piece throws(OutputError) in
-      if isFirst { isRefused = Self.isBinary([UInt8](piece)[...], isWhole: false) }
-      isFirst = false
-      if !isRefused { try output.write(TerminalText.body(piece)) }
+      if count == 0 {
+        let first = [UInt8](piece)[...]
+        charset = Self.charset(of: first, isWhole: false, type: type)
+        isRefused = Self.isBinary(first, isWhole: false, isText: charset != nil)
+      }
+      count += Int64(piece.count)
+      last = piece.last ?? last
+      if !isRefused { try output.write(TerminalText.body(charset?.utf8(piece) ?? [UInt8](piece))) }
     }
-    if isRefused { refuse(pieces.stream.length) }
+    if isRefused {
+      refuse(pieces.stream.length)
+    } else if let last {
+      endsLine = last == 0x0A
+      do { try endLine() } catch { throw .output(error) }
+    }
+    return count
   }
 
   private func refuse(_ length: Int64?) {
@@ -66,21 +115,34 @@ struct BodyPrinter {
     )
   }
 
-  private func write(_ bytes: [UInt8]) throws(BodyError) {
-    do { try output.write(bytes) } catch { throw .output(error) }
+  /// The declared encoding where the text is not UTF-8 all the same, as much that declares another is.
+  private static func charset(of bytes: ArraySlice<UInt8>, isWhole: Bool, type: String?) -> SingleByteText? {
+    guard let charset = SingleByteText(contentType: type), !isUTF8(bytes, isWhole: isWhole) else {
+      return nil
+    }
+    return charset
   }
 
-  /// Text has no NUL in it and is, but for a character cut off at the end, nearly all UTF-8.
-  static func isBinary(_ bytes: ArraySlice<UInt8>, isWhole: Bool) -> Bool {
-    let sample = bytes.prefix(8192)
+  /// Whether the bytes begin as UTF-8; a character may be cut off at the end of what is looked at.
+  private static func isUTF8(_ bytes: ArraySlice<UInt8>, isWhole: Bool) -> Bool {
+    let sample = bytes.prefix(sampleBytes)
+    let mayBeCut = !isWhole || sample.count < bytes.count
+    return (0...(mayBeCut ? 3 : 0)).contains { String(validating: sample.dropLast($0), as: UTF8.self) != nil }
+  }
+
+  /// How much of a body is looked at to tell what it is.
+  private static let sampleBytes = 8192
+
+  /// Text has no NUL in it and is, but for a character cut off at the end, nearly all UTF-8 or of the single-byte encoding
+  /// that it declares (`isText`).
+  static func isBinary(_ bytes: ArraySlice<UInt8>, isWhole: Bool, isText: Bool = false) -> Bool {
+    let sample = bytes.prefix(sampleBytes)
     if sample.contains(0) { return true }
-    if String(validating: sample, as: UTF8.self) != nil { return false }
+    if isUTF8(bytes, isWhole: isWhole) { return false }
     // Text in an older encoding has a few bytes outside ASCII; what is compressed or encoded has them everywhere.
-    let foreign = sample.count { $0 >= 0x80 || ($0 < 0x20 && ![0x09, 0x0A, 0x0D, 0x1B].contains($0)) }
+    let foreign = sample.count {
+      ($0 >= 0x80 && !isText) || ($0 < 0x20 && ![0x09, 0x0A, 0x0C, 0x0D, 0x1B].contains($0))
+    }
     return foreign * 4 > sample.count
-  }
-
-  private static func endingLine(_ bytes: [UInt8]) -> [UInt8] {
-    bytes.isEmpty || bytes.last == 0x0A ? bytes : bytes + [0x0A]
   }
 }

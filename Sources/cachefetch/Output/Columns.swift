@@ -6,6 +6,23 @@ enum Columns {
     return width < 2 ? String(text.prefix(width)) : text.prefix(width - 1) + "…"
   }
 
+  /// At most `width` characters from the end of `text`, with an ellipsis where something was cut off: what tells URLs
+  /// apart stands there.
+  static func end(of text: String, to width: Int) -> String {
+    guard text.count > width else { return text }
+    return width < 2 ? String(text.suffix(width)) : "…" + text.suffix(width - 1)
+  }
+
+  /// `text` with every word of more than `limit` characters cut in its middle: a message names a URL, it does not
+  /// repeat a megabyte of one.
+  static func shortened(_ text: String, wordsTo limit: Int = 300) -> String {
+    guard text.utf8.count > limit else { return text }
+    return text.split(separator: " ", omittingEmptySubsequences: false).map { word in
+      guard word.utf8.count > limit, word.count > limit else { return String(word) }
+      return word.prefix(limit * 2 / 3) + "…" + word.suffix(limit / 3)
+    }.joined(separator: " ")
+  }
+
   /// The words of `text` in lines of at most `width`; a longer word has a line of its own.
   static func wrapped(_ text: String, to width: Int) -> [String] {
     var lines: [String] = []

@@ -10,7 +10,13 @@ struct DeliveryLine {
 
   /// For a request to the URL as it was given; user-info is left out and a secret query value is `~`.
   init(url: String, request: DataService.Request) {
-    self.url = ShownURL.text(url)
+    self.url = Shown.url(url)
+    method = request.method.rawValue
+  }
+
+  /// For what is asked for by a key of its own, as `list` shows it.
+  init(key: String, request: DataService.Request) {
+    url = "key:" + key
     method = request.method.rawValue
   }
 

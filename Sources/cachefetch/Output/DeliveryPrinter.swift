@@ -12,8 +12,10 @@ struct DeliveryPrinter {
     var includesHead = false
     /// `-I`: the head is all there is.
     var isHeadOnly = false
-    /// `--fail`: no body where the status is 400 or more.
+    /// `--fail` or `--fail-with-body`: a status of 400 or more is a failure.
     var failsOnStatus = false
+    /// `--fail`: and then no body is printed.
+    var hidesFailedBody = false
     /// `-o FILE`; `-o -` is `insistsOnBytes`.
     var file: ReplacedFile?
     var insistsOnBytes = false
@@ -27,7 +29,8 @@ struct DeliveryPrinter {
       isJSON = arguments.has(.json)
       isHeadOnly = arguments.has(.head)
       includesHead = arguments.has(.include) || isHeadOnly
-      failsOnStatus = arguments.has(.fail)
+      hidesFailedBody = arguments.has(.fail)
+      failsOnStatus = hidesFailedBody || arguments.has(.failWithBody)
       namesURLs = arguments.operands.count > 1
       if let path = arguments.text(.output) {
         insistsOnBytes = path == "-"
@@ -35,31 +38,37 @@ struct DeliveryPrinter {
       }
       if isJSON, arguments.has(.include) {
         throw UsageError(
-          "--json and -i exclude each other", "leave -i out: --json has the head in \"fields\"")
+          "--json and -i cannot be combined", "leave -i out: --json has the headers in \"fields\"")
+      }
+      if hidesFailedBody, arguments.has(.failWithBody) {
+        throw UsageError(
+          "-f and --fail-with-body exclude each other",
+          "-f leaves an error's body out, --fail-with-body prints it")
       }
     }
   }
 
   let form: Form
   let diagnostics: Diagnostics
-  /// Whether bodies go to a terminal, where they are made legible and harmless.
-  let showsOnTerminal: Bool
-  private let printer: BodyPrinter
+  private var printer: BodyPrinter
   private var wasFileWritten = false
 
   init(_ form: Form, diagnostics: Diagnostics) {
     self.form = form
     self.diagnostics = diagnostics
     let isTerminal = diagnostics.terminal.isOutput && !form.insistsOnBytes && !form.isJSON
-    showsOnTerminal = isTerminal && form.file == nil
     printer = BodyPrinter(
       isTerminal: isTerminal, hasColour: diagnostics.terminal.hasColour, diagnostics: diagnostics)
   }
 
   /// Shows a stored or fresh delivery: heading, head, body.
-  mutating func show(_ delivery: Delivery, _ response: Response, as line: DeliveryLine) throws(BodyError) {
+  /// - Returns: How many bytes of body were written; `nil` where none was looked at.
+  @discardableResult
+  mutating func show(
+    _ delivery: Delivery, _ response: Response, as line: DeliveryLine
+  ) throws(BodyError) -> Int64? {
     showHeading(delivery, line)
-    if form.isJSON { try showLine(delivery, response, line) } else { try showBody(delivery, response) }
+    return form.isJSON ? try showLine(delivery, response, line) : try showBody(delivery, response)
   }
 
   /// Says a failure on standard error.
@@ -72,12 +81,15 @@ struct DeliveryPrinter {
   }
 
   /// Writes a failure's JSON object.
-  func showFailure(_ delivery: Delivery, as line: DeliveryLine) throws(OutputError) {
-    try OutputDescriptor.standardOutput.write(line.bytes(delivery, body: .none))
+  mutating func showFailure(_ delivery: Delivery, as line: DeliveryLine) throws(OutputError) {
+    try printer.write(line.bytes(delivery, body: .none))
   }
 
   /// Writes a head alone.
-  func showHead(_ bytes: [UInt8]) throws(OutputError) { try printer.printHead(bytes) }
+  mutating func showHead(_ bytes: [UInt8]) throws(OutputError) { try printer.printHead(bytes) }
+
+  /// Writes text of the command's own, as `-w` asks for it.
+  mutating func showText(_ bytes: [UInt8]) throws(OutputError) { try printer.printText(bytes) }
 
   /// The line on a terminal's standard error.
   func showHeading(_ delivery: Delivery, _ line: DeliveryLine) {
@@ -88,49 +100,53 @@ struct DeliveryPrinter {
     diagnostics.show(heading.line(delivery))
   }
 
-  private mutating func showBody(_ delivery: Delivery, _ response: Response) throws(BodyError) {
+  /// Whether the body stays out of sight: `--fail` hides it, or the file of `-o` does not take it.
+  func withholds(_ response: Response) -> Bool { hidesBody(of: response) || leavesFile(response) }
+
+  /// Whether there is a file, and it does not take the response.
+  func leavesFile(_ response: Response) -> Bool {
+    form.file != nil && !PrintRule.fileTakes(status: response.status, kept: response.kept)
+  }
+
+  private func hidesBody(of response: Response) -> Bool { form.hidesFailedBody && response.status >= 400 }
+
+  private func head(_ delivery: Delivery, _ response: Response) -> [UInt8] {
+    guard form.includesHead else { return [] }
     let isStored = if case .stored = delivery { true } else { false }
+    return HeadText.bytes(response.head, isStored: isStored)
+  }
+
+  private mutating func showBody(_ delivery: Delivery, _ response: Response) throws(BodyError) -> Int64? {
+    if form.file != nil { return try write(delivery, response) }
     if form.includesHead {
-      do { try printer.printHead(HeadText.bytes(response.head, isStored: isStored)) } catch {
-        throw .output(error)
-      }
+      do { try printer.printHead(head(delivery, response)) } catch { throw .output(error) }
     }
-    if form.isHeadOnly { return }
-    if let file = form.file {
-      try write(response, of: delivery, to: file)
-    } else if !hidesBody(of: response) {
-      try printer.printBody(response)
-    }
+    return form.isHeadOnly || hidesBody(of: response) ? nil : try printer.printBody(response)
   }
 
   private mutating func showLine(
     _ delivery: Delivery, _ response: Response, _ line: DeliveryLine
-  ) throws(BodyError) {
+  ) throws(BodyError) -> Int64? {
     var body = DeliveryLine.Body.omitted(response.head.bodyLength)
-    if let file = form.file {
-      try write(response, of: delivery, to: file)
-    } else if form.isHeadOnly {
+    var count = try write(delivery, response)
+    if form.isHeadOnly {
       body = .none
-    } else if !hidesBody(of: response) {
+    } else if !hidesBody(of: response), form.file == nil || leavesFile(response) {
       let (bytes, length) = try BodyPieces(stream: response.value).collected(limit: DeliveryLine.largestBody)
       body = bytes.map { .bytes($0) } ?? .omitted(length)
+      count = length
     }
-    do { try OutputDescriptor.standardOutput.write(line.bytes(delivery, body: body)) } catch {
-      throw .output(error)
-    }
+    do { try printer.write(line.bytes(delivery, body: body)) } catch { throw .output(error) }
+    return count
   }
 
-  private mutating func write(_ response: Response, of delivery: Delivery, to file: ReplacedFile)
-    throws(BodyError)
-  {
-    if case .fresh(_, let change) = delivery,
-      !PrintRule.replacesFile(status: response.status, change: change, wasWritten: wasFileWritten)
-    {
-      return
-    }
-    try file.replace(with: BodyPieces(stream: response.value))
+  /// Puts the response into the file of `-o`, if there is one that takes it and it is not there already.
+  private mutating func write(_ delivery: Delivery, _ response: Response) throws(BodyError) -> Int64? {
+    guard let file = form.file, !leavesFile(response) else { return nil }
+    if case .fresh(_, .unchanged) = delivery, wasFileWritten, !form.isHeadOnly { return nil }
+    let count = try file.replace(
+      head: head(delivery, response), with: form.isHeadOnly ? nil : BodyPieces(stream: response.value))
     wasFileWritten = true
+    return count
   }
-
-  private func hidesBody(of response: Response) -> Bool { form.failsOnStatus && response.status >= 400 }
 }

@@ -1,3 +1,4 @@
+internal import CacheStore
 internal import DataService
 internal import Glibc
 internal import Synchronization
@@ -26,6 +27,7 @@ struct Diagnostics: Sendable {
   /// A line for a person: `cachefetch: …`.
   func say(_ text: String) {
     if !isQuiet {
+      let text = Columns.shortened(text)
       status.write("cachefetch: \(terminal.isError ? TerminalText.visible(text) : Self.oneLine(text))\n")
     }
   }
@@ -42,10 +44,17 @@ struct Diagnostics: Sendable {
     if !isQuiet { status.write(line) }
   }
 
+  /// Text that was asked for, as it is; under `-q` too.
+  func write(_ text: String) {
+    let bytes = Array(text.utf8)
+    status.write(terminal.isError ? String(decoding: TerminalText.body(bytes), as: UTF8.self) : text)
+  }
+
   /// Trouble that did not stop a delivery.
   func warn(_ warning: DataService.Warning) {
     let text = Self.joined(warning.message, warning.hint)
     warned.insert(text)
+    if warning.hint == CacheStoreError.descriptorHint { warned.insert(CacheStoreError.descriptorHint) }
     say(text)
   }
 
@@ -58,19 +67,24 @@ struct Diagnostics: Sendable {
   func say(_ error: DataServiceError, of line: DeliveryLine) {
     let text = Self.joined(error.message, error.hint)
     if warned.contains(text) { return }
+    // One cause, one line: the store had no descriptor, and so the network had none.
+    if error.hint == CacheStoreError.descriptorHint, warned.contains(CacheStoreError.descriptorHint) {
+      return
+    }
     // What is not stored is named by the message itself.
     say(error.kind == .notStored ? text : "\(line.url): \(text)")
   }
 
   /// A usage error; said even under `-q`.
   static func fail(_ error: UsageError) {
-    StatusLine().write("cachefetch: \(TerminalText.visible(error.line))\n")
+    StatusLine().write("cachefetch: \(TerminalText.visible(Columns.shortened(error.line)))\n")
   }
 
   /// An output that could not be written.
   func say(_ error: OutputError) {
     guard case .failed(let number, let path) = error else { return }
-    say("\(path.map { "“\($0)”" } ?? "standard output") cannot be written: \(SystemError.text(number))")
+    let what = path.map { "“\($0)”" } ?? "standard output"
+    say(Self.joined("\(what) cannot be written: \(SystemError.text(number))", SystemError.remedy(number)))
   }
 
   private static func oneLine(_ text: String) -> String {

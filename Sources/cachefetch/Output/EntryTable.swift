@@ -1,12 +1,12 @@
 internal import CacheStore
 internal import DataService
 
-/// Rows as `list` shows them.
+/// Entries as `list` shows them.
 struct EntryTable {
   /// The instant ages are told at, in milliseconds since 1970-01-01 UTC.
   let now: Int64
 
-  /// Rows in the order asked for.
+  /// Entries in the order asked for.
   static func sorted(_ entries: [StoredEntry], by order: ListOrder) -> [StoredEntry] {
     switch order {
     case .url: entries.sorted { ($0.key.target, $0.key.account) < ($1.key.target, $1.key.account) }
@@ -16,30 +16,88 @@ struct EntryTable {
     }
   }
 
-  /// One line a row, columns aligned, lines cut to `width` where there is one.
-  func text(_ entries: [StoredEntry], width: Int?) -> String {
+  private struct Cells {
+    /// Age, size and state.
+    var figures: [String]
+    var target: String
+    /// What tells it from others of the URL; with the account's name cut, and whole.
+    var short: String
+    var long: String
+  }
+
+  private static let header = ["RECEIVED", "SIZE", "STATE"]
+  /// A narrower window has no room for the URL beside the rest.
+  private static let narrow = 60
+
+  /// One line an entry, columns aligned; in a window of `width` each is cut to it, and a narrow one has two lines for each.
+  func text(_ entries: [StoredEntry], width: Int?, hasHeader: Bool = false) -> String {
     let rows = entries.map(cells)
-    let widths = (0..<3).map { column in rows.map { $0[column].count }.max() ?? 0 }
-    var text = ""
+    var widths = hasHeader ? Self.header.map(\.count) : [0, 0, 0]
     for row in rows {
-      let figures = (0..<3).map { Columns.pad(row[$0], to: widths[$0], isFigure: $0 < 2) }
-      let line = figures.joined(separator: "  ") + "  " + row[3]
+      for column in 0..<3 { widths[column] = max(widths[column], row.figures[column].count) }
+    }
+    let isNarrow = width.map { $0 < Self.narrow } ?? false
+    var text = ""
+    if hasHeader {
+      let line = Self.line(Self.header, widths) + (isNarrow ? "" : "  ENTRY")
       text += (width.map { Columns.cut(line, to: $0) } ?? line) + "\n"
+    }
+    let indent = isNarrow ? 2 : widths.reduce(0, +) + 6
+    for row in rows {
+      let figures = Self.line(row.figures, widths)
+      let entry = width.map { Self.fitted(row, to: $0 - indent) } ?? row.target + row.long
+      text += isNarrow ? "\(Self.trimmed(figures))\n  \(entry)\n" : "\(figures)  \(entry)\n"
     }
     return text
   }
 
-  private func cells(_ entry: StoredEntry) -> [String] {
+  /// How many there are, and how long their bodies; where only some are shown, that too.
+  static func total(of entries: [StoredEntry], shown: Int) -> String {
+    let bytes = entries.reduce(Int64(0)) { $0 + $1.response.body.length }
+    let first = shown < entries.count ? "the first \(shown) of " : ""
+    return "\(first)\(Words.entries(entries.count)), \(Words.size(bytes))\n"
+  }
+
+  private static func line(_ cells: [String], _ widths: [Int]) -> String {
+    (0..<3).map { Columns.pad(cells[$0], to: widths[$0], isFigure: $0 < 2) }.joined(separator: "  ")
+  }
+
+  private static func trimmed(_ line: String) -> String {
+    String(line.reversed().drop { $0 == " " }.reversed())
+  }
+
+  /// The URL and what tells it from others, in that width: first the account's name is cut, then the URL.
+  private static func fitted(_ row: Cells, to width: Int) -> String {
+    if row.target.count + row.long.count <= width { return row.target + row.long }
+    let room = width - row.short.count
+    guard room >= width / 2 else { return Columns.cut(row.target + row.short, to: max(1, width)) }
+    return Columns.cut(row.target, to: room) + row.short
+  }
+
+  private func cells(_ entry: StoredEntry) -> Cells {
     let row = entry.response
-    var marks = Freshness.isStale(stored: row, now: now) ? "stale" : "fresh"
-    if !entry.isSound { marks = "damaged" }
-    if row.isPinned { marks += " pinned" }
+    var state = Freshness.isStale(stored: row, now: now) ? "stale" : "fresh"
+    if !entry.isSound { state = "damaged" }
+    if row.status != 200 { state += " \(row.status)" }
+    if row.isPinned { state += " pinned" }
+    if row.isImported { state += " imported" }
     let method = entry.key.method == "GET" ? "" : entry.key.method + " "
-    let account = entry.key.account.isEmpty ? "" : "  [\(Self.shortAccount(entry.key.account))]"
-    return [
-      Words.age(.milliseconds(max(0, now - row.receivedAt))), Words.size(row.body.length), marks,
-      TerminalText.visible(method + entry.key.target + account),
-    ]
+    return Cells(
+      figures: [Words.age(.milliseconds(max(0, now - row.receivedAt))), Words.size(row.body.length), state],
+      target: TerminalText.visible(method + entry.key.target),
+      short: details(entry, Self.shortAccount(entry.key.account)), long: details(entry, entry.key.account))
+  }
+
+  /// `  [alice]  -k  (accept-language: de)  #news`.
+  private func details(_ entry: StoredEntry, _ account: String) -> String {
+    var parts = account.isEmpty ? [] : ["[\(account)]"]
+    let extra = KeyExtra(entry.key.extra).text
+    if !extra.isEmpty { parts.append(extra) }
+    if !entry.response.variant.isEmpty {
+      parts.append("(\(entry.response.variant.split(separator: "\n").joined(separator: ", ")))")
+    }
+    parts += entry.tags.map { "#" + $0 }
+    return parts.map { "  " + TerminalText.visible($0) }.joined()
   }
 
   /// `auto:` and the beginning of its digest; names as they are.
@@ -47,7 +105,7 @@ struct EntryTable {
     name.hasPrefix("auto:") && name.count > 14 ? name.prefix(13) + "…" : name
   }
 
-  /// The JSON object of a row, on a line.
+  /// The JSON object of an entry, on a line.
   func line(_ entry: StoredEntry) -> [UInt8] {
     let row = entry.response
     var json = JSONWriter()
@@ -71,6 +129,7 @@ struct EntryTable {
     json.member("age_ms", max(0, now - row.receivedAt))
     json.member("stale", Freshness.isStale(stored: row, now: now))
     json.member("pinned", row.isPinned)
+    json.member("imported", row.isImported)
     json.member("tags", entry.tags)
     json.member("damaged", !entry.isSound)
     return json.line()

@@ -21,7 +21,7 @@ struct Heading {
         [status(response.head), "in \(Words.elapsed(response.head.elapsed))"] + body + [change.rawValue]
       return line("fresh", response.status >= 400 ? "31" : "32", parts + kept(response.head))
     case .failure(let error, let lastKnown):
-      let known = lastKnown.map { ["the stored answer is from \(Words.age($0.age))"] } ?? []
+      let known = lastKnown.map { ["the stored response is from \(Words.age($0.age))"] } ?? []
       // What went wrong and what to do about it is never cut off.
       return line("failure", "31", [error.message] + (error.hint.map { [$0] } ?? []) + known, isCut: false)
     }
@@ -41,11 +41,17 @@ struct Heading {
 
   private func line(_ kind: String, _ colour: String, _ parts: [String], isCut: Bool = true) -> String {
     let name = kind + String(repeating: " ", count: max(0, 8 - kind.count))
-    let text = TerminalText.visible((parts + (url.map { [$0] } ?? [])).joined(separator: " · "))
-    let fitting =
-      isCut
-      ? Columns.cut(text, to: max(10, width - 9))
-      : Columns.wrapped(text, to: max(10, width - 9)).joined(separator: "\n" + Columns.pad("", to: 9))
+    let (text, room) = (TerminalText.visible(parts.joined(separator: " · ")), max(10, width - 9))
+    var lines = isCut ? [Columns.cut(text, to: room)] : Columns.wrapped(text, to: room)
+    if let url = url.map(TerminalText.visible) {
+      // The URL is what tells the deliveries of several apart, so that it is there however narrow the window.
+      if lines.count == 1, text.count + 3 + url.count <= room {
+        lines[0] += " · " + url
+      } else {
+        lines.append(Columns.end(of: url, to: room))
+      }
+    }
+    let fitting = lines.joined(separator: "\n" + Columns.pad("", to: 9))
     return hasColour ? "\u{1B}[1;\(colour)m\(name)\u{1B}[0m \(fitting)\n" : "\(name) \(fitting)\n"
   }
 }

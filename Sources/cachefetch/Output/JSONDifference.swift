@@ -1,39 +1,78 @@
 internal import DataService
 internal import FoundationEssentials
 
-/// What differs between two JSON documents, by path. Depends only on its arguments.
-enum JSONDifference {
-  /// One line for each value that went (`- /path: value`) or came (`+ /path: value`), in the order of the paths; `nil`
-  /// where either is not JSON.
-  static func lines(from old: Data, to new: Data, ignoring pointers: [String]) -> [String]? {
+/// What differs between two JSON documents, by path: each value that went or came, in the order of the paths. Each is
+/// looked at once, whatever their shape.
+struct JSONDifference {
+  /// One place where they differ.
+  struct Change {
+    /// A JSON Pointer (RFC 6901).
+    let path: String
+    /// The value that was there; `nil` where there was none.
+    let old: JSONValue?
+    /// The value that is there now.
+    let new: JSONValue?
+  }
+
+  /// The first of them.
+  private(set) var changes: [Change] = []
+  /// How many more there are.
+  private(set) var omitted = 0
+  /// How many a person, or a program, is shown.
+  static let limit = 10_000
+
+  private var path: [String] = []
+
+  /// `nil` where either is not JSON, or is nested too deep.
+  init?(from old: Data, to new: Data, ignoring pointers: [String]) {
     guard var old = JSONValue(old), var new = JSONValue(new) else { return nil }
     for pointer in pointers.compactMap({ JSONPointer($0) }) {
       old = old.removing(pointer)
       new = new.removing(pointer)
     }
+    compare(old, new)
+  }
+
+  /// One line for each value that went (`- /path: value`) or came (`+ /path: value`), and one for those left out.
+  var lines: [String] {
     var lines: [String] = []
-    compare(old, new, at: "", &lines)
+    for change in changes {
+      if let old = change.old { lines.append("- \(change.path): \(Self.text(old))") }
+      if let new = change.new { lines.append("+ \(change.path): \(Self.text(new))") }
+    }
+    if omitted > 0 { lines.append("… and \(omitted) more differences") }
     return lines
   }
 
-  private static func compare(_ old: JSONValue?, _ new: JSONValue?, at path: String, _ lines: inout [String])
-  {
-    if old == new { return }
+  private mutating func compare(_ old: JSONValue?, _ new: JSONValue?) {
     switch (old, new) {
     case (.object(let old)?, .object(let new)?):
       for name in Set(old.keys).union(new.keys).sorted() {
-        compare(old[name], new[name], at: path + "/" + escaped(name), &lines)
+        compare(old[name], new[name], at: name)
       }
     case (.array(let old)?, .array(let new)?):
       for index in 0..<max(old.count, new.count) {
         compare(
-          index < old.count ? old[index] : nil, index < new.count ? new[index] : nil, at: "\(path)/\(index)",
-          &lines)
+          index < old.count ? old[index] : nil, index < new.count ? new[index] : nil, at: String(index))
       }
     default:
-      if let old { lines.append("- \(path): \(text(old))") }
-      if let new { lines.append("+ \(path): \(text(new))") }
+      // Two containers of different kinds differ without a look at what is in them; else one is no container.
+      if old != new { add(old, new) }
     }
+  }
+
+  private mutating func compare(_ old: JSONValue?, _ new: JSONValue?, at name: String) {
+    path.append(name)
+    compare(old, new)
+    path.removeLast()
+  }
+
+  private mutating func add(_ old: JSONValue?, _ new: JSONValue?) {
+    guard changes.count < Self.limit else {
+      omitted += 1
+      return
+    }
+    changes.append(Change(path: path.map { "/" + Self.escaped($0) }.joined(), old: old, new: new))
   }
 
   /// A name in a JSON Pointer (RFC 6901 section 3).
@@ -50,24 +89,37 @@ enum JSONDifference {
   }
 
   /// The value on one line, names sorted.
-  static func text(_ value: JSONValue) -> String {
-    switch value {
-    case .null: "null"
-    case .boolean(let value): value ? "true" : "false"
-    case .decimal(let value): value.description
-    case .double(let value): value.description
-    case .string(let value): string(value)
-    case .array(let values): "[" + values.map(text).joined(separator: ",") + "]"
-    case .object(let members):
-      "{"
-        + members.sorted { $0.key < $1.key }.map { "\(string($0.key)):\(text($0.value))" }.joined(
-          separator: ",") + "}"
-    }
+  static func text(_ value: JSONValue) -> String { String(decoding: bytes(value), as: UTF8.self) }
+
+  /// The value as JSON on one line, names sorted.
+  static func bytes(_ value: JSONValue) -> [UInt8] {
+    var bytes: [UInt8] = []
+    append(value, to: &bytes)
+    return bytes
   }
 
-  private static func string(_ value: String) -> String {
-    var bytes: [UInt8] = []
-    JSONWriter.append(value, to: &bytes)
-    return String(decoding: bytes, as: UTF8.self)
+  private static func append(_ value: JSONValue, to bytes: inout [UInt8]) {
+    switch value {
+    case .null: bytes += "null".utf8
+    case .boolean(let value): bytes += (value ? "true" : "false").utf8
+    case .number(let value): bytes += value.text.utf8
+    case .string(let value): JSONWriter.append(value, to: &bytes)
+    case .array(let values):
+      bytes.append(0x5B)
+      for (index, value) in values.enumerated() {
+        if index > 0 { bytes.append(0x2C) }
+        append(value, to: &bytes)
+      }
+      bytes.append(0x5D)
+    case .object(let members):
+      bytes.append(0x7B)
+      for (index, member) in members.sorted(by: { $0.key < $1.key }).enumerated() {
+        if index > 0 { bytes.append(0x2C) }
+        JSONWriter.append(member.key, to: &bytes)
+        bytes.append(0x3A)
+        append(member.value, to: &bytes)
+      }
+      bytes.append(0x7D)
+    }
   }
 }

@@ -40,6 +40,14 @@ struct JSONWriter {
     bytes += json
   }
 
+  /// An array of objects.
+  mutating func member(_ name: String, objects: [[UInt8]]) {
+    begin(name)
+    bytes.append(0x5B)
+    bytes += objects.joined(separator: [0x2C])
+    bytes.append(0x5D)
+  }
+
   /// An array of strings.
   mutating func member(_ name: String, _ values: [String]) {
     begin(name)

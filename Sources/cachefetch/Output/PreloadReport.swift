@@ -1,16 +1,24 @@
 internal import DataService
+internal import FoundationEssentials
 internal import Launch
 
 /// What a `preload` shows: a bar on a terminal, else a line a step; JSON Lines on standard output; a summary.
+///
+/// Every request is named, those too that the run's end came before.
 final class PreloadReport {
   private let urls: [String: String]
+  private let plan: PreloadPlan
+  /// The steps that have been said, and those whose object has been written.
+  private var said: Set<String> = []
+  private var written: Set<String> = []
   private let isJSON: Bool
   private let diagnostics: Diagnostics
   private let clock = ContinuousClock()
   private let began: ContinuousClock.Instant
 
-  init(urls: [String: String], isJSON: Bool, diagnostics: Diagnostics) {
-    self.urls = urls
+  init(_ plan: PreloadPlan, isJSON: Bool, diagnostics: Diagnostics) {
+    self.plan = plan
+    urls = Dictionary(uniqueKeysWithValues: plan.steps.map { ($0.name, $0.request.url.absoluteString) })
     self.isJSON = isJSON
     self.diagnostics = diagnostics
     began = clock.now
@@ -34,22 +42,58 @@ final class PreloadReport {
 
   /// Says what became of a step.
   func show(_ step: LaunchOutcome.Step) throws(OutputError) {
-    let url = ShownURL.text(urls[step.name] ?? step.name)
-    if isJSON {
-      clear()
-      try OutputDescriptor.standardOutput.write(StepLine.json(step, url: url))
+    said.insert(step.name)
+    // One that may be tried again has its object at the end.
+    if isJSON, step.error == nil || !isTriedAgain { try write(step, step.error) }
+    say(step, step.error)
+  }
+
+  /// Sums the run up, after those requests that nothing has been said of.
+  func sumUp(_ outcome: LaunchOutcome) throws(OutputError) {
+    clear()
+    for step in outcome.steps {
+      let error = step.state == .fresh ? nil : step.error ?? ending(outcome)
+      if isJSON, !written.contains(step.name) { try write(step, error) }
+      if !said.contains(step.name) { say(step, error) }
     }
-    if let error = step.error {
-      diagnostics.say("\(url): \(Diagnostics.joined(error.message, error.hint))")
-    } else if !showsBar, !isJSON {
-      diagnostics.show(
-        TerminalText.visible(StepLine.text(step, url: url)) + "\n")
+    diagnostics.show(StepLine.summary(outcome) + "\n")
+  }
+
+  private var isTriedAgain: Bool {
+    switch plan.onFailure {
+    case .retry, .ask: true
+    case .useStored, .fail: false
     }
   }
 
-  /// Sums the run up.
-  func sumUp(_ outcome: LaunchOutcome) {
-    diagnostics.show(StepLine.summary(outcome) + "\n")
+  private func write(_ step: LaunchOutcome.Step, _ error: DataServiceError?) throws(OutputError) {
+    written.insert(step.name)
+    clear()
+    try OutputDescriptor.standardOutput.write(StepLine.json(step, error, url: url(of: step)))
+  }
+
+  private func say(_ step: LaunchOutcome.Step, _ error: DataServiceError?) {
+    let url = url(of: step)
+    if let error {
+      diagnostics.say("\(url): \(Diagnostics.joined(error.message, error.hint))")
+    } else if !showsBar, !isJSON {
+      diagnostics.show(TerminalText.visible(StepLine.text(step, url: url)) + "\n")
+    }
+  }
+
+  private func url(of step: LaunchOutcome.Step) -> String { Shown.url(urls[step.name] ?? step.name) }
+
+  /// Why a request that neither came nor failed has nothing fresh.
+  private func ending(_ outcome: LaunchOutcome) -> DataServiceError {
+    if outcome.verdict == .quit {
+      return DataServiceError(.cancelled, "was left, since the run was ended")
+    }
+    if let deadline = plan.deadline, outcome.elapsed >= deadline {
+      return DataServiceError(
+        .timeout(.deadline), "did not complete within \(Words.elapsed(deadline)), the deadline of the run",
+        hint: "allow more time, or fewer requests")
+    }
+    return DataServiceError(.cancelled, "was left, since another request failed")
   }
 }
 
@@ -66,12 +110,13 @@ enum StepLine {
   }
 
   /// One object a line, with the names of a delivery's.
-  static func json(_ step: LaunchOutcome.Step, url: String) -> [UInt8] {
+  static func json(_ step: LaunchOutcome.Step, _ error: DataServiceError?, url: String) -> [UInt8] {
     var json = JSONWriter()
-    json.member("delivery", step.error != nil ? "failure" : isYoung(step) ? "stored" : "fresh")
+    json.member("delivery", error != nil ? "failure" : isYoung(step) ? "stored" : "fresh")
     json.member("url", url)
-    if let status = step.error?.status { json.member("status", status) }
-    if step.error == nil, let bytes = step.bytes {
+    json.member("state", step.state.rawValue)
+    if let status = error?.status { json.member("status", status) }
+    if error == nil, let bytes = step.bytes {
       json.member("body_omitted", true)
       json.member("body_bytes", bytes)
     }
@@ -84,7 +129,7 @@ enum StepLine {
       json.member("kept_reason", reason.name)
     case nil: break
     }
-    if let error = step.error { json.member("error", json: DeliveryLine.error(error)) }
+    if let error { json.member("error", json: DeliveryLine.error(error)) }
     return json.line()
   }
 

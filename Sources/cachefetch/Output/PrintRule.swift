@@ -1,11 +1,11 @@
 internal import DataService
 
-/// What `--print` says of a delivery. Depends only on its arguments.
+/// What `--print` says of a delivery (docs/what-is-printed.md). Depends only on its arguments.
 enum PrintRule {
   /// What becomes of a delivery's body, or of its JSON object.
   enum Verdict: Hashable {
     case print
-    /// Kept until the terminal delivery says whether it is needed (`--print last`).
+    /// Kept until the load is over, which says whether it is needed (`--print last`).
     case hold
     case skip
   }
@@ -19,29 +19,32 @@ enum PrintRule {
     }
   }
 
-  /// For a fresh delivery. An unchanged body is not shown twice on a terminal, where its heading says so.
-  static func fresh(_ mode: PrintMode, _ change: DataService.Change, isTerminal: Bool, wasStoredPrinted: Bool)
-    -> Verdict
-  {
-    switch mode {
-    case .both: change == .unchanged && isTerminal && wasStoredPrinted ? .skip : .print
+  /// For a fresh delivery. No body is printed twice: an unchanged one only where the stored one was not.
+  ///
+  /// - Parameter isRecord: Whether heads or JSON objects are printed: these differ though the body does not.
+  static func fresh(
+    _ mode: PrintMode, _ change: DataService.Change, isRecord: Bool, wasStoredPrinted: Bool
+  ) -> Verdict {
+    let isRepetition = change == .unchanged && wasStoredPrinted
+    return switch mode {
+    case .both: isRepetition && !isRecord ? .skip : .print
     case .fresh, .last: .print
-    case .changed: change == .unchanged && wasStoredPrinted ? .skip : .print
+    case .changed: isRepetition ? .skip : .print
     case .stored, .none: .skip
     }
   }
 
-  /// For the JSON object of a failure; under `last` the held stored one is printed in its place.
-  static func failure(_ mode: PrintMode, holdsStored: Bool) -> Verdict {
+  /// For the JSON object of a failure; where one object is wanted, the stored one's is it.
+  static func failure(_ mode: PrintMode, wasStoredPrinted: Bool) -> Verdict {
     switch mode {
     case .both, .fresh, .changed: .print
-    case .last: holdsStored ? .skip : .print
-    case .stored, .none: .skip
+    case .last, .stored: wasStoredPrinted ? .skip : .print
+    case .none: .skip
     }
   }
 
-  /// Whether the file of `-o` is replaced by a fresh answer.
-  static func replacesFile(status: Int, change: DataService.Change, wasWritten: Bool) -> Bool {
-    status < 400 && !(change == .unchanged && wasWritten)
+  /// Whether the file of `-o` takes a response: not an error's page, nor one that somebody else seems to have sent.
+  static func fileTakes(status: Int, kept: DataService.Kept) -> Bool {
+    status < 400 && kept != .no(.portal)
   }
 }

@@ -1,20 +1,24 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// The file of `-o`: it always holds one whole body. What comes is written beside it and takes its place at once.
+/// The file of `-o`: it always holds one whole body, after its head where that is asked for. What comes is written beside it and takes its place at once.
 struct ReplacedFile {
+  /// The path as it was given.
+  let name: String
   /// The file itself, symbolic links followed, so that a link stays one.
   let path: String
   /// Whether it is something else than a regular file (a pipe, a device): then bytes go straight into it.
   let isDirect: Bool
 
   /// Prepares for a path; nothing is written yet.
-  /// - Throws: A usage error where nothing could be written there.
+  /// - Throws: An error with the status of an output that cannot be written, where nothing could be written there.
   init(_ path: String) throws(UsageError) {
+    name = path
     var status = stat()
     let exists = stat(path, &status) == 0
     if exists, status.st_mode & S_IFMT == S_IFDIR {
-      throw UsageError("-o “\(TerminalText.visible(path))” is a folder", "name a file in it")
+      throw UsageError(
+        "“\(TerminalText.visible(path))” is a folder", "name a file in it", status: .inputOutput)
     }
     isDirect = exists && status.st_mode & S_IFMT != S_IFREG
     self.path = exists ? Self.resolved(path) : path
@@ -22,23 +26,48 @@ struct ReplacedFile {
     if access(isDirect ? self.path : folder, W_OK) != 0 {
       let named = isDirect ? path : folder
       throw UsageError(
-        "-o: “\(TerminalText.visible(named))” cannot be written: \(SystemError.text(errno))",
-        "name a folder that can")
+        "“\(TerminalText.visible(named))” cannot be written: \(SystemError.text(errno))",
+        "give a folder that can be written", status: .inputOutput)
     }
   }
 
-  /// Writes the pieces and, when they are all there, puts them in the file's place.
-  func replace(with pieces: BodyPieces) throws(BodyError) {
+  /// Writes a head and the pieces of a body and, when they are all there, puts them in the file's place.
+  /// - Returns: How many bytes the body had.
+  @discardableResult
+  func replace(head: [UInt8] = [], with pieces: BodyPieces?) throws(BodyError) -> Int64 {
     let replacement: Replacement
-    do { replacement = try Replacement(self) } catch { throw .output(error) }
-    try pieces.forEach { piece throws(OutputError) in try replacement.write(piece) }
+    do {
+      replacement = try Replacement(self)
+      if !head.isEmpty { try replacement.write(Data(head)) }
+    } catch {
+      throw .output(error)
+    }
+    var count: Int64 = 0
+    try pieces?.forEach { piece throws(OutputError) in
+      try replacement.write(piece)
+      count += Int64(piece.count)
+    }
     do { try replacement.commit() } catch { throw .output(error) }
+    return count
+  }
+
+  /// The permissions of the file that is there, where it is this user's; another's are not carried over to a file of ours,
+  /// and a set-user-ID bit to no file.
+  fileprivate var keptMode: mode_t? {
+    var status = stat()
+    guard !isDirect, stat(path, &status) == 0, status.st_uid == geteuid() else { return nil }
+    return status.st_mode & 0o777
   }
 
   private static func resolved(_ path: String) -> String {
     guard let real = realpath(path, nil) else { return path }
     defer { free(real) }
     return String(cString: real)
+  }
+
+  /// What a path leads to, links followed; `nil` where there is nothing yet.
+  static func target(of path: String) -> String? {
+    access(path, F_OK) == 0 ? resolved(path) : nil
   }
 
   static func folder(of path: String) -> String {
@@ -65,13 +94,28 @@ struct ReplacedFile {
       temporary = "\(file.path).\(getpid()).part"
       // Left by an earlier process of the same number that was killed.
       if !file.isDirect { unlink(temporary) }
+      let mode = file.keptMode
       let opened =
         file.isDirect
-        ? open(file.path, O_WRONLY | O_CLOEXEC)
-        : open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)
+        ? try Self.openDirect(file.path)
+        : open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode ?? 0o666)
       guard opened >= 0 else { throw .failed(errno, path: file.path) }
       output = OutputDescriptor(number: opened)
-      keepMode(opened)
+      // The umask has taken from it what the file had.
+      if let mode { fchmod(opened, mode) }
+    }
+
+    /// Opens a pipe or a device. One that nobody reads is waited for as long as `-m` allows.
+    private static func openDirect(_ path: String) throws(OutputError) -> Int32 {
+      while true {
+        let descriptor = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor < 0, errno == ENXIO else { return descriptor }
+        if CommandDeadline.isOver { throw .failed(ENXIO, path: path) }
+        // Nothing tells when a reader comes.
+        var signals = pollfd(fd: Signals.descriptor, events: Int16(POLLIN), revents: 0)
+        if Signals.pending == nil { poll(&signals, 1, 20) }
+        if Signals.pending != nil { throw .interrupted }
+      }
     }
 
     deinit { abandon() }
@@ -115,12 +159,6 @@ struct ReplacedFile {
       output = nil
       close(descriptor)
       if !file.isDirect { unlink(temporary) }
-    }
-
-    private func keepMode(_ descriptor: Int32) {
-      var status = stat()
-      guard !file.isDirect, stat(file.path, &status) == 0 else { return }
-      fchmod(descriptor, status.st_mode & 0o7777)
     }
 
     private func named(_ error: OutputError) -> OutputError {

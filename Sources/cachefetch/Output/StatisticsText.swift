@@ -12,18 +12,19 @@ enum StatisticsText {
       sum.anticipations += part.deliveries.anticipations
     }
     var text = """
-      stored   \(rows) answer\(rows == 1 ? "" : "s"), \(Words.size(bytes)), \(statistics.pinnedRows) pinned
-      file     \(Words.size(statistics.fileBytes)) and \(Words.size(statistics.logBytes)) of log, at most \(Words.size(statistics.limitBytes))
-      saved    \(Words.size(saved.savedBytes)) not transferred, \(Words.elapsed(.milliseconds(saved.savedMilliseconds))) not waited
+      entries  \(rows), \(Words.size(bytes)) of bodies, \(statistics.pinnedRows) pinned
+      file     \(Words.size(statistics.fileBytes)) of at most \(Words.size(statistics.limitBytes)), and \(Words.size(statistics.logBytes)) of log
+      saved    \(Words.size(saved.savedBytes)) of transfer, \(Words.elapsed(.milliseconds(saved.savedMilliseconds))) of waiting
 
       """
     text += ahead(saved.anticipations)
     for part in parts {
       let counts = part.deliveries
-      let account = part.account.isEmpty ? "" : "  [\(EntryTable.shortAccount(part.account))]"
+      let name = width == nil ? part.account : EntryTable.shortAccount(part.account)
+      let account = part.account.isEmpty ? "" : "  [\(name)]"
       let line =
-        "\(TerminalText.visible(part.host + account)): \(part.rows) stored · delivered \(counts.stored) stored, "
-        + "\(counts.fresh) fresh, \(counts.unchanged) unchanged, \(counts.failed) failed"
+        "\(TerminalText.visible(part.host + account)): \(Words.entries(part.rows)) · delivered \(counts.stored) "
+        + "from the store, \(counts.fresh) fresh, \(counts.unchanged) confirmed by 304, \(counts.failed) failures"
       text += (width.map { Columns.cut(line, to: $0) } ?? line) + "\n"
     }
     return text

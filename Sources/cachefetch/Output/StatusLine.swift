@@ -33,6 +33,6 @@ final class StatusLine: Sendable {
 
   private static func write(_ text: String) {
     // Nobody is left to be told that standard error is closed.
-    try? OutputDescriptor.standardError.write(text)
+    try? OutputDescriptor.standardError.write(Typography.fitting(text))
   }
 }

@@ -7,43 +7,61 @@ enum Words {
     return "\(span(seconds: seconds)) ago"
   }
 
-  /// A span in its largest unit: “1 second”, “3 hours”, “2 days”.
+  /// A span in its largest unit, rounded: “1 second”, “2 minutes”, “3 hours”, “2 days”.
   static func span(seconds: Int64) -> String {
-    let (count, unit): (Int64, String) =
-      switch seconds {
-      case ..<60: (seconds, "second")
-      case ..<3_600: (seconds / 60, "minute")
-      case ..<172_800: (seconds / 3_600, "hour")
-      case ..<5_184_000: (seconds / 86_400, "day")
-      case ..<63_072_000: (seconds / 2_592_000, "month")
-      default: (seconds / 31_536_000, "year")
-      }
-    return "\(count) \(unit)\(count == 1 ? "" : "s")"
+    switch seconds {
+    case ..<60: counted(seconds, "second")
+    case ..<3_570: counted((seconds + 30) / 60, "minute")
+    case ..<171_000: counted((seconds + 1_800) / 3_600, "hour")
+    case ..<5_140_800: counted((seconds + 43_200) / 86_400, "day")
+    case ..<60_912_000: counted((seconds + 1_296_000) / 2_592_000, "month")
+    default: counted((seconds + 15_768_000) / 31_536_000, "year")
+    }
   }
 
-  /// The time something took: “3.4 ms”, “120 ms”, “2.5 s”, “3 minutes”.
+  private static func counted(_ count: Int64, _ unit: String) -> String {
+    "\(count) \(unit)\(count == 1 ? "" : "s")"
+  }
+
+  /// A span in its two largest units, rounded: “1 minute 58 s”, “2 hours 5 minutes”.
+  private static func longSpan(seconds: Int64) -> String {
+    if seconds < 3_600 {
+      let rest = seconds % 60
+      return counted(seconds / 60, "minute") + (rest == 0 ? "" : " \(rest) s")
+    }
+    let minutes = (seconds + 30) / 60
+    let rest = minutes % 60
+    if minutes >= 2 * 24 * 60 { return span(seconds: seconds) }
+    return counted(minutes / 60, "hour") + (rest == 0 ? "" : " " + counted(rest, "minute"))
+  }
+
+  /// The time something took: “3.4 ms”, “120 ms”, “2.5 s”, “1 minute 58 s”.
   static func elapsed(_ duration: Duration) -> String {
     let (seconds, attoseconds) = duration.components
     let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
     switch microseconds {
-    case ..<10_000: return "\(tenths(microseconds, of: 1_000)) ms"
-    case ..<1_000_000: return "\(microseconds / 1_000) ms"
-    case ..<60_000_000: return "\(tenths(microseconds, of: 1_000_000)) s"
-    default: return span(seconds: seconds)
+    case ..<9_950: return "\(tenths(microseconds, of: 1_000)) ms"
+    case ..<999_500: return "\((microseconds + 500) / 1_000) ms"
+    case ..<59_950_000: return "\(tenths(microseconds, of: 1_000_000)) s"
+    default: return longSpan(seconds: (microseconds + 500_000) / 1_000_000)
     }
   }
+
+  /// “1 entry”, “2 entries”.
+  static func entries(_ count: Int) -> String { "\(count) \(count == 1 ? "entry" : "entries")" }
 
   /// A size: “512 B”, “10.2 kB”, “1.4 GB”, in powers of 1,000.
   static func size(_ bytes: Int64) -> String {
     switch bytes {
     case ..<1_000: "\(bytes) B"
-    case ..<1_000_000: "\(tenths(bytes, of: 1_000)) kB"
-    case ..<1_000_000_000: "\(tenths(bytes, of: 1_000_000)) MB"
+    case ..<999_950: "\(tenths(bytes, of: 1_000)) kB"
+    case ..<999_950_000: "\(tenths(bytes, of: 1_000_000)) MB"
     default: "\(tenths(bytes, of: 1_000_000_000)) GB"
     }
   }
 
   private static func tenths(_ value: Int64, of unit: Int64) -> String {
-    "\(value / unit).\(value % unit * 10 / unit)"
+    let tenths = value / unit * 10 + (value % unit * 10 + unit / 2) / unit
+    return "\(tenths / 10).\(tenths % 10)"
   }
 }

@@ -1,27 +1,34 @@
+internal import CPlatform
 internal import Glibc
+internal import Synchronization
 
 /// Files and standard input that options name, read whole.
 enum InputFile {
-  /// The bytes of `path`; `-` is standard input. At most 256 MiB.
+  /// The bytes of `path`; `-` is standard input. At most 256 MiB. A pipe or a terminal is waited for as long as `-m`
+  /// allows, and no longer than until a signal comes.
   static func read(_ path: String, for option: String) throws(UsageError) -> [UInt8] {
+    if let bytes = memory.withLock({ $0?[path] }) { return bytes }
+    let bytes = try readAnew(path, for: option)
+    memory.withLock { $0?[path] = bytes }
+    return bytes
+  }
+
+  private static func readAnew(_ path: String, for option: String) throws(UsageError) -> [UInt8] {
     let isStandardInput = path == "-"
-    let descriptor = isStandardInput ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      throw UsageError(
-        "\(option) “\(TerminalText.visible(path))” cannot be read: \(SystemError.text(errno))",
-        "name a file that can")
-    }
+    // A pipe that nobody writes to would hold up a plain `open`.
+    let descriptor = isStandardInput ? STDIN_FILENO : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { throw unreadable(path, option, errno) }
     defer { if !isStandardInput { close(descriptor) } }
+    let waits = !isRegular(descriptor)
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
     while true {
+      if waits { try wait(for: descriptor, path, option) }
       let count = Glibc.read(descriptor, &buffer, buffer.count)
       if count == 0 { return bytes }
       if count < 0 {
-        if errno == EINTR, Signals.pending == nil { continue }
-        throw UsageError(
-          "\(option) “\(TerminalText.visible(path))” cannot be read: \(SystemError.text(errno))",
-          "name a file that can")
+        if errno == EAGAIN || errno == EINTR && Signals.pending == nil { continue }
+        throw unreadable(path, option, errno)
       }
       bytes += buffer[..<count]
       if bytes.count > 256 << 20 {
@@ -31,8 +38,82 @@ enum InputFile {
     }
   }
 
+  /// What was read, by the path as it was written; `nil` where nothing need be remembered.
+  private static let memory = Mutex<[String: [UInt8]]?>(nil)
+
+  /// Remembers from now on what is read, for ``remembered``: another process is to have it too.
+  static func remember() { memory.withLock { $0 = $0 ?? [:] } }
+
+  /// What was read since ``remember()``.
+  static var remembered: [String: [UInt8]] { memory.withLock { $0 ?? [:] } }
+
+  /// Ends what ``remember()`` began.
+  static func forget() {
+    if !Background.isThisProcess { memory.withLock { $0 = nil } }
+  }
+
+  /// Gives these bytes in place of what the paths lead to.
+  static func recall(_ files: [String: [UInt8]]) { memory.withLock { $0 = files } }
+
+  /// A name by which a library that blocks may open what `path` stands for: `path` itself where that is a file, else
+  /// a copy of what it holds (a pipe, as of `<(…)`).
+  static func steadyPath(_ path: String, for option: String) throws(UsageError) -> String {
+    var status = stat()
+    let isThere = stat(path, &status) == 0
+    // What another process has read may have been its own alone.
+    guard isThere ? ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) : isRemembered(path) else {
+      return path
+    }
+    let bytes = try read(path, for: option)
+    let copy = cplatform_memory_file("cachefetch")
+    guard copy >= 0 else { throw unreadable(path, option, errno) }
+    do throws(OutputError) {
+      try OutputDescriptor(number: copy).write(bytes)
+    } catch {
+      close(copy)
+      throw unreadable(path, option, ENOSPC)
+    }
+    // Open for as long as the process runs.
+    return "/proc/self/fd/\(copy)"
+  }
+
+  private static func isRegular(_ descriptor: Int32) -> Bool {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+
+  /// Returns when there is something to read, or the end.
+  private static func wait(for descriptor: Int32, _ path: String, _ option: String) throws(UsageError) {
+    var polled = [
+      pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: Signals.descriptor, events: Int16(POLLIN), revents: 0),
+    ]
+    while Signals.pending == nil {
+      let ready = poll(&polled, 2, CommandDeadline.remainingMilliseconds)
+      if ready > 0, polled[0].revents != 0 { return }
+      if ready == 0, CommandDeadline.isOver {
+        throw UsageError(
+          "\(option) “\(TerminalText.visible(path))” was not whole in time",
+          "see to who writes it, or give it more time with -m", status: .nothing)
+      }
+    }
+    throw unreadable(path, option, EINTR)
+  }
+
+  private static func unreadable(_ path: String, _ option: String, _ number: Int32) -> UsageError {
+    UsageError(
+      "\(option) “\(TerminalText.visible(path))” cannot be read: \(SystemError.text(number))",
+      SystemError.remedy(number) ?? "give a readable file",
+      status: Signals.pending == nil ? .usage : Signals.exitStatus)
+  }
+
   /// Whether a file can be opened for reading.
-  static func isReadable(_ path: String) -> Bool { access(path, R_OK) == 0 }
+  static func isReadable(_ path: String) -> Bool { access(path, R_OK) == 0 || isRemembered(path) }
+
+  private static func isRemembered(_ path: String) -> Bool { memory.withLock { $0?[path] != nil } }
+
+  /// Whether there is something of that name to read.
+  static func isThere(_ path: String) -> Bool { !path.isEmpty && access(path, F_OK) == 0 }
 }
 
 extension InputFile {

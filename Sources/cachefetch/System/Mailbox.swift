@@ -43,17 +43,28 @@ final class Mailbox<Message: Sendable>: Sendable {
     // Both are there before it is looked whether anything has come.
     let wake = pipe()
     let signals = heedsSignals ? Signals.descriptor : -1
+    // Without descriptors for both nothing can wake it: then it looks by itself now and then.
+    let isBlind = !wake.isUsable || heedsSignals && signals < 0
+    let end = milliseconds < 0 ? Int64.max : Self.now + Int64(milliseconds)
     while true {
       if heedsSignals, Signals.pending != nil { return nil }
+      Sandbox.takeIn()
       if let message = next() { return message }
       var polled = [
         pollfd(fd: wake.readEnd, events: Int16(POLLIN), revents: 0),
         pollfd(fd: signals, events: Int16(POLLIN), revents: 0),
       ]
-      let ready = poll(&polled, 2, milliseconds)
-      if ready == 0 { return nil }
+      let ready = poll(&polled, 2, isBlind ? wake.blindWait(milliseconds) : milliseconds)
+      if ready == 0, !isBlind || Self.now >= end { return nil }
       wake.drain()
     }
+  }
+
+  /// Milliseconds on a clock that nobody sets.
+  private static var now: Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 
   private func pipe() -> WakeupPipe {

@@ -24,11 +24,18 @@ enum Signals {
     state.initialize(to: State(main: pthread_self()))
     var action = sigaction()
     action.__sigaction_handler.sa_handler = { number in Signals.handle(number) }
-    sigaction(SIGINT, &action, nil)
-    sigaction(SIGTERM, &action, nil)
+    // What whoever started this process has it ignore (`trap '' INT`, a job in a script's background) stays ignored.
+    for number in [SIGINT, SIGTERM] where !isIgnored(number) { sigaction(number, &action, nil) }
     // A closed pipe is met as EPIPE where it is written, cleaned up after, and then ends the process as the signal would.
     action.__sigaction_handler.sa_handler = SIG_IGN
     sigaction(SIGPIPE, &action, nil)
+  }
+
+  private static func isIgnored(_ number: Int32) -> Bool {
+    var action = sigaction()
+    guard sigaction(number, nil, &action) == 0 else { return false }
+    return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+      == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
   /// The signal that came, if one has.
@@ -57,6 +64,17 @@ enum Signals {
     exit(128 + number)
   }
 
+  /// Ends the process some seconds from now, whatever still holds up the main thread then.
+  private static func boundCleanUp() {
+    var action = sigaction()
+    action.__sigaction_handler.sa_handler = { _ in _exit(128 + (Signals.pending ?? SIGTERM)) }
+    sigaction(SIGALRM, &action, nil)
+    alarm(cleanUpSeconds)
+  }
+
+  /// As long as the store may take to end a write.
+  private static let cleanUpSeconds: UInt32 = 5
+
   private static func handle(_ number: Int32) {
     let saved = errno
     guard pthread_equal(pthread_self(), state.pointee.main) != 0 else {
@@ -66,6 +84,7 @@ enum Signals {
     }
     if state.pointee.number != 0 { _exit(128 + number) }
     state.pointee.number = number
+    boundCleanUp()
     state.pointee.wake?.signal()
     errno = saved
   }

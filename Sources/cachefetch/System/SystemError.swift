@@ -2,6 +2,11 @@ internal import Glibc
 
 /// The system's error numbers in words, without the locale.
 enum SystemError {
+  /// What helps, whatever the file was to be; `nil` where that depends on it.
+  static func remedy(_ number: Int32) -> String? {
+    number == EMFILE || number == ENFILE ? "raise the limit (ulimit -n)" : nil
+  }
+
   /// What `number` means.
   static func text(_ number: Int32) -> String {
     switch number {
@@ -16,6 +21,9 @@ enum SystemError {
     case EFBIG: "the file would become too large"
     case ENAMETOOLONG: "the name is too long"
     case ELOOP: "too many symbolic links"
+    case EBADF: "it is closed"
+    case EMFILE, ENFILE: "too many open files"
+    case ENXIO: "nobody reads from it"
     default: strerror(number).map { String(cString: $0) } ?? "error \(number)"
     }
   }

@@ -28,11 +28,24 @@ struct Terminal: Sendable, Equatable {
 
   /// Its width in columns, asked anew each time, since windows are resized; 80 where it is not known.
   static func width(of descriptor: Int32) -> Int {
+    columns(of: descriptor) ?? wantedColumns ?? 80
+  }
+
+  /// The width for text that may go through a pager: that of standard output, else `$COLUMNS`, else that of the terminal
+  /// that standard error is; 80 where there is none.
+  static func pagedWidth() -> Int {
+    columns(of: STDOUT_FILENO) ?? wantedColumns ?? columns(of: STDERR_FILENO) ?? 80
+  }
+
+  /// The columns of a terminal; `nil` where it is none, or does not know.
+  private static func columns(of descriptor: Int32) -> Int? {
     var size = winsize()
-    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
-      return Environment.value("COLUMNS").flatMap { Int($0) }.map { max(20, $0) } ?? 80
-    }
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
     return max(20, Int(size.ws_col))
+  }
+
+  private static var wantedColumns: Int? {
+    Environment.value("COLUMNS").flatMap { Int($0) }.flatMap { $0 > 0 ? max(20, $0) : nil }
   }
 }
 

@@ -1,16 +1,18 @@
+internal import CPlatform
 internal import Glibc
 
 /// Two texts compared by diffutils' `diff`, which everybody can read.
 enum TextDifference {
   /// The unified difference; `nil` where `diff` cannot be run.
   ///
-  /// The texts are handed over as unnamed temporary files: they may be private, and nothing is left of them.
-  static func unified(_ texts: [[UInt8]], labels: [String]) -> [UInt8]? {
-    let files = texts.map(unnamedFile)
-    defer { for file in files where file >= 0 { close(file) } }
+  /// The texts are handed over as files in memory: they may be private, and no disk is to have them.
+  static func unified(_ texts: [[UInt8]], labels: [String]) throws(OutputError) -> [UInt8]? {
+    var files: [Int32] = []
+    defer { for file in files { close(file) } }
+    for text in texts { files.append(try MemoryFile.holding(text)) }
     var pipe: [Int32] = [-1, -1]
-    guard files.allSatisfy({ $0 >= 0 }), Glibc.pipe(&pipe) == 0 else { return nil }
-    _ = fcntl(pipe[0], F_SETFD, FD_CLOEXEC)
+    guard Glibc.pipe(&pipe) == 0 else { throw .failed(errno, path: "a pipe") }
+    for end in pipe { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     let words = [
       "diff", "-u", "--label", labels[0], "--label", labels[1], "/dev/fd/\(files[0])",
       "/dev/fd/\(files[1])",
@@ -19,6 +21,8 @@ enum TextDifference {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, pipe[1], STDOUT_FILENO)
+    // Under their own numbers, where they are passed on: the copy of a descriptor onto itself stays open.
+    for file in files { posix_spawn_file_actions_adddup2(&actions, file, file) }
     var pointers = words.map { strdup($0) } + [nil]
     defer { for pointer in pointers { free(pointer) } }
     var process: pid_t = 0
@@ -31,21 +35,6 @@ enum TextDifference {
     while waitpid(process, &status, 0) < 0, errno == EINTR {}
     // 1 is “they differ”; above that diff itself failed.
     return status & 0x7F == 0 && (status >> 8) & 0xFF <= 1 ? output : nil
-  }
-
-  private static func unnamedFile(_ bytes: [UInt8]) -> Int32 {
-    var name = Array("/tmp/cachefetch-diff-XXXXXX".utf8CString)
-    let descriptor = mkstemp(&name)
-    guard descriptor >= 0 else { return -1 }
-    unlink(name)
-    do throws(OutputError) {
-      try OutputDescriptor(number: descriptor).write(bytes)
-      lseek(descriptor, 0, SEEK_SET)
-      return descriptor
-    } catch {
-      close(descriptor)
-      return -1
-    }
   }
 
   private static func readToEnd(_ descriptor: Int32) -> [UInt8] {

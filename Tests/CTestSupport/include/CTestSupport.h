@@ -9,3 +9,5 @@ void testsupport_close_from(void *actions, int first);
 void testsupport_change_directory(void *actions, const char *path);
 // Collects a child that has ended. Returns its status; stores the most memory it held, in KiB.
 int testsupport_collect(int pid, long *peak_kib);
+// Which version of Landlock the kernel has; 0 or less for none.
+int testsupport_landlock_version(void);

@@ -100,6 +100,30 @@ import Testing
         "200 as a portal gives it", 200, [:], { $0.isPortalSuspect = true },
         .init(.fresh, .untouched(.portal))
       ),
+      (
+        "200 as a portal gives it, over a row", 200, [:], both(stored, { $0.isPortalSuspect = true }),
+        .init(.portalFailure, .untouched(.portal))
+      ),
+      (
+        "200 no-store as a portal gives it, over a row", 200, ["Cache-Control": "no-store"],
+        both(stored, { $0.isPortalSuspect = true }), .init(.portalFailure, .untouched(.portal))
+      ),
+      (
+        "404 as a portal gives it, over a row", 404, [:], both(stored, { $0.isPortalSuspect = true }),
+        .init(.fresh, .untouched(.status))
+      ),
+      (
+        "200 of another media type", 200, [:], { $0.isAcceptedMediaType = false },
+        .init(.mediaTypeFailure, .untouched(.mediaType))
+      ),
+      (
+        "404 of another media type", 404, [:], { $0.isAcceptedMediaType = false },
+        .init(.fresh, .untouched(.status))
+      ),
+      (
+        "304 without a media type", 304, [:], both(validating, { $0.isAcceptedMediaType = false }),
+        .init(.freshByValidation, .freshened)
+      ),
       ("200 with Vary: *", 200, ["Vary": "*"], none, .init(.fresh, .untouched(.vary))),
     ]
 

@@ -15,9 +15,23 @@ import Testing
   }
 
   @Test(
+    "no-store is seen where it is misspelt: what is not stored does less harm",
+    arguments: [
+      "max-age=60; no-store", "max-age=60;no-store", "no-store;", "no-store; max-age=60", "\"no-store\"",
+      "'no-store'", "\"max-age=60, no-store\"", "max-age=60 no-store", "no-store no-cache",
+      "private;NO-STORE",
+      "x=\"a; no-store", "x=\"a\";no-store", "no-store;=", "; no-store", "max-age=60;\tno-store=1",
+    ])
+  func misspeltNoStore(value: String) {
+    #expect(CacheControl(value).noStore)
+    #expect(CacheControl.forbidsStoring(["Cache-Control": value]))
+  }
+
+  @Test(
     "no-store is not seen where it is not a directive",
     arguments: [
       "", "no-stores", "x-no-store", "x=no-store", "x=\"no-store\"", "x=\"a, no-store, b\"", "no store",
+      "x=\"a; no-store\"", "no-stored;", ";no-store-at-all", "max-age=60; no_store",
     ])
   func notNoStore(value: String) {
     #expect(!CacheControl(value).noStore)

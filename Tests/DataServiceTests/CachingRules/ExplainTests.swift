@@ -33,7 +33,7 @@ import Testing
     #expect(verdict("stored-only", explanation) == "failure(notStored)")
     #expect(verdict("stored-then-fresh", explanation) == "fresh or failure")
     #expect(verdict("http", explanation) == "fresh or failure: nothing is stored under the key (section 4)")
-    #expect(explanation.changes == ["a good answer would be stored under the key"])
+    #expect(explanation.changes == ["a good response would be stored under this key"])
   }
 
   @Test("A fresh row: its terms, when it turns stale, and what a refresh sends") func fresh() {
@@ -78,7 +78,7 @@ import Testing
     #expect(explanation.variants.map(\.isGood) == [true, false])
     #expect(verdict("stored-only", explanation) == "failure(notStored)")
     let mismatch = explain([rows[0]], ["Foo": "2"])
-    #expect(mismatch.changes == ["a request whose fields are those of a stored variant would match it"])
+    #expect(mismatch.changes == ["a request with the headers of a stored variant would match it"])
   }
 
   @Test("A pass-through request says so under every policy but http") func passThrough() {
@@ -87,7 +87,7 @@ import Testing
     for policy in [
       "stored-then-fresh", "stored-only", "fresh-only", "fresh-else-stored", "stored-else-fresh",
     ] {
-      #expect(verdict(policy, explanation) == "fresh or failure: the request passes the store by")
+      #expect(verdict(policy, explanation) == "fresh or failure: the request bypasses the store")
     }
     #expect(verdict("http", explanation) == "stored: fresh (section 4.2)")
     #expect(explanation.refreshFields.isEmpty)

@@ -1,4 +1,5 @@
 import CacheStore
+import FoundationEssentials
 @testable import DataService
 
 /// What the fuzzer feeds, and the properties that have to hold of every input. The fuzzer's binary and the tests that
@@ -9,6 +10,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case vary = "vary"
   case fieldList = "field-list"
   case statusLine = "status-line"
+  case json = "json"
   case message = "message"
 
   /// A description of the property that the input breaks, or `nil`.
@@ -19,6 +21,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .vary: Self.checkVary(Self.lines(bytes))
     case .fieldList: Self.checkFieldList(Self.text(bytes))
     case .statusLine: Self.checkStatusLine(bytes)
+    case .json: Self.checkJSON(bytes)
     case .message: Self.checkMessage(bytes)
     }
   }
@@ -40,7 +43,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
       let names = value.utf8.split(separator: 0x2C).map { member in
         FieldList.lowercased(FieldList.trimmed(String(member.prefix { $0 != 0x3D }) ?? ""))
       }
-      if names.contains("no-store") != control.noStore { return "no-store is \(control.noStore)" }
+      if names.contains("no-store"), !control.noStore { return "no-store is not seen" }
+      if control.noStore, !FieldList.lowercased(value).contains("no-store") { return "no-store is seen" }
       if names.contains("no-cache") != (control.noCache != .absent) {
         return "no-cache is \(control.noCache)"
       }
@@ -71,7 +75,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
 
   private static func checkDate(_ text: String) -> String? {
     for now in [nil, 784_111_777_000, Int64.min, .max] as [Int64?] {
-      _ = RetryAfter.parse(text, now: now ?? 0)
+      _ = RetryAfter.delay(text, date: text, now: now ?? 0)
       guard let instant = HTTPDate.parse(text, now: now) else { continue }
       let written = HTTPDate.format(instant)
       if (-62_167_219_200_000...253_402_300_799_000).contains(instant), HTTPDate.parse(written) != instant {
@@ -127,6 +131,21 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         return "the range \(part) of \(length) bytes"
       }
     }
+    return nil
+  }
+
+  /// A step for each byte; what is read is itself, and is still read with white space around it and in another document.
+  private static func checkJSON(_ bytes: [UInt8]) -> String? {
+    let (value, steps) = JSONReader.read(Data(bytes))
+    if steps > bytes.count { return "\(steps) steps for \(bytes.count) bytes" }
+    guard let value else { return nil }
+    if value != value { return "it is not itself" }
+    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { return nil }
+    if JSONReader.read(Data([0x20] + bytes + [0x0A])).value != value { return "white space changes it" }
+    let around = JSONReader.read(Data([0x5B] + bytes + [0x2C] + bytes + [0x5D])).value
+    // One more level may be one too many.
+    if let around, around != .array([value, value]) { return "it is another in an array" }
+    if String(validating: bytes, as: UTF8.self) == nil { return "it is no UTF-8" }
     return nil
   }
 

@@ -14,10 +14,9 @@ import Testing
   }
 
   @Test(
-    "Case does not matter, and UTC is GMT",
+    "Case does not matter",
     arguments: [
       "SUN, 06 Nov 1994 08:49:37 GMT", "Sun, 06 nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 gMT",
-      "Sun, 06 Nov 1994 08:49:37 UTC",
     ])
   func lenience(text: String) {
     #expect(HTTPDate.parse(text) == Rule.noon)
@@ -27,6 +26,8 @@ import Testing
     "Everything else is no date",
     arguments: [
       "", "0", "-1", "now", "784111777", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 EST",
+      "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08:49:37 utc", "Sunday, 06-Nov-94 08:49:37 UTC",
+      "Sun, 06 Nov 1994 08:49:37 Z",
       "Sun, 06 Nov 1994 08:49:37 +0000", "Sun 06 Nov 1994 08:49:37 GMT", "Sun, 6 Nov 1994 08:49:37 GMT",
       "Sun, 06  Nov  1994 08:49:37 GMT", "Sun, 06-Nov-1994 08:49:37 GMT", "Sun, 06 Nov 94 08:49:37 GMT",
       "Sun, 06 Nov 1994 8:49:37 GMT", "Sun, 06 Nov 1994 08.49.37 GMT", "Sun, 06 Nov 1994 24:00:00 GMT",

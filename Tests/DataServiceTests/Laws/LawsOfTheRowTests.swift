@@ -10,7 +10,7 @@ import Testing
 /// Laws 4, 5, 6, 8: what happens to the row.
 @Suite(
   "Laws 4 to 6 and 8: kept means durable, failures change nothing, one row, newest wins",
-  .timeLimit(.minutes(2)))
+  .timeLimit(.minutes(10)))
 struct LawsOfTheRowTests {
   @Test func `law 4: kept means durable: the row is committed before fresh is delivered`() async throws {
     let transport = ScriptedTransport { _, _ in .answer("durable") }
@@ -132,22 +132,112 @@ struct LawsOfTheRowTests {
     #expect(try rawRow(fixture) == before)
   }
 
-  @Test func `law 5: a captive portal's page does not replace the row`() async throws {
-    let transport = ScriptedTransport { request, number in
+  /// An origin that answers once itself, and from then on through a page that a temporary redirect leads to.
+  private static func portal(_ fields: HTTPFields = [:]) -> ScriptedTransport {
+    ScriptedTransport { request, number in
       if number == 1 { return .answer("{}") }
       if request.url.host() == "origin.test" {
         return .answer("", status: 302, ["Location": "http://portal.test/login"])
       }
-      return .answer("<html>log in</html>")
+      return .answer("<html>log in</html>", fields)
+    }
+  }
+
+  @Test(
+    "law 5: a captive portal's page is a failure where a response is stored, and changes nothing",
+    arguments: [
+      (.storedThenFresh, ["stored({})", "failure(portal, last {})"]),
+      (.freshOnly, ["failure(portal, last {})"]),
+      (.freshElseStored(), ["stored({})", "failure(portal, last {})"]),
+      (.storedElseFresh(maxAge: .zero), ["stored({})", "failure(portal, last {})"]),
+      (.http, ["fresh(<html>log in</html>, changed)"]),
+    ] as [(FetchPolicy, [String])])
+  func portal(policy: FetchPolicy, outline: [String]) async throws {
+    for fields in [[:], ["Cache-Control": "no-store"], ["Cache-Control": "max-age=600"]] as [HTTPFields] {
+      let fixture = try ServiceFixture(transport: Self.portal(fields))
+      let url = try #require(URL(string: "http://origin.test/item"))
+      _ = await fixture.outline(url)
+      let before = try rawRow(fixture)
+      let deliveries = await fixture.deliveries(url, policy: policy)
+      #expect(deliveries.map(\.outline) == outline)
+      if policy == .http { #expect(deliveries.last?.kept == .no(.portal)) }
+      #expect(try rawRow(fixture) == before)
+    }
+  }
+
+  @Test func `law 5: where the stored response is not usable, a portal's page is fresh and not kept`()
+    async throws
+  {
+    let isRefused = Gate()
+    let portal = Self.portal()
+    let transport = ScriptedTransport { request, number async throws(DataServiceError) in
+      if number > 1 { await isRefused.wait() }
+      return try await portal.response(to: request)
+    }
+    let fixture = try ServiceFixture(transport: transport) { $0.onWarning = { _ in isRefused.open() } }
+    let url = try #require(URL(string: "http://origin.test/item"))
+    _ = await fixture.outline(url)
+    let before = try rawRow(fixture)
+    let refusing = fixture.service.deliveries(for: .init(url)) { response in
+      if response.text == "{}" { throw CancellationError() }
+      return response.text
+    }
+    var seen: [String] = []
+    for await delivery in refusing {
+      switch delivery {
+      case .stored(let response): seen.append("stored \(response.value)")
+      case .fresh(let response, _): seen.append("fresh \(response.value), \(response.kept)")
+      case .failure(let error, _): seen.append(error.kind.name)
+      }
+    }
+    #expect(seen == ["fresh <html>log in</html>, \(DataService.Kept.no(.portal))"])
+    #expect(try rawRow(fixture) == before)
+  }
+
+  @Test func `law 5: an answer of a media type that is not accepted changes nothing`() async throws {
+    let transport = ScriptedTransport { _, number in
+      number == 1
+        ? .answer("{}", ["Content-Type": "application/json; charset=utf-8"])
+        : .answer("<html>log in</html>", ["Content-Type": "text/html"])
     }
     let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await fixture.outline(url)
     let before = try rawRow(fixture)
-    let deliveries = await fixture.deliveries(url)
-    #expect(deliveries.map(\.outline) == ["stored({})", "fresh(<html>log in</html>, changed)"])
-    #expect(deliveries.last?.kept == .no(.portal))
+    for policy in [FetchPolicy.storedThenFresh, .freshElseStored()] {
+      let outline = await fixture.outline(url, policy: policy) { $0.acceptedMediaTypes = ["application/*"] }
+      #expect(outline == ["stored({})", "failure(mediaType, last {})"])
+    }
+    for policy in [FetchPolicy.freshOnly, .http] {
+      let outline = await fixture.outline(url, policy: policy) {
+        $0.acceptedMediaTypes = ["application/json"]
+      }
+      #expect(outline == ["failure(mediaType, last {})"])
+    }
     #expect(try rawRow(fixture) == before)
+  }
+
+  @Test func `a stored response of a media type that is not accepted is neither delivered nor validated`()
+    async throws
+  {
+    let transport = ScriptedTransport { request, _ in
+      if request.fields.contains("If-None-Match") { return .answer("", status: 304) }
+      return .answer("<html>", ["Content-Type": "text/html", "ETag": "\"1\""])
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    _ = await fixture.outline(url)
+    for policy in [FetchPolicy.storedThenFresh, .http] {
+      let outline = await fixture.outline(url, policy: policy) {
+        $0.acceptedMediaTypes = ["application/json"]
+      }
+      #expect(outline == ["failure(mediaType)"])
+    }
+    let offline = await fixture.outline(url, policy: .storedOnly) {
+      $0.acceptedMediaTypes = ["application/json"]
+    }
+    #expect(offline == ["failure(notStored)"])
+    #expect(await fixture.outline(url) == ["stored(<html>)", "fresh(<html>, unchanged)"])
   }
 
   @Test func `law 6: one row: overwriting leaves one row and one body`() async throws {
@@ -174,7 +264,7 @@ struct LawsOfTheRowTests {
     let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     async let older = fixture.deliveries(url, policy: .freshOnly)
-    await fixture.traced("asks")
+    await fixture.traced("request to")
     // freshOnly never joins an exchange that began before it.
     let newer = await fixture.deliveries(url, policy: .freshOnly)
     #expect(newer.map(\.outline) == ["fresh(answer 2, new)"])

@@ -24,7 +24,7 @@ import Testing
   @Test func `every connection option is in it`() {
     let changes: [(inout ConnectionOptions) -> Void] = [
       { $0.isInsecure = true }, { $0.unixSocket = "a" }, { $0.proxy = "a" },
-      { $0.certificateAuthorityFile = "a" },
+      { $0.certificateAuthorityFile = "a" }, { $0.certificateAuthorityFolder = "a" },
       { $0.clientCertificateFile = "a" }, { $0.clientKeyFile = "a" }, { $0.isHTTP11Only = true },
       { $0.isCompressed = false },
       { $0.resolutions = [.init(host: "a", port: 1, address: "b")] },

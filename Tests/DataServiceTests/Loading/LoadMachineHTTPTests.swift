@@ -34,10 +34,22 @@ import Testing
         == [.startExchange, .prepareStored, .deliverFailure, .end])
   }
 
-  @Test func `what stands in for a failure is one stored delivery`() {
-    #expect(
-      effects([judged(.validate), .storedPrepared(true), .staleWillDo, .exchangeFinished(isFresh: false)])
-        == [.startExchange, .prepareStored, .deliverStored, .end])
+  @Test func `what stands in for an answer is a stored delivery, followed by the reason`() {
+    for action in [HTTPReuse.Action.validate, .fetch] {
+      #expect(
+        effects([judged(action), .storedPrepared(true), .staleWillDo, .exchangeFinished(isFresh: false)])
+          == [.startExchange, .prepareStored, .deliverStored, .deliverFailure, .end])
+    }
+  }
+
+  @Test func `what needs no answer is one stored delivery, though an exchange that began has failed`() {
+    for action in [HTTPReuse.Action.reuse, .reuseWhileRevalidating] {
+      #expect(
+        effects([
+          .storeIsSlow, .exchangeFinished(isFresh: false), judged(action), .staleWillDo,
+          .storedPrepared(true),
+        ]) == [.startExchange, .boundStoreWait, .prepareStored, .deliverStored, .end])
+    }
   }
 
   @Test func `it stands in also where the store answers after the origin`() {
@@ -45,7 +57,7 @@ import Testing
     for isFresh in [true, false] {
       #expect(
         effects([.storeIsSlow, .exchangeFinished(isFresh: isFresh)] + late)
-          == [.startExchange, .boundStoreWait, .prepareStored, .deliverStored, .end])
+          == [.startExchange, .boundStoreWait, .prepareStored, .deliverStored, .deliverFailure, .end])
     }
   }
 

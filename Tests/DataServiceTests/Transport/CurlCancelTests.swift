@@ -13,6 +13,14 @@ import Testing
     }
   }
 
+  /// A request that a busy machine does not end: what holds it back here is the test.
+  private static func patient(_ url: URL) -> TransportRequest {
+    var request = TransportRequest(url: url)
+    request.limits.firstByteTimeout = .seconds(3600)
+    request.limits.idleTimeout = .seconds(3600)
+    return request
+  }
+
   @Test func `a cancel before the answer ends the connection at once`() async throws {
     let gone = Gate()
     let origin = try FixtureServer { _, connection in
@@ -20,7 +28,7 @@ import Testing
       gone.open()
     }
     let transport = CurlTransport()
-    let task = Task { try await transport.response(to: TransportRequest(url: origin.url("/"))) }
+    let task = Task { try await transport.response(to: Self.patient(origin.url("/"))) }
     await origin.waitForRequests(1)
     task.cancel()
     #expect(await kind(of: task) == .cancelled)
@@ -37,7 +45,7 @@ import Testing
     let transport = CurlTransport()
     let begun = Gate()
     let task = Task {
-      let response = try await transport.response(to: TransportRequest(url: origin.url("/")))
+      let response = try await transport.response(to: Self.patient(origin.url("/")))
       _ = try await response.body.next()
       begun.open()
       _ = try await response.body.next()
@@ -57,7 +65,7 @@ import Testing
     }
     let transport = CurlTransport()
     func take() async throws -> Int {
-      try await transport.response(to: TransportRequest(url: origin.url("/"))).status
+      try await transport.response(to: Self.patient(origin.url("/"))).status
     }
     #expect(try await take() == 200)
     await gone.wait()
@@ -72,12 +80,12 @@ import Testing
     var configuration = CurlTransport.Configuration()
     configuration.exchangesPerHost = 1
     let transport = CurlTransport(configuration: configuration)
-    let first = Task { try await transport.response(to: TransportRequest(url: origin.url("/first"))).status }
+    let first = Task { try await transport.response(to: Self.patient(origin.url("/first"))).status }
     await origin.waitForRequests(1)
     let second = Task {
-      try await transport.response(to: TransportRequest(url: origin.url("/second"))).status
+      try await transport.response(to: Self.patient(origin.url("/second"))).status
     }
-    let third = Task { try await transport.response(to: TransportRequest(url: origin.url("/third"))).status }
+    let third = Task { try await transport.response(to: Self.patient(origin.url("/third"))).status }
     second.cancel()
     #expect(await kind(of: second) == .cancelled)
     held.open()
@@ -92,12 +100,12 @@ import Testing
     let start = Gate()
     let task = Task {
       await start.wait()
-      return try await transport.response(to: TransportRequest(url: origin.url("/"))).status
+      return try await transport.response(to: Self.patient(origin.url("/"))).status
     }
     task.cancel()
     start.open()
     #expect(await kind(of: task) == .cancelled)
-    #expect(try await transport.response(to: TransportRequest(url: origin.url("/"))).status == 200)
+    #expect(try await transport.response(to: Self.patient(origin.url("/"))).status == 200)
     #expect(origin.requests().count == 1)
   }
 
@@ -113,7 +121,7 @@ import Testing
         let yields = number % 40
         group.addTask {
           let task = Task(executorPreference: number % 2 == 0 ? thread : nil) {
-            let response = try await transport.response(to: TransportRequest(url: origin.url("/")))
+            let response = try await transport.response(to: Self.patient(origin.url("/")))
             var count = 0
             while let piece = try await response.body.next() { count += piece.count }
             return count
@@ -135,7 +143,7 @@ import Testing
     // Works as before, on places that were all given back.
     let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
       for _ in 0..<40 {
-        group.addTask { try await transport.response(to: TransportRequest(url: origin.url("/"))).status }
+        group.addTask { try await transport.response(to: Self.patient(origin.url("/"))).status }
       }
       return try await group.reduce(into: []) { $0.append($1) }
     }
@@ -147,11 +155,11 @@ import Testing
     let origin = try FixtureServer { _, connection in connection.waitForPeerClose() }
     let thread = NetworkThread()
     let transport = CurlTransport(thread: thread, timekeeper: SystemTimekeeper(thread: thread))
-    let task = Task { try await transport.response(to: TransportRequest(url: origin.url("/"))) }
+    let task = Task { try await transport.response(to: Self.patient(origin.url("/"))) }
     await origin.waitForRequests(1)
     await thread.stop()
     #expect(await kind(of: task) == .closed)
-    let late = Task { try await transport.response(to: TransportRequest(url: origin.url("/"))) }
+    let late = Task { try await transport.response(to: Self.patient(origin.url("/"))) }
     #expect(await kind(of: late) == .closed)
     await thread.stop()
   }

@@ -180,7 +180,7 @@ import Testing
     let child = try ChildProcess(
       try BuiltProduct.cachefetch(),
       ["--store", store.file("s"), "--retry", "0", "--wait-online", "60s", "-v", origin.url + "/item"])
-    await child.errors.waits(for: "tries again")
+    await child.errors.waits(for: "retrying in")
     try origin.start()
     let finished = await child.finished()
     #expect(finished.exit == .status(0))

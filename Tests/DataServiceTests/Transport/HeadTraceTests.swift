@@ -19,6 +19,7 @@ import Testing
         "> Authorization: (not shown)", "> Cookie: (not shown)", "> X-API-Key: (not shown)",
         "> Referer: https://~@b.example/?token=~", ">",
       ])
+    #expect(trace.request(.get, url, [:], isHTTP11Only: true).first?.hasSuffix(" HTTP/1.1") == true)
   }
 
   @Test func `an answer with those before it`() {
@@ -42,6 +43,7 @@ import Testing
     let response = TransportResponse(version: "2", status: 204, fields: [:], body: .init(whole: .init()))
     #expect(trace.response(response) == ["< HTTP/2 204", "<"])
     let url = try NormalisedURL("http://127.0.0.1/")
-    #expect(trace.request(.head, url, ["Host": "a.example"]) == ["> HEAD /", "> Host: a.example", ">"])
+    #expect(
+      trace.request(.head, url, ["Host": "a.example"]) == ["> HEAD / HTTP/1.1", "> Host: a.example", ">"])
   }
 }

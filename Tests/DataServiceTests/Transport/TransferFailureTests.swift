@@ -60,6 +60,12 @@
         code: CURLE_COULDNT_CONNECT, kind: .refused,
         text: "Failed to connect to origin.test port 80 after 1 ms",
         osError: ECONNREFUSED),
+      Row(
+        code: CURLE_COULDNT_CONNECT, kind: .proxy,
+        text: "Failed to connect to origin.test port 3128 after 1 ms", osError: ECONNREFUSED),
+      Row(
+        code: CURLE_COULDNT_CONNECT, kind: .proxy,
+        text: "Unsupported proxy scheme for 'foo://alice:secret@p'", says: "“foo”"),
       Row(code: CURLE_WEIRD_SERVER_REPLY, kind: .protocol),
       Row(code: CURLE_HTTP2, kind: .protocol),
       Row(code: CURLE_PARTIAL_FILE, kind: .truncated, hasHead: true),
@@ -116,13 +122,39 @@
       let failure = TransferFailure(
         code: row.code, text: row.text, osError: row.osError, verifyResult: row.verifyResult,
         connectStatus: row.connectStatus, hasHead: row.hasHead, isEncoded: row.isEncoded,
-        host: "origin.test",
+        host: "origin.test", port: 80,
         unixSocket: row.unixSocket)
       let error = failure.error { row.hasRoute }
       #expect(error.kind == row.kind)
       #expect(error.message.contains(row.says))
+      #expect(!"\(error.message) \(error.hint ?? "")".contains("secret"))
       #expect(!error.message.contains("%@") && !error.message.contains("\n"))
       #expect((error.underlying as? CurlError)?.code == Int(row.code.rawValue))
+    }
+
+    @Test(
+      arguments: [
+        (CURLE_COULDNT_CONNECT, EMFILE, false), (CURLE_COULDNT_CONNECT, ENFILE, false),
+        (CURLE_COULDNT_RESOLVE_HOST, 0, true), (CURLE_SSL_CACERT_BADFILE, 0, true),
+        (CURLE_OUT_OF_MEMORY, 0, true),
+      ] as [(CURLcode, Int32, Bool)])
+    func `where no descriptor is left, that is the error, and the network is not blamed`(
+      code: CURLcode, osError: Int32, areUsedUp: Bool
+    ) {
+      let failure = TransferFailure(
+        code: code, text: "words", osError: osError, host: "origin.test", areDescriptorsUsedUp: areUsedUp)
+      let error = failure.error { true }
+      #expect(error.message == "too many open files" && error.hint == "raise the limit (ulimit -n)")
+      #expect(!error.kind.isConnectivity)
+      #expect(areUsedUp == TransferFailure.mayBeOfDescriptors(code) || osError != 0)
+    }
+
+    @Test func `a key with a pass phrase is named, with the remedy`() {
+      let failure = TransferFailure(
+        code: CURLE_SSL_CERTPROBLEM, text: "words", host: "origin.test", protectedKeyFile: "/k.pem")
+      let error = failure.error { true }
+      #expect(error.kind == .tls("clientCertificate") && error.message.contains("/k.pem"))
+      #expect(error.hint?.contains("openssl pkey") == true)
     }
 
     @Test func `every code in the table has a row here`() {

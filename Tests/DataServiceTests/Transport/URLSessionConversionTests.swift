@@ -55,7 +55,8 @@ import URLSessionTransport
     let changes: [(inout ConnectionOptions) -> Void] = [
       { $0.isInsecure = true }, { $0.unixSocket = "/x" }, { $0.proxy = "http://p" },
       { $0.isHTTP11Only = true },
-      { $0.certificateAuthorityFile = "/x" }, { $0.clientCertificateFile = "/x" },
+      { $0.certificateAuthorityFile = "/x" }, { $0.certificateAuthorityFolder = "/x" },
+      { $0.clientCertificateFile = "/x" },
       { $0.resolutions = [.init(host: "a", port: 1, address: "b")] },
     ]
     for change in changes {

@@ -40,6 +40,12 @@ import Testing
     #expect(try parse("-ifm3s", "http://a/").has(.fail))
   }
 
+  @Test func `a bare number is seconds`() throws {
+    #expect(try parse("-m", "5", "http://a/").duration(.timeout) == .seconds(5))
+    #expect(try parse("--connect-timeout=0.25", "http://a/").duration(.connectTimeout) == .milliseconds(250))
+    #expect(try parse("watch", "--every", "30", "http://a/").duration(.every) == .seconds(30))
+  }
+
   @Test func `what follows two hyphens is an operand`() throws {
     #expect(try parse("--", "http://a/", "--json").operands == ["http://a/", "--json"])
   }
@@ -63,32 +69,91 @@ import Testing
       (["--max-aeg", "1s", "http://a/"], "there is no option --max-aeg; did you mean --max-age?"),
       (
         ["-L", "http://a/"],
-        "there is no option -L; redirects are followed unless --no-location says otherwise"
+        "there is no option -L; redirects are followed anyway; --no-location stops that"
       ),
       (["--zzzzzz"], "there is no option --zzzzzz; see cachefetch help"),
-      (["list", "-Z"], "there is no option -Z; see cachefetch help list"),
+      (["list", "-j"], "there is no option -j; see cachefetch help list"),
+      (["list", "-Z"], "-Z does not apply to list; see cachefetch help list"),
       (["--offline=yes", "http://a/"], "--offline takes no value; write --offline alone"),
       (["http://a/", "-o"], "-o has no value; write -o FILE"),
+      (["-q", "-v", "http://a/"], "-q and -v cannot be combined; leave one of them out"),
       (["list", "--offline"], "--offline does not apply to list; see cachefetch help list"),
-      ([], "no URL is given; write cachefetch URL…, or see cachefetch help"),
-      (["diff"], "diff needs URL; write cachefetch diff URL, or see cachefetch help"),
-      (["list", "x"], "list takes no operand and not “x” too; see cachefetch help list"),
+      ([], "missing URL…; usage: cachefetch URL…"),
+      (["diff"], "missing URL; usage: cachefetch diff URL"),
+      (["export"], "missing FILE; usage: cachefetch export FILE"),
+      (["list", "x"], "list takes no operands (got “x”); see cachefetch help list"),
+      (["diff", "http://a/", "x"], "diff takes one operand (got “x”); see cachefetch help diff"),
       (
-        ["--max-age", "5", "http://a/"],
-        "--max-age “5” is not a duration; write a number and a unit: 500ms, 30s, 5m, 2h, 7d"
+        ["--max-age", "soon", "http://a/"],
+        "--max-age “soon” is not a duration; write a number and a unit, or seconds: 500ms, 30s, 5m, 2h, 7d, 30"
+      ),
+      (["--max-age", "99999999d", "http://a/"], "--max-age “99999999d” is too long; write at most 36500d"),
+      (
+        ["-m", "99999999999999999999", "http://a/"],
+        "--timeout “99999999999999999999” is too long; write at most 36500d"
       ),
       (
         ["--max-body", "x", "http://a/"],
         "--max-body “x” is not a size; write a number and a unit: 64k, 10M, 1G"
       ),
       (
-        ["--parallel", "0", "http://a/"], "--parallel “0” is not a number it takes; write one from 1 to 1000"
+        ["--parallel", "0", "http://a/"], "--parallel “0” is out of range; write a number from 1 to 1000"
       ),
-      (["--print", "bth", "http://a/"], "--print knows no “bth”; did you mean both?"),
+      (["--print", "bth", "http://a/"], "invalid value “bth” for --print; did you mean both?"),
+      (
+        ["--print", "Both", "http://a/"], "invalid value “Both” for --print; did you mean both?"
+      ),
+      (
+        ["--policy", "stored-else-fresh", "http://a/"],
+        "invalid value “stored-else-fresh” for --policy; write --max-age D"
+      ),
+      (
+        ["--policy", "newest", "http://a/"],
+        "invalid value “newest” for --policy; write one of stored-then-fresh, stored-only, fresh-only, "
+          + "fresh-else-stored, http"
+      ),
       (["--store", "", "http://a/"], "--store has an empty value; write --store PATH"),
     ] as [([String], String)])
   func refusal(words: [String], line: String) {
     #expect(failure(words)?.line == line)
+  }
+
+  @Test(
+    "The number of --parallel may be left out, as curl's users do",
+    arguments: [
+      (["-Z", "http://a/", "http://b/"], nil), (["-Z8", "http://a/", "http://b/"], 8),
+      (["-Z", "8", "http://a/", "http://b/"], 8), (["-Zi", "http://a/", "http://b/"], nil),
+      (["--parallel", "http://a/", "http://b/"], nil), (["--parallel=4", "http://a/", "http://b/"], 4),
+      (["http://a/", "http://b/", "--parallel", "4"], 4), (["http://a/", "http://b/", "-Z"], nil),
+    ] as [([String], Int?)])
+  func parallel(words: [String], count: Int?) throws {
+    let arguments = try ArgumentParser.parse(words)
+    #expect(arguments.has(.parallel) && arguments.count(.parallel) == count)
+    #expect(arguments.operands == ["http://a/", "http://b/"])
+  }
+
+  @Test(
+    "What curl has and this has not is answered with the remedy",
+    arguments: [
+      "-r", "-C", "-K", "-N", "-4", "-6", "-s", "-S", "-L", "-O", "-b", "-A", "-e", "-T", "-F",
+      "--retry-delay",
+      "--url", "--http2", "-c", "-J", "-U", "-E", "-a", "-g", "-D", "-R", "-0", "--range", "--continue-at",
+      "--config", "--no-buffer", "--ipv4", "--ipv6", "--silent", "--show-error", "--location",
+      "--remote-name",
+      "--cookie", "--user-agent", "--referer", "--upload-file", "--form", "--max-time", "--compressed",
+      "--data-raw", "--netrc-file", "--netrc-optional", "--noproxy", "--proxy-user", "--digest",
+      "--oauth2-bearer", "--parallel-max", "--max-redirs", "--max-filesize", "--url-query",
+    ])
+  func foreign(option: String) throws {
+    let line = try #require(failure([option, "http://a/"])?.line)
+    #expect(!line.contains("did you mean") && !line.contains("cachefetch help"), "\(line)")
+  }
+
+  @Test func `no option is both here and foreign`() {
+    for option in Option.table {
+      #expect(Suggestion.foreign(option.spelling) == nil, "\(option.spelling)")
+      if let letter = option.short { #expect(Suggestion.foreign("-\(letter)") == nil, "-\(letter)") }
+    }
   }
 
   @Test func `help and version win over whatever else the line says`() throws {
@@ -108,8 +173,10 @@ import Testing
 
   @Test func `every option is explained in one line and applies to a verb`() {
     for option in Option.table {
-      #expect(
-        !option.help.isEmpty && !option.help.contains("\n") && option.help.count <= 90, "\(option.spelling)")
+      for part in option.helpByVerbs {
+        #expect(
+          !part.text.isEmpty && !part.text.contains("\n") && part.text.count <= 130, "\(option.spelling)")
+      }
       #expect(!option.verbs.isEmpty, "\(option.spelling)")
       #expect((option.value == nil) == option.placeholder.isEmpty, "\(option.spelling)")
     }

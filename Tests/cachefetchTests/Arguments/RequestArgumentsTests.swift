@@ -78,7 +78,9 @@ import Testing
       (["-X", "post"], "write -X POST"), (["-X", "CONNECT"], "CONNECT"), (["-I", "-d", "x"], "HEAD"),
       (["-d", "@/nowhere/geheim-not"], "no such file"), (["--resolve", "h:1"], "HOST:PORT:ADDRESS"),
       (["--ignore-path", "a"], "JSON Pointer"), (["--cacert", "/nowhere"], "cannot be read"),
-      (["-u", "a:b", "-H", "Authorization: geheim"], "exclude each other"),
+      (["-x", "ftp://geheim:geheim@p"], "“ftp” is not supported"), (["-x", "http://"], "names no proxy"),
+      (["-x", ":3128"], "names no proxy"),
+      (["-u", "a:b", "-H", "Authorization: geheim"], "cannot be combined"),
     ] as [([String], String)])
   func refusal(words: [String], part: String) {
     let line = failure(words)
@@ -109,8 +111,10 @@ import Testing
       ["--max-age", "1m", "--deadline", "1m"], ["--policy", "stored-else-fresh"],
       ["--policy", "http", "--keep-anyway"],
       ["-o", "f", "http://b/"], ["--json", "-i"], ["--background", "--offline"],
-      ["--background", "-d", "@-"],
-      ["--offline", "--pin"], ["-o", "/nowhere/at/all"], ["-o", "/"],
+      ["--background", "-d", "x"], ["--background", "-X", "DELETE"],
+      ["--offline", "--pin"], ["--offline", "--tag", "t"], ["--offline", "--keep-anyway"],
+      ["--offline", "--ignore-path", "/a"], ["--offline", "--wait-online", "1s"],
+      ["--policy", "stored-only", "--tag", "t"], ["-o", "/nowhere/at/all"], ["-o", "/"],
     ])
   func refused(words: [String]) {
     #expect(throws: UsageError.self) { try GetPlan(try ArgumentParser.parse(words + ["http://a/"])) }

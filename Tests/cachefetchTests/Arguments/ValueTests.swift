@@ -1,4 +1,5 @@
 import DataService
+import FoundationEssentials
 import Testing
 
 @testable import cachefetch
@@ -9,11 +10,22 @@ import Testing
     arguments: [
       ("500ms", 500), ("30s", 30_000), ("5m", 300_000), ("2h", 7_200_000), ("7d", 604_800_000),
       ("1.5s", 1_500),
-      ("0s", 0), ("", nil), ("5", nil), ("s", nil), ("-1s", nil), ("1.s", nil), ("1..5s", nil), ("1e3s", nil),
+      ("0s", 0), ("5", 5_000), ("0.5", 500), ("36500d", 3_153_600_000_000), ("36501d", nil), ("", nil),
+      ("s", nil), ("-1s", nil), ("1.s", nil), ("1..5s", nil), ("1e3s", nil),
       ("99999999999999999999s", nil), ("99999999d", nil), ("5 m", nil), ("٣s", nil),
     ] as [(String, Int64?)])
   func duration(text: String, milliseconds: Int64?) {
     #expect(DurationText.parse(text) == milliseconds.map { .milliseconds($0) })
+  }
+
+  @Test(
+    "What is too long is a duration all the same",
+    arguments: [
+      ("99999999d", true), ("99999999999999999999", true), ("36501d", true), ("36500d", false), ("5m", false),
+      ("12345x", false), ("soon", false), ("1..5s", false), ("12345.s", false), ("", false),
+    ])
+  func tooLong(text: String, isTooLong: Bool) {
+    #expect(DurationText.isTooLong(text) == isTooLong)
   }
 
   @Test(
@@ -58,7 +70,8 @@ import Testing
     "Whole URLs are taken",
     arguments: [
       "http://a", "https://a.example/b?c=d#e", "HTTP://A/", "http://u:p@a:8080/x", "http://[::1]:80/",
-      "http://a:/",
+      "http://a:/", "http://a/?filter[name]=x", "http://a/[abc]", "http://a/{id}", "http://a/?q={a,b}",
+      #"http://a/?q={"a":1,"b":2}"#, "http://[fe80::1]/", "http://a/[x-]",
     ])
   func taken(text: String) {
     #expect(failure(text) == nil)
@@ -81,16 +94,49 @@ import Testing
       ("", "empty"), ("ftp://a/", "“ftp”"), ("mailto:x@y", "“mailto”"), ("http:", "no host"),
       ("http:///x", "no host"),
       ("http://a b/", "%20"), ("http://a/\n", "%0A"), ("http://a:0/", "port"), ("http://a:99999/", "port"),
-      ("http://a:x/", "port"), ("http://bücher.de/", "xn--"),
+      ("http://a:x/", "port"), ("http://a:99999/", "invalid port 99999"), ("http://a:ü/", "port"),
+      ("http://[::1/x", "no closing bracket"),
+      ("/etc/passwd", "path of a file"), ("./x", "path of a file"), ("~/x", "path of a file"),
+      (#"{"a":1}"#, "--json takes no value"), (#"{"a": 1}"#, "--json takes no value"),
+      (#"[{"a":1}]"#, "--json takes no value"), ("http://a/[1-3].png", "pattern"),
+      ("http://a/[a-c]", "pattern"),
+      ("http://a/[01-10:2]", "pattern"), ("http://a/{x,y}/z", "pattern"),
+      ("http://{a,b}.example/", "pattern"),
+      ("http://a/?page=[1-3]", "pattern"), ("http://-ü.example/", "no valid name"),
     ])
   func named(text: String, part: String) {
     #expect(failure(text)?.contains(part) == true, "\(failure(text) ?? "taken")")
+  }
+
+  @Test(
+    "A host that is not in ASCII is encoded, as curl does",
+    arguments: [
+      ("http://bücher.example/a", "http://xn--bcher-kva.example/a"),
+      (
+        "https://u:p@BÜCHER.example:8080/ü?ö#ä", "https://u:p@xn--bcher-kva.example:8080/%C3%BC?%C3%B6#%C3%A4"
+      ),
+      ("http://straße.example", "http://xn--strae-oqa.example"),
+      ("http://bücher.example/@alice", "http://xn--bcher-kva.example/@alice"),
+      ("http://例え.テスト/", "http://xn--r8jz45g.xn--zckzah/"),
+    ])
+  func international(text: String, encoded: String) throws {
+    #expect(try URLArgument.parse(text).absoluteString == encoded)
+  }
+
+  @Test func `without the library that encodes hosts the message says how`() throws {
+    #expect(throws: UsageError.self) { try InternationalHost.encoded("bücher.example", library: "none.so") }
+    do throws(UsageError) {
+      _ = try InternationalHost.encoded("bücher.example", library: "none.so")
+    } catch {
+      #expect(error.line.contains("libidn2-0") && error.line.contains("xn--"))
+    }
   }
 
   @Test func `no message shows a password`() {
     for text in [
       "http://u:geheim@/x", "http://u:geheim@a:x/", "u:geheim@a/x", "http://u:geheim@a b/",
       "http://u:ge/heim@a/", "http://u:geheim/x@a/", "http://a /?token=geheim", "a/?x=1&API_key=geheim#top",
+      "http://u:ge[1-3]heim@a/", "http://u:{geheim,x}@a/", "http://u:geheim@[::1/", "http://u:geheim@-ü/",
     ] {
       #expect(failure(text)?.contains("heim") == false, "\(failure(text) ?? "taken")")
     }

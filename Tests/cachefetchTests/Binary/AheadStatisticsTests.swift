@@ -4,7 +4,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@Suite("Command: stats of what was begun ahead", .timeLimit(.minutes(1))) struct AheadStatisticsTests {
+@Suite("Command: stats of what was begun ahead", .timeLimit(.minutes(10))) struct AheadStatisticsTests {
   /// Two loads begun 100 ms before one is wanted and the other is not.
   private func filled() async throws -> Shell {
     let shell = try Shell()

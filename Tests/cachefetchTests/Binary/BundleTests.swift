@@ -1,8 +1,16 @@
+import CacheStore
 import FixtureServer
+import FoundationEssentials
 import TestSupport
 import Testing
 
-@Suite("Command: export and import", .timeLimit(.minutes(1))) struct BundleTests {
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+@Suite("Command: export and import", .timeLimit(.minutes(10))) struct BundleTests {
   /// Two rows without credentials, one long, one of alice, one with a password.
   private func filled() async throws -> (shell: Shell, origin: FixtureServer) {
     let shell = try Shell()
@@ -19,7 +27,11 @@ import Testing
   @Test func `what is exported is read in another place, without a network`() async throws {
     let (shell, origin) = try await filled()
     let run = try await shell.run("export", "demo.cfx")
-    #expect(run.status == 0 && run.errorText == "exported 2 stored answers\n")
+    #expect(
+      run.status == 0
+        && run.errorText
+          == "exported 2 stored responses; left out: 1 of requests with credentials, 1 of the account alice (--account NAME takes those of one account)\n"
+    )
     origin.stop()
     #expect(try shell.store.folder.names().filter { $0.hasPrefix("demo") } == ["demo.cfx"])
     let opened = try await shell.run("--store", shell.file("demo.cfx"), "--offline", origin.url + "/a")
@@ -28,7 +40,7 @@ import Testing
 
     let other = try Shell()
     let taken = try await other.run("import", shell.file("demo.cfx"))
-    #expect(taken.status == 0 && taken.errorText == "imported 2 stored answers\n")
+    #expect(taken.status == 0 && taken.errorText == "imported 2 stored responses\n")
     #expect(try await other.run("--offline", origin.url + "/long").output.count == 700_000)
     #expect(try await other.run("list", "--tag", "demo").lines.count == 2)
   }
@@ -39,7 +51,7 @@ import Testing
     let bytes = String(decoding: try shell.store.folder.bytes(of: "all.cfx"), as: UTF8.self)
     #expect(!bytes.contains("alice") && !bytes.contains("/bob") && !bytes.contains("geheim"))
     let named = try await shell.run("export", "--account", "alice", "alice.cfx")
-    #expect(named.errorText == "exported 1 stored answer\n")
+    #expect(named.errorText == "exported 1 stored response\n")
   }
 
   @Test func `an older answer does not replace a newer one`() async throws {
@@ -50,7 +62,7 @@ import Testing
     origin.answer(.ok("two"))
     _ = try await shell.run(origin.url)
     let run = try await shell.run("import", "old.cfx")
-    #expect(run.errorText == "imported 0 stored answers; 1 older than what is stored\n")
+    #expect(run.errorText == "imported 0 stored responses; left out: 1 no newer than what is stored\n")
     #expect(try await shell.run("--offline", origin.url).outputText == "two")
     // What was removed comes back.
     _ = try await shell.run("rm", origin.url)
@@ -63,19 +75,320 @@ import Testing
     _ = try await shell.run("export", "good.cfx")
     var bytes = try shell.store.folder.bytes(of: "good.cfx")
     // In the middle of the long body.
-    guard let place = bytes.indices.dropFirst(bytes.count / 2).first(where: { bytes[$0] == 0x6C }) else {
-      return
-    }
+    let place = try #require(bytes.indices.dropFirst(bytes.count / 2).first { bytes[$0] == 0x6C })
     bytes[place] = 0x6D
     try shell.store.folder.write(bytes, to: "damaged.cfx")
     try shell.store.folder.write(
       "this is no database, and is long enough to see that it is none", to: "foreign.cfx")
     let other = try Shell()
+    try shell.store.folder.write("no database, and long enough to see that it is none", to: "e")
+    let short = try await shell.run("import", "e")
+    #expect(
+      short.errorText
+        == "cachefetch: nothing was imported from “e”: it is not an exported file; name one that “cachefetch export” wrote\n"
+    )
     for name in ["damaged.cfx", "foreign.cfx", "missing.cfx"] {
       let run = try await other.run("import", shell.file(name))
       #expect(
         run.status == 65 && run.errorText.split(separator: "\n").count == 1, "\(name): \(run.errorText)")
+      // The remedy is for the file, not for the user's own store.
+      #expect(!run.errorText.contains("--repair") && !run.errorText.contains("--store"), "\(run.errorText)")
     }
     #expect(try await other.run("list").output.isEmpty)
+  }
+
+  // MARK: What an export must not replace
+
+  @Test(
+    "The store that is exported, by whatever name, is refused and stays as it is",
+    arguments: ["store.sqlite", "./store.sqlite", "link", "hard", "store.sqlite.lock", "sub/../store.sqlite"])
+  func itself(name: String) async throws {
+    let (shell, _) = try await filled()
+    #expect(symlink("store.sqlite", shell.file("link")) == 0)
+    #expect(link(shell.store.path, shell.file("hard")) == 0)
+    #expect(mkdir(shell.file("sub"), 0o700) == 0)
+    let run = try await shell.run("export", name)
+    #expect(run.status == 64 && run.errorText.contains("is the store itself"), "\(run.errorText)")
+    #expect(try await shell.run("list").lines.count == 4)
+    #expect(try await shell.run("export", shell.store.path).status == 64)
+  }
+
+  @Test func `another store is refused, an exported file and any other file are replaced`() async throws {
+    let (shell, origin) = try await filled()
+    let other = try Shell()
+    _ = try await other.run("--account", "carol", origin.url + "/other")
+    let refused = try await shell.run("export", other.store.path)
+    #expect(refused.status == 64 && refused.errorText.contains("is a database and no exported file"))
+    #expect(try await other.run("list", "--account", "carol").lines.count == 1)
+    try shell.store.folder.write("something else", to: "demo.cfx")
+    for _ in 1...2 { #expect(try await shell.run("export", "demo.cfx").status == 0) }
+    #expect(try await other.run("import", shell.file("demo.cfx")).status == 0)
+    for (name, words) in [
+      ("sub", "is a folder"), ("/dev/null", "is not a regular file"), ("no/such", "cannot be written"),
+    ] {
+      _ = mkdir(shell.file("sub"), 0o700)
+      let run = try await shell.run("export", name)
+      #expect(
+        run.status == 64 && run.errorText.contains(words) && !run.errorText.contains("-o"), "\(run.errorText)"
+      )
+    }
+    let missing = try Shell()
+    let none = try await missing.run("export", "x.cfx")
+    #expect(none.status == 74 && none.errorText.contains("there is no store"))
+  }
+
+  @Test func `with no room left the file is named, not the one that is made beside it`() async throws {
+    let (shell, _) = try await filled()
+    try shell.store.folder.write("an earlier one", to: "copy.cfx")
+    var environment = shell.environment
+    environment["cachefetch"] = try BuiltProduct.cachefetch()
+    let run = try await ChildProcess.run(
+      "/bin/sh", ["-c", "ulimit -f 200; trap '' XFSZ; exec \"$cachefetch\" export copy.cfx"],
+      environment: environment,
+      directory: shell.store.folder.path)
+    #expect(run.status == 74, "\(run.errorText)")
+    #expect(run.errorText.hasPrefix("cachefetch: there is no room for “"), "\(run.errorText)")
+    #expect(run.errorText.contains("copy.cfx”; free some disk space") && !run.errorText.contains(".part"))
+    #expect(try shell.store.folder.bytes(of: "copy.cfx") == Array("an earlier one".utf8))
+    #expect(try shell.store.folder.names().filter { $0.contains(".part") }.isEmpty)
+  }
+
+  // MARK: Streams
+
+  @Test func `- is standard output of export and standard input of import`() async throws {
+    let (shell, origin) = try await filled()
+    let temporary = shell.file("tmp")
+    #expect(mkdir(temporary, 0o700) == 0)
+    var other = try Shell()
+    other.environment["TMPDIR"] = temporary
+    var shell2 = shell
+    shell2.environment["TMPDIR"] = temporary
+    let exported = try await shell2.run("export", "-")
+    #expect(exported.status == 0 && exported.errorText.hasPrefix("exported 2 stored responses; left out"))
+    #expect(exported.output.starts(with: Array("SQLite format 3\0".utf8)))
+    let taken = try await other.run("import", "-", input: exported.output)
+    #expect(taken.status == 0 && taken.errorText == "imported 2 stored responses\n")
+    #expect(try await other.run("--offline", origin.url + "/long").output.count == 700_000)
+    for (input, words) in [("", "is empty"), ("no database at all", "is no exported file")] {
+      let run = try await other.run("import", "-", input: Array(input.utf8))
+      #expect(run.status == 65 && run.errorText.contains("standard input \(words)"), "\(run.errorText)")
+    }
+    let cut = try await other.run("import", "-", input: Array(exported.output.prefix(50_000)))
+    #expect(cut.status == 65 && cut.errorText.contains("standard input"), "\(cut.errorText)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: temporary).isEmpty)
+    #expect(try !shell.store.folder.names().contains("-") && !other.store.folder.names().contains("-"))
+  }
+
+  @Test func `a bundle does not go to a terminal, nor come from one`() async throws {
+    let (shell, _) = try await filled()
+    for verb in ["export", "import"] {
+      let child = try ChildProcess(
+        BuiltProduct.cachefetch(), [verb, "-"], environment: shell.environment,
+        directory: shell.store.folder.path, input: nil, typesInput: true, output: .terminal, errors: .asOutput
+      )
+      let finished = await child.finished()
+      #expect(finished.status == 64 && finished.outputText.contains("terminal"), "\(finished.outputText)")
+    }
+  }
+
+  // MARK: Whose, and what of it
+
+  @Test func `accounts are taken in by name only, and the counts say what was left out`() async throws {
+    let (shell, origin) = try await filled()
+    // All accounts in one file, as somebody else might send it.
+    _ = try await shell.run("rm", "--yes", "--prefix", origin.url + "/long")
+    let bytes = try shell.store.folder.bytes(of: "store.sqlite")
+    #expect(!bytes.isEmpty)
+    try shell.store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    try shell.store.folder.write(try shell.store.folder.bytes(of: "store.sqlite"), to: "all.cfx")
+    let other = try Shell()
+    let run = try await other.run("import", "--json", shell.file("all.cfx"))
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(
+      run.errorText
+        == "imported 1 stored response; left out: 1 of requests with credentials, 1 of the account alice (--account NAME takes those of one account)\n"
+    )
+    #expect(
+      run.outputText.contains(
+        #""responses":1,"left_out":[{"reason":"credentials","responses":1},{"reason":"account","account":"alice","responses":1}]}"#
+      ))
+    #expect(try await other.run("--offline", "--account", "alice", origin.url + "/alice").status == 4)
+    let alice = try await other.run("import", "--account", "alice", shell.file("all.cfx"))
+    #expect(alice.errorText == "imported 1 stored response\n")
+    #expect(
+      try await other.run("--offline", "--account", "alice", origin.url + "/alice").outputText == "/alice")
+  }
+
+  @Test func `what was imported is confirmed by no 304; pins and cookies are not taken in`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(
+      .ok("true", ["ETag": "\"1\"", "Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT"]))
+    _ = try await shell.run("--pin", origin.url)
+    // Somebody else's bytes beside the true validator.
+    let store = ResponseStore(configuration: StoreConfiguration(path: shell.store.path))
+    let entry = try #require(try await store.entries().first)
+    var write = ResponseStore.Write(
+      accountID: try await store.accountID(named: ""), key: entry.key, started: entry.response.started,
+      status: 200,
+      fields: entry.response.fields, receivedAt: .max, body: .bytes(Data("poison".utf8)))
+    write.started.nanoseconds += 1
+    write.fields.append("Set-Cookie", "id=theirs")
+    write.isPinned = true
+    _ = try await store.overwrite(write)
+    await store.close()
+    #expect(try await shell.run("export", "poison.cfx").status == 0)
+
+    for policy in [
+      [], ["--policy", "fresh-only"], ["--policy", "http"],
+      ["--policy", "http", "-H", "Cache-Control: no-cache"],
+    ] {
+      let other = try Shell()
+      #expect(try await other.run("import", shell.file("poison.cfx")).status == 0)
+      #expect(try !other.store.filesContain("theirs"))
+      #expect(try other.store.value("SELECT sum(pinned) FROM last_request") == 0)
+      #expect(try await other.run("--offline", origin.url).outputText == "poison")
+      #expect(try await other.run("explain", origin.url).outputText.contains("it was imported"))
+      origin.server.forgetRequests()
+      if policy.isEmpty || policy.contains("fresh-only") {
+        let fresh = try await other.run(words: policy + ["--print", "last", origin.url], input: [])
+        #expect(fresh.outputText == "true", "\(policy)")
+      } else {
+        // A HEAD that says the same must not confirm it either.
+        _ = try await other.run(words: policy + ["-I", origin.url], input: [])
+        #expect(
+          try await other.run(
+            words: ["--policy", "http", "-H", "Cache-Control: no-cache", origin.url], input: []
+          ).outputText == "true")
+      }
+      #expect(origin.server.requests().allSatisfy { !$0.isConditional })
+      // From then on it is the origin's own, and conditional as ever.
+      _ = try await other.run(origin.url)
+      #expect(origin.server.requests().last?.isConditional == true)
+    }
+  }
+
+  // MARK: Hostile files
+
+  static let hostile: [(String, @Sendable (inout ResponseStore.Write) -> Void)] = [
+    ("a method that is none", { $0.key.method = "GET\r\nX: y" }),
+    ("a method that is none", { $0.key.method = "" }),
+    ("a URL that is none", { $0.key.target = "https://a.test/\r\nX: y" }),
+    ("a URL that is none", { $0.key.target = "file:///etc/passwd" }),
+    ("a URL that is none", { $0.responseURL = "https://a.test/\0" }),
+    ("a status line that is none", { $0.reason = "OK\r\nX: y" }),
+    ("a status line that is none", { $0.httpVersion = "1.1\nX" }),
+    ("header fields that are none", { $0.fields = HTTPFields(wire: Array("A: b\nC: d\r\n".utf8)) }),
+    ("header fields that are none", { $0.fields = HTTPFields(wire: Array("A: b\0\r\n".utf8)) }),
+    ("header fields that are none", { $0.fields = HTTPFields(wire: Array("A b: c\r\n".utf8)) }),
+    ("header fields that are none", { $0.fields = HTTPFields(wire: Array("A: b".utf8)) }),
+    ("is damaged", { $0.status = 99_999 }), ("is damaged", { $0.status = -1 }),
+    ("control characters", { $0.tags = ["a\u{1B}[2J"] }), ("control characters", { $0.variant = "a: b\r" }),
+    ("control characters", { $0.vary = "a\u{7}" }), ("control characters", { $0.key.extra = "a\n" }),
+  ]
+
+  @Test(
+    "A row that no exchange could have brought is refused, and with it the file", arguments: hostile.indices)
+  func refusedRow(index: Int) async throws {
+    let (words, change) = Self.hostile[index]
+    let shell = try Shell()
+    try await Self.fill(shell.file("evil.cfx"), change)
+    let run = try await shell.run("import", "evil.cfx")
+    #expect(run.status == 65 && run.errorText.contains(words), "\(run.errorText)")
+    #expect(!run.errorText.contains("\u{1B}") && run.errorText.split(separator: "\n").count == 1)
+    #expect(try await shell.run("list").output.isEmpty)
+  }
+
+  @Test(
+    "Rows of any numbers are listed, explained, shown, counted and served",
+    arguments: [Int64.min, .min + 1, -1, .max])
+  func extremeRow(value: Int64) async throws {
+    let shell = try Shell()
+    try await Self.fill(shell.file("odd.cfx")) { write in
+      (write.requestedAt, write.receivedAt, write.changedAt) = (value, value, value)
+      write.exchangeMilliseconds = value
+    }
+    #expect(try await shell.run("import", "odd.cfx").status == 0)
+    try shell.store.execute("UPDATE last_use SET used_at_ms = \(value)")
+    let url = "https://a.test/1"
+    for words in [
+      ["list"], ["list", "--json"], ["list", "--sort", "used"], ["list", "--stale"], ["explain", url],
+      ["explain", "--json", url], ["show", "-i", url], ["stats"],
+      ["stats", "--json"], ["doctor"], ["--offline", "--json", url],
+      ["--max-age", "1h", "-m", "100ms", "--retry", "0", "--unix-socket", "/nowhere", url],
+      ["--policy", "http", "-H", "Cache-Control: only-if-cached", url], ["export", "again.cfx"],
+      ["rm", "--older-than", "1d", "--yes"],
+    ] {
+      for store in [[], ["--store", "odd.cfx"]]
+      where store.isEmpty || !["rm", "export", "doctor"].contains(words[0]) {
+        let run = try await shell.run(words: words + store, input: [])
+        #expect([0, 1, 3, 4].contains(run.status), "\(words) \(store): \(run.exit) \(run.errorText)")
+      }
+    }
+  }
+
+  @Test(
+    "A file whose tables run something is refused, and no folder is filled",
+    arguments: ["tag", "account", "chunk", "last_use", "usage"])
+  func views(table: String) async throws {
+    var shell = try Shell()
+    let temporary = shell.file("tmp")
+    #expect(mkdir(temporary, 0o700) == 0)
+    shell.environment["TMPDIR"] = temporary
+    shell.environment["SQLITE_TMPDIR"] = temporary
+    try await Self.fill(shell.file("evil.cfx")) { _ in }
+    let database = try RawDatabase(shell.file("evil.cfx"))
+    let columns = try database.rows("SELECT name FROM pragma_table_info('\(table)')").compactMap {
+      $0.first?.text
+    }
+    try database.execute(
+      """
+      PRAGMA foreign_keys = OFF; DROP TABLE \(table);
+      CREATE VIEW \(table) AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+      SELECT \(columns.map { "i AS \($0)" }.joined(separator: ", ")) FROM n
+      """)
+    let imported = try await shell.run("import", "evil.cfx")
+    #expect(imported.status == 65 && imported.errorText.contains("(\(table))"), "\(imported.errorText)")
+    let names = try shell.store.folder.names()
+    for words in [
+      ["list"], ["show", "https://a.test/1"], ["explain", "https://a.test/1"], ["stats"],
+      ["--offline", "https://a.test/1"],
+    ] {
+      let run = try await shell.run(words: words + ["--store", "evil.cfx"], input: [])
+      #expect(
+        run.status == 74 && run.errorText.contains("is not a store as this release makes them"),
+        "\(words): \(run.status) \(run.errorText)")
+    }
+    #expect(try shell.store.folder.names() == names)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: temporary).isEmpty)
+  }
+
+  @Test func `a body in a thousand crumbs is refused`() async throws {
+    let shell = try Shell()
+    var configuration = StoreConfiguration(path: shell.file("crumbs.cfx"))
+    configuration.chunkBytes = 1
+    try await Self.fill(configuration) { $0.body = .bytes(Data(repeating: 0x61, count: 1_000)) }
+    let run = try await shell.run("import", "crumbs.cfx")
+    #expect(run.status == 65 && run.errorText.contains("damaged"), "\(run.errorText)")
+  }
+
+  /// Makes a bundle of one row.
+  private static func fill(_ path: String, _ change: (inout ResponseStore.Write) -> Void) async throws {
+    try await fill(StoreConfiguration(path: path), change)
+  }
+
+  private static func fill(_ configuration: StoreConfiguration, _ change: (inout ResponseStore.Write) -> Void)
+    async throws
+  {
+    let store = ResponseStore(configuration: configuration)
+    var write = ResponseStore.Write(
+      accountID: try await store.accountID(named: ""),
+      key: RequestKey(account: "", target: "https://a.test/1", method: "GET", extra: ""),
+      started: StartMark(boot: "b", nanoseconds: 1), status: 200, fields: ["Cache-Control": "max-age=60"],
+      receivedAt: 1_700_000_000_000, body: .bytes(Data("body".utf8)))
+    change(&write)
+    _ = try await store.overwrite(write)
+    try await store.becomePortable()
+    await store.close()
+    unlink(configuration.path + ".lock")
   }
 }

@@ -2,7 +2,7 @@ import FixtureServer
 import TestSupport
 import Testing
 
-@Suite("Command: get", .timeLimit(.minutes(1))) struct GetTests {
+@Suite("Command: get", .timeLimit(.minutes(10))) struct GetTests {
   @Test func `the first run prints the fresh answer, the second the stored one and then the fresh one`()
     async throws
   {
@@ -132,7 +132,7 @@ import Testing
     #expect(child.output.text == "down\nup\n")
     gate.open()
     let finished = await child.finished()
-    #expect(finished.outputText == "down\nup\nup\n" && finished.status == 4)
+    #expect(finished.outputText == "down\nup\n" && finished.status == 4)
     #expect(try await shell.run("--retry", "0", down.url, up.url).status == 3)
   }
 
@@ -163,7 +163,7 @@ import Testing
   @Test(
     "What --print prints",
     arguments: [
-      ("both", "onetwo", "oneone", "one"), ("stored", "one", "one", "one"), ("fresh", "two", "one", ""),
+      ("both", "onetwo", "one", "one"), ("stored", "one", "one", "one"), ("fresh", "two", "one", ""),
       ("last", "two", "one", "one"), ("changed", "onetwo", "one", "one"), ("none", "", "", ""),
     ])
   func prints(mode: String, changed: String, unchanged: String, down: String) async throws {
@@ -180,6 +180,134 @@ import Testing
     origin.server.stop()
     let failed = try await shell.run("--print", mode, "--retry", "0", origin.url)
     #expect(failed.outputText == down && failed.status == 3)
+  }
+
+  @Test func `--print last prints one body, the newest there is, whatever ends the load`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one", ["ETag": "\"1\"", "Cache-Control": "max-age=600"]))
+    func last(_ words: String...) async throws -> (String, Int32) {
+      let run = try await shell.run(["--print", "last", "--retry", "0"] + words + [origin.url])
+      return (run.outputText, run.status)
+    }
+    #expect(try await last() == ("one", 0))
+    origin.server.forgetRequests()
+    for words in [["--offline"], ["--policy", "stored-only"], ["--max-age", "1h"], ["--policy", "http"]] {
+      let run = try await shell.run(["--print", "last"] + words + [origin.url])
+      #expect(run.outputText == "one" && run.status == 0, "\(words)")
+      let json = try await shell.run(["--print", "last", "--json"] + words + [origin.url])
+      #expect(json.lines.count == 1 && json.outputText.hasPrefix(#"{"delivery":"stored""#), "\(words)")
+      let file = try await shell.run(["--print", "last", "-o", "out"] + words + [origin.url])
+      #expect(try file.output.isEmpty && shell.store.folder.text(of: "out") == "one", "\(words)")
+    }
+    #expect(origin.server.requests().isEmpty)
+    #expect(try await last("--background") == ("one", 0))
+    origin.answer(.status(404, "gone"))
+    #expect(try await last() == ("gone", 0))
+    // An error's page that stays out of sight is no body: the stored one is the newest that is shown.
+    #expect(try await last("-f") == ("one", 22))
+    origin.answer(.status(503, "busy"))
+    #expect(try await last() == ("one", 3))
+    origin.server.stop()
+    #expect(try await last() == ("one", 3))
+    #expect(try await last("--max-age", "0s") == ("one", 3))
+  }
+
+  @Test func `no body is printed twice, be it a 304 or the same bytes once more`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    #expect(try await shell.run(origin.url).outputText == "one")
+    origin.answer(.ok("one"))
+    #expect(try await shell.run(origin.url).outputText == "one")
+    let include = try await shell.run("-i", origin.url)
+    #expect(
+      include.outputText.split(separator: "HTTP/1.1").count == 1
+        && include.outputText.hasSuffix("\r\n\r\none"))
+    // A head is no body: that of the stored response and that of the fresh one differ.
+    #expect(try await shell.run("-I", origin.url).outputText.split(separator: "HTTP/1.1").count == 2)
+  }
+
+  @Test func `a head begins a line, and bodies alone are exact`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    origin.answer(.ok("two\n"))
+    let heads = try await shell.run("-i", origin.url, origin.url + "?a", origin.url + "?b")
+    for line in heads.outputText.split(separator: "\n") where line.contains("HTTP/1.1") {
+      #expect(line.hasPrefix("HTTP/1.1"))
+    }
+    #expect(heads.outputText.contains("\r\n\r\none\nHTTP/1.1"))
+  }
+
+  @Test func `what could never print anything is refused, what does not says so`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one", ["Cache-Control": "max-age=600"]))
+    for words in [
+      ["--offline", "--print", "fresh"], ["--policy", "stored-only", "--print", "fresh"],
+      ["--background", "--print", "fresh"], ["--policy", "fresh-only", "--print", "stored"],
+      ["--print", "none", "-o", "out"], ["-f", "--fail-with-body"],
+    ] {
+      let run = try await shell.run(words + [origin.url])
+      #expect(run.status == 64 && run.output.isEmpty && run.errorText.contains("; "), "\(words)")
+    }
+    #expect(origin.server.requests().isEmpty)
+    let miss = try await shell.run("--print", "stored", origin.url)
+    #expect(miss.status == 0 && miss.output.isEmpty)
+    #expect(
+      miss.errorText.hasSuffix("no stored response was delivered, so that --print stored printed nothing\n"))
+    for words in [["--max-age", "1h"], ["--policy", "http"]] {
+      let hit = try await shell.run(words + ["--print", "fresh", origin.url])
+      #expect(hit.status == 0 && hit.output.isEmpty)
+      #expect(
+        hit.errorText.hasSuffix("the stored response was enough, so that --print fresh printed nothing\n"))
+    }
+    #expect(try await shell.run("--print", "none", origin.url).errors.isEmpty)
+  }
+
+  @Test func `-f and --fail-with-body say a line and end with 22`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.status(404, "gone"))
+    let fail = try await shell.run("-f", origin.url)
+    #expect(fail.status == 22 && fail.output.isEmpty)
+    #expect(fail.errorText == "cachefetch: \(origin.url): answered 404 Not Found; its body is not printed\n")
+    let body = try await shell.run("--fail-with-body", origin.url)
+    #expect(body.status == 22 && body.outputText == "gone")
+    #expect(body.errorText == "cachefetch: \(origin.url): answered 404 Not Found\n")
+    let quiet = try await shell.run("-fq", origin.url)
+    #expect(quiet.status == 22 && quiet.errors.isEmpty)
+    origin.answer(.ok("one"))
+    #expect(try await shell.run("-f", origin.url).errors.isEmpty)
+  }
+
+  @Test func `under http a stored answer that stands in for the origin's says so and ends with 3`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one", ["Cache-Control": "max-age=0"]))
+    _ = try await shell.run(origin.url)
+    origin.server.stop()
+    let run = try await shell.run("--policy", "http", "--retry", "0", origin.url)
+    #expect(run.outputText == "one" && run.status == 3)
+    #expect(run.errorText.hasPrefix("cachefetch: \(origin.url): "))
+  }
+
+  @Test func `-w writes its line once for each URL, when the load is over`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one", ["Content-Type": "text/plain"]))
+    let format = "\n%{http_code} %{size_download} %{content_type} %{exitcode} %{delivery} %{url_effective}\n"
+    let first = try await shell.run("-w", format, origin.url)
+    #expect(first.outputText == "one\n200 3 text/plain 0 fresh \(origin.url)\n")
+    let offline = try await shell.run("--offline", "-w", format, origin.url)
+    #expect(offline.outputText == "one\n200 0 text/plain 0 stored \(origin.url)\n")
+    let several = try await shell.run("-w", "%{urlnum}%{stderr}%{http_code},", origin.url, origin.url + "?")
+    #expect(several.errorText == "200,200," && several.outputText.filter { "01".contains($0) }.count == 2)
+    try shell.store.folder.write("%{exitcode}\n%{errormsg}\\n\n", to: "format")
+    let file = try await shell.run("--offline", "-w", "@format", origin.url + "/none")
+    #expect(file.outputText == "4nothing is stored for \(origin.url)/none\n" && file.status == 4)
+    let unknown = try await shell.run("-w", "%{time_connect}", origin.url)
+    #expect(unknown.status == 64 && unknown.errorText.contains("time_total"))
+    let quiet = try await shell.run("-q", "--print", "none", "-w", "%{http_code}", origin.url)
+    #expect(quiet.outputText == "200")
   }
 
   @Test func `-i prints the head as received, a stored one with Age and Cache-Status`() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import cachefetch
 
-@Suite("Command: JSON Lines", .timeLimit(.minutes(1))) struct JSONOutputTests {
+@Suite("Command: JSON Lines", .timeLimit(.minutes(10))) struct JSONOutputTests {
   private struct Line: Decodable {
     struct Problem: Decodable {
       var kind: String

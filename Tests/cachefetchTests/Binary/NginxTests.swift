@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The built command against a real web server. Without nginx this fails; nothing skips it.
-@Suite("Interoperation: nginx", .timeLimit(.minutes(2))) struct NginxTests {
+@Suite("Interoperation: nginx", .timeLimit(.minutes(10))) struct NginxTests {
   private struct Line: Decodable {
     var delivery: String
     var body: String?

@@ -8,7 +8,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Command: -o FILE", .timeLimit(.minutes(1))) struct OutputFileTests {
+@Suite("Command: -o FILE", .timeLimit(.minutes(10))) struct OutputFileTests {
   @Test func `the file holds the stored body at once and the fresh one when it is whole`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()
@@ -32,8 +32,98 @@ import Testing
     let origin = try ChangingOrigin()
     _ = try await shell.run(origin.url)
     origin.answer(.status(404, "gone"))
-    #expect(try await shell.run("-o", "out", origin.url).status == 0)
+    let run = try await shell.run("-o", "out", origin.url)
+    #expect(run.status == 3 && run.output.isEmpty)
+    #expect(run.errorText == "cachefetch: \(origin.url): answered 404 Not Found; “out” is left as it is\n")
     #expect(try shell.store.folder.text(of: "out") == "one")
+  }
+
+  @Test func `with nothing stored an error leaves the file, says so and ends with 22`() async throws {
+    let shell = try Shell()
+    for status in [404, 500] {
+      let origin = try ChangingOrigin(.status(status, "an error's page"))
+      for words in [[], ["--json"], ["--policy", "http"], ["--policy", "fresh-only"], ["-i"], ["-I"]] {
+        try shell.store.folder.write("old", to: "out")
+        let run = try await shell.run(["--retry", "0", "-o", "out"] + words + [origin.url])
+        #expect(run.status == 22 && run.errorText.contains("; “out” is left as it is\n"), "\(words)")
+        #expect(try shell.store.folder.text(of: "out") == "old", "\(words)")
+        // What is in no file is in the line.
+        #expect(run.outputText.contains("\"body\":\"an error's page\"") == words.contains("--json"))
+      }
+      let missing = try await shell.run("--retry", "0", "-o", "missing", origin.url)
+      #expect(missing.status == 22 && !shell.store.folder.contains("missing"))
+    }
+  }
+
+  @Test func `a portal's page leaves the file as the stored answer wrote it`() async throws {
+    let shell = try Shell()
+    let portal = try FixtureServer { _, connection in try connection.send(.ok("<html>log in</html>")) }
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    origin.answer(.redirect(to: "http://localhost:\(portal.port)/login"))
+    for words in [[], ["--print", "last"], ["--json"], ["--deadline", "20s"]] {
+      try shell.store.folder.write("old", to: "out")
+      let run = try await shell.run(["-o", "out"] + words + [origin.url])
+      #expect(
+        run.status == 3 && run.errorText.contains("as captive portals do"),
+        "\(words): \(run.outputText) \(run.errorText)")
+      #expect(try shell.store.folder.text(of: "out") == "one", "\(words)")
+    }
+    try shell.store.folder.write("old", to: "out")
+    let alone = try await shell.run("--policy", "fresh-only", "-o", "out", origin.url)
+    #expect(alone.status == 4 && alone.output.isEmpty)
+    let http = try await shell.run("--policy", "http", "-o", "out", origin.url)
+    #expect(http.status == 22 && http.errorText.contains("as captive portals do; “out” is left as it is"))
+    #expect(try shell.store.folder.text(of: "out") == "old")
+    let json = try await shell.run("--json", origin.url)
+    #expect(json.status == 3 && json.outputText.contains("\"error\":{\"kind\":\"portal\""))
+  }
+
+  @Test func `an answer of a media type that is not accepted leaves file and row`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("{}", ["Content-Type": "application/json"]))
+    let words = ["--accept", "application/json, text/csv", "-o", "out"]
+    #expect(try await shell.run(words + [origin.url]).status == 0)
+    origin.answer(.ok("<html>log in</html>", ["Content-Type": "text/html"]))
+    let run = try await shell.run(words + [origin.url])
+    #expect(run.status == 3 && run.errorText.contains("“text/html”, which is not accepted"))
+    #expect(try shell.store.folder.text(of: "out") == "{}")
+    #expect(try await shell.run("--offline", origin.url).outputText == "{}")
+    #expect(try await shell.run("preload", "--accept", "application/json", origin.url).status == 3)
+    #expect(try await shell.run("--accept", "json", origin.url).status == 64)
+  }
+
+  @Test func `-i writes head and body to the file, -I the head, as curl does`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one", ["X-A": "b"]))
+    let head = "HTTP/1.1 200 OK\r\nX-A: b\r\nContent-Length: 3\r\n\r\n"
+    for (letter, expected) in [("-i", head + "one"), ("-I", head)] {
+      let run = try await shell.run("--policy", "fresh-only", letter, "-o", "out", origin.url)
+      #expect(run.status == 0 && run.output.isEmpty && run.errors.isEmpty)
+      #expect(try shell.store.folder.text(of: "out") == expected)
+    }
+    let json = try await shell.run("--json", "-I", "-o", "out", origin.url)
+    #expect(json.status == 0 && json.lines.count == 2)
+    #expect(try shell.store.folder.text(of: "out") == head)
+  }
+
+  @Test func `a mode that would give rights away is not carried over`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let path = try shell.store.folder.write("old", to: "out")
+    chmod(path, 0o7755)
+    #expect(try await shell.run("-o", "out", origin.url).status == 0)
+    var status = stat()
+    #expect(stat(path, &status) == 0 && status.st_mode & 0o7777 == 0o755)
+    // Only where the tests run as root can a file be another's.
+    if geteuid() == 0 {
+      chmod(path, 0o666)
+      #expect(chown(path, 65534, 65534) == 0)
+      for file in ["new", "out"] { #expect(try await shell.run("-o", file, origin.url).status == 0) }
+      var new = stat()
+      #expect(stat(shell.file("new"), &new) == 0 && stat(path, &status) == 0)
+      #expect(status.st_mode == new.st_mode && status.st_uid == 0)
+    }
   }
 
   @Test func `an unchanged answer fills a file that nothing has filled yet`() async throws {
@@ -77,12 +167,14 @@ import Testing
     }
   }
 
-  @Test func `where the file cannot be, nothing is fetched and the status is 64`() async throws {
+  @Test func `where the file cannot be, nothing is fetched and the status is 74`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()
-    for path in ["nowhere/out", ".", ""] {
-      #expect(try await shell.run("-o", path, origin.url).status == 64)
+    for path in ["nowhere/out", "."] {
+      let run = try await shell.run("-o", path, origin.url)
+      #expect(run.status == 74 && run.errorText.split(separator: "\n").count == 1)
     }
+    #expect(try await shell.run("-o", "", origin.url).status == 64)
     #expect(origin.server.requests().isEmpty)
   }
 

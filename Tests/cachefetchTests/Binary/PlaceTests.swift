@@ -6,7 +6,7 @@
   import Testing
 
   /// Where the store stands: places that cannot be written, that are no place at all, or that are full.
-  @Suite("Command: where the store stands", .timeLimit(.minutes(1))) struct PlaceTests {
+  @Suite("Command: where the store stands", .timeLimit(.minutes(10))) struct PlaceTests {
     /// A store that may not be written, in each of the ways that can come about.
     enum ReadOnly: String, CaseIterable, Sendable {
       case folderWithLog, folderWithLogAlone, folderWithoutLog, file, system, systemWithoutLog
@@ -70,6 +70,48 @@
       #expect(run.outputText.contains("\"kept_reason\":\"readOnly\""))
       chmod(shell.store.folder.path, 0o700)
       #expect(try shell.store.folder.names().isEmpty)
+    }
+
+    @Test func `in a home folder that may not be written nothing warns, and doctor says what is wrong`()
+      async throws
+    {
+      var shell = try Shell()
+      for name in ["CACHEFETCH_STORE", "XDG_CACHE_HOME"] { shell.environment[name] = String?.none }
+      let home = shell.file("home")
+      mkdir(home, 0o555)
+      shell.environment["HOME"] = home
+      let origin = try ChangingOrigin()
+      for _ in 1...2 {
+        let run = try await confined(shell, .file, "--json", origin.url)
+        #expect(run.status == 0 && run.errorText.isEmpty, "\(run.errorText)")
+        #expect(run.outputText.contains("\"kept\":false,\"kept_reason\":\"readOnly\""), "\(run.outputText)")
+      }
+      let doctor = try await confined(shell, .file, "doctor")
+      #expect(doctor.status == 1, "\(doctor.outputText)")
+      #expect(
+        doctor.outputText.contains("wrong  file: cannot make a store at ")
+          && doctor.outputText.contains("\(home): Permission denied"), "\(doctor.outputText)")
+      chmod(home, 0o700)
+    }
+
+    @Test func `doctor on an exported copy, and on one that may not be written, says what it is`()
+      async throws
+    {
+      let shell = try Shell()
+      let origin = try ChangingOrigin()
+      _ = try await shell.run(origin.url)
+      #expect(try await shell.run("export", "copy.cfx").status == 0)
+      let doctor = try await shell.run("doctor", "--store", "copy.cfx")
+      #expect(
+        doctor.outputText.contains("without a write-ahead log, as an exported copy is"),
+        "\(doctor.outputText)")
+      #expect(!doctor.outputText.contains("could not be shared"))
+      chmod(shell.file("copy.cfx"), 0o400)
+      chmod(shell.store.folder.path, 0o555)
+      let confined = try await confined(shell, .file, "doctor", "--store", shell.file("copy.cfx"))
+      #expect(confined.status == 0, "\(confined.outputText)")
+      #expect(confined.outputText.contains("may not be written: what is stored is delivered"))
+      chmod(shell.store.folder.path, 0o700)
     }
 
     @Test func `without a home folder and a store's name, what is fresh is delivered and the way out said`()

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Command: preload", .timeLimit(.minutes(1))) struct PreloadTests {
+@Suite("Command: preload", .timeLimit(.minutes(10))) struct PreloadTests {
   private static func origin() throws -> FixtureServer {
     try FixtureServer(routes: [
       "/a": .ok("aaa", ["ETag": "\"1\""]), "/b": .ok("bb"), "/gone": .status(404),
@@ -97,6 +97,79 @@ import Testing
     #expect(run.status == 4)
     // The quick one is fresh or, on a busy machine, what is stored of it.
     #expect(run.errorText.contains(", 1 missing; "))
+  }
+
+  @Test(
+    "Every request is named, with what became of it, whatever ends the run",
+    arguments: [
+      ["--deadline", "300ms"], ["--on-failure", "fail"], ["--deadline", "300ms", "--on-failure", "retry:9"],
+    ],
+    [true, false])
+  func named(rule: [String], isJSON: Bool) async throws {
+    let shell = try Shell()
+    let origin = try FixtureServer { request, connection in
+      switch request.path {
+      case "/quick": try connection.send(.ok("quick"))
+      case "/gone": try connection.send(.status(404))
+      default: connection.waitForPeerClose()
+      }
+    }
+    let paths = ["/quick", "/slow", "/gone", "/slow2", "/slow3", "/slow4"]
+    let run = try await shell.run(
+      ["preload", "--parallel", "3"] + rule + (isJSON ? ["--json"] : []) + paths.map { origin.url + $0 })
+    #expect(run.status == 4)
+    let lines = isJSON ? run.lines : run.errorText.split(separator: "\n").dropLast().map(String.init)
+    if isJSON { #expect(lines.count == paths.count) }
+    for path in paths {
+      let url = isJSON ? "\"\(origin.url)\(path)\"" : origin.url + path
+      let own = lines.filter { isJSON ? $0.contains(url) : $0.contains(url + ":") || $0.hasSuffix(url) }
+      #expect(isJSON ? own.count == 1 : !own.isEmpty, "\(path): \(lines)")
+      // The quick one is fresh, unless a busy machine was late.
+      if isJSON, path != "/quick" {
+        #expect(own.first?.contains(#""delivery":"failure""#) == true)
+        #expect(
+          own.first?.contains(#""state":"missing""#) == true && own.first?.contains("\"message\":") == true)
+      }
+    }
+    #expect(run.errorText.split(separator: "\n").last?.hasPrefix("6 requests in ") == true)
+  }
+
+  @Test func `a list in a file, by its name; a plan or a list on standard input, told apart by content`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try Self.origin()
+    let list = "\u{FEFF}# two\n\(origin.url)/a\n\(origin.url)/b\n"
+    let plan = "\n {\"steps\": [{\"url\": \"\(origin.url)/a\"}, {\"url\": \"\(origin.url)/b\"}]}"
+    try shell.store.folder.write(list.replacing("\u{FEFF}", with: ""), to: "list.txt")
+    try shell.store.folder.write(plan, to: "plan")
+    for (words, input) in [(["list.txt"], ""), (["./list.txt"], ""), (["plan"], ""), (["-"], plan)]
+      + [(["-"], list.replacing("\u{FEFF}", with: ""))]
+    {
+      let run = try await shell.run(words: ["preload"] + words, input: Array(input.utf8))
+      #expect(run.status == 0 && run.errorText.contains("2 requests in"), "\(words): \(run.errorText)")
+    }
+  }
+
+  @Test(
+    "A list that is not there is no such file, and what is in one is refused in plain words",
+    arguments: [
+      (["nowhere.txt"], 64, "“nowhere.txt”: no such file; name a plan or a list that is there, or write"),
+      (["./nowhere"], 64, "“./nowhere”: no such file; "), (["plan.json"], 64, "“plan.json”: no such file; "),
+      (["here.txt", "http://a/"], 64, "“here.txt” is a file, and a file stands alone"),
+      (["array"], 65, "array, line 1: an object in braces is wanted here; a plan is {"),
+      (["null.json"], 65, "null.json, line 1: an object in braces is wanted here; a plan is {"),
+      (["weight"], 65, "weight, line 2: steps 1 weight: a number is wanted here; a plan is {"),
+    ])
+  func refused(words: [String], status: Int32, message: String) async throws {
+    let shell = try Shell()
+    try shell.store.folder.write("http://127.0.0.1:1/\n", to: "here.txt")
+    try shell.store.folder.write("[]", to: "array")
+    try shell.store.folder.write("null", to: "null.json")
+    try shell.store.folder.write("{\"steps\": [\n{\"url\": \"http://a/\", \"weight\": \"a\"}]}", to: "weight")
+    let run = try await shell.run(["preload"] + words)
+    #expect(run.status == status)
+    #expect(run.errorText.hasPrefix("cachefetch: \(message)"), "\(run.errorText)")
   }
 
   @Test func `an interrupt leaves the store whole, and the next run goes on`() async throws {

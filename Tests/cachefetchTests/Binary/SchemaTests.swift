@@ -1,14 +1,17 @@
 import FixtureServer
+import FoundationEssentials
 import TestSupport
 import Testing
 
-@Suite("Command: the JSON schema", .timeLimit(.minutes(1))) struct SchemaTests {
+@Suite("Command: the JSON schema", .timeLimit(.minutes(10))) struct SchemaTests {
   /// Says on standard output what is wrong with each line of standard input.
   private static let validator = """
     import json, sys
     from jsonschema import Draft202012Validator
     schema = json.load(open(sys.argv[1]))
     Draft202012Validator.check_schema(schema)
+    if len(sys.argv) > 2:
+        schema = {"$ref": "#/$defs/" + sys.argv[2], "$defs": schema["$defs"]}
     validator = Draft202012Validator(schema)
     for line in sys.stdin:
         for error in validator.iter_errors(json.loads(line)):
@@ -16,12 +19,31 @@ import Testing
     """
 
   /// What is wrong with lines by a schema in the repository's docs.
-  private func problems(_ lines: [UInt8], schema: String = "delivery") async throws -> String {
+  private func problems(
+    _ lines: [UInt8], schema: String = "delivery", verb: String? = nil
+  ) async throws -> String {
     let root = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
     let run = try await ChildProcess.run(
-      "/usr/bin/python3", ["-c", Self.validator, "\(root)/docs/\(schema).schema.json"], input: lines)
+      "/usr/bin/python3",
+      ["-c", Self.validator, "\(root)/docs/\(schema).schema.json"] + (verb.map { [$0] } ?? []),
+      input: lines)
     #expect(run.status == 0, "\(run.errorText)")
     return run.outputText
+  }
+
+  @Test func `every reason and kind that the library has stands in the schema`() throws {
+    let root = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+    func text(_ path: String) throws -> String {
+      try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8)
+    }
+    let schema = try text("docs/delivery.schema.json")
+    for (file, count) in [("Response", 17), ("DataServiceError", 20)] {
+      let names = try text("Sources/DataService/\(file).swift").matches(
+        of: #/= (?:Kind|KeptReason|Self)\("(?<name>[A-Za-z?]+)"\)/#
+      ).map { String($0.name) }
+      #expect(names.count >= count)
+      for name in names { #expect(schema.contains("\"\(name)\""), "\(name)") }
+    }
   }
 
   @Test func `real output of every kind satisfies it`() async throws {
@@ -75,9 +97,67 @@ import Testing
     lines += try await shell.run("preload", "--json", origin.url + "/none").output
     origin.server.stop()
     lines += try await shell.run("preload", "--json", "--retry", "0", origin.url).output
-    #expect(lines.split(separator: 0x0A).count == 5)
+    lines += try await shell.run(
+      "preload", "--json", "--retry", "0", "--on-failure", "fail", "--parallel", "1", origin.url,
+      origin.url + "2"
+    ).output
+    #expect(lines.split(separator: 0x0A).count == 7)
     #expect(try await problems(lines, schema: "preload") == "")
     #expect(try await problems(Array(#"{"delivery":"failure","url":"x"}"#.utf8), schema: "preload") != "")
+  }
+
+  @Test func `what diff says satisfies its own`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one\n"))
+    var lines: [UInt8] = []
+    func diff(_ status: Int32, _ result: String, _ words: String...) async throws {
+      let run = try await shell.run(["diff", "--json", "--retry", "0"] + words + [origin.url])
+      #expect(
+        run.status == status && run.outputText.contains("\"result\":\"\(result)\""), "\(run.outputText)")
+      #expect(run.lines.count == 1)
+      lines += run.output
+    }
+    try await diff(0, "first")
+    try await diff(0, "same")
+    origin.answer(.ok("two\n"))
+    try await diff(1, "different")
+    origin.answer(.ok(#"{"a":[1,{"b":null}],"t":1}"#))
+    try await diff(1, "different")
+    origin.answer(.ok(#"{"a":[1.0,{"c":"\u001b"}],"t":2}"#))
+    try await diff(1, "different", "--ignore-path", "/t")
+    #expect(
+      String(decoding: lines, as: UTF8.self).contains(
+        #""changes":[{"path":"/a/1/b","old":null},{"path":"/a/1/c","new":"\u001b"}]"#))
+    origin.answer(.ok([0, 1]))
+    try await diff(1, "different")
+    origin.answer(.status(404, "gone"))
+    try await diff(1, "different")
+    origin.answer(.status(503, "busy"))
+    try await diff(3, "failure")
+    _ = try await shell.run("rm", "--yes", "--older-than", "0s")
+    origin.answer(.ok("private", ["Cache-Control": "no-store"]))
+    try await diff(4, "first")
+    origin.server.stop()
+    try await diff(4, "failure")
+    #expect(try await problems(lines, schema: "diff") == "")
+    #expect(
+      try await problems(Array(#"{"url":"x","method":"GET","result":"failure"}"#.utf8), schema: "diff") != "")
+  }
+
+  @Test func `what export and import say satisfies their own`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    for words in [[], ["--account", "alice"], ["-u", "a:b"]] { _ = try await shell.run(words + [origin.url]) }
+    var lines = try await shell.run("export", "--json", "copy.cfx").output
+    lines += try await shell.run("import", "--json", "copy.cfx").output
+    _ = try await shell.run(origin.url)
+    lines += try await shell.run("import", "--json", "copy.cfx").output
+    #expect(lines.split(separator: 0x0A).count == 3)
+    #expect(String(decoding: lines, as: UTF8.self).contains(#"{"reason":"older","responses":1}"#))
+    #expect(try await problems(lines, schema: "bundles") == "")
+    #expect(
+      try await problems(
+        Array(#"{"verb":"export","file":"x","responses":-1,"left_out":[]}"#.utf8), schema: "bundles") != "")
   }
 
   @Test func `what stats says satisfies its own`() async throws {
@@ -90,6 +170,48 @@ import Testing
     #expect(lines.split(separator: 0x0A).count >= 2)
     #expect(try await problems(lines, schema: "stats") == "")
     #expect(try await problems(Array(#"{"account":"","host":"x"}"#.utf8), schema: "stats") != "")
+  }
+
+  @Test func `what the verbs that look after the store say satisfies theirs`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("x", ["ETag": "\"1\"", "Vary": "Accept-Language"]))
+    _ = try await shell.run("--tag", "t", "--pin", "-H", "Accept-Language: de", origin.url)
+    _ = try await shell.run("--account", "alice", origin.url)
+    _ = try await shell.run("-q", "-k", "-u", "a:b", origin.url + "?token=y")
+    _ = try await shell.run("--key", "own", origin.url)
+    let runs = [
+      ("list", ["list"]), ("explain", ["explain", origin.url]),
+      ("explain", ["explain", "--max-age", "1h", "http://a/"]),
+      ("doctor", ["doctor"]), ("limits", ["limits"]),
+      ("limits", ["limits", "--rows", "100", "--older-than", "1h"]),
+      ("sign-out", ["sign-out", "--account", "alice"]), ("rm", ["rm", "key:own"]),
+      ("rm", ["rm", "key:none"]),
+    ]
+    for (verb, words) in runs {
+      let run = try await shell.run(words + ["--json"])
+      #expect(run.status == 0 && !run.output.isEmpty, "\(words): \(run.errorText)")
+      #expect(try await problems(run.output, schema: "store", verb: verb) == "", "\(words)")
+      #expect(try await problems(run.output, schema: "store") == "", "\(words)")
+      #expect(try await problems(Array(#"{"other":1}"#.utf8), schema: "store", verb: verb) != "")
+    }
+    let shown = try await shell.run("show", "--json", "-H", "Accept-Language: de", origin.url)
+    #expect(shown.lines.count == 1 && shown.outputText.hasPrefix("{\"delivery\":\"stored\""))
+    #expect(try await problems(shown.output) == "")
+    let missing = try await shell.run("show", "--json", origin.url + "/none")
+    #expect(missing.status == 4)
+    #expect(try await problems(missing.output) == "")
+  }
+
+  @Test func `counts of what went are on standard output with --json, and nothing else is`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    for account in ["alice", "bob"] {
+      for query in ["?1", "?2"] { _ = try await shell.run("--account", account, origin.url + query) }
+    }
+    let rm = try await shell.run("rm", "--json", "--yes", "--account", "alice")
+    #expect(rm.outputText == "{\"removed\":2}\n" && rm.errorText.isEmpty)
+    let out = try await shell.run("sign-out", "--json", "--yes", "--account", "bob")
+    #expect(out.outputText == "{\"account\":\"bob\",\"removed\":2}\n" && out.errorText.isEmpty)
   }
 
   @Test func `the schema refuses what it should`() async throws {

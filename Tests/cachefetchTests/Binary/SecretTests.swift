@@ -12,7 +12,7 @@ import Testing
 #endif
 
 /// Law 12 through the built command: whatever is asked, and however it ends, no secret of a request is said or written.
-@Suite("Law 12: no request secret anywhere", .timeLimit(.minutes(3))) struct SecretTests {
+@Suite("Law 12: no request secret anywhere", .timeLimit(.minutes(10))) struct SecretTests {
   /// What every secret in these tests has in it, in each form it could be written in.
   private static let forms: [String] = {
     let plain = [
@@ -153,7 +153,7 @@ import Testing
     let texts = [
       "alice:user-s3cret@example.com/x", "//alice:user-s3cret@example.com/", "http://alice:user-s3cret@/x",
       "http://alice:user-s3cret@a b/", "http://alice:user-s3cret@a:x/", "http://alice:us/er-s3cret@a/",
-      "http://alice:user-s3cret/x@a/", "http://alice:user-s3cret@bücher.example/",
+      "http://alice:user-s3cret/x@a/", "http://alice:user-s3cret@-bücher.example/",
       "ftp://alice:user-s3cret@a/",
       "example.com?access_token=query-s3cret", "http://a /?token=query-s3cret",
       "http://a\n/?sig=query-s3cret",

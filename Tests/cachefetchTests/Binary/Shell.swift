@@ -12,6 +12,7 @@ struct Shell {
     store = try TemporaryStore()
     environment = [
       "CACHEFETCH_STORE": store.path, "http_proxy": nil, "all_proxy": nil, "NO_COLOR": nil, "COLUMNS": nil,
+      "CURL_CA_BUNDLE": nil, "SSL_CERT_FILE": nil, "SSL_CERT_DIR": nil,
     ]
   }
 
@@ -22,9 +23,12 @@ struct Shell {
   }
 
   /// Runs it with words put together by the test.
-  func run(_ words: [String]) async throws -> ChildProcess.Finished {
+  func run(_ words: [String]) async throws -> ChildProcess.Finished { try await run(words: words, input: []) }
+
+  /// Runs it with words put together by the test, and something to read.
+  func run(words: [String], input: [UInt8]) async throws -> ChildProcess.Finished {
     try await ChildProcess.run(
-      BuiltProduct.cachefetch(), words, environment: environment, directory: store.folder.path, input: [])
+      BuiltProduct.cachefetch(), words, environment: environment, directory: store.folder.path, input: input)
   }
 
   /// Starts it.

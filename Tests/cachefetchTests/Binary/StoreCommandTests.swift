@@ -9,7 +9,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Command: list, show, rm, sign-out", .timeLimit(.minutes(1))) struct StoreCommandTests {
+@Suite("Command: list, show, rm, sign-out", .timeLimit(.minutes(10))) struct StoreCommandTests {
   /// Three rows: a of alice, b tagged, c long.
   private func filled() async throws -> (shell: Shell, origin: FixtureServer) {
     let shell = try Shell()
@@ -49,10 +49,145 @@ import Testing
 
   @Test func `a list in a pipe is plain lines with age, size, state, method, URL and account`() async throws {
     let (shell, origin) = try await filled()
-    let lines = try await shell.run("list").lines
+    let run = try await shell.run("list")
+    let lines = run.lines
     #expect(lines.count == 3 && lines[0].hasSuffix("\(origin.url)/a  [alice]"))
+    #expect(lines[1].hasSuffix("/b  #news"))
     #expect(lines[2].contains("5.0 kB") && lines[2].contains("fresh pinned"))
+    #expect(run.errorText.isEmpty)
+    _ = try await shell.run("-u", "a:b", origin.url + "/c")
+    // What is shown of an account in a pipe is what --account takes.
+    let last = try #require(try await shell.run("list", "--prefix", origin.url + "/c").lines.last)
+    let account = try #require(last.split(separator: "[").last).dropLast()
+    #expect(account.hasPrefix("auto:"))
+    #expect(try await listed(shell, "--account", String(account)) == ["/c"])
   }
+
+  @Test func `list can be limited, reversed, and selected by status and media type`() async throws {
+    let shell = try Shell()
+    let origin = try FixtureServer { request, connection in
+      let type = request.path == "/a" ? "image/png" : "text/html; charset=utf-8"
+      try connection.send(
+        FixtureReply(
+          status: request.path == "/c" ? 203 : 200, fields: ["Content-Type": type], body: Array("x".utf8)))
+    }
+    for path in ["/a", "/b", "/c"] { _ = try await shell.run(origin.url + path) }
+    #expect(try await listed(shell, "--reverse") == ["/c", "/b", "/a"])
+    #expect(try await listed(shell, "--limit", "2") == ["/a", "/b"])
+    #expect(try await listed(shell, "--reverse", "--limit", "1") == ["/c"])
+    #expect(try await listed(shell, "--status", "203") == ["/c"])
+    #expect(try await listed(shell, "--status", "2xx").count == 3)
+    #expect(try await listed(shell, "--status", "201-299") == ["/c"])
+    #expect(try await listed(shell, "--status", "404") == [])
+    #expect(try await listed(shell, "--type", "image/*") == ["/a"])
+    #expect(try await listed(shell, "--type", "Text/HTML") == ["/b", "/c"])
+    #expect(try await listed(shell, "--type", "text/plain") == [])
+    for words in [["--status", "20"], ["--status", "299-200"], ["--type", "html"], ["--limit", "0"]] {
+      #expect(try await shell.run(["list"] + words).status == 64, "\(words)")
+    }
+    #expect(try await shell.run("rm", "--yes", "--type", "text/html").errorText == "removed 2 entries\n")
+    #expect(try await listed(shell) == ["/a"])
+  }
+
+  @Test func `rows of one URL are told apart, and rm says which it removes and can be narrowed`() async throws
+  {
+    let (shell, origin) = try await filled()
+    let url = origin.url + "/b"
+    _ = try await shell.run("-q", "-k", url)
+    _ = try await shell.run("--account", "alice", url)
+    _ = try await shell.run("-q", "--resolve", "localhost:1:127.0.0.1", url)
+    let lines = try await shell.run("list", "--prefix", url).lines
+    #expect(Set(lines).count == 4 && lines.contains { $0.hasSuffix("/b  -k") })
+    #expect(lines.contains { $0.hasSuffix("/b  --resolve localhost:1:127.0.0.1") })
+    let refused = try await shell.run("rm", url)
+    #expect(
+      refused.status == 64
+        && refused.errorText.contains(
+          "Remove 4 entries (1 of no account, 1 of no account with -k, 1 of no account with --resolve localhost:1:127.0.0.1, 1 of alice)?"
+        ) && refused.errorText.contains("narrow it with --account or -k or --resolve"), "\(refused.errorText)"
+    )
+    let missed = try await shell.run("show", "--account", "bob", url)
+    #expect(
+      missed.status == 4 && missed.errorText.contains("with -k")
+        && missed.errorText.contains("--account alice"),
+      "\(missed.errorText)")
+    #expect(try await shell.run("rm", "-k", url).errorText == "removed 1 entry\n")
+    #expect(try await shell.run("rm", "--resolve", "localhost:1:127.0.0.1", url).status == 0)
+    #expect(try await shell.run("rm", "--account", "alice", url).status == 0)
+    #expect(try await listed(shell, "--prefix", url) == ["/b"])
+  }
+
+  @Test func `a key of the caller's own is shown and removed by its name, as --key or as list shows it`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    for key in ["one", "a@b", "two"] { _ = try await shell.run("--key", key, origin.url) }
+    for words in [["--key", "one"], ["key:one"], ["key:a@b"], ["--key", "one", "http://other.example/"]] {
+      #expect(try await shell.run(["show"] + words).outputText == "one", "\(words)")
+    }
+    let json = try await shell.run("show", "--json", "key:a@b")
+    #expect(json.outputText.contains("\"url\":\"key:a@b\"") && json.outputText.contains("\"body\":\"one\""))
+    let missing = try await shell.run("show", "key:none")
+    #expect(missing.status == 4 && missing.errorText.contains("under the key none"), "\(missing.errorText)")
+    #expect(try await shell.run("show").status == 64)
+    #expect(try await shell.run("rm", "key:one").errorText == "removed 1 entry\n")
+    #expect(try await shell.run("rm", "--key", "a@b").errorText == "removed 1 entry\n")
+    #expect(try await shell.run("list").lines.count == 1)
+  }
+
+  @Test func `a store that was named and is not there is said, and is 74`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let verbs = [
+      ["list"], ["stats"], ["limits"], ["show", origin.url], ["rm", origin.url],
+      ["sign-out", "--account", "x"],
+    ]
+    for words in verbs {
+      // By the variable, and by the option.
+      for (extra, name) in [([], shell.store.path), (["--store", "typo.sqlite"], "typo.sqlite")] {
+        let run = try await shell.run(words + extra)
+        #expect(run.status == 74 && run.output.isEmpty, "\(words)")
+        #expect(run.errorText.contains("there is no store at \(name)"), "\(run.errorText)")
+      }
+    }
+    let doctor = try await shell.run("doctor", "--store", "typo.sqlite")
+    #expect(doctor.status == 1 && doctor.outputText.contains("there is no store at typo.sqlite"))
+    #expect(try shell.store.folder.names().isEmpty)
+    // The default place may have none yet.
+    var other = shell
+    other.environment["CACHEFETCH_STORE"] = String?.none
+    other.environment["XDG_CACHE_HOME"] = shell.file("cache")
+    let list = try await other.run("list")
+    #expect(list.status == 0 && list.errorText == "cachefetch: nothing is stored\n")
+    for words in [["stats"], ["limits"], ["rm", "--stale"], ["doctor"], ["sign-out", "--account", "x"]] {
+      #expect(try await other.run(words).status == 0, "\(words)")
+    }
+  }
+
+  #if os(Linux)
+    @Test func `what a process in another time namespace stored can be replaced and removed`() async throws {
+      let shell = try Shell()
+      let origin = try ChangingOrigin()
+      func ahead() async throws {
+        let words = ["--user", "--map-root-user", "--time", "--boottime", "7200", "--fork"]
+        let run = try await ChildProcess.run(
+          "/usr/bin/unshare", words + [try BuiltProduct.cachefetch(), "-q", "--print", "none", origin.url],
+          environment: shell.environment)
+        #expect(run.status == 0, "\(run.errorText)")
+      }
+      try await ahead()
+      origin.answer(.ok("two", ["ETag": "\"2\""]))
+      let replaced = try await shell.run("--json", "--print", "fresh", origin.url)
+      #expect(replaced.outputText.contains("\"kept\":true"), "\(replaced.outputText)")
+      #expect(try await shell.run("--offline", origin.url).outputText == "two")
+      for words in [["rm", origin.url], ["rm", "--older-than", "0s"]] {
+        try await ahead()
+        #expect(try await shell.run(words).errorText == "removed 1 entry\n", "\(words)")
+        #expect(try await listed(shell) == [])
+      }
+    }
+  #endif
 
   @Test func `show writes the stored bytes, with the head under -i, and 4 where nothing is stored`()
     async throws
@@ -78,7 +213,7 @@ import Testing
   @Test func `rm removes what it is told, and asks somebody where more than one row goes`() async throws {
     let (shell, origin) = try await filled()
     let one = try await shell.run("rm", origin.url + "/b")
-    #expect(one.status == 0 && one.errorText == "removed 1 stored answer\n")
+    #expect(one.status == 0 && one.errorText == "removed 1 entry\n" && one.output.isEmpty)
     #expect(try await listed(shell) == ["/a", "/c"])
     let unasked = try await shell.run("rm", "--prefix", origin.url)
     #expect(unasked.status == 64 && unasked.errorText.contains("--yes"))
@@ -88,24 +223,59 @@ import Testing
     #expect(try await shell.run("rm", origin.url + "/b").status == 0)
   }
 
-  @Test(arguments: [("y\n", true), ("n\n", false), ("\n", false)])
-  func `on a terminal rm asks and takes only yes for yes`(answer: String, isRemoved: Bool) async throws {
-    let (shell, origin) = try await filled()
-    let line = "'\(try BuiltProduct.cachefetch())' rm --prefix \(origin.url)"
+  /// The command on a terminal, up to its question.
+  private func asked(_ shell: Shell, _ words: String) async throws -> ChildProcess {
+    let line = "'\(try BuiltProduct.cachefetch())' \(words)"
     // script(1) gives the command a terminal to ask on.
     let child = try ChildProcess(
       "/usr/bin/script", ["-qec", line, "/dev/null"], environment: shell.environment, input: nil)
     #expect(await child.output.waits(for: "[y/N] "))
-    child.write(Array(answer.utf8))
-    let finished = await child.finished()
-    #expect(finished.outputText.contains("Remove 3 stored answers?"))
-    #expect(try await shell.run("list").output.isEmpty == isRemoved)
+    return child
+  }
+
+  @Test(arguments: [
+    ("y\n", 0), ("Yes\n", 0), ("n\n", 1), ("\n", 1), ("yesterday\n", 1), ("\u{4}", 1), ("\u{3}", 130),
+  ])
+  func `on a terminal rm and sign-out ask alike: yes is 0, no is 1, Ctrl-C is 130`(
+    answer: String, status: Int32
+  )
+    async throws
+  {
+    let (shell, origin) = try await filled()
+    _ = try await shell.run("--account", "alice", origin.url + "/b")
+    for words in ["sign-out --account alice", "rm --prefix \(origin.url)", "rm -q --prefix \(origin.url)"] {
+      let before = try await listed(shell)
+      if before.count < 2 { continue }
+      let child = try await asked(shell, words)
+      child.write(Array(answer.utf8))
+      let finished = await child.finished()
+      #expect(finished.status == status, "\(words): \(finished.outputText)")
+      #expect(
+        finished.outputText.contains("Remove \(words.hasPrefix("s") ? 2 : status == 0 ? 2 : 4) entries"))
+      #expect(try await (listed(shell) != before) == (status == 0), "\(words)")
+    }
+  }
+
+  @Test func `where nobody can be asked, more than one entry needs --yes, for rm and for sign-out`()
+    async throws
+  {
+    let (shell, origin) = try await filled()
+    let one = try await shell.run("sign-out", "--account", "alice")
+    #expect(one.status == 0)
+    for path in ["/a", "/b"] { _ = try await shell.run("--account", "alice", origin.url + path) }
+    for words in [["sign-out", "--account", "alice"], ["rm", "-q", "--account", "alice"]] {
+      let run = try await shell.run(words)
+      #expect(run.status == 64 && run.errorText.contains("write --yes"), "\(run.errorText)")
+    }
+    #expect(try await listed(shell, "--account", "alice").count == 2)
+    let gone = try await shell.run("sign-out", "--yes", "--account", "alice")
+    #expect(gone.status == 0 && gone.errorText == "signed out alice: removed 2 entries\n")
   }
 
   @Test func `sign-out removes an account's rows and leaves the others`() async throws {
     let (shell, _) = try await filled()
     let run = try await shell.run("sign-out", "--account", "alice")
-    #expect(run.status == 0 && run.errorText == "signed out alice: 1 stored answer gone\n")
+    #expect(run.status == 0 && run.errorText == "signed out alice: removed 1 entry\n")
     #expect(try await listed(shell) == ["/b", "/c"])
     #expect(try await shell.run("sign-out").status == 64)
   }
@@ -139,7 +309,9 @@ import Testing
     let words = ["-v", "-u", "alice:geheim", "-H", "X-Api-Key: geheim", origin.url + "?access_token=geheim"]
     let run = try await ChildProcess.run(BuiltProduct.cachefetch(), words, environment: shell.environment)
     #expect(run.status == 0 && !run.errorText.contains("geheim"))
-    #expect(run.errorText.contains("> GET /x?access_token=~\n") && run.errorText.contains("< HTTP/1.1 200"))
+    #expect(
+      run.errorText.contains("> GET /x?access_token=~ HTTP/1.1\n") && run.errorText.contains("< HTTP/1.1 200")
+    )
     #expect(run.errorText.contains("> X-Api-Key: (not shown)\n"))
     for list in [try await shell.run("list"), try await shell.run("list", "--json")] {
       #expect(list.status == 0 && !list.output.isEmpty && !list.outputText.contains("geheim"))
@@ -155,7 +327,7 @@ import Testing
   }
 }
 
-@Suite("Command: stats and doctor", .timeLimit(.minutes(1))) struct ReportTests {
+@Suite("Command: stats and doctor", .timeLimit(.minutes(10))) struct ReportTests {
   @Test func `stats counts what was delivered, by account and host`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()
@@ -163,7 +335,11 @@ import Testing
     _ = try await shell.run(origin.url)
     _ = try await shell.run("--offline", origin.url)
     let text = try await shell.run("stats")
-    #expect(text.status == 0 && text.lines[0].hasPrefix("stored   1 answer, 3 B"))
+    #expect(text.status == 0 && text.lines[0].hasPrefix("entries  1, 3 B of bodies, 0 pinned"))
+    #expect(text.lines[1].contains(" of at most 2.1 GB, and "))
+    #expect(
+      text.outputText.contains(
+        ": 1 entry · delivered 2 from the store, 1 fresh, 1 confirmed by 304, 0 failures"))
     let json = try await shell.run("stats", "--json")
     #expect(json.lines.count == 1)
     #expect(
@@ -206,7 +382,8 @@ import Testing
     let found = try run.lines.map { try JSONDecoder().decode(Finding.self, from: Data($0.utf8)) }
     for (subject, message) in [
       ("transport", "libcurl "), ("libraries", "SQLite "), ("file", shell.store.path), ("mode", "only you"),
-      ("integrity", "hangs together"), ("schema", "schema 1"), ("checksums", "every stored byte"),
+      ("integrity", "the database structure is intact"), ("schema", "schema 1"),
+      ("checksums", "every stored byte"),
       ("log", "write-ahead log has "), ("digest-key", ".key"), ("proxy", "proxy.example:3128"),
     ] {
       #expect(
@@ -234,6 +411,29 @@ import Testing
     #expect(try await shell.run("list").output.isEmpty)
   }
 
+  @Test func `a damaged store that the command mended itself sends nobody to doctor`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok(String(repeating: "x", count: 30_000)))
+    for number in 1...9 { _ = try await shell.run(origin.url + "?\(number)") }
+    try shell.store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    var bytes = try shell.store.folder.bytes(of: "store.sqlite")
+    for page in 2..<12 {
+      bytes.replaceSubrange(page * 8192..<page * 8192 + 4000, with: repeatElement(255, count: 4000))
+    }
+    let damaged = bytes
+    try Data(damaged).write(to: URL(filePath: shell.store.path))
+    let run = try await shell.run("--print", "fresh", origin.url)
+    #expect(run.status == 0 && run.errorText.contains("was damaged and is kept as "), "\(run.errorText)")
+    #expect(!run.errorText.contains("doctor"), "\(run.errorText)")
+    #expect(try await shell.run("doctor").status == 0)
+    // Where nothing may be written it is still the remedy, and what was found is a line each.
+    try Data(damaged).write(to: URL(filePath: shell.file("copy.sqlite")))
+    let copy = try await shell.run("--store", "copy.sqlite", "--offline", origin.url)
+    #expect(copy.status == 74 && copy.errorText.contains("cachefetch doctor --repair"), "\(copy.errorText)")
+    let doctor = try await shell.run("doctor", "--store", "copy.sqlite")
+    #expect(doctor.status == 1 && !doctor.outputText.contains("***") && !doctor.outputText.contains("^J"))
+  }
+
   @Test func `doctor is 0 where all is well and 1 where a row is damaged`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()
@@ -245,5 +445,71 @@ import Testing
     #expect(ill.status == 1 && ill.outputText.contains("wrong"), "\(ill.outputText)")
     let json = try await shell.run("doctor", "--json")
     #expect(json.status == 1 && json.outputText.contains("\"severity\":\"wrong\""))
+  }
+}
+
+@Suite("Command: limits", .timeLimit(.minutes(10))) struct LimitsCommandTests {
+  @Test func `limits shows and sets what every process on the store obeys`() async throws {
+    let shell = try Shell()
+    let origin = try FixtureServer { request, connection in try connection.send(.ok(request.path)) }
+    for number in 1...5 { _ = try await shell.run("\(origin.url)/\(number)") }
+    let shown = try await shell.run("limits")
+    #expect(shown.status == 0 && shown.lines.count == 3 && shown.errorText.isEmpty)
+    #expect(shown.lines[0].hasPrefix("size     at most 2.1 GB, the default; the file has "))
+    #expect(shown.lines[1] == "entries  no limit; 5 stored, 0 of them pinned")
+    #expect(shown.lines[2].hasPrefix("age      no limit; the oldest was received "))
+    let set = try await shell.run("limits", "--rows", "3", "--older-than", "30d", "--bytes", "10M")
+    #expect(set.status == 0 && set.lines.last == "removed  2 entries", "\(set.outputText)")
+    #expect(set.lines[1] == "entries  at most 3, set in the store; 3 stored, 0 of them pinned")
+    #expect(set.lines[2].hasPrefix("age      at most 30 days, set in the store; "))
+    _ = try await shell.run(origin.url + "/6")
+    #expect(try await shell.run("list").lines.count == 3)
+    // What is not named stays as it is.
+    let json = try await shell.run("limits", "--json", "--rows", "none")
+    #expect(json.lines.count == 1)
+    #expect(
+      json.outputText.contains("\"max_bytes\":10485760,\"max_bytes_set\":true,\"max_rows_set\":false,"),
+      "\(json.outputText)")
+    #expect(json.outputText.contains("\"max_age_ms\":2592000000,\"max_age_set\":true"))
+    _ = try await shell.run(origin.url + "/7")
+    #expect(try await shell.run("list").lines.count == 4)
+    let none = try await shell.run("limits", "--bytes", "none", "--older-than", "none", "--json")
+    #expect(none.outputText.contains("\"max_bytes\":2147483648,\"max_bytes_set\":false"))
+  }
+
+  @Test func `a watch that runs obeys a limit set meanwhile`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url + "?1")
+    _ = try await shell.run(origin.url + "?2")
+    let child = try shell.start("watch", "--every", "20ms", origin.url + "?3")
+    await origin.server.waitForRequests(3)
+    // The answer is stored before the next is asked for.
+    await origin.server.waitForRequests(4)
+    #expect(try await shell.run("list").lines.count == 3)
+    #expect(try await shell.run("limits", "--rows", "1").lines.last == "removed  2 entries")
+    child.send(2)
+    _ = await child.finished()
+    let other = try await shell.run("preload", origin.url + "?4", origin.url + "?5")
+    #expect(other.status == 0, "\(other.errorText)")
+    #expect(try await shell.run("list").lines.count == 1)
+  }
+
+  @Test func `a limit that keeps nothing is refused, and a store can be given limits before it has anything`()
+    async throws
+  {
+    let shell = try Shell()
+    for words in [
+      ["--bytes", "3k"], ["--rows", "0"], ["--older-than", "0s"], ["--rows", "many"], ["--bytes", "None"],
+    ] {
+      let run = try await shell.run(["limits"] + words)
+      #expect(run.status == 64 && run.errorText.contains(words[0]), "\(run.errorText)")
+    }
+    #expect(try await shell.run("list", "--older-than", "none").status == 64)
+    #expect(try shell.store.folder.names().isEmpty)
+    #expect(try await shell.run("limits", "--rows", "2").status == 0)
+    #expect(
+      try await shell.run("limits").lines[1]
+        == "entries  at most 2, set in the store; 0 stored, 0 of them pinned")
   }
 }

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Command: on a terminal", .timeLimit(.minutes(1))) struct TerminalTests {
+@Suite("Command: on a terminal", .timeLimit(.minutes(10))) struct TerminalTests {
   /// What a terminal shows of a run: both streams, carriage returns left out.
   private func screen(
     _ shell: Shell, _ words: [String], colours: Bool = false, type: String = "xterm"
@@ -28,6 +28,28 @@ import Testing
     #expect(second.count == 3)
     #expect(second[0].hasPrefix("stored   200 OK · ") && second[1] == "one")
     #expect(second[2].hasPrefix("fresh    200 OK · in ") && second[2].hasSuffix(" · unchanged"))
+  }
+
+  @Test func `text in an encoding that it declares is legible`() async throws {
+    let shell = try Shell()
+    let latin = Array("caf".utf8) + [0xE9, 0x20, 0x80, 0x0A]
+    let origin = try ChangingOrigin(.ok(latin, ["Content-Type": "text/plain; charset=iso-8859-1"]))
+    #expect(try await screen(shell, [origin.url]).hasSuffix("\ncafé €\n"))
+    #expect(try await shell.run("--offline", origin.url).output == latin)
+    // A long one too, piece by piece.
+    let long = Array(repeating: latin, count: 700_000).flatMap { $0 }
+    origin.answer(.ok(long, ["Content-Type": "text/plain; charset=windows-1252"]))
+    let shown = try await screen(shell, ["-q", "--print", "fresh", origin.url])
+    #expect(shown == String(repeating: "café €\n", count: 700_000))
+    // What says so and is UTF-8 all the same stays what it is.
+    origin.answer(.ok("café\n", ["Content-Type": "text/plain; charset=iso-8859-1"]))
+    #expect(try await screen(shell, ["-q", "--print", "fresh", origin.url]) == "café\n")
+  }
+
+  @Test func `a body without a line feed at its end does not swallow what follows`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok(String(repeating: "x", count: 5 << 20)))
+    #expect(try await screen(shell, ["-q", origin.url]).hasSuffix("x\n"))
   }
 
   @Test func `nothing an origin sends acts on the terminal, and in a pipe the bytes are exact`() async throws

@@ -3,10 +3,10 @@ import Testing
 
 @testable import cachefetch
 
-@Suite("Command: version and help", .timeLimit(.minutes(1))) struct VersionTests {
+@Suite("Command: version and help", .timeLimit(.minutes(10))) struct VersionTests {
   @Test func `--version says what SQLite and libcurl are here and what they bring`() async throws {
     let run = try await ChildProcess.run(BuiltProduct.cachefetch(), ["--version"])
-    #expect(run.status == 0 && run.lines.count == 3)
+    #expect(run.status == 0 && [3, 4].contains(run.lines.count))
     #expect(run.lines[0] == "cachefetch \(Version.number)")
     #expect(run.lines[1].hasPrefix("SQLite 3.") && run.lines[2].hasPrefix("libcurl "))
   }

@@ -11,7 +11,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Command: watch", .timeLimit(.minutes(1))) struct WatchTests {
+@Suite("Command: watch", .timeLimit(.minutes(10))) struct WatchTests {
   @Test func `only changes are printed, against the stored answer, and SIGINT ends it with 130`() async throws
   {
     let shell = try Shell()
@@ -57,14 +57,82 @@ import Testing
     let child = try shell.start("watch", "--retry", "0", "--every", "20ms", origin.url)
     await origin.server.waitForRequests(2)
     origin.answer(.status(503, "busy"))
-    #expect((await child.errors.lines(1)).first?.contains(origin.url) == true)
-    await origin.server.waitForRequests(origin.server.requests().count + 3)
+    #expect((await child.errors.lines(1)).first?.contains(" answered 503") == true)
+    await origin.server.waitForRequests(origin.server.requests().count + 5)
+    #expect(child.errors.text.split(separator: "\n").count == 1, "\(child.errors.text)")
     origin.answer(.ok("one\n"))
-    let lines = await child.errors.lines(2)
-    #expect(lines.count == 2 && lines[1].contains("answers again"))
+    #expect((await child.errors.lines(2)).last?.contains("answers again") == true)
+    await origin.server.waitForRequests(origin.server.requests().count + 5)
     child.send(SIGTERM)
     let finished = await child.finished()
     #expect(finished.status == 143 && finished.output.isEmpty)
+    #expect(finished.errorText.split(separator: "\n").count == 2, "\(finished.errorText)")
+  }
+
+  @Test(arguments: [503, 429]) func `an outage in which the origin asks to be left alone is one, too`(
+    status: Int
+  )
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one\n"))
+    _ = try await shell.run(origin.url)
+    let child = try shell.start("watch", "--retry", "0", "--every", "20ms", origin.url)
+    await origin.server.waitForRequests(2)
+    origin.answer(.status(status, "busy", ["Retry-After": "1"]))
+    // Answered, paused, asked again when the pause is over, and paused again.
+    await origin.server.waitForRequests(origin.server.requests().count + 2)
+    #expect(child.errors.text.split(separator: "\n").count == 1, "\(child.errors.text)")
+    origin.answer(.ok("one\n"))
+    #expect((await child.errors.lines(2)).last?.contains("answers again") == true)
+    child.send(SIGTERM)
+    #expect(await child.finished().errorText.split(separator: "\n").count == 2)
+  }
+
+  @Test func `a change of the status alone is shown, and ends --until-changed`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("same\n"))
+    _ = try await shell.run(origin.url)
+    let child = try shell.start("watch", "--every", "20ms", origin.url)
+    let json = try shell.start("watch", "--json", "--every", "20ms", origin.url)
+    let until = try shell.start("watch", "--until-changed", "--every", "20ms", origin.url)
+    await origin.server.waitForRequests(7)
+    origin.answer(.status(404, "same\n"))
+    #expect(await child.errors.lines(1) == ["cachefetch: \(origin.url): status 200 → 404"])
+    let object = await json.output.lines(1)[0]
+    #expect(object.contains("\"status\":404") && object.contains("\"change\":\"unchanged\""))
+    #expect(await until.finished().status == 0)
+    await origin.server.waitForRequests(origin.server.requests().count + 8)
+    origin.answer(.ok("same\n"))
+    #expect(await child.errors.lines(2).last == "cachefetch: \(origin.url): status 404 → 200")
+    _ = await json.output.lines(2)
+    for process in [child, json] { process.send(SIGTERM) }
+    #expect(await child.finished().output.isEmpty)
+    #expect(await json.finished().lines.count == 2)
+  }
+
+  @Test func `-f ends it with 22 at the first status of 400 or more, which an outage is not`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one\n"))
+    let child = try shell.start("watch", "-f", "--retry", "0", "--every", "20ms", origin.url)
+    await origin.server.waitForRequests(2)
+    origin.answer(.status(503, "busy"))
+    await origin.server.waitForRequests(origin.server.requests().count + 3)
+    origin.answer(.status(404, "gone\n"))
+    let finished = await child.finished()
+    #expect(finished.status == 22 && finished.output.isEmpty)
+    #expect(finished.errorText.hasSuffix("status 200 → 404\n"), "\(finished.errorText)")
+    let other = try await shell.run("watch", "-f", "--every", "20ms", origin.url + "2")
+    #expect(other.status == 22 && other.errorText.contains("answered 404"))
+  }
+
+  @Test func `on a terminal it says what it watches, since nothing else is shown for long`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let child = try shell.start("watch", "--every", "1h", origin.url, output: .terminal, errors: .asOutput)
+    #expect(await child.output.waits(for: "watching \(origin.url) every 1 hour; changes are shown"))
+    child.send(SIGINT)
+    #expect(await child.finished().status == 130)
   }
 
   @Test func `an origin that asks to be left alone is, whatever --every says`() async throws {
@@ -108,7 +176,7 @@ import Testing
   }
 }
 
-@Suite("Command: diff", .timeLimit(.minutes(1))) struct DiffTests {
+@Suite("Command: diff", .timeLimit(.minutes(10))) struct DiffTests {
   @Test func `the same is 0 and silent, other text is 1 and a unified difference`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin(.ok("a\nb\n"))
@@ -145,11 +213,40 @@ import Testing
     #expect(try await shell.run("diff", origin.url).outputText == "status 200 → 404\n")
   }
 
-  @Test func `trouble is above 1: 3 without a fresh answer, 4 without a stored one`() async throws {
+  @Test func `the first time is no trouble; 3 without a fresh answer, 4 without any or where none is kept`()
+    async throws
+  {
     let shell = try Shell()
     let origin = try ChangingOrigin()
-    #expect(try await shell.run("diff", origin.url).status == 4)
+    let first = try await shell.run("diff", origin.url)
+    #expect(first.status == 0 && first.output.isEmpty)
+    #expect(first.errorText.contains("nothing stored yet to compare with"), "\(first.errorText)")
+    #expect(try await shell.run("diff", origin.url).errors.isEmpty)
+    origin.answer(.ok("never kept", ["Cache-Control": "no-store"]))
+    let unkept = try await shell.run("diff", origin.url + "2")
+    #expect(unkept.status == 4 && unkept.errorText.contains("was not stored either (noStore)"))
     origin.server.stop()
     #expect(try await shell.run("diff", "--retry", "0", origin.url).status == 3)
+    #expect(try await shell.run("diff", "--retry", "0", origin.url + "3").status == 4)
+  }
+
+  @Test func `no body is written to any folder`() async throws {
+    var shell = try Shell()
+    let folder = try TemporaryFolder()
+    // A program diff that shows what it was given, and what is in the folder for temporary files meanwhile.
+    try folder.write(
+      "#!/bin/sh\nfor f in \"$6\" \"$7\"; do readlink \"$f\"; cat \"$f\"; done\nls -A \"$TMPDIR\"; exit 1\n",
+      to: "diff")
+    let temporary = folder.file("tmp")
+    #expect(mkdir(temporary, 0o700) == 0 && chmod(folder.file("diff"), 0o700) == 0)
+    shell.environment["PATH"] = "\(folder.path):/usr/bin:/bin"
+    shell.environment["TMPDIR"] = temporary
+    let origin = try ChangingOrigin(.ok("one\n"))
+    _ = try await shell.run(origin.url)
+    origin.answer(.ok("two\n"))
+    let run = try await shell.run("diff", origin.url)
+    #expect(
+      run.lines == ["/memfd:cachefetch (deleted)", "one", "/memfd:cachefetch (deleted)", "two"],
+      "\(run.outputText)")
   }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import cachefetch
 
 /// Five lines, completed by each shell itself.
-@Suite("Completion: the real shells", .timeLimit(.minutes(2))) struct ShellCompletionTests {
+@Suite("Completion: the real shells", .timeLimit(.minutes(10))) struct ShellCompletionTests {
   /// What is typed, and what is among the candidates; `URL` stands for the stored one.
   private static let lines: [(line: String, candidates: [String])] = [
     ("cachefetch sig", ["sign-out"]), ("cachefetch list --so", ["--sort"]),
@@ -48,10 +48,84 @@ import Testing
     }
   }
 
+  /// What means something to a shell, and may stand in a URL all the same.
+  private static let path = "/q;id?x=1&y=$(id)&z=it's!~*%20%24%7BIFS%7D"
+
+  /// Shows the last argument of what is run, and leaves questions of the completion to the program.
+  private static let shown = """
+    cachefetch() {
+      if [[ $1 = completions ]]; then command cachefetch "$@"; else printf '<%s>\\n' "${@: -1}"; fi
+    }
+
+    """
+
+  @Test("What bash puts on the line is one word, in quotation marks or not", arguments: ["", "'", "\""])
+  func bash(quote: String) async throws {
+    let setup = """
+      PS1=
+      bind 'set enable-bracketed-paste off'
+      source ./_cachefetch.bash
+      echo REA''DY
+
+      """
+    try await checkInserted(quote, by: "bash --norc --noprofile -i", setup: setup)
+  }
+
+  @Test("What zsh puts on the line is one word, in quotation marks or not", arguments: ["", "'", "\""])
+  func zsh(quote: String) async throws {
+    let setup = """
+      PROMPT=
+      autoload -Uz compinit
+      compinit -D -u
+      source ./_cachefetch.zsh
+      setopt no_list_beep
+      zle-line-init() { print REA''DY }
+      zle -N zle-line-init
+
+      """
+    try await checkInserted(quote, by: "zsh -f -i", setup: setup)
+  }
+
+  @Test("fish is given the URL whatever quotation mark it began with", arguments: ["", "'", "\""])
+  func fish(quote: String) async throws {
+    let (shell, origin) = try await prepared()
+    _ = try await shell.run("-q", origin.server.url + Self.path)
+    let line = "cachefetch show \(quote)\(origin.server.url)/q"
+    let run = try await ChildProcess.run(
+      "/usr/bin/fish", ["-c", "source _cachefetch.fish; complete -C $argv[1]", line],
+      environment: shell.environment, directory: shell.store.folder.path)
+    #expect(run.lines.contains(origin.server.url + Self.path), "\(run.outputText) \(run.errorText)")
+  }
+
+  /// Types the beginning of the URL, Tab and Enter, and looks at what the command was given.
+  private func checkInserted(_ quote: String, by program: String, setup: String) async throws {
+    let (shell, origin) = try await prepared()
+    let url = origin.server.url + Self.path
+    _ = try await shell.run("-q", url)
+    try shell.store.folder.write(Self.shown + setup, to: "setup")
+    try shell.store.folder.write("cachefetch show \(quote)\(origin.server.url)/q\t\r", to: "typed")
+    // A shell completes only where somebody types: it runs on a pseudo-terminal of zsh's.
+    let script = """
+      zmodload zsh/zpty
+      zpty z \(program)
+      zpty -w z 'source ./setup'
+      zpty -r -m z text '*READY*'
+      zpty -w -n z "$(<typed)"
+      zpty -r -m z text '*<http*>*'
+      print -r -- "$text"
+      zpty -d z
+      """
+    let run = try await ChildProcess.run(
+      "/usr/bin/zsh", ["-f", "-c", script], environment: shell.environment,
+      directory: shell.store.folder.path)
+    #expect(run.outputText.contains("<\(url)>"), "\(run.outputText) \(run.errorText)")
+  }
+
   @Test func `bash completes`() async throws {
     try await check("/bin/bash") { line in
       """
       source _cachefetch.bash
+      COMP_WORDBREAKS=$' \\t\\n"\\'><=;|&(:'
       COMP_LINE='\(line)' COMP_POINT=${#COMP_LINE}
       COMP_POINT=\(line.count)
       _cachefetch

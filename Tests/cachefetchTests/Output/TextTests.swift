@@ -81,7 +81,7 @@ import Testing
     "Ages",
     arguments: [
       (0, "just now"), (1, "1 second ago"), (59, "59 seconds ago"), (60, "1 minute ago"),
-      (3_599, "59 minutes ago"),
+      (118, "2 minutes ago"), (3_540, "59 minutes ago"), (3_599, "1 hour ago"),
       (10_800, "3 hours ago"), (172_800, "2 days ago"), (5_184_000, "2 months ago"),
       (94_608_000, "3 years ago"),
     ])
@@ -91,9 +91,47 @@ import Testing
 
   @Test func `sizes and times are short`() {
     #expect(
-      Words.size(512) == "512 B" && Words.size(10_240) == "10.2 kB" && Words.size(1_450_000_000) == "1.4 GB")
-    #expect(Words.elapsed(.microseconds(3_450)) == "3.4 ms" && Words.elapsed(.milliseconds(120)) == "120 ms")
-    #expect(Words.elapsed(.milliseconds(2_550)) == "2.5 s" && Words.elapsed(.seconds(180)) == "3 minutes")
+      Words.size(512) == "512 B" && Words.size(10_240) == "10.2 kB" && Words.size(1_440_000_000) == "1.4 GB")
+    #expect(Words.elapsed(.microseconds(3_440)) == "3.4 ms" && Words.elapsed(.milliseconds(120)) == "120 ms")
+    #expect(Words.elapsed(.milliseconds(2_540)) == "2.5 s" && Words.elapsed(.seconds(180)) == "3 minutes")
+  }
+
+  @Test(
+    "Times are rounded, and long ones have two units",
+    arguments: [
+      (3_460, "3.5 ms"), (9_949, "9.9 ms"), (9_960, "10 ms"), (999_600, "1.0 s"), (1_960_000, "2.0 s"),
+      (59_960_000, "1 minute"), (118_000_000, "1 minute 58 s"), (119_700_000, "2 minutes"),
+      (3_599_700_000, "1 hour"), (7_500_000_000, "2 hours 5 minutes"), (200_000_000_000, "2 days"),
+    ])
+  func elapsed(microseconds: Int64, words: String) {
+    #expect(Words.elapsed(.microseconds(microseconds)) == words)
+  }
+
+  @Test(
+    "Sizes and ages are rounded",
+    arguments: [
+      (999, "999 B"), (1_960, "2.0 kB"), (999_949, "999.9 kB"), (999_960, "1.0 MB"),
+      (1_999_999_999, "2.0 GB"),
+    ])
+  func size(bytes: Int64, words: String) {
+    #expect(Words.size(bytes) == words)
+  }
+
+  @Test func `a word as long as a megabyte is cut in its middle, and nothing else`() {
+    let url = "http://a.example/" + String(repeating: "x", count: 1_000_000) + "/end.json"
+    let line = Columns.shortened("\(url): refused the connection")
+    #expect(
+      line.count < 400 && line.hasPrefix("http://a.example/xxx")
+        && line.hasSuffix("/end.json: refused the connection"))
+    #expect(Columns.shortened("a b  c") == "a b  c")
+  }
+
+  @Test func `the end of a URL is kept where there is little room`() {
+    #expect(
+      Columns.end(of: "http://a/b/c.json", to: 9) == "…b/c.json" && Columns.end(of: "abc", to: 3) == "abc")
+    let lines = Heading(url: "http://a.example/x/one.json", width: 40).line(
+      DataService.Delivery<Int>.failure(DataServiceError(.offline, "there is no network"), lastKnown: nil))
+    #expect(lines == "failure  there is no network\n         http://a.example/x/one.json\n")
   }
 
   @Test func `text is cut to the width with an ellipsis`() {
@@ -119,21 +157,87 @@ import Testing
     #expect(PrintRule.stored(mode) == expected)
   }
 
-  @Test func `an unchanged fresh body is skipped under changed, and under both on a terminal only`() {
-    func fresh(_ mode: PrintMode, _ isTerminal: Bool, _ wasPrinted: Bool = true) -> PrintRule.Verdict {
-      PrintRule.fresh(mode, .unchanged, isTerminal: isTerminal, wasStoredPrinted: wasPrinted)
+  @Test func `an unchanged fresh body is skipped where the stored one was printed, on a terminal or not`() {
+    func fresh(_ mode: PrintMode, isRecord: Bool = false, _ wasPrinted: Bool = true) -> PrintRule.Verdict {
+      PrintRule.fresh(mode, .unchanged, isRecord: isRecord, wasStoredPrinted: wasPrinted)
     }
-    #expect(
-      fresh(.both, false) == .print && fresh(.both, true) == .skip && fresh(.both, true, false) == .print)
-    #expect(fresh(.changed, false) == .skip && fresh(.last, true) == .print && fresh(.fresh, true) == .print)
-    #expect(fresh(.stored, false) == .skip && fresh(.none, false) == .skip)
-    #expect(PrintRule.fresh(.changed, .changed, isTerminal: false, wasStoredPrinted: true) == .print)
+    #expect(fresh(.both) == .skip && fresh(.both, false) == .print && fresh(.both, isRecord: true) == .print)
+    #expect(fresh(.changed) == .skip && fresh(.last) == .print && fresh(.fresh) == .print)
+    #expect(fresh(.changed, isRecord: true) == .skip)
+    #expect(fresh(.stored) == .skip && fresh(.none) == .skip)
+    #expect(PrintRule.fresh(.changed, .changed, isRecord: false, wasStoredPrinted: true) == .print)
   }
 
-  @Test func `the file is replaced by a good answer that differs, and written once in any case`() {
-    #expect(PrintRule.replacesFile(status: 200, change: .changed, wasWritten: true))
-    #expect(!PrintRule.replacesFile(status: 200, change: .unchanged, wasWritten: true))
-    #expect(PrintRule.replacesFile(status: 200, change: .unchanged, wasWritten: false))
-    #expect(!PrintRule.replacesFile(status: 404, change: .changed, wasWritten: false))
+  @Test func `a failure's object is printed where no stored one takes its place`() {
+    for mode in [PrintMode.both, .fresh, .changed] {
+      #expect(PrintRule.failure(mode, wasStoredPrinted: true) == .print)
+    }
+    for mode in [PrintMode.last, .stored] {
+      #expect(PrintRule.failure(mode, wasStoredPrinted: true) == .skip)
+      #expect(PrintRule.failure(mode, wasStoredPrinted: false) == .print)
+    }
+    #expect(PrintRule.failure(.none, wasStoredPrinted: false) == .skip)
+  }
+
+  @Test func `the file takes no error's page and no portal's`() {
+    #expect(
+      PrintRule.fileTakes(status: 200, kept: .yes) && PrintRule.fileTakes(status: 399, kept: .no(.status)))
+    #expect(!PrintRule.fileTakes(status: 400, kept: .no(.status)))
+    #expect(!PrintRule.fileTakes(status: 200, kept: .no(.portal)))
+  }
+}
+
+@Suite("Output: text in single-byte encodings") struct SingleByteTextTests {
+  @Test(arguments: [
+    "text/plain; charset=ISO-8859-1", "text/html;charset=\"windows-1252\"", "text/plain; x=y; Charset=latin1",
+    "text/plain; charset=us-ascii",
+  ])
+  func `declared text becomes UTF-8`(type: String) throws {
+    let text = try #require(SingleByteText(contentType: type))
+    #expect(String(decoding: text.utf8([0x63, 0xE9, 0x80, 0xFF, 0xA0]), as: UTF8.self) == "cé€ÿ\u{A0}")
+    // What stands for nothing stays a byte that is shown as one.
+    #expect(text.utf8([0x81]) == [0x81])
+  }
+
+  @Test func `what declares another encoding, or none, stays as it is`() {
+    for type in ["text/plain; charset=utf-8", "text/plain", "text/plain; charset=iso-8859-2", nil] {
+      #expect(SingleByteText(contentType: type) == nil)
+    }
+  }
+}
+
+@Suite("Output: the format of -w") struct WriteOutTests {
+  private func text(_ format: String, _ change: (inout WriteOut.Transfer) -> Void = { _ in }) throws -> String
+  {
+    var transfer = WriteOut.Transfer(number: 1, url: "http://a.example/x", method: "GET")
+    change(&transfer)
+    return try WriteOut(format: format).text(of: transfer, exitStatus: .nothing, file: "out")
+      .map { ($0.isForErrors ? "2:" : "1:") + $0.text }.joined(separator: "|")
+  }
+
+  @Test(arguments: [
+    ("a", "1:a"), ("%{exitcode}\\n", "1:4\n"), ("%{http_code}", "1:000"), ("100%% %x", "1:100% %x"),
+    ("\\t\\r\\q\\", "1:\t\r\\q\\"), ("%{url} %{method} %{urlnum}", "1:http://a.example/x GET 1"),
+    ("a%{stderr}b%{stdout}c", "1:a|2:b|1:c"), ("%header{etag}.", "1:."), ("%{scheme}", "1:http"),
+    ("%{filename_effective} %{http_version} %{num_headers}", "1:out 0 0"), ("", ""), ("%", "1:%"),
+    ("%{errormsg}%{content_type}%{size_download}", "1:0"),
+  ])
+  func `each is as in curl`(format: String, expected: String) throws {
+    #expect(try text(format) == expected)
+  }
+
+  @Test func `a failure says its message, and its status where it has one`() throws {
+    let error = DataServiceError(.status, "it answered 503", status: 503)
+    #expect(
+      try text("%{http_code} %{errormsg} %{delivery}") { $0.take(error) } == "1:503 it answered 503 failure")
+  }
+
+  @Test func `the time is in seconds with six digits behind the point`() throws {
+    #expect(try text("%{time_total}").wholeMatch(of: #/1:[0-9]+\.[0-9]{6}/#) != nil)
+  }
+
+  @Test(arguments: ["%{time_connect}", "%{", "%{json}", "%header{x"])
+  func `what cannot be said is refused, and the line names what can`(format: String) {
+    #expect(throws: UsageError.self) { try WriteOut(format: format) }
   }
 }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Sign-out as the service does it, with everything under way that can be.
-@Suite("Sign-out: the bytes are gone", .timeLimit(.minutes(3))) struct SignOutServiceTests {
+@Suite("Sign-out: the bytes are gone", .timeLimit(.minutes(10))) struct SignOutServiceTests {
   /// In every body, field, URL, tag and key of the account that goes.
   private static let mark = "s3cret"
   private static let overwrites = 420

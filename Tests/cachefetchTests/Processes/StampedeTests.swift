@@ -47,8 +47,8 @@ import Testing
   private func haveTakenSides(_ children: [ChildProcess]) async -> Int {
     var leaders = 0
     for child in children {
-      await child.errors.waits(for: "\n")
-      if await child.says("leads") { leaders += 1 }
+      await child.errors.waits(for: " process ")
+      if await child.says("no other process") { leaders += 1 }
     }
     return leaders
   }
@@ -76,7 +76,7 @@ import Testing
     #expect(await haveTakenSides(children) == 1)
     await origin.waitForRequests(1)
     var leader: ChildProcess?
-    for child in children where await child.says("leads") { leader = child }
+    for child in children where await child.says("no other process") { leader = child }
     try #require(leader != nil)
     leader?.send(SIGKILL)
     await origin.waitForRequests(2)
@@ -117,11 +117,11 @@ import Testing
     let origin = try origin(behind: mayAnswer)
     let store = try TemporaryStore()
     let leader = try startOne(origin.url + "/cold", store, ["--timeout", "2s"])
-    #expect(await leader.says("leads"))
+    #expect(await leader.says("no other process"))
     leader.send(SIGSTOP)
     let finished = await (try startOne(origin.url + "/cold", store, ["--timeout", "2s"])).finished()
     #expect(finished.exit == .status(4))
-    #expect(finished.errorText.contains("waits"))
+    #expect(finished.errorText.contains("waiting for another process"))
     leader.send(SIGCONT)
     leader.send(SIGKILL)
     mayAnswer.open()
@@ -161,11 +161,9 @@ import Testing
 }
 
 extension ChildProcess {
-  /// Whether the process has said the word on standard error, in the lines it has written so far.
-  fileprivate func says(_ word: String) async -> Bool {
-    if word == "leads" || word == "waits" {
-      await errors.lines(1)
-    }
-    return errors.text.contains("* \(word)")
+  /// Whether the process says so of the others, once it has said anything of them.
+  fileprivate func says(_ words: String) async -> Bool {
+    await errors.waits(for: " process ")
+    return errors.text.contains("* \(words)")
   }
 }

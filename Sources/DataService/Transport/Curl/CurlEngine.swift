@@ -79,7 +79,8 @@
     private func open(on thread: NetworkThread) throws(DataServiceError) {
       let library = try CurlLibrary.load(configuration.libraryName)
       guard let multi = ccurl_multi_init(library.table) else {
-        throw DataServiceError(.other, "libcurl could not be initialised")
+        throw Descriptors.areUsedUp
+          ? .tooManyOpenFiles : DataServiceError(.other, "libcurl could not be initialised")
       }
       // As many idle connections as exchanges may be under way.
       _ = ccurl_multi_set_long(
@@ -215,7 +216,8 @@
       if code == CURLE_OK {
         guard let head = easy.head else {
           return .failure(
-            DataServiceError(.disconnected, "\(exchange.origin.host) closed the connection without an answer")
+            DataServiceError(
+              .disconnected, "\(exchange.origin.host) closed the connection without a response")
           )
         }
         if head.version == "2", http2Hosts.count < Self.http2HostsLimit {
@@ -224,15 +226,18 @@
         return .success(())
       }
       let words = easy.failureText
-      let failure = TransferFailure(
+      var failure = TransferFailure(
         code: code, text: words.isEmpty ? self.words(code) : words,
         osError: Int32(truncatingIfNeeded: ccurl_get_long(easy.library.table, easy.raw, CURLINFO_OS_ERRNO)),
         verifyResult: ccurl_get_long(easy.library.table, easy.raw, CURLINFO_SSL_VERIFYRESULT),
         connectStatus: ccurl_get_long(easy.library.table, easy.raw, CURLINFO_HTTP_CONNECTCODE),
         hasHead: easy.head != nil, isEncoded: easy.head?.isEncoded ?? false,
-        host: exchange.origin.host,
+        host: exchange.origin.host, port: exchange.origin.port,
+        isProxyGiven: exchange.request.connection.proxy != nil,
         unixSocket: exchange.request.connection.unixSocket,
         isResolved: !exchange.request.connection.resolutions.isEmpty)
+      failure.areDescriptorsUsedUp = TransferFailure.mayBeOfDescriptors(code) && Descriptors.areUsedUp
+      if code == CURLE_SSL_CERTPROBLEM { failure.protectedKeyFile = easy.protectedKeyFile }
       return .failure(failure.error { NetworkState.hasRoute })
     }
 

@@ -37,13 +37,22 @@
       var problem = [CChar](repeating: 0, count: 512)
       guard let table = ccurl_open(name, &problem, problem.count) else {
         let text = String(decoding: problem.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return .failure(missing("libcurl could not be loaded: \(text)"))
+        return .failure(failure(text))
       }
       // 7.80.0 has CURLOPT_PREREQFUNCTION, without which the connect and first-byte limits could not be told apart.
       guard ccurl_version_number(table) >= 0x07_50_00 else {
         return .failure(missing("libcurl \(name) is older than 7.80"))
       }
       return .success(CurlLibrary(table: table))
+    }
+
+    /// What the loader's words mean; they are English, since the program sets no locale.
+    private static func failure(_ text: String) -> DataServiceError {
+      if text.hasSuffix("Too many open files") || Descriptors.areUsedUp { return .tooManyOpenFiles }
+      let isOfMemory = ["annot allocate", "failed to map", "out of memory"].contains { text.contains($0) }
+      return isOfMemory
+        ? DataServiceError(.other, "no memory to load libcurl: \(text)", hint: "raise the limit (ulimit -v)")
+        : missing("libcurl could not be loaded: \(text)")
     }
 
     private static func missing(_ message: String) -> DataServiceError {

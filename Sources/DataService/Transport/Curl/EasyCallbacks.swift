@@ -51,7 +51,8 @@
         return true
       } catch {
         refusal = DataServiceError(
-          .protocol, "the head of the answer from \(exchange.origin.host) is not acceptable: \(error.message)"
+          .protocol,
+          "the headers of the response from \(exchange.origin.host) are not acceptable: \(error.message)"
         )
         return false
       }
@@ -103,8 +104,8 @@
   extension DataServiceError {
     fileprivate static func tooLarge(_ limit: Int64, _ host: String) -> DataServiceError {
       DataServiceError(
-        .tooLarge, "the answer from \(host) is larger than \(limit) bytes",
-        hint: "raise the limit (--max-body) if you trust the origin")
+        .tooLarge, "the response from \(host) is larger than \(limit) bytes",
+        hint: "raise the limit (--max-body) if you trust the server")
     }
   }
 #endif

@@ -134,6 +134,15 @@
       try set(CURLOPT_USERAGENT, userAgent)
     }
 
+    /// The file of the client's key, where a pass phrase protects that.
+    var protectedKeyFile: String? {
+      guard let file = connection?.clientKeyFile ?? connection?.clientCertificateFile,
+        let data = try? Data(contentsOf: URL(filePath: file)),
+        data.firstRange(of: Data("ENCRYPTED".utf8)) != nil
+      else { return nil }
+      return file
+    }
+
     private func setConnection(_ options: ConnectionOptions) throws(DataServiceError) {
       try set(
         CURLOPT_HTTP_VERSION, Int(options.isHTTP11Only ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS))
@@ -144,8 +153,14 @@
         try set(CURLOPT_SSL_VERIFYHOST, 0)
       }
       if let file = options.certificateAuthorityFile { try set(CURLOPT_CAINFO, file) }
+      if let folder = options.certificateAuthorityFolder { try set(CURLOPT_CAPATH, folder) }
       if let file = options.clientCertificateFile { try set(CURLOPT_SSLCERT, file) }
       if let file = options.clientKeyFile { try set(CURLOPT_SSLKEY, file) }
+      // Without it OpenSSL asks for the pass phrase of a key on the terminal, on the thread that everything of the
+      // network waits for, and takes every signal meanwhile.
+      if options.clientCertificateFile != nil || options.clientKeyFile != nil {
+        try set(CURLOPT_KEYPASSWD, "")
+      }
       if let path = options.unixSocket {
         try set(CURLOPT_UNIX_SOCKET_PATH, path)
         try set(CURLOPT_PROXY, "")

@@ -47,7 +47,7 @@ struct HeadParser {
   mutating func take(_ line: UnsafeRawBufferPointer) throws(Problem) -> Head? {
     byteCount += line.count
     guard byteCount <= byteLimit else {
-      throw Problem(message: "the fields are larger than \(byteLimit) bytes")
+      throw Problem(message: "the headers are larger than \(byteLimit) bytes")
     }
     // Fields after the body (RFC 9110 section 6.5) are counted, and otherwise left alone.
     if isComplete { return nil }
@@ -74,11 +74,13 @@ struct HeadParser {
 
   private mutating func takeField(_ line: UnsafeRawBufferPointer) throws(Problem) {
     fieldCount += 1
-    guard fieldCount <= countLimit else { throw Problem(message: "there are more than \(countLimit) fields") }
+    guard fieldCount <= countLimit else {
+      throw Problem(message: "there are more than \(countLimit) headers")
+    }
     var colon = 0
     while colon < line.count, line[colon].isTokenByteFast { colon += 1 }
     guard colon > 0, colon < line.count, line[colon] == 0x3A else {
-      throw Problem(message: "a field has no valid name")
+      throw Problem(message: "a header has no valid name")
     }
     let name = line.part(0, colon)
     let value = line.part(colon + 1, line.count).trimmedOfBlanks
@@ -92,7 +94,7 @@ struct HeadParser {
 
   /// A line folded in the obsolete way continues the value before it with a space (RFC 9112 section 5.2).
   private mutating func takeContinuation(_ line: UnsafeRawBufferPointer) throws(Problem) {
-    guard wire.count > 2 else { throw Problem(message: "the fields begin with a continuation line") }
+    guard wire.count > 2 else { throw Problem(message: "the headers begin with a continuation line") }
     let value = line.trimmedOfBlanks
     try checkValue(value)
     wire.removeLast(2)
@@ -108,7 +110,7 @@ struct HeadParser {
 
   private func checkValue(_ value: UnsafeRawBufferPointer) throws(Problem) {
     for byte in value where byte == 0x0D || byte == 0 {
-      throw Problem(message: "a field's value has a carriage return or NUL in it")
+      throw Problem(message: "a header's value has a carriage return or NUL in it")
     }
   }
 

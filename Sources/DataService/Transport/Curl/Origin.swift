@@ -4,6 +4,13 @@ struct Origin: Hashable {
   let key: String
   /// The host, without brackets, port and user-info.
   let host: String
+  /// The port, that of the scheme where the URL names none; 0 where it is no number.
+  var port: Int {
+    let authority = key.dropFirst(isSecure ? 8 : 7)
+    let behind = authority[(authority.lastIndex(of: "]") ?? authority.startIndex)...]
+    guard let colon = behind.firstIndex(of: ":"), !behind.hasSuffix(":") else { return isSecure ? 443 : 80 }
+    return Int(behind[behind.index(after: colon)...]) ?? 0
+  }
   /// Whether the scheme is `https`.
   let isSecure: Bool
 

@@ -64,9 +64,9 @@ extension DataServiceError {
     let message =
       switch phase {
       case .connect: "no connection to \(host) within \(limits.connectTimeout)"
-      case .firstByte: "no answer from \(host) within \(limits.firstByteTimeout)"
+      case .firstByte: "no response from \(host) within \(limits.firstByteTimeout)"
       case .idle: "\(host) was silent for \(limits.idleTimeout)"
-      case .total, .deadline: "the answer from \(host) was not whole in time"
+      case .total, .deadline: "the response from \(host) did not complete within the time limit"
       }
     return DataServiceError(
       .timeout(phase), message,

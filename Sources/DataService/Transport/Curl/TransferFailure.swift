@@ -20,10 +20,18 @@
     var isEncoded = false
     /// The host of the URL.
     var host: String
+    /// Its port, the scheme's own where it names none.
+    var port = 0
+    /// Whether the caller named the proxy, if there is one; else the environment did.
+    var isProxyGiven = false
     /// The unix socket connected to in place of the host.
     var unixSocket: String?
     /// Whether the caller gave another address for the host.
     var isResolved = false
+    /// Whether no further file or socket could be opened, which libcurl takes for a network that does not answer.
+    var areDescriptorsUsedUp = false
+    /// The file of the client's key, where a pass phrase protects that.
+    var protectedKeyFile: String?
   }
 
   /// libcurl's code and words, as the cause of a ``DataServiceError``.
@@ -40,12 +48,28 @@
     /// The error that callers see.
     /// - Parameter hasRoute: Whether there is any network, asked only where the code alone does not tell.
     func error(hasRoute: () -> Bool) -> DataServiceError {
+      if areDescriptorsUsedUp || Descriptors.isOfDescriptors(osError) { return .tooManyOpenFiles }
+      if code == CURLE_SSL_CERTPROBLEM, let protectedKeyFile {
+        return DataServiceError(
+          .tls("clientCertificate"), "a pass phrase protects the key in \(protectedKeyFile)",
+          hint: "give one without: openssl pkey -in FILE -out NEWFILE",
+          underlying: CurlError(code: Int(code.rawValue), text: text))
+      }
       let meaning =
         Self.meanings[code.rawValue] ?? .plain(.other, "the transfer from %@ failed: \(text)", nil)
       let (kind, message, hint) = interpret(meaning, hasRoute)
       return DataServiceError(
         kind, message.replacingPlaceholder(with: unixSocket ?? host), hint: hint,
         underlying: CurlError(code: Int(code.rawValue), text: text))
+    }
+
+    /// Codes that also stand for a file, a socket or a thread that could not be had.
+    static func mayBeOfDescriptors(_ code: CURLcode) -> Bool {
+      [
+        CURLE_FAILED_INIT, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT,
+        CURLE_OUT_OF_MEMORY, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE,
+        CURLE_PEER_FAILED_VERIFICATION,
+      ].contains(code)
     }
 
     /// What a code means; `%@` stands for the host.
@@ -82,15 +106,18 @@
       ),
       (CURLE_COULDNT_RESOLVE_HOST, .unresolved),
       (CURLE_COULDNT_CONNECT, .unconnected),
-      (CURLE_WEIRD_SERVER_REPLY, .plain(.protocol, "the head of the answer from %@ is malformed", nil)),
+      (CURLE_WEIRD_SERVER_REPLY, .plain(.protocol, "the headers of the response from %@ are malformed", nil)),
       (CURLE_HTTP2, .plain(.protocol, "%@ broke the rules of HTTP/2", nil)),
       (CURLE_PARTIAL_FILE, .broken),
-      (CURLE_WRITE_ERROR, .plain(.other, "the answer from %@ could not be taken", nil)),
+      (CURLE_WRITE_ERROR, .plain(.other, "the response from %@ could not be taken", nil)),
       (CURLE_UPLOAD_FAILED, .broken),
       (CURLE_READ_ERROR, .plain(.other, "the request's body could not be read", nil)),
       (CURLE_OUT_OF_MEMORY, .outOfMemory),
       // Options are checked when they are set; in a transfer it is a head that libcurl cannot take apart.
-      (CURLE_BAD_FUNCTION_ARGUMENT, .plain(.protocol, "the head of the answer from %@ is malformed", nil)),
+      (
+        CURLE_BAD_FUNCTION_ARGUMENT,
+        .plain(.protocol, "the headers of the response from %@ are malformed", nil)
+      ),
       (CURLE_OPERATION_TIMEDOUT, .plain(.timeout(.connect), "%@ did not answer in time", nil)),
       (
         CURLE_SSL_CONNECT_ERROR,
@@ -114,9 +141,9 @@
         CURLE_BAD_CONTENT_ENCODING,
         .plain(
           .protocol, "%@ sent a body in a coding that cannot be read",
-          "ask for an uncompressed answer (--no-compressed)")
+          "ask for an uncompressed response (--no-compressed)")
       ),
-      (CURLE_FILESIZE_EXCEEDED, .plain(.tooLarge, "the answer from %@ is too large", nil)),
+      (CURLE_FILESIZE_EXCEEDED, .plain(.tooLarge, "the response from %@ is too large", nil)),
       (CURLE_SEND_FAIL_REWIND, .broken),
       (CURLE_SSL_ENGINE_INITFAILED, .plain(.tls("library"), "the TLS library could not be set up", nil)),
       (
@@ -157,9 +184,10 @@
       case .unresolved: unresolved(hasRoute)
       case .unconnected: unconnected(hasRoute)
       case .broken: broken()
-      case .outOfMemory where !hasHead: (.protocol, "a field in the answer from %@ is too large", nil)
+      case .outOfMemory where !hasHead: (.protocol, "a header in the response from %@ is too large", nil)
       // libcurl keeps at most 64 MiB of what it has decoded while the reader is slow.
-      case .outOfMemory where isEncoded: (.tooLarge, "the answer from %@ expands beyond measure", nil)
+      case .outOfMemory where isEncoded:
+        (.tooLarge, "the response from %@ expands to more than can be kept", nil)
       case .outOfMemory: (.other, "out of memory", nil)
       case .unverified:
         CertificateVerdict(verifyResult).map { (.tls($0.reason), $0.message, $0.hint) } ?? wrongHost
@@ -172,23 +200,43 @@
 
     private static let offline: Verdict = (.offline, "there is no network", "check the connection")
 
+    private static let routeHint = "check the address, the network and any proxy"
+
     private func unresolved(_ hasRoute: () -> Bool) -> Verdict {
       guard hasRoute() else { return Self.offline }
       return (.dns, "the name %@ was not found", "check the spelling, or the network's name server")
     }
 
     /// Whether it was a proxy that could not be reached. Its address may come from the environment, which libcurl
-    /// alone reads, so that its words are the only witness.
+    /// alone reads, so that its words are the only witness: `Failed to connect to HOST port PORT after 1 ms: …`.
     private var failedAtProxy: Bool {
       let prefix = "Failed to connect to "
       guard !isResolved, unixSocket == nil, text.hasPrefix(prefix) else { return false }
-      let peer = text.dropFirst(prefix.count).prefix { $0 != " " }
-      return peer.lowercased() != host.lowercased()
+      let words = text.dropFirst(prefix.count).split(separator: " ", maxSplits: 3)
+      guard let peer = words.first, peer.lowercased() == host.lowercased() else { return true }
+      guard words.count > 2, words[1] == "port", let peerPort = Int(words[2]), port != 0 else { return false }
+      return peerPort != port
+    }
+
+    /// Where to look for what is wrong with a proxy.
+    private var proxyHint: String {
+      isProxyGiven
+        ? "check the proxy's address"
+        : "check the proxy's address, which the environment names (http_proxy, https_proxy or all_proxy)"
     }
 
     private func unconnected(_ hasRoute: () -> Bool) -> Verdict {
+      let unsupported = "Unsupported proxy scheme for '"
+      if text.hasPrefix(unsupported) {
+        // What follows may have credentials in it.
+        let scheme = text.dropFirst(unsupported.count).prefix { $0.isLetter || $0.isNumber }
+        return (
+          .proxy, "the proxy on the way to %@ has the scheme “\(scheme)”, which is not supported",
+          proxyHint + "; it begins with http, https, socks5h, socks5, socks4a or socks4"
+        )
+      }
       if failedAtProxy {
-        return (.proxy, "the proxy on the way to %@ could not be reached", "check the proxy's address")
+        return (.proxy, "the proxy on the way to %@ could not be reached", proxyHint)
       }
       if connectStatus >= 300 { return refusedByProxy }
       switch osError {
@@ -197,10 +245,10 @@
       case ECONNREFUSED: return (.refused, "nothing listens on the socket %@", nil)
       case ENOENT where unixSocket != nil: return (.unreachable, "there is no socket %@", "check the path")
       case ENETUNREACH, ENETDOWN, EADDRNOTAVAIL:
-        return hasRoute() ? (.unreachable, "there is no way to %@", nil) : Self.offline
+        return hasRoute() ? (.unreachable, "no route to %@", Self.routeHint) : Self.offline
       case ETIMEDOUT: return (.timeout(.connect), "%@ did not answer in time", nil)
       case EACCES, EPERM: return (.unreachable, "a rule of this machine forbids the way to %@", nil)
-      default: return (.unreachable, "there is no way to %@", nil)
+      default: return (.unreachable, "no route to %@", Self.routeHint)
       }
     }
 
@@ -214,12 +262,15 @@
     private func broken() -> Verdict {
       // libcurl tells these apart by its words alone; the words have stood since 7.x and the tests hold them.
       if text.contains("chunked-encoding") {
-        return (.protocol, "the answer from %@ has a malformed chunk", nil)
+        return (.protocol, "the response from %@ has a malformed chunk", nil)
       }
       if connectStatus >= 300 || text.contains("CONNECT tunnel") { return refusedByProxy }
       return hasHead
-        ? (.truncated, "the answer from %@ was cut off", nil)
-        : (.disconnected, "%@ closed the connection without an answer", nil)
+        ? (
+          .truncated, "the response from %@ was cut off",
+          "try again; where the server allows it, the download goes on where it stopped"
+        )
+        : (.disconnected, "%@ closed the connection without a response", "try again, or check the port")
     }
   }
 

@@ -1,0 +1,97 @@
+internal import CSQLite
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+/// Whether a file that somebody else may have made has this release's tables and nothing else that SQLite would run: a
+/// view or a trigger in the place of a table does whatever its maker wants with whoever reads it.
+enum SchemaCheck {
+  /// Tables that SQLite makes for itself.
+  private static let ofSQLite = [
+    "CREATE TABLE sqlite_sequence(name,seq)", "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
+  ]
+
+  /// Throws unless each object is made by a statement of `schema.sql`. One that is missing harms nobody: what needs it
+  /// says so.
+  static func check(_ connection: Connection) throws(CacheStoreError) {
+    var schema = KnownStatements()
+    try connection.withStatement("SELECT sql, name FROM sqlite_schema") {
+      (statement) throws(CacheStoreError) in
+      while try statement.step() {
+        if statement.isNull(0), statement.text(1).hasPrefix("sqlite_autoindex_") { continue }
+        let text = statement.bytes(0)
+        // First, and only for what is as short: those are in no order with ours.
+        if text.count < 64, ofSQLite.contains(String(decoding: text, as: UTF8.self)) { continue }
+        guard schema.has(text) else {
+          throw CacheStoreError(
+            .otherSchema,
+            "\(connection.path) is not a store as this release makes them (\(statement.text(1)))")
+        }
+      }
+    }
+  }
+}
+
+/// The statements of `schema.sql`, looked for in their order: most files have them in it.
+private struct KnownStatements {
+  private let text = PackageResources.schema_sql
+  private var next = 0
+  /// Without comments and line breaks; made for a file that says the same in other words.
+  private lazy var plain = Self.plain(text + Self.former.utf8)
+
+  /// Tables that stores made earlier have, and that nothing looks into any more.
+  private static let former = """
+    CREATE TABLE origin_pause ( account_id INTEGER NOT NULL REFERENCES account ON DELETE CASCADE, origin TEXT NOT NULL, \
+    until_at_ms INTEGER NOT NULL, PRIMARY KEY (account_id, origin) ) STRICT, WITHOUT ROWID;
+    """
+
+  mutating func has(_ statement: UnsafeRawBufferPointer) -> Bool {
+    guard statement.count > 0 else { return false }
+    let end = text.withUnsafeBytes { text in
+      Self.end(of: statement, in: text, from: next) ?? Self.end(of: statement, in: text, from: 0)
+    }
+    if let end {
+      next = end
+      return true
+    }
+    let wanted = Self.plain(Array(statement)) + [0x3B]
+    return plain.firstRange(of: wanted) != nil
+  }
+
+  /// Where the statement ends in the text, which has it as a whole from the beginning of a line.
+  private static func end(
+    of statement: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer, from start: Int
+  ) -> Int? {
+    guard let base = text.baseAddress, let wanted = statement.baseAddress else { return nil }
+    var line = start
+    while line + statement.count < text.count {
+      if text[line] == 0x43, memcmp(base + line, wanted, statement.count) == 0,
+        text[line + statement.count] == 0x3B
+      {
+        return line + statement.count
+      }
+      guard let found = memchr(base + line, 0x0A, text.count - line) else { return nil }
+      line = base.distance(to: UnsafeRawPointer(found)) + 1
+    }
+    return nil
+  }
+
+  private static func plain(_ text: [UInt8]) -> [UInt8] {
+    var plain: [UInt8] = []
+    for line in text.split(separator: 0x0A) {
+      var end = line.endIndex
+      for index in line.indices.dropLast() where line[index] == 0x2D && line[index + 1] == 0x2D {
+        end = index
+        break
+      }
+      for byte in line[..<end] + [0x20] {
+        if byte != 0x20, byte != 0x09 { plain.append(byte) } else if plain.last != 0x20 { plain.append(0x20) }
+      }
+    }
+    while plain.last == 0x20 { plain.removeLast() }
+    return plain
+  }
+}

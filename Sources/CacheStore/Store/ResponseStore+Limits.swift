@@ -1,0 +1,110 @@
+internal import Synchronization
+
+extension ResponseStore {
+  /// The limits set in the store itself, and those that hold: the store's own win over the configuration's.
+  public func limits() async throws(CacheStoreError) -> (own: StoreLimits, inForce: StoreLimits) {
+    let own =
+      try await read { deadline throws(CacheStoreError) in
+        try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+          try connection.readLimits()
+        }
+      } ?? StoreLimits()
+    let inForce = own.over(StoreLimits(configuration))
+    noteBytes(of: inForce)
+    return (own, inForce)
+  }
+
+  /// Sets the store's own limits, which every process on it obeys from its next write on, and trims at once what is over
+  /// them, in short steps. `nil` leaves a limit to each program's configuration.
+  ///
+  /// Pinned rows stay, whatever the limits.
+  /// - Returns: How many rows went.
+  @discardableResult public func setLimits(_ limits: StoreLimits) async throws(CacheStoreError) -> Int {
+    let before = try await writes.perform { (connection) throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in try connection.writeLimits(limits) }
+      return try connection.value(.rowCount)
+    }
+    try await trim(until: .max)
+    let after = try await writes.perform { (connection) throws(CacheStoreError) in
+      try connection.value(.rowCount)
+    }
+    return Int(max(0, before - after))
+  }
+
+  /// The limits that hold; inside a writing transaction.
+  func limits(_ connection: Connection) throws(CacheStoreError) -> StoreLimits {
+    let found = try connection.ownLimits().over(StoreLimits(configuration))
+    noteBytes(of: found)
+    return found
+  }
+
+  private func noteBytes(of limits: StoreLimits) {
+    knownBytes.store(limits.maximumBytes ?? configuration.maximumBytes, ordering: .relaxed)
+  }
+
+  /// The largest body that is kept, as far as is known without asking the file: whoever stores one asks.
+  package var largestBody: Int64 { knownBytes.load(ordering: .relaxed) / 2 }
+
+  /// The same, asked of the file: before a body that seems too large is not kept.
+  package func readLargestBody() async -> Int64 {
+    // Law 9: what cannot be read now is as it was known.
+    _ = try? await limits()
+    return largestBody
+  }
+}
+
+extension Connection {
+  /// The store's own limits; inside a writing transaction. Read anew only where another connection has written since,
+  /// which SQLite tells for nothing.
+  func ownLimits() throws(CacheStoreError) -> StoreLimits {
+    if let limits = knownLimits, areLimitsCurrent { return limits }
+    let limits = try readLimits()
+    knownLimits = limits
+    areLimitsCurrent = true
+    return limits
+  }
+
+  /// The store's own limits, as the file has them.
+  func readLimits() throws(CacheStoreError) -> StoreLimits {
+    guard let statement = try optionalStatement(.storeLimits) else { return StoreLimits() }
+    defer { statement.reset() }
+    guard try statement.step() else { return StoreLimits() }
+    // What nobody can have set is not heeded.
+    func positive(_ column: Int32) -> Int64? {
+      statement.isNull(column) || statement.integer(column) <= 0 ? nil : statement.integer(column)
+    }
+    return StoreLimits(
+      maximumBytes: positive(0), maximumRows: positive(1).map { Int($0) },
+      maximumAge: positive(2).map { .milliseconds($0) })
+  }
+
+  /// Writes them; inside a transaction. A store made before there were any gets its table for them now.
+  func writeLimits(_ limits: StoreLimits) throws(CacheStoreError) {
+    if try optionalStatement(.storeLimits) == nil { try execute(Schema.text(of: "store_limit")) }
+    try withStatement(
+      """
+      INSERT INTO store_limit (id, maximum_bytes, maximum_rows, maximum_ms) VALUES (1, ?1, ?2, ?3)
+      ON CONFLICT DO UPDATE SET maximum_bytes = excluded.maximum_bytes, maximum_rows = excluded.maximum_rows,
+        maximum_ms = excluded.maximum_ms, checked_id = 0
+      """
+    ) { (statement) throws(CacheStoreError) in
+      statement.bind(1, limits.maximumBytes)
+      statement.bind(2, limits.maximumRows.map { Int64($0) })
+      statement.bind(3, limits.maximumAge.map { max(1, $0.wholeNanoseconds / 1_000_000) })
+      try statement.run()
+    }
+    knownLimits = nil
+  }
+
+  /// Up to which row ages have been looked at; 0 where all have been, or the table for it is not there yet.
+  func checkedRow() throws(CacheStoreError) -> Int64 {
+    guard try optionalStatement(.storeLimits) != nil else { return 0 }
+    return try first("SELECT checked_id FROM store_limit WHERE id = 1", []) ?? 0
+  }
+
+  /// Notes that.
+  func noteChecked(_ row: Int64) throws(CacheStoreError) {
+    guard try optionalStatement(.storeLimits) != nil else { return }
+    _ = try first("UPDATE store_limit SET checked_id = ?1 WHERE id = 1 AND checked_id <> ?1", [row])
+  }
+}

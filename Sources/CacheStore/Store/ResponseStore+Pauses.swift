@@ -1,0 +1,102 @@
+extension ResponseStore {
+  /// Notes for every process that somebody asked to be left alone (`Retry-After`). Pauses that are over go with it.
+  ///
+  /// - Parameter responder: `scheme://host[:port]`, and behind a space how it was reached where that is out of the
+  ///   ordinary.
+  public func pause(accountID: Int64, responder: String, _ pause: Pause) async throws(CacheStoreError) {
+    try await writes.perform { (connection) throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in
+        _ = try connection.statement(.pauseOf, making: "pause")
+        _ = try connection.first(
+          """
+          DELETE FROM pause
+          WHERE heard_boot <> ?2 OR heard_ns > ?1 OR heard_ns <= ?1 - min(pause_ms, 3600000) * 1000000
+          """, [pause.heard.nanoseconds], [pause.heard.boot])
+        try connection.withStatement(
+          """
+          INSERT OR REPLACE INTO pause (account_id, responder, heard_boot, heard_ns, pause_ms)
+          VALUES (?1, ?2, ?3, ?4, ?5)
+          """
+        ) { (statement) throws(CacheStoreError) in
+          statement.bind(1, accountID)
+          statement.bind(2, responder)
+          statement.bind(3, pause.heard.boot)
+          statement.bind(4, pause.heard.nanoseconds)
+          statement.bind(5, pause.milliseconds)
+          try statement.run()
+        }
+      }
+    }
+  }
+
+  /// What a responder asked for last, over or not; on the calling thread, without waiting.
+  public func pauseNow(accountName: String, responder: String) throws(CacheStoreError) -> Pause? {
+    try checkRunning()
+    let found = try pool.withConnection(waitingUntil: 0) { (connection) throws(CacheStoreError) -> Pause? in
+      guard let statement = try connection.optionalStatement(.pauseOf) else { return nil }
+      defer { statement.reset() }
+      statement.bind(1, accountName)
+      statement.bind(2, responder)
+      return try statement.step() ? Pause(statement, from: 0) : nil
+    }
+    return found ?? nil
+  }
+
+  /// The pauses that are not over at that instant, by responder.
+  public func pauses(at now: StartMark) async throws(CacheStoreError) -> [StoredPause] {
+    let found = try await read { deadline throws(CacheStoreError) in
+      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+        try Self.pauses(connection)
+      }
+    }
+    return (found ?? []).filter { $0.pause.remaining(at: now) != nil }
+  }
+
+  private static func pauses(_ connection: Connection) throws(CacheStoreError) -> [StoredPause] {
+    guard try connection.optionalStatement(.pauseOf) != nil else { return [] }
+    return try connection.withStatement(
+      """
+      SELECT p.heard_boot, p.heard_ns, p.pause_ms, a.name, p.responder
+      FROM pause p JOIN account a ON a.id = p.account_id ORDER BY p.responder, a.name
+      """
+    ) { (statement) throws(CacheStoreError) in
+      var found: [StoredPause] = []
+      while try statement.step() {
+        guard let pause = Pause(statement, from: 0) else { continue }
+        found.append(StoredPause(account: statement.text(3), responder: statement.text(4), pause: pause))
+      }
+      return found
+    }
+  }
+
+  /// Ends the pauses that satisfy the condition.
+  /// - Returns: How many of them were not over at that instant.
+  @discardableResult public func endPauses(
+    at now: StartMark, where condition: @escaping @Sendable (StoredPause) -> Bool
+  ) async throws(CacheStoreError) -> Int {
+    guard FileStatus(path: files.database) != nil, try await !pauses(at: now).isEmpty else { return 0 }
+    return try await writes.perform { (connection) throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in
+        let ended = try Self.pauses(connection).filter(condition)
+        for pause in ended {
+          _ = try connection.first(
+            """
+            DELETE FROM pause
+            WHERE responder = ?1 AND account_id = (SELECT id FROM account WHERE name = ?2)
+            """, [], [pause.responder, pause.account])
+        }
+        return ended.count { $0.pause.remaining(at: now) != nil }
+      }
+    }
+  }
+}
+
+extension Pause {
+  /// What three columns of a statement say; `nil` where they are empty.
+  init?(_ statement: Statement, from column: Int32) {
+    guard !statement.isNull(column) else { return nil }
+    self.init(
+      heard: StartMark(boot: statement.text(column), nanoseconds: statement.integer(column + 1)),
+      milliseconds: statement.integer(column + 2))
+  }
+}

@@ -1,0 +1,87 @@
+internal import CacheStore
+
+/// What `export` and `import` did: how many responses, and what was left out and why.
+struct BundleCount {
+  /// Why responses were left out.
+  enum Reason: String, CaseIterable {
+    /// They belong to requests with credentials.
+    case credentials
+    /// They belong to an account that was not named.
+    case account
+    /// What is stored is as new, or newer.
+    case older
+    /// They cannot be read whole.
+    case damaged
+  }
+
+  /// Responses written or taken in.
+  var rows = 0
+  private(set) var leftOut: [Reason: Int] = [:]
+  /// The accounts that were not named, by how many responses each has.
+  private(set) var accounts: [String: Int] = [:]
+
+  mutating func leaveOut(_ reason: Reason) { leftOut[reason, default: 0] += 1 }
+
+  /// Splits entries into those of the accounts that are wanted, and counts the others.
+  mutating func wanted(_ entries: [StoredEntry], of account: String?) -> [StoredEntry] {
+    entries.filter { entry in
+      let name = entry.key.account
+      if name == account ?? "" { return true }
+      // Whoever names an account wants that and no other.
+      guard account == nil else { return false }
+      if name.hasPrefix("auto:") {
+        leaveOut(.credentials)
+      } else {
+        leaveOut(.account)
+        accounts[name, default: 0] += 1
+      }
+      return false
+    }
+  }
+
+  /// `exported 4 stored responses; left out: 2 of requests with credentials, 1 of the account alice (--account NAME)`.
+  func text(_ verb: String) -> String {
+    var text = "\(verb) \(Self.responses(rows))"
+    var parts: [String] = []
+    if let count = leftOut[.credentials] { parts.append("\(count) of requests with credentials") }
+    if let count = leftOut[.account] {
+      let names = accounts.keys.sorted().map { TerminalText.visible($0) }
+      let shown = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? ", …" : "")
+      parts.append("\(count) of the account\(names.count == 1 ? "" : "s") \(shown)")
+    }
+    if let count = leftOut[.older] { parts.append("\(count) no newer than what is stored") }
+    if let count = leftOut[.damaged] { parts.append("\(count) that cannot be read whole") }
+    if !parts.isEmpty { text += "; left out: " + parts.joined(separator: ", ") }
+    if leftOut[.credentials] != nil || leftOut[.account] != nil {
+      text += " (--account NAME takes those of one account)"
+    }
+    return text + "\n"
+  }
+
+  /// The JSON object (`docs/bundles.schema.json`).
+  func line(_ verb: Verb, file: String) -> [UInt8] {
+    var json = JSONWriter()
+    json.member("verb", verb.rawValue)
+    json.member("file", file)
+    json.member("responses", rows)
+    var objects: [[UInt8]] = []
+    for reason in Reason.allCases where reason != .account {
+      if let count = leftOut[reason] { objects.append(Self.object(reason, count)) }
+    }
+    for (account, count) in accounts.sorted(by: { $0.key < $1.key }) {
+      objects.append(Self.object(.account, count, account: account))
+    }
+    json.member("left_out", objects: objects)
+    return json.line()
+  }
+
+  private static func object(_ reason: Reason, _ count: Int, account: String? = nil) -> [UInt8] {
+    var json = JSONWriter()
+    json.member("reason", reason.rawValue)
+    if let account { json.member("account", account) }
+    json.member("responses", count)
+    return json.object()
+  }
+
+  private static func responses(_ count: Int) -> String { "\(count) stored response\(count == 1 ? "" : "s")" }
+}

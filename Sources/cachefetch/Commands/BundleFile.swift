@@ -1,0 +1,208 @@
+internal import CacheStore
+internal import Glibc
+
+/// The file of `export` and `import`: a store of one file, or a standard stream that one comes from or goes to.
+enum BundleFile {
+  /// Where a bundle is written, or why not. The bundle is made beside the file and takes its place at once.
+  struct Target {
+    /// What the operand names, links followed; `nil` for standard output.
+    let file: String?
+    /// Where the bundle is made.
+    let part: String
+    private let folder: PrivateFolder?
+
+    /// - Parameter store: The store that is exported.
+    init(_ operand: String, exporting store: String, _ diagnostics: Diagnostics) throws(UsageError) {
+      guard operand != "-" else {
+        guard !diagnostics.terminal.isOutput else {
+          throw UsageError("a bundle cannot be shown on a terminal", "name a file, or write > FILE")
+        }
+        let folder = try BundleFile.temporaryFolder()
+        file = nil
+        part = folder.file("bundle")
+        self.folder = folder
+        return
+      }
+      try BundleFile.check(operand, exporting: store)
+      let path = realpath(operand, nil).map { real in
+        defer { free(real) }
+        return String(cString: real)
+      }
+      let resolved = path ?? operand
+      let parent = ReplacedFile.folder(of: resolved)
+      guard access(parent, W_OK) == 0 else {
+        throw UsageError(
+          "“\(TerminalText.visible(operand))” cannot be written: \(SystemError.text(errno))",
+          "name a file in a folder you may write to")
+      }
+      file = resolved
+      part = "\(resolved).\(getpid()).part"
+      folder = nil
+    }
+
+    /// Puts the bundle where it belongs.
+    func commit() throws(OutputError) {
+      guard let file else { return try BundleFile.copy(part, to: .standardOutput) }
+      guard rename(part, file) == 0 else { throw .failed(errno, path: file) }
+    }
+
+    /// Removes what is left of the making.
+    func clear() {
+      BundleFile.remove(part)
+      folder?.remove()
+    }
+  }
+
+  /// A bundle to be read: the file, or what came through standard input, kept in a file of this process's own meanwhile.
+  struct Source {
+    let path: String
+    /// How messages name it.
+    let name: String
+    private let folder: PrivateFolder?
+
+    init(_ operand: String, _ diagnostics: Diagnostics) throws(UsageError) {
+      guard operand == "-" else {
+        guard access(operand, R_OK) == 0 else {
+          throw UsageError(
+            "“\(TerminalText.visible(operand))” cannot be read: \(SystemError.text(errno))",
+            "name an exported file", status: .badData)
+        }
+        (path, name, folder) = (operand, "“\(TerminalText.visible(operand))”", nil)
+        return
+      }
+      guard isatty(STDIN_FILENO) != 1 else {
+        throw UsageError("a bundle cannot be typed at a terminal", "name a file, or write < FILE")
+      }
+      let folder = try BundleFile.temporaryFolder()
+      do throws(UsageError) { try BundleFile.spool(to: folder.file("bundle")) } catch {
+        folder.remove()
+        throw error
+      }
+      (path, name, self.folder) = (folder.file("bundle"), "standard input", folder)
+    }
+
+    /// A message without the path of the copy, which nobody has named.
+    func named(in message: String) -> String {
+      folder == nil ? message : message.replacing(path, with: name)
+    }
+
+    /// Removes the copy.
+    func clear() { folder?.remove() }
+  }
+
+  /// The files of a store that is being made.
+  static func remove(_ path: String) {
+    for suffix in ["", "-wal", "-shm", "-journal", ".lock", ".uses"] { unlink(path + suffix) }
+  }
+
+  /// Throws where the file is something that an export must not replace: anything but a regular file, the store that is
+  /// exported, by whatever name, or another database.
+  private static func check(_ path: String, exporting store: String) throws(UsageError) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return }
+    let shown = TerminalText.visible(path)
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw UsageError(
+        status.st_mode & S_IFMT == S_IFDIR
+          ? "“\(shown)” is a folder" : "“\(shown)” is not a regular file", "name a file to write")
+    }
+    for suffix in ["", "-wal", "-shm", "-journal", ".lock", ".key", ".uses"] {
+      var own = stat()
+      guard stat(store + suffix, &own) == 0, own.st_dev == status.st_dev, own.st_ino == status.st_ino else {
+        continue
+      }
+      throw UsageError("“\(shown)” is the store itself, or a part of it", "name another file")
+    }
+    guard isDatabase(path) else { return }
+    throw UsageError(
+      "“\(shown)” is a database and no exported file; what is in it would be lost",
+      "name another file, or remove this one first")
+  }
+
+  /// Whether a file is a database and not an exported one: that bears the number of a store, and has neither a log nor a
+  /// lock file beside it. The number of a store in use may be in its log only.
+  private static func isDatabase(_ path: String) -> Bool {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var head = [UInt8](repeating: 0, count: 72)
+    guard read(descriptor, &head, head.count) == head.count, head.starts(with: databaseMark) else {
+      return false
+    }
+    let isStore = head[68...].elementsEqual("CFCH".utf8)
+    // The versions of reading and writing: 2 means a write-ahead log (SQLite's file format, section 1.3.3).
+    let isInUse =
+      head[18] == 2 || head[19] == 2 || [".lock", "-wal"].contains { access(path + $0, F_OK) == 0 }
+    return !isStore || isInUse
+  }
+
+  /// What every database begins with.
+  private static let databaseMark = Array("SQLite format 3\0".utf8)
+
+  private static func temporaryFolder() throws(UsageError) -> PrivateFolder {
+    do throws(OutputError) { return try PrivateFolder() } catch {
+      throw UsageError(
+        "there is no folder for temporary files", "name one that can be written: $TMPDIR",
+        status: .inputOutput)
+    }
+  }
+
+  /// Writes standard input to a file. What does not begin as a database does is refused before it fills a disk.
+  private static func spool(to path: String) throws(UsageError) {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else {
+      throw UsageError(
+        "“\(path)” cannot be written: \(SystemError.text(errno))", "set $TMPDIR", status: .inputOutput)
+    }
+    defer { close(descriptor) }
+    var isFirst = true
+    do throws(OutputError) {
+      try forEachPiece(of: STDIN_FILENO) { piece throws(OutputError) in
+        if isFirst, !piece.starts(with: databaseMark.prefix(piece.count)) {
+          throw .failed(EILSEQ, path: nil)
+        }
+        isFirst = false
+        try OutputDescriptor(number: descriptor).write(Array(piece))
+      }
+    } catch .failed(EILSEQ, _) {
+      throw UsageError(
+        "standard input is no exported file", "pipe one that “cachefetch export” wrote", status: .badData)
+    } catch .failed(let number, _) {
+      throw UsageError(
+        "standard input cannot be taken in: \(SystemError.text(number))",
+        "free some disk space, or set $TMPDIR",
+        status: .inputOutput)
+    } catch {
+      throw UsageError("standard input was not read to its end", "run it again", status: Signals.exitStatus)
+    }
+    if isFirst {
+      throw UsageError(
+        "standard input is empty", "pipe a file that “cachefetch export” wrote", status: .badData)
+    }
+  }
+
+  private static func copy(_ path: String, to output: OutputDescriptor) throws(OutputError) {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .failed(errno, path: path) }
+    defer { close(descriptor) }
+    try forEachPiece(of: descriptor) { piece throws(OutputError) in try output.write(Array(piece)) }
+  }
+
+  private static func forEachPiece(
+    of descriptor: Int32, _ take: (ArraySlice<UInt8>) throws(OutputError) -> Void
+  ) throws(OutputError) {
+    var buffer = [UInt8](repeating: 0, count: 256 << 10)
+    while true {
+      let count = read(descriptor, &buffer, buffer.count)
+      if count > 0 {
+        try take(buffer[..<count])
+      } else if count == 0 {
+        return
+      } else if errno != EINTR {
+        throw .failed(errno, path: nil)
+      } else if Signals.pending != nil {
+        throw .interrupted
+      }
+    }
+  }
+}

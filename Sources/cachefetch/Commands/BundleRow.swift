@@ -1,0 +1,52 @@
+internal import CacheStore
+
+/// What of somebody else's file is taken in, and what is refused. Depends only on its arguments.
+enum BundleRow {
+  /// The entry as it may be stored here: without `Set-Cookie`, not pinned, and not received later than now.
+  static func accepted(_ entry: StoredEntry, now: Int64) -> StoredEntry {
+    var entry = entry
+    entry.response.fields.removeAll { ["set-cookie", "set-cookie2"].contains($0.lowercased()) }
+    entry.response.isPinned = false
+    entry.response.requestedAt = min(entry.response.requestedAt, now)
+    entry.response.receivedAt = min(entry.response.receivedAt, now)
+    entry.response.changedAt = min(entry.response.changedAt, now)
+    return entry
+  }
+
+  /// What is wrong with an entry that no exchange could have brought; `nil` where nothing is.
+  static func refusal(_ entry: StoredEntry) -> String? {
+    let (key, row) = (entry.key, entry.response)
+    if !entry.isSound { return "is damaged" }
+    if key.method.isEmpty || !key.method.utf8.allSatisfy(\.isTokenByte) { return "has a method that is none" }
+    let isTarget = ["http://", "https://", "key:"].contains { key.target.hasPrefix($0) }
+    if !isTarget || !isPlain(key.target) { return "has a URL that is none" }
+    if let url = row.responseURL, !isPlain(url) { return "has a URL that is none" }
+    if !["1.0", "1.1", "2", "3"].contains(row.httpVersion) || !isPlain(row.reason) {
+      return "has a status line that is none"
+    }
+    if !isWellFormed(row.fields.wire) { return "has header fields that are none" }
+    let texts =
+      [key.extra, key.account, row.vary] + entry.tags + row.variant.split(separator: "\n").map(String.init)
+    return texts.allSatisfy(isPlain) ? nil : "has control characters in it"
+  }
+
+  /// Whether a text has no control characters, a line break and NUL among them.
+  private static func isPlain(_ text: String) -> Bool { !text.utf8.contains { $0 < 0x20 || $0 == 0x7F } }
+
+  /// Whether the bytes are lines of `Name: value` and CR LF, as this program writes them.
+  static func isWellFormed(_ wire: [UInt8]) -> Bool {
+    var rest = wire[...]
+    while !rest.isEmpty {
+      guard let end = rest.firstIndex(of: 0x0A), end > rest.startIndex, rest[end - 1] == 0x0D else {
+        return false
+      }
+      let line = rest[..<(end - 1)]
+      guard let colon = line.firstIndex(of: 0x3A), colon > line.startIndex,
+        line[..<colon].allSatisfy(\.isTokenByte),
+        !line[colon...].contains(where: { $0 == 0x0D || $0 == 0 })
+      else { return false }
+      rest = rest[(end + 1)...]
+    }
+    return true
+  }
+}

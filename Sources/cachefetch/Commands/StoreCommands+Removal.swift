@@ -1,0 +1,117 @@
+internal import CacheStore
+internal import DataService
+
+/// The verbs that remove what a person names. Both ask by one rule: where more than one entry would go, somebody at a
+/// terminal is asked; where nobody can be asked, `--yes` is needed; one entry goes without a question.
+extension StoreCommands {
+  /// `rm`.
+  func rm() throws(UsageError) -> ExitStatus {
+    let selection = try RowSelection(arguments, now: now, key: key)
+    if selection.isAll {
+      throw UsageError(
+        "nothing says what to remove", "name URLs, or select entries: --older-than 0s is every entry")
+    }
+    if let missing = missing() { return missing }
+    return run { () async throws(DataServiceError) in
+      try await self.entries(selection)
+    } then: { entries in
+      guard !entries.isEmpty else {
+        diagnostics.say("no stored entry matches")
+        return run { () async throws(DataServiceError) in
+          try await self.endPauses()
+        } then: {
+          _ in
+          writeRemoved(0) { $0.member("removed", 0) }
+        }
+      }
+      let groups = EntryGroups(entries)
+      if entries.count > 1 {
+        let question = "Remove \(Words.entries(entries.count))\(groups.text.map { " (\($0))" } ?? "")?"
+        if let refusal = refusal(question, narrowing: selection.targets == nil ? nil : groups.narrowing) {
+          return refusal
+        }
+      }
+      return remove(entries, of: selection, groups)
+    }
+  }
+
+  private func remove(_ entries: [StoredEntry], of selection: RowSelection, _ groups: EntryGroups)
+    -> ExitStatus
+  {
+    let service = service
+    return run { () async throws(DataServiceError) in
+      var removed = 0
+      // In runs: a statement has room for so many identifiers.
+      for start in stride(from: 0, to: entries.count, by: 500) {
+        var some = selection.selection
+        some.rowIDs = entries[start..<min(start + 500, entries.count)].map(\.rowID)
+        removed += try await service.remove(some)
+      }
+      try await self.endPauses()
+      return removed
+    } then: { removed in
+      let which = removed == entries.count ? groups.text.map { ": \($0)" } ?? "" : ""
+      if !arguments.has(.json) { diagnostics.show("removed \(Words.entries(removed))\(which)\n") }
+      return writeRemoved(removed) { $0.member("removed", removed) }
+    }
+  }
+
+  /// `sign-out`.
+  func signOut() throws(UsageError) -> ExitStatus {
+    guard let account = arguments.text(.account) else {
+      throw UsageError("sign-out needs an account", "write --account NAME, as cachefetch list shows it")
+    }
+    if let missing = missing() { return missing }
+    let service = service
+    var selection = EntrySelection()
+    selection.accounts = [account]
+    let chosen = selection
+    return run { () async throws(DataServiceError) in
+      try await service.entries(chosen).count
+    } then: { count in
+      if count > 1, let refusal = refusal("Remove \(Words.entries(count)) of \(account)?", narrowing: nil) {
+        return refusal
+      }
+      return run { () async throws(DataServiceError) in
+        try await service.signOut(.named(account))
+      } then: { _ in
+        if !arguments.has(.json) {
+          diagnostics.show("signed out \(TerminalText.visible(account)): removed \(Words.entries(count))\n")
+        }
+        return writeRemoved(count) {
+          $0.member("account", account)
+          $0.member("removed", count)
+        }
+      }
+    }
+  }
+
+  /// The object of `--json` that says what went; without it nothing is written.
+  private func writeRemoved(_ count: Int, _ members: (inout JSONWriter) -> Void) -> ExitStatus {
+    guard arguments.has(.json) else { return .success }
+    var json = JSONWriter()
+    members(&json)
+    return Output.write(json.line(), diagnostics)
+  }
+
+  /// Why more than one entry is not removed, as the status that comes of it; `nil` for a yes, from `--yes` or from the
+  /// person at the terminal.
+  private func refusal(_ question: String, narrowing: String?) -> ExitStatus? {
+    if arguments.has(.yes) { return nil }
+    guard diagnostics.terminal.isInput, diagnostics.terminal.isError else {
+      let remedy = "write --yes" + (narrowing.map { ", or narrow it with \($0)" } ?? "")
+      Diagnostics.fail(UsageError("\(question) There is nobody to ask", remedy))
+      return .usage
+    }
+    // Under `-q` too: nobody can answer what was not asked.
+    diagnostics.status.write("\(TerminalText.visible(question)) [y/N] ")
+    let answer = InputFile.line()
+    if Signals.pending != nil {
+      diagnostics.status.write("\n")
+      return Signals.exitStatus
+    }
+    if let answer, ["y", "yes"].contains(answer.lowercased()) { return nil }
+    diagnostics.say("nothing was removed")
+    return .different
+  }
+}

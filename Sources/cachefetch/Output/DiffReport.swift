@@ -1,0 +1,125 @@
+internal import DataService
+
+/// What `diff` says: the differences on standard output, or one JSON object (`docs/diff.schema.json`).
+struct DiffReport {
+  /// How two responses differ.
+  enum Difference {
+    case status
+    case json(JSONDifference)
+    /// The lines of a unified difference.
+    case text([UInt8])
+    case binary
+    /// Text, and there is no program to compare it with.
+    case unshown
+  }
+
+  let line: DeliveryLine
+  let isJSON: Bool
+  let diagnostics: Diagnostics
+
+  /// There was nothing to compare with.
+  func first(_ fresh: DiffSide) throws(OutputError) {
+    if isJSON { try write("first", stored: nil, fresh: fresh) }
+    switch fresh.head.kept {
+    case .yes:
+      diagnostics.say("\(line.url): nothing stored yet to compare with; the fresh response has been stored")
+    case .no(let reason):
+      diagnostics.say(
+        "\(line.url): nothing is stored to compare with, and the fresh response was not stored either "
+          + "(\(reason.name))")
+    }
+  }
+
+  /// A fresh response could not be had.
+  func failed(_ error: DataServiceError, stored: DiffSide?) throws(OutputError) {
+    diagnostics.say(error, of: line)
+    if isJSON { try write("failure", stored: stored, fresh: nil, error: error) }
+  }
+
+  /// Both were there.
+  func compared(_ stored: DiffSide, _ fresh: DiffSide, _ difference: Difference?) throws(OutputError) {
+    if isJSON {
+      return try write(difference == nil ? "same" : "different", stored: stored, fresh: fresh, difference)
+    }
+    switch difference {
+    case nil: return
+    case .status: try write("status \(stored.head.status) → \(fresh.head.status)\n")
+    case .json(let difference): try write(coloured(difference.lines.joined(separator: "\n") + "\n"))
+    case .text(let bytes):
+      if diagnostics.terminal.isOutput {
+        try write(coloured(String(decoding: bytes, as: UTF8.self)))
+      } else {
+        try OutputDescriptor.standardOutput.write(bytes)
+      }
+    case .binary: try write("binary bodies differ: \(sizes(stored, fresh))\n")
+    case .unshown:
+      try write("text bodies differ: \(sizes(stored, fresh))\n")
+      diagnostics.say("there is no program diff to show how they differ; install diffutils")
+    }
+  }
+
+  private func sizes(_ stored: DiffSide, _ fresh: DiffSide) -> String {
+    "\(Words.size(Int64(stored.body.count))) → \(Words.size(Int64(fresh.body.count)))"
+  }
+
+  private func write(_ text: String) throws(OutputError) { try OutputDescriptor.standardOutput.write(text) }
+
+  // MARK: JSON
+
+  private func write(
+    _ result: String, stored: DiffSide?, fresh: DiffSide?, _ difference: Difference? = nil,
+    error: DataServiceError? = nil
+  ) throws(OutputError) {
+    var json = JSONWriter()
+    json.member("url", line.url)
+    json.member("method", line.method)
+    json.member("result", result)
+    if let stored { json.member("stored", json: side(stored, isStored: true)) }
+    if let fresh { json.member("fresh", json: side(fresh, isStored: false)) }
+    switch difference {
+    case .json(let difference):
+      json.member("changes", objects: difference.changes.map(object))
+      if difference.omitted > 0 { json.member("changes_omitted", difference.omitted) }
+    case .text(let bytes): json.member("text", String(decoding: bytes, as: UTF8.self))
+    case nil, .status, .binary, .unshown: break
+    }
+    if let error { json.member("error", json: DeliveryLine.error(error)) }
+    try OutputDescriptor.standardOutput.write(json.line())
+  }
+
+  private func side(_ side: DiffSide, isStored: Bool) -> [UInt8] {
+    var json = JSONWriter()
+    json.member("status", side.head.status)
+    if isStored {
+      json.member("stored_at", Timestamp.text(milliseconds: side.head.receivedAtMilliseconds))
+    } else if case .no(let reason) = side.head.kept {
+      json.member("kept", false)
+      json.member("kept_reason", reason.name)
+    } else {
+      json.member("kept", true)
+    }
+    if let length = side.head.bodyLength { json.member("body_bytes", length) }
+    return json.object()
+  }
+
+  private func object(_ change: JSONDifference.Change) -> [UInt8] {
+    var json = JSONWriter()
+    json.member("path", change.path)
+    if let old = change.old { json.member("old", json: JSONDifference.bytes(old)) }
+    if let new = change.new { json.member("new", json: JSONDifference.bytes(new)) }
+    return json.object()
+  }
+
+  /// Removed lines red, added ones green, on a terminal that has colours.
+  private func coloured(_ text: String) -> String {
+    guard diagnostics.terminal.isOutput else { return text }
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    let safe = lines.map(TerminalText.visible)
+    guard diagnostics.terminal.hasColour else { return safe.joined(separator: "\n") }
+    return safe.map { line in
+      let colour: String? =
+        line.hasPrefix("-") ? "31" : line.hasPrefix("+") ? "32" : line.hasPrefix("@") ? "36" : nil
+      return colour.map { "\u{1B}[\($0)m\(line)\u{1B}[0m" } ?? line
+    }.joined(separator: "\n")
+  }
+}

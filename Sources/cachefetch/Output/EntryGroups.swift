@@ -1,0 +1,59 @@
+internal import CacheStore
+
+/// Entries by what tells those of one URL apart: the account, and the options that are part of the key.
+struct EntryGroups {
+  private struct Group {
+    var account: String
+    var extra: String
+    var count: Int
+  }
+
+  private let groups: [Group]
+
+  init(_ entries: [StoredEntry]) {
+    var counts: [String: Group] = [:]
+    for entry in entries {
+      counts[
+        entry.key.account + "\n" + entry.key.extra,
+        default: Group(account: entry.key.account, extra: entry.key.extra, count: 0)
+      ].count += 1
+    }
+    groups = counts.values.sorted { ($0.account, $0.extra) < ($1.account, $1.extra) }
+  }
+
+  /// Groups that are named one by one.
+  private static let most = 4
+
+  /// `2 of alice, 1 stored with -k`; `nil` where all are alike.
+  var text: String? {
+    guard groups.count > 1 else { return nil }
+    var parts = groups.prefix(Self.most).map { group in
+      let account = group.account.isEmpty ? "of no account" : "of \(group.account)"
+      let extra = KeyExtra(group.extra).text
+      return "\(group.count) \(account)\(extra.isEmpty ? "" : " with \(extra)")"
+    }
+    let others = groups.dropFirst(Self.most).reduce(0) { $0 + $1.count }
+    if others > 0 { parts.append("\(others) more") }
+    return parts.joined(separator: ", ")
+  }
+
+  /// The options that tell them apart: `--account, -k`; `nil` where none does.
+  var narrowing: String? {
+    guard groups.count > 1 else { return nil }
+    var options: [String] = groups.contains { !$0.account.isEmpty } ? ["--account"] : []
+    for option in groups.flatMap({ KeyExtra($0.extra).parts.compactMap(\.narrowing) })
+    where !options.contains(option) {
+      options.append(option)
+    }
+    return options.isEmpty ? nil : options.joined(separator: " or ")
+  }
+
+  /// How each is asked for: `without these options`, `with --account alice`, `with -k`.
+  var waysToAsk: [String] {
+    groups.prefix(Self.most).map { group in
+      let account = group.account.isEmpty ? [] : ["--account \(group.account)"]
+      let all = account + KeyExtra(group.extra).parts.map(\.text)
+      return all.isEmpty ? "without an account and such options" : "with \(all.joined(separator: " "))"
+    }
+  }
+}

@@ -1,0 +1,182 @@
+internal import CacheStore
+internal import DataService
+
+/// The format of `-w`, with curl's names: what is printed about a load once it is over.
+struct WriteOut: Sendable, Equatable {
+  /// A piece of the format.
+  enum Part: Sendable, Equatable {
+    case text(String)
+    case variable(Variable)
+    /// `%header{NAME}`.
+    case field(String)
+  }
+
+  /// What can be asked for; each means what it means to curl, as far as a cache can say it.
+  enum Variable: String, CaseIterable, Sendable {
+    case contentType = "content_type"
+    case delivery, errormsg, exitcode
+    case fileName = "filename_effective"
+    case httpCode = "http_code"
+    case httpVersion = "http_version"
+    case method
+    case fieldCount = "num_headers"
+    case responseCode = "response_code"
+    case scheme
+    case bytes = "size_download"
+    case stderr, stdout
+    case time = "time_total"
+    case url
+    case responseURL = "url_effective"
+    case number = "urlnum"
+  }
+
+  /// What is known of a load when it is over.
+  struct Transfer: Sendable {
+    let number: Int
+    let url: String
+    let method: String
+    /// The newest response delivered.
+    var head: DataService.ResponseHead?
+    /// `stored`, `fresh` or `failure`: the last delivery.
+    var delivery = ""
+    var error: DataServiceError?
+    /// How many bytes of body the origin sent, decoded, where they were counted.
+    var received: Int64?
+    private let began = ContinuousClock.now
+
+    init(number: Int, url: String, method: String) {
+      self.number = number
+      self.url = url
+      self.method = method
+    }
+
+    mutating func take(_ head: DataService.ResponseHead, _ delivery: String) {
+      self.head = head
+      self.delivery = delivery
+    }
+
+    mutating func take(_ error: DataServiceError) {
+      self.error = error
+      delivery = "failure"
+    }
+
+    /// How long it has taken, in microseconds.
+    fileprivate var microseconds: Int64 {
+      let (seconds, attoseconds) = began.duration(to: .now).components
+      return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+    }
+
+    /// What came from the origin in this load: nothing where the body is the stored one.
+    fileprivate var bytes: Int64 {
+      guard let head, !head.dating.isStored, !head.wasValidated else { return 0 }
+      return received ?? head.bodyLength ?? 0
+    }
+  }
+
+  let parts: [Part]
+
+  /// Reads the option's value; `@FILE` and `@-` name where the format stands, whose line breaks do not count, as in curl.
+  init(argument: String) throws(UsageError) {
+    guard argument.hasPrefix("@") else {
+      try self.init(format: argument)
+      return
+    }
+    let bytes = try InputFile.read(String(argument.dropFirst()), for: "-w")
+    try self.init(
+      format: String(decoding: bytes.filter { $0 != 0x0A && $0 != 0x0D && $0 != 0 }, as: UTF8.self))
+  }
+
+  init(format: String) throws(UsageError) {
+    var parts: [Part] = []
+    var text = ""
+    func flush() {
+      if !text.isEmpty { parts.append(.text(text)) }
+      text = ""
+    }
+    var rest = format[...]
+    while let character = rest.popFirst() {
+      switch (character, rest.first) {
+      case ("%", "%"):
+        rest.removeFirst()
+        text.append("%")
+      case ("%", "{"):
+        flush()
+        rest.removeFirst()
+        parts.append(try Self.variable(try Self.name(&rest, after: "%{")))
+      case ("%", _) where rest.hasPrefix("header{"):
+        flush()
+        rest.removeFirst(7)
+        parts.append(.field(try Self.name(&rest, after: "%header{")))
+      case ("\\", let letter?):
+        rest.removeFirst()
+        text += Self.escapes[letter] ?? "\\\(letter)"
+      default: text.append(character)
+      }
+    }
+    flush()
+    self.parts = parts
+  }
+
+  private static let escapes: [Character: String] = ["n": "\n", "t": "\t", "r": "\r"]
+
+  private static func name(_ rest: inout Substring, after opening: String) throws(UsageError) -> String {
+    guard let end = rest.firstIndex(of: "}") else {
+      throw UsageError("-w: “\(opening)” has no closing }", "write %{http_code}, or %% for a percent sign")
+    }
+    defer { rest = rest[rest.index(after: end)...] }
+    return String(rest[..<end])
+  }
+
+  private static func variable(_ name: String) throws(UsageError) -> Part {
+    if let variable = Variable.allCases.first(where: { $0.rawValue == name }) { return .variable(variable) }
+    throw UsageError(
+      "-w: there is no variable “\(TerminalText.visible(name))”",
+      "there are \(Variable.allCases.map(\.rawValue).joined(separator: ", ")) and %header{NAME}")
+  }
+
+  /// The text for a load, in the order in which it is written, and whether it goes to standard error.
+  func text(
+    of transfer: Transfer, exitStatus: ExitStatus, file: String?
+  ) -> [(text: String, isForErrors: Bool)] {
+    var texts: [(text: String, isForErrors: Bool)] = [("", false)]
+    for part in parts {
+      switch part {
+      case .text(let text): texts[texts.count - 1].text += text
+      case .field(let name): texts[texts.count - 1].text += transfer.head?.fields[name] ?? ""
+      case .variable(.stderr): texts.append(("", true))
+      case .variable(.stdout): texts.append(("", false))
+      case .variable(let variable):
+        texts[texts.count - 1].text += Self.value(of: variable, transfer, exitStatus, file: file)
+      }
+    }
+    return texts.filter { !$0.text.isEmpty }
+  }
+
+  private static func value(
+    of variable: Variable, _ transfer: Transfer, _ exitStatus: ExitStatus, file: String?
+  ) -> String {
+    let head = transfer.head
+    let status = head?.status ?? transfer.error?.status ?? 0
+    switch variable {
+    case .contentType: return head?.fields["Content-Type"] ?? ""
+    case .delivery: return transfer.delivery
+    case .errormsg: return transfer.error?.message ?? ""
+    case .exitcode: return String(exitStatus.rawValue)
+    case .fileName: return file ?? ""
+    case .httpCode, .responseCode: return String(String(1000 + status).suffix(3))
+    case .httpVersion: return head?.version ?? "0"
+    case .method: return transfer.method
+    case .fieldCount: return String(head?.fields.all.count ?? 0)
+    case .scheme: return String(transfer.url.prefix { $0 != ":" })
+    case .bytes: return String(transfer.bytes)
+    case .stderr, .stdout: return ""
+    case .time:
+      let microseconds = transfer.microseconds
+      let fraction = String(microseconds % 1_000_000 + 1_000_000).dropFirst()
+      return "\(microseconds / 1_000_000).\(fraction)"
+    case .url: return transfer.url
+    case .responseURL: return head?.url ?? transfer.url
+    case .number: return String(transfer.number)
+    }
+  }
+}

@@ -1,0 +1,38 @@
+internal import Glibc
+internal import Synchronization
+
+/// Until when files that options name may keep the command waiting: what `-m` allows, counted from the start. The loads
+/// have limits of their own.
+enum CommandDeadline {
+  /// Nanoseconds on the monotonic clock.
+  private static let instant = Atomic(Int64.max)
+
+  /// Sets it; called once, before any file is read.
+  static func set(_ limit: Duration) {
+    let (end, overflow) = now.addingReportingOverflow(limit.nanoseconds)
+    instant.store(overflow ? .max : end, ordering: .relaxed)
+  }
+
+  /// How much is left, for `poll(2)`: -1 where there is no limit.
+  static var remainingMilliseconds: Int32 {
+    let instant = instant.load(ordering: .relaxed)
+    return instant == .max ? -1 : Int32(clamping: max(0, (instant - now + 999_999) / 1_000_000))
+  }
+
+  static var isOver: Bool { remainingMilliseconds == 0 }
+
+  private static var now: Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+}
+
+extension Duration {
+  /// In nanoseconds, as many as there can be.
+  fileprivate var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    return overflow || product > .max - 1_000_000_000 ? .max : product + attoseconds / 1_000_000_000
+  }
+}

@@ -1,0 +1,19 @@
+internal import CPlatform
+internal import Glibc
+
+/// A file in memory: for bytes that another program is to read and that no disk is to have.
+enum MemoryFile {
+  /// A descriptor at the beginning of those bytes; whoever starts a program with it closes it.
+  static func holding(_ bytes: [UInt8]) throws(OutputError) -> Int32 {
+    let descriptor = cplatform_memory_file("cachefetch")
+    guard descriptor >= 0 else { throw .failed(errno, path: "a file in memory") }
+    do throws(OutputError) {
+      try OutputDescriptor(number: descriptor).write(bytes)
+      lseek(descriptor, 0, SEEK_SET)
+      return descriptor
+    } catch {
+      close(descriptor)
+      throw error
+    }
+  }
+}

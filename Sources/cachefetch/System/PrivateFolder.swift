@@ -1,0 +1,30 @@
+internal import Glibc
+
+/// A folder of this process's own (mode 0700) for files that stand for a stream; it goes with everything in it.
+struct PrivateFolder {
+  let path: String
+
+  init() throws(OutputError) {
+    let parent = Environment.value("TMPDIR").flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
+    var name = Array("\(parent)/cachefetch-XXXXXX".utf8CString)
+    guard mkdtemp(&name) != nil else { throw .failed(errno, path: parent) }
+    path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// The path of a file in it.
+  func file(_ name: String) -> String { path + "/" + name }
+
+  /// Removes the folder and the files in it.
+  func remove() {
+    if let folder = opendir(path) {
+      while let entry = readdir(folder) {
+        let name = withUnsafePointer(to: &entry.pointee.d_name) {
+          $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        }
+        if name != ".", name != ".." { unlink(file(name)) }
+      }
+      closedir(folder)
+    }
+    rmdir(path)
+  }
+}

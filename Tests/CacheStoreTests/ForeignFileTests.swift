@@ -1,0 +1,193 @@
+import Dispatch
+import FoundationEssentials
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import CacheStore
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Files beside the store that somebody else put there, or that are not what they seem.
+@Suite("Foreign files beside the store") struct ForeignFileTests {
+  private static let isRoot = geteuid() == 0
+
+  /// Damages the store so that it is mended at its next use.
+  private func damage(_ fixture: StoreFixture) throws {
+    try fixture.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    let root = try #require(
+      try fixture.number("SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_last_request_1'"))
+    try fixture.files.overwrite(
+      "store.sqlite", at: Int(root - 1) * 8192, with: Array(repeating: 0xFF, count: 8192))
+  }
+
+  @Test(
+    "no row is written into a draft that somebody else made, nor is one taken for the store",
+    .enabled(if: isRoot, "only the administrator can give files away"), arguments: [".new", ".mended"])
+  func draft(name: String) async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("s3cret", for: .page)
+    await fixture.store.close()
+    try damage(fixture)
+    let planted = fixture.path + name
+    // A folder cannot be removed with unlink(2) either, as a stranger's file in a sticky folder cannot.
+    #expect(mkdir(planted, 0o777) == 0)
+    #expect(chown(planted, 65_534, 65_534) == 0)
+    chmod(fixture.folder, 0o1777)
+    let store = fixture.another()
+    await #expect { try await store.put("b", for: .page, at: 2) } throws: {
+      ($0 as? CacheStoreError)?.message.contains(planted) == true
+    }
+    await store.close()
+    rmdir(planted)
+    _ = try await fixture.another().put("c", for: .page, at: 3)
+    #expect(try await fixture.another().body(of: .page) == "c")
+  }
+
+  @Test(
+    "a store that waits to be put in place is taken only from this user",
+    .enabled(if: isRoot, "only the administrator can give files away"))
+  func mended() async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("planted", for: .page)
+    await fixture.store.close()
+    try fixture.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    for name in ["-wal", "-shm"] { unlink(fixture.path + name) }
+    #expect(rename(fixture.path, fixture.path + ".mended") == 0)
+    #expect(chown(fixture.path + ".mended", 65_534, 65_534) == 0)
+    chmod(fixture.folder, 0o1777)
+    await #expect { try await fixture.another().put("b", for: .page, at: 2) } throws: {
+      ($0 as? CacheStoreError)?.message.contains(".mended belongs to another user") == true
+    }
+  }
+
+  @Test(
+    "counts that somebody else left are not taken in",
+    .enabled(if: isRoot, "only the administrator can give files away"))
+  func counts() async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("a", for: .page)
+    let account = try await fixture.store.accountID(named: "")
+    let inode = try #require(FileStatus(path: fixture.path)?.identity.inode)
+    let line = "c \(inode) \(account) 7 7 7 7 7 7 example.org\n"
+    try fixture.files.write(line, to: "store.sqlite.uses-taken")
+    #expect(chown(fixture.path + ".uses-taken", 65_534, 65_534) == 0)
+    chmod(fixture.folder, 0o1777)
+    _ = try await fixture.store.statistics()
+    await fixture.store.close()
+    #expect(try fixture.number("SELECT count(*) FROM usage") == 0)
+    #expect(try fixture.files.text(of: "store.sqlite.uses-taken") == line)
+  }
+
+  @Test func `counts without measure trap nowhere and end at a largest number`() async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("a", for: .page)
+    let account = try await fixture.store.accountID(named: "")
+    let inode = try #require(FileStatus(path: fixture.path)?.identity.inode)
+    let most = Int64(1) << 52
+    let numbers = Array(repeating: "\(most)", count: 6).joined(separator: " ")
+    let lines = String(repeating: "c \(inode) \(account) \(numbers) example.org\n", count: 2_100)
+    for _ in 0..<3 {
+      try fixture.files.write(lines, to: "store.sqlite.uses-taken")
+      let store = fixture.another()
+      let statistics = try await store.statistics()
+      #expect((1...Int64(1) << 53).contains(statistics.parts.first?.deliveries.stored ?? 0))
+      try await store.remove(.all, started: .at(1))
+      await store.close()
+    }
+  }
+
+  @Test(arguments: ["-wal", "-shm", ".lock"])
+  func `a second name of another file is refused in a folder of one's own too, and not written`(name: String)
+    async throws
+  {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("a", for: .page)
+    await fixture.store.close()
+    try fixture.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    let precious = String(repeating: "precious", count: 10_000)
+    let victim = try fixture.files.write(precious, to: "victim")
+    unlink(fixture.path + name)
+    #expect(link(victim, fixture.path + name) == 0)
+    let store = fixture.another()
+    var messages: [String] = []
+    do { try store.tryLease(1)?.release() } catch { messages.append(error.message) }
+    do { _ = try await store.put("b", for: .page, at: 2) } catch {
+      messages.append((error as? CacheStoreError)?.message ?? "")
+    }
+    #expect(
+      messages.contains { $0.contains("\(fixture.path)\(name) is another file's second name") }, "\(messages)"
+    )
+    #expect(try fixture.files.text(of: "victim") == precious)
+    unlink(fixture.path + name)
+    _ = try await fixture.another().put("c", for: .page, at: 3)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func `nothing waits for a pipe in the place of the journal`() async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("a", for: .page)
+    await fixture.store.close()
+    #expect(mkfifo(fixture.path + "-journal", 0o600) == 0)
+    let store = fixture.another()
+    #expect { try store.lookupNow(.page) } throws: {
+      ($0 as? CacheStoreError)?.message.contains("store.sqlite-journal is not a regular file") == true
+    }
+    await #expect(throws: CacheStoreError.self) { try await store.put("b", for: .page, at: 2) }
+  }
+
+  @Test
+  func `a lock file that is removed while locks are held in it is left for the one that takes its place`()
+    throws
+  {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    let first = try #require(try store.tryLease(1 << 8))
+    unlink(fixture.path + ".lock")
+    let second = try #require(try store.tryLease(2 << 8))
+    #expect(try store.tryLease(1 << 8) == nil, "what is held is held")
+    let other = fixture.another()
+    #expect(try other.tryLease(2 << 8) == nil, "and what is taken from now on, others see")
+    first.release()
+    second.release()
+    #expect(try other.tryLease(2 << 8) != nil)
+    #expect(try store.tryLease(1 << 8) != nil)
+  }
+}
+
+@Suite("The header of a store") struct HeaderTests {
+  /// Two looks at one number each would sometimes see a store half made: among so many, nearly always once.
+  @Test func `its two numbers are read at one instant`() async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.accountID(named: "")
+    await fixture.store.close()
+    let path = fixture.path
+    let rounds = Mutex(0)
+    let isOver = Mutex(false)
+    DispatchQueue(label: "making").async {
+      let making = try? RawDatabase(path)
+      while !isOver.withLock({ $0 }) {
+        try? making?.execute("BEGIN IMMEDIATE; PRAGMA user_version = 0; PRAGMA application_id = 0; COMMIT")
+        try? making?.execute(
+          "BEGIN IMMEDIATE; PRAGMA user_version = 1; PRAGMA application_id = 0x43464348; COMMIT")
+        rounds.withLock { $0 += 1 }
+      }
+    }
+    let connection = try Connection(path: path, named: path, for: .reading, nil)
+    var seen: Set<String> = []
+    while rounds.withLock({ $0 }) < 3_000 {
+      do throws(CacheStoreError) {
+        _ = try Schema.content(of: connection)
+        seen.insert("a store")
+      } catch {
+        // With tables and without numbers it is somebody else's.
+        seen.insert("\(error.reason)")
+      }
+    }
+    isOver.withLock { $0 = true }
+    #expect(seen.isSubset(of: ["a store", "foreignFile", "busy"]) && seen.contains("a store"), "\(seen)")
+  }
+}

@@ -1,0 +1,153 @@
+import FoundationEssentials
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import CacheStore
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite("Room in the store, and what goes for it", .timeLimit(.minutes(10))) struct RoomTests {
+  private func filled(_ configure: (inout StoreConfiguration) -> Void = { _ in }) async throws -> StoreFixture
+  {
+    let fixture = try StoreFixture {
+      $0.maximumBytes = 4 << 20
+      $0.chunkBytes = 64 << 10
+      configure(&$0)
+    }
+    for number in 0..<180 {
+      _ = try await fixture.store.put(
+        Data(count: 20_000), for: RequestKey(target: "https://example.org/\(number)"))
+    }
+    return fixture
+  }
+
+  @Test func `law 5: a body that is refused in the end costs no row its place, and its room is free at once`()
+    async throws
+  {
+    let fixture = try await filled()
+    let store = fixture.store
+    let before = try await store.entries().count
+    let account = try await store.accountID(named: "")
+    let body = try await store.beginBody(accountID: account)
+    for _ in 0..<28 { try await body.append(pattern(64 << 10)) }
+    #expect(try await store.entries().count == before)
+    body.remove()
+    body.end()
+    _ = try await store.accountID(named: "")
+    #expect(try fixture.number("SELECT count(*) FROM chunk WHERE id >> 20 = \(body.id)") == 0)
+    #expect(try fixture.number("SELECT count(*) FROM body WHERE id = \(body.id)") == 0)
+    await store.close()
+  }
+
+  @Test func `a body that becomes a row makes its room then, and the file is within its limit again`()
+    async throws
+  {
+    let fixture = try await filled()
+    let store = fixture.store
+    let before = try await store.entries().count
+    let account = try await store.accountID(named: "")
+    let body = try await store.beginBody(accountID: account)
+    for _ in 0..<28 { try await body.append(pattern(64 << 10)) }
+    _ = try await store.overwrite(
+      store.write(Data(), for: .page, at: 2, accountID: account) { $0.body = .unfinished(body) })
+    #expect(try await store.entries().count < before)
+    let inUse = try fixture.sql(
+      "SELECT (SELECT page_count FROM pragma_page_count) - freelist_count FROM pragma_freelist_count")
+    #expect(try #require(inUse.first?.first?.integer) * 8192 <= 4 << 20)
+    let row = try #require(try store.lookupNow(.page).rows.first)
+    #expect(row.body.length == 28 * 64 << 10)
+    await store.close()
+  }
+
+  @Test func `bodies that arrive together do not make the file larger without measure`() async throws {
+    let fixture = try await filled()
+    let store = fixture.store
+    let before = try await store.entries().count
+    let account = try await store.accountID(named: "")
+    var bodies: [UnfinishedBody] = []
+    await #expect {
+      for _ in 0..<8 {
+        let body = try await store.beginBody(accountID: account)
+        bodies.append(body)
+        for _ in 0..<28 { try await body.append(pattern(64 << 10)) }
+      }
+    } throws: { ($0 as? CacheStoreError)?.reason == .full }
+    #expect(try await store.entries().count == before)
+    #expect(try fixture.number("SELECT page_count * 8192 FROM pragma_page_count") ?? 0 <= 7 << 20)
+    await store.close()
+  }
+
+  private static let canMount = geteuid() == 0 && system("unshare -m true 2>/dev/null") == 0
+
+  /// In a mount namespace of the child's own, so that nothing stays behind.
+  @Test(
+    "a store that has filled its disk can be removed from, and accounts signed out",
+    .enabled(if: canMount, "only the administrator can mount a disk"), arguments: ["4m", "6m", "12m"])
+  func fullDisk(size: String) async throws {
+    let folder = try TemporaryFolder()
+    let script = "mount -t tmpfs -o size=\(size) none \"$1\" && exec \"$0\" fill \"$1/store.sqlite\""
+    let finished = try await ChildProcess.run(
+      "/usr/bin/env",
+      ["unshare", "-m", "sh", "-c", script, try BuiltProduct.path("StoreDriver"), folder.path])
+    let lines = finished.outputText.split(separator: "\n")
+    #expect(lines.first?.hasPrefix("full after ") == true, "\(lines) \(finished.errorText)")
+    #expect(lines.dropFirst() == ["removed", "signed out", "stored again", "ok"], "\(lines)")
+  }
+
+  @Test func `law 8: a removal holds for an hour of the clock since boot, whatever the wall clock says`()
+    async throws
+  {
+    let wall = Mutex(Int64(1_000_000_000))
+    let boot = Mutex(Int64(10_000_000_000_000))
+    let fixture = try StoreFixture {
+      $0.now = { wall.withLock { $0 } }
+      $0.bootNow = { boot.withLock { $0 } }
+    }
+    let store = fixture.store
+    let began = boot.withLock { $0 }
+    _ = try await store.put("a", for: .page, at: began - 100)
+    #expect(try await store.remove(.all, started: .at(began)) == 1)
+    for (step, isKept) in [(Int64(7_200_000), true), (-86_400_000, true), (0, false)] {
+      wall.withLock { $0 += step }
+      if !isKept { boot.withLock { $0 += 3_700_000_000_000 } }
+      await store.performMaintenance(budget: .seconds(60))
+      let marks = try fixture.number("SELECT count(*) FROM removal")
+      #expect(marks == (isKept ? 1 : 0))
+      guard isKept else { continue }
+      #expect(try await store.put("late", for: .page, at: began - 50) == .superseded)
+    }
+    await store.close()
+  }
+
+  @Test func `a host of which everything was removed is gone from the counts, its neighbours are not`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    var count = UsageCount()
+    count.stored = 1
+    for target in [
+      "https://a.example/1", "https://a.example/2", "https://a.example.org/1", "http://b.example?x",
+    ] {
+      _ = try await store.put("x", for: RequestKey(target: target))
+    }
+    let account = try await store.accountID(named: "")
+    for host in ["a.example", "a.example.org", "b.example"] {
+      store.count(accountID: account, host: host, count)
+    }
+    #expect(try await store.statistics().parts.count == 3)
+    for (prefix, left) in [
+      ("https://a.example/1", ["a.example", "a.example.org", "b.example"]),
+      ("https://a.example/", ["a.example.org", "b.example"]), ("http://b.example", ["a.example.org"]),
+    ] {
+      var selection = EntrySelection.all
+      selection.prefix = prefix
+      try await store.remove(selection, started: .at(5))
+      #expect(try await store.statistics().parts.map(\.host) == left)
+    }
+    await store.close()
+  }
+}

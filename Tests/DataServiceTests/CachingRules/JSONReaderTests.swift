@@ -1,0 +1,83 @@
+import DataService
+import FoundationEssentials
+import Testing
+
+@Suite("JSON is read in one pass, and as far as a stack goes") struct JSONReaderTests {
+  /// Documents of about that size, of shapes that cost a reader most that tries one thing after another.
+  static func hostile(_ size: Int) -> [String] {
+    let deep = String(repeating: "[", count: 500) + String(repeating: "]", count: 500)
+    let members = String(repeating: "{\"a\":", count: 500) + "0" + String(repeating: "}", count: 500)
+    return [
+      "[" + Array(repeating: deep, count: size / 1_000).joined(separator: ",") + "]",
+      "[" + Array(repeating: members, count: size / 3_000).joined(separator: ",") + "]",
+      String(repeating: "[", count: size), String(repeating: "{\"\":", count: size / 4),
+      "[" + String(repeating: " ", count: size), String(repeating: "[1,", count: size / 3),
+      "\"" + String(repeating: "\\u00e9", count: size / 6) + "\"", String(repeating: "9", count: size),
+      "[" + Array(repeating: "-1.5e-7", count: size / 8).joined(separator: ",") + "]",
+    ]
+  }
+
+  @Test(arguments: [10_000, 1_000_000]) func `a step for each byte, whatever the document`(size: Int) {
+    for document in Self.hostile(size) {
+      let data = Data(document.utf8)
+      #expect(JSONReader.read(data).steps <= data.count, "\(document.prefix(20))")
+    }
+  }
+
+  @Test func `as deep as the limit and no deeper`() {
+    for (depth, isRead) in [(JSONReader.depth, true), (JSONReader.depth + 1, false)] {
+      let array = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+      #expect((JSONValue(Data(array.utf8)) != nil) == isRead)
+    }
+  }
+
+  @Test func `as many values as the limit and no more`() {
+    let document = Data(#"[1,{"a":[]},null]"#.utf8)
+    #expect(JSONReader.read(document, limit: 5).value != nil)
+    #expect(JSONReader.read(document, limit: 4).value == nil)
+  }
+
+  @Test(
+    "What is no JSON is none",
+    arguments: [
+      "", " ", "nul", "nulls", "tru", "[1,]", "[,1]", "{\"a\"}", "{\"a\":}", "{a:1}", "{\"a\":1,}", "01", "-",
+      "+1", ".5", "1.",
+      "1e", "0x1", "NaN", "Infinity", "'a'", "\"a", "\"\n\"", "\"\\x\"", "\"\\u12\"", "\"\\ud800\"",
+      "\"\\udc00\"",
+      "\"\\ud800\\u0041\"", "[1] 2", "[1}", "//\n1", "1 1", "\u{FEFF}",
+    ])
+  func refused(text: String) {
+    #expect(JSONValue(Data(text.utf8)) == nil)
+  }
+
+  @Test func `bytes that are no UTF-8 are no JSON`() {
+    for bytes in [[0x22, 0xFF, 0x22], [0x22, 0xC3, 0x22], [0x22, 0x5C, 0x6E, 0xED, 0xA0, 0x80, 0x22]]
+      as [[UInt8]]
+    {
+      #expect(JSONValue(Data(bytes)) == nil)
+    }
+  }
+
+  @Test func `strings and names are what their escapes say`() {
+    let text = #" {"\u00e9\/\"\\":"\ud83d\ude42\b\f\n\r\tz", "a":[null,true,false,"\u0000"]} "#
+    #expect(
+      JSONValue(Data(text.utf8))
+        == .object([
+          "é/\"\\": .string("🙂\u{8}\u{C}\n\r\tz"),
+          "a": .array([.null, .boolean(true), .boolean(false), .string("\0")]),
+        ]))
+  }
+
+  @Test(
+    "Numbers are the same where their values are",
+    arguments: [
+      ("0", "-0.00e9", true), ("1", "10e-1", true), ("-1.50", "-15E-1", true), ("1", "-1", false),
+      ("1e400", "1e401", false),
+      ("1e400", "10e399", true), ("0.1", "0.10000000000000000000000000000000000000001", false),
+      ("100", "1e+2", true),
+      ("1e99999999999999999999", "1e9", false),
+    ])
+  func numbers(one: String, other: String, isSame: Bool) {
+    #expect((JSONValue(Data(one.utf8)) == JSONValue(Data(other.utf8))) == isSame)
+  }
+}

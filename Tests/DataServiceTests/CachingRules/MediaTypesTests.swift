@@ -1,0 +1,34 @@
+import CacheStore
+import DataService
+import Testing
+
+@Suite("Accepted media types") struct MediaTypesTests {
+  @Test(
+    "Accepted or not",
+    arguments: [
+      ("application/json", ["application/json"], true), ("application/json", [], true), (nil, [], true),
+      ("Application/JSON ; charset=utf-8", ["application/json"], true),
+      ("application/json", ["APPLICATION/Json"], true), ("text/html", ["application/json"], false),
+      ("text/html", ["application/json", "text/html"], true), ("text/html", ["text/*"], true),
+      ("text/html", ["*/*"], true), ("textual/html", ["text/*"], false), (nil, ["*/*"], false),
+      ("application/problem+json", ["application/*+json"], true),
+      ("application/json", ["application/*+json"], false),
+      ("application/problem+json", ["application/json"], false),
+      ("json", ["application/json"], false), ("", ["*/*"], false), ("text/html/x", ["text/*"], false),
+      ("text/html; x=application/json", ["application/json"], false),
+    ] as [(String?, [String], Bool)])
+  func accepts(type: String?, accepted: [String], expected: Bool) {
+    var fields = HTTPFields()
+    if let type { fields.append("Content-Type", type) }
+    #expect(MediaTypes.accepts(fields, accepted: accepted) == expected)
+  }
+
+  @Test func `what is no media type is told apart`() {
+    for text in ["application/json", "text/*", "*/*", "application/*+json"] {
+      #expect(MediaTypes.isValid(text))
+    }
+    for text in ["json", "", "a/b/c", "a b/c", "/x", "x/", "text/html;q=1"] {
+      #expect(!MediaTypes.isValid(text))
+    }
+  }
+}

@@ -1,0 +1,177 @@
+import CacheStore
+import DataService
+import FixtureServer
+import FoundationEssentials
+import Synchronization
+import TestSupport
+import Testing
+
+/// A body that arrives in pieces, with something happening before one of them.
+private struct Arriving: Sendable {
+  let bytes: [UInt8]
+  /// Before which piece; the last one is the end.
+  let place: Int
+  let happening: @Sendable () async -> Void
+
+  static let pieces = 8
+
+  var response: TransportResponse {
+    let next = Mutex(0)
+    let size = (bytes.count + Self.pieces - 1) / Self.pieces
+    let body = DataService.BodyStream(length: Int64(bytes.count)) {
+      [self] () async throws(DataServiceError) -> Data? in
+      let number = next.withLock { next in
+        defer { next += 1 }
+        return next
+      }
+      if number == place { await happening() }
+      let piece = bytes[min(number * size, bytes.count)..<min((number + 1) * size, bytes.count)]
+      return piece.isEmpty ? nil : Data(piece)
+    }
+    return TransportResponse(
+      version: "1.1", status: 200, reason: "OK", fields: ["ETag": "\"\(bytes.count)\""], body: body)
+  }
+}
+
+extension TestTimekeeper {
+  /// Lets time pass, from one timer to the next, until the work is done; gives how much has passed.
+  fileprivate func passing<Value: Sendable>(
+    _ work: @escaping @Sendable () async throws -> Value
+  ) async throws -> (value: Value, passed: Duration) {
+    let began = bootNanoseconds
+    let isDone = Mutex(false)
+    let ticking = Task {
+      while !isDone.withLock({ $0 }) {
+        // What the store's half waits for; a load's own deadline is far longer.
+        if let next = pendingDelays.first, next <= .milliseconds(300) { advance(by: max(.zero, next)) }
+        await Task.yield()
+      }
+    }
+    let result: Result<Value, any Error>
+    do { result = .success(try await work()) } catch { result = .failure(error) }
+    isDone.withLock { $0 = true }
+    await ticking.value
+    return (try result.get(), .nanoseconds(bootNanoseconds - began))
+  }
+}
+
+@Suite("Laws 3, 4 and 9: a store that does not answer", .serialized, .timeLimit(.minutes(10)))
+struct SlowStoreTests {
+  private static let url = "http://origin.test/item"
+
+  @Test func `law 7: a follower goes alone once it has waited for its leader as long as for a first byte`()
+    async throws
+  {
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+      guard number == 2 else { return .answer("body \(number)") }
+      isAsked.open()
+      // As long as a process that was stopped.
+      await mayAnswer.wait()
+      return .answer("late")
+    }
+    let leader = try ServiceFixture(transport: transport)
+    let clock = TestTimekeeper()
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
+    let other = try #require(URL(string: "http://origin.test/other"))
+    _ = await leader.outline(other)
+    let url = try #require(URL(string: Self.url))
+    async let led = leader.outline(url, configure: Self.impatient)
+    await isAsked.wait()
+    async let followed = follower.outline(url, configure: Self.impatient)
+    // Past the opening of store and lock file, which the clock would else cut short.
+    await follower.traced("waiting for another")
+    let (_, passed) = try await clock.passing { await follower.traced("goes alone") }
+    #expect(await followed == ["fresh(body 3, new)"])
+    #expect(passed >= .seconds(2) && passed < .seconds(3), "\(passed)")
+    mayAnswer.open()
+    #expect(await led == ["fresh(late, new)"], "law 8: it began earlier, and is delivered all the same")
+    await follower.service.close()
+    await leader.service.close()
+  }
+
+  private static func impatient(_ request: inout DataService.Request) {
+    request.limits.firstByteTimeout = .seconds(2)
+  }
+
+  /// What somebody removes while a request is under way.
+  static let removals: [String] = [
+    "the folder", "the database", "the log", "the database and its log", "all files",
+  ]
+
+  @Test(
+    "law 9: a store that is removed while it is in use is not taken for a sign-out, and is made anew",
+    arguments: removals, [100, 900_000])
+  func removed(what: String, count: Int) async throws {
+    for (account, place) in [
+      (Account.automatic, 0), (.named("alice"), 0), (.automatic, Arriving.pieces / 2),
+      (.named("alice"), Arriving.pieces),
+    ] {
+      let folder = try TemporaryFolder()
+      let inner = folder.file("cache")
+      let path = inner + "/store.sqlite"
+      let new = StreamedBody.bytes(count, seed: 3)
+      let transport = ScriptedTransport { _, number in
+        if number == 1 { return .answer("old") }
+        return Arriving(bytes: new, place: number == 2 ? place : -1) {
+          Self.remove(what, inner)
+        }.response
+      }
+      let fixture = try ServiceFixture(transport: transport) { $0.store = StoreConfiguration(path: path) }
+      let url = try #require(URL(string: Self.url))
+      let configure = { (request: inout DataService.Request) in request.account = account }
+      #expect(await fixture.outline(url, configure: configure) == ["fresh(old, new)"])
+      let fresh = await fixture.deliveries(url, policy: .freshOnly, configure: configure)
+      guard case .fresh(let response, _)? = fresh.last else {
+        Issue.record("\(what), \(account), before piece \(place): \(fresh.map(\.outline))")
+        continue
+      }
+      #expect([UInt8](response.value) == new, "\(what), \(account), before piece \(place)")
+      // The next load finds a store, or makes one.
+      let next = await fixture.deliveries(url, policy: .freshOnly, configure: configure)
+      #expect(next.last?.kept == .yes, "\(what), \(account), before piece \(place): \(next.map(\.outline))")
+      let stored = await fixture.deliveries(url, policy: .storedOnly, configure: configure)
+      guard case .stored(let row)? = stored.last else {
+        Issue.record("\(what), \(account): \(stored.map(\.outline))")
+        continue
+      }
+      #expect([UInt8](row.value) == new)
+      await fixture.service.close()
+      #expect(fixture.warnings.allSatisfy { $0.kind != .signedOut }, "\(fixture.warnings)")
+    }
+  }
+
+  private static func remove(_ what: String, _ folder: String) {
+    let names: [String]
+    switch what {
+    case "the folder":
+      try? FileManager.default.removeItem(atPath: folder)
+      return
+    case "the database": names = [""]
+    case "the log": names = ["-wal"]
+    case "the database and its log": names = ["", "-wal"]
+    default: names = ["", "-wal", "-shm", ".lock", ".key", ".uses"]
+    }
+    for name in names { try? FileManager.default.removeItem(atPath: folder + "/store.sqlite" + name) }
+  }
+
+  @Test func `a 304 for a row that went with its store is asked again without a condition`() async throws {
+    let store = try TemporaryStore()
+    let transport = ScriptedTransport { request, number in
+      guard number == 2 else { return .answer("body \(number)", ["ETag": "\"1\""]) }
+      for name in ["", "-wal", "-shm", ".lock"] {
+        try? FileManager.default.removeItem(atPath: store.path + name)
+      }
+      return .answer("", status: 304, ["ETag": "\"1\""])
+    }
+    let fixture = try ServiceFixture(store: store, transport: transport)
+    let url = try #require(URL(string: Self.url))
+    let configure = { (request: inout DataService.Request) in request.account = .named("alice") }
+    _ = await fixture.outline(url, configure: configure)
+    #expect(
+      await fixture.outline(url, policy: .freshOnly, configure: configure).first?.hasPrefix("fresh(body 3")
+        == true)
+    #expect(await fixture.outline(url, policy: .storedOnly, configure: configure) == ["stored(body 3)"])
+    await fixture.service.close()
+  }
+}

@@ -1,0 +1,247 @@
+import CacheStore
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import DataService
+
+/// Identity is one value: whatever decides who answers, or for whom, is in the key.
+@Suite("The key") struct KeyTests {
+  private let folder: TemporaryFolder
+  private let service: ServiceFixture
+  private let url: URL
+
+  init() throws {
+    folder = try TemporaryFolder()
+    service = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("") })
+    url = try #require(URL(string: "https://a.test/x?b=c"))
+    for name in ["one.pem", "two.pem"] { try folder.write("certificate \(name)", to: name) }
+  }
+
+  private func key(_ change: (inout DataService.Request) -> Void = { _ in }) throws -> RequestKey {
+    var request = DataService.Request(url)
+    change(&request)
+    return try service.service.key(for: request)
+  }
+
+  /// What an option has to do with the key.
+  private enum Place {
+    /// Two values of it, each of which makes a key of its own.
+    case inKey((inout DataService.Request) -> Void, (inout DataService.Request) -> Void)
+    /// It makes an account, where none is named.
+    case inAccount((inout DataService.Request) -> Void, (inout DataService.Request) -> Void)
+    /// Why it cannot matter.
+    case inNone(String, (inout DataService.Request) -> Void)
+  }
+
+  private var connection: [String: Place] {
+    let (one, two) = (folder.file("one.pem"), folder.file("two.pem"))
+    return [
+      "isInsecure": .inKey({ $0.connection.isInsecure = true }, { $0.connection.isInsecure = true }),
+      "unixSocket": .inKey({ $0.connection.unixSocket = "/a" }, { $0.connection.unixSocket = "/b" }),
+      "resolutions": .inKey(
+        { $0.connection.resolutions = [.init(host: "a.test", port: 443, address: "127.0.0.1")] },
+        { $0.connection.resolutions = [.init(host: "a.test", port: 443, address: "127.0.0.2")] }),
+      "proxy": .inKey({ $0.connection.proxy = "http://p:1" }, { $0.connection.proxy = "http://q:1" }),
+      "certificateAuthorityFile": .inKey(
+        { $0.connection.certificateAuthorityFile = one }, { $0.connection.certificateAuthorityFile = two }),
+      "certificateAuthorityFolder": .inKey(
+        { $0.connection.certificateAuthorityFolder = "/a" },
+        { $0.connection.certificateAuthorityFolder = "/b" }
+      ),
+      "clientCertificateFile": .inAccount(
+        { $0.connection.clientCertificateFile = one }, { $0.connection.clientCertificateFile = two }),
+      "clientKeyFile": .inNone("it proves the certificate, which is in the account") {
+        $0.connection.clientKeyFile = one
+      },
+      "isHTTP11Only": .inNone("the version is spoken between two ends; the answer is the same") {
+        $0.connection.isHTTP11Only = true
+      },
+      "isCompressed": .inNone("decoded bodies are stored, and a coded one is never resumed") {
+        $0.connection.isCompressed = false
+      },
+    ]
+  }
+
+  private var limits: [String: Place] {
+    func cost(_ change: @escaping (inout DataService.Request) -> Void) -> Place {
+      .inNone("it says what a load may cost, not what the answer is", change)
+    }
+    return [
+      "redirects": .inKey({ $0.limits.redirects = 0 }, { $0.limits.redirects = 0 }),
+      "bodyBytes": cost { $0.limits.bodyBytes = 1 }, "dataBytes": cost { $0.limits.dataBytes = 1 },
+      "fieldSectionBytes": cost { $0.limits.fieldSectionBytes = 1 },
+      "fieldCount": cost { $0.limits.fieldCount = 1 }, "retries": cost { $0.limits.retries = 9 },
+      "connectTimeout": cost { $0.limits.connectTimeout = .seconds(1) },
+      "firstByteTimeout": cost { $0.limits.firstByteTimeout = .seconds(1) },
+      "idleTimeout": cost { $0.limits.idleTimeout = .seconds(1) },
+      "totalTimeout": cost { $0.limits.totalTimeout = .seconds(1) },
+    ]
+  }
+
+  private var request: [String: Place] {
+    func apart(_ reason: String, _ change: @escaping (inout DataService.Request) -> Void) -> Place {
+      .inNone(reason, change)
+    }
+    return [
+      "url": .inKey(
+        { $0.url = $0.url.appending(path: "1") }, { $0.url = $0.url.appending(path: "2") }),
+      "method": .inKey({ $0.method = .post }, { $0.method = .put }),
+      "fields": .inKey({ $0.fields = ["Host": "b.test"] }, { $0.fields = ["Host": "c.test"] }),
+      "body": .inKey({ $0.body = Data("1".utf8) }, { $0.body = Data("2".utf8) }),
+      "account": .inKey({ $0.account = .named("a") }, { $0.account = .named("b") }),
+      "key": .inKey({ $0.key = "a" }, { $0.key = "b" }),
+      "isRead": apart("it says that the method, which is in the key, only reads") { $0.isRead = true },
+      "keepsAnyway": apart("it is about what may be written") { $0.keepsAnyway = true },
+      "tags": apart("labels of the row") { $0.tags = ["t"] },
+      "isPinned": apart("a property of the row") { $0.isPinned = true },
+      "changeRule": apart("it compares two answers") { $0.changeRule = .notModified },
+      "acceptedMediaTypes": apart("what it refuses is never stored") { $0.acceptedMediaTypes = ["a/b"] },
+      "onlineWait": apart("it says how long a load waits") { $0.onlineWait = .seconds(1) },
+      "yieldsToOthers": apart("it says who asks, not who answers") { $0.yieldsToOthers = true },
+      // Enumerated by themselves.
+      "limits": apart("see its own table") { _ in }, "connection": apart("see its own table") { _ in },
+    ]
+  }
+
+  private func names(of value: Any) -> Set<String> {
+    Set(Mirror(reflecting: value).children.compactMap(\.label))
+  }
+
+  private func check(_ places: [String: Place], besides own: (inout DataService.Request) -> Void = { _ in })
+    throws
+  {
+    var keys: [RequestKey: String] = [try key(own): "nothing"]
+    for (name, place) in places.sorted(by: { $0.key < $1.key }) {
+      func make(_ change: (inout DataService.Request) -> Void) throws -> RequestKey {
+        try key {
+          own(&$0)
+          change(&$0)
+        }
+      }
+      switch place {
+      case .inKey(let one, let two), .inAccount(let one, let two):
+        for made in Set([try make(one), try make(two)]) {
+          #expect(keys[made] == nil, "\(name) makes the same key as \(keys[made] ?? "")")
+          keys[made] = name
+        }
+      case .inNone(let reason, let change):
+        #expect(try make(change) == key(own), "\(name) is in the key, though \(reason)")
+      }
+    }
+  }
+
+  @Test func `every connection option is in the key, or cannot matter`() throws {
+    #expect(Set(connection.keys) == names(of: ConnectionOptions()), "a new option has to be placed")
+    try check(connection)
+  }
+
+  @Test func `every limit is in the key, or cannot matter`() throws {
+    #expect(Set(limits.keys) == names(of: Limits()))
+    try check(limits)
+  }
+
+  @Test func `every part of a request is in the key, or cannot matter`() throws {
+    #expect(Set(request.keys) == names(of: DataService.Request(url)))
+    try check(request)
+  }
+
+  @Test func `a key of the caller's own replaces method, URL and body, and nothing else`() throws {
+    let own: (inout DataService.Request) -> Void = { $0.key = "mine" }
+    try check(connection, besides: own)
+    try check(["redirects": try #require(limits["redirects"])], besides: own)
+    var rest = request
+    for name in ["url", "method", "body", "key"] { rest[name] = nil }
+    try check(rest, besides: own)
+    let plain = try key(own)
+    #expect(plain.target == "key:mine" && plain.method == "GET" && plain.extra.isEmpty)
+    for change: (inout DataService.Request) -> Void in [
+      { $0.method = .post }, { $0.body = Data("1".utf8) }, { $0.url = $0.url.appending(path: "1") },
+    ] {
+      #expect(
+        try key {
+          own(&$0)
+          change(&$0)
+        } == plain)
+    }
+  }
+
+  @Test func `a request without special options has nothing extra`() throws {
+    #expect(try key() == RequestKey(target: "https://a.test/x?b=c"))
+    #expect(try key { $0.fields = ["Host": "A.test", "Accept": "*/*"] } == key(), "the URL's own host")
+  }
+
+  @Test func `no value is taken for another part`() throws {
+    let one = try key { $0.connection.unixSocket = "/a resolve=1:h at=4:80 b" }
+    let two = try key {
+      $0.connection.unixSocket = "/a"
+      $0.connection.resolutions = [.init(host: "h", port: 80, address: "b")]
+    }
+    #expect(one.extra != two.extra)
+    var seen: Set<String> = []
+    // Whatever a value looks like: no two of these are the same connection.
+    let odd = ["", " ", "a", "a insecure", "1:a", "a unix=1:b", "b\n", "insecure", "proxy=1:a"]
+    for socket in odd {
+      for proxy in odd {
+        for insecure in [false, true] {
+          let made = try key {
+            $0.connection.unixSocket = "/" + socket
+            $0.connection.proxy = proxy
+            $0.connection.isInsecure = insecure
+          }
+          #expect(seen.insert(made.extra).inserted, "\(made.extra)")
+        }
+      }
+    }
+    let first = both(("h", "1"), ("h", "2"))
+    let second = both(("h", "2"), ("h", "1"))
+    #expect(try key { $0.connection.resolutions = first } != key { $0.connection.resolutions = second })
+    let other = both(("g", "2"), ("h", "1"))
+    let swapped = both(("h", "1"), ("g", "2"))
+    #expect(try key { $0.connection.resolutions = other } == key { $0.connection.resolutions = swapped })
+  }
+
+  private func both(_ one: (String, String), _ two: (String, String)) -> [ConnectionOptions.Resolution] {
+    [one, two].map { .init(host: $0.0, port: 80, address: $0.1) }
+  }
+
+  @Test func `certificates count by what is in them`() throws {
+    let one = folder.file("one.pem")
+    let before = try key { $0.connection.clientCertificateFile = one }
+    let trust = try key { $0.connection.certificateAuthorityFile = one }
+    #expect(before.account.hasPrefix("auto:") && before.extra.isEmpty && before != trust)
+    try folder.write("certificate one.pem", to: "copy.pem")
+    #expect(try key { $0.connection.clientCertificateFile = folder.file("copy.pem") } == before)
+    #expect(try key { $0.connection.certificateAuthorityFile = folder.file("copy.pem") } == trust)
+    try folder.write("another certificate", to: "one.pem")
+    #expect(try key { $0.connection.clientCertificateFile = one } != before)
+    #expect(try key { $0.connection.certificateAuthorityFile = one } != trust)
+    let both = try key {
+      $0.connection.clientCertificateFile = one
+      $0.fields = ["Authorization": "Basic YTpi"]
+    }
+    #expect(try both.account != key { $0.connection.clientCertificateFile = one }.account)
+    #expect(try both.account != key { $0.fields = ["Authorization": "Basic YTpi"] }.account)
+    let named = try key {
+      $0.connection.clientCertificateFile = one
+      $0.account = .named("alice")
+    }
+    #expect(named.account == "alice", "a name stands in for the credentials")
+  }
+
+  @Test func `a certificate that cannot be read stands for nobody`() throws {
+    for path in [folder.file("none.pem"), folder.path, "/dev/null", ""] {
+      #expect(throws: DataServiceError.self, "\(path)") {
+        try key { $0.connection.clientCertificateFile = path }
+      }
+    }
+    let trusting = try key { $0.connection.certificateAuthorityFile = folder.file("none.pem") }
+    #expect(try trusting != key(), "nor may just anybody answer")
+  }
+
+  @Test func `a proxy's password is in no key`() throws {
+    let one = try key { $0.connection.proxy = "http://u:geheim1@p:1" }
+    let two = try key { $0.connection.proxy = "http://u:geheim2@p:1" }
+    #expect(one != two && !one.extra.contains("geheim") && one.extra.contains("p:1"))
+  }
+}

@@ -1,0 +1,165 @@
+import CacheStore
+import DataService
+import FoundationEssentials
+import TestSupport
+import Testing
+
+/// `Retry-After`: heard of whoever says it, by those who ask in the same way, for an hour at most.
+@Suite("Pauses") struct PauseTests {
+  private let clock = TestTimekeeper()
+
+  private func fixture(_ script: @escaping ScriptedTransport.Script) throws -> (
+    ServiceFixture, ScriptedTransport
+  ) {
+    let transport = ScriptedTransport(script)
+    return (try ServiceFixture(transport: transport, timekeeper: clock), transport)
+  }
+
+  private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
+
+  @Test(
+    "nobody is silenced for more than an hour",
+    arguments: [
+      "999999999999", "99999999999999999999999", "2147483648", "86400", "3601",
+      "Fri, 31 Dec 9999 23:59:59 GMT",
+      "Tue, 01 Jan 2319 00:00:00 GMT",
+    ], [429, 503])
+  func cap(value: String, status: Int) async throws {
+    let (fixture, transport) = try fixture { _, number throws(DataServiceError) in
+      number == 1 ? .answer("no", status: status, ["Retry-After": value]) : .answer("yes")
+    }
+    let item = try url("http://a.test/item")
+    #expect(await fixture.outline(item) == ["fresh(no, new)"])
+    clock.advance(by: .seconds(3_599))
+    for other in [item, try url("http://a.test/other")] {
+      let failed = await fixture.deliveries(other)
+      #expect(failed.map(\.outline) == ["failure(paused)"])
+    }
+    #expect(transport.requests.count == 1)
+    clock.advance(by: .seconds(2))
+    #expect(await fixture.outline(item) == ["fresh(yes, new)"])
+    await fixture.service.close()
+  }
+
+  @Test(
+    "the target of a redirect pauses itself, and not who led there",
+    arguments: ["http://evil.test/x", "http://a.test:8080/x", "https://a.test/x"])
+  func redirect(target: String) async throws {
+    let (fixture, transport) = try fixture { request, _ throws(DataServiceError) in
+      switch request.url.absoluteString {
+      case "http://a.test/open": .answer("", status: 307, ["Location": target])
+      case target: .answer("no", status: 503, ["Retry-After": "600"])
+      default: .answer("yes")
+      }
+    }
+    #expect(await fixture.outline(try url("http://a.test/open")) == ["fresh(no, new)"])
+    #expect(await fixture.outline(try url("http://a.test/item")) == ["fresh(yes, new)"])
+    let before = transport.requests.count
+    #expect(await fixture.outline(try url("http://a.test/open")) == ["failure(paused)"])
+    #expect(transport.requests.count == before + 1, "the target is not asked")
+    #expect(await fixture.outline(try url(target)) == ["failure(paused)"])
+    await fixture.service.close()
+  }
+
+  @Test func `a pause is heard by those who ask in the same way`() async throws {
+    typealias Change = @Sendable (inout DataService.Request) -> Void
+    let ways: [(String, Change)] = [
+      ("directly", { _ in }), ("by a proxy", { $0.connection.proxy = "http://p:1" }),
+      ("by a socket", { $0.connection.unixSocket = "/s" }),
+      ("unverified", { $0.connection.isInsecure = true }),
+      ("elsewhere", { $0.connection.resolutions = [.init(host: "a.test", port: 80, address: "127.0.0.2")] }),
+      ("another host", { $0.fields = ["Host": "b.test"] }),
+      ("other authorities", { $0.connection.certificateAuthorityFile = "/etc/passwd" }),
+      ("with a certificate", { $0.connection.clientCertificateFile = "/etc/passwd" }),
+      ("with credentials", { $0.fields = ["Authorization": "Basic YTpi"] }),
+      ("as alice", { $0.account = .named("alice") }),
+    ]
+    let item = try url("http://a.test/item")
+    for (name, way) in ways {
+      let (fixture, _) = try fixture { _, number throws(DataServiceError) in
+        number == 1 ? .answer("no", status: 503, ["Retry-After": "600"]) : .answer("yes")
+      }
+      #expect(await fixture.outline(item, configure: way) == ["fresh(no, new)"])
+      #expect(await fixture.outline(item, configure: way) == ["failure(paused)"], "\(name)")
+      #expect(await fixture.outline(try url("http://a.test/2"), configure: way) == ["failure(paused)"])
+      for (other, change) in ways where other != name {
+        #expect(
+          await fixture.outline(item, configure: change) == ["fresh(yes, new)"], "\(name), then \(other)")
+      }
+      await fixture.service.close()
+    }
+  }
+
+  @Test("no wall clock decides", arguments: [-10, 10] as [Int64]) func clockStep(years: Int64) async throws {
+    let right = clock.wallMilliseconds
+    clock.setWall(milliseconds: right + years * 31_536_000_000)
+    let (fixture, transport) = try fixture { _, number throws(DataServiceError) in
+      number == 1
+        ? .answer("no", status: 503, ["Retry-After": "120", "Date": "Thu, 01 Jan 2026 00:00:00 GMT"])
+        : .answer("yes")
+    }
+    let item = try url("http://a.test/item")
+    _ = await fixture.outline(item)
+    clock.setWall(milliseconds: right)
+    clock.advance(by: .seconds(119))
+    #expect(await fixture.outline(item) == ["failure(paused)"])
+    clock.advance(by: .seconds(2))
+    #expect(await fixture.outline(item) == ["fresh(yes, new)"])
+    #expect(transport.requests.count == 2)
+    await fixture.service.close()
+  }
+
+  @Test func `a date counts from the response's own`() async throws {
+    clock.setWall(milliseconds: 0)
+    let (fixture, _) = try fixture { _, number throws(DataServiceError) in
+      number == 1
+        ? .answer(
+          "no", status: 429,
+          ["Retry-After": "Thu, 01 Jan 2026 00:05:00 GMT", "Date": "Thu, 01 Jan 2026 00:00:00 GMT"])
+        : .answer("yes")
+    }
+    let item = try url("http://a.test/item")
+    _ = await fixture.outline(item)
+    clock.advance(by: .seconds(299))
+    #expect(await fixture.outline(item) == ["failure(paused)"])
+    clock.advance(by: .seconds(2))
+    #expect(await fixture.outline(item) == ["fresh(yes, new)"])
+    await fixture.service.close()
+  }
+
+  @Test func `another boot, or a start in the future, ends it`() async throws {
+    let (fixture, _) = try fixture { _, _ throws(DataServiceError) in
+      .answer("no", status: 503, ["Retry-After": "600"])
+    }
+    let item = try url("http://a.test/item")
+    _ = await fixture.outline(item)
+    for other in [
+      TestTimekeeper(bootID: "next-boot"), TestTimekeeper(bootNanoseconds: clock.bootNanoseconds - 1),
+    ] {
+      let transport = ScriptedTransport { _, _ in .answer("yes") }
+      let later = try ServiceFixture(store: fixture.store, transport: transport, timekeeper: other)
+      #expect(await later.outline(item, policy: .freshOnly).first?.hasPrefix("fresh(yes") == true)
+      await later.service.close()
+    }
+    await fixture.service.close()
+  }
+
+  @Test func `it is explained, listed and ended`() async throws {
+    let (fixture, _) = try fixture { _, number throws(DataServiceError) in
+      number == 1 ? .answer("no", status: 503, ["Retry-After": "600"]) : .answer("yes")
+    }
+    let item = try url("http://a.test/item")
+    let request = DataService.Request(item)
+    #expect(try await fixture.service.explain(request).pausedUntil == nil)
+    _ = await fixture.outline(item)
+    let explained = try await fixture.service.explain(request)
+    #expect(explained.pausedUntil == "Thu, 01 Jan 2026 00:10:00 GMT")
+    #expect(explained.text.contains("paused until Thu, 01 Jan 2026 00:10:00 GMT"))
+    #expect(try await fixture.service.pauses().map(\.origin) == ["http://a.test"])
+    #expect(try await fixture.service.endPauses { $0.origin == "http://b.test" } == 0)
+    #expect(try await fixture.service.endPauses { $0.origin == "http://a.test" } == 1)
+    #expect(try await fixture.service.explain(request).pausedUntil == nil)
+    #expect(await fixture.outline(item) == ["fresh(yes, new)"])
+    await fixture.service.close()
+  }
+}

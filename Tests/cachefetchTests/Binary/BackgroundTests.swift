@@ -1,0 +1,119 @@
+import FixtureServer
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import cachefetch
+
+@Suite("Command: what a background refresh is given", .timeLimit(.minutes(10))) struct BackgroundTests {
+  @Test(
+    "A request that may change something is not left to a process whose outcome nobody learns",
+    arguments: [
+      ["-X", "POST", "-d", "order=1"], ["-d", "x"], ["-X", "DELETE"], ["-X", "PATCH"], ["-X", "FOO"],
+    ])
+  func unsafe(words: [String]) async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let run = try await shell.run(["--background"] + words + [origin.url])
+    #expect(run.status == 64 && run.output.isEmpty)
+    #expect(run.errorText.contains("--background would send"), "\(run.errorText)")
+    let read = try await shell.run(["--background", "--read"] + words + [origin.url])
+    #expect(read.status == 4)
+    await origin.server.waitForRequests(1)
+    #expect(origin.server.requests().count == 1)
+  }
+
+  /// Runs a script of bash with the command as `$cachefetch`.
+  private func bash(_ shell: Shell, _ script: String, input: String = "") async throws
+    -> ChildProcess.Finished
+  {
+    var environment = shell.environment
+    environment["cachefetch"] = try BuiltProduct.cachefetch()
+    return try await ChildProcess.run(
+      "/bin/bash", ["-c", script], environment: environment, directory: shell.store.folder.path,
+      input: Array(input.utf8))
+  }
+
+  @Test(
+    "Secrets from pipes and standard input reach the origin and the account they make, never the anonymous one",
+    arguments: [
+      #""$cachefetch" --background -H @<(printf 'Authorization: Bearer s3cret') URL"#,
+      #""$cachefetch" --background -u @/dev/stdin URL"#,
+      #""$cachefetch" --background -u @- URL"#,
+      #""$cachefetch" --background -u @<(printf 'alice:s3cret') URL"#,
+      #"printf 'X-Api-Key: \377s3cret\n' > f; "$cachefetch" --background -H @f URL; rm f"#,
+    ])
+  func piped(script: String) async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let run = try await bash(shell, script.replacing("URL", with: origin.url), input: "alice:s3cret\n")
+    #expect(run.errorText == "" || run.errorText.contains("nothing is stored"), "\(run.errorText)")
+    await origin.server.waitForRequests(1)
+    let request = try #require(origin.server.requests().first)
+    #expect(request["Authorization"] != nil || request["X-Api-Key"] != nil)
+    var accounts: [String] = []
+    while accounts.isEmpty {
+      accounts = try await shell.run("list", "--json").lines.compactMap { line in
+        line.split(separator: "\"account\":\"").last.map { String($0.prefix { $0 != "\"" }) }
+      }
+    }
+    #expect(accounts.allSatisfy { $0.hasPrefix("auto:") }, "\(accounts)")
+  }
+
+  @Test func `nobody sees a secret in its command line, and no descriptor of the caller's is held by it`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let gate = origin.hold()
+    let script = """
+      exec 7>lock 9>>other
+      flock -n 7 || exit 1
+      "$cachefetch" --background -u alice:s3cret -H 'X-Api-Key: s3cret' --read -d s3cret '\(origin.url)?token=s3cret'
+      """
+    #expect(try await bash(shell, script).status == 4)
+    await origin.server.waitForRequests(1)
+    let process = try #require(try Self.process(of: shell))
+    #expect(
+      try Data(contentsOf: URL(filePath: "/proc/\(process)/cmdline")) == Data("cachefetch-background\0".utf8))
+    let held = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").compactMap {
+      try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/fd/\($0)")
+    }
+    #expect(held.contains("/dev/null") && !held.contains { $0.hasSuffix("/lock") || $0.hasSuffix("/other") })
+    #expect(!held.contains { $0.contains("memfd") }, "\(held)")
+    #expect(try await bash(shell, "exec 7>lock; flock -n 7").status == 0)
+    gate.open()
+  }
+
+  @Test func `a body longer than any pipe is handed over whole`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let body = [UInt8](repeating: 0x62, count: 3_000_000)
+    let run = try await shell.run("--background", "--read", "-d", "@-", origin.url, input: body)
+    #expect(run.status == 4)
+    await origin.server.waitForRequests(1)
+    #expect(origin.server.requests().first?.body.count == body.count)
+  }
+
+  @Test func `an order is read as it was written, and what is none is refused`() {
+    let order = BackgroundOrder(
+      words: ["get", "", "é\n"], files: ["-": [0, 255], "/dev/fd/63": [], "f": Array("x".utf8)])
+    #expect(BackgroundOrder(order.bytes) == order)
+    for count in 0..<order.bytes.count {
+      let part = BackgroundOrder(Array(order.bytes.prefix(count)))
+      #expect(part != order)
+    }
+    #expect(BackgroundOrder([UInt8](repeating: 0xFF, count: 64)) == nil)
+  }
+
+  private static func process(of shell: Shell) throws -> Int32? {
+    let store = "CACHEFETCH_STORE=\(shell.store.path)"
+    return try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int32($0) }.first {
+      guard let line = try? Data(contentsOf: URL(filePath: "/proc/\($0)/cmdline")),
+        line.starts(with: Array("cachefetch-background\0".utf8)),
+        let environment = try? Data(contentsOf: URL(filePath: "/proc/\($0)/environ"))
+      else { return false }
+      return environment.split(separator: 0).contains { $0.elementsEqual(store.utf8) }
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import Testing
+
+@testable import cachefetch
+
+@Suite("Completion: a line of bash") struct BashLineTests {
+  private static let breaks = " \t\n\"'><=;|&(:"
+
+  @Test(
+    "A line is taken apart as bash does it",
+    arguments: [
+      ("cachefetch show http://a", ["cachefetch", "show", "http://a"]), ("cachefetch ", ["cachefetch", ""]),
+      ("cachefetch 'a b' \"c d\" e\\ f", ["cachefetch", "a b", "c d", "e f"]),
+      ("cachefetch 'http://a", ["cachefetch", "http://a"]),
+      ("cachefetch \"\\$x\\y", ["cachefetch", "$x\\y"]),
+      ("cachefetch http://a/\\?b\\&", ["cachefetch", "http://a/?b&"]), ("cachefetch ''", ["cachefetch", ""]),
+      ("echo; cachefetch sh", ["cachefetch", "sh"]),
+    ])
+  func words(line: String, words: [String]) {
+    #expect(BashLine(line, breaks: Self.breaks).words == words)
+  }
+
+  @Test(
+    "What is inserted is one word for bash",
+    arguments: [
+      ("cachefetch http://a", "http://a/?x=1&y=2;$(id)", "//a/\\?x=1\\&y=2\\;\\$\\(id\\)"),
+      ("cachefetch http://a/\\?x=", "http://a/?x=1&y", "1\\&y"),
+      ("cachefetch 'http://a", "http://a/it's;$(id)", "http://a/it'\\''s;$(id)"),
+      ("cachefetch \"http://a", "http://a/\"$x`y`\\!", "http://a/\\\"\\$x\\`y\\`\\\\\"'!'\""),
+      ("cachefetch ht", "http://a/ü,~b", "http://a/ü,~b"), ("cachefetch --policy=h", "--policy=http", "http"),
+      ("cachefetch ''ht", "http://a", "http://a"),
+    ])
+  func replacement(line: String, candidate: String, inserted: String) {
+    #expect(BashLine(line, breaks: Self.breaks).replacement(for: candidate) == inserted)
+  }
+
+  @Test func `what would act on the terminal is not offered`() {
+    #expect(BashLine("cachefetch h", breaks: Self.breaks).replacement(for: "h\u{1B}[2J") == nil)
+  }
+}

@@ -1,0 +1,37 @@
+import FoundationEssentials
+import Testing
+
+@testable import cachefetch
+
+@Suite("Output: differences of JSON documents") struct JSONDifferenceTests {
+  private func difference(_ old: String, _ new: String) throws -> JSONDifference {
+    try #require(JSONDifference(from: Data(old.utf8), to: Data(new.utf8), ignoring: []))
+  }
+
+  @Test func `a megabyte of deep brackets is compared, each place once`() throws {
+    func document(_ inner: String) -> String {
+      let one = String(repeating: "[", count: 500) + inner + String(repeating: "]", count: 500)
+      return "[" + Array(repeating: one, count: 1_000).joined(separator: ",") + "]"
+    }
+    #expect(try difference(document("1"), document("1.0")).changes.isEmpty)
+    let found = try difference(document("1"), document("2"))
+    #expect(found.changes.count == 1_000 && found.omitted == 0)
+    #expect(found.changes.last?.path == "/999" + String(repeating: "/0", count: 500))
+    let whole = try difference(document("1"), "0")
+    #expect(whole.changes.count == 1 && whole.lines.first?.utf8.count == document("1").utf8.count + 4)
+  }
+
+  @Test func `more differences than anybody reads are counted`() throws {
+    func numbers(_ add: Int) -> String {
+      "[" + (0..<12_000).map { "\($0 + add)" }.joined(separator: ",") + "]"
+    }
+    let found = try difference(numbers(0), numbers(1))
+    #expect(found.changes.count == JSONDifference.limit && found.omitted == 2_000)
+    #expect(found.lines.last == "… and 2000 more differences")
+  }
+
+  @Test func `numbers are shown as they were written, values on a line, names sorted`() throws {
+    let found = try difference(#"{"b":{"z":1.50,"a":[true,null]}}"#, #"{"b":1e400}"#)
+    #expect(found.lines == [#"- /b: {"a":[true,null],"z":1.50}"#, "+ /b: 1e400"])
+  }
+}

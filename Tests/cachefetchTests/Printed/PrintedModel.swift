@@ -1,0 +1,258 @@
+/// What docs/what-is-printed.md says of a case, section by section. Knows nothing of the sources.
+struct PrintedModel {
+  /// A line that is compared whole, or by what has to stand in it.
+  enum Line: Hashable, CustomStringConvertible {
+    case whole(String)
+    case containing([String])
+
+    func matches(_ line: String) -> Bool {
+      switch self {
+      case .whole(let text): line == text
+      case .containing(let parts): parts.allSatisfy { line.contains($0) }
+      }
+    }
+
+    var description: String {
+      switch self {
+      case .whole(let text): "“\(text)”"
+      case .containing(let parts): "… \(parts.joined(separator: " … ")) …"
+      }
+    }
+  }
+
+  struct Expectation {
+    /// Standard output; heads as `<200>` or `<200 stored>`, objects as `stored 200 BODY`.
+    var output = ""
+    /// For a terminal: both streams.
+    var screen: [Line] = []
+    var file = PrintedBody.before
+    var errors: [Line] = []
+    var status: Int32 = 0
+    var exchanges = 0...0
+  }
+
+  private enum Change: String { case new, changed, unchanged }
+
+  private enum Delivery {
+    case stored
+    case fresh(status: Int, body: String, Change, isPortal: Bool)
+    case failure(saying: String)
+  }
+
+  private let asked: PrintedCase
+  private let url: String
+  private var result = Expectation()
+  private var isStoredHeld = false
+  private var wasStoredShown = false
+  private var hasShown = false
+
+  init(_ asked: PrintedCase, url: String) {
+    self.asked = asked
+    self.url = url
+  }
+
+  static func expectation(of asked: PrintedCase, url: String) -> Expectation {
+    var model = PrintedModel(asked, url: url)
+    return model.expectation()
+  }
+
+  private mutating func expectation() -> Expectation {
+    if isRefused {
+      result.status = 64
+      say(["--print"])
+      return result
+    }
+    let deliveries = deliveries
+    result.status = status(of: deliveries)
+    result.exchanges = exchanges
+    for delivery in deliveries { take(delivery) }
+    end()
+    return result
+  }
+
+  // MARK: - 1. What a load delivers
+
+  private var hasRow: Bool { asked.state.row != .nothing }
+
+  private var asksServer: Bool {
+    switch asked.policy {
+    case .offline: false
+    case .maxAge, .http: asked.state.row != .fresh
+    case .standard, .freshOnly, .deadline: true
+    }
+  }
+
+  private var deliveries: [Delivery] {
+    switch asked.policy {
+    case .offline: hasRow ? [.stored] : [.failure(saying: "nothing is stored for")]
+    case .standard: (hasRow ? [.stored] : []) + [answer]
+    case .freshOnly: [answer]
+    case .maxAge where !asksServer, .http where !asksServer: [.stored]
+    case .deadline, .maxAge: falling(back: hasRow)
+    case .http: falling(back: hasRow && [.down, .cutOff, .slow].contains(asked.state.answer))
+    }
+  }
+
+  private func falling(back mayFallBack: Bool) -> [Delivery] {
+    if mayFallBack, case .failure = answer { return [.stored, answer] }
+    return [answer]
+  }
+
+  /// What the server says is.
+  private var answer: Delivery {
+    let change = hasRow ? Change.changed : .new
+    let isHTTP = asked.policy == .http
+    switch asked.state.answer {
+    case .notModified, .same:
+      return .fresh(status: 200, body: PrintedBody.stored, .unchanged, isPortal: false)
+    case .changed, .noStore, .redirect:
+      return .fresh(status: 200, body: PrintedBody.fresh, change, isPortal: false)
+    case .notFound: return .fresh(status: 404, body: PrintedBody.error, change, isPortal: false)
+    case .unavailable where hasRow && !isHTTP && asked.policy != .freshOnly:
+      return .failure(saying: "answered 503")
+    case .unavailable: return .fresh(status: 503, body: PrintedBody.error, change, isPortal: false)
+    case .portal where isHTTP: return .fresh(status: 200, body: PrintedBody.portal, change, isPortal: true)
+    case .portal: return .failure(saying: "captive portals")
+    case .otherType: return .failure(saying: "not accepted")
+    case .down: return .failure(saying: "refused")
+    case .cutOff: return .failure(saying: "cut off")
+    case .slow: return .failure(saying: "")
+    }
+  }
+
+  private var exchanges: ClosedRange<Int> {
+    switch asked.state.answer {
+    case _ where !asksServer: 0...0
+    case .down: 0...0
+    case .redirect, .portal: 2...2
+    // On a busy machine the time may be over before the request is on its way.
+    case .slow: 0...1
+    default: 1...1
+    }
+  }
+
+  // MARK: - 2. What --print shows of it
+
+  private var isRefused: Bool {
+    switch (asked.print, asked.policy) {
+    case (.fresh, .offline), (.stored, .freshOnly): true
+    case (.none, _): asked.form == .file
+    default: false
+    }
+  }
+
+  private mutating func take(_ delivery: Delivery) {
+    switch delivery {
+    case .stored:
+      isStoredHeld = asked.print == .last
+      if [.both, .stored, .changed].contains(asked.print) { show(delivery) }
+    case .fresh(let status, _, let change, let isPortal):
+      let isLeft = asked.form == .file && (status >= 400 || isPortal)
+      let isHidden = asked.form == .fail && status >= 400
+      let isRepeated = change == .unchanged && wasStoredShown
+      if isStoredHeld, isLeft || isHidden {
+        show(.stored)
+        introduce(delivery)
+      } else {
+        switch asked.print {
+        case .both where !isRepeated || asked.form == .json: show(delivery)
+        case .changed where !isRepeated: show(delivery)
+        case .both, .changed: introduce(delivery)
+        case .fresh, .last: show(delivery)
+        case .stored, .none: break
+        }
+      }
+      isStoredHeld = false
+      if isLeft {
+        say([isPortal ? "captive portals" : "answered \(status)", "“out” is left as it is"])
+      } else if isHidden {
+        say(["answered \(status)", "its body is not printed"])
+      }
+    case .failure(let saying):
+      if isStoredHeld { show(.stored) }
+      isStoredHeld = false
+      introduce(delivery)
+      say([saying], isFailure: true)
+      let isObjectShown =
+        switch asked.print {
+        case .both, .fresh, .changed: true
+        case .last, .stored: !hasShown
+        case .none: false
+        }
+      if asked.form == .json, isObjectShown {
+        result.output += "failure\n"
+        hasShown = true
+      }
+    }
+  }
+
+  private mutating func end() {
+    if isStoredHeld { show(.stored) }
+    if result.status == 0, !hasShown, asked.print == .stored || asked.print == .fresh {
+      say(["--print \(asked.print.rawValue) printed nothing"])
+    }
+  }
+
+  // MARK: - 3. Where it goes
+
+  private mutating func show(_ delivery: Delivery) {
+    introduce(delivery)
+    hasShown = true
+    let (status, body, isStored, isPortal): (Int, String, Bool, Bool)
+    switch delivery {
+    case .stored: (status, body, isStored, isPortal) = (200, PrintedBody.stored, true, false)
+    case .fresh(let code, let text, _, let portal):
+      (status, body, isStored, isPortal) = (code, text, false, portal)
+    case .failure: return
+    }
+    if isStored { wasStoredShown = true }
+    switch asked.form {
+    case .pipe: result.output += body
+    case .fail: result.output += status < 400 ? body : ""
+    case .file: if status < 400, !isPortal { result.file = body }
+    case .json: result.output += "\(isStored ? "stored" : "fresh") \(status) \(body)\n"
+    case .include:
+      if !result.output.isEmpty { result.output += "\n" }
+      result.output += isStored ? "<\(status) stored>" : "<\(status)>"
+      result.output += body
+    case .terminal: result.screen.append(.whole(body))
+    }
+  }
+
+  /// The line that introduces a delivery on a terminal.
+  private mutating func introduce(_ delivery: Delivery) {
+    guard asked.form == .terminal else { return }
+    switch delivery {
+    case .stored: result.screen.append(.containing(["stored   200 OK · "]))
+    case .fresh(let status, _, let change, _):
+      result.screen.append(.containing(["fresh    \(status) ", " · \(change.rawValue)"]))
+    case .failure(let saying): result.screen.append(.containing(["failure  ", saying]))
+    }
+  }
+
+  // MARK: - 4. How it ends
+
+  private func status(of deliveries: [Delivery]) -> Int32 {
+    let hasStored = deliveries.contains { if case .stored = $0 { true } else { false } }
+    switch deliveries.last {
+    case .failure: return hasStored ? 3 : 4
+    case .fresh(let status, _, _, let isPortal):
+      if asked.form == .fail, status >= 400 { return 22 }
+      if asked.form == .file, status >= 400 || isPortal { return hasStored ? 3 : 22 }
+      return 0
+    case .stored, nil: return 0
+    }
+  }
+
+  // MARK: - 5. What is said
+
+  private mutating func say(_ parts: [String], isFailure: Bool = false) {
+    let isNamed = !isRefused && parts != ["nothing is stored for"]
+    let line = Line.containing(["cachefetch: \(isNamed ? "\(url): " : "")"] + parts)
+    if asked.form != .terminal {
+      result.errors.append(line)
+    } else if !isFailure {
+      result.screen.append(line)
+    }
+  }
+}

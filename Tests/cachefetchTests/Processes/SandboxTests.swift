@@ -1,0 +1,80 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import cachefetch
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+@Suite("Command: what it may do with the network", .timeLimit(.minutes(10))) struct SandboxTests {
+  private func rules(_ words: [String], _ variables: [String: String] = [:]) throws -> [Sandbox.Rule] {
+    Sandbox.rules(try ArgumentParser.parse(words + ["http://a/"])) { variables[$0] }
+  }
+
+  @Test func `what options and variables name may be read, where something is written too`() throws {
+    let made = try rules(
+      ["--store", "/s/store.sqlite", "-o", "/o/file", "--cacert", "/c/ca.pem"],
+      ["TMPDIR": "/t", "SSL_CERT_DIR": "/d1:/d2", "SSLKEYLOGFILE": "/k/keys"])
+    for path in ["/c/ca.pem", "/d1", "/d2", "/etc", "/usr"] {
+      #expect(made.contains(.init(path: path)), "\(path)")
+    }
+    #expect(Set(made.filter(\.writes).map(\.path)) == ["/dev", "/s", "/o", "/t", "/k"])
+  }
+
+  @Test func `home folders are not among what may be read`() throws {
+    for rule in try rules(["--store", "/s/store.sqlite"], ["HOME": "/home/me"]) {
+      #expect(!rule.path.hasPrefix("/home") && !rule.path.hasPrefix("/root") && rule.path != "/")
+    }
+  }
+
+  /// A site whose authority is only found by way of a link to a folder that nobody has named.
+  private func linkedSite(in shell: Shell, _ elsewhere: TemporaryFolder) async throws -> SelfSignedSite {
+    let site = try await SelfSignedSite(in: shell.store.folder)
+    let kept = elsewhere.file("site.pem")
+    #expect(rename(site.certificate, kept) == 0 && symlink(kept, site.certificate) == 0)
+    return site
+  }
+
+  @Test(.enabled(if: Kernel.hasLandlock, "the kernel has no Landlock"))
+  func `files that nobody has named cannot be read by the network's part`() async throws {
+    var shell = try Shell()
+    let (elsewhere, temporary) = (try TemporaryFolder(), try TemporaryFolder())
+    let site = try await linkedSite(in: shell, elsewhere)
+    shell.environment["TMPDIR"] = temporary.path
+    shell.environment["SSL_CERT_DIR"] = site.folder
+    let words = ["-q", "--retry", "0", "--policy", "fresh-only", site.url]
+    #expect(try await shell.run(words).status == 4)
+    #expect(try await shell.run(["--no-sandbox"] + words).status == 0)
+    #expect(try await shell.run(["preload", "-q", "--retry", "0", "--parallel", "20", site.url]).status == 3)
+  }
+
+  @Test func `store, output, authorities and temporary files may lie where they like`() async throws {
+    var shell = try Shell()
+    let folders = try (0..<3).map { _ in try TemporaryFolder() }
+    let site = try await SelfSignedSite(in: folders[0])
+    shell.environment["TMPDIR"] = folders[1].path
+    let output = folders[2].file("out")
+    // A folder for the store that is still to be made.
+    let store = folders[2].file("new/store.sqlite")
+    for answer in ["site", "site"] {
+      let run = try await shell.run(
+        "--store", store, "--cacert", site.certificate, "-o", output, "--policy", "fresh-only", site.url)
+      #expect(run.status == 0 && run.errors.isEmpty, "\(run.errorText)")
+      #expect(try String(contentsOfFile: output, encoding: .utf8) == answer)
+    }
+    #expect(
+      try await shell.run("--offline", "--store", store, "--cacert", site.certificate, site.url).status == 0)
+    // Over a link too, and into a device.
+    let link = folders[1].file("link")
+    #expect(symlink(output, link) == 0)
+    let words = ["--cacert", site.certificate, "--policy", "fresh-only", site.url]
+    #expect(try await shell.run(["-o", link] + words).status == 0)
+    #expect(try await shell.run(["-o", "/dev/null"] + words).status == 0)
+    #expect(
+      try await shell.run(["diff"] + words.filter { !["--policy", "fresh-only"].contains($0) }).status <= 1)
+  }
+}
