@@ -66,8 +66,9 @@ let package = Package(
       name: "TestSupport",
       dependencies: ["CacheStore", "CSQLite", "CTestSupport", "DataService", "FixtureServer"],
       path: "Tests/TestSupport", swiftSettings: strict),
+    .target(name: "TestTurns", path: "Tests/TestTurns", swiftSettings: strict),
     .testTarget(
-      name: "FixtureServerTests", dependencies: ["FixtureServer", "TestSupport"],
+      name: "FixtureServerTests", dependencies: ["FixtureServer", "TestSupport", "TestTurns"],
       swiftSettings: strict),
     .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
     .executableTarget(
@@ -75,26 +76,26 @@ let package = Package(
       path: "Tests/StoreDriver", swiftSettings: strict),
     .testTarget(
       name: "CacheStoreTests",
-      dependencies: ["CacheStore", "CFaultVFS", "CSQLite", "StoreDriver", "TestSupport"],
+      dependencies: ["CacheStore", "CFaultVFS", "CSQLite", "StoreDriver", "TestSupport", "TestTurns"],
       swiftSettings: strict),
     .testTarget(
       name: "DataServiceTests",
       dependencies: [
         "CacheStore", "CCurl", "CFaultVFS", "DataService", "CSQLite", "FixtureServer", "StoreDriver",
-        "TestSupport",
+        "TestSupport", "TestTurns",
         "URLSessionTransport",
       ], swiftSettings: strict),
     .testTarget(
       name: "LaunchTests",
       dependencies: [
-        "CacheStore", "DataService", "FixtureServer", "Launch", "LaunchDemo", "TestSupport",
+        "CacheStore", "DataService", "FixtureServer", "Launch", "LaunchDemo", "TestSupport", "TestTurns",
       ],
       swiftSettings: strict),
     .testTarget(
       name: "cachefetchTests",
       dependencies: [
         "cachefetch", "CacheStore", "DataService", "DemoOrigin", "FixtureServer", "Launch", "StoreDriver",
-        "TestSupport",
+        "TestSupport", "TestTurns",
       ],
       exclude: ["Screens"], swiftSettings: strict),
   ],

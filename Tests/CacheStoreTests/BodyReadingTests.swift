@@ -1,10 +1,11 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import CacheStore
 
-@Suite("A stored body read ahead") struct BodyReadingTests {
+@Suite("A stored body read ahead", .inTurn) struct BodyReadingTests {
   private func stored(_ parts: Int, in fixture: StoreFixture) async throws -> (StoredResponse, Data) {
     let body = try await fixture.store.beginBody(accountID: try await fixture.store.accountID(named: ""))
     var content = Data()

@@ -3,6 +3,7 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
 /// Where in the store's files a damage falls.
 enum DamagePlace: String, CaseIterable, Sendable {
@@ -10,7 +11,7 @@ enum DamagePlace: String, CaseIterable, Sendable {
   case logHeader, logFrame, sharedMemory, truncation, logTruncation, foreignFile, emptyFile
 }
 
-@Suite("A damaged store") struct CorruptionTests {
+@Suite("A damaged store", .inTurn) struct CorruptionTests {
   /// 12 of each place; `CACHEFETCH_DAMAGES=350` for 5,250 in all.
   @Test(
     "law 10: no damage makes a wrong byte, a hang or a store that cannot be used",

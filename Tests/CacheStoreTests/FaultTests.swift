@@ -3,8 +3,9 @@ import CacheStore
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("Every call to the file system failing once, and for good") struct FaultTests {
+@Suite("Every call to the file system failing once, and for good", .inTurn) struct FaultTests {
   struct Fault: Sendable, CustomTestStringConvertible {
     var name: String
     var kinds: Int

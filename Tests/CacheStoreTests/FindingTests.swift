@@ -2,6 +2,7 @@ import CacheStore
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 #if canImport(Darwin)
   import Darwin
@@ -9,7 +10,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("What doctor finds in the store") struct FindingTests {
+@Suite("What doctor finds in the store", .inTurn) struct FindingTests {
   func wrong(_ store: ResponseStore, repair: Bool = false) async -> [String] {
     await store.findings(repair: repair).filter { $0.severity != .fine }.map {
       "\($0.subject) \($0.severity)"
@@ -123,7 +124,7 @@ import Testing
   }
 }
 
-@Suite("A store of many rows") struct ManyRowsTests {
+@Suite("A store of many rows", .inTurn) struct ManyRowsTests {
   /// 1,000 and 50,000 rows; `CACHEFETCH_ROWS=1000000` for a million.
   @Test func `opening and looking up reads as many pages as in a small store, within three`() async throws {
     let key = RequestKey(target: "https://example.org/page/777")

@@ -3,6 +3,7 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import CacheStore
 
@@ -13,7 +14,7 @@ import Testing
 #endif
 
 /// Files beside the store that somebody else put there, or that are not what they seem.
-@Suite("Foreign files beside the store") struct ForeignFileTests {
+@Suite("Foreign files beside the store", .inTurn) struct ForeignFileTests {
   private static let isRoot = geteuid() == 0
 
   /// Damages the store so that it is mended at its next use.
@@ -127,7 +128,7 @@ import Testing
     _ = try await fixture.another().put("c", for: .page, at: 3)
   }
 
-  @Test(.timeLimit(.minutes(1))) func `nothing waits for a pipe in the place of the journal`() async throws {
+  @Test func `nothing waits for a pipe in the place of the journal`() async throws {
     let fixture = try StoreFixture()
     _ = try await fixture.store.put("a", for: .page)
     await fixture.store.close()
@@ -158,7 +159,7 @@ import Testing
   }
 }
 
-@Suite("The header of a store") struct HeaderTests {
+@Suite("The header of a store", .inTurn) struct HeaderTests {
   /// Two looks at one number each would sometimes see a store half made: among so many, nearly always once.
   @Test func `its two numbers are read at one instant`() async throws {
     let fixture = try StoreFixture()

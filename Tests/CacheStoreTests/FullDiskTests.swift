@@ -2,8 +2,9 @@ import CacheStore
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("No room left") struct FullDiskTests {
+@Suite("No room left", .inTurn) struct FullDiskTests {
   /// The shell's limit on file sizes stands for the disk: the system itself refuses the write that goes beyond it.
   @Test(
     "law 5: what was stored before is still there, whole, and the error says full",

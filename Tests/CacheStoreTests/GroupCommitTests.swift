@@ -1,10 +1,11 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import CacheStore
 
-@Suite("Group commit: many small writes, one transaction") struct GroupCommitTests {
+@Suite("Group commit: many small writes, one transaction", .inTurn) struct GroupCommitTests {
   private func key(_ number: Int) -> RequestKey { RequestKey(target: "https://example.org/\(number)") }
 
   /// Transactions in the log: frames that end one say how large the file is then.

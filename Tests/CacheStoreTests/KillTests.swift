@@ -3,6 +3,7 @@ import CacheStore
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 #if canImport(Darwin)
   import Darwin
@@ -15,7 +16,7 @@ func wished(_ name: String, else usual: Int) -> Int {
   getenv(name).flatMap { Int(String(cString: $0)) } ?? usual
 }
 
-@Suite("A process killed at any instant") struct KillTests {
+@Suite("A process killed at any instant", .inTurn) struct KillTests {
   /// 200 kills; `CACHEFETCH_KILLS=2000` for the full number.
   @Test("law 4: what was delivered as kept is there, whole, and nothing half-written", arguments: [0, 1])
   func kills(half: Int) async throws {

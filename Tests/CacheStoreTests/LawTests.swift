@@ -1,8 +1,9 @@
 import CacheStore
 import FoundationEssentials
 import Testing
+import TestTurns
 
-@Suite("The laws, of the store") struct StoreLawTests {
+@Suite("The laws, of the store", .inTurn) struct StoreLawTests {
   // MARK: 6
 
   @Test func `law 6: a key and variant have one good row, and overwriting replaces it`() async throws {

@@ -3,8 +3,9 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("Bounded size") struct LimitTests {
+@Suite("Bounded size", .inTurn) struct LimitTests {
   func key(_ number: Int) -> RequestKey { RequestKey(target: "https://example.org/\(number)") }
 
   func fileBytes(_ fixture: StoreFixture) throws -> Int64 {

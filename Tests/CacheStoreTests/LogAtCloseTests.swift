@@ -1,8 +1,9 @@
 import CacheStore
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("The log at close") struct LogAtCloseTests {
+@Suite("The log at close", .inTurn) struct LogAtCloseTests {
   @Test func `a log that would delay the next start is emptied, a short one is kept`() async throws {
     let fixture = try StoreFixture()
     let key = RequestKey.page

@@ -2,10 +2,11 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import CacheStore
 
-@Suite("The log while much is written") struct LogWhileWritingTests {
+@Suite("The log while much is written", .inTurn) struct LogWhileWritingTests {
   @Test func `it is written back while others go on writing, before it has to begin anew`() async throws {
     let fixture = try StoreFixture()
     let account = try await fixture.store.accountID(named: "")

@@ -1,8 +1,9 @@
 import CacheStore
 import FoundationEssentials
 import Testing
+import TestTurns
 
-@Suite("Look-up and overwrite") struct LookupTests {
+@Suite("Look-up and overwrite", .inTurn) struct LookupTests {
   @Test func `a store that does not exist has no rows and is not made by looking`() async throws {
     let temporary = try StoreFixture()
     #expect(try temporary.store.lookupNow(.page).rows.isEmpty)

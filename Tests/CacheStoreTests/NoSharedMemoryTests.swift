@@ -3,9 +3,10 @@ import CacheStore
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 /// A file system on which processes cannot share memory, as some network file systems are.
-@Suite("A file system without shared memory") struct NoSharedMemoryTests {
+@Suite("A file system without shared memory", .inTurn) struct NoSharedMemoryTests {
   /// How it says so: with methods that are not there, or by refusing every mapping.
   enum Kind: CaseIterable, Sendable { case missing, refused }
 

@@ -2,8 +2,9 @@ import CacheStore
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("Operations of the store") struct OperationTests {
+@Suite("Operations of the store", .inTurn) struct OperationTests {
   // MARK: Freshening
 
   @Test func `a 304 merges fields and times into the row and leaves its body`() async throws {

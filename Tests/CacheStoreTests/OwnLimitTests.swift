@@ -1,10 +1,11 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import CacheStore
 
-@Suite("Limits kept in the store") struct OwnLimitTests {
+@Suite("Limits kept in the store", .inTurn) struct OwnLimitTests {
   private func key(_ number: Int) -> RequestKey { RequestKey(target: "https://example.org/\(number)") }
 
   private func fill(_ store: ResponseStore, _ count: Int, bytes: Int = 20_000) async throws {

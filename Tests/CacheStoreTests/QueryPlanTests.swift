@@ -1,10 +1,11 @@
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import CacheStore
 
 /// What a statement costs must not grow with the rows that are stored.
-@Suite("Plans of the prepared statements") struct QueryPlanTests {
+@Suite("Plans of the prepared statements", .inTurn) struct QueryPlanTests {
   /// They go through a whole table: `rowCount` because it counts, the others because theirs has hardly a row.
   private static let mayScan: Set<Query> = [.rowCount, .lastBody]
 

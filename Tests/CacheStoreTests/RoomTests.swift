@@ -2,6 +2,7 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import CacheStore
 
@@ -9,7 +10,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Room in the store, and what goes for it", .timeLimit(.minutes(10))) struct RoomTests {
+@Suite("Room in the store, and what goes for it", .inTurn) struct RoomTests {
   private func filled(_ configure: (inout StoreConfiguration) -> Void = { _ in }) async throws -> StoreFixture
   {
     let fixture = try StoreFixture {

@@ -1,10 +1,11 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import CacheStore
 
-@Suite("Sign-out") struct SignOutTests {
+@Suite("Sign-out", .inTurn) struct SignOutTests {
   @Test func `no byte of a signed-out account is left in any file, and others' rows are whole`() async throws
   {
     let fixture = try StoreFixture { $0.chunkBytes = 5000 }

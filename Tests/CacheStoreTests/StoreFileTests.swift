@@ -3,6 +3,7 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
 #if canImport(Darwin)
   import Darwin
@@ -10,7 +11,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("The store's files") struct StoreFileTests {
+@Suite("The store's files", .inTurn) struct StoreFileTests {
   func mode(_ path: String) -> UInt32 {
     var status = stat()
     return lstat(path, &status) == 0 ? UInt32(status.st_mode & 0o7777) : 0
@@ -311,7 +312,7 @@ import Testing
   }
 }
 
-@Suite("The digest key") struct DigestKeyTests {
+@Suite("The digest key", .inTurn) struct DigestKeyTests {
   @Test func `it is made once, kept, and every process has the same`() async throws {
     let folder = try TemporaryFolder()
     let path = folder.file("new/store.sqlite")

@@ -1,10 +1,11 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import CacheStore
 
-@Suite("A file that somebody else may have made") struct UntrustedTests {
+@Suite("A file that somebody else may have made", .inTurn) struct UntrustedTests {
   private static let key = RequestKey(account: "", target: "https://a.test/1", method: "GET", extra: "")
 
   private static func filled() async throws -> StoreFixture {

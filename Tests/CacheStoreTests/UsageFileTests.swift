@@ -1,6 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 #if canImport(Darwin)
   import Darwin
@@ -10,7 +11,7 @@ import Testing
 
 @testable import CacheStore
 
-@Suite("Counts left beside the store") struct UsageFileTests {
+@Suite("Counts left beside the store", .inTurn) struct UsageFileTests {
   private static let host = "example.org"
   private static let one: UsageCount = {
     var count = UsageCount()
@@ -208,7 +209,7 @@ import Testing
   }
 }
 
-@Suite("Housekeeping: when it is due") struct MaintenanceTurnTests {
+@Suite("Housekeeping: when it is due", .inTurn) struct MaintenanceTurnTests {
   @Test func `one process at a time is to do it, and again after a minute`() async throws {
     let fixture = try StoreFixture()
     #expect(!fixture.store.takeMaintenanceTurn(at: 1), "there is no store yet")

@@ -4,10 +4,11 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import DataService
 
-@Suite("Anticipation: begun before it is wanted, and never in the way") struct AnticipationTests {
+@Suite("Anticipation: begun before it is wanted, and never in the way", .inTurn) struct AnticipationTests {
   private let url: URL
 
   init() throws { url = try #require(URL(string: "http://origin.test/item")) }

@@ -5,9 +5,10 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
 /// Bodies longer than a chunk: streamed both ways, resumed after a cut.
-@Suite("Big bodies: streamed, compared and resumed") struct BigBodyTests {
+@Suite("Big bodies: streamed, compared and resumed", .inTurn) struct BigBodyTests {
   private static let chunk = 16_384
 
   private func fixture(_ configure: (inout DataService.Configuration) -> Void = { _ in }) throws

@@ -6,8 +6,9 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("Big bodies: what happens to the store while one is under way") struct BigBodyTroubleTests {
+@Suite("Big bodies: what happens to the store while one is under way", .inTurn) struct BigBodyTroubleTests {
   private static let chunk = 16_384
 
   private func fixture(_ configure: (inout DataService.Configuration) -> Void = { _ in }) throws

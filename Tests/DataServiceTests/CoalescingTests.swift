@@ -5,9 +5,10 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
 /// Law 7 in a process, and what observers see.
-@Suite("Coalescing: one exchange for loads alike in all that shapes it", .timeLimit(.minutes(10)))
+@Suite("Coalescing: one exchange for loads alike in all that shapes it", .inTurn)
 struct CoalescingTests {
   private static let url = "http://origin.test/item"
 

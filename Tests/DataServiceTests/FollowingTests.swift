@@ -4,9 +4,10 @@ import FixtureServer
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 /// Law 7 across processes, seen from the one that follows.
-@Suite("Following: another process's exchange answers", .timeLimit(.minutes(10))) struct FollowingTests {
+@Suite("Following: another process's exchange answers", .inTurn) struct FollowingTests {
   @Test func `who follows delivers the leader's answer, and at its end lets others go first, for a moment`()
     async throws
   {

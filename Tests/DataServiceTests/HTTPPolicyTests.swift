@@ -5,8 +5,9 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("The http policy, through the service", .timeLimit(.minutes(10))) struct HTTPPolicyTests {
+@Suite("The http policy, through the service", .inTurn) struct HTTPPolicyTests {
   @Test("Each case", arguments: HTTPCase.all(now: Int64(Date().timeIntervalSince1970 * 1000)))
   func each(httpCase: HTTPCase) async throws {
     let differences = try await httpCase.settledDifferences { try await run(httpCase) }

@@ -3,9 +3,10 @@ import DataService
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 /// `Retry-After`: heard of whoever says it, by those who ask in the same way, for an hour at most.
-@Suite("Pauses") struct PauseTests {
+@Suite("Pauses", .inTurn) struct PauseTests {
   private let clock = TestTimekeeper()
 
   private func fixture(_ script: @escaping ScriptedTransport.Script) throws -> (

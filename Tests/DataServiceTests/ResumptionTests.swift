@@ -4,9 +4,10 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
 /// A download that was cut off goes on only with the bytes of whoever began it, and only if they are what was promised.
-@Suite("Resuming: whose bytes, and how many") struct ResumptionTests {
+@Suite("Resuming: whose bytes, and how many", .inTurn) struct ResumptionTests {
   private static let chunk = 1_024
   private static let content = StreamedBody.bytes(9_000)
   private static let other = StreamedBody.bytes(9_000, seed: 9)

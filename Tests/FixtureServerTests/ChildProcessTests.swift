@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import TestTurns
 
 #if canImport(Darwin)
   import Darwin
@@ -7,7 +8,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Child process") struct ChildProcessTests {
+@Suite("Child process", .inTurn) struct ChildProcessTests {
   @Test func `output, errors and status are captured`() async throws {
     let done = try await ChildProcess.run(
       "/bin/sh", ["-c", "cat; echo err >&2; exit 7"], input: Array("in".utf8))

@@ -1,7 +1,8 @@
 import FixtureServer
 import Testing
+import TestTurns
 
-@Suite("Fixture server: faults") struct FixtureServerFaultTests {
+@Suite("Fixture server: faults", .inTurn) struct FixtureServerFaultTests {
   @Test func `a stopped server refuses connections and ends those it has`() throws {
     let server = try FixtureServer(routes: ["/": .ok("x")])
     let client = try RawClient(port: server.port)

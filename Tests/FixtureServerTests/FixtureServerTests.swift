@@ -1,7 +1,8 @@
 import FixtureServer
 import Testing
+import TestTurns
 
-@Suite("Fixture server") struct FixtureServerTests {
+@Suite("Fixture server", .inTurn) struct FixtureServerTests {
   @Test func `a route is answered and the request is logged`() throws {
     let server = try FixtureServer(routes: ["/a": .ok("hello", ["ETag": "\"1\""])])
     let client = try RawClient(port: server.port)

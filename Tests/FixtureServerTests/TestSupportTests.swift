@@ -1,6 +1,7 @@
 import FixtureServer
 import TestSupport
 import Testing
+import TestTurns
 
 #if canImport(Darwin)
   import Darwin
@@ -8,7 +9,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Test support") struct TestSupportTests {
+@Suite("Test support", .inTurn) struct TestSupportTests {
   @Test func `a temporary folder goes with its last reference`() throws {
     var folder: TemporaryFolder? = try TemporaryFolder()
     let path = try #require(folder?.path)

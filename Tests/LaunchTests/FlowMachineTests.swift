@@ -1,10 +1,11 @@
 import DataService
 import FoundationEssentials
 import Testing
+import TestTurns
 
 @testable import Launch
 
-@Suite("Flow machine: what the root shows") struct FlowMachineTests {
+@Suite("Flow machine: what the root shows", .inTurn) struct FlowMachineTests {
   typealias Event = FlowMachine.Event
 
   static let progress = PreloadProgress(

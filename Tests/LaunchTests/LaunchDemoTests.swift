@@ -2,8 +2,9 @@ import FixtureServer
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("Launch demo, driven through a terminal", .timeLimit(.minutes(10))) struct LaunchDemoTests {
+@Suite("Launch demo, driven through a terminal", .inTurn) struct LaunchDemoTests {
   /// An origin as the demo wants it; the test changes the news and takes the feed away.
   private final class Origin: Sendable {
     let server: FixtureServer

@@ -6,8 +6,9 @@ import Launch
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("Launch flow: from the launch screen to the first screen") struct LaunchFlowTests {
+@Suite("Launch flow: from the launch screen to the first screen", .inTurn) struct LaunchFlowTests {
   private static func plan(_ rule: PreloadPlan.FailureRule = .ask) throws -> PreloadPlan {
     var request = DataService.Request(try #require(URL(string: "http://origin.test/feed")))
     request.limits.retries = 0

@@ -7,9 +7,10 @@ import Launch
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
 /// Nothing of a launch is done on the main thread but what its caller does there: executors are looked at, no clock.
-@Suite("The main thread is left alone") struct MainThreadTests {
+@Suite("The main thread is left alone", .inTurn) struct MainThreadTests {
   /// Which of a program's parts were called, and whether ever on the main thread.
   private final class Witness: Sendable {
     private let calls = Mutex<[String: Bool]>([:])

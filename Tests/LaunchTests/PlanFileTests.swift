@@ -3,8 +3,9 @@ import DataService
 import FoundationEssentials
 import Launch
 import Testing
+import TestTurns
 
-@Suite("Plans from files: complete, or refused with the place") struct PlanFileTests {
+@Suite("Plans from files: complete, or refused with the place", .inTurn) struct PlanFileTests {
   @Test func `a plan in JSON says everything a plan can`() throws {
     let json = """
       {"deadline_ms": 3000, "readiness": "stored-is-enough", "parallel": 4, "max_age_ms": 60000, "steps": [

@@ -2,10 +2,11 @@ import DataService
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import Launch
 
-@Suite("Preload machine: when to start, ask and end") struct PreloadMachineTests {
+@Suite("Preload machine: when to start, ask and end", .inTurn) struct PreloadMachineTests {
   typealias Event = PreloadMachine.Event
   typealias Effect = PreloadMachine.Effect
 

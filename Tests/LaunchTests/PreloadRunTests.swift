@@ -6,8 +6,9 @@ import Launch
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("Preload: progress, then an outcome with everything in it") struct PreloadRunTests {
+@Suite("Preload: progress, then an outcome with everything in it", .inTurn) struct PreloadRunTests {
   private struct Feed: Codable, Sendable, Equatable { var title: String }
 
   private static func url(_ path: String) throws -> URL {

@@ -1,8 +1,9 @@
 import Testing
+import TestTurns
 
 @testable import Launch
 
-@Suite("Session machine: phases, epochs and generations") struct SessionMachineTests {
+@Suite("Session machine: phases, epochs and generations", .inTurn) struct SessionMachineTests {
   typealias Event = SessionMachine.Event
 
   static let alice = Credential(account: "alice", token: "a1")

@@ -6,6 +6,7 @@ import Launch
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
 /// Credentials in memory; removing may be held up.
 final class MemoryCredentials: CredentialStore {
@@ -31,7 +32,7 @@ final class MemoryCredentials: CredentialStore {
   }
 }
 
-@Suite("Session: loads in an account's name") struct SessionTests {
+@Suite("Session: loads in an account's name", .inTurn) struct SessionTests {
   static let old = Credential(account: "alice", token: "old")
   static let new = Credential(account: "alice", token: "new")
 

@@ -1,8 +1,9 @@
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
-@Suite("Exit status") struct ExitStatusTests {
+@Suite("Exit status", .inTurn) struct ExitStatusTests {
   @Test(
     "One load",
     arguments: [

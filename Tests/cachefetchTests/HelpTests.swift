@@ -2,10 +2,11 @@ import FoundationEssentials
 import Launch
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
-@Suite("Help and manual", .timeLimit(.minutes(10))) struct HelpTests {
+@Suite("Help and manual", .inTurn) struct HelpTests {
   @Test func `the overview is one screen and names every verb`() {
     let lines = HelpText.overview().split(separator: "\n", omittingEmptySubsequences: false)
     #expect(lines.count <= 45)

@@ -1,9 +1,10 @@
 import CacheStore
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
-@Suite("What doctor says about proxies") struct ProxyFindingsTests {
+@Suite("What doctor says about proxies", .inTurn) struct ProxyFindingsTests {
   private func findings(_ variables: [String: String]) -> [StoreFinding] {
     ProxyFindings.all { variables[$0] }
   }

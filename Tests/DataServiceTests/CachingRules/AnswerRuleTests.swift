@@ -1,8 +1,9 @@
 import CacheStore
 import DataService
 import Testing
+import TestTurns
 
-@Suite("What an answer does, under every policy but http") struct AnswerRuleTests {
+@Suite("What an answer does, under every policy but http", .inTurn) struct AnswerRuleTests {
   typealias Change = @Sendable (inout AnswerRule.Situation) -> Void
   static let none: Change = { _ in }
   static let validating: Change = {

@@ -1,8 +1,9 @@
 import CacheStore
 import DataService
 import Testing
+import TestTurns
 
-@Suite("Cache-Control parsing") struct CacheControlTests {
+@Suite("Cache-Control parsing", .inTurn) struct CacheControlTests {
   @Test(
     "no-store is seen in any case, place and company",
     arguments: [

@@ -1,8 +1,9 @@
 import DataService
 import FoundationEssentials
 import Testing
+import TestTurns
 
-@Suite("Changes that matter") struct ChangeRuleTests {
+@Suite("Changes that matter", .inTurn) struct ChangeRuleTests {
   func change(_ rule: ChangeRule, _ stored: String?, _ fresh: String) -> DataService.Change {
     rule.change(from: stored.map { Data($0.utf8) }, to: Data(fresh.utf8))
   }

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
+import TestTurns
 
-@Suite("Inputs the fuzzer found") struct CorpusReplayTests {
+@Suite("Inputs the fuzzer found", .inTurn) struct CorpusReplayTests {
   /// The corpus at the package's root: one input a line, in base64.
   private func corpus(_ target: FuzzTarget) throws -> [[UInt8]] {
     var root = URL(filePath: #filePath)

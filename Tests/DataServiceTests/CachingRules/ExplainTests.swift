@@ -2,8 +2,9 @@ import CacheStore
 import DataService
 import FoundationEssentials
 import Testing
+import TestTurns
 
-@Suite("Explanations") struct ExplainTests {
+@Suite("Explanations", .inTurn) struct ExplainTests {
   func explain(
     _ rows: [StoredResponse], _ fields: HTTPFields = [:], method: RequestMethod = .get,
     after seconds: Int64 = 10

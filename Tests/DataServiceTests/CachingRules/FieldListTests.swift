@@ -1,7 +1,8 @@
 import DataService
 import Testing
+import TestTurns
 
-@Suite("Field lists") struct FieldListTests {
+@Suite("Field lists", .inTurn) struct FieldListTests {
   @Test(
     "A list is split at commas outside quoted strings",
     arguments: [
@@ -40,7 +41,7 @@ import Testing
   }
 }
 
-@Suite("Delta seconds") struct DeltaSecondsTests {
+@Suite("Delta seconds", .inTurn) struct DeltaSecondsTests {
   @Test(
     "Digits are seconds, whatever follows or precedes makes them none",
     arguments: [

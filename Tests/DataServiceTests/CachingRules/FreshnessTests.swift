@@ -1,8 +1,9 @@
 import CacheStore
 import DataService
 import Testing
+import TestTurns
 
-@Suite("Freshness lifetime, RFC 9111 section 4.2.1") struct FreshnessLifetimeTests {
+@Suite("Freshness lifetime, RFC 9111 section 4.2.1", .inTurn) struct FreshnessLifetimeTests {
   static let cases:
     [(name: String, status: Int, fields: HTTPFields, seconds: Int64, source: Freshness.Lifetime.Source)] =
       [
@@ -64,7 +65,7 @@ import Testing
   }
 }
 
-@Suite("Age, RFC 9111 section 4.2.3") struct AgeTests {
+@Suite("Age, RFC 9111 section 4.2.3", .inTurn) struct AgeTests {
   func age(_ fields: HTTPFields, delay: Int64 = 0, resident: Int64 = 0) -> Int64 {
     Freshness.currentAge(
       fields: fields, requestedAt: Rule.noon - delay, receivedAt: Rule.noon, now: Rule.noon + resident)
@@ -120,7 +121,7 @@ import Testing
   }
 }
 
-@Suite("Staleness, RFC 9111 section 4.2") struct StalenessTests {
+@Suite("Staleness, RFC 9111 section 4.2", .inTurn) struct StalenessTests {
   @Test(
     "A response is stale from the moment its age reaches its lifetime",
     arguments: [(0, false), (59_999, false), (60_000, true), (60_001, true)] as [(Int64, Bool)])

@@ -1,7 +1,8 @@
 import DataService
 import Testing
+import TestTurns
 
-@Suite("HTTP dates") struct HTTPDateTests {
+@Suite("HTTP dates", .inTurn) struct HTTPDateTests {
   @Test(
     "All three forms are read",
     arguments: [

@@ -1,8 +1,9 @@
 import CacheStore
 import DataService
 import Testing
+import TestTurns
 
-@Suite("Reuse under http, RFC 9111 sections 4 and 5.2") struct HTTPReuseTests {
+@Suite("Reuse under http, RFC 9111 sections 4 and 5.2", .inTurn) struct HTTPReuseTests {
   typealias Reason = HTTPReuse.Reason
   struct Case: Sendable, CustomTestStringConvertible {
     var name: String
@@ -294,7 +295,7 @@ import Testing
   }
 }
 
-@Suite("Stale answers after a failure, RFC 9111 section 4.2.4 and RFC 5861 section 4")
+@Suite("Stale answers after a failure, RFC 9111 section 4.2.4 and RFC 5861 section 4", .inTurn)
 struct HTTPStalenessTests {
   static let cases:
     [(name: String, response: String, request: String, failure: HTTPStaleness.Failure, allowed: Bool)] = [

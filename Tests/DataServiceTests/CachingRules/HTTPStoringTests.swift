@@ -1,8 +1,9 @@
 import CacheStore
 import DataService
 import Testing
+import TestTurns
 
-@Suite("Storing under http, RFC 9111 section 3") struct HTTPStoringTests {
+@Suite("Storing under http, RFC 9111 section 3", .inTurn) struct HTTPStoringTests {
   struct Case: Sendable, CustomTestStringConvertible {
     var name: String
     var status = 200
@@ -151,7 +152,7 @@ import Testing
   }
 }
 
-@Suite("What an answer does under http, RFC 9111 section 4.3") struct HTTPAnswerTests {
+@Suite("What an answer does under http, RFC 9111 section 4.3", .inTurn) struct HTTPAnswerTests {
   struct Case: Sendable, CustomTestStringConvertible {
     var name: String
     var status: Int

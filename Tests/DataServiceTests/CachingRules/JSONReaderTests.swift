@@ -1,8 +1,9 @@
 import DataService
 import FoundationEssentials
 import Testing
+import TestTurns
 
-@Suite("JSON is read in one pass, and as far as a stack goes") struct JSONReaderTests {
+@Suite("JSON is read in one pass, and as far as a stack goes", .inTurn) struct JSONReaderTests {
   /// Documents of about that size, of shapes that cost a reader most that tries one thing after another.
   static func hostile(_ size: Int) -> [String] {
     let deep = String(repeating: "[", count: 500) + String(repeating: "]", count: 500)

@@ -1,8 +1,9 @@
 import CacheStore
 import DataService
 import Testing
+import TestTurns
 
-@Suite("Accepted media types") struct MediaTypesTests {
+@Suite("Accepted media types", .inTurn) struct MediaTypesTests {
   @Test(
     "Accepted or not",
     arguments: [

@@ -1,8 +1,9 @@
 import CacheStore
 import DataService
 import Testing
+import TestTurns
 
-@Suite("Byte ranges, RFC 9110 section 14") struct ByteRangeTests {
+@Suite("Byte ranges, RFC 9110 section 14", .inTurn) struct ByteRangeTests {
   @Test(
     "One range of bytes is cut to the body",
     arguments: [
@@ -32,7 +33,7 @@ import Testing
   }
 }
 
-@Suite("The caller's preconditions, RFC 9111 section 4.3.2") struct PreconditionTests {
+@Suite("The caller's preconditions, RFC 9111 section 4.3.2", .inTurn) struct PreconditionTests {
   static let modified = Rule.date(-3000)
   static let cases: [(name: String, stored: HTTPFields, asked: HTTPFields, isNotModified: Bool)] = [
     ("no precondition", ["ETag": "\"a\""], [:], false),
@@ -120,7 +121,7 @@ import Testing
   }
 }
 
-@Suite("Served responses, RFC 9111 section 4") struct ServedResponseTests {
+@Suite("Served responses, RFC 9111 section 4", .inTurn) struct ServedResponseTests {
   @Test("Age is what it is now, in whole seconds, in place of the received one") func age() {
     let row = Rule.row(["Age": "30", "X": "1"])
     let fields = ServedResponse.fields(of: row, now: Rule.noon + 2999)

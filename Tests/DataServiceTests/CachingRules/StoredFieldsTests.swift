@@ -2,8 +2,9 @@ import CacheStore
 import DataService
 import FoundationEssentials
 import Testing
+import TestTurns
 
-@Suite("Stored fields, RFC 9111 section 3.1") struct StoredFieldsTests {
+@Suite("Stored fields, RFC 9111 section 3.1", .inTurn) struct StoredFieldsTests {
   @Test(
     "Fields of the connection, of the proxy and cookies are not stored",
     arguments: [
@@ -46,7 +47,7 @@ import Testing
   }
 }
 
-@Suite("Invalidation, RFC 9111 section 4.4") struct InvalidationTests {
+@Suite("Invalidation, RFC 9111 section 4.4", .inTurn) struct InvalidationTests {
   func targets(
     _ method: RequestMethod = "POST", status: Int = 200, url: String = "http://a.test/x",
     fields: HTTPFields = [:]
@@ -102,7 +103,7 @@ import Testing
   }
 }
 
-@Suite("Retry-After, RFC 9110 section 10.2.3") struct RetryAfterTests {
+@Suite("Retry-After, RFC 9110 section 10.2.3", .inTurn) struct RetryAfterTests {
   @Test(
     "Seconds or a date say how long",
     arguments: [
@@ -122,7 +123,7 @@ import Testing
   }
 }
 
-@Suite("Cache-Status, RFC 9211") struct CacheStatusTests {
+@Suite("Cache-Status, RFC 9211", .inTurn) struct CacheStatusTests {
   static let cases: [(CacheStatus, String)] = [
     (CacheStatus(), "cachefetch"), (CacheStatus(isHit: true, timeToLive: 60), "cachefetch; hit; ttl=60"),
     (CacheStatus(isHit: true, forward: .stale, timeToLive: -5), "cachefetch; hit; ttl=-5"),
@@ -141,7 +142,7 @@ import Testing
   }
 }
 
-@Suite("Pass-through") struct PassThroughTests {
+@Suite("Pass-through", .inTurn) struct PassThroughTests {
   static let cases:
     [(name: String, method: RequestMethod, fields: HTTPFields, isRead: Bool, passes: Bool, underHTTP: Bool)] =
       [

@@ -1,8 +1,9 @@
 import CacheStore
 import DataService
 import Testing
+import TestTurns
 
-@Suite("Entity tags, RFC 9110 section 8.8.3") struct EntityTagTests {
+@Suite("Entity tags, RFC 9110 section 8.8.3", .inTurn) struct EntityTagTests {
   @Test(
     "A tag is quoted and may be weak",
     arguments: [
@@ -56,7 +57,7 @@ import Testing
   }
 }
 
-@Suite("Validation, RFC 9111 section 4.3") struct ValidatorsTests {
+@Suite("Validation, RFC 9111 section 4.3", .inTurn) struct ValidatorsTests {
   static let modified = Rule.date(-86_400)
 
   @Test("A refresh carries every validator that is stored, as it was received") func conditional() {

@@ -1,8 +1,9 @@
 import CacheStore
 import DataService
 import Testing
+import TestTurns
 
-@Suite("Vary, RFC 9111 section 4.1") struct VaryTests {
+@Suite("Vary, RFC 9111 section 4.1", .inTurn) struct VaryTests {
   @Test(
     "The names are in lower case, sorted, once each",
     arguments: [

@@ -4,9 +4,10 @@ import FixtureServer
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 /// Law 3 with the store held by another process, in `locking_mode=EXCLUSIVE`.
-@Suite("Law 3: a store that another process has for itself", .timeLimit(.minutes(10))) struct HeldStoreTests {
+@Suite("Law 3: a store that another process has for itself", .inTurn) struct HeldStoreTests {
   /// A store with `body 1` in it and nobody at it, and a transport whose next answer is `body 2`.
   private func filled(_ clock: TestTimekeeper) async throws -> (TemporaryStore, ScriptedTransport, URL) {
     let store = try TemporaryStore()

@@ -4,9 +4,10 @@ import FixtureServer
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 /// Law 13: every limit has an error of its own, and reaching one loses nothing.
-@Suite("Law 13: nothing unbounded", .timeLimit(.minutes(10))) struct LawOfLimitsTests {
+@Suite("Law 13: nothing unbounded", .inTurn) struct LawOfLimitsTests {
   struct Case: Sendable {
     let limit: String
     let reply: FixtureReply

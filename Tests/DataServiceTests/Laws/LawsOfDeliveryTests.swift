@@ -6,9 +6,10 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
 /// Laws 1 to 3: what is delivered, in what order, and what it waits for.
-@Suite("Laws 1 to 3: stored first, in order, together", .timeLimit(.minutes(10))) struct LawsOfDeliveryTests {
+@Suite("Laws 1 to 3: stored first, in order, together", .inTurn) struct LawsOfDeliveryTests {
   @Test func `law 1: stored first, while the network says nothing at all`() async throws {
     let mayAnswer = Gate()
     let transport = ScriptedTransport { _, number async throws(DataServiceError) in

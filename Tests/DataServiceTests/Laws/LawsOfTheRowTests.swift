@@ -6,11 +6,11 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
 /// Laws 4, 5, 6, 8: what happens to the row.
 @Suite(
-  "Laws 4 to 6 and 8: kept means durable, failures change nothing, one row, newest wins",
-  .timeLimit(.minutes(10)))
+  "Laws 4 to 6 and 8: kept means durable, failures change nothing, one row, newest wins", .inTurn)
 struct LawsOfTheRowTests {
   @Test func `law 4: kept means durable: the row is committed before fresh is delivered`() async throws {
     let transport = ScriptedTransport { _, _ in .answer("durable") }

@@ -6,11 +6,12 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
 /// Laws 9 to 12: failures that stay apart, bytes that are verified, cancelling, and what is never written.
 @Suite(
   "Laws 9 to 12: independent failures, verified bytes, cancelled means silent, forbidden is forbidden",
-  .timeLimit(.minutes(10)))
+  .inTurn)
 struct LawsOfTroubleTests {
   private static let url = "http://origin.test/item"
 

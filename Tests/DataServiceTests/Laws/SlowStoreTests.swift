@@ -5,6 +5,7 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
 /// A body that arrives in pieces, with something happening before one of them.
 private struct Arriving: Sendable {
@@ -55,7 +56,7 @@ extension TestTimekeeper {
   }
 }
 
-@Suite("Laws 3, 4 and 9: a store that does not answer", .serialized, .timeLimit(.minutes(10)))
+@Suite("Laws 3, 4 and 9: a store that does not answer", .inTurn, .serialized)
 struct SlowStoreTests {
   private static let url = "http://origin.test/item"
 

@@ -2,11 +2,12 @@ import CacheStore
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import DataService
 
 /// Identity is one value: whatever decides who answers, or for whom, is in the key.
-@Suite("The key") struct KeyTests {
+@Suite("The key", .inTurn) struct KeyTests {
   private let folder: TemporaryFolder
   private let service: ServiceFixture
   private let url: URL

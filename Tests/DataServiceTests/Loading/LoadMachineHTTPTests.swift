@@ -1,8 +1,9 @@
 import Testing
+import TestTurns
 
 @testable import DataService
 
-@Suite("The order of one load under http") struct LoadMachineHTTPTests {
+@Suite("The order of one load under http", .inTurn) struct LoadMachineHTTPTests {
   typealias Event = LoadMachine.Event
   typealias Effect = LoadMachine.Effect
 

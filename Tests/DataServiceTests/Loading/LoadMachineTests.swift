@@ -1,9 +1,10 @@
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import DataService
 
-@Suite("The order of one load, event by event") struct LoadMachineTests {
+@Suite("The order of one load, event by event", .inTurn) struct LoadMachineTests {
   typealias Event = LoadMachine.Event
   typealias Effect = LoadMachine.Effect
 

@@ -1,8 +1,9 @@
 import Testing
+import TestTurns
 
 @testable import DataService
 
-@Suite("URLs in their normal form") struct NormalisedURLTests {
+@Suite("URLs in their normal form", .inTurn) struct NormalisedURLTests {
   @Test(
     "A URL that is normal already is taken apart as the one it was made of",
     arguments: [

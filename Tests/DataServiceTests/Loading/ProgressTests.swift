@@ -3,10 +3,11 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import DataService
 
-@Suite("Progress") struct ProgressTests {
+@Suite("Progress", .inTurn) struct ProgressTests {
   /// An origin whose body comes in pieces of ten bytes; the clock moves on before each.
   private struct Dripping: Transport {
     let pieces: Int

@@ -2,11 +2,12 @@ import CacheStore
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import DataService
 
 /// Which names of fields and parameters give a secret away, and where in a URL its value may stand (design law 12).
-@Suite("Secrets by name and place") struct SecretNameTests {
+@Suite("Secrets by name and place", .inTurn) struct SecretNameTests {
   private let secrets = SecretList()
 
   @Test(

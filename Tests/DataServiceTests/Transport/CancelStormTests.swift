@@ -5,9 +5,10 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
 /// Law 11 under load: ten thousand loads cancelled in every phase of their lives.
-@Suite("Cancel storm", .timeLimit(.minutes(10))) struct CancelStormTests {
+@Suite("Cancel storm", .inTurn) struct CancelStormTests {
   /// What a load was doing when the cancel hit it.
   enum Phase: Int, CaseIterable, Sendable, Comparable {
     case lookUp, waiting, connect, head, body, commit, delivered

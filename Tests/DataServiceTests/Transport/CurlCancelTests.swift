@@ -4,8 +4,9 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("Cancelling an exchange") struct CurlCancelTests {
+@Suite("Cancelling an exchange", .inTurn) struct CurlCancelTests {
   private func kind<Value>(of task: Task<Value, any Error>) async -> DataServiceError.Kind? {
     switch await task.result {
     case .success: nil

@@ -3,8 +3,9 @@ import FixtureServer
 import Foundation
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("Deadlines of an exchange") struct CurlDeadlineTests {
+@Suite("Deadlines of an exchange", .inTurn) struct CurlDeadlineTests {
   private let keeper = TestTimekeeper()
   private let thread = NetworkThread()
   private var transport: CurlTransport { CurlTransport(thread: thread, timekeeper: keeper) }
@@ -157,7 +158,7 @@ import Testing
   }
 }
 
-@Suite("The clock of an exchange") struct PhaseClockTests {
+@Suite("The clock of an exchange", .inTurn) struct PhaseClockTests {
   private var limits: Limits {
     var limits = Limits()
     limits.connectTimeout = .seconds(5)

@@ -3,8 +3,9 @@ import FixtureServer
 import Foundation
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("libcurl transport: proxies, sockets, resolutions") struct CurlRouteTests {
+@Suite("libcurl transport: proxies, sockets, resolutions", .inTurn) struct CurlRouteTests {
   private func failure(_ request: TransportRequest) async -> DataServiceError.Kind? {
     do throws(DataServiceError) {
       _ = try await CurlTransport().response(to: request)
@@ -144,7 +145,7 @@ import Testing
 }
 
 /// No network at all, in a network namespace of its own: not a refused port.
-@Suite("Offline, in a network namespace") struct OfflineTests {
+@Suite("Offline, in a network namespace", .inTurn) struct OfflineTests {
   /// Runs the command where `lo` is down, or up but without any route.
   private func run(_ script: String, _ arguments: [String]) async throws -> ChildProcess.Finished {
     let program = try BuiltProduct.cachefetch()

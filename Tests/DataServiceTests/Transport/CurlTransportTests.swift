@@ -4,8 +4,9 @@ import FixtureServer
 import Foundation
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("libcurl transport") struct CurlTransportTests {
+@Suite("libcurl transport", .inTurn) struct CurlTransportTests {
   @Test func `a GET brings version, status, reason, fields and body`() async throws {
     let origin = try FixtureServer(routes: [
       "/a": FixtureReply(
@@ -69,7 +70,7 @@ extension DataService.BodyStream {
   }
 }
 
-@Suite("libcurl transport: what goes out and what comes in") struct CurlWireTests {
+@Suite("libcurl transport: what goes out and what comes in", .inTurn) struct CurlWireTests {
   @Test func `only what the connection needs is added to a request`() async throws {
     let origin = try FixtureServer(routes: ["/a": .ok("")])
     _ = try await CurlTransport().response(to: TransportRequest(url: origin.url("/a")))

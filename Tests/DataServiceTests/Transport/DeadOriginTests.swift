@@ -3,8 +3,9 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("Dead origins") struct DeadOriginTests {
+@Suite("Dead origins", .inTurn) struct DeadOriginTests {
   /// An origin that refuses every connection and counts them.
   private final class Refusing: Transport {
     private let count = Mutex(0)

@@ -1,8 +1,9 @@
 import Testing
+import TestTurns
 
 @testable import DataService
 
-@Suite("Which exchange may start") struct ExchangeQueueTests {
+@Suite("Which exchange may start", .inTurn) struct ExchangeQueueTests {
   @Test func `so many at once to one host`() {
     var queue = ExchangeQueue<Int>(perHost: 2, inAll: 10)
     let started = [

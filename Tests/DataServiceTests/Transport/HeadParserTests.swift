@@ -1,9 +1,10 @@
 import CacheStore
 import Testing
+import TestTurns
 
 @testable import DataService
 
-@Suite("Heads of responses") struct HeadParserTests {
+@Suite("Heads of responses", .inTurn) struct HeadParserTests {
   private func parse(
     _ text: String, byteLimit: Int = 1_000, countLimit: Int = 10
   ) throws(HeadParser.Problem) -> HeadParser.Head? {

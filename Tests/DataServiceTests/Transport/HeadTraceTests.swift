@@ -1,10 +1,11 @@
 import CacheStore
 import FoundationEssentials
 import Testing
+import TestTurns
 
 @testable import DataService
 
-@Suite("Heads under -v") struct HeadTraceTests {
+@Suite("Heads under -v", .inTurn) struct HeadTraceTests {
   private let trace = HeadTrace(secrets: SecretList())
 
   @Test func `a request as curl shows it, its secrets left out`() throws {

@@ -2,8 +2,9 @@ import DataService
 import FixtureServer
 import Foundation
 import Testing
+import TestTurns
 
-@Suite("Hostile servers: one exchange") struct HostileServerTests {
+@Suite("Hostile servers: one exchange", .inTurn) struct HostileServerTests {
   @Test("Each ends with its own kind of error", arguments: HostileServer.all)
   func exchange(server: HostileServer) async throws {
     let origin = try FixtureServer { _, connection in try server.answer(connection) }

@@ -5,10 +5,11 @@ import FixtureServer
 import Foundation
 import TestSupport
 import Testing
+import TestTurns
 
 /// Law 5 against every hostile server: what was stored is delivered, the failure is named, and the stored row's raw
 /// bytes, read by a connection that shares no code with the store, are those of before.
-@Suite("Hostile servers: the stored row") struct HostileServiceTests {
+@Suite("Hostile servers: the stored row", .inTurn) struct HostileServiceTests {
   /// Everything a row consists of, as SQLite holds it.
   static func bytes(of store: TemporaryStore) throws -> [[SQLiteValue]] {
     let owned = "IN (SELECT body_id FROM last_request)"

@@ -4,9 +4,10 @@ import FixtureServer
 import Foundation
 import TestSupport
 import Testing
+import TestTurns
 
 /// Law 5 under TLS: the row that a sound server gave stays, byte for byte, whatever stands in its place later.
-@Suite("Hostile servers: TLS") struct HostileTLSTests {
+@Suite("Hostile servers: TLS", .inTurn) struct HostileTLSTests {
   /// nginx behind a socket for each certificate, and the relay that chooses among them.
   private struct Site {
     let certificates: TestCertificates

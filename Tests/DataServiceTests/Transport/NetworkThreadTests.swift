@@ -3,8 +3,9 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("Network thread") struct NetworkThreadTests {
+@Suite("Network thread", .inTurn) struct NetworkThreadTests {
   @Test func `a task with the thread as its executor stays on it across suspensions`() async {
     let thread = NetworkThread()
     let task = Task(executorPreference: thread) {
@@ -131,7 +132,7 @@ import Testing
   private final class Lanes: Sendable { let lanes = Mutex([[Int]](repeating: [], count: 4)) }
 }
 
-@Suite("Timer heap") struct TimerHeapTests {
+@Suite("Timer heap", .inTurn) struct TimerHeapTests {
   @Test func `timers come up by instant, those of one instant in the order they were set`() {
     var heap = TimerHeap()
     let fired = Mutex<[String]>([])

@@ -1,7 +1,8 @@
 import DataService
 import Testing
+import TestTurns
 
-@Suite("Retries") struct RetryRuleTests {
+@Suite("Retries", .inTurn) struct RetryRuleTests {
   private let rule = RetryRule()
 
   private func decision(

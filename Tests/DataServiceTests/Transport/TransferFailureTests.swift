@@ -2,10 +2,11 @@
   import CCurl
   import Glibc
   import Testing
+  import TestTurns
 
   @testable import DataService
 
-  @Suite("From libcurl's codes to errors") struct TransferFailureTests {
+  @Suite("From libcurl's codes to errors", .inTurn) struct TransferFailureTests {
     struct Row: Sendable, CustomTestStringConvertible {
       var code: CURLcode
       var kind: DataServiceError.Kind

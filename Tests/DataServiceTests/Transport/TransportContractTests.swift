@@ -4,6 +4,7 @@ import FixtureServer
 import Foundation
 import TestSupport
 import Testing
+import TestTurns
 import URLSessionTransport
 
 /// The transports that have to keep the contract, by name.
@@ -36,7 +37,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
   }
 }
 
-@Suite("Transport contract") struct TransportContractTests {
+@Suite("Transport contract", .inTurn) struct TransportContractTests {
   @Test("Head and body arrive as sent", arguments: TransportUnderTest.allCases)
   func headAndBody(kind: TransportUnderTest) async throws {
     let origin = try FixtureServer(routes: [

@@ -3,13 +3,14 @@ import DataService
 import Foundation
 import TestSupport
 import Testing
+import TestTurns
 import URLSessionTransport
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
 
-@Suite("URLSession: conversions") struct URLSessionConversionTests {
+@Suite("URLSession: conversions", .inTurn) struct URLSessionConversionTests {
   @Test func `a URLRequest becomes a request and back`() throws {
     var request = URLRequest(url: try #require(URL(string: "http://origin.test/a?b")), timeoutInterval: 7)
     request.httpMethod = "PUT"

@@ -1,8 +1,9 @@
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
-@Suite("Command line: parser") struct ArgumentParserTests {
+@Suite("Command line: parser", .inTurn) struct ArgumentParserTests {
   private func parse(_ words: String...) throws(UsageError) -> Arguments { try ArgumentParser.parse(words) }
 
   private func failure(_ words: [String]) -> UsageError? {
@@ -163,7 +164,7 @@ import Testing
   }
 }
 
-@Suite("Command line: table of options") struct OptionTableTests {
+@Suite("Command line: table of options", .inTurn) struct OptionTableTests {
   @Test func `every option is in the table once`() {
     #expect(Set(Option.table.map(\.name)) == Set(OptionName.allCases))
     #expect(Option.table.count == OptionName.allCases.count)

@@ -3,10 +3,11 @@ import DataService
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
-@Suite("Command line: netrc") struct NetrcTests {
+@Suite("Command line: netrc", .inTurn) struct NetrcTests {
   private func found(_ text: String, _ host: String, user: String? = nil) throws -> String? {
     try Netrc(Array(text.utf8)).credentials(for: host, user: user).map {
       String(decoding: $0.login + [0x3A] + $0.password, as: UTF8.self)
@@ -55,7 +56,7 @@ import Testing
   }
 }
 
-@Suite("Command line: data") struct BodyArgumentTests {
+@Suite("Command line: data", .inTurn) struct BodyArgumentTests {
   private func request(_ words: [String]) throws -> DataService.Request {
     let arguments = try ArgumentParser.parse(words)
     return try RequestArguments(arguments).request(for: arguments.operand)

@@ -2,11 +2,12 @@ import CacheStore
 import DataService
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
 /// Every option of a request is in the key of its row, or in the list of those that cannot matter.
-@Suite("Options and the key") struct OptionKeyTests {
+@Suite("Options and the key", .inTurn) struct OptionKeyTests {
   private let folder: TemporaryFolder
   private let service: DataService
 

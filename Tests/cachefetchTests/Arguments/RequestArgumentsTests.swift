@@ -3,10 +3,11 @@ import DataService
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
-@Suite("Command line: requests") struct RequestArgumentsTests {
+@Suite("Command line: requests", .inTurn) struct RequestArgumentsTests {
   private func request(_ words: String...) throws -> DataService.Request {
     try RequestArguments(try ArgumentParser.parse(words + ["http://a/"])).request(for: "http://a/")
   }
@@ -89,7 +90,7 @@ import Testing
   }
 }
 
-@Suite("Command line: get") struct GetPlanTests {
+@Suite("Command line: get", .inTurn) struct GetPlanTests {
   private func plan(_ words: String...) throws(UsageError) -> GetPlan {
     try GetPlan(try ArgumentParser.parse(words))
   }

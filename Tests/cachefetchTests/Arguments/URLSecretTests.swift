@@ -3,11 +3,12 @@ import DataService
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
 /// No message about a URL, however it is malformed, has the password in it that somebody wrote there.
-@Suite("Passwords in malformed URLs") struct URLSecretTests {
+@Suite("Passwords in malformed URLs", .inTurn) struct URLSecretTests {
   /// What may stand before, within and behind user-info.
   private static let schemes = [
     "", "/", "//", "///", "http:", "http:/", "http://", "http:///", "http:\\\\", "http:/\\", "https:/",

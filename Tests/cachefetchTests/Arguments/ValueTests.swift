@@ -1,10 +1,11 @@
 import DataService
 import FoundationEssentials
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
-@Suite("Command line: values") struct ValueTests {
+@Suite("Command line: values", .inTurn) struct ValueTests {
   @Test(
     "Durations",
     arguments: [
@@ -56,7 +57,7 @@ import Testing
   }
 }
 
-@Suite("Command line: URLs") struct URLArgumentTests {
+@Suite("Command line: URLs", .inTurn) struct URLArgumentTests {
   private func failure(_ text: String) -> String? {
     do throws(UsageError) {
       _ = try URLArgument.parse(text)

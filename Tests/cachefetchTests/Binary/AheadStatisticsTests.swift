@@ -3,8 +3,9 @@ import DataService
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("Command: stats of what was begun ahead", .timeLimit(.minutes(10))) struct AheadStatisticsTests {
+@Suite("Command: stats of what was begun ahead", .inTurn) struct AheadStatisticsTests {
   /// Two loads begun 100 ms before one is wanted and the other is not.
   private func filled() async throws -> Shell {
     let shell = try Shell()

@@ -2,10 +2,11 @@ import FixtureServer
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
-@Suite("Command: what a background refresh is given", .timeLimit(.minutes(10))) struct BackgroundTests {
+@Suite("Command: what a background refresh is given", .inTurn) struct BackgroundTests {
   @Test(
     "A request that may change something is not left to a process whose outcome nobody learns",
     arguments: [

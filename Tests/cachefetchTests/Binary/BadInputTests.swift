@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import TestTurns
 
 #if canImport(Darwin)
   import Darwin
@@ -8,7 +9,7 @@ import Testing
 #endif
 
 /// One line that names the thing and the remedy, and the documented status.
-@Suite("Command: bad input", .timeLimit(.minutes(10))) struct BadInputTests {
+@Suite("Command: bad input", .inTurn) struct BadInputTests {
   /// A command line, the thing its message names, and the remedy it proposes.
   struct Refused: Sendable, CustomTestStringConvertible {
     let words: [String]

@@ -2,11 +2,12 @@ import FixtureServer
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
 /// The bar of a transfer in a real terminal: drawn, resized, interrupted, suspended, and gone when something is said.
-@Suite("Command: the bar on the screen", .timeLimit(.minutes(10)), .serialized) struct BarScreenTests {
+@Suite("Command: the bar on the screen", .inTurn, .serialized) struct BarScreenTests {
   private static let url = "http://a.example/"
 
   /// An origin whose body of 2 MB comes by quarters: two at once, the others each when its gate opens.

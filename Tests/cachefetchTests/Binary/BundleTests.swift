@@ -3,6 +3,7 @@ import FixtureServer
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 #if canImport(Darwin)
   import Darwin
@@ -10,7 +11,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Command: export and import", .timeLimit(.minutes(10))) struct BundleTests {
+@Suite("Command: export and import", .inTurn) struct BundleTests {
   /// Two rows without credentials, one long, one of alice, one with a password.
   private func filled() async throws -> (shell: Shell, origin: FixtureServer) {
     let shell = try Shell()

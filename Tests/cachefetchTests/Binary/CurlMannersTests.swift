@@ -2,11 +2,12 @@ import FixtureServer
 import Glibc
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
 /// What somebody expects who comes from curl, and what the messages say.
-@Suite("Command: manners", .timeLimit(.minutes(10))) struct CurlMannersTests {
+@Suite("Command: manners", .inTurn) struct CurlMannersTests {
   /// Answers with what was asked: the target and the credentials.
   private func echo() throws -> FixtureServer {
     try FixtureServer { request, connection in

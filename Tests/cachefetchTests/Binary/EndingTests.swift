@@ -2,6 +2,7 @@ import FixtureServer
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 #if canImport(Darwin)
   import Darwin
@@ -9,7 +10,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Command: how it ends", .timeLimit(.minutes(10))) struct EndingTests {
+@Suite("Command: how it ends", .inTurn) struct EndingTests {
   @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
   func `a signal ends it cleanly, and the row is as it was`(signal: Int32, status: Int32) async throws {
     let shell = try Shell()

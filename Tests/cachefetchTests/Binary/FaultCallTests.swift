@@ -1,12 +1,13 @@
 import FixtureServer
 import TestSupport
 import Testing
+import TestTurns
 
 #if canImport(Glibc)
   import Glibc
 
   /// System calls on the store's files that fail, or wait for ever, around a whole command.
-  @Suite("Laws 3 and 9: system calls that fail or wait", .timeLimit(.minutes(10))) struct FaultCallTests {
+  @Suite("Laws 3 and 9: system calls that fail or wait", .inTurn) struct FaultCallTests {
     /// The library that is preloaded; made once, by the compiler that builds this package.
     private static func library(in folder: TemporaryFolder) async throws -> String {
       let path = folder.file("faultcalls.so")

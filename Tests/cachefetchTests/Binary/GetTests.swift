@@ -1,8 +1,9 @@
 import FixtureServer
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("Command: get", .timeLimit(.minutes(10))) struct GetTests {
+@Suite("Command: get", .inTurn) struct GetTests {
   @Test func `the first run prints the fresh answer, the second the stored one and then the fresh one`()
     async throws
   {

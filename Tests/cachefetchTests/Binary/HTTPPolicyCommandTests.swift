@@ -4,8 +4,9 @@ import FixtureServer
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("Command: --policy http", .timeLimit(.minutes(10))) struct HTTPPolicyCommandTests {
+@Suite("Command: --policy http", .inTurn) struct HTTPPolicyCommandTests {
   private struct Line: Decodable {
     var delivery: String
     var status: Int?

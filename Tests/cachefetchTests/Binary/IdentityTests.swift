@@ -2,9 +2,10 @@ import FixtureServer
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 /// Who answers, and for whom, as the options of a command line decide it.
-@Suite("Command: identity, pauses, secrets", .timeLimit(.minutes(10))) struct IdentityTests {
+@Suite("Command: identity, pauses, secrets", .inTurn) struct IdentityTests {
   /// An origin that says which `Host` it was asked for, and what stands in the query.
   private func origin() throws -> FixtureServer {
     try FixtureServer { request, connection in

@@ -2,10 +2,11 @@ import FixtureServer
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
-@Suite("Command: JSON Lines", .timeLimit(.minutes(10))) struct JSONOutputTests {
+@Suite("Command: JSON Lines", .inTurn) struct JSONOutputTests {
   private struct Line: Decodable {
     struct Problem: Decodable {
       var kind: String

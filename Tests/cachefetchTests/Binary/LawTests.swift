@@ -2,6 +2,7 @@ import FixtureServer
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 #if canImport(Darwin)
   import Darwin
@@ -10,7 +11,7 @@ import Testing
 #endif
 
 /// The laws through the built command, against a real origin on loopback. Laws 1, 7 and 8 have suites of their own.
-@Suite("Laws, through the command", .timeLimit(.minutes(10))) struct CommandLawTests {
+@Suite("Laws, through the command", .inTurn) struct CommandLawTests {
   private struct Line: Decodable, Equatable {
     var delivery: String
     var body: String?

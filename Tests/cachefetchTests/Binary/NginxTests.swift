@@ -1,9 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 /// The built command against a real web server. Without nginx this fails; nothing skips it.
-@Suite("Interoperation: nginx", .timeLimit(.minutes(10))) struct NginxTests {
+@Suite("Interoperation: nginx", .inTurn) struct NginxTests {
   private struct Line: Decodable {
     var delivery: String
     var body: String?

@@ -1,6 +1,7 @@
 import FixtureServer
 import TestSupport
 import Testing
+import TestTurns
 
 #if canImport(Darwin)
   import Darwin
@@ -8,7 +9,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Command: -o FILE", .timeLimit(.minutes(10))) struct OutputFileTests {
+@Suite("Command: -o FILE", .inTurn) struct OutputFileTests {
   @Test func `the file holds the stored body at once and the fresh one when it is whole`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()

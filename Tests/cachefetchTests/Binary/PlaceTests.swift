@@ -4,9 +4,10 @@
   import Glibc
   import TestSupport
   import Testing
+  import TestTurns
 
   /// Where the store stands: places that cannot be written, that are no place at all, or that are full.
-  @Suite("Command: where the store stands", .timeLimit(.minutes(10))) struct PlaceTests {
+  @Suite("Command: where the store stands", .inTurn) struct PlaceTests {
     /// A store that may not be written, in each of the ways that can come about.
     enum ReadOnly: String, CaseIterable, Sendable {
       case folderWithLog, folderWithLogAlone, folderWithoutLog, file, system, systemWithoutLog

@@ -2,8 +2,9 @@ import FixtureServer
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("Command: preload", .timeLimit(.minutes(10))) struct PreloadTests {
+@Suite("Command: preload", .inTurn) struct PreloadTests {
   private static func origin() throws -> FixtureServer {
     try FixtureServer(routes: [
       "/a": .ok("aaa", ["ETag": "\"1\""]), "/b": .ok("bb"), "/gone": .status(404),

@@ -2,8 +2,9 @@ import FixtureServer
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("Command: the JSON schema", .timeLimit(.minutes(10))) struct SchemaTests {
+@Suite("Command: the JSON schema", .inTurn) struct SchemaTests {
   /// Says on standard output what is wrong with each line of standard input.
   private static let validator = """
     import json, sys

@@ -4,6 +4,7 @@ import FixtureServer
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 #if canImport(Darwin)
   import Darwin
@@ -12,7 +13,7 @@ import Testing
 #endif
 
 /// Law 12 through the built command: whatever is asked, and however it ends, no secret of a request is said or written.
-@Suite("Law 12: no request secret anywhere", .timeLimit(.minutes(10))) struct SecretTests {
+@Suite("Law 12: no request secret anywhere", .inTurn) struct SecretTests {
   /// What every secret in these tests has in it, in each form it could be written in.
   private static let forms: [String] = {
     let plain = [

@@ -2,6 +2,7 @@ import FixtureServer
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 #if canImport(Darwin)
   import Darwin
@@ -9,7 +10,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Command: list, show, rm, sign-out", .timeLimit(.minutes(10))) struct StoreCommandTests {
+@Suite("Command: list, show, rm, sign-out", .inTurn) struct StoreCommandTests {
   /// Three rows: a of alice, b tagged, c long.
   private func filled() async throws -> (shell: Shell, origin: FixtureServer) {
     let shell = try Shell()
@@ -327,7 +328,7 @@ import Testing
   }
 }
 
-@Suite("Command: stats and doctor", .timeLimit(.minutes(10))) struct ReportTests {
+@Suite("Command: stats and doctor", .inTurn) struct ReportTests {
   @Test func `stats counts what was delivered, by account and host`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()
@@ -448,7 +449,7 @@ import Testing
   }
 }
 
-@Suite("Command: limits", .timeLimit(.minutes(10))) struct LimitsCommandTests {
+@Suite("Command: limits", .inTurn) struct LimitsCommandTests {
   @Test func `limits shows and sets what every process on the store obeys`() async throws {
     let shell = try Shell()
     let origin = try FixtureServer { request, connection in try connection.send(.ok(request.path)) }

@@ -2,8 +2,9 @@ import FixtureServer
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("Command: on a terminal", .timeLimit(.minutes(10))) struct TerminalTests {
+@Suite("Command: on a terminal", .inTurn) struct TerminalTests {
   /// What a terminal shows of a run: both streams, carriage returns left out.
   private func screen(
     _ shell: Shell, _ words: [String], colours: Bool = false, type: String = "xterm"

@@ -1,9 +1,10 @@
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
-@Suite("Command: version and help", .timeLimit(.minutes(10))) struct VersionTests {
+@Suite("Command: version and help", .inTurn) struct VersionTests {
   @Test func `--version says what SQLite and libcurl are here and what they bring`() async throws {
     let run = try await ChildProcess.run(BuiltProduct.cachefetch(), ["--version"])
     #expect(run.status == 0 && [3, 4].contains(run.lines.count))

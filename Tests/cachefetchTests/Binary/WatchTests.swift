@@ -2,6 +2,7 @@ import DataService
 import FixtureServer
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
@@ -11,7 +12,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Command: watch", .timeLimit(.minutes(10))) struct WatchTests {
+@Suite("Command: watch", .inTurn) struct WatchTests {
   @Test func `only changes are printed, against the stored answer, and SIGINT ends it with 130`() async throws
   {
     let shell = try Shell()
@@ -176,7 +177,7 @@ import Testing
   }
 }
 
-@Suite("Command: diff", .timeLimit(.minutes(10))) struct DiffTests {
+@Suite("Command: diff", .inTurn) struct DiffTests {
   @Test func `the same is 0 and silent, other text is 1 and a unified difference`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin(.ok("a\nb\n"))

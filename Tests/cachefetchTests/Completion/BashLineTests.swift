@@ -1,8 +1,9 @@
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
-@Suite("Completion: a line of bash") struct BashLineTests {
+@Suite("Completion: a line of bash", .inTurn) struct BashLineTests {
   private static let breaks = " \t\n\"'><=;|&(:"
 
   @Test(

@@ -1,8 +1,9 @@
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
-@Suite("Completion: candidates") struct CompleterTests {
+@Suite("Completion: candidates", .inTurn) struct CompleterTests {
   private func texts(_ words: String...) -> [String] {
     let stored = Completer.Stored(
       accounts: { ["alice", "bob"] }, tags: { ["news"] },

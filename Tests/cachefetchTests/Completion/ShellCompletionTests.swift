@@ -1,11 +1,12 @@
 import FixtureServer
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
 /// Five lines, completed by each shell itself.
-@Suite("Completion: the real shells", .timeLimit(.minutes(10))) struct ShellCompletionTests {
+@Suite("Completion: the real shells", .inTurn) struct ShellCompletionTests {
   /// What is typed, and what is among the candidates; `URL` stands for the stored one.
   private static let lines: [(line: String, candidates: [String])] = [
     ("cachefetch sig", ["sign-out"]), ("cachefetch list --so", ["--sort"]),

@@ -1,9 +1,10 @@
 import FoundationEssentials
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
-@Suite("Output: differences of JSON documents") struct JSONDifferenceTests {
+@Suite("Output: differences of JSON documents", .inTurn) struct JSONDifferenceTests {
   private func difference(_ old: String, _ new: String) throws -> JSONDifference {
     try #require(JSONDifference(from: Data(old.utf8), to: Data(new.utf8), ignoring: []))
   }

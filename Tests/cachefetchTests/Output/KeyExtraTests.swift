@@ -1,8 +1,9 @@
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
-@Suite("What tells requests apart, as options") struct KeyExtraTests {
+@Suite("What tells requests apart, as options", .inTurn) struct KeyExtraTests {
   @Test(arguments: [
     ("", ""), ("insecure", "-k"), ("unix=11:/run/a.sock", "--unix-socket /run/a.sock"),
     ("unix=10:/run/a b c insecure", "--unix-socket /run/a b c -k"),

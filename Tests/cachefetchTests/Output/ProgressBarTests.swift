@@ -1,9 +1,10 @@
 import DataService
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
-@Suite("Output: the bar of a transfer") struct ProgressBarTests {
+@Suite("Output: the bar of a transfer", .inTurn) struct ProgressBarTests {
   private let start = ContinuousClock.now
 
   private func progress(_ received: Int64, of expected: Int64?) -> DataService.TransferProgress {

@@ -1,10 +1,11 @@
 import DataService
 import FoundationEssentials
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
-@Suite("Output: terminal safety") struct TerminalTextTests {
+@Suite("Output: terminal safety", .inTurn) struct TerminalTextTests {
   @Test(
     "What acts on a terminal is shown instead",
     arguments: [
@@ -41,7 +42,7 @@ import Testing
   }
 }
 
-@Suite("Output: JSON") struct JSONTests {
+@Suite("Output: JSON", .inTurn) struct JSONTests {
   @Test func `members keep their order and strings are escaped`() {
     var json = JSONWriter()
     json.member("z", "a\"\\\n\u{1}é\u{9B}")
@@ -76,7 +77,7 @@ import Testing
   }
 }
 
-@Suite("Output: words") struct WordsTests {
+@Suite("Output: words", .inTurn) struct WordsTests {
   @Test(
     "Ages",
     arguments: [
@@ -147,7 +148,7 @@ import Testing
   }
 }
 
-@Suite("Output: what --print prints") struct PrintRuleTests {
+@Suite("Output: what --print prints", .inTurn) struct PrintRuleTests {
   @Test(
     "Stored",
     arguments: [
@@ -187,7 +188,7 @@ import Testing
   }
 }
 
-@Suite("Output: text in single-byte encodings") struct SingleByteTextTests {
+@Suite("Output: text in single-byte encodings", .inTurn) struct SingleByteTextTests {
   @Test(arguments: [
     "text/plain; charset=ISO-8859-1", "text/html;charset=\"windows-1252\"", "text/plain; x=y; Charset=latin1",
     "text/plain; charset=us-ascii",
@@ -206,7 +207,7 @@ import Testing
   }
 }
 
-@Suite("Output: the format of -w") struct WriteOutTests {
+@Suite("Output: the format of -w", .inTurn) struct WriteOutTests {
   private func text(_ format: String, _ change: (inout WriteOut.Transfer) -> Void = { _ in }) throws -> String
   {
     var transfer = WriteOut.Transfer(number: 1, url: "http://a.example/x", method: "GET")

@@ -1,9 +1,10 @@
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
-@Suite("Typography", .timeLimit(.minutes(10))) struct TypographyTests {
+@Suite("Typography", .inTurn) struct TypographyTests {
   @Test(
     "UTF-8 is what the locale says",
     arguments: [

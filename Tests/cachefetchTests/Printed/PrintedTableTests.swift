@@ -1,13 +1,14 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
 /// Every policy with every `--print`, every form of output and every state, against docs/what-is-printed.md.
 ///
 /// A sample in the suite; all of them with `CACHEFETCH_PRINTED=all`, as `scripts/check printed` does.
-@Suite("The table of what is printed", .timeLimit(.minutes(10))) struct PrintedTableTests {
+@Suite("The table of what is printed", .inTurn) struct PrintedTableTests {
   private struct Object: Decodable {
     var delivery: String
     var status: Int?

@@ -1,6 +1,7 @@
 import FixtureServer
 import TestSupport
 import Testing
+import TestTurns
 
 #if canImport(Darwin)
   import Darwin
@@ -9,7 +10,7 @@ import Testing
 #endif
 
 /// With few descriptors, or little memory, every verb answers, or fails with a line that names the cause.
-@Suite("Command: with little to live on", .timeLimit(.minutes(10))) struct ExhaustionTests {
+@Suite("Command: with little to live on", .inTurn) struct ExhaustionTests {
   private static let line = "too many open files; raise the limit (ulimit -n)"
 
   private func run(_ shell: Shell, under limit: String, _ words: [String]) async throws

@@ -1,8 +1,9 @@
 import FixtureServer
 import TestSupport
 import Testing
+import TestTurns
 
-@Suite("Command: a store that another process holds", .timeLimit(.minutes(10))) struct HeldStoreCommandTests {
+@Suite("Command: a store that another process holds", .inTurn) struct HeldStoreCommandTests {
   @Test
   func `law 3: the origin is asked while another process holds the store, and what it then has comes first`()
     async throws

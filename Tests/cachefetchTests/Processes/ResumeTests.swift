@@ -2,6 +2,7 @@ import FixtureServer
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 #if canImport(Darwin)
   import Darwin
@@ -10,7 +11,7 @@ import Testing
 #endif
 
 /// A download that ends with its process, and another process that goes on with it.
-@Suite("Command: a killed download is resumed", .timeLimit(.minutes(10))) struct ResumeTests {
+@Suite("Command: a killed download is resumed", .inTurn) struct ResumeTests {
   private static let chunk = 256 << 10
 
   /// Sends half a body and holds the rest back; understands ranges.

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 @testable import cachefetch
 
@@ -10,7 +11,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Command: what it may do with the network", .timeLimit(.minutes(10))) struct SandboxTests {
+@Suite("Command: what it may do with the network", .inTurn) struct SandboxTests {
   private func rules(_ words: [String], _ variables: [String: String] = [:]) throws -> [Sandbox.Rule] {
     Sandbox.rules(try ArgumentParser.parse(words + ["http://a/"])) { variables[$0] }
   }

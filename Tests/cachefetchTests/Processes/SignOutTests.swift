@@ -5,9 +5,10 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
 /// Sign-out as the service does it, with everything under way that can be.
-@Suite("Sign-out: the bytes are gone", .timeLimit(.minutes(10))) struct SignOutServiceTests {
+@Suite("Sign-out: the bytes are gone", .inTurn) struct SignOutServiceTests {
   /// In every body, field, URL, tag and key of the account that goes.
   private static let mark = "s3cret"
   private static let overwrites = 420

@@ -3,9 +3,10 @@ import Glibc
 import Synchronization
 import TestSupport
 import Testing
+import TestTurns
 
 /// Law 7 across processes: one exchange for a key, however many ask.
-@Suite("Stampede: fifty processes, one cold key", .serialized) struct StampedeTests {
+@Suite("Stampede: fifty processes, one cold key", .inTurn, .serialized) struct StampedeTests {
   private static let count = 50
 
   /// An origin that gives each request its answer by the request's number, from 1.

@@ -2,6 +2,7 @@ import FixtureServer
 import FoundationEssentials
 import TestSupport
 import Testing
+import TestTurns
 
 #if canImport(Darwin)
   import Darwin
@@ -10,7 +11,7 @@ import Testing
 #endif
 
 /// What the command is started with and in: streams, signals, arguments, files that are none.
-@Suite("Command: its surroundings", .timeLimit(.minutes(10))) struct SurroundingsTests {
+@Suite("Command: its surroundings", .inTurn) struct SurroundingsTests {
   /// Runs a line of the shell in which `$0` is the command.
   private func sh(_ shell: Shell, _ line: String, _ words: String..., through program: String = "/bin/sh")
     async throws -> ChildProcess.Finished

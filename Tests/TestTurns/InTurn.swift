@@ -1,0 +1,27 @@
+package import Testing
+
+/// Lets a case of a test begin when fewer others run than there is room for, and ends the whole run, with the names of
+/// those under way, when one has not ended after ten minutes.
+///
+/// Without it all tests begin at once on a pool of as many threads as there are processors, and half a minute can lie
+/// between two lines of one of them. Every suite has this trait; `scripts/check format` looks for one that has not.
+package struct InTurn: SuiteTrait, TestTrait, TestScoping {
+  package let isRecursive = true
+
+  package func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+  ) async throws {
+    // Of a suite as a whole nothing runs; its cases come here one by one.
+    guard testCase != nil else { return try await function() }
+    await Turns.shared.begin()
+    defer { Turns.shared.end() }
+    let watch = HangWatch(of: "\(test.displayName ?? test.name) (\(test.sourceLocation))")
+    defer { watch.stop() }
+    try await function()
+  }
+}
+
+extension Trait where Self == InTurn {
+  /// In turn with all other tests, and for ten minutes at most.
+  package static var inTurn: Self { Self() }
+}
