@@ -211,6 +211,27 @@ import TestTurns
     }
   }
 
+  /// Each store knows the number from when both bodies had been begun, and neither makes another.
+  @Test func `bodies that were arriving when the rows were counted become rows within the limit`()
+    async throws
+  {
+    let fixture = try StoreFixture { $0.maximumRows = 2 }
+    let other = fixture.another()
+    let account = try await fixture.store.accountID(named: "")
+    func commit(_ body: UnfinishedBody, _ store: ResponseStore, _ number: Int) async throws {
+      _ = try await store.put("", for: key(number), at: 10, accountID: account) {
+        $0.body = .unfinished(body)
+      }
+      #expect(try fixture.number("SELECT count(*) FROM last_request") ?? 0 <= 2)
+    }
+    let ours = try await fixture.store.beginBody(accountID: account)
+    let theirs = try await other.beginBody(accountID: account)
+    for body in [ours, theirs] { try await body.append(Data("long".utf8)) }
+    _ = try await fixture.store.put("a", for: key(0), at: 0)
+    try await commit(theirs, other, 1)
+    try await commit(ours, fixture.store, 2)
+  }
+
   @Test func `a transaction that is undone changes nothing of the number of rows that is known`() async throws
   {
     let fixture = try StoreFixture { $0.maximumRows = 4 }

@@ -10,7 +10,7 @@ enum Query: Int, CaseIterable {
   case insertTag, setPinned, insertUse, markUsed, addUsage
   case pauseOf
   case usedAt, tagsOfRow, outlook
-  case pageCount, freePages, rowCount, dataVersion, lastBody, leastRecentlyUsed, anyReleased, deleteOneChunk
+  case pageCount, freePages, rowCount, unfinishedCount, dataVersion, lastBody, leastRecentlyUsed, anyReleased, deleteOneChunk
   case releasedBefore, unfinishedAfter
   case storeLimits
 
@@ -96,6 +96,7 @@ enum Query: Int, CaseIterable {
     case .freePages: "PRAGMA freelist_count"
     // Every row has one here, and this is the smallest tree to count.
     case .rowCount: "SELECT count(*) FROM last_use"
+    case .unfinishedCount: "SELECT count(*) FROM body INDEXED BY body_unfinished WHERE checksum IS NULL"
     case .dataVersion: "PRAGMA data_version"
     case .lastBody: "SELECT seq FROM sqlite_sequence WHERE name = 'body'"
     // CROSS keeps the order of the two: the other way round every row would be read and sorted for the one that goes.

@@ -9,12 +9,13 @@ internal import CSQLite
 /// How many rows the store holds, without counting them at each new one.
 ///
 /// What this connection adds and removes SQLite tells it; what others have committed since shows in `data_version`. Then
-/// the number is known only to be no more than it was and one for each body made since, whose identifiers are never used
-/// again; where that is not enough, the rows are counted.
+/// the number is known only to be no more than it was, one for each body that was arriving then, and one for each made
+/// since, whose identifiers are never used again; where that is not enough, the rows are counted.
 final class RowTally {
   private var count: Int64 = 0
   private var version: Int64 = 0
   private var lastBody: Int64 = 0
+  private var arriving: Int64 = 0
 
   /// At least the number of rows, and exactly that where it is more than `most`; inside a writing transaction.
   fileprivate func bound(most: Int64, _ connection: Connection, isKnown: Bool) throws(CacheStoreError)
@@ -23,9 +24,10 @@ final class RowTally {
     let version = try connection.value(.dataVersion)
     if isKnown, version == self.version { return count }
     let lastBody = try connection.value(.lastBody)
-    let bound = count + lastBody - self.lastBody
+    let bound = count + arriving + lastBody - self.lastBody
     if isKnown, bound <= most { return bound }
     count = try connection.value(.rowCount)
+    arriving = try connection.value(.unfinishedCount)
     (self.version, self.lastBody) = (version, lastBody)
     return count
   }
