@@ -15,8 +15,8 @@ public enum StoreEvent: Sendable, Hashable {
   public var message: String {
     switch self {
     case .setAside(let path, let keptAs, let carriedOver, let lost):
-      "the store \(path) was damaged and is kept as \(keptAs); \(carriedOver) responses were carried over, "
-        + "\(lost) were lost"
+      "the store \(path) was damaged and is kept as \(keptAs); \(Counted.text(carriedOver, "response")) "
+        + "\(Counted.were(carriedOver)) carried over, \(lost) \(Counted.were(lost)) lost"
     case .removedDamagedRow(let path): "a damaged response was removed from the store \(path)"
     }
   }

@@ -90,9 +90,9 @@ import TestTurns
       try await store.signOut(accountName: "alice")
       Issue.record("signed out although another process holds the store")
     } catch {
-      #expect(error.reason == .busy && error.hint == "end it and sign out again")
+      #expect(error.reason == .busy && error.hint == "end what uses it, and sign out again")
       #expect(
-        error.message.contains("process \(holder.processID) (StoreDriver) uses the store \(fixture.path)"))
+        error.message.hasSuffix("\(fixture.path) is in use by process \(holder.processID) (StoreDriver)"))
       #expect(
         error.message.hasPrefix("the account is \(kind == .reading ? "signed out, but" : "not signed out")"))
       if let idle { #expect(!error.message.contains("\(idle.pid)"), "\(error.message)") }

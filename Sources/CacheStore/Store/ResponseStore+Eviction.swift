@@ -68,7 +68,8 @@ extension ResponseStore {
     let surplus = try connection.rowCount(most: Int64(most)) - Int64(most)
     for _ in 0..<max(0, min(surplus, Self.rowsAtOnce)) where try !evictRow(sparing: row, connection) {
       throw CacheStoreError(
-        .full, "the store \(files.database) may hold \(most) entries, and that many are pinned",
+        .full,
+        "the store \(files.database) may hold \(Counted.text(most, "entry", "entries")), and that many are pinned",
         hint: "remove one with “cachefetch rm”, or raise the store's limit")
     }
   }

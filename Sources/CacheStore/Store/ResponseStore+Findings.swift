@@ -175,8 +175,9 @@ extension ResponseStore {
     }
     return [
       StoreFinding(
-        "checksums", repair ? .repaired : .wrong, "\(bad.count) stored responses are damaged",
-        remedy: repair ? nil : "cachefetch doctor --repair removes them")
+        "checksums", repair ? .repaired : .wrong,
+        "\(Counted.text(bad.count, "stored response")) \(bad.count == 1 ? "is" : "are") damaged",
+        remedy: repair ? nil : "cachefetch doctor --repair removes what is damaged")
     ]
   }
 

@@ -105,7 +105,8 @@ extension ResponseStore {
     } catch {
       guard error.reason == .busy else { throw error }
       throw CacheStoreError(
-        .busy, "\(outcome) \(holders) uses the store \(files.database)", hint: "end it and sign out again",
+        .busy, "\(outcome) the store \(files.database) is in use by \(holders)",
+        hint: "end what uses it, and sign out again",
         sqliteCode: error.sqliteCode, sql: error.sql)
     }
   }

@@ -113,7 +113,7 @@ struct BodyCollector {
   }
 
   private static func broken(_ promised: Int64) -> DataServiceError {
-    .unresumable("the origin sent more or less than the \(promised) bytes it said")
+    .unresumable("the origin sent more or less than the \(Counted.text(promised, "byte")) it said")
   }
 
   private var isStoring: Bool { open != nil && storeFailure == nil }
@@ -203,7 +203,7 @@ struct BodyCollector {
 enum BodyLimit {
   static func exceeded(_ limit: Int64) -> DataServiceError {
     DataServiceError(
-      .tooLarge, "the body is larger than the limit of \(limit) bytes",
+      .tooLarge, "the body is larger than the limit of \(Counted.text(limit, "byte"))",
       hint: "raise the limit (--max-body) if you trust the server")
   }
 }
@@ -253,7 +253,8 @@ private actor BodyPieces {
     guard received <= limit else { throw BodyLimit.exceeded(limit) }
     // What has been handed on cannot be begun anew.
     if let promised, rest != nil, piece == nil ? received != promised : received > promised {
-      throw DataServiceError(.truncated, "the body is not of the \(promised) bytes that were promised")
+      throw DataServiceError(
+        .truncated, "the body is not of the promised length, \(Counted.text(promised, "byte"))")
     }
     return piece
   }

@@ -174,7 +174,7 @@ extension Exchange {
         resumption.giveUp()
         return nil
       }
-      core.trace("resuming a download that was cut off after \(found.body.length) bytes")
+      core.trace("resuming a download that was cut off after \(Counted.text(found.body.length, "byte"))")
       return resumption
     } catch {
       // A download that cannot be found again is begun anew.

@@ -83,5 +83,5 @@ struct BundleCount {
     return json.object()
   }
 
-  private static func responses(_ count: Int) -> String { "\(count) stored response\(count == 1 ? "" : "s")" }
+  private static func responses(_ count: Int) -> String { Counted.text(count, "stored response") }
 }

@@ -34,7 +34,7 @@ struct StoreCommands {
     guard let cause = error.underlying as? CacheStoreError, cause.reason == .busy,
       cause.hint == CacheStoreError(.busy, "").hint
     else { return error.hint }
-    return "\(service.store.holders) holds it: try again, or end that"
+    return "it is held by \(service.store.holders): try again, or end what holds it"
   }
 
   /// 74, said, where the store was named and there is none: a name that was mistyped must not look like a store without

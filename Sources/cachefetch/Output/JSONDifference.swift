@@ -40,7 +40,7 @@ struct JSONDifference {
       if let old = change.old { lines.append("- \(change.path): \(Self.text(old))") }
       if let new = change.new { lines.append("+ \(change.path): \(Self.text(new))") }
     }
-    if omitted > 0 { lines.append("… and \(omitted) more differences") }
+    if omitted > 0 { lines.append("… and \(omitted) more \(omitted == 1 ? "difference" : "differences")") }
     return lines
   }
 

@@ -27,7 +27,7 @@ struct LimitsReport: Sendable {
       "the oldest was received \(Words.age(.milliseconds(max(0, now - $0))))"
     }
     add(
-      "age", inForce.maximumAge.map { Words.span(seconds: $0.components.seconds) },
+      "age", inForce.maximumAge.map(Words.exactly),
       isOwn: own.maximumAge != nil, oldest ?? "nothing is stored")
     if let removed { text += "removed  \(Words.entries(removed))\n" }
     return text

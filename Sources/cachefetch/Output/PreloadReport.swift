@@ -1,3 +1,4 @@
+internal import CacheStore
 internal import DataService
 internal import FoundationEssentials
 internal import Launch
@@ -152,8 +153,8 @@ enum StepLine {
     let unkept = steps.count { if case .no? = $0.kept { true } else { false } }
     if unkept > 0 { parts.append("\(unkept) not kept") }
     let bytes = fresh.reduce(Int64(0)) { $0 + ($1.bytes ?? 0) }
-    let requests = steps.count == 1 ? "1 request" : "\(steps.count) requests"
-    return "\(requests) in \(Words.elapsed(outcome.elapsed)): \(parts.joined(separator: ", ")); "
+    return
+      "\(Counted.text(steps.count, "request")) in \(Words.elapsed(outcome.elapsed)): \(parts.joined(separator: ", ")); "
       + Words.size(bytes)
   }
 

@@ -24,7 +24,8 @@ enum StatisticsText {
       let account = part.account.isEmpty ? "" : "  [\(name)]"
       let line =
         "\(TerminalText.visible(part.host + account)): \(Words.entries(part.rows)) · delivered \(counts.stored) "
-        + "from the store, \(counts.fresh) fresh, \(counts.unchanged) confirmed by 304, \(counts.failed) failures"
+        + "from the store, \(counts.fresh) fresh, \(counts.unchanged) confirmed by 304, "
+        + Counted.text(counts.failed, "failure")
       text += (width.map { Columns.cut(line, to: $0) } ?? line) + "\n"
     }
     return text
@@ -36,7 +37,8 @@ enum StatisticsText {
     let lead = Words.elapsed(.milliseconds(counts.leadMilliseconds))
     let won = Words.elapsed(.milliseconds(counts.wonMilliseconds))
     return
-      "ahead    \(counts.committed) of \(counts.committed + counts.unused) loads begun ahead were wanted "
+      "ahead    \(counts.committed) of \(Counted.text(counts.committed + counts.unused, "load")) begun ahead "
+      + "\(Counted.were(counts.committed)) wanted "
       + "(\(Int((rate * 100).rounded())) %); \(lead) ahead in all, \(won) won, "
       + "\(Words.size(counts.wastedBytes)) wasted\n"
   }

@@ -1,3 +1,5 @@
+internal import CacheStore
+
 /// Figures as people say them.
 enum Words {
   /// An age: “just now”, “42 seconds ago”, “3 hours ago”.
@@ -10,29 +12,37 @@ enum Words {
   /// A span in its largest unit, rounded: “1 second”, “2 minutes”, “3 hours”, “2 days”.
   static func span(seconds: Int64) -> String {
     switch seconds {
-    case ..<60: counted(seconds, "second")
-    case ..<3_570: counted((seconds + 30) / 60, "minute")
-    case ..<171_000: counted((seconds + 1_800) / 3_600, "hour")
-    case ..<5_140_800: counted((seconds + 43_200) / 86_400, "day")
-    case ..<60_912_000: counted((seconds + 1_296_000) / 2_592_000, "month")
-    default: counted((seconds + 15_768_000) / 31_536_000, "year")
+    case ..<60: Counted.text(seconds, "second")
+    case ..<3_570: Counted.text((seconds + 30) / 60, "minute")
+    case ..<171_000: Counted.text((seconds + 1_800) / 3_600, "hour")
+    case ..<5_140_800: Counted.text((seconds + 43_200) / 86_400, "day")
+    case ..<60_912_000: Counted.text((seconds + 1_296_000) / 2_592_000, "month")
+    default: Counted.text((seconds + 15_768_000) / 31_536_000, "year")
     }
   }
 
-  private static func counted(_ count: Int64, _ unit: String) -> String {
-    "\(count) \(unit)\(count == 1 ? "" : "s")"
+  /// A span that somebody has set, in the largest unit that is exact: “90 days”, “36 hours”, “1500 ms”.
+  static func exactly(_ span: Duration) -> String {
+    let milliseconds = span.milliseconds
+    let units: [(length: Int64, name: String)] = [
+      (86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1_000, "second"),
+    ]
+    guard let unit = units.first(where: { milliseconds % $0.length == 0 }) else {
+      return "\(milliseconds) ms"
+    }
+    return Counted.text(milliseconds / unit.length, unit.name)
   }
 
   /// A span in its two largest units, rounded: “1 minute 58 s”, “2 hours 5 minutes”.
   private static func longSpan(seconds: Int64) -> String {
     if seconds < 3_600 {
       let rest = seconds % 60
-      return counted(seconds / 60, "minute") + (rest == 0 ? "" : " \(rest) s")
+      return Counted.text(seconds / 60, "minute") + (rest == 0 ? "" : " \(rest) s")
     }
     let minutes = (seconds + 30) / 60
     let rest = minutes % 60
     if minutes >= 2 * 24 * 60 { return span(seconds: seconds) }
-    return counted(minutes / 60, "hour") + (rest == 0 ? "" : " " + counted(rest, "minute"))
+    return Counted.text(minutes / 60, "hour") + (rest == 0 ? "" : " " + Counted.text(rest, "minute"))
   }
 
   /// The time something took: “3.4 ms”, “120 ms”, “2.5 s”, “1 minute 58 s”.
@@ -48,7 +58,7 @@ enum Words {
   }
 
   /// “1 entry”, “2 entries”.
-  static func entries(_ count: Int) -> String { "\(count) \(count == 1 ? "entry" : "entries")" }
+  static func entries(_ count: Int) -> String { Counted.text(count, "entry", "entries") }
 
   /// A size: “512 B”, “10.2 kB”, “1.4 GB”, in powers of 1,000.
   static func size(_ bytes: Int64) -> String {

@@ -31,7 +31,7 @@ import TestTurns
     let text = try await shell.run("stats")
     #expect(
       text.lines.contains(
-        "ahead    1 of 2 loads begun ahead were wanted (50 %); 100 ms ahead in all, 80 ms won, 7 B wasted"),
+        "ahead    1 of 2 loads begun ahead was wanted (50 %); 100 ms ahead in all, 80 ms won, 7 B wasted"),
       "\(text.outputText)")
     let line = try await shell.run("stats", "--json").outputText
     #expect(

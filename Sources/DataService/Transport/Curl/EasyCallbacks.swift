@@ -104,7 +104,7 @@
   extension DataServiceError {
     fileprivate static func tooLarge(_ limit: Int64, _ host: String) -> DataServiceError {
       DataServiceError(
-        .tooLarge, "the response from \(host) is larger than \(limit) bytes",
+        .tooLarge, "the response from \(host) is larger than \(Counted.text(limit, "byte"))",
         hint: "raise the limit (--max-body) if you trust the server")
     }
   }

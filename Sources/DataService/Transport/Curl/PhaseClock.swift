@@ -1,3 +1,5 @@
+internal import CacheStore
+
 /// How long each phase of an exchange may take, in nanoseconds of the clock since boot. Pure: it is told the time.
 package struct PhaseClock {
   /// Where an exchange stands.
@@ -63,14 +65,26 @@ extension DataServiceError {
   package static func timeout(_ phase: Kind.Phase, host: String, limits: Limits) -> DataServiceError {
     let message =
       switch phase {
-      case .connect: "no connection to \(host) within \(limits.connectTimeout)"
-      case .firstByte: "no response from \(host) within \(limits.firstByteTimeout)"
-      case .idle: "\(host) was silent for \(limits.idleTimeout)"
+      case .connect: "no connection to \(host) within \(limits.connectTimeout.inWords)"
+      case .firstByte: "no response from \(host) within \(limits.firstByteTimeout.inWords)"
+      case .idle: "\(host) was silent for \(limits.idleTimeout.inWords)"
       case .total, .deadline: "the response from \(host) did not complete within the time limit"
       }
     return DataServiceError(
       .timeout(phase), message,
       hint: phase == .connect
         ? "try again, or allow more time (--connect-timeout)" : "try again, or allow more time (--timeout)")
+  }
+}
+
+extension Duration {
+  /// A limit, for messages: “5 seconds”, “1 second”, “1.5 seconds”, “200 ms”.
+  fileprivate var inWords: String {
+    let milliseconds = clampedNanoseconds / 1_000_000
+    if milliseconds % 1_000 == 0 { return Counted.text(milliseconds / 1_000, "second") }
+    if milliseconds < 1_000 { return "\(milliseconds) ms" }
+    var text = "\(milliseconds / 1_000).\(String(1_000 + milliseconds % 1_000).dropFirst())"
+    while text.hasSuffix("0") { text.removeLast() }
+    return text + " seconds"
   }
 }
