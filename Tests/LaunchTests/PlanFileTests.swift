@@ -107,11 +107,29 @@ import TestTurns
     #expect(plan.steps.map(\.name) == ["http://a.test/1", "http://a.test/2"])
   }
 
-  @Test func `a malformed list is refused with its line number`() {
+  @Test func `a malformed list is refused with its line number`() throws {
     let error = #expect(throws: PlanError.self) {
       try PreloadPlan(list: "http://a.test/1\n\n# fine\nnot a url\u{1B}[2J\n")
     }
     #expect(error?.line == 4)
     #expect(error?.message == "“not a url[2J” is not a URL")
+  }
+
+  @Test func `a host that is not in ASCII is encoded or refused, and a caller may read URLs in its own way`()
+    throws
+  {
+    // Whether Foundation encodes it depends on the parts of it that the program has.
+    do throws(PlanError) {
+      let plan = try PreloadPlan(list: "https://bücher.example/a")
+      #expect(plan.steps.map(\.request.url.absoluteString) == ["https://xn--bcher-kva.example/a"])
+    } catch {
+      #expect(error.line == 1 && error.message.contains("not in ASCII"))
+    }
+    let encoded = try PreloadPlan(
+      list: "https://bücher.example/a",
+      readURL: { (text: String) throws(PlanError) -> URL in
+        try PreloadPlan.url(text.replacing("bücher", with: "xn--bcher-kva"))
+      })
+    #expect(encoded.steps.map(\.request.url.absoluteString) == ["https://xn--bcher-kva.example/a"])
   }
 }

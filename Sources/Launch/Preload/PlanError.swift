@@ -5,7 +5,10 @@ public struct PlanError: Error, Hashable, CustomStringConvertible {
   /// What is wrong with it.
   public let message: String
 
-  init(line: Int? = nil, _ message: String) {
+  /// An error of a caller's own reading.
+  public init(_ message: String) { self.init(line: nil, message) }
+
+  init(line: Int?, _ message: String) {
     self.line = line
     self.message = message
   }

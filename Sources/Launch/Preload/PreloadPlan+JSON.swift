@@ -19,12 +19,14 @@ extension PreloadPlan {
   ///   - json: The file's bytes.
   ///   - inMemory: Whether the steps' bodies are kept for the outcome.
   ///   - adjust: Changes a step's request before it is used.
+  ///   - readURL: Reads a step's URL; see ``url(_:)``.
   /// - Throws: ``PlanError`` saying what is wrong and in which line.
   public init(
-    json: Data, inMemory: Bool = true, adjust: (inout DataService.Request) -> Void = { _ in }
+    json: Data, inMemory: Bool = true, adjust: (inout DataService.Request) -> Void = { _ in },
+    readURL: (String) throws(PlanError) -> URL = PreloadPlan.url
   ) throws(PlanError) {
     do throws(Misfit) {
-      try self.init(file: PlanFile.read(json), inMemory: inMemory, adjust: adjust)
+      try self.init(file: PlanFile.read(json), inMemory: inMemory, adjust: adjust, readURL: readURL)
     } catch {
       let lines = JSONLines(json)
       throw PlanError(line: error.path.map(lines.line) ?? lines.broken, error.message)
@@ -32,14 +34,15 @@ extension PreloadPlan {
   }
 
   private init(
-    file: PlanFile, inMemory: Bool, adjust: (inout DataService.Request) -> Void
+    file: PlanFile, inMemory: Bool, adjust: (inout DataService.Request) -> Void,
+    readURL: (String) throws(PlanError) -> URL
   ) throws(Misfit) {
     var steps: [PreloadStep] = []
     var names: Set<String> = []
     for (index, entry) in file.steps.enumerated() {
       let step: PreloadStep
       do throws(PlanError) {
-        step = try entry.step(inMemory: inMemory, adjust: adjust)
+        step = try entry.step(inMemory: inMemory, adjust: adjust, readURL: readURL)
         guard names.insert(step.name).inserted else {
           throw PlanError("the name “\(ShownURL.text(step.name))” is taken by an earlier step")
         }
@@ -104,9 +107,10 @@ private struct PlanFile: Decodable {
     }
 
     func step(
-      inMemory: Bool, adjust: (inout DataService.Request) -> Void
+      inMemory: Bool, adjust: (inout DataService.Request) -> Void,
+      readURL: (String) throws(PlanError) -> URL
     ) throws(PlanError) -> PreloadStep {
-      let address = try PlanURL.parse(url, line: nil)
+      let address = try readURL(url)
       let weight = weight ?? 1
       guard weight > 0, weight.isFinite else { throw PlanError("a weight is a positive number") }
       var request = DataService.Request(address)

@@ -10,17 +10,22 @@ extension PreloadPlan {
   /// - Parameters:
   ///   - text: The lines.
   ///   - makeRequest: Makes the request of a URL.
+  ///   - readURL: Reads a line as a URL; see ``url(_:)``.
   /// - Throws: ``PlanError`` naming the first line that is not an `http` or `https` URL.
   public init(
     list text: String,
-    makeRequest: (URL) -> DataService.Request = { DataService.Request($0) }
+    makeRequest: (URL) -> DataService.Request = { DataService.Request($0) },
+    readURL: (String) throws(PlanError) -> URL = PreloadPlan.url
   ) throws(PlanError) {
     var steps: [PreloadStep] = []
     var seen: Set<String> = []
     for (index, line) in Self.lines(text).enumerated() {
       let line = line.trimmed
       guard !line.isEmpty, !line.hasPrefix("#") else { continue }
-      let url = try PlanURL.parse(line, line: index + 1)
+      let url: URL
+      do throws(PlanError) { url = try readURL(line) } catch {
+        throw PlanError(line: index + 1, error.message)
+      }
       guard seen.insert(line).inserted else { continue }
       steps.append(.storing(line, makeRequest(url)))
     }
@@ -49,14 +54,19 @@ extension PreloadPlan {
   }
 }
 
-/// How a URL in a plan or list is read.
-enum PlanURL {
-  static func parse(_ text: String, line: Int?) throws(PlanError) -> URL {
+extension PreloadPlan {
+  /// How the URLs of plans and lists are read unless the caller does so: `http` and `https` with a host. One that is not
+  /// in ASCII is encoded where Foundation does that, and else refused.
+  public static func url(_ text: String) throws(PlanError) -> URL {
     guard let url = URL(string: text), let scheme = url.scheme?.lowercased() else {
-      throw PlanError(line: line, "“\(shown(text))” is not a URL")
+      throw PlanError("“\(shown(text))” is not a URL")
     }
-    guard scheme == "http" || scheme == "https", url.host()?.isEmpty == false else {
-      throw PlanError(line: line, "“\(shown(text))” is not an http or https URL with a host")
+    guard scheme == "http" || scheme == "https", let host = url.host(percentEncoded: false), !host.isEmpty
+    else {
+      throw PlanError("“\(shown(text))” is not an http or https URL with a host")
+    }
+    guard host.utf8.allSatisfy({ $0 < 0x80 }) else {
+      throw PlanError("the host of “\(shown(text))” is not in ASCII, where it begins with xn--")
     }
     return url
   }

@@ -107,10 +107,10 @@ enum StepNews: Sendable {
       self = .fresh(response, change, response.kept, bytes: response.head.bodyLength)
     case .fresh(let response, _):
       // An answer to a person, but nothing that a screen could be built from.
-      let host = response.url.host() ?? "the server"
+      let port = response.url.port.map { ":\($0)" } ?? ""
+      let server = response.url.host().map { ($0.contains(":") ? "[\($0)]" : $0) + port } ?? "the server"
       self = .failed(
-        DataServiceError(
-          .status, "\(host) answered \(response.status) \(response.head.reason)", status: response.status))
+        DataServiceError(.status, "\(server) answered \(response.head.statusText)", status: response.status))
     case .failure(let error, _):
       self = .failed(error)
     }

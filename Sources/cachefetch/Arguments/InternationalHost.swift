@@ -18,6 +18,11 @@ enum InternationalHost {
   /// `IDN2_NFC_INPUT`, with `IDN2_NONTRANSITIONAL`, with `IDN2_TRANSITIONAL`.
   private static let flags: [Int32] = [1 | 8, 1 | 4]
 
+  /// `host` as it is, or its encoded form where it is not in ASCII.
+  static func inASCII(_ host: some StringProtocol) throws(UsageError) -> String {
+    host.utf8.allSatisfy { $0 < 0x80 } ? String(host) : try encoded(String(host))
+  }
+
   /// The encoded form of `host`.
   static func encoded(_ host: String, library: String = library) throws(UsageError) -> String {
     guard let handle = dlopen(library, RTLD_NOW | RTLD_LOCAL), let lookUp = dlsym(handle, "idn2_lookup_u8"),

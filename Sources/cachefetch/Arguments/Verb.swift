@@ -63,21 +63,24 @@ enum Verb: String, CaseIterable, Sendable {
         ("cachefetch https://example.com/news.json", "the stored response at once, then the fresh one"),
         ("cachefetch --offline https://example.com/news.json", "the stored one, without using the network"),
         (
-          "cachefetch --max-age 5m --print last URL | jq .",
+          "cachefetch --max-age 5m --print last https://example.com/news.json | jq .",
           "uses the network only if the stored one is older"
         ),
         (
-          "cachefetch --deadline 2s --print last URL",
+          "cachefetch --deadline 2s --print last https://example.com/news.json",
           "the fresh one if it comes in time, else the stored one"
         ),
       ]
     case .preload: [("cachefetch preload --parallel 8 - < urls.txt", "fill the store before a journey")]
-    case .watch: [("cachefetch watch --every 1m --json URL", "one line of JSON per change")]
+    case .watch:
+      [
+        ("cachefetch watch --every 1m --json https://example.com/news.json", "one line of JSON per change")
+      ]
     case .diff: [("cachefetch diff https://example.com/news.json", "what changed since the stored response")]
     case .explain:
       [
         (
-          "cachefetch explain URL",
+          "cachefetch explain https://example.com/news.json",
           "which rule decides under each policy, and how long the response stays fresh"
         )
       ]

@@ -44,19 +44,32 @@ struct PreloadArguments {
     let bytes = try InputFile.read(file, for: "the plan or list")
     let name = file == "-" ? "standard input" : TerminalText.visible(file)
     let first = bytes.first { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) }
-    do throws(PlanError) {
-      if first == 0x7B || first == 0x5B || file.hasSuffix(".json") {
-        return try PreloadPlan(json: Data(bytes), inMemory: false) {
-          complete(&$0, from: requests.request(for: $0.url))
-        }
+    let isPlan = first == 0x7B || first == 0x5B || file.hasSuffix(".json")
+    // URLs are what they are on the command line, and mistakes in them have the same remedies.
+    var remedy: String?
+    func readURL(_ text: String) throws(PlanError) -> URL {
+      do throws(UsageError) {
+        return try URLArgument.parse(text)
+      } catch {
+        remedy = error.remedy
+        throw PlanError(error.message)
       }
-      return try PreloadPlan(list: String(decoding: bytes, as: UTF8.self)) { requests.request(for: $0) }
+    }
+    do throws(PlanError) {
+      guard isPlan else {
+        return try PreloadPlan(
+          list: String(decoding: bytes, as: UTF8.self), makeRequest: { requests.request(for: $0) },
+          readURL: readURL)
+      }
+      return try PreloadPlan(
+        json: Data(bytes), inMemory: false, adjust: { complete(&$0, from: requests.request(for: $0.url)) },
+        readURL: readURL)
     } catch {
-      throw UsageError(
-        "\(name), \(error.description)",
-        first == 0x7B || first == 0x5B || file.hasSuffix(".json")
-          ? #"a plan is {"steps": [{"url": "https://…"}, …]}: see cachefetch help preload"#
-          : "a list has one whole URL a line", status: .badData)
+      let form =
+        isPlan
+        ? #"a plan is {"steps": [{"url": "https://…"}, …]}: see cachefetch help preload"#
+        : "a list has one whole URL a line"
+      throw UsageError("\(name), \(error.description)", remedy ?? form, status: .badData)
     }
   }
 
