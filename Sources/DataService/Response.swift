@@ -47,6 +47,8 @@ extension DataService {
     public var fields: HTTPFields
     /// The 1xx responses before it; empty for a stored one.
     public var interim: [TransportResponse.Interim]
+    /// How many redirects were followed to it; 0 for a stored one, and where another process followed them.
+    public var redirects = 0
     /// Who answered, after redirects; a secret query value is replaced by a digest.
     public var url: String
     /// The URL that was asked for.
@@ -81,6 +83,13 @@ extension DataService {
       return CacheStatus(
         forward: forwardReason, forwardStatus: wasValidated ? 304 : status, isStored: kept == .yes
       ).formatted
+    }
+
+    /// The status with its reason phrase, where there was one: `404 Not Found`.
+    public var statusText: String { Self.text(status, reason) }
+
+    static func text(_ status: Int, _ reason: String) -> String {
+      reason.isEmpty ? String(status) : "\(status) \(reason)"
     }
 
     private var forwardReason: CacheStatus.Forward {

@@ -49,6 +49,20 @@ import TestTurns
     }
   }
 
+  @Test func `show says what -i adds to what is stored, and sizes say what their powers are`() {
+    #expect(Option.row(.include).help(for: .show).contains("with Age and Cache-Status added"))
+    #expect(!HelpText.verb(.show).contains("exactly as"))
+    #expect(Manual.text().contains("in powers of 1,024; what is printed is in powers of 1,000."))
+  }
+
+  @Test func `examples can be run as they stand`() {
+    for verb in Verb.allCases {
+      for (line, _) in verb.examples {
+        #expect(line.firstMatch(of: /\b[A-Z]{3,}\b/) == nil, "\(line)")
+      }
+    }
+  }
+
   @Test func `keywords are as they are typed, and defaults say that they are`() {
     let manual = Manual.text()
     for option in Option.table {

@@ -133,6 +133,7 @@ extension Exchange {
     }
     var answer = Answer(row: row, url: head.url, comparedWith: plan.candidate)
     answer.interim = head.interim
+    answer.redirects = head.redirects
     answer.addCookies(of: head)
     answer.wasValidated = true
     return ExchangeOutcome(answer: answer)

@@ -82,7 +82,7 @@ extension Exchange {
       return try await takeIn(
         response, situation: situation,
         from: Source(
-          url: chain.hop.url, isRedirected: chain.redirects > 0, interim: chain.interim,
+          url: chain.hop.url, redirects: chain.redirects, interim: chain.interim,
           requestedAt: requestedAt),
         resuming: resumed)
     }
@@ -141,7 +141,8 @@ extension Exchange {
     guard let next else { return nil }
     guard chain.redirects < limit else {
       throw DataServiceError(
-        .tooManyRedirects, "more than \(limit) redirects", hint: "the last one led to \(next.url.authority)")
+        .tooManyRedirects, "more than \(Counted.text(limit, "redirect"))",
+        hint: "the last one led to \(next.url.authority)")
     }
     var following = chain
     following.redirects += 1

@@ -10,8 +10,8 @@ extension Exchange {
   /// Where the final answer came from.
   struct Source {
     let url: NormalisedURL
-    /// Whether redirects led there.
-    let isRedirected: Bool
+    /// How many redirects led there.
+    let redirects: Int
     let interim: [TransportResponse.Interim]
     let requestedAt: Int64
   }
@@ -31,7 +31,7 @@ extension Exchange {
     let responseURL = shown(url)
     let answer = Answer(
       version: response.version, status: response.status, reason: response.reason, fields: response.fields,
-      interim: source.interim, url: responseURL,
+      interim: source.interim, redirects: source.redirects, url: responseURL,
       body: .data(Data()), wasValidated: false, requestedAt: source.requestedAt, receivedAt: receivedAt,
       kept: .no(.status))
     switch outcome.delivery {
@@ -71,7 +71,7 @@ extension Exchange {
     }
     // Worked out only for a body that is long, or cut off.
     let partial = {
-      @Sendable [core, prepared = plan.prepared, isRedirected = source.isRedirected] () -> UnfinishedBody
+      @Sendable [core, prepared = plan.prepared, isRedirected = source.redirects > 0] () -> UnfinishedBody
         .Partial? in
       // What came after a redirect is not resumed: who sends it next is for another redirect to say.
       guard !isRedirected else { return nil }

@@ -30,6 +30,8 @@ struct Answer: Sendable {
   var reason: String
   var fields: HTTPFields
   var interim: [TransportResponse.Interim]
+  /// How many redirects led to it; 0 where that was another exchange's.
+  var redirects = 0
   var url: String
   /// Who answered, as pauses name them; empty where the answer is another exchange's.
   var responder = ""

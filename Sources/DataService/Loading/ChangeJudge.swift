@@ -9,7 +9,10 @@ enum ChangeJudge {
     guard let row else { return .new }
     if answer.wasValidated { return .unchanged }
     if prepared.isHead {
-      return isSameRepresentation(answer.fields, row.value.fields) ? .unchanged : .changed
+      // What goes with another status describes something else.
+      let isSame =
+        answer.status == row.value.status && isSameRepresentation(answer.fields, row.value.fields)
+      return isSame ? .unchanged : .changed
     }
     let rule = prepared.request.changeRule
     if row.value.body.isWhole, case .data(let data) = answer.body {

@@ -27,7 +27,7 @@ enum HeadRule {
   ) -> DataService.ResponseHead {
     DataService.ResponseHead(
       version: answer.version, status: answer.status, reason: answer.reason, fields: answer.fields,
-      interim: answer.interim, url: answer.url, requestURL: prepared.request.url,
+      interim: answer.interim, redirects: answer.redirects, url: answer.url, requestURL: prepared.request.url,
       account: prepared.key.account,
       receivedAtMilliseconds: answer.receivedAt,
       dating: Dating(

@@ -100,9 +100,9 @@ extension LoadTask {
       let milliseconds = min(length.clampedNanoseconds / 1_000_000, Pause.longestMilliseconds)
       return "; paused until \(HTTPDate.format(core.timekeeper.wallMilliseconds + milliseconds))"
     }
+    let status = DataService.ResponseHead.text(answer.status, answer.reason)
     return DataServiceError(
-      .status, "\(prepared.url.authority) answered \(answer.status) \(answer.reason)\(until ?? "")",
-      status: answer.status)
+      .status, "\(prepared.url.authority) answered \(status)\(until ?? "")", status: answer.status)
   }
 
   private func makeFresh(_ answer: Answer) {

@@ -127,7 +127,7 @@ enum OptionName: String, CaseIterable, Sendable {
   case host, prefix
   case largerThan = "larger-than"
   case status, type, sort, reverse, limit
-  case bytes, rows
+  case exact, bytes, rows
   case yes, repair, help, version
 
   /// The one that is written so. `init(rawValue:)` makes a table of them all first, for one or two look-ups.

@@ -183,7 +183,11 @@ extension Option {
         ])
     case .noLocation:
       Option(
-        name, for: .requesting, "do not follow redirects; such responses are stored separately")
+        name, for: .requesting.union(.rm), "do not follow redirects; such responses are stored separately",
+        [
+          (.offlineOnly, "the entry stored with --no-location"),
+          (.rm, "only entries stored with --no-location"),
+        ])
     case .background:
       Option(
         name, for: .get, "print the stored response and leave the refresh to a detached process")
@@ -208,12 +212,20 @@ extension Option {
         name, nil, .size, "SIZE", for: .fetching, "largest body accepted from the network (default: 256M)")
     case .proxy:
       Option(
-        name, "x", .text, "URL", for: .requesting,
-        "use this proxy instead of the environment's; such responses are stored separately")
+        name, "x", .text, "URL", for: .requesting.union(.rm),
+        "use this proxy instead of the environment's; such responses are stored separately",
+        [
+          (.offlineOnly, "the entry stored with this --proxy"),
+          (.rm, "only entries stored with this --proxy"),
+        ])
     case .cacert:
       Option(
-        name, nil, .file, "FILE", for: .requesting,
-        "trust the certificate authorities in this PEM file; such responses are stored separately")
+        name, nil, .file, "FILE", for: .requesting.union(.rm),
+        "trust the certificate authorities in this PEM file; such responses are stored separately",
+        [
+          (.offlineOnly, "the entry stored with this --cacert"),
+          (.rm, "only entries stored with this --cacert"),
+        ])
     case .cert:
       Option(
         name, nil, .file, "FILE", for: .requesting,
@@ -307,6 +319,9 @@ extension Option {
       Option(name, for: .list, "reverse the order")
     case .limit:
       Option(name, nil, .count(1...1_000_000_000), "N", for: .list, "show only the first N entries")
+    case .exact:
+      Option(
+        name, for: .rm, "only the entry that show prints with the same options, not others of the URL")
     case .bytes:
       Option(
         name, nil, .size, "SIZE", for: .limits,

@@ -230,6 +230,7 @@ enum ResolveArgument {
     }
     let bracketed = parts[2].hasPrefix("[") && parts[2].hasSuffix("]")
     let address = bracketed ? parts[2].dropFirst().dropLast() : parts[2]
-    return ConnectionOptions.Resolution(host: String(parts[0]), port: port, address: String(address))
+    return ConnectionOptions.Resolution(
+      host: try InternationalHost.inASCII(parts[0]), port: port, address: String(address))
   }
 }

@@ -67,6 +67,11 @@ enum BundleFile {
             "“\(TerminalText.visible(operand))” cannot be read: \(SystemError.text(errno))",
             "name an exported file", status: .badData)
         }
+        guard BundleFile.isRegular(operand) else {
+          throw UsageError(
+            "“\(TerminalText.visible(operand))” is not a regular file",
+            "name an exported file, or write - to read standard input", status: .badData)
+        }
         (path, name, folder) = (operand, "“\(TerminalText.visible(operand))”", nil)
         return
       }
@@ -88,6 +93,11 @@ enum BundleFile {
 
     /// Removes the copy.
     func clear() { folder?.remove() }
+  }
+
+  private static func isRegular(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 
   /// The files of a store that is being made.

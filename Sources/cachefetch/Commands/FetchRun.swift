@@ -65,15 +65,15 @@ final class FetchRun {
       do { try Background.start(order) } catch { diagnostics.say(error) }
     }
     while next < states.count || feed.underWay > 0 {
-      if next < states.count, feed.underWay < plan.parallel ?? .max {
+      // A load that has delivered all and only waits for the store does not keep the next one waiting.
+      if next < states.count, feed.unanswered < plan.parallel ?? .max {
         next += 1
         start(next - 1)
         while let event = feed.next() { try handle(event) }
       } else {
         guard let event = feed.wait(until: feed.deadline) else {
           if Signals.pending != nil { throw .interrupted }
-          // The time is over: what was held is the newest there is.
-          for index in states.indices { try showHeld(of: index) }
+          // All have been delivered, and the store has had its time.
           return
         }
         try handle(event)
@@ -116,7 +116,7 @@ final class FetchRun {
   }
 
   private func takeStored(_ response: Response, _ delivery: Delivery, of index: Int) throws(OutputError) {
-    let verdict = PrintRule.stored(plan.print)
+    let verdict = PrintRule.stored(plan.print, mayBecomeFresh: plan.policy == .storedThenFresh)
     if verdict == .hold { states[index].held = response }
     if verdict == .print { try show(delivery, response, of: index) }
     noteWithheld(response, isStored: true, of: index)
@@ -181,8 +181,7 @@ final class FetchRun {
   /// Says that a response's body was left out although it was delivered, and why.
   private func noteWithheld(_ response: Response, isStored: Bool, of index: Int) {
     let line = plan.lines[index]
-    let status =
-      response.head.reason.isEmpty ? "\(response.status)" : "\(response.status) \(response.head.reason)"
+    let status = response.head.statusText
     let answer =
       isStored
       ? "the stored response is \(status)"

@@ -72,7 +72,7 @@ extension Fetcher {
 extension DataService {
   /// Options that bring secrets into this process's memory.
   private static let credentialOptions: [OptionName] = [
-    .user, .header, .data, .dataBinary, .cert, .keyFile, .proxy,
+    .user, .netrc, .header, .data, .dataBinary, .dataURLEncode, .cert, .keyFile, .proxy,
   ]
 
   /// The service for a command line: the store it names, warnings and traces to standard error.

@@ -9,8 +9,10 @@ struct RowSelection {
   var isStale = false
   /// The row's exact targets, from URLs and keys; `nil` for any.
   var targets: Set<String>?
-  /// What of the connection must be in the row's key, from `-k`, `--resolve` and `--unix-socket`.
+  /// What of the connection must be in the row's key, from `-k`, `--resolve` and their like.
   var connection: Set<KeyExtra.Part> = []
+  /// The whole keys of the requests that the command line makes, from `--exact`; `nil` for any.
+  var keys: Set<RequestKey>?
   /// Only these statuses.
   var status: StatusSelection?
   /// Only this media type.
@@ -23,7 +25,7 @@ struct RowSelection {
     if let account = arguments.text(.account) { selection.accounts = [account] }
     selection.tag = arguments.text(.tag)
     if let host = arguments.text(.host) {
-      selection.host = Self.host(host)
+      selection.host = try Self.host(host)
       selection.isAnyPort = !Self.namesPort(host)
     }
     if let prefix = arguments.text(.prefix) { selection.prefix = try Self.prefix(prefix) }
@@ -41,6 +43,7 @@ struct RowSelection {
     }
     targets = try Self.targets(arguments, key)
     connection = try Self.connection(arguments, key)
+    if arguments.has(.exact) { keys = try Self.keys(arguments, key) }
   }
 
   /// Whether everything is selected.
@@ -51,6 +54,7 @@ struct RowSelection {
   /// Whether a row that the store selected is meant.
   func includes(_ entry: StoredEntry, now: Int64) -> Bool {
     if let targets, !targets.contains(entry.key.target) { return false }
+    if let keys, !keys.contains(entry.key) { return false }
     if !connection.isEmpty, !connection.isSubset(of: Set(KeyExtra(entry.key.extra).parts)) { return false }
     if let status, !status.includes(entry.response.status) { return false }
     if let type,
@@ -69,7 +73,7 @@ struct RowSelection {
     if let own = arguments.text(.key) { targets.insert("key:" + own) }
     if arguments.verb == .rm {
       for operand in arguments.operands {
-        if operand.hasPrefix("key:"), operand.count > 4 {
+        if ownKey(operand) != nil {
           targets.insert(operand)
         } else {
           targets.insert(try key(DataService.Request(try URLArgument.parse(operand))).target)
@@ -83,14 +87,44 @@ struct RowSelection {
   private static func connection(
     _ arguments: Arguments, _ key: (DataService.Request) throws(UsageError) -> RequestKey
   ) throws(UsageError) -> Set<KeyExtra.Part> {
-    guard [OptionName.insecure, .resolve, .unixSocket].contains(where: arguments.has) else { return [] }
+    let given = [OptionName.insecure, .resolve, .unixSocket, .proxy, .cacert, .noLocation].filter(
+      arguments.has)
+    if given.isEmpty { return [] }
     let request = try RequestArguments(arguments).request(for: "http://localhost/")
-    return Set(KeyExtra(try key(request).extra).parts)
+    // What the environment adds was not named.
+    return Set(KeyExtra(try key(request).extra).parts.filter { $0.option.map(given.contains) ?? false })
   }
 
-  /// A host as targets have it: without a scheme's own port, in lower case.
-  private static func host(_ text: String) -> String {
-    let host = text.lowercased()
+  /// The keys under which requests for the operands, with the same options, are stored.
+  private static func keys(
+    _ arguments: Arguments, _ key: (DataService.Request) throws(UsageError) -> RequestKey
+  ) throws(UsageError) -> Set<RequestKey> {
+    let requests = try RequestArguments(arguments)
+    var keys: Set<RequestKey> = []
+    for operand in arguments.operands {
+      let own = ownKey(operand)
+      var request = try requests.request(for: own == nil ? operand : "http://localhost/")
+      if let own { request.key = own }
+      keys.insert(try key(request))
+    }
+    if arguments.operands.isEmpty, arguments.has(.key) {
+      keys.insert(try key(try requests.request(for: "http://localhost/")))
+    }
+    guard !keys.isEmpty else {
+      throw UsageError("--exact needs the URL of an entry", "write cachefetch rm --exact URL")
+    }
+    return keys
+  }
+
+  /// The caller's own key, as `list` shows it: `key:NAME`.
+  static func ownKey(_ operand: String) -> String? {
+    operand.hasPrefix("key:") && operand.count > 4 ? String(operand.dropFirst(4)) : nil
+  }
+
+  /// A host as targets have it: without a scheme's own port, in lower case and in ASCII.
+  private static func host(_ text: String) throws(UsageError) -> String {
+    let name = namesPort(text) ? text[..<(text.lastIndex(of: ":") ?? text.endIndex)] : text[...]
+    let host = try InternationalHost.inASCII(name).lowercased() + text[name.endIndex...]
     return host.hasSuffix(":443") || host.hasSuffix(":80")
       ? String(host[..<(host.lastIndex(of: ":") ?? host.endIndex)]) : host
   }
@@ -101,7 +135,11 @@ struct RowSelection {
   }
 
   private static func prefix(_ text: String) throws(UsageError) -> String {
-    if text.hasPrefix("key:") || text.contains("://") { return text }
+    if text.hasPrefix("key:") { return text }
+    if text.contains("://") {
+      let host = text.drop { $0 != ":" }.dropFirst(3).prefix { !"/?#:".contains($0) }
+      return try text[..<host.startIndex] + InternationalHost.inASCII(host) + text[host.endIndex...]
+    }
     throw UsageError(
       "--prefix “\(TerminalText.visible(text))” has no scheme",
       "did you mean \(URLArgument.proposal(for: text))?")

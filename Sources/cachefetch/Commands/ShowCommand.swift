@@ -25,8 +25,7 @@ enum ShowCommand {
   /// The caller's own key, from `--key` or as `list` shows it.
   private static func ownKey(_ arguments: Arguments) -> String? {
     if let key = arguments.text(.key) { return key }
-    guard arguments.operand.hasPrefix("key:"), arguments.operand.count > 4 else { return nil }
-    return String(arguments.operand.dropFirst(4))
+    return RowSelection.ownKey(arguments.operand)
   }
 
   /// The command line with a URL for what needs one: under a key of its own nothing of it counts.

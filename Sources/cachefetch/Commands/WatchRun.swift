@@ -109,7 +109,7 @@ final class WatchRun {
     }
     if isFailure || plan.endsAtChange && (change == .changed || isOtherStatus) {
       if isFailure, !isOtherStatus {
-        diagnostics.say("\(plan.lines[index].url): answered \(response.status) \(response.head.reason)")
+        diagnostics.say("\(plan.lines[index].url): answered \(response.head.statusText)")
       }
       states[index].outcome.end = .fresh(status: response.status)
       // What the others are at does not count: the change was what was waited for.
@@ -170,8 +170,7 @@ extension DataServiceError {
     let authority =
       head.url.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).last?
       .prefix { $0 != "/" && $0 != "?" && $0 != "#" } ?? "the server"
-    let reason = head.reason.isEmpty ? "" : " " + head.reason
-    return DataServiceError(.status, "\(authority) answered \(head.status)\(reason)", status: head.status)
+    return DataServiceError(.status, "\(authority) answered \(head.statusText)", status: head.status)
   }
 }
 

@@ -10,6 +10,8 @@ struct Completer {
   struct Stored {
     var accounts: () -> [String] = { [] }
     var tags: () -> [String] = { [] }
+    /// Keys of the caller's own that begin so.
+    var keys: (_ prefix: String) -> [String] = { _ in [] }
     /// URLs that begin so.
     var urls: (_ prefix: String) -> [String] = { _ in [] }
   }
@@ -104,6 +106,7 @@ struct Completer {
       case .account: stored.accounts()
       case .tag: stored.tags()
       case .text where option.name == .prefix: stored.urls(prefix)
+      case .text where option.name == .key: stored.keys(prefix)
       case .text where option.name == .method: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
       default: []
       }
@@ -119,8 +122,10 @@ struct Completer {
         : Verb.allCases.filter { $0.rawValue.hasPrefix(prefix) }
           .map { Candidate(text: $0.rawValue, help: $0.summary) }
       return verbs + urls(prefix)
-    case .get, .watch, .rm, .preload: return urls(prefix)
-    case .diff, .explain, .show: return state.operandCount == 0 ? urls(prefix) : []
+    case .get, .watch, .preload: return urls(prefix)
+    case .diff, .explain: return state.operandCount == 0 ? urls(prefix) : []
+    case .rm: return urls(prefix) + keys(prefix)
+    case .show: return state.operandCount == 0 ? urls(prefix) + keys(prefix) : []
     case .completions:
       return CompletionScript.Shell.allCases.map(\.rawValue).filter { $0.hasPrefix(prefix) }
         .map { Candidate(text: $0) }
@@ -133,4 +138,11 @@ struct Completer {
   }
 
   private func urls(_ prefix: String) -> [Candidate] { stored.urls(prefix).map { Candidate(text: $0) } }
+
+  /// Keys of the caller's own as `list` shows them: `key:NAME`.
+  private func keys(_ prefix: String) -> [Candidate] {
+    let mark = "key:"
+    guard prefix.hasPrefix(mark) || mark.hasPrefix(prefix) else { return [] }
+    return stored.keys(String(prefix.dropFirst(mark.count))).map { Candidate(text: mark + $0) }
+  }
 }

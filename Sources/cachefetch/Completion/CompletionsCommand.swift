@@ -46,11 +46,19 @@ enum CompletionsCommand {
       stored: Completer.Stored(
         accounts: { entries.select().map(\.key.account).filter { !$0.isEmpty }.uniqued() },
         tags: { entries.select().flatMap(\.tags).uniqued() },
-        urls: { prefix in entries.select(prefix: prefix).map(\.key.target).uniqued() }))
+        keys: { prefix in
+          entries.select(prefix: Entries.mark + prefix).map(\.key.target)
+            .filter { $0.hasPrefix(Entries.mark) }.map { String($0.dropFirst(Entries.mark.count)) }.uniqued()
+        },
+        urls: { prefix in
+          entries.select(prefix: prefix).map(\.key.target).filter { !$0.hasPrefix(Entries.mark) }.uniqued()
+        }))
   }
 
   private struct Entries {
     private let configuration: StoreConfiguration
+    /// What stands before a caller's own key in the place of a URL.
+    static let mark = "key:"
 
     init(_ arguments: Arguments) {
       configuration = StoreLocation.configuration(arguments)
@@ -66,7 +74,7 @@ enum CompletionsCommand {
       let chosen = selection
       let result = Await.result { () async throws(CacheStoreError) in try await store.entries(chosen) }
       guard case .success(let entries) = result else { return [] }
-      return entries.filter { !$0.key.target.hasPrefix("key:") }
+      return entries
     }
   }
 }

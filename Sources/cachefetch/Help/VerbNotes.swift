@@ -29,8 +29,9 @@ extension Verb {
   private static let removalNotes: [Note] = [
     .heading("what rm removes"),
     .paragraph(
-      "A URL means its entries of every account and of every connection option; --account, -k, --resolve and --unix-socket "
-        + "narrow that. key:KEY means the entry stored with --key KEY."),
+      "A URL means its entries of every account and of every option that is part of the key; the options "
+        + "above that list shows too (--account, -k, --resolve and others) narrow that. With --exact it is the entry alone that show "
+        + "prints with the same options. key:KEY means the entry stored with --key KEY."),
   ]
 
   private static let asking =

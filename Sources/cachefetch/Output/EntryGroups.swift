@@ -37,7 +37,7 @@ struct EntryGroups {
     return parts.joined(separator: ", ")
   }
 
-  /// The options that tell them apart: `--account, -k`; `nil` where none does.
+  /// The options that tell them apart: `--account, -k or --exact`; `nil` where none does.
   var narrowing: String? {
     guard groups.count > 1 else { return nil }
     var options: [String] = groups.contains { !$0.account.isEmpty } ? ["--account"] : []
@@ -45,7 +45,9 @@ struct EntryGroups {
     where !options.contains(option) {
       options.append(option)
     }
-    return options.isEmpty ? nil : options.joined(separator: " or ")
+    if groups.contains(where: { $0.account.isEmpty && $0.extra.isEmpty }) { options.append("--exact") }
+    guard let last = options.popLast() else { return nil }
+    return options.isEmpty ? last : options.joined(separator: ", ") + " or " + last
   }
 
   /// How each is asked for: `without these options`, `with --account alice`, `with -k`.

@@ -14,21 +14,17 @@ struct Heading {
     case .stored(let response):
       let stale = response.isStale ? ["stale"] : []
       return line(
-        "stored", "33", [status(response.head), Words.age(response.age)] + size(response.head) + stale)
+        "stored", "33", [response.head.statusText, Words.age(response.age)] + size(response.head) + stale)
     case .fresh(let response, let change):
       let body = change == .unchanged ? [] : size(response.head)
       let parts =
-        [status(response.head), "in \(Words.elapsed(response.head.elapsed))"] + body + [change.rawValue]
+        [response.head.statusText, "in \(Words.elapsed(response.head.elapsed))"] + body + [change.rawValue]
       return line("fresh", response.status >= 400 ? "31" : "32", parts + kept(response.head))
     case .failure(let error, let lastKnown):
       let known = lastKnown.map { ["the stored response is from \(Words.age($0.age))"] } ?? []
       // What went wrong and what to do about it is never cut off.
       return line("failure", "31", [error.message] + (error.hint.map { [$0] } ?? []) + known, isCut: false)
     }
-  }
-
-  private func status(_ head: DataService.ResponseHead) -> String {
-    head.reason.isEmpty ? String(head.status) : "\(head.status) \(head.reason)"
   }
 
   private func size(_ head: DataService.ResponseHead) -> [String] {

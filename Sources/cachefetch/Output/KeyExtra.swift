@@ -28,8 +28,6 @@ extension KeyExtra.Part {
     case "host": return "-H Host:\(value)"
     case "authorities": return "--cacert \(value.prefix(8))…"
     case "authority-folder": return "SSL_CERT_DIR=\(value)"
-    case "proxy": return "-x \(value)"
-    case "no-location": return "--no-location"
     default:
       return narrowing.map { value.isEmpty ? $0 : "\($0) \(value)" }
         ?? (value.isEmpty ? name : "\(name)=\(value)")
@@ -37,12 +35,20 @@ extension KeyExtra.Part {
   }
 
   /// The option by which `rm` can be narrowed to it, where there is one.
-  var narrowing: String? {
+  var option: OptionName? {
     switch name {
-    case "insecure": "-k"
-    case "unix": "--unix-socket"
-    case "resolve": "--resolve"
+    case "insecure": .insecure
+    case "unix": .unixSocket
+    case "resolve": .resolve
+    case "proxy": .proxy
+    case "authorities": .cacert
+    case "no-location": .noLocation
     default: nil
     }
+  }
+
+  /// That option as it is written.
+  var narrowing: String? {
+    option.map { $0 == .insecure ? "-k" : $0 == .proxy ? "-x" : "--\($0.rawValue)" }
   }
 }

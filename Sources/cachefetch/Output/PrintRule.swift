@@ -11,10 +11,13 @@ enum PrintRule {
   }
 
   /// For a stored delivery.
-  static func stored(_ mode: PrintMode) -> Verdict {
+  ///
+  /// - Parameter mayBecomeFresh: Whether a fresh one may follow: only the default policy delivers both. Under the others
+  ///   there is nothing to wait for, also where the load goes on for the store's sake.
+  static func stored(_ mode: PrintMode, mayBecomeFresh: Bool) -> Verdict {
     switch mode {
     case .both, .stored, .changed: .print
-    case .last: .hold
+    case .last: mayBecomeFresh ? .hold : .print
     case .fresh, .none: .skip
     }
   }

@@ -18,8 +18,9 @@ struct WriteOut: Sendable, Equatable {
     case fileName = "filename_effective"
     case httpCode = "http_code"
     case httpVersion = "http_version"
-    case method
+    case json, method
     case fieldCount = "num_headers"
+    case redirects = "num_redirects"
     case responseCode = "response_code"
     case scheme
     case bytes = "size_download"
@@ -28,6 +29,14 @@ struct WriteOut: Sendable, Equatable {
     case url
     case responseURL = "url_effective"
     case number = "urlnum"
+
+    /// Whether it is a number in JSON.
+    fileprivate var isFigure: Bool {
+      switch self {
+      case .exitcode, .httpCode, .fieldCount, .redirects, .responseCode, .bytes, .time, .number: true
+      default: false
+      }
+    }
   }
 
   /// What is known of a load when it is over.
@@ -165,8 +174,10 @@ struct WriteOut: Sendable, Equatable {
     case .fileName: return file ?? ""
     case .httpCode, .responseCode: return String(String(1000 + status).suffix(3))
     case .httpVersion: return head?.version ?? "0"
+    case .json: return json(transfer, exitStatus, file: file)
     case .method: return transfer.method
     case .fieldCount: return String(head?.fields.all.count ?? 0)
+    case .redirects: return String(head?.redirects ?? 0)
     case .scheme: return String(transfer.url.prefix { $0 != ":" })
     case .bytes: return String(transfer.bytes)
     case .stderr, .stdout: return ""
@@ -178,5 +189,23 @@ struct WriteOut: Sendable, Equatable {
     case .responseURL: return head?.url ?? transfer.url
     case .number: return String(transfer.number)
     }
+  }
+
+  /// All of them in an object, as in curl: figures as numbers, what there is not as `null`.
+  private static func json(_ transfer: Transfer, _ exitStatus: ExitStatus, file: String?) -> String {
+    var json = JSONWriter()
+    for variable in Variable.allCases where ![.json, .stderr, .stdout].contains(variable) {
+      let text = value(of: variable, transfer, exitStatus, file: file)
+      if variable.isFigure {
+        // A status is written with three digits, which JSON's numbers are not.
+        let digits = text.contains(".") ? text[...] : text.drop { $0 == "0" }
+        json.member(variable.rawValue, json: Array((digits.isEmpty ? "0" : digits).utf8))
+      } else if text.isEmpty {
+        json.member(variable.rawValue, json: Array("null".utf8))
+      } else {
+        json.member(variable.rawValue, text)
+      }
+    }
+    return String(decoding: json.object(), as: UTF8.self)
   }
 }

@@ -7,10 +7,23 @@ enum InputFile {
   /// The bytes of `path`; `-` is standard input. At most 256 MiB. A pipe or a terminal is waited for as long as `-m`
   /// allows, and no longer than until a signal comes.
   static func read(_ path: String, for option: String) throws(UsageError) -> [UInt8] {
+    if path == "-" { try takeStandardInput(for: option) }
     if let bytes = memory.withLock({ $0?[path] }) { return bytes }
     let bytes = try readAnew(path, for: option)
     memory.withLock { $0?[path] = bytes }
     return bytes
+  }
+
+  /// Whether something has read standard input already.
+  private static let isStandardInputTaken = Atomic(false)
+
+  /// Standard input can be read once: whoever came second would have nothing, and send that.
+  private static func takeStandardInput(for option: String) throws(UsageError) {
+    // In a process of its own: there each has what the first process found.
+    if Background.isThisProcess { return }
+    guard isStandardInputTaken.exchange(true, ordering: .relaxed) else { return }
+    throw UsageError(
+      "\(option) names standard input, which another option has read", "put one of the two into a file")
   }
 
   private static func readAnew(_ path: String, for option: String) throws(UsageError) -> [UInt8] {

@@ -86,6 +86,48 @@ import TestTurns
     gate.open()
   }
 
+  @Test(
+    "What --data-urlencode reads of standard input is encoded once, and is the same request with --background or not",
+    arguments: [
+      (["--data-urlencode", "@-"], "POST /x", "a+b%26c"),
+      (["--data-urlencode", "name@-"], "POST /x", "name=a+b%26c"),
+      (["-d", "x=1", "--data-urlencode", "name@-"], "POST /x", "x=1&name=a+b%26c"),
+      (["-G", "--data-urlencode", "name@-"], "GET /x?name=a+b%26c", ""),
+    ])
+  func encoded(words: [String], line: String, body: String) async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let words = ["--read"] + words + [origin.url]
+    let run = try await shell.run(words: ["--background"] + words, input: Array("a b&c".utf8))
+    #expect(run.status == 4, "\(run.errorText)")
+    await origin.server.waitForRequests(1)
+    let sent = try #require(origin.server.requests().first)
+    #expect("\(sent.method) \(sent.target)" == line && sent.bodyText == body)
+    // The same request finds what the other process stores, once that has ended.
+    var stored = try await shell.run(words: ["--offline"] + words, input: Array("a b&c".utf8))
+    while stored.status == 4 {
+      stored = try await shell.run(words: ["--offline"] + words, input: Array("a b&c".utf8))
+    }
+    #expect(stored.outputText == "one")
+  }
+
+  @Test(arguments: [[], ["--background"]])
+  func `standard input is read for one option, and the second is refused instead of sent empty`(
+    extra: [String]
+  ) async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    for words in [
+      ["-d", "@-", "--data-urlencode", "x@-"], ["-d", "@-", "-d", "@-"], ["-H", "@-", "--read", "-d", "@-"],
+      ["-u", "@-", "-H", "@-"],
+    ] {
+      let run = try await shell.run(
+        words: ["--read"] + extra + words.filter { $0 != "--read" } + [origin.url], input: Array("a:b".utf8))
+      #expect(run.status == 64 && run.errorText.contains("names standard input"), "\(words) \(run.errorText)")
+    }
+    #expect(origin.server.requests().isEmpty)
+  }
+
   @Test func `a body longer than any pipe is handed over whole`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()

@@ -1,4 +1,5 @@
 import FixtureServer
+import FoundationEssentials
 import TestSupport
 import Testing
 import TestTurns
@@ -183,34 +184,30 @@ import TestTurns
     #expect(failed.outputText == down && failed.status == 3)
   }
 
-  @Test func `--print last prints one body, the newest there is, whatever ends the load`() async throws {
+  @Test func `a redirect that is delivered itself is stored under http alone, and nothing stands in for it`()
+    async throws
+  {
     let shell = try Shell()
-    let origin = try ChangingOrigin(.ok("one", ["ETag": "\"1\"", "Cache-Control": "max-age=600"]))
-    func last(_ words: String...) async throws -> (String, Int32) {
-      let run = try await shell.run(["--print", "last", "--retry", "0"] + words + [origin.url])
-      return (run.outputText, run.status)
+    let origin = try FixtureServer(routes: [
+      "/r": .redirect(to: "/t", status: 301, ["Cache-Control": "max-age=600"]), "/t": .ok("target"),
+    ])
+    let url = origin.url + "/r"
+    for policy in [[], ["--policy", "fresh-only"]] {
+      let run = try await shell.run(["--no-location", "--json"] + policy + [url])
+      #expect(run.outputText.contains("\"status\":301"), "\(run.outputText)")
+      #expect(run.outputText.contains("\"kept\":false,\"kept_reason\":\"status\""), "\(run.outputText)")
     }
-    #expect(try await last() == ("one", 0))
-    origin.server.forgetRequests()
-    for words in [["--offline"], ["--policy", "stored-only"], ["--max-age", "1h"], ["--policy", "http"]] {
-      let run = try await shell.run(["--print", "last"] + words + [origin.url])
-      #expect(run.outputText == "one" && run.status == 0, "\(words)")
-      let json = try await shell.run(["--print", "last", "--json"] + words + [origin.url])
-      #expect(json.lines.count == 1 && json.outputText.hasPrefix(#"{"delivery":"stored""#), "\(words)")
-      let file = try await shell.run(["--print", "last", "-o", "out"] + words + [origin.url])
-      #expect(try file.output.isEmpty && shell.store.folder.text(of: "out") == "one", "\(words)")
-    }
-    #expect(origin.server.requests().isEmpty)
-    #expect(try await last("--background") == ("one", 0))
-    origin.answer(.status(404, "gone"))
-    #expect(try await last() == ("gone", 0))
-    // An error's page that stays out of sight is no body: the stored one is the newest that is shown.
-    #expect(try await last("-f") == ("one", 22))
-    origin.answer(.status(503, "busy"))
-    #expect(try await last() == ("one", 3))
-    origin.server.stop()
-    #expect(try await last() == ("one", 3))
-    #expect(try await last("--max-age", "0s") == ("one", 3))
+    // What was reached through it is stored, and is no answer to who wants the redirect itself.
+    #expect(try await shell.run(url).outputText == "target")
+    let alone = try await shell.run("--no-location", "-i", url)
+    #expect(alone.outputText.hasPrefix("HTTP/1.1 301 ") && !alone.outputText.contains("target"))
+    #expect(try await shell.run("--no-location", "--offline", url).status == 4)
+    _ = try await shell.run("--no-location", "--policy", "http", url)
+    origin.forgetRequests()
+    let again = try await shell.run("--no-location", "-i", "--policy", "http", url)
+    #expect(again.outputText.hasPrefix("HTTP/1.1 301 ") && origin.requests().isEmpty)
+    // Nor is it one to who wants its target.
+    #expect(try await shell.run("--offline", url).outputText == "target")
   }
 
   @Test func `no body is printed twice, be it a 304 or the same bytes once more`() async throws {
@@ -305,10 +302,46 @@ import TestTurns
     try shell.store.folder.write("%{exitcode}\n%{errormsg}\\n\n", to: "format")
     let file = try await shell.run("--offline", "-w", "@format", origin.url + "/none")
     #expect(file.outputText == "4nothing is stored for \(origin.url)/none\n" && file.status == 4)
-    let unknown = try await shell.run("-w", "%{time_connect}", origin.url)
-    #expect(unknown.status == 64 && unknown.errorText.contains("time_total"))
+    for name in ["time_connect", "time_appconnect", "nonsense"] {
+      let unknown = try await shell.run("-w", "%{\(name)}", origin.url)
+      #expect(unknown.status == 64 && unknown.errorText.contains("time_total"))
+    }
     let quiet = try await shell.run("-q", "--print", "none", "-w", "%{http_code}", origin.url)
     #expect(quiet.outputText == "200")
+  }
+
+  @Test func `-w counts the redirects that were followed, and writes all it has as JSON`() async throws {
+    struct Written: Decodable, Equatable {
+      var http_code, size_download, num_redirects, exitcode, urlnum: Int
+      var content_type, errormsg: String?
+      var url, url_effective, delivery: String
+      var time_total: Double
+    }
+    func written(_ run: ChildProcess.Finished) throws -> Written {
+      try JSONDecoder().decode(Written.self, from: Data(run.outputText.utf8))
+    }
+    let shell = try Shell()
+    let origin = try FixtureServer(routes: [
+      "/a": .redirect(to: "/b"), "/b": .redirect(to: "/c"),
+      "/c": .ok("three", ["Content-Type": "text/plain"]),
+    ])
+    let followed = try await shell.run("-w", " %{num_redirects}", origin.url + "/a")
+    #expect(followed.outputText == "three 2")
+    // Who is given what is stored has followed none.
+    let stored = try await shell.run("--offline", "-w", " %{num_redirects}", origin.url + "/a")
+    #expect(stored.outputText == "three 0")
+    let json = try await shell.run("-w", "%{json}", "--print", "none", origin.url + "/a")
+    let fresh = try written(json)
+    #expect(
+      fresh
+        == Written(
+          http_code: 200, size_download: 5, num_redirects: 2, exitcode: 0, urlnum: 0,
+          content_type: "text/plain", errormsg: nil, url: origin.url + "/a",
+          url_effective: origin.url + "/c", delivery: "fresh", time_total: fresh.time_total))
+    #expect(fresh.time_total > 0)
+    let missing = try written(try await shell.run("-q", "-w", "%{json}", "--offline", origin.url + "/none"))
+    #expect(missing.http_code == 0 && missing.exitcode == 4 && missing.content_type == nil)
+    #expect(missing.errormsg?.hasPrefix("nothing is stored") == true && missing.delivery == "failure")
   }
 
   @Test func `-i prints the head as received, a stored one with Age and Cache-Status`() async throws {
@@ -322,6 +355,14 @@ import TestTurns
       stored.outputText.contains("\r\nAge: ")
         && stored.outputText.contains("\r\nCache-Status: cachefetch; hit"))
     #expect(stored.outputText.hasSuffix("\r\n\r\none"))
+    // `show` adds those two to what is stored, and nothing else.
+    let shown = try await shell.run("show", "-i", origin.url)
+    let names = shown.outputText.split(separator: "\r\n").dropFirst().dropLast().map {
+      $0.prefix { $0 != ":" }
+    }
+    #expect(
+      Set(names) == ["X-A", "ETag", "Content-Length", "Date", "Age", "Cache-Status"] && names.count == 6,
+      "\(names)")
   }
 
   @Test func `1xx heads come first under -i`() async throws {
@@ -341,6 +382,12 @@ import TestTurns
     let run = try await shell.run("-I", origin.url)
     #expect(run.outputText == "HTTP/1.1 200 OK\r\nX-A: b\r\nContent-Length: 3\r\n\r\n")
     #expect(origin.server.requests().map(\.method) == ["HEAD"])
+    // Another status is a change, although the length that stands for the body is the same.
+    _ = try await shell.run(origin.url)
+    origin.answer(.status(404, "two"))
+    let gone = try await shell.run("-I", "--json", origin.url)
+    #expect(gone.lines.last?.contains("\"status\":404") == true, "\(gone.outputText)")
+    #expect(gone.lines.last?.contains("\"change\":\"changed\"") == true, "\(gone.outputText)")
   }
 
   @Test func `a POST passes the store by and is printed`() async throws {

@@ -41,8 +41,33 @@ import TestTurns
     let origin = try Self.origin()
     let run = try await shell.run("preload", "-", input: Array("\(origin.url)/a\nnonsense\n".utf8))
     #expect(run.status == 65)
-    #expect(run.errorText.hasPrefix("cachefetch: standard input, line 2: “nonsense” is not a URL; "))
+    #expect(
+      run.errorText
+        == "cachefetch: standard input, line 2: “nonsense” has no scheme; did you mean https://nonsense?\n")
     #expect(origin.requests().isEmpty)
+  }
+
+  @Test func `URLs in lists and plans are what they are on the command line`() async throws {
+    let shell = try Shell()
+    let origin = try Self.origin()
+    let resolve = ["--resolve", "bücher.example:\(origin.port):127.0.0.1"]
+    let urls = ["a", "b"].map { "http://bücher.example:\(origin.port)/\($0)" }
+    let list = try await shell.run(words: ["preload", "-"] + resolve, input: Array((urls[0] + "\n").utf8))
+    #expect(list.status == 0, "\(list.errorText)")
+    let plan = #"{"steps": [{"url": "\#(urls[1])"}]}"#
+    #expect(try await shell.run(words: ["preload", "-"] + resolve, input: Array(plan.utf8)).status == 0)
+    #expect(origin.requests().allSatisfy { $0["Host"] == "xn--bcher-kva.example:\(origin.port)" })
+    for url in urls { #expect(try await shell.run(["show"] + resolve + [url]).status == 0) }
+    for (url, part) in [
+      ("http://-ü.example/", "is no valid name"), ("http://a/b c", "has a space in it; write it as %20"),
+      ("ftp://a/", "the scheme “ftp” is not supported"), ("http://a/[1-3].png", "has a pattern in it"),
+    ] {
+      let refused = try await shell.run(
+        words: ["preload", "-"], input: Array(#"{"steps": [{"url": "\#(url)"}]}"#.utf8))
+      #expect(refused.status == 65 && refused.errorText.contains("line 1: step 1: "), "\(refused.errorText)")
+      #expect(refused.errorText.contains(part), "\(refused.errorText)")
+    }
+    #expect(origin.requests().count == 2)
   }
 
   @Test func `a plan in a file; one that is wrong is bad data`() async throws {
@@ -69,6 +94,7 @@ import TestTurns
     let missing = try await shell.run("preload", "\(origin.url)/a", "\(origin.url)/gone")
     #expect(missing.status == 4)
     #expect(missing.errorText.contains("1 fresh (1 unchanged), 1 missing"))
+    #expect(missing.errorText.contains("/gone: 127.0.0.1:\(origin.port) answered 404 Not Found"))
     let failing = try await shell.run("preload", "-f", "\(origin.url)/a", "\(origin.url)/gone")
     #expect(failing.status == 22)
     origin.stop()

@@ -105,7 +105,8 @@ import TestTurns
       refused.status == 64
         && refused.errorText.contains(
           "Remove 4 entries (1 of no account, 1 of no account with -k, 1 of no account with --resolve localhost:1:127.0.0.1, 1 of alice)?"
-        ) && refused.errorText.contains("narrow it with --account or -k or --resolve"), "\(refused.errorText)"
+        ) && refused.errorText.contains("narrow it with --account, -k, --resolve or --exact"),
+      "\(refused.errorText)"
     )
     let missed = try await shell.run("show", "--account", "bob", url)
     #expect(
@@ -116,6 +117,17 @@ import TestTurns
     #expect(try await shell.run("rm", "--resolve", "localhost:1:127.0.0.1", url).status == 0)
     #expect(try await shell.run("rm", "--account", "alice", url).status == 0)
     #expect(try await listed(shell, "--prefix", url) == ["/b"])
+  }
+
+  @Test func `an age is shown as it was set`() async throws {
+    let shell = try Shell()
+    for (given, shown) in [
+      ("90d", "90 days"), ("36h", "36 hours"), ("1d", "1 day"), ("3600", "1 hour"), ("90s", "90 seconds"),
+      ("400d", "400 days"), ("1500ms", "1500 ms"),
+    ] {
+      let run = try await shell.run("limits", "--older-than", given)
+      #expect(run.lines[2] == "age      at most \(shown), set in the store; nothing is stored", "\(given)")
+    }
   }
 
   @Test func `a key of the caller's own is shown and removed by its name, as --key or as list shows it`()

@@ -7,6 +7,7 @@ import TestTurns
   private func texts(_ words: String...) -> [String] {
     let stored = Completer.Stored(
       accounts: { ["alice", "bob"] }, tags: { ["news"] },
+      keys: { prefix in ["front page", "http"].filter { $0.hasPrefix(prefix) } },
       urls: { prefix in ["https://a/x", "https://b/y"].filter { $0.hasPrefix(prefix) } })
     return Completer(stored: stored).candidates(words).map(\.text)
   }
@@ -36,7 +37,14 @@ import TestTurns
   }
 
   @Test func `operands are what the verb takes`() {
-    #expect(texts("show", "") == ["https://a/x", "https://b/y"])
+    let stored = ["https://a/x", "https://b/y", "key:front page", "key:http"]
+    #expect(texts("show", "") == stored && texts("rm", "") == stored && texts("rm", stored[0], "") == stored)
+    #expect(texts("show", "ke") == ["key:front page", "key:http"])
+    #expect(texts("rm", "key:f") == ["key:front page"] && texts("show", "key:x") == [])
+    #expect(texts("rm", "http") == ["https://a/x", "https://b/y"])
+    // Only where list's way of writing it is understood.
+    #expect(texts("ke") == [] && texts("diff", "key:") == [])
+    #expect(texts("show", "--key", "") == ["front page", "http"] && texts("--key=f") == ["--key=front page"])
     #expect(texts("show", "https://a/x", "") == [])
     #expect(texts("completions", "z") == ["zsh"])
     #expect(texts("help", "ma") == ["manual"])

@@ -5,13 +5,13 @@ import TestTurns
 
 @testable import cachefetch
 
-/// Five lines, completed by each shell itself.
+/// Some lines, completed by each shell itself.
 @Suite("Completion: the real shells", .inTurn) struct ShellCompletionTests {
   /// What is typed, and what is among the candidates; `URL` stands for the stored one.
   private static let lines: [(line: String, candidates: [String])] = [
     ("cachefetch sig", ["sign-out"]), ("cachefetch list --so", ["--sort"]),
     ("cachefetch --policy fresh-o", ["fresh-only"]), ("cachefetch list --account al", ["alice"]),
-    ("cachefetch show ht", ["URL"]),
+    ("cachefetch show ht", ["URL"]), ("cachefetch show ke", ["key:own"]), ("cachefetch rm --key o", ["own"]),
   ]
 
   /// A shell with one stored answer of alice, and the program on its path.
@@ -19,6 +19,7 @@ import TestTurns
     var shell = try Shell()
     let origin = try ChangingOrigin()
     _ = try await shell.run("--account", "alice", "--tag", "news", origin.url)
+    _ = try await shell.run("--key", "own", origin.url)
     let folder = try BuiltProduct.cachefetch().split(separator: "/").dropLast().joined(separator: "/")
     shell.environment["PATH"] = "/\(folder):/usr/bin:/bin"
     shell.environment["HOME"] = shell.store.folder.path

@@ -1,0 +1,65 @@
+import FixtureServer
+import TestSupport
+import Testing
+import TestTurns
+
+@Suite("Command: which entries are meant", .inTurn) struct SelectionTests {
+  @Test func `rm --exact removes what show prints with the same options, and no other entry of the URL`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try FixtureServer { request, connection in
+      try connection.send(.ok(request["Authorization"] ?? "x", ["Vary": "Accept-Language"]))
+    }
+    let url = origin.url + "/b"
+    try shell.store.folder.write("a certificate", to: "a.pem")
+    let proxy = "http://127.0.0.1:\(origin.port)"
+    let ways: [[String]] = [
+      [], ["-k"], ["--account", "alice"], ["-k", "--account", "alice"], ["--no-location"], ["-x", proxy],
+      ["--resolve", "localhost:1:127.0.0.1"], ["--key", "own"],
+    ]
+    for way in ways { #expect(try await shell.run(["-q"] + way + [url]).status == 0, "\(way)") }
+    for (index, way) in ways.enumerated() {
+      #expect(try await shell.run(["show"] + way + [url]).status == 0, "\(way)")
+      let run = try await shell.run(["rm", "--exact"] + way + [url])
+      #expect(run.status == 0 && run.errorText == "removed 1 entry\n", "\(way): \(run.errorText)")
+      #expect(try await shell.run(["show"] + way + [url]).status == 4, "\(way)")
+      #expect(try await shell.run("list").lines.count == ways.count - index - 1)
+    }
+    // Its variants go with it; without a URL there is nothing to be exact about.
+    for language in ["de", "en"] { _ = try await shell.run("-H", "Accept-Language: \(language)", url) }
+    _ = try await shell.run("-q", "-k", url)
+    #expect(try await shell.run("rm", "--yes", "--exact", url).errorText == "removed 2 entries\n")
+    #expect(try await shell.run("rm", "--exact").status == 64)
+    #expect(try await shell.run("list").lines.map { $0.hasSuffix("/b  -k") } == [true])
+  }
+
+  @Test func `rm's connection options mean what was typed, not what the environment adds`() async throws {
+    var shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run("--resolve", "localhost:1:127.0.0.1", origin.url)
+    try shell.store.folder.write("a certificate", to: "a.pem")
+    shell.environment["SSL_CERT_FILE"] = shell.file("a.pem")
+    let run = try await shell.run("rm", "--resolve", "localhost:1:127.0.0.1", origin.url)
+    #expect(run.errorText == "removed 1 entry\n")
+  }
+
+  @Test func `a host that is not in ASCII selects the entries that are stored under its encoded form`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let resolve = "bücher.example:\(origin.server.port):127.0.0.1"
+    let url = "http://bücher.example:\(origin.server.port)/x"
+    #expect(try await shell.run("--resolve", resolve, url).outputText == "one")
+    for words in [
+      ["--host", "bücher.example"], ["--host", "BÜCHER.example:\(origin.server.port)"], ["--prefix", url],
+      ["--prefix", "http://bücher.example"],
+    ] {
+      #expect(try await shell.run(["list"] + words).lines.count == 1, "\(words)")
+    }
+    #expect(try await shell.run("list", "--host", "büche.example").lines.isEmpty)
+    #expect(try await shell.run("list", "--host", "-ü").status == 64)
+    #expect(try await shell.run("rm", "--resolve", resolve, url).errorText == "removed 1 entry\n")
+  }
+}
