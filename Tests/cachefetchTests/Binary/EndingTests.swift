@@ -80,18 +80,19 @@ import TestTurns
     let gate = origin.hold()
     origin.answer(.ok("two"))
     // Returns although the refresh hangs: it holds neither of the two streams.
-    let first = try await shell.run("--background", origin.url)
+    let first = try await shell.run("--timeout", "1h", "--background", origin.url)
     #expect(first.outputText == "one" && first.errors.isEmpty && first.status == 0)
     await origin.server.waitForRequests(2)
     let processes = try Self.backgroundProcesses(of: shell)
     #expect(processes.count == 1)
     for _ in 0..<3 {
-      let run = try await shell.run("--background", "--print", "none", origin.url)
+      let run = try await shell.run(
+        "--timeout", "1h", "--background", "--print", "none", origin.url)
       #expect(run.output.isEmpty && run.errors.isEmpty && run.status == 0)
     }
     // They end by themselves while the first one still waits for the origin.
     while try !Self.backgroundProcesses(of: shell).isSubset(of: processes) { await Task.yield() }
-    let child = try shell.start("-v", origin.url)
+    let child = try shell.start("-v", "--timeout", "1h", origin.url)
     #expect(await child.errors.waits(for: "* waiting for another process"))
     gate.open()
     let finished = await child.finished()
@@ -124,7 +125,10 @@ import TestTurns
     // Everything in the terminal is hung up on, and then the terminal is gone.
     let child = try ChildProcess(
       "/usr/bin/script",
-      ["-qec", "\(try BuiltProduct.cachefetch()) --background \(origin.url); kill -HUP 0", "/dev/null"],
+      [
+        "-qec", "\(try BuiltProduct.cachefetch()) --timeout 1h --background \(origin.url); kill -HUP 0",
+        "/dev/null",
+      ],
       environment: shell.environment.merging(["SHELL": "/bin/sh"]) { $1 })
     let finished = await child.finished()
     #expect(finished.outputText.contains("one"))

@@ -68,10 +68,13 @@ final class TmuxScreen {
   }
 
   /// Suspends until the screen shows a text.
-  func shows(_ text: String) async throws -> Bool {
-    while !Task.isCancelled {
-      if try await self.text().contains(text) { return true }
+  func shows(_ text: String) async throws -> Bool { try await self.text(showing: text).contains(text) }
+
+  /// What is to be seen as soon as a text is part of it: a look of its own might find the next thing half drawn.
+  func text(showing part: String) async throws -> String {
+    while true {
+      let shown = try await text()
+      if Task.isCancelled || shown.contains(part) { return shown }
     }
-    return false
   }
 }
