@@ -1,0 +1,249 @@
+import Foundation
+import SwiftOperators
+import SwiftParser
+import SwiftSyntax
+
+/// A place where a small bug can be put in, and the text that holds both the right code and, switched on, the wrong one.
+struct Site {
+  var path: String
+  var start: Int
+  var end: Int
+  var line: Int
+  var kind: String
+  var original: String
+  var mutated: String
+  /// The replacement, in which ``number`` stands for that of the mutant.
+  var replacement: String
+  static let number = "\u{1}"
+}
+
+/// Finds the sites of one file.
+///
+/// Only what is asked at run time is changed; types, patterns and declarations stay, so that nearly all of it compiles.
+final class SiteFinder: SyntaxVisitor {
+  private(set) var sites: [Site] = []
+  private let path: String
+  private let converter: SourceLocationConverter
+
+  init(path: String, tree: SourceFileSyntax) {
+    self.path = path
+    converter = SourceLocationConverter(fileName: path, tree: tree)
+    super.init(viewMode: .sourceAccurate)
+  }
+
+  private func add(_ node: some SyntaxProtocol, _ kind: String, mutated: String, replacement: String) {
+    sites.append(
+      Site(
+        path: path, start: node.positionAfterSkippingLeadingTrivia.utf8Offset,
+        end: node.endPositionBeforeTrailingTrivia.utf8Offset,
+        line: node.startLocation(converter: converter).line, kind: kind, original: node.trimmedDescription,
+        mutated: mutated, replacement: replacement))
+  }
+
+  /// Comparisons at their border, differences the other way round, and one of two conditions left out.
+  override func visit(_ node: InfixOperatorExprSyntax) -> SyntaxVisitorContinueKind {
+    guard let name = node.operator.as(BinaryOperatorExprSyntax.self)?.operator.text else {
+      return .visitChildren
+    }
+    let (left, right) = (node.leftOperand.trimmedDescription, node.rightOperand.trimmedDescription)
+    func replace(_ kind: String, by mutated: String) {
+      add(node, kind, mutated: mutated, replacement: "(mutantIsOn(\(Site.number)) ? (\(mutated)) : (\(left) \(name) \(right)))")
+    }
+    switch name {
+    case "<": replace("border", by: "\(left) <= \(right)")
+    case "<=": replace("border", by: "\(left) < \(right)")
+    case ">": replace("border", by: "\(left) >= \(right)")
+    case ">=": replace("border", by: "\(left) > \(right)")
+    case "==": replace("comparison", by: "\(left) != \(right)")
+    case "!=": replace("comparison", by: "\(left) == \(right)")
+    case "-" where left != right: replace("swapped operands", by: "\(right) - \(left)")
+    case "&&", "||":
+      replace("dropped condition", by: left)
+    default: break
+    }
+    return .visitChildren
+  }
+
+  override func visit(_ node: PrefixOperatorExprSyntax) -> SyntaxVisitorContinueKind {
+    if node.operator.text == "!" {
+      let inner = node.expression.trimmedDescription
+      add(node, "dropped negation", mutated: inner, replacement: "(mutantIsOn(\(Site.number)) ? (\(inner)) : !(\(inner)))")
+    }
+    return .visitChildren
+  }
+
+  override func visit(_ node: TernaryExprSyntax) -> SyntaxVisitorContinueKind {
+    let (condition, first, second) = (
+      node.condition.trimmedDescription, node.thenExpression.trimmedDescription,
+      node.elseExpression.trimmedDescription
+    )
+    add(
+      node, "swapped operands", mutated: "\(condition) ? \(second) : \(first)",
+      replacement: "((\(condition)) != mutantIsOn(\(Site.number)) ? \(first) : \(second))")
+    return .visitChildren
+  }
+
+  override func visit(_ node: IntegerLiteralExprSyntax) -> SyntaxVisitorContinueKind {
+    // Positions of a tuple, shifts and bit patterns are no counts; those of patterns are not asked.
+    guard let parent = node.parent, !parent.is(ExpressionPatternSyntax.self), !parent.is(EnumCaseElementSyntax.self),
+      !node.literal.text.hasPrefix("0x"), node.literal.text.utf8.count <= 6
+    else { return .visitChildren }
+    if parent.is(InitializerClauseSyntax.self), parent.parent?.is(EnumCaseElementSyntax.self) == true {
+      return .visitChildren
+    }
+    let text = node.literal.text
+    add(node, "off by one", mutated: "\(text) + 1", replacement: "(\(text) + mutantOne(\(Site.number)))")
+    return .visitChildren
+  }
+
+  /// Calls for their effect alone, and errors that nobody hears of.
+  override func visit(_ node: CodeBlockItemSyntax) -> SyntaxVisitorContinueKind {
+    guard case .expr(let expression) = node.item, let list = node.parent?.as(CodeBlockItemListSyntax.self) else {
+      return .visitChildren
+    }
+    // The only expression of a closure or a function may be what it returns.
+    if list.count == 1, !Self.returnsNothing(around: node) { return .visitChildren }
+    let text = expression.trimmedDescription
+    guard Self.isCall(expression) else { return .visitChildren }
+    add(node, "dropped call", mutated: "", replacement: "if !mutantIsOn(\(Site.number)) { \(text) }")
+    if text.hasPrefix("try "), !text.hasPrefix("try?") {
+      add(
+        node, "swallowed error", mutated: "try? \(text.dropFirst(4))",
+        replacement: "do { \(text) } catch { if !mutantIsOn(\(Site.number)) { throw error } }")
+    }
+    return .visitChildren
+  }
+
+  /// A case that does nothing.
+  override func visit(_ node: SwitchCaseSyntax) -> SyntaxVisitorContinueKind {
+    let text = node.statements.trimmedDescription
+    let gives = node.statements.contains {
+      $0.item.is(ReturnStmtSyntax.self) || $0.item.is(ThrowStmtSyntax.self) || $0.item.is(BreakStmtSyntax.self)
+        || $0.item.is(ContinueStmtSyntax.self)
+    }
+    let acts = node.statements.contains {
+      guard case .expr(let expression) = $0.item else { return false }
+      return Self.isCall(expression) || expression.is(InfixOperatorExprSyntax.self)
+    }
+    // One whose last word is a value may be what the switch gives.
+    if !gives, acts, !node.statements.isEmpty, node.statements.count > 1 {
+      add(
+        node.statements, "removed case", mutated: "break", replacement: "if !mutantIsOn(\(Site.number)) { \(text) }")
+    }
+    return .visitChildren
+  }
+
+  // What is compiled into the caller, or checked before the program runs.
+  override func visit(_ node: AttributeSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
+  override func visit(_ node: IfConfigClauseSyntax) -> SyntaxVisitorContinueKind {
+    node.condition?.trimmedDescription.contains("Darwin") == true ? .skipChildren : .visitChildren
+  }
+
+  private static func isCall(_ expression: ExprSyntax) -> Bool {
+    if let attempt = expression.as(TryExprSyntax.self) { return isCall(attempt.expression) }
+    if let wait = expression.as(AwaitExprSyntax.self) { return isCall(wait.expression) }
+    guard let call = expression.as(FunctionCallExprSyntax.self) else { return false }
+    let name = call.calledExpression.trimmedDescription
+    return !name.hasSuffix(".init") && !name.hasPrefix("fatalError") && !name.hasPrefix("precondition")
+      && !name.hasPrefix("assert")
+  }
+
+  private static func returnsNothing(around node: CodeBlockItemSyntax) -> Bool {
+    var next = node.parent
+    while let current = next {
+      if let function = current.as(FunctionDeclSyntax.self) { return function.signature.returnClause == nil }
+      if current.is(InitializerDeclSyntax.self) || current.is(DeinitializerDeclSyntax.self) { return true }
+      if current.is(AccessorDeclSyntax.self) || current.is(ClosureExprSyntax.self) { return false }
+      if current.is(PatternBindingSyntax.self) { return false }
+      if current.is(IfExprSyntax.self) || current.is(ForStmtSyntax.self) || current.is(GuardStmtSyntax.self)
+        || current.is(WhileStmtSyntax.self) || current.is(DoStmtSyntax.self)
+      {
+        // Inside a statement; an `if` may be a value too, where its only word is one.
+        return !current.is(IfExprSyntax.self) || current.parent?.is(ExpressionStmtSyntax.self) == true
+      }
+      next = current.parent
+    }
+    return false
+  }
+}
+
+/// A generator whose draws are the same on every machine (SplitMix64).
+struct Draws: RandomNumberGenerator {
+  var state: UInt64
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
+
+/// The code that a module needs to ask whether a mutant is on. By the environment, so that child processes have it too.
+let support = """
+  #if canImport(Darwin)
+    private import Darwin
+  #else
+    private import Glibc
+  #endif
+
+  private let mutantThatIsOn = getenv("CACHEFETCH_MUTANT").map { atoi($0) } ?? -1
+
+  @inline(never) func mutantIsOn(_ number: Int32) -> Bool { mutantThatIsOn == number }
+  @inline(never) func mutantOne<Number: Numeric>(_ number: Int32) -> Number { mutantIsOn(number) ? 1 : 0 }
+  """
+
+// usage: mutator TREE SEED COUNT [EXCLUDED...]; writes the mutants into TREE/Sources, and a line of JSON for each to
+// standard output. EXCLUDED are their numbers that do not compile.
+let arguments = CommandLine.arguments
+let tree = arguments[1]
+var draws = Draws(state: UInt64(arguments[2])!)
+let count = Int(arguments[3])!
+let excluded = Set(arguments.dropFirst(4).compactMap { Int($0) })
+
+var sites: [Site] = []
+for module in ["CacheStore", "DataService", "Launch", "URLSessionTransport", "cachefetch"] {
+  let folder = "\(tree)/Sources/\(module)"
+  let names = FileManager.default.enumerator(atPath: folder)!.compactMap { $0 as? String }
+  for name in names.sorted() where name.hasSuffix(".swift") {
+    let path = "\(folder)/\(name)"
+    let parsed = Parser.parse(source: try String(contentsOfFile: path, encoding: .utf8))
+    let folded = OperatorTable.standardOperators.foldAll(parsed, errorHandler: { _ in }).as(SourceFileSyntax.self)!
+    let finder = SiteFinder(path: "Sources/\(module)/\(name)", tree: folded)
+    finder.walk(folded)
+    sites += finder.sites
+  }
+}
+
+// By kind first: literals and comparisons would else be nearly all of them.
+var byKind = Dictionary(grouping: sites, by: \.kind).mapValues { $0.shuffled(using: &draws) }
+let kinds = byKind.keys.sorted()
+var chosen: [Site] = []
+while chosen.count < count {
+  let kind = kinds.randomElement(using: &draws)!
+  guard let site = byKind[kind]?.popLast() else { continue }
+  let overlaps = chosen.contains { $0.path == site.path && $0.start < site.end && site.start < $0.end }
+  if !overlaps { chosen.append(site) }
+}
+
+var edits: [String: [(Int, Site)]] = [:]
+for (number, site) in chosen.enumerated() {
+  let fields: [String: Any] = [
+    "number": number, "path": site.path, "line": site.line, "kind": site.kind, "original": site.original,
+    "mutated": site.mutated,
+  ]
+  let line = try JSONSerialization.data(withJSONObject: fields, options: [.sortedKeys])
+  print(String(decoding: line, as: UTF8.self))
+  if !excluded.contains(number) { edits[site.path, default: []].append((number, site)) }
+}
+for (path, list) in edits {
+  var bytes = [UInt8](try Data(contentsOf: URL(filePath: "\(tree)/\(path)")))
+  for (number, site) in list.sorted(by: { $0.1.start > $1.1.start }) {
+    let text = site.replacement.replacingOccurrences(of: Site.number, with: "\(number)")
+    bytes.replaceSubrange(site.start..<site.end, with: text.utf8)
+  }
+  try Data(bytes).write(to: URL(filePath: "\(tree)/\(path)"))
+}
+for module in Set(edits.keys.map { $0.split(separator: "/")[1] }) {
+  try Data(support.utf8).write(to: URL(filePath: "\(tree)/Sources/\(module)/Mutants.swift"))
+}
