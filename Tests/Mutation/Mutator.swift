@@ -47,7 +47,9 @@ final class SiteFinder: SyntaxVisitor {
     }
     let (left, right) = (node.leftOperand.trimmedDescription, node.rightOperand.trimmedDescription)
     func replace(_ kind: String, by mutated: String) {
-      add(node, kind, mutated: mutated, replacement: "(mutantIsOn(\(Site.number)) ? (\(mutated)) : (\(left) \(name) \(right)))")
+      add(
+        node, kind, mutated: mutated,
+        replacement: "(mutantIsOn(\(Site.number)) ? (\(mutated)) : (\(left) \(name) \(right)))")
     }
     switch name {
     case "<": replace("border", by: "\(left) <= \(right)")
@@ -67,7 +69,9 @@ final class SiteFinder: SyntaxVisitor {
   override func visit(_ node: PrefixOperatorExprSyntax) -> SyntaxVisitorContinueKind {
     if node.operator.text == "!" {
       let inner = node.expression.trimmedDescription
-      add(node, "dropped negation", mutated: inner, replacement: "(mutantIsOn(\(Site.number)) ? (\(inner)) : !(\(inner)))")
+      add(
+        node, "dropped negation", mutated: inner,
+        replacement: "(mutantIsOn(\(Site.number)) ? (\(inner)) : !(\(inner)))")
     }
     return .visitChildren
   }
@@ -85,7 +89,8 @@ final class SiteFinder: SyntaxVisitor {
 
   override func visit(_ node: IntegerLiteralExprSyntax) -> SyntaxVisitorContinueKind {
     // Positions of a tuple, shifts and bit patterns are no counts; those of patterns are not asked.
-    guard let parent = node.parent, !parent.is(ExpressionPatternSyntax.self), !parent.is(EnumCaseElementSyntax.self),
+    guard let parent = node.parent, !parent.is(ExpressionPatternSyntax.self),
+      !parent.is(EnumCaseElementSyntax.self),
       !node.literal.text.hasPrefix("0x"), node.literal.text.utf8.count <= 6
     else { return .visitChildren }
     if parent.is(InitializerClauseSyntax.self), parent.parent?.is(EnumCaseElementSyntax.self) == true {
@@ -98,7 +103,8 @@ final class SiteFinder: SyntaxVisitor {
 
   /// Calls for their effect alone, and errors that nobody hears of.
   override func visit(_ node: CodeBlockItemSyntax) -> SyntaxVisitorContinueKind {
-    guard case .expr(let expression) = node.item, let list = node.parent?.as(CodeBlockItemListSyntax.self) else {
+    guard case .expr(let expression) = node.item, let list = node.parent?.as(CodeBlockItemListSyntax.self)
+    else {
       return .visitChildren
     }
     // The only expression of a closure or a function may be what it returns.
@@ -118,7 +124,8 @@ final class SiteFinder: SyntaxVisitor {
   override func visit(_ node: SwitchCaseSyntax) -> SyntaxVisitorContinueKind {
     let text = node.statements.trimmedDescription
     let gives = node.statements.contains {
-      $0.item.is(ReturnStmtSyntax.self) || $0.item.is(ThrowStmtSyntax.self) || $0.item.is(BreakStmtSyntax.self)
+      $0.item.is(ReturnStmtSyntax.self) || $0.item.is(ThrowStmtSyntax.self)
+        || $0.item.is(BreakStmtSyntax.self)
         || $0.item.is(ContinueStmtSyntax.self)
     }
     let acts = node.statements.contains {
@@ -128,7 +135,8 @@ final class SiteFinder: SyntaxVisitor {
     // One whose last word is a value may be what the switch gives.
     if !gives, acts, !node.statements.isEmpty, node.statements.count > 1 {
       add(
-        node.statements, "removed case", mutated: "break", replacement: "if !mutantIsOn(\(Site.number)) { \(text) }")
+        node.statements, "removed case", mutated: "break",
+        replacement: "if !mutantIsOn(\(Site.number)) { \(text) }")
     }
     return .visitChildren
   }
@@ -208,7 +216,8 @@ for module in ["CacheStore", "DataService", "Launch", "URLSessionTransport", "ca
   for name in names.sorted() where name.hasSuffix(".swift") {
     let path = "\(folder)/\(name)"
     let parsed = Parser.parse(source: try String(contentsOfFile: path, encoding: .utf8))
-    let folded = OperatorTable.standardOperators.foldAll(parsed, errorHandler: { _ in }).as(SourceFileSyntax.self)!
+    let folded = OperatorTable.standardOperators.foldAll(parsed, errorHandler: { _ in }).as(
+      SourceFileSyntax.self)!
     let finder = SiteFinder(path: "Sources/\(module)/\(name)", tree: folded)
     finder.walk(folded)
     sites += finder.sites
