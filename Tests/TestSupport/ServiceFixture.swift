@@ -92,6 +92,16 @@ extension DataService.Delivery where Value == Data {
     }
   }
 
+  /// The stored response, where it is one.
+  package var stored: DataService.Response<Data>? {
+    if case .stored(let response) = self { response } else { nil }
+  }
+
+  /// The fresh response, where it is one.
+  package var fresh: DataService.Response<Data>? {
+    if case .fresh(let response, _) = self { response } else { nil }
+  }
+
   /// Whether the delivery's response was kept; `nil` for a failure.
   package var kept: DataService.Kept? {
     switch self {

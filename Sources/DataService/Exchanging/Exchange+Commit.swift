@@ -135,7 +135,8 @@ extension Exchange {
     answer.interim = head.interim
     answer.redirects = head.redirects
     answer.addCookies(of: head)
-    answer.wasValidated = true
+    // Of another body the 304 says nothing.
+    answer.wasValidated = row.body == plan.candidate?.body
     return ExchangeOutcome(answer: answer)
   }
 

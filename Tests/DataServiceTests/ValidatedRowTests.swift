@@ -1,0 +1,187 @@
+import CacheStore
+import DataService
+import Dispatch
+import FixtureServer
+import FoundationEssentials
+import Synchronization
+import TestSupport
+import Testing
+import TestTurns
+
+/// A 304 whose row could not be freshened: it is gone, newer, or the store does not do it now.
+@Suite("A 304 for a row that something has happened to", .inTurn) struct ValidatedRowTests {
+  private static let url = "http://origin.test/item"
+
+  /// What happens while the second request is under way, which has a condition.
+  private final class Happening: Sendable {
+    private let what = Mutex<(@Sendable () async -> Void)?>(nil)
+    func set(_ body: @escaping @Sendable () async -> Void) { what.withLock { $0 = body } }
+    func happen() async { await what.withLock { $0 }?() }
+  }
+
+  /// Answers with a tagged body, then 304 to its tag once that has happened, and with bodies again.
+  private func transport(_ happening: Happening) -> ScriptedTransport {
+    ScriptedTransport { request, number in
+      guard number == 2, request.fields["If-None-Match"] == "\"1\"" else {
+        return .answer("body \(number)", ["ETag": "\"\(number)\""])
+      }
+      await happening.happen()
+      return .answer("", status: 304, ["ETag": "\"1\"", "X-Age": "new", "Set-Cookie": "a=b"])
+    }
+  }
+
+  private func row(_ store: TemporaryStore) throws -> String {
+    let rows = try store.rows("SELECT CAST(fields AS TEXT) FROM last_request")
+    return rows.first?.first?.text ?? "none"
+  }
+
+  @Test func `removed by a person meanwhile, it is asked for again, delivered, and not brought back`()
+    async throws
+  {
+    let happening = Happening()
+    let transport = transport(happening)
+    let fixture = try ServiceFixture(transport: transport)
+    let other = try ServiceFixture(store: fixture.store, transport: transport)
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    happening.set { _ = try? await other.service.remove(.all) }
+    let deliveries = await fixture.deliveries(url)
+    #expect(deliveries.map(\.outline) == ["stored(body 1)", "fresh(body 3, changed)"])
+    #expect(deliveries.last?.kept == .no(.superseded))
+    #expect(transport.requests.last?.fields.contains("If-None-Match") == false)
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["failure(notStored)"])
+    await other.service.close()
+    await fixture.service.close()
+  }
+
+  @Test func `evicted meanwhile, it is asked for again and stored`() async throws {
+    let happening = Happening()
+    let transport = transport(happening)
+    let fixture = try ServiceFixture(transport: transport)
+    let store = fixture.store
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    happening.set { try? store.execute("DELETE FROM last_request") }
+    let deliveries = await fixture.deliveries(url, policy: .freshOnly)
+    #expect(
+      deliveries.map(\.outline) == ["fresh(body 3, new)"]
+        || deliveries.map(\.outline) == ["fresh(body 3, changed)"])
+    #expect(deliveries.last?.kept == .yes && transport.requests.count == 3)
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(body 3)"])
+    await fixture.service.close()
+  }
+
+  @Test
+  func `replaced by a newer exchange meanwhile, the newer row is the answer, and nothing is asked again`()
+    async throws
+  {
+    let happening = Happening()
+    let transport = transport(happening)
+    let fixture = try ServiceFixture(transport: transport)
+    let newest = ScriptedTransport { _, _ in .answer("newest", ["ETag": "\"9\""]) }
+    let other = try ServiceFixture(store: fixture.store, transport: newest)
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    happening.set { _ = await other.outline(url, policy: .freshOnly) }
+    let deliveries = await fixture.deliveries(url)
+    #expect(deliveries.map(\.outline) == ["stored(body 1)", "fresh(newest, changed)"])
+    let response = try #require(deliveries.last?.fresh)
+    #expect(response.kept == .yes && response.head.fields["ETag"] == "\"9\"")
+    #expect(response.head.fields["Set-Cookie"] == "a=b" && response.head.fields["X-Age"] == nil)
+    #expect(transport.requests.count == 2 && newest.requests.count == 1)
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(newest)"])
+    await other.service.close()
+    await fixture.service.close()
+  }
+
+  @Test func `signed out meanwhile, it is not delivered`() async throws {
+    let happening = Happening()
+    let fixture = try ServiceFixture(transport: transport(happening))
+    let other = try ServiceFixture(store: fixture.store)
+    let url = try #require(URL(string: Self.url))
+    let alice = { (request: inout DataService.Request) in request.account = .named("alice") }
+    _ = await fixture.outline(url, configure: alice)
+    happening.set { _ = try? await other.service.signOut(.named("alice")) }
+    #expect(await fixture.outline(url, policy: .freshOnly, configure: alice) == ["failure(signedOut)"])
+    await other.service.close()
+    await fixture.service.close()
+  }
+
+  @Test func `where another process keeps the store too long it is delivered, with why it is not kept`()
+    async throws
+  {
+    let happening = Happening()
+    let fixture = try ServiceFixture(transport: transport(happening)) {
+      $0.store.busyTimeout = .milliseconds(20)
+    }
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    let before = try row(fixture.store)
+    let holder = Mutex<RawDatabase?>(nil)
+    let path = fixture.store.path
+    happening.set {
+      holder.withLock { holder in
+        holder = try? RawDatabase(path)
+        try? holder?.execute("BEGIN IMMEDIATE")
+      }
+    }
+    let deliveries = await fixture.deliveries(url)
+    #expect(deliveries.map(\.outline) == ["stored(body 1)", "fresh(body 1, unchanged)"])
+    #expect(deliveries.last?.kept == .no(.busy))
+    #expect(fixture.warnings.map(\.kind) == [.store])
+    holder.withLock { $0 = nil }
+    #expect(try row(fixture.store) == before)
+    await fixture.service.close()
+  }
+
+  @Test func `where the store cannot be written it is delivered, and the warning says why`() async throws {
+    let happening = Happening()
+    let fixture = try ServiceFixture(transport: transport(happening))
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    let before = try row(fixture.store)
+    // Stands for a disk that is full.
+    let store = fixture.store
+    happening.set {
+      try? store.execute(
+        "CREATE TRIGGER full BEFORE UPDATE ON last_request BEGIN SELECT RAISE(FAIL, 'no room'); END")
+    }
+    let deliveries = await fixture.deliveries(url)
+    #expect(deliveries.map(\.outline) == ["stored(body 1)", "fresh(body 1, unchanged)"])
+    #expect(deliveries.last?.kept != .yes && deliveries.last?.kept != nil)
+    #expect(fixture.warnings.map(\.kind) == [.store])
+    try store.execute("DROP TRIGGER full")
+    #expect(try row(store) == before)
+    await fixture.service.close()
+  }
+
+  @Test func `law 4: a store that takes longer than 250 ms does not hold the delivery, and freshens later`()
+    async throws
+  {
+    let happening = Happening()
+    let clock = TestTimekeeper()
+    let fixture = try ServiceFixture(transport: transport(happening), timekeeper: clock)
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    let store = fixture.service.store
+    happening.set { store.suspendForTesting() }
+    let delivered = Gate()
+    let seen = Mutex<[String]>([])
+    let kept = Mutex<DataService.Kept?>(nil)
+    let load = fixture.service.load(.init(url), policy: .freshOnly, queue: DispatchQueue(label: "callbacks"))
+    {
+      delivery in
+      seen.withLock { $0.append(delivery.outline) }
+      kept.withLock { $0 = delivery.kept }
+      delivered.open()
+    }
+    let (_, passed) = try await clock.passing { await delivered.wait() }
+    #expect(seen.withLock { $0 } == ["fresh(body 1, unchanged)"])
+    #expect(kept.withLock { $0 } == .no(.busy) && passed == .milliseconds(250), "\(passed)")
+    #expect(try !row(fixture.store).contains("X-Age: new"))
+    store.resumeForTesting()
+    await load.finished()
+    #expect(try row(fixture.store).contains("X-Age: new"))
+    await fixture.service.close()
+  }
+}
