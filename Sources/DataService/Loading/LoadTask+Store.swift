@@ -154,19 +154,23 @@ extension LoadTask {
       noteStale()
       handle(.storedPrepared(true))
     } catch {
-      let error = error as? DataServiceError
+      let error = unusable(error)
       state.withLock { state in
         state.storeError = error
         state.isRowUnusable = true
       }
-      core.warn(
-        .init(
-          kind: error?.kind ?? .undecodable,
-          message: error?.message
-            ?? "the stored response of \(prepared.url.authority) does not decode any more",
-          hint: error?.hint ?? "the fresh response replaces it"))
+      core.warn(.init(kind: error.kind, message: error.message, hint: error.hint))
       handle(.storedPrepared(false))
     }
+  }
+
+  /// Why the stored response is not delivered.
+  private func unusable(_ error: any Error) -> DataServiceError {
+    if let error = error as? DataServiceError, error.kind != .undecodable { return error }
+    return DataServiceError(
+      .undecodable, "the stored response of \(prepared.url.authority) does not decode any more",
+      hint: "a fresh response that does replaces it",
+      underlying: (error as? DataServiceError)?.underlying ?? error)
   }
 }
 
