@@ -53,6 +53,10 @@ import TestTurns
     #expect(await wrong(fixture.store).isEmpty)
     #expect(try fixture.store.lookupNow(.page).rows.isEmpty)
     #expect(try await fixture.store.body(of: RequestKey(target: "t")) == "sound")
+    // And with a row its body goes.
+    await fixture.store.performMaintenance(budget: .seconds(60))
+    #expect(try fixture.remains() == 0)
+    #expect(try fixture.number("SELECT count(*) FROM body") == 1)
   }
 
   @Test func `a damaged file is found, and replaced when asked for`() async throws {
@@ -86,6 +90,23 @@ import TestTurns
     #expect(await wrong(fixture.store, repair: true) == ["digest-key repaired"])
     #expect(await wrong(fixture.store).isEmpty)
     #expect(try fixture.number("SELECT count(*) FROM last_request") == 0)
+  }
+
+  @Test func `a digest key that was lost and that nobody needs is no trouble`() async throws {
+    let fixture = try StoreFixture()
+    let key = try DigestKey.loadOrCreate(nextTo: fixture.path)
+    let hidden = RequestKey(account: "auto:" + key.digest([1]), target: "t")
+    _ = try await fixture.store.put("a", for: hidden)
+    _ = try await fixture.store.put("b", for: .page)
+    // The proof of the key stays, what was named with it goes.
+    try await fixture.store.signOut(accountName: hidden.account)
+    #expect(unlink(fixture.path + ".key") == 0)
+    #expect(try fixture.number("SELECT count(*) FROM digest_key") == 1)
+    #expect(await wrong(fixture.store).isEmpty)
+    #expect(await wrong(fixture.store, repair: true).isEmpty)
+    _ = try DigestKey.loadOrCreate(nextTo: fixture.path)
+    #expect(await wrong(fixture.store).isEmpty, "nor is another one")
+    #expect(try await fixture.store.body(of: .page) == "b")
   }
 
   @Test func `a log that a reader keeps from beginning anew is found, and emptied once the reader has ended`()

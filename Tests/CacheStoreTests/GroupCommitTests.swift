@@ -1,4 +1,6 @@
+import FixtureServer
 import FoundationEssentials
+import Synchronization
 import TestSupport
 import Testing
 import TestTurns
@@ -87,9 +89,45 @@ import TestTurns
     }
     let results = await together(fixture, writes)
     #expect(results.map(isStored) == [true, true, false, true, true])
-    guard case .failure(let error) = results[2] else { return }
-    #expect(error.reason == .signedOut)
+    #expect(try #require(results[2].failure).reason == .signedOut)
     #expect(try fixture.number("SELECT count(*) FROM last_request") == 4)
+  }
+
+  @Test func `one that may not wait for another process does not wait as long as one that may`() async throws
+  {
+    let fixture = try StoreFixture { $0.busyTimeout = .milliseconds(20) }
+    let store = fixture.store
+    let account = try await store.accountID(named: "")
+    let holder = try RawDatabase(fixture.path)
+    try holder.execute("BEGIN IMMEDIATE")
+    store.suspendForTesting()
+    let write = store.write(Data("impatient".utf8), for: key(0), at: 1, accountID: account)
+    let impatient = Task { () async -> CacheStoreError? in
+      do throws(CacheStoreError) {
+        _ = try await store.overwrite(write, isOneOfMany: true)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    while store.writes.group.count == 0 { await Task.yield() }
+    let ended = Mutex<Result<Int, CacheStoreError>?>(nil)
+    let hasEnded = Gate()
+    let isFirst = store.writes.group.add(
+      GroupedWork(bytes: 1, deadline: Platform.monotonicNanoseconds() + 60_000_000_000) {
+        (_) throws(CacheStoreError) in
+        7
+      } completion: { result in
+        ended.withLock { $0 = result }
+        hasEnded.open()
+      })
+    #expect(!isFirst, "it goes along with the other")
+    store.resumeForTesting()
+    #expect(await impatient.value?.reason == .busy)
+    // Only now may the patient one go on: had they waited together, its time would be over too.
+    try holder.execute("COMMIT")
+    await hasEnded.wait()
+    #expect(ended.withLock { $0 } == .success(7))
   }
 
   @Test func `law 8: in one transaction too, the exchange that began later keeps the row`() async throws {
@@ -112,8 +150,7 @@ import TestTurns
       fixture.store.write(Data("x".utf8), for: key($0), at: 1, accountID: account)
     }
     for result in await together(fixture, writes) {
-      guard case .failure(let error) = result else { return #expect(Bool(false), "stored in a closed store") }
-      #expect(error.reason == .closed)
+      #expect(try #require(result.failure).reason == .closed)
     }
   }
 }

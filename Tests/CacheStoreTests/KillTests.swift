@@ -74,11 +74,7 @@ func wished(_ name: String, else usual: Int) -> Int {
     await store.performMaintenance(budget: .seconds(60))
     await store.close()
     #expect(try fixture.sql("PRAGMA integrity_check") == [["ok"]], "\(comment)")
-    let orphans = """
-      SELECT count(*) FROM body WHERE partial_target IS NULL AND id NOT IN (SELECT body_id FROM last_request)
-      """
-    #expect(try fixture.number(orphans) == 0, "\(comment)")
-    #expect(try fixture.number("SELECT count(*) FROM chunk WHERE id >> 20 NOT IN (SELECT id FROM body)") == 0)
+    #expect(try fixture.remains() == 0, "\(comment)")
     #expect(try fixture.sql("PRAGMA foreign_key_check").isEmpty)
   }
 

@@ -1,5 +1,6 @@
 import CacheStore
 import FoundationEssentials
+import TestSupport
 import Testing
 import TestTurns
 
@@ -19,24 +20,26 @@ import TestTurns
   @Test func `law 6: a reader of another process sees the old row or the new one, whole`() async throws {
     let temporary = try StoreFixture { $0.chunkBytes = 1000 }
     let store = temporary.store
-    let other = temporary.another()
-    _ = try await store.put(Data(repeating: 0, count: 3000), for: .page)
-    let writing = Task {
-      for round in 1...60 {
-        _ = try await store.put(
-          Data(repeating: UInt8(round), count: round % 2 == 0 ? 700 : 3000), for: .page, at: Int64(round))
-      }
-    }
-    var seen = Set<UInt8>()
-    while seen.last(60) == false {
-      guard let row = try await other.lookup(.page).rows.first else { continue }
-      let bytes = try await other.wholeBody(row)
+    // Writes without end: each version of one byte, of 3,000 or of 700.
+    let writer = try ChildProcess(
+      BuiltProduct.path("StoreDriver"), ["overwrite", temporary.path, RequestKey.page.target], input: nil)
+    #expect(await writer.output.waits(for: "writing\n"))
+    var seen: [UInt8] = []
+    var looks = 0
+    while looks < 300 || seen.count < 40 {
+      looks += 1
+      let rows = try await store.lookup(.page).rows
+      #expect(rows.count == 1)
+      let row = try #require(rows.first)
+      let bytes = try await store.wholeBody(row)
       let value = try #require(bytes.first)
       #expect(bytes.allSatisfy { $0 == value })
-      #expect(bytes.count == (value == 0 || value % 2 == 1 ? 3000 : 700))
-      seen.insert(value)
+      #expect(bytes.count == (value % 2 == 1 ? 3000 : 700))
+      #expect(row.fields["X-Version"] == "\(value)", "the head is that of the body")
+      if seen.last != value { seen.append(value) }
     }
-    try await writing.value
+    writer.closeInput()
+    #expect(await writer.exit() == .status(0))
   }
 
   @Test func `law 6: what only the http policy keeps never replaces the good row`() async throws {
@@ -75,9 +78,7 @@ import TestTurns
 
   @Test func `law 8: an earlier exchange does not freshen a later one's row`() async throws {
     let temporary = try StoreFixture()
-    guard case .stored(let row, let body) = try await temporary.store.put("later", for: .page, at: 10) else {
-      return
-    }
+    let (row, body) = try #require(try await temporary.store.put("later", for: .page, at: 10).row)
     #expect(try await !temporary.store.freshen(freshening(row, body, at: 9)))
     #expect(try await temporary.store.freshen(freshening(row, body, at: 11)))
   }
@@ -96,7 +97,7 @@ import TestTurns
   @Test func `law 8: an unsafe request counts as an exchange, with a row or without`() async throws {
     let temporary = try StoreFixture()
     let store = temporary.store
-    guard case .stored(let row, let body) = try await store.put("a", for: .page, at: 1) else { return }
+    let (row, body) = try #require(try await store.put("a", for: .page, at: 1).row)
     let other = RequestKey(target: "https://example.org/other")
     #expect(
       try await store.invalidate(
@@ -126,10 +127,8 @@ import TestTurns
     let store = temporary.store
     // As in another time namespace, whose clock since boot is ahead.
     _ = try await store.put("ahead", for: .page, at: 7_200)
-    guard case .stored(let row, let body) = try await store.put("ours", for: .page, at: 50) else {
-      Issue.record("a row of the future could not be replaced")
-      return
-    }
+    let (row, body) = try #require(
+      try await store.put("ours", for: .page, at: 50).row, "a row of the future could not be replaced")
     #expect(try await store.put("earlier", for: .page, at: 49) == .superseded)
     _ = try await store.put("ahead", for: .page, at: 7_300)
     let again = try #require(try store.lookupNow(.page).rows.first)
@@ -298,8 +297,4 @@ func freshening(_ row: Int64, _ body: StoredResponse.Body, at instant: Int64) ->
     rowID: row, body: body, fields: ["ETag": "\"fresh\""], requestedAt: 20, receivedAt: 21,
     exchangeMilliseconds: 1,
     started: .at(instant))
-}
-
-extension Set<UInt8> {
-  fileprivate func last(_ value: UInt8) -> Bool { contains(value) }
 }

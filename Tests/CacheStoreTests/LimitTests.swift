@@ -1,9 +1,10 @@
-import CacheStore
 import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
 import TestTurns
+
+@testable import CacheStore
 
 @Suite("Bounded size", .inTurn) struct LimitTests {
   func key(_ number: Int) -> RequestKey { RequestKey(target: "https://example.org/\(number)") }
@@ -149,6 +150,35 @@ import TestTurns
     #expect(bytes < 2 << 20, "\(bytes)")
   }
 
+  @Test(
+    "A log that would delay the next start is written back by the housekeeping, be it the small one or the other",
+    arguments: [true, false])
+  func writtenBack(isSmall: Bool) async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    _ = try await store.put("first", for: key(0), at: 1)
+    store.writes.checkpointer.wait()
+    // Longer than that, and too short for the work in the background.
+    var instant: Int64 = 1
+    while try fixture.files.bytes(of: "store.sqlite-wal").count < ResponseStore.longLog + 50_000 {
+      instant += 1
+      _ = try await store.put("body \(instant)", for: key(0), at: instant)
+    }
+    store.writes.checkpointer.wait()
+    #expect(try inFileAlone(fixture) != "body \(instant)", "it is in the log")
+    if isSmall { await store.performSmallMaintenance() } else { await store.performMaintenance() }
+    #expect(try inFileAlone(fixture) == "body \(instant)")
+    await store.close()
+  }
+
+  /// The only body in a copy of the database without its log.
+  private func inFileAlone(_ fixture: StoreFixture) throws -> String? {
+    let folder = try TemporaryFolder()
+    try folder.write(fixture.files.bytes(of: "store.sqlite"), to: "copy.sqlite")
+    let rows = try? RawDatabase(folder.file("copy.sqlite")).rows("SELECT CAST(bytes AS TEXT) FROM chunk")
+    return rows?.first?.first?.text
+  }
+
   @Test func `statistics are by account and host`() async throws {
     let fixture = try StoreFixture()
     _ = try await fixture.store.put("12345", for: RequestKey(target: "https://a.example/x"))
@@ -241,6 +271,24 @@ import TestTurns
     }
     _ = try await fixture.store.put("c", for: key(4), at: 4)
     #expect(try await fixture.store.entries().count == 4)
+  }
+
+  @Test func `what is written over, freshened or marked changes nothing of the number of rows that is known`()
+    async throws
+  {
+    let fixture = try StoreFixture { $0.maximumRows = 4 }
+    let store = fixture.store
+    for number in 0..<4 { _ = try await store.put("a", for: key(number), at: Int64(number)) }
+    for instant in 10..<20 as Range<Int64> {
+      let (row, body) = try #require(try await store.put("b \(instant)", for: key(3), at: instant).row)
+      #expect(try await store.freshen(freshening(row, body, at: instant)))
+      try await store.invalidate(accountName: "", targets: [key(3).target], started: .at(instant))
+    }
+    #expect(try await store.entries().count == 4)
+    for number in 4..<8 {
+      _ = try await store.put("c", for: key(number), at: 30)
+      #expect(try await store.entries().count == 4)
+    }
   }
 
   /// A limit of bytes that is always met, and one of rows.

@@ -10,7 +10,7 @@ import TestTurns
   @Test func `a 304 merges fields and times into the row and leaves its body`() async throws {
     let fixture = try StoreFixture()
     let store = fixture.store
-    guard case .stored(let row, let body) = try await store.put("kept", for: .page, at: 1) else { return }
+    let (row, body) = try #require(try await store.put("kept", for: .page, at: 1).row)
     #expect(try await store.freshen(freshening(row, body, at: 2)))
     let fresh = try #require(try store.lookupNow(.page).rows.first)
     #expect(fresh.fields["ETag"] == "\"fresh\"")
@@ -22,9 +22,9 @@ import TestTurns
   @Test func `a 304 for a body that was replaced in place meanwhile changes nothing`() async throws {
     let fixture = try StoreFixture()
     let store = fixture.store
-    guard case .stored(let row, let body) = try await store.put("v1", for: .page, at: 1) else { return }
+    let (row, body) = try #require(try await store.put("v1", for: .page, at: 1).row)
     // An exchange that began before the validating one, and ended before it.
-    guard case .stored(_, let second) = try await store.put("v2", for: .page, at: 2) else { return }
+    let second = try #require(try await store.put("v2", for: .page, at: 2).row).body
     #expect(second.id == body.id, "rewritten in place, so that the identifier alone does not tell")
     #expect(try await !store.freshen(freshening(row, body, at: 3)))
     #expect(try store.lookupNow(.page).rows.first?.fields["ETag"] == "\"2\"")
@@ -35,9 +35,7 @@ import TestTurns
 
   @Test func `a 304 for a row that is gone says so`() async throws {
     let fixture = try StoreFixture()
-    guard case .stored(let row, let body) = try await fixture.store.put("v1", for: .page, at: 1) else {
-      return
-    }
+    let (row, body) = try #require(try await fixture.store.put("v1", for: .page, at: 1).row)
     _ = try await fixture.store.remove(rowID: row, started: .at(2))
     #expect(try await !fixture.store.freshen(freshening(row, body, at: 3)))
     #expect(try fixture.store.freshenNow(freshening(row, body, at: 3)) == false)
@@ -46,7 +44,7 @@ import TestTurns
   @Test func `the same body again is not written again`() async throws {
     let fixture = try StoreFixture { $0.chunkBytes = 1000 }
     let store = fixture.store
-    guard case .stored(let row, let body) = try await store.put(pattern(3000), for: .page) else { return }
+    let (row, body) = try #require(try await store.put(pattern(3000), for: .page).row)
     let result = try await store.put("", for: .page, at: 2) {
       $0.body = .sameAs(body)
       $0.changedAt = 5
@@ -429,7 +427,7 @@ import TestTurns
 
   @Test func `deliveries are counted in memory and written together`() async throws {
     let fixture = try StoreFixture()
-    guard case .stored(let row, _) = try await fixture.store.put("a", for: .page) else { return }
+    let row = try #require(try await fixture.store.put("a", for: .page).row).rowID
     let account = try await fixture.store.accountID(named: "")
     var count = UsageCount()
     count.stored = 1

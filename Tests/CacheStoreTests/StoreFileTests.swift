@@ -274,6 +274,26 @@ import TestTurns
     #expect(try await fixture.another().body(of: .page) == "new")
   }
 
+  @Test func `a store that another was renamed over is noticed by those who read, at once`() async throws {
+    let fixture = try StoreFixture()
+    let other = try StoreFixture()
+    for (store, text) in [(fixture, "old"), (other, "new")] {
+      _ = try await store.store.put(text, for: .page)
+      await store.store.close()
+      try RawDatabase(store.path).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+    let reader = fixture.another()
+    func text() throws -> String? {
+      try reader.lookupNow(.page).rows.first.map { String(decoding: $0.body.firstChunk, as: UTF8.self) }
+    }
+    #expect(try text() == "old")
+    for suffix in ["-wal", "-shm"] { unlink(fixture.path + suffix) }
+    // There is no instant without a file, at which all that is open would be let go of.
+    #expect(rename(other.path, fixture.path) == 0)
+    #expect(try text() == "new")
+    #expect(try await reader.body(of: .page) == "new")
+  }
+
   @Test func `a store locked for one process alone is busy, and never waited for on the calling thread`()
     async throws
   {

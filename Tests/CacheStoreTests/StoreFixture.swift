@@ -36,6 +36,30 @@ final class StoreFixture: Sendable {
 
   /// The first value of the first row.
   func number(_ text: String) throws -> Int64? { try sql(text).first?.first?.integer }
+
+  /// What nobody needs and nothing will ever collect: bodies without a row that are not being received and cannot be
+  /// resumed, and chunks without a body. Released bodies count once their readers have had their time, that is, after
+  /// housekeeping.
+  func remains() throws -> Int64 {
+    let bodies = try number(
+      """
+      SELECT count(*) FROM body WHERE partial_target IS NULL AND id NOT IN (SELECT body_id FROM last_request)
+      """)
+    let chunks = try number("SELECT count(*) FROM chunk WHERE id >> 20 NOT IN (SELECT id FROM body)")
+    return (bodies ?? 0) + (chunks ?? 0)
+  }
+}
+
+extension ResponseStore.Overwritten {
+  /// The row and its body; `nil` where a later exchange's row stands.
+  var row: (rowID: Int64, body: StoredResponse.Body)? {
+    if case .stored(let rowID, let body) = self { (rowID, body) } else { nil }
+  }
+}
+
+extension Result {
+  /// Why it failed, where it did.
+  var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 }
 
 /// Shorthands for what tests store.

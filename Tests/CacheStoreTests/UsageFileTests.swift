@@ -30,8 +30,7 @@ import TestTurns
     for (number, name) in names.enumerated() {
       let key = RequestKey(target: "https://\(Self.host)/\(name)")
       let written = try await fixture.store.put("x", for: key) { $0.receivedAt = Int64(number + 1) }
-      guard case .stored(let row, _) = written else { continue }
-      rows.append(row)
+      rows.append(try #require(written.row).rowID)
     }
     return (fixture, try await fixture.store.accountID(named: ""), rows)
   }
@@ -88,11 +87,9 @@ import TestTurns
     let (fixture, account, rows) = try await filled(["a", "b"])
     await use(rows[1], account, at: 9_000, of: fixture)
     #expect(try await fixture.store.remove(rowID: rows[1], started: .at(9)))
-    guard
-      case .stored(let row, _) = try await fixture.store.put(
-        "x", for: RequestKey(target: "https://\(Self.host)/c"), at: 10,
-        { $0.receivedAt = 3 })
-    else { return }
+    let written = try await fixture.store.put(
+      "x", for: RequestKey(target: "https://\(Self.host)/c"), at: 10, { $0.receivedAt = 3 })
+    let row = try #require(written.row).rowID
     #expect(row == rows[1], "the identifier is given again")
     #expect(try await stored(fixture) == 1)
     #expect(try fixture.number("SELECT used_at_ms FROM last_use WHERE request_id = \(row)") == 3)
@@ -152,6 +149,16 @@ import TestTurns
     await use(rows[0], account, at: 9_000, of: fixture)
     #expect(try fixture.files.bytes(of: "elsewhere").isEmpty)
     #expect(try fixture.number("SELECT stored FROM usage") == 1)
+  }
+
+  @Test func `another file's second name in its place is refused, and the tables are written`() async throws {
+    let (fixture, account, rows) = try await filled(["a"])
+    let theirs = try fixture.files.write("somebody's file", to: "theirs")
+    #expect(link(theirs, fixture.files.file("store.sqlite.uses")) == 0)
+    await use(rows[0], account, at: 9_000, of: fixture)
+    #expect(try fixture.files.text(of: "theirs") == "somebody's file")
+    #expect(try fixture.number("SELECT stored FROM usage") == 1)
+    #expect(try fixture.number("SELECT used_at_ms FROM last_use") == 9_000)
   }
 
   @Test func `nothing is put beside a file that is none of ours`() async throws {

@@ -15,6 +15,7 @@ import TestSupport
 ///     StoreDriver work PATH SEED FIRST OPERATIONS [KINDS NTH]
 ///     StoreDriver share PATH SEED SECONDS BYTES ROWS
 ///     StoreDriver read PATH TARGET
+///     StoreDriver overwrite PATH TARGET
 ///     StoreDriver hold PATH exclusive|reading|writing
 ///     StoreDriver fill PATH
 ///     StoreDriver shape PATH PAGE CHUNK small|write|read
@@ -33,6 +34,7 @@ import TestSupport
       case "read": try await read(arguments[1], arguments[2])
       case "hold": try hold(arguments[1], arguments[2])
       case "fill": try await fill(arguments[1])
+      case "overwrite": try await overwrite(arguments[1], arguments[2])
       case "shape": try await Shape(arguments).run()
       default: exit(64)
       }
@@ -48,6 +50,30 @@ import TestSupport
     say("account \(try await store.accountID(named: ""))")
     await store.close()
   }
+
+  /// Overwrites one row again and again, with versions that tell themselves apart, until its input ends.
+  private static func overwrite(_ path: String, _ target: String) async throws {
+    var configuration = StoreConfiguration(path: path)
+    configuration.chunkBytes = 1000
+    let store = ResponseStore(configuration: configuration)
+    let account = try await store.accountID(named: "")
+    var input = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
+    var version: Int64 = 0
+    while poll(&input, 1, 0) == 0 {
+      version += 1
+      let value = UInt8(truncatingIfNeeded: version)
+      let write = ResponseStore.Write(
+        accountID: account, key: RequestKey(target: target),
+        started: StartMark(boot: "boot-1", nanoseconds: version), status: 200,
+        fields: ["X-Version": "\(value)"], receivedAt: 1,
+        body: .bytes(Data(repeating: value, count: value % 2 == 1 ? 3000 : 700)))
+      guard case .stored = try await store.overwrite(write) else { throw NotStored() }
+      if version == 1 { say("writing") }
+    }
+    await store.close()
+  }
+
+  private struct NotStored: Error {}
 
   /// Looks a target up, keeps the connection, and waits for a line before it ends.
   private static func read(_ path: String, _ target: String) async throws {
