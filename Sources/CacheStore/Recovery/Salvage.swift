@@ -25,6 +25,7 @@ struct Salvage {
       let wasWhole = try copy(row)
       if wasWhole { carriedOver += 1 } else { lost += 1 }
     }
+    try copyTags()
   }
 
   /// Every identifier that any way through the file still leads to: a page that ends one may not end another.
@@ -76,6 +77,27 @@ struct Salvage {
       while try statement.step() { found.append(statement.text(0)) }
     }
     return found
+  }
+
+  /// The tags that the index of each row's own did not lead to, from the table itself.
+  private func copyTags() throws(CacheStoreError) {
+    for order in ["ASC", "DESC"] {
+      var failure: CacheStoreError?
+      // The error is where this way through the table ends; one of the new file's is kept apart in `failure`.
+      try? damaged.withStatement("SELECT request_id, name FROM tag ORDER BY name \(order)") {
+        (statement) throws(CacheStoreError) in
+        while failure == nil, try statement.step() {
+          do throws(CacheStoreError) {
+            _ = try new.first(
+              """
+              INSERT OR IGNORE INTO tag (request_id, name)
+              SELECT ?1, ?2 WHERE EXISTS (SELECT 1 FROM last_request WHERE id = ?1)
+              """, [statement.integer(0)], [statement.text(1)])
+          } catch { failure = error }
+        }
+      }
+      if let failure { throw failure }
+    }
   }
 
   /// - Returns: `false` where a chunk of the body is damaged; nothing of the row is then in the new file.
