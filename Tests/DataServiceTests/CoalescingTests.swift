@@ -91,10 +91,11 @@ struct CoalescingTests {
     let policies: [FetchPolicy] = [
       .storedThenFresh, .freshOnly, .freshElseStored(), .storedElseFresh(maxAge: .seconds(60)),
     ]
+    let urls = try (0..<20).map { try #require(URL(string: "http://origin.test/\($0)")) }
     await withTaskGroup(of: Void.self) { group in
       for plan in plans {
+        let url = urls[plan.key]
         group.addTask {
-          guard let url = URL(string: "http://origin.test/\(plan.key)") else { return }
           let log = DeliveryLog()
           let load = fixture.service.start(
             .init(url), policy: policies[plan.policy], deliver: { log.add($0) }, ended: {})

@@ -1,10 +1,11 @@
 import CacheStore
-import DataService
 import FixtureServer
 import FoundationEssentials
 import TestSupport
 import Testing
 import TestTurns
+
+@testable import DataService
 
 /// Law 7 across processes, seen from the one that follows.
 @Suite("Following: another process's exchange answers", .inTurn) struct FollowingTests {
@@ -28,19 +29,94 @@ import TestTurns
     let url = try #require(URL(string: "http://origin.test/item"))
     async let led = leader.outline(url)
     await isAsked.wait()
-    async let followed = follower.outline(url)
+    let followed = Task { await follower.outline(url) }
     await follower.traced("waiting for another")
     await clock.whenPending()
     mayAnswer.open()
     #expect(await led == ["fresh(body 2, new)"])
     #expect(!follower.service.hasJustFollowed)
-    clock.advance(by: .milliseconds(5))
-    #expect(await followed == ["fresh(body 2, new)"])
+    // At its next look it finds the lease free. One that is never let go of costs all the time that it has, and then an
+    // exchange of its own.
+    let (outline, passed) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
+    #expect(outline == ["fresh(body 2, new)"])
+    #expect(passed <= .milliseconds(20), "\(passed)")
     #expect(transport.requests.count == 2)
     #expect(follower.service.hasJustFollowed && !leader.service.hasJustFollowed)
     clock.advance(by: .milliseconds(50))
     #expect(!follower.service.hasJustFollowed)
     await follower.service.close()
+    await leader.service.close()
+  }
+
+  /// Holds the lease of a request, as another process does that is fetching it.
+  private func lease(_ url: URL, in fixture: ServiceFixture) throws -> (lease: Lease, hash: UInt64) {
+    var request = DataService.Request(url)
+    request.limits.retries = 0
+    let core = fixture.service.core
+    let prepared = try core.prepare(request, policy: .storedThenFresh)
+    let hash = prepared.leaseHash(secrets: core.configuration.secrets)
+    return (try #require(try fixture.service.store.tryLease(hash)), hash)
+  }
+
+  @Test
+  func `law 7: a leader that is killed is replaced at the next look, which is a few milliseconds later`()
+    async throws
+  {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let leader = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
+    let (lease, _) = try lease(url, in: leader)
+    let clock = TestTimekeeper()
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
+    let followed = Task { await follower.outline(url) }
+    await follower.traced("waiting for another")
+    await clock.whenPending()
+    try #require(try #require(clock.pendingDelays.first) <= .milliseconds(5))
+    // All that the system does with what a killed process held.
+    lease.release()
+    let (outline, passed) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
+    #expect(outline == ["fresh(body 2, new)"])
+    #expect(passed <= .milliseconds(20), "\(passed)")
+    #expect(follower.hasTraced("no other process is fetching this"), "it leads now")
+    await follower.service.close()
+    await leader.service.close()
+  }
+
+  @Test
+  func `law 7: where a leader's answer may not be stored, all who wait go at once, none behind another`()
+    async throws
+  {
+    let count = 4
+    let allAreHere = Gate()
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+      if number == 1 + count { allAreHere.open() }
+      if number > 1 { await allAreHere.wait() }
+      return .answer("body")
+    }
+    let leader = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
+    let (lease, hash) = try lease(url, in: leader)
+    let clock = TestTimekeeper()
+    var followers: [ServiceFixture] = []
+    var tasks: [Task<[String], Never>] = []
+    for _ in 0..<count {
+      let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
+      followers.append(follower)
+      tasks.append(Task { await follower.outline(url) })
+      await follower.traced("waiting for another")
+    }
+    ExchangeLease(lease: lease, store: leader.service.store, hash: hash, clock: clock).end(storedRow: false)
+    let (outlines, passed) = try await clock.passing(longest: .milliseconds(20)) { [tasks] in
+      var outlines: [[String]] = []
+      for task in tasks { outlines.append(await task.value) }
+      return outlines
+    }
+    #expect(outlines == Array(repeating: ["fresh(body, new)"], count: count))
+    #expect(passed <= .milliseconds(20), "\(passed)")
+    #expect(transport.requests.count == 1 + count)
+    for follower in followers { await follower.service.close() }
     await leader.service.close()
   }
 }

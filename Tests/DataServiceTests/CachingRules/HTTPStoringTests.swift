@@ -53,6 +53,12 @@ import TestTurns
       request: control("no-store"), verdict: .no(.noStore)),
     .init(name: "299 max-age", status: 299, response: control("max-age=60"), verdict: .good),
     .init(name: "201 with nothing", status: 201, verdict: .no(.notStorable)),
+    .init(name: "201 private", status: 201, response: control("private"), verdict: .good),
+    .init(name: "201 private for a field", status: 201, response: control("private=\"X\""), verdict: .good),
+    .init(name: "201 public", status: 201, response: control("public"), verdict: .good),
+    .init(
+      name: "201 no-cache permits nothing", status: 201, response: control("no-cache"),
+      verdict: .no(.notStorable)),
     .init(name: "201 max-age", status: 201, response: control("max-age=60"), verdict: .good),
     .init(name: "202 Expires", status: 202, response: ["Expires": Rule.date(60)], verdict: .good),
     .init(
@@ -72,6 +78,15 @@ import TestTurns
     .init(
       name: "302 with Last-Modified", status: 302, response: ["Last-Modified": Rule.date(-1000)],
       verdict: .no(.notStorable)),
+    .init(
+      name: "302 private with a tag", status: 302,
+      response: ["Cache-Control": "private", "ETag": "\"a\""], verdict: .beside),
+    .init(name: "302 private", status: 302, response: control("private"), verdict: .no(.notStorable)),
+    .init(
+      name: "302 public with Last-Modified", status: 302,
+      response: ["Cache-Control": "public", "Last-Modified": Rule.date(-1000)], verdict: .beside),
+    .init(
+      name: "302 with a tag alone", status: 302, response: ["ETag": "\"a\""], verdict: .no(.notStorable)),
     .init(name: "302 max-age", status: 302, response: control("max-age=60"), verdict: .beside),
     .init(name: "404 max-age", status: 404, response: control("max-age=60"), verdict: .beside),
     .init(name: "404 with a tag", status: 404, response: ["ETag": "\"a\""], verdict: .beside),

@@ -60,6 +60,87 @@ import TestTurns
     await fixture.service.close()
   }
 
+  /// An answer, and the limit that it just keeps to.
+  static let exact: [Case] = [
+    Case(limit: "body", reply: .ok(String(repeating: "x", count: 2_000)), kind: .tooLarge) {
+      $0.bodyBytes = 2_000
+    },
+    Case(
+      limit: "body without a length", reply: .ok(String(repeating: "x", count: 2_000)).chunked(),
+      kind: .tooLarge
+    ) {
+      $0.bodyBytes = 2_000
+    },
+    Case(limit: "body as Data", reply: .ok(String(repeating: "x", count: 2_000)), kind: .tooLarge) {
+      $0.dataBytes = 2_000
+    },
+    Case(
+      limit: "long body as Data", reply: .ok(String(repeating: "x", count: 50_000)).chunked(), kind: .tooLarge
+    ) {
+      $0.dataBytes = 50_000
+    },
+    // And the length, which the origin adds.
+    Case(limit: "fields", reply: (0..<49).reduce(.ok("x")) { $0.adding("X-\($1)", "1") }, kind: .protocol) {
+      $0.fieldCount = 50
+    },
+  ]
+
+  @Test("law 13: what just keeps to a limit is delivered and kept", arguments: exact.indices)
+  func limitKept(index: Int) async throws {
+    let testCase = Self.exact[index]
+    let origin = try FixtureServer(routes: ["/item": testCase.reply])
+    let fixture = try ServiceFixture { $0.store.chunkBytes = 16_384 }
+    let deliveries = await fixture.deliveries(origin.url("/item")) { testCase.set(&$0.limits) }
+    let body = String(decoding: testCase.reply.body, as: UTF8.self)
+    #expect(deliveries.map(\.outline) == ["fresh(\(body), new)"], "\(testCase.limit)")
+    #expect(deliveries.last?.kept == .yes, "\(testCase.limit)")
+    let stored = await fixture.outline(origin.url("/item"), policy: .storedOnly) {
+      testCase.set(&$0.limits)
+    }
+    #expect(stored == ["stored(\(body))"], "\(testCase.limit)")
+    await fixture.service.close()
+  }
+
+  @Test(
+    "law 5: a body that just keeps to the limit for Data is shown to the decoder before it replaces anything",
+    arguments: [2_000, 50_000])
+  func decoded(count: Int) async throws {
+    let transport = ScriptedTransport { _, number in
+      .answer(number == 1 ? "good" : String(repeating: "x", count: count))
+    }
+    let fixture = try ServiceFixture(transport: transport) { $0.store.chunkBytes = 16_384 }
+    var request = DataService.Request(try #require(URL(string: "http://origin.test/item")))
+    request.limits.dataBytes = Int64(count)
+    var seen: [String] = []
+    for _ in 0..<2 {
+      let deliveries = fixture.service.deliveries(for: request, policy: .freshOnly) { response in
+        if response.text != "good" { throw CancellationError() }
+        return response.text
+      }
+      for await delivery in deliveries {
+        switch delivery {
+        case .stored(let response), .fresh(let response, _): seen.append(response.value)
+        case .failure(let error, _): seen.append(error.kind.name)
+        }
+      }
+    }
+    #expect(seen == ["good", "undecodable"])
+    #expect(await fixture.outline(request.url, policy: .storedOnly) == ["stored(good)"])
+    await fixture.service.close()
+  }
+
+  @Test func `law 13: as many redirects as are allowed are followed`() async throws {
+    let origin = try FixtureServer(routes: [
+      "/0": .redirect(to: "/1"), "/1": .redirect(to: "/2"), "/2": .redirect(to: "/3"), "/3": .ok("there"),
+    ])
+    let fixture = try ServiceFixture()
+    #expect(await fixture.outline(origin.url("/0")) { $0.limits.redirects = 3 } == ["fresh(there, new)"])
+    #expect(
+      await fixture.outline(origin.url("/0"), policy: .freshOnly) { $0.limits.redirects = 2 }
+        == ["failure(tooManyRedirects, last there)"])
+    await fixture.service.close()
+  }
+
   @Test func `law 13: what is stored is delivered whatever the limit for the network`() async throws {
     let origin = try FixtureServer(routes: ["/item": .ok(String(repeating: "x", count: 2_000))])
     let fixture = try ServiceFixture()

@@ -81,6 +81,33 @@ struct LawsOfTroubleTests {
     #expect(reader.warnings.isEmpty)
   }
 
+  @Test(
+    "law 9: where nobody could mark what an unsafe request changed, its answer comes, and one warning says so",
+    arguments: [[], ["application/json"]])
+  func uninvalidated(accepted: [String]) async throws {
+    let transport = ScriptedTransport { request, _ in .answer(request.method == .post ? "done" : "kept") }
+    let fixture = try ServiceFixture(transport: transport) { $0.store.busyTimeout = .milliseconds(20) }
+    let url = try #require(URL(string: Self.url))
+    let post = { (request: inout DataService.Request) in
+      request.method = .post
+      request.body = Data("change".utf8)
+      request.acceptedMediaTypes = accepted
+    }
+    _ = await fixture.outline(url)
+    let outline = accepted.isEmpty ? "fresh(done, new)" : "failure(mediaType)"
+    do {
+      let holder = try RawDatabase(fixture.store.path)
+      try holder.execute("BEGIN IMMEDIATE")
+      #expect(await fixture.outline(url, configure: post) == [outline])
+      #expect(fixture.warnings.map(\.kind) == [.store])
+      #expect(try fixture.store.value("SELECT invalid FROM last_request") == 0)
+    }
+    #expect(await fixture.outline(url, configure: post) == [outline])
+    #expect(try fixture.store.value("SELECT invalid FROM last_request") == 1)
+    #expect(fixture.warnings.count == 1)
+    await fixture.service.close()
+  }
+
   @Test func `law 10: a row whose bytes do not match their checksum is a miss, removed and reported`()
     async throws
   {

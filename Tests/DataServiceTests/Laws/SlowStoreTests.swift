@@ -35,16 +35,17 @@ private struct Arriving: Sendable {
 }
 
 extension TestTimekeeper {
-  /// Lets time pass, from one timer to the next, until the work is done; gives how much has passed.
-  fileprivate func passing<Value: Sendable>(
-    _ work: @escaping @Sendable () async throws -> Value
+  /// Lets time pass, from one timer to the next, until the work is done; gives how much has passed. A timer that would
+  /// fire later than `longest` from then does not: what it is set for does not take that long.
+  func passing<Value: Sendable>(
+    longest: Duration = .milliseconds(300), _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> (value: Value, passed: Duration) {
     let began = bootNanoseconds
     let isDone = Mutex(false)
     let ticking = Task {
       while !isDone.withLock({ $0 }) {
-        // What the store's half waits for; a load's own deadline is far longer.
-        if let next = pendingDelays.first, next <= .milliseconds(300) { advance(by: max(.zero, next)) }
+        // By default what the store's half waits for; a load's own deadline is far longer.
+        if let next = pendingDelays.first, next <= longest { advance(by: max(.zero, next)) }
         await Task.yield()
       }
     }
@@ -154,6 +155,45 @@ struct SlowStoreTests {
     default: names = ["", "-wal", "-shm", ".lock", ".key", ".uses"]
     }
     for name in names { try? FileManager.default.removeItem(atPath: folder + "/store.sqlite" + name) }
+  }
+
+  @Test func `law 4: shared commits that take longer than 250 ms hold no delivery, and go on`() async throws {
+    let clock = TestTimekeeper()
+    let (allAreHere, mayAnswer) = (Gate(), Gate())
+    let count = 6
+    let transport = ScriptedTransport { request, number async throws(DataServiceError) in
+      if number > 1 {
+        if number == 1 + count { allAreHere.open() }
+        await mayAnswer.wait()
+      }
+      return .answer("for \(request.url.path())")
+    }
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    _ = await fixture.outline(try #require(URL(string: Self.url)))
+    let urls = (1...count).compactMap { URL(string: "http://origin.test/\($0)") }
+    let kept = Mutex<[DataService.Kept?]>([])
+    let loads = urls.map { url in
+      fixture.service.start(.init(url), policy: .freshOnly) { delivery in
+        if case .fresh(let response, _) = delivery { kept.withLock { $0.append(response.kept) } }
+      } ended: {
+      }
+    }
+    await allAreHere.wait()
+    fixture.service.store.suspendForTesting()
+    mayAnswer.open()
+    // All wait for the store, each with a timer.
+    await clock.whenPending(atLeast: count)
+    clock.advance(by: .milliseconds(249))
+    #expect(kept.withLock { $0.isEmpty })
+    clock.advance(by: .milliseconds(1))
+    while kept.withLock({ $0.count }) < count { await Task.yield() }
+    #expect(kept.withLock { $0 } == Array(repeating: .no(.busy), count: count))
+    fixture.service.store.resumeForTesting()
+    for load in loads { await load.finished() }
+    for url in urls {
+      #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(for \(url.path()))"])
+    }
+    await fixture.service.close()
   }
 
   @Test func `a 304 for a row that went with its store is asked again without a condition`() async throws {

@@ -11,6 +11,7 @@ import TestTurns
       "http://user:pass@h.example:8080/a#top",
       "http://127.0.0.1:0080/item/1", "https://[::1]:8443/a?b", "http://h/%41%2f?", "http://h/a?b?c/./d",
       "http://münchen.example/ä", "http://h_h/a.b/..c/.d", "http://h:65535/",
+      "http://h/a/%2e%2e/b", "http://h/a%2F%2E%2E/b", "http://h/%2e%2e.", "http://h/a?b=/%2e%2e/c",
     ])
   func twice(text: String) throws {
     let once = try NormalisedURL(text)
@@ -28,6 +29,14 @@ import TestTurns
       ("http://h/a#b", "http://h/a"), ("http://H/a", "http://h/a"), ("HTTP://h/a", "http://h/a"),
       ("http://h/%7e", "http://h/~"), ("http://h/é", "http://h/%C3%A9"), ("http://u@h/", "http://h/"),
       ("http://u:1@h/", "http://h/"),
+      // A dot is a dot, encoded or not (RFC 3986 section 6.2.2.2).
+      ("http://h/a/%2e%2e/b", "http://h/b"), ("http://h/a/%2E%2E/b", "http://h/b"),
+      ("http://h/a/.%2e/b", "http://h/b"), ("http://h/a/%2E./b", "http://h/b"),
+      ("http://h/%2e/a", "http://h/a"), ("http://h/a/%2e", "http://h/a/"), ("http://h/a/%2E%2e", "http://h/"),
+      ("http://h/%2e%2e/%2e%2e/a", "http://h/a"), ("http://h/a/%2e%2e?b=%2e%2e/c", "http://h/?b=../c"),
+      // What only begins like one, or is separated by what is no slash, is none.
+      ("http://h/a/%2e%2e%2e/b", "http://h/a/.../b"), ("http://h/a/%2e%2eb", "http://h/a/..b"),
+      ("http://h/a%2f%2e%2e/b", "http://h/a%2F../b"), ("http://h/a/%252e%252e/b", "http://h/a/%252e%252e/b"),
     ])
   func nearly(text: String, normal: String) throws {
     #expect(try NormalisedURL(text).string == normal)

@@ -164,4 +164,30 @@ import TestTurns
     #expect(await kind(of: late) == .closed)
     await thread.stop()
   }
+
+  @Test func `when the thread ends, what waits in the queue ends with closed and sends nothing`() async throws
+  {
+    let origin = try FixtureServer { _, connection in connection.waitForPeerClose() }
+    let other = try FixtureServer { _, connection in connection.waitForPeerClose() }
+    let thread = NetworkThread()
+    let keeper = TestTimekeeper()
+    var configuration = CurlTransport.Configuration()
+    configuration.exchangesPerHost = 1
+    configuration.exchangesInAll = 2
+    let transport = CurlTransport(configuration: configuration, thread: thread, timekeeper: keeper)
+    func begin(_ url: URL) -> Task<TransportResponse, any Error> {
+      Task { try await transport.response(to: Self.patient(url)) }
+    }
+    var tasks = [begin(origin.url("/first")), begin(other.url("/first"))]
+    await origin.waitForRequests(1)
+    await other.waitForRequests(1)
+    // For a place at its host, and for one at all.
+    for server in [origin, origin, other] { tasks.append(begin(server.url("/later"))) }
+    // Each has a timer once it is under way, or in the queue.
+    await keeper.whenPending(atLeast: 5)
+    await thread.stop()
+    for task in tasks { #expect(await kind(of: task) == .closed) }
+    #expect(origin.requests().map(\.path) == ["/first"] && other.requests().map(\.path) == ["/first"])
+    #expect(keeper.pendingDelays.isEmpty)
+  }
 }

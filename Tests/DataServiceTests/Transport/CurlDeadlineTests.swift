@@ -80,6 +80,8 @@ import TestTurns
     #expect(try await response.body.next() == Data("a".utf8))
     for step in steps {
       keeper.advance(by: .seconds(19))
+      // A turn that has begun goes by the time at its beginning.
+      await settle()
       step.open()
       #expect(try await response.body.next() == Data("b".utf8))
     }
@@ -144,6 +146,28 @@ import TestTurns
     #expect(try await task.value.status == 200)
     #expect(origin.requests().map(\.path) == ["/first"])
     withExtendedLifetime(origin) {}
+  }
+
+  @Test func `each exchange's limits count from its own beginning`() async throws {
+    let origin = try FixtureServer(routes: ["/": .ok("hello")])
+    let listener = try SilentListener()
+    let silent = try #require(URL(string: "https://127.0.0.1:\(listener.port)/"))
+    let transport = transport
+    let first = try await transport.response(to: TransportRequest(url: origin.url("/"), limits: limits()))
+    #expect(try await first.body.text() == "hello")
+    // Longer than the second one's own limit.
+    keeper.advance(by: .seconds(599))
+    let limits = limits(connect: 500)
+    async let kind = kind { () async throws(DataServiceError) in
+      _ = try await transport.response(to: TransportRequest(url: silent, limits: limits))
+    }
+    await listener.waitForConnection()
+    await keeper.whenPending()
+    await settle()
+    #expect(keeper.pendingDelays == [.seconds(500)])
+    keeper.advance(by: .seconds(500))
+    #expect(await kind == .timeout(.connect))
+    withExtendedLifetime((origin, listener)) {}
   }
 
   @Test func `no timer is left behind`() async throws {

@@ -49,6 +49,16 @@ import TestTurns
     await NetworkThread().stop()
   }
 
+  @Test func `stopping a thread that has ended returns, for all who ask`() async {
+    let thread = NetworkThread()
+    await Task(executorPreference: thread) {}.value
+    for _ in 0..<3 { await thread.stop() }
+    #expect(await Task(executorPreference: thread) { thread.isCurrent }.value)
+    await withTaskGroup { group in
+      for _ in 0..<4 { group.addTask { await thread.stop() } }
+    }
+  }
+
   @Test func `the thread blocks SIGPIPE, so that a broken connection cannot end the process`() async {
     let thread = NetworkThread()
     let isBlocked = await withCheckedContinuation { continuation in

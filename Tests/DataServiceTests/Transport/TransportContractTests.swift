@@ -26,6 +26,8 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
   enum LinuxFault {
     /// A body is received as fast as it comes, whoever reads: 230 MB of memory for one of 100 MB.
     case noBackPressure
+    /// A request without a body states a length of 0, whatever its method.
+    case lengthOfNothing
   }
 
   static func all(but fault: LinuxFault) -> [TransportUnderTest] {
@@ -91,6 +93,24 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
       #expect(request.method == method)
       #expect(request["Content-Type"] == "text/x" && request["Expect"] == nil)
     }
+  }
+
+  @Test(
+    "A request without a body states a length of 0 where its method is one that has a body",
+    arguments: TransportUnderTest.allCases, ["POST", "PUT", "PATCH", "DELETE", "QUERY", "OPTIONS"])
+  func withoutBody(kind: TransportUnderTest, method: String) async throws {
+    let origin = try FixtureServer(routes: ["/a": .ok("done")])
+    let response = try await kind.make().response(
+      to: TransportRequest(url: origin.url("/a"), method: RequestMethod(rawValue: method)))
+    #expect(try await response.body.text() == "done")
+    let request = try #require(origin.requests().first)
+    #expect(request.method == method && request.body.isEmpty && request["Transfer-Encoding"] == nil)
+    let hasLength = ["POST", "PUT", "PATCH"].contains(method)
+    // It is superfluous otherwise, and harmless (RFC 9110 section 8.6).
+    if hasLength || TransportUnderTest.all(but: .lengthOfNothing).contains(kind) {
+      #expect(request["Content-Length"] == (hasLength ? "0" : nil))
+    }
+    #expect(request["Content-Type"] == nil && request["Expect"] == nil)
   }
 
   @Test("Fields are sent as given", arguments: TransportUnderTest.allCases)

@@ -1,0 +1,126 @@
+import CacheStore
+import FixtureServer
+import FoundationEssentials
+import Synchronization
+import TestSupport
+import Testing
+import TestTurns
+
+@testable import DataService
+
+/// An exchange that is stopped, as closing and sign-out do, and what comes of it afterwards.
+@Suite("A stopped exchange", .inTurn) struct ExchangeStopTests {
+  private static let url = "http://origin.test/item"
+  private static let closed = DataServiceError(.closed, "stopped by the test")
+
+  private func stopAll(_ core: ServiceCore) {
+    for exchange in core.coalescer.exchanges(where: { _ in true }) { exchange.stop(with: Self.closed) }
+  }
+
+  @Test func `stopped between its body and the commit it writes nothing`() async throws {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    let before = try fixture.store.rows("SELECT * FROM last_request")
+    var seen: [String] = []
+    // The decoder is asked once the body is whole.
+    let deliveries = fixture.service.deliveries(for: .init(url), policy: .freshOnly) { response in
+      stopAll(fixture.service.core)
+      return response.text
+    }
+    for await delivery in deliveries {
+      switch delivery {
+      case .stored(let response): seen.append("stored \(response.value)")
+      case .fresh(let response, _): seen.append("fresh \(response.value)")
+      case .failure(let error, _): seen.append(error.kind.name)
+      }
+    }
+    #expect(seen == ["closed"])
+    #expect(try fixture.store.rows("SELECT * FROM last_request") == before)
+    await fixture.service.close()
+  }
+
+  @Test func `stopped before a 304 it freshens nothing`() async throws {
+    let core = Mutex<ServiceCore?>(nil)
+    let transport = ScriptedTransport { _, number in
+      guard number > 1 else { return .answer("body", ["ETag": "\"1\""]) }
+      if let core = core.withLock({ $0 }) {
+        for exchange in core.coalescer.exchanges(where: { _ in true }) { exchange.stop(with: Self.closed) }
+      }
+      return .answer("", status: 304, ["ETag": "\"1\"", "X-Age": "new"])
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    core.withLock { $0 = fixture.service.core }
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    let before = try fixture.store.rows("SELECT * FROM last_request")
+    #expect(await fixture.outline(url) == ["stored(body)", "failure(closed, last body)"])
+    await fixture.service.close()
+    #expect(try fixture.store.rows("SELECT * FROM last_request") == before)
+    core.withLock { $0 = nil }
+  }
+
+  /// A load that only listens.
+  private final class Listener: AnyLoad {
+    let results = Mutex<[String]>([])
+    let settled = Mutex(0)
+    var request: PreparedRequest? { nil }
+    func cancel() {}
+    func finished() async {}
+    func fence(_ error: DataServiceError) {}
+
+    var waiter: ExchangeWaiter {
+      ExchangeWaiter(
+        load: self, decodes: false, accepts: { _, _ in true }, received: nil,
+        finished: { [self] result in
+          let text =
+            switch result {
+            case .answer(let answer): "answer \(answer.status)"
+            case .failure(let error): error.kind.name
+            }
+          results.withLock { $0.append(text) }
+        }, settled: { [self] in settled.withLock { $0 += 1 } })
+    }
+  }
+
+  private func exchange(_ fixture: ServiceFixture) throws -> Exchange {
+    let core = fixture.service.core
+    let request = DataService.Request(try #require(URL(string: Self.url)))
+    let prepared = try core.prepare(request, policy: .storedThenFresh)
+    return Exchange(plan: .init(prepared: prepared, isShared: false, mayFollow: false), core: core)
+  }
+
+  @Test func `its loads hear of one result, the first, and of one end`() async throws {
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    let exchange = try exchange(fixture)
+    let listeners = [Listener(), Listener()]
+    for listener in listeners { #expect(exchange.join(listener.waiter)) }
+    exchange.stop(with: Self.closed)
+    exchange.publish(.failure(DataServiceError(.refused, "late")))
+    exchange.stop(with: DataServiceError(.signedOut, "again"))
+    exchange.settle()
+    for listener in listeners {
+      #expect(listener.results.withLock { $0 } == ["closed"])
+      #expect(listener.settled.withLock { $0 } == 1)
+    }
+    #expect(!exchange.join(Listener().waiter), "nobody joins what is over")
+    #expect(!exchange.beginWriting())
+    await fixture.service.close()
+  }
+
+  @Test func `one that is writing when it is stopped has ended once that is done`() async throws {
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    let exchange = try exchange(fixture)
+    let listener = Listener()
+    #expect(exchange.join(listener.waiter))
+    #expect(exchange.beginWriting())
+    exchange.stop(with: Self.closed)
+    // What the writing comes to is told to nobody any more.
+    exchange.publish(.failure(DataServiceError(.refused, "late")))
+    #expect(listener.results.withLock { $0 } == ["closed"] && listener.settled.withLock { $0 } == 0)
+    exchange.settle()
+    #expect(listener.settled.withLock { $0 } == 1)
+    await fixture.service.close()
+  }
+}
