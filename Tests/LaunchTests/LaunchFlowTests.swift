@@ -24,9 +24,26 @@ import TestTurns
     return nil
   }
 
-  private func isMain(_ root: LaunchRoot) -> Bool { if case .main = root { true } else { false } }
+  /// What the main screen begins with; fails where the flow ends, or comes to another end, without one.
+  private func outcome(of flow: LaunchFlow) async throws -> LaunchOutcome {
+    let root = try #require(await root(of: flow, where: isEnd))
+    if case .main(let outcome) = root { return outcome }
+    throw OtherRoot(root: root)
+  }
+
+  private struct OtherRoot: Error { let root: LaunchRoot }
+
+  /// Whether nothing follows but what a person does.
+  private func isEnd(_ root: LaunchRoot) -> Bool {
+    switch root {
+    case .main, .failed, .blocked: true
+    default: false
+    }
+  }
   private func isLogin(_ root: LaunchRoot) -> Bool { if case .login = root { true } else { false } }
-  private func isPrompt(_ root: LaunchRoot) -> Bool { if case .failed = root { true } else { false } }
+  private func prompt(_ root: LaunchRoot?) -> FailurePrompt? {
+    if case .failed(let prompt) = root { prompt } else { nil }
+  }
 
   @Test func `login, main, sign-out, and another account sees nothing of the first one's`() async throws {
     let transport = ScriptedTransport { request, _ in
@@ -40,7 +57,7 @@ import TestTurns
     #expect(await root(of: flow, where: isLogin) == .login(.signedOut(.noCredential)))
     for token in ["a", "b"] {
       try await session.signIn(Credential(account: "account \(token)", token: token))
-      guard case .main(let outcome) = await root(of: flow, where: isMain) else { return }
+      let outcome = try await outcome(of: flow)
       #expect(outcome.response("feed", as: Data.self)?.text == "for Bearer \(token)")
       #expect(flow.isSplashShowing)
       flow.splashFaded()
@@ -61,18 +78,19 @@ import TestTurns
     let plan = try Self.plan()
     let first = LaunchFlow(service: fixture.service) { _ in plan }
     first.start()
-    guard case .failed(let prompt) = await root(of: first, where: isPrompt) else { return }
+    let prompt = try #require(prompt(await root(of: first, where: isEnd)))
     #expect(prompt.choices == [.retry, .quit])
     #expect(prompt.message == "There is nothing for “feed”: there is no network.")
     isDown.store(false, ordering: .relaxed)
     first.answer(.retry)
-    #expect(await root(of: first, where: isMain) != nil)
+    let shown = await root(of: first) { if case .failed = $0 { false } else { isEnd($0) } }
+    if case .main? = shown {} else { Issue.record("\(String(describing: shown))") }
     first.stop()
 
     isDown.store(true, ordering: .relaxed)
     let second = LaunchFlow(service: fixture.service) { _ in plan }
     second.start()
-    guard case .main(let outcome) = await root(of: second, where: isMain) else { return }
+    let outcome = try await outcome(of: second)
     #expect(outcome.response("feed", as: Data.self)?.text == "news")
     second.stop()
   }
@@ -86,9 +104,8 @@ import TestTurns
       plan
     }
     flow.start()
-    #expect(
-      await root(of: flow) { if case .blocked = $0 { true } else { false } }
-        == .blocked("version 2.0 is required"))
+    // Not the main screen, which would be the end too.
+    #expect(await root(of: flow, where: isEnd) == .blocked("version 2.0 is required"))
     flow.stop()
   }
 }

@@ -237,6 +237,62 @@ import TestTurns
     }
   }
 
+  @Test func `at the end the progress is exactly 1, whatever the weights and the order`() throws {
+    var generator = SeededGenerator(seed: 3)
+    let request = DataService.Request(try #require(URL(string: "http://origin.test/")))
+    for _ in 0..<200 {
+      let count = Int.random(in: 1...9, using: &generator)
+      var plan = PreloadPlan(
+        (0..<count).map {
+          PreloadStep("\($0)", request, weight: Double(Int.random(in: 1...9, using: &generator)) / 10)
+        })
+      plan.parallelism = count
+      var machine = PreloadMachine(plan)
+      _ = machine.handle(.begin)
+      // Empty bodies without a length: only the weights say how far it has come.
+      for index in (0..<count).shuffled(using: &generator) {
+        if let fraction = machine.fraction { #expect(fraction < 1) }
+        _ = machine.handle(.fresh(index))
+        _ = machine.handle(.ended(index))
+      }
+      #expect(machine.fraction == 1)
+    }
+  }
+
+  @Test func `the current step is the last that was started and still runs`() throws {
+    var plan = try plan(.allFresh, .retry(1))
+    plan.parallelism = 2
+    var machine = PreloadMachine(plan)
+    #expect(machine.progress.currentStep == nil)
+    _ = machine.handle(.begin)
+    #expect(machine.progress.currentStep == "b")
+    _ = machine.handle(.fresh(1))
+    #expect(machine.progress.currentStep == "b", "its load is not over")
+    #expect(machine.handle(.ended(1)) == [.start(2)])
+    #expect(machine.progress.currentStep == "c")
+    _ = machine.handle(.fresh(2))
+    _ = machine.handle(.ended(2))
+    #expect(machine.progress.currentStep == "a", "an earlier one that goes on")
+    _ = machine.handle(.failed(0, reason: Self.down))
+    #expect(machine.handle(.ended(0)) == [.start(0)])
+    #expect(machine.progress.currentStep == "a", "tried again")
+    _ = machine.handle(.fresh(0))
+    _ = machine.handle(.ended(0))
+    #expect(machine.progress.currentStep == nil && machine.isOver)
+  }
+
+  @Test func `of several that go on the one that was started last is the current step`() throws {
+    var plan = try plan(.allFresh)
+    plan.parallelism = 3
+    var machine = PreloadMachine(plan)
+    _ = machine.handle(.begin)
+    for (ended, current) in [(2, "b"), (0, "b"), (1, nil)] as [(Int, String?)] {
+      _ = machine.handle(.fresh(ended))
+      _ = machine.handle(.ended(ended))
+      #expect(machine.progress.currentStep == current)
+    }
+  }
+
   @Test("bytes where every length is known, weights otherwise") func measure() {
     var meter = ProgressMeter()
     typealias Part = ProgressMeter.Part

@@ -42,12 +42,16 @@ final class MemoryCredentials: CredentialStore {
     return request
   }
 
-  private func outline(_ request: DataService.Request, by source: any DeliverySource) async -> [String] {
+  /// All deliveries of a load, in short; the gate opens at the first.
+  private func outline(
+    _ request: DataService.Request, by source: any DeliverySource, first: Gate? = nil
+  ) async -> [String] {
     let lines = Mutex<[String]>([])
     await source.load(request, policy: .storedThenFresh) { service, request, policy in
       service.deliveries(for: request, policy: policy)
     } deliver: { delivery in
       lines.withLock { $0.append(delivery.outline) }
+      first?.open()
     }
     return lines.withLock { $0 }
   }
@@ -136,8 +140,11 @@ final class MemoryCredentials: CredentialStore {
     let session = Session(service: fixture.service, credentials: credentials)
     await session.start()
     #expect(await outline(try request(), by: session) == ["fresh(secret, new)"])
-    async let lines = outline(try request(), by: session)
+    let hasStored = Gate()
+    async let lines = outline(try request(), by: session, first: hasStored)
     await asked.wait()
+    // What comes after the sign-out has begun is not delivered, the stored response either.
+    await hasStored.wait()
     async let signedOut: Void = session.signOut()
     for await phase in session.phases where phase == .signingOut(account: "alice") { break }
     // The answer comes while the credential is still being removed.

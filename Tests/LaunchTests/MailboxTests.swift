@@ -1,0 +1,90 @@
+import DataService
+import Testing
+import TestTurns
+
+@testable import Launch
+
+@Suite("A run's events on their way to a slow reader", .inTurn) struct MailboxTests {
+  private func progress(_ bytes: Int64) -> PreloadEvent {
+    .progress(
+      PreloadProgress(
+        fraction: nil, receivedBytes: bytes, expectedBytes: nil, currentStep: nil, stepCount: 1, stored: 0,
+        fresh: 0, failed: 0))
+  }
+
+  private func step(_ name: String) -> PreloadEvent {
+    .step(
+      LaunchOutcome.Step(
+        name: name, state: .fresh, isCritical: true, change: nil, kept: nil, error: nil, elapsed: nil,
+        bytes: nil))
+  }
+
+  private let prompt = PreloadEvent.prompt(FailurePrompt(missing: [], isLate: false, canContinue: false))
+  private let outcome = PreloadEvent.outcome(
+    LaunchOutcome(verdict: .ready, steps: [], elapsed: .zero, run: 1, responses: [:]))
+
+  private func text(_ event: PreloadEvent) -> String {
+    switch event {
+    case .progress(let progress): "\(progress.receivedBytes)"
+    case .step(let step): step.name
+    case .prompt: "prompt"
+    case .outcome: "outcome"
+    }
+  }
+
+  private func next(_ mailbox: Mailbox) async throws -> String { text(try #require(await mailbox.next())) }
+
+  /// All that waits; the outcome must be the last of it.
+  private func rest(_ mailbox: Mailbox) async -> [String] {
+    var texts: [String] = []
+    while let event = await mailbox.next() { texts.append(text(event)) }
+    return texts
+  }
+
+  @Test func `of several in a row the newest progress is kept, and none overtakes what came before it`() async
+  {
+    let mailbox = Mailbox()
+    for event in [
+      progress(1), progress(2), step("a"), progress(3), progress(4), progress(5), step("b"), prompt,
+      progress(6), step("c"), step("d"), progress(7), progress(8), outcome,
+    ] {
+      mailbox.send(event)
+    }
+    #expect(await rest(mailbox) == ["2", "a", "5", "b", "prompt", "6", "c", "d", "8", "outcome"])
+  }
+
+  @Test func `the same where some of it has been taken meanwhile`() async throws {
+    let mailbox = Mailbox()
+    for event in [progress(1), step("a"), progress(2)] { mailbox.send(event) }
+    #expect(try await next(mailbox) == "1")
+    // The last of what waits gives way still.
+    mailbox.send(progress(3))
+    mailbox.send(progress(4))
+    #expect(try await next(mailbox) == "a")
+    mailbox.send(step("b"))
+    mailbox.send(progress(5))
+    mailbox.send(progress(6))
+    // There is something between it and the next one now.
+    #expect(try await next(mailbox) == "4")
+    mailbox.send(step("c"))
+    #expect(try await next(mailbox) == "b")
+    mailbox.send(progress(7))
+    for text in ["6", "c", "7"] { #expect(try await next(mailbox) == text) }
+    mailbox.send(outcome)
+    mailbox.send(progress(8))
+    mailbox.send(step("late"))
+    #expect(await rest(mailbox) == ["outcome"])
+  }
+
+  @Test func `who waits is given the next event, and nothing once it is cancelled`() async {
+    let mailbox = Mailbox()
+    async let first = mailbox.next()
+    mailbox.send(step("a"))
+    #expect(await first.map(text) == "a")
+    let waiting = Task { await mailbox.next() }
+    waiting.cancel()
+    #expect(await waiting.value.map(text) == nil)
+    mailbox.send(step("b"))
+    #expect(await mailbox.next().map(text) == "b", "not lost on who was cancelled")
+  }
+}
