@@ -26,6 +26,20 @@ import TestTurns
     #expect(try parse("http://a/", "list").operands == ["http://a/", "list"])
   }
 
+  @Test(arguments: ["localhost", "a.example", "a:80", "a/b", "a.b"])
+  func `what looks like a URL without its scheme is an operand, and not taken for a verb`(word: String)
+    throws
+  {
+    let arguments = try parse(word)
+    #expect(arguments.verb == .get && arguments.operands == [word])
+  }
+
+  @Test(arguments: ["-d", "--data", "--data-binary"])
+  func `a body may be empty`(option: String) throws {
+    let arguments = try parse(option, "", "http://a/")
+    #expect(arguments.texts(option == "--data-binary" ? .dataBinary : .data) == [""])
+  }
+
   @Test func `options may stand before the verb, between operands and after them`() throws {
     let arguments = try parse("-q", "get", "--max-age", "5m", "http://a/", "-i")
     #expect(arguments.verb == .get)

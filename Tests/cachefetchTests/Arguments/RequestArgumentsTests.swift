@@ -31,6 +31,14 @@ import TestTurns
     #expect(other.fields.values(of: "Content-Type") == ["application/json"])
   }
 
+  @Test(arguments: ["-d", "--data-binary"]) func `an empty body is one, and makes it a POST`(option: String)
+    throws
+  {
+    let request = try request(option, "")
+    #expect(request.method == .post && request.body == Data())
+    #expect(try self.request(option, "", option, "a=1").body == Data("&a=1".utf8))
+  }
+
   @Test func `a body from a file is taken byte for byte`() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write([0, 0xFF, 0x0D, 0x0A], to: "body")

@@ -104,6 +104,9 @@ import TestTurns
       ("http://a/[01-10:2]", "pattern"), ("http://a/{x,y}/z", "pattern"),
       ("http://{a,b}.example/", "pattern"),
       ("http://a/?page=[1-3]", "pattern"), ("http://-ü.example/", "no valid name"),
+      ("git+ssh://a/b", "“git+ssh”"), ("GIT+SSH://a/b", "“git+ssh”"), ("a-b://c/", "“a-b”"),
+      ("a.b://c/", "“a.b”"), ("h2://a/", "“h2”"), ("view-source:http://a/", "“view-source”"),
+      ("a+b:c", "“a+b”"),
     ])
   func named(text: String, part: String) {
     #expect(failure(text)?.contains(part) == true, "\(failure(text) ?? "taken")")

@@ -26,6 +26,8 @@ import TestTurns
 
   private static let urls: [Refused] = [
     Refused(["example.com/x"], "“example.com/x” has no scheme", "https://example.com/x?"),
+    Refused(["localhost"], "“localhost” has no scheme", "http://localhost?"),
+    Refused(["git+ssh://a.example/b"], "the scheme “git+ssh” is not supported", "write an http or https URL"),
     Refused(["localhost:8080/x"], "“localhost:8080/x” has no scheme", "http://localhost:8080/x?"),
     Refused(["//a/x"], "“//a/x” has no scheme", "https://a/x?"),
     Refused(["ftp://a/"], "the scheme “ftp”", "write an http or https URL"),

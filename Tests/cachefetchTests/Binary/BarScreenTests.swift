@@ -117,6 +117,29 @@ import TestTurns
     origin.finish()
   }
 
+  @Test func `where the body's bytes go to the terminal as they are, no bar is drawn among them`()
+    async throws
+  {
+    var origin = try Origin()
+    origin.shell.environment["TERM"] = "xterm"
+    let words = ["--unix-socket", "s"]
+    func start(_ more: [String]) throws -> ChildProcess {
+      try ChildProcess(
+        BuiltProduct.cachefetch(), words + more, environment: origin.shell.environment,
+        directory: origin.shell.store.folder.path, output: .terminal, errors: .asOutput)
+    }
+    let child = try start(["-o", "-", Self.url])
+    await origin.server.waitForRequests(1)
+    // Longer than it takes a bar to appear: another command shows one.
+    let witness = try start(["-o", "other", Self.url + "two"])
+    #expect(await witness.output.waits(for: "50%"))
+    #expect(child.output.bytes.isEmpty, "\(child.output.text.prefix(200).debugDescription)")
+    origin.finish()
+    let shown = await child.finished().outputText
+    #expect(!shown.contains("%") && shown.filter { $0 == "a" }.count >= 2_000_000)
+    #expect(await witness.finished().status == 0)
+  }
+
   @Test func `in a pipe, with -q and on a dumb terminal there is no bar`() async throws {
     for (words, type) in [("2>err", "xterm"), ("-q", "xterm"), ("", "dumb")] {
       let origin = try Origin()

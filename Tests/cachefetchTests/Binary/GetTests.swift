@@ -1,5 +1,6 @@
 import FixtureServer
 import FoundationEssentials
+import Synchronization
 import TestSupport
 import Testing
 import TestTurns
@@ -138,11 +139,48 @@ import TestTurns
     #expect(try await shell.run("--retry", "0", down.url, up.url).status == 3)
   }
 
-  @Test func `--parallel limits how many loads are under way`() async throws {
+  @Test(arguments: [1, 2, 3])
+  func `--parallel limits how many loads are under way`(limit: Int) async throws {
     let shell = try Shell()
-    let origin = try FixtureServer { request, connection in try connection.send(.ok(request.path + "\n")) }
-    let run = try await shell.run("--parallel", "1", origin.url + "/a", origin.url + "/b", origin.url + "/c")
-    #expect(run.outputText == "/a\n/b\n/c\n" && run.status == 0)
+    let paths = (0..<5).map { "/\($0)" }
+    let gates = Dictionary(uniqueKeysWithValues: paths.map { ($0, Gate()) })
+    let origin = try FixtureServer { request, connection in
+      gates[request.path]?.wait()
+      try connection.send(.ok(request.path + "\n"))
+    }
+    let child = try ChildProcess(
+      BuiltProduct.cachefetch(), ["--parallel", "\(limit)"] + paths.map { origin.url + $0 },
+      environment: shell.environment)
+    let (witness, other) = (try Shell(), try ChangingOrigin(.ok("witness")))
+    for (answered, path) in paths.enumerated() {
+      await origin.waitForRequests(min(limit + answered, paths.count))
+      // Whatever else is under way has time to be asked for while another command does all it does.
+      #expect(try await witness.run("--policy", "fresh-only", other.url).outputText == "witness")
+      #expect(
+        Set(origin.requests().map(\.path)) == Set(paths.prefix(limit + answered)),
+        "\(answered) of them are answered")
+      gates[path]?.open()
+      await child.output.waits(for: path + "\n")
+    }
+    let finished = await child.finished()
+    #expect(finished.outputText == paths.map { $0 + "\n" }.joined() && finished.status == 0)
+  }
+
+  @Test func `without --parallel all are under way at once, as many as one host is asked for`() async throws {
+    let shell = try Shell()
+    let allAreHere = Gate()
+    let asked = Mutex(0)
+    let origin = try FixtureServer { request, connection in
+      let number = asked.withLock { count in
+        count += 1
+        return count
+      }
+      if number == 6 { allAreHere.open() }
+      allAreHere.wait()
+      try connection.send(.ok(request.path + "\n"))
+    }
+    let run = try await shell.run((0..<6).map { origin.url + "/\($0)" })
+    #expect(Set(run.lines) == Set((0..<6).map { "/\($0)" }) && run.status == 0)
   }
 
   @Test func `a binary body comes out as it went in`() async throws {

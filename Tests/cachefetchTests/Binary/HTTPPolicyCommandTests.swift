@@ -40,6 +40,33 @@ import TestTurns
     return (differences, wasSlow)
   }
 
+  @Test(
+    "A range of a stored body of many chunks is printed exactly, and asked of no one",
+    arguments: [
+      ("2-4", 2..<5), ("262143-262144", 262_143..<262_145), ("262144-524287", 262_144..<524_288),
+      ("1000000-1000000", 1_000_000..<1_000_001), ("200000-2000000", 200_000..<2_000_001),
+      ("2999990-", 2_999_990..<3_000_000), ("-5", 2_999_995..<3_000_000), ("-500000", 2_500_000..<3_000_000),
+    ])
+  func range(text: String, part: Range<Int>) async throws {
+    let shell = try Shell()
+    let content = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 9) }
+    let origin = try ChangingOrigin(.ok(content, ["Cache-Control": "max-age=600", "ETag": "\"1\""]))
+    _ = try await shell.run("-q", "--print", "none", origin.url)
+    origin.server.forgetRequests()
+    let field = "Range: bytes=\(text)"
+    let run = try await shell.run("--policy", "http", "-H", field, origin.url)
+    #expect(run.output == Array(content[part]), "\(run.output.count) bytes for \(part.count)")
+    #expect(run.status == 0 && run.errors.isEmpty)
+    let head = try await shell.run("--policy", "http", "-i", "-o", "out", "-H", field, origin.url)
+    #expect(head.status == 0)
+    let file = try shell.store.folder.bytes(of: "out")
+    #expect(file.suffix(part.count).elementsEqual(content[part]))
+    let lines = String(decoding: file.dropLast(part.count), as: UTF8.self)
+    #expect(lines.hasPrefix("HTTP/1.1 206 Partial Content\r\n"))
+    #expect(lines.contains("Content-Range: bytes \(part.lowerBound)-\(part.upperBound - 1)/3000000\r\n"))
+    #expect(origin.server.requests().isEmpty)
+  }
+
   @Test("A stored delivery has Age and Cache-Status among its fields, in JSON as under -i") func cacheStatus()
     async throws
   {

@@ -1,3 +1,4 @@
+import CacheStore
 import FixtureServer
 import FoundationEssentials
 import TestSupport
@@ -16,7 +17,7 @@ import TestTurns
     let shell = try Shell()
     let origin = try FixtureServer { request, connection in
       let body = request.path == "/c" ? String(repeating: "c", count: 5_000) : request.path
-      try connection.send(.ok(body, ["Cache-Control": request.path == "/b" ? "max-age=0" : "max-age=3600"]))
+      try connection.send(.ok(body, ["Cache-Control": request.path == "/b" ? "max-age=0" : "max-age=360000"]))
     }
     _ = try await shell.run("--account", "alice", origin.url + "/a")
     _ = try await shell.run("--tag", "news", origin.url + "/b")
@@ -48,14 +49,38 @@ import TestTurns
     #expect(try await listed(shell, "--sort", "age").first == "/c")
   }
 
+  /// Makes a row as old as that, as if its response had arrived then.
+  private func age(_ store: ResponseStore, _ path: String, by age: Duration) async throws {
+    let entry = try #require(try await store.entries().first { $0.key.target.hasSuffix(path) })
+    let row = entry.response
+    let received = row.receivedAt - age.components.seconds * 1_000
+    let aged = ResponseStore.Freshening(
+      rowID: entry.rowID, body: row.body, fields: row.fields, requestedAt: received, receivedAt: received,
+      exchangeMilliseconds: row.exchangeMilliseconds, started: row.started)
+    #expect(try await store.freshen(aged))
+  }
+
   @Test func `a list in a pipe is plain lines with age, size, state, method, URL and account`() async throws {
     let (shell, origin) = try await filled()
+    _ = try await shell.run("--read", "-d", "q=1", origin.url + "/d")
+    let store = ResponseStore(configuration: StoreConfiguration(path: shell.store.path))
+    let hour = 3_600
+    for (path, seconds) in [("/a", 48 * hour), ("/b", 3 * hour), ("/c", 5 * hour), ("/d", 90 * 24 * hour)] {
+      try await age(store, path, by: .seconds(seconds))
+    }
+    await store.close()
     let run = try await shell.run("list")
     let lines = run.lines
-    #expect(lines.count == 3 && lines[0].hasSuffix("\(origin.url)/a  [alice]"))
-    #expect(lines[1].hasSuffix("/b  #news"))
-    #expect(lines[2].contains("5.0 kB") && lines[2].contains("fresh pinned"))
-    #expect(run.errorText.isEmpty)
+    let cells = lines.map { line in
+      line.split(separator: "  ").map { $0.drop { $0 == " " } }.filter { !$0.isEmpty }.map(String.init)
+    }
+    #expect(lines.count == 4 && run.errorText.isEmpty)
+    #expect(cells[0] == ["2 days ago", "2 B", "fresh", "\(origin.url)/a", "[alice]"])
+    #expect(cells[1] == ["3 hours ago", "2 B", "stale", "\(origin.url)/b", "#news"])
+    #expect(cells[2] == ["5 hours ago", "5.0 kB", "fresh pinned", "\(origin.url)/c"])
+    #expect(cells[3].prefix(4) == ["3 months ago", "2 B", "stale", "POST \(origin.url)/d"])
+    // The columns are aligned.
+    #expect(Set(lines.map { $0.firstRange(of: " ago")?.upperBound }).count == 1)
     _ = try await shell.run("-u", "a:b", origin.url + "/c")
     // What is shown of an account in a pipe is what --account takes.
     let last = try #require(try await shell.run("list", "--prefix", origin.url + "/c").lines.last)

@@ -170,6 +170,17 @@ import TestTurns
     #expect(usual.pause(after: nil) { _ in 0 } == .seconds(30))
   }
 
+  @Test(arguments: [("10ms", true), ("9ms", false), ("0.01", true), ("0.009", false), ("0", false)])
+  func `less than 10 ms is no pause`(every: String, isTaken: Bool) throws {
+    let arguments = try ArgumentParser.parse(["watch", "--every", every, "http://a/"])
+    do throws(UsageError) {
+      let plan = try WatchPlan(arguments)
+      #expect(isTaken && plan.every == .milliseconds(10))
+    } catch {
+      #expect(!isTaken && error.line.contains("is no pause; write at least 10ms"), "\(error.line)")
+    }
+  }
+
   @Test func `a request that changes something is not repeated`() {
     #expect(throws: UsageError.self) {
       try WatchPlan(try ArgumentParser.parse(["watch", "-d", "x", "http://a/"]))

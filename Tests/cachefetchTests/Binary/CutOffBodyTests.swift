@@ -1,0 +1,71 @@
+import FixtureServer
+import FoundationEssentials
+import TestSupport
+import Testing
+import TestTurns
+
+/// A body that ends before its end while the command prints it: what has been printed cannot be taken back, so the status
+/// and a line say it.
+@Suite("Command: a body that breaks off while it is printed", .inTurn) struct CutOffBodyTests {
+  /// More than is kept back before a body that may not be stored goes out.
+  private static let pieces = 12
+  private static let piece = [UInt8](repeating: 0x61, count: 1 << 20)
+
+  /// An origin whose long body may not be stored and is cut off; the others are whole.
+  private func origin() throws -> FixtureServer {
+    try FixtureServer { request, connection in
+      guard request.path == "/cut" else { return try connection.send(.ok("whole\n")) }
+      var head = FixtureReply.ok([UInt8](), ["Cache-Control": "no-store"])
+      head.chunkSize = 1 << 20
+      try connection.sendHead(head)
+      for _ in 0..<Self.pieces { try connection.sendChunk(Self.piece) }
+      connection.close()
+    }
+  }
+
+  @Test func `what has come is printed, a line says that it was cut off, and the status is 4`() async throws {
+    let shell = try Shell()
+    let origin = try origin()
+    let run = try await shell.run("--retry", "0", origin.url + "/cut")
+    #expect(run.status == 4)
+    #expect(run.output.count == Self.pieces << 20 && run.output.allSatisfy { $0 == 0x61 })
+    #expect(run.errorText.hasPrefix("cachefetch: \(origin.url)/cut: "), "\(run.errorText)")
+    #expect(run.errorText.contains("cut off") && run.errorText.split(separator: "\n").count == 1)
+    // With another URL the worst counts, and -w knows of it.
+    let both = try await shell.run(
+      "--retry", "0", "--parallel", "1", "-w", "%{exitcode} ", origin.url + "/cut", origin.url + "/x")
+    #expect(both.status == 4 && String(decoding: both.output.suffix(10), as: UTF8.self) == "4 whole\n0 ")
+  }
+
+  @Test func `a file is left as it was`() async throws {
+    let shell = try Shell()
+    let origin = try origin()
+    try shell.store.folder.write("before", to: "out")
+    let run = try await shell.run("--retry", "0", "-o", "out", origin.url + "/cut")
+    #expect(run.status == 4 && run.errorText.contains("cut off"), "\(run.errorText)")
+    #expect(try shell.store.folder.text(of: "out") == "before")
+    #expect(try shell.store.folder.names().allSatisfy { !$0.hasPrefix(".out") && !$0.hasPrefix("out.") })
+  }
+
+  @Test func `a stored body with a damaged chunk ends before it, and the fresh one takes its place`()
+    async throws
+  {
+    let shell = try Shell()
+    let content = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 >> 8 &+ $0) }
+    let origin = try ChangingOrigin(.ok(content, ["ETag": "\"1\""]))
+    func damage() throws {
+      try shell.store.execute(
+        "UPDATE chunk SET bytes = CAST(x'FF' || substr(bytes, 2) AS BLOB) WHERE id % 1048576 = 5")
+    }
+    _ = try await shell.run("-q", origin.url)
+    try damage()
+    let offline = try await shell.run("--offline", origin.url)
+    #expect(offline.status == 4)
+    #expect(offline.output.count < content.count && content.starts(with: offline.output))
+    #expect(offline.output.count == 5 * 262_144, "chunk by chunk, up to the damaged one")
+    #expect(offline.errorText.hasPrefix("cachefetch: \(origin.url): "), "\(offline.errorText)")
+    let shown = try await shell.run("show", origin.url)
+    #expect(shown.status != 0 && content.starts(with: shown.output) && shown.output.count < content.count)
+    #expect(!shown.errors.isEmpty)
+  }
+}
