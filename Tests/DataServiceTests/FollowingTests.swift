@@ -32,6 +32,7 @@ import TestTurns
     let followed = Task { await follower.outline(url) }
     await follower.traced("waiting for another")
     await clock.whenPending()
+    try #require(try #require(clock.pendingDelays.first) <= .milliseconds(5))
     mayAnswer.open()
     #expect(await led == ["fresh(body 2, new)"])
     #expect(!follower.service.hasJustFollowed)
@@ -106,7 +107,9 @@ import TestTurns
       followers.append(follower)
       tasks.append(Task { await follower.outline(url) })
       await follower.traced("waiting for another")
+      await clock.whenPending(atLeast: tasks.count)
     }
+    try #require(clock.pendingDelays.allSatisfy { $0 <= .milliseconds(5) })
     ExchangeLease(lease: lease, store: leader.service.store, hash: hash, clock: clock).end(storedRow: false)
     let (outlines, passed) = try await clock.passing(longest: .milliseconds(20)) { [tasks] in
       var outlines: [[String]] = []

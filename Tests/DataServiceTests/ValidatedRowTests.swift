@@ -107,6 +107,25 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test func `signed out and in again meanwhile, the other session's row is not its answer`() async throws {
+    let happening = Happening()
+    let fixture = try ServiceFixture(transport: transport(happening))
+    let theirs = ScriptedTransport { _, _ in .answer("theirs", ["ETag": "\"9\""]) }
+    let other = try ServiceFixture(store: fixture.store, transport: theirs)
+    let url = try #require(URL(string: Self.url))
+    let alice = { @Sendable (request: inout DataService.Request) in request.account = .named("alice") }
+    _ = await fixture.outline(url, configure: alice)
+    happening.set {
+      _ = try? await other.service.signOut(.named("alice"))
+      _ = await other.outline(url, policy: .freshOnly, configure: alice)
+    }
+    #expect(await fixture.outline(url, policy: .freshOnly, configure: alice) == ["failure(signedOut)"])
+    #expect(theirs.requests.count == 1)
+    #expect(await other.outline(url, policy: .storedOnly, configure: alice) == ["stored(theirs)"])
+    await other.service.close()
+    await fixture.service.close()
+  }
+
   @Test func `where another process keeps the store too long it is delivered, with why it is not kept`()
     async throws
   {

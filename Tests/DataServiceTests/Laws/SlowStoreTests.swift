@@ -172,9 +172,15 @@ struct SlowStoreTests {
     _ = await fixture.outline(try #require(URL(string: Self.url)))
     let urls = (1...count).compactMap { URL(string: "http://origin.test/\($0)") }
     let kept = Mutex<[DataService.Kept?]>([])
+    let allAreDelivered = Gate()
     let loads = urls.map { url in
       fixture.service.start(.init(url), policy: .freshOnly) { delivery in
-        if case .fresh(let response, _) = delivery { kept.withLock { $0.append(response.kept) } }
+        guard case .fresh(let response, _) = delivery else { return }
+        let delivered = kept.withLock { kept in
+          kept.append(response.kept)
+          return kept.count
+        }
+        if delivered == count { allAreDelivered.open() }
       } ended: {
       }
     }
@@ -186,7 +192,7 @@ struct SlowStoreTests {
     clock.advance(by: .milliseconds(249))
     #expect(kept.withLock { $0.isEmpty })
     clock.advance(by: .milliseconds(1))
-    while kept.withLock({ $0.count }) < count { await Task.yield() }
+    await allAreDelivered.wait()
     #expect(kept.withLock { $0 } == Array(repeating: .no(.busy), count: count))
     fixture.service.store.resumeForTesting()
     for load in loads { await load.finished() }
