@@ -59,6 +59,34 @@ import TestTurns
     #expect(try fixture.number("SELECT count(*) FROM body") == 1)
   }
 
+  @Test func `bodies that no response has are found, and removed when asked for`() async throws {
+    let fixture = try StoreFixture { $0.chunkBytes = 1000 }
+    _ = try await fixture.store.put(pattern(3500), for: .page)
+    _ = try await fixture.store.put("kept", for: RequestKey(target: "t"))
+    // What is being received, was cut off and can be resumed, or was released, is none of them.
+    let account = try await fixture.store.accountID(named: "")
+    let arriving = try await fixture.store.beginBody(accountID: account)
+    try await arriving.append(pattern(10))
+    do {
+      let partial = UnfinishedBody.Partial(
+        key: RequestKey(target: "u"), url: "u", strongETag: "\"1\"", wholeLength: nil)
+      let cutOff = try await fixture.store.beginBody(accountID: account, partial: partial)
+      try await cutOff.append(pattern(10))
+    }
+    _ = try await fixture.store.put(pattern(2500), for: .page, at: 2)
+    #expect(await wrong(fixture.store).isEmpty)
+    try fixture.sql("UPDATE last_request SET body_id = 77 WHERE target = 't'")
+    #expect(await wrong(fixture.store) == ["checksums wrong", "bodies wrong"])
+    #expect(await wrong(fixture.store, repair: true) == ["checksums repaired", "bodies repaired"])
+    #expect(await wrong(fixture.store).isEmpty)
+    await fixture.store.performMaintenance(budget: .seconds(60))
+    #expect(
+      try fixture.number("SELECT count(*) FROM body WHERE checksum IS NOT NULL AND released_at_ms = 0") == 0)
+    let row = try #require(try fixture.store.lookupNow(.page).rows.first)
+    #expect(try await fixture.store.wholeBody(row) == pattern(2500))
+    try await arriving.append(pattern(10))
+  }
+
   @Test func `a damaged file is found, and replaced when asked for`() async throws {
     let fixture = try StoreFixture()
     _ = try await fixture.store.put("a", for: .page)

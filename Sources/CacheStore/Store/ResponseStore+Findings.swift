@@ -30,6 +30,7 @@ extension ResponseStore {
       guard !damage.contains(where: { $0.severity == .wrong }) else { return found }
       found.append(try await schema())
       found += try await rows(repair)
+      found += try await bodies(repair)
       found += try await log(repair)
       found += try await digestKey(repair)
       if let now { found += try await pauses(repair, at: now) }
@@ -179,6 +180,31 @@ extension ResponseStore {
         "\(Counted.text(bad.count, "stored response")) \(bad.count == 1 ? "is" : "are") damaged",
         remedy: repair ? nil : "cachefetch doctor --repair removes what is damaged")
     ]
+  }
+
+  /// Bodies that no row names, as after a damage to the name itself: nothing else would ever collect them. Where there are
+  /// none, nothing is said.
+  private func bodies(_ repair: Bool) async throws(CacheStoreError) -> [StoreFinding] {
+    let condition = """
+      checksum IS NOT NULL AND released_at_ms IS NULL AND id NOT IN (SELECT body_id FROM last_request)
+      """
+    let count = try await read { deadline throws(CacheStoreError) in
+      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+        try connection.first("SELECT count(*) FROM body WHERE \(condition)", [])
+      } ?? 0
+    }
+    guard let count, count > 0 else { return [] }
+    let message =
+      count == 1 ? "1 stored body belongs to no response" : "\(count) stored bodies belong to no response"
+    guard repair else {
+      return [StoreFinding("bodies", .wrong, message, remedy: "cachefetch doctor --repair removes them")]
+    }
+    try await writes.perform { (connection) throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in
+        _ = try connection.first("UPDATE body SET released_at_ms = 0 WHERE \(condition)", [])
+      }
+    }
+    return [StoreFinding("bodies", .repaired, message)]
   }
 
   private func removeUnread(_ id: Int64, _ connection: Connection) throws(CacheStoreError) {
