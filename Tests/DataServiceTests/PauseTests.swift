@@ -163,4 +163,27 @@ import TestTurns
     #expect(await fixture.outline(item) == ["fresh(yes, new)"])
     await fixture.service.close()
   }
+
+  @Test("a store that was removed is not taken for a sign-out, and hears it", arguments: ["", "alice"])
+  func removedStore(account: String) async throws {
+    let store = try TemporaryStore()
+    let transport = ScriptedTransport { _, number in
+      guard number == 2 else { return .answer("yes") }
+      for name in ["", "-wal", "-shm", ".lock"] {
+        try? FileManager.default.removeItem(atPath: store.path + name)
+      }
+      return .answer("no", status: 503, ["Retry-After": "600"])
+    }
+    let fixture = try ServiceFixture(store: store, transport: transport, timekeeper: clock)
+    let configure = { @Sendable (request: inout DataService.Request) in
+      if !account.isEmpty { request.account = .named(account) }
+    }
+    let item = try url("http://a.test/item")
+    #expect(await fixture.outline(item, configure: configure) == ["fresh(yes, new)"])
+    #expect(await fixture.deliveries(item, policy: .freshOnly, configure: configure).last?.kind == "fresh")
+    #expect(fixture.warnings.map(\.kind) == [])
+    #expect(await fixture.outline(item, policy: .freshOnly, configure: configure) == ["failure(paused)"])
+    #expect(transport.requests.count == 2)
+    await fixture.service.close()
+  }
 }

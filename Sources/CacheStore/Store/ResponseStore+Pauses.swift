@@ -3,6 +3,7 @@ extension ResponseStore {
   ///
   /// - Parameter responder: `scheme://host[:port]`, and behind a space how it was reached where that is out of the
   ///   ordinary.
+  /// - Throws: `signedOut` where the account is gone, `missing` where the store is another than the one it was of.
   public func pause(accountID: Int64, responder: String, _ pause: Pause) async throws(CacheStoreError) {
     try await writes.perform { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in
@@ -12,20 +13,28 @@ extension ResponseStore {
           DELETE FROM pause
           WHERE heard_boot <> ?2 OR heard_ns > ?1 OR heard_ns <= ?1 - min(pause_ms, 3600000) * 1000000
           """, [pause.heard.nanoseconds], [pause.heard.boot])
-        try connection.withStatement(
-          """
-          INSERT OR REPLACE INTO pause (account_id, responder, heard_boot, heard_ns, pause_ms)
-          VALUES (?1, ?2, ?3, ?4, ?5)
-          """
-        ) { (statement) throws(CacheStoreError) in
-          statement.bind(1, accountID)
-          statement.bind(2, responder)
-          statement.bind(3, pause.heard.boot)
-          statement.bind(4, pause.heard.nanoseconds)
-          statement.bind(5, pause.milliseconds)
-          try statement.run()
+        try self.ofAccount(accountID, connection) { () throws(CacheStoreError) in
+          try Self.insert(pause, of: responder, accountID: accountID, connection)
         }
       }
+    }
+  }
+
+  private static func insert(
+    _ pause: Pause, of responder: String, accountID: Int64, _ connection: Connection
+  ) throws(CacheStoreError) {
+    try connection.withStatement(
+      """
+      INSERT OR REPLACE INTO pause (account_id, responder, heard_boot, heard_ns, pause_ms)
+      VALUES (?1, ?2, ?3, ?4, ?5)
+      """
+    ) { (statement) throws(CacheStoreError) in
+      statement.bind(1, accountID)
+      statement.bind(2, responder)
+      statement.bind(3, pause.heard.boot)
+      statement.bind(4, pause.heard.nanoseconds)
+      statement.bind(5, pause.milliseconds)
+      try statement.run()
     }
   }
 

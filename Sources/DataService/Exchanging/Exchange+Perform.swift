@@ -91,9 +91,11 @@ extension Exchange {
     guard case .success(let outcome) = result else { return }
     let responder = outcome.answer.responder
     let done = await core.commitWaiting.result { [self] () async throws(CacheStoreError) in
-      try await core.store.pause(
-        accountID: try await generation.id(), responder: responder,
-        Pause(heard: core.timekeeper.startMark, milliseconds: length.clampedNanoseconds / 1_000_000))
+      try await generation.with { (id) async throws(CacheStoreError) in
+        try await core.store.pause(
+          accountID: id, responder: responder,
+          Pause(heard: core.timekeeper.startMark, milliseconds: length.clampedNanoseconds / 1_000_000))
+      }
     }
     if case .failure(let error) = done { core.warn(store: error) }
   }
