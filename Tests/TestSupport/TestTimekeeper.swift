@@ -8,6 +8,14 @@ package final class TestTimekeeper: Timekeeper {
     var bootNanoseconds: Int64
     var timers = TimerHeap()
     var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    var passage: Passage?
+  }
+
+  /// Somebody who lets time pass, and waits for a timer to pass it to.
+  private struct Passage {
+    let limit: Duration
+    var hasEnded = false
+    var continuation: CheckedContinuation<Duration?, Never>?
   }
 
   private let state: Mutex<State>
@@ -33,6 +41,7 @@ package final class TestTimekeeper: Timekeeper {
       return Self.takeReadyWatchers(&state)
     }
     for continuation in ready { continuation.resume() }
+    resumePassage()
     return timer
   }
 
@@ -66,6 +75,54 @@ package final class TestTimekeeper: Timekeeper {
       }
       if isReady { continuation.resume() }
     }
+  }
+
+  /// Lets time pass, from one timer to the next as soon as it is set, until the work is done: nothing that only waits
+  /// holds the work up. One passage at a time.
+  ///
+  /// - Parameter longest: Timers further away than this are left alone. By default that is what the store's half waits for; a
+  ///   load's own deadline is far longer.
+  /// - Returns: What the work came to, and how much time has passed on these clocks.
+  package func passing<Value: Sendable>(
+    longest: Duration = .milliseconds(300), _ work: @escaping @Sendable () async throws -> Value
+  ) async throws -> (value: Value, passed: Duration) {
+    let began = bootNanoseconds
+    state.withLock { $0.passage = Passage(limit: longest) }
+    let moving = Task {
+      while let delay = await nextDelay() { advance(by: delay) }
+    }
+    let result: Result<Value, any Error>
+    do { result = .success(try await work()) } catch { result = .failure(error) }
+    state.withLock { $0.passage?.hasEnded = true }
+    resumePassage()
+    await moving.value
+    return (try result.get(), .nanoseconds(bootNanoseconds - began))
+  }
+
+  /// How far the next timer is, once there is one within the limit; `nil` when the passage has ended.
+  private func nextDelay() async -> Duration? {
+    await withCheckedContinuation { continuation in
+      state.withLock { $0.passage?.continuation = continuation }
+      resumePassage()
+    }
+  }
+
+  /// Wakes whoever lets time pass, where there is something to pass it to, or an end.
+  private func resumePassage() {
+    let (continuation, delay) = state.withLock {
+      state -> (CheckedContinuation<Duration?, Never>?, Duration?) in
+      guard let passage = state.passage, let continuation = passage.continuation else { return (nil, nil) }
+      var delay: Duration?
+      if !passage.hasEnded {
+        guard let next = state.timers.pending.first?.instant else { return (nil, nil) }
+        let left = Duration.nanoseconds(next - state.bootNanoseconds)
+        guard left <= passage.limit else { return (nil, nil) }
+        delay = max(.zero, left)
+      }
+      state.passage?.continuation = nil
+      return (continuation, delay)
+    }
+    continuation?.resume(returning: delay)
   }
 
   private func fireNext(until end: Int64) -> Bool {

@@ -7,56 +7,6 @@ import TestSupport
 import Testing
 import TestTurns
 
-/// A body that arrives in pieces, with something happening before one of them.
-private struct Arriving: Sendable {
-  let bytes: [UInt8]
-  /// Before which piece; the last one is the end.
-  let place: Int
-  let happening: @Sendable () async -> Void
-
-  static let pieces = 8
-
-  var response: TransportResponse {
-    let next = Mutex(0)
-    let size = (bytes.count + Self.pieces - 1) / Self.pieces
-    let body = DataService.BodyStream(length: Int64(bytes.count)) {
-      [self] () async throws(DataServiceError) -> Data? in
-      let number = next.withLock { next in
-        defer { next += 1 }
-        return next
-      }
-      if number == place { await happening() }
-      let piece = bytes[min(number * size, bytes.count)..<min((number + 1) * size, bytes.count)]
-      return piece.isEmpty ? nil : Data(piece)
-    }
-    return TransportResponse(
-      version: "1.1", status: 200, reason: "OK", fields: ["ETag": "\"\(bytes.count)\""], body: body)
-  }
-}
-
-extension TestTimekeeper {
-  /// Lets time pass, from one timer to the next, until the work is done; gives how much has passed. A timer that would
-  /// fire later than `longest` from then does not: what it is set for does not take that long.
-  func passing<Value: Sendable>(
-    longest: Duration = .milliseconds(300), _ work: @escaping @Sendable () async throws -> Value
-  ) async throws -> (value: Value, passed: Duration) {
-    let began = bootNanoseconds
-    let isDone = Mutex(false)
-    let ticking = Task {
-      while !isDone.withLock({ $0 }) {
-        // By default what the store's half waits for; a load's own deadline is far longer.
-        if let next = pendingDelays.first, next <= longest { advance(by: max(.zero, next)) }
-        await Task.yield()
-      }
-    }
-    let result: Result<Value, any Error>
-    do { result = .success(try await work()) } catch { result = .failure(error) }
-    isDone.withLock { $0 = true }
-    await ticking.value
-    return (try result.get(), .nanoseconds(bootNanoseconds - began))
-  }
-}
-
 @Suite("Laws 3, 4 and 9: a store that does not answer", .inTurn, .serialized)
 struct SlowStoreTests {
   private static let url = "http://origin.test/item"
@@ -106,8 +56,8 @@ struct SlowStoreTests {
     arguments: removals, [100, 900_000])
   func removed(what: String, count: Int) async throws {
     for (account, place) in [
-      (Account.automatic, 0), (.named("alice"), 0), (.automatic, Arriving.pieces / 2),
-      (.named("alice"), Arriving.pieces),
+      (Account.automatic, 0), (.named("alice"), 0), (.automatic, ArrivingBody.pieces / 2),
+      (.named("alice"), ArrivingBody.pieces),
     ] {
       let folder = try TemporaryFolder()
       let inner = folder.file("cache")
@@ -115,7 +65,7 @@ struct SlowStoreTests {
       let new = StreamedBody.bytes(count, seed: 3)
       let transport = ScriptedTransport { _, number in
         if number == 1 { return .answer("old") }
-        return Arriving(bytes: new, place: number == 2 ? place : -1) {
+        return ArrivingBody(bytes: new, place: number == 2 ? place : -1) {
           Self.remove(what, inner)
         }.response
       }
