@@ -15,8 +15,9 @@ extension ServiceCore {
       requestFields: prepared.fields, protect: protect)
   }
 
-  /// A look-up on this thread, or on the store's queue where that would have to wait.
+  /// A look-up on this thread, or on the store's queue where that would have to wait, or the store is kept apart.
   func lookup(_ prepared: PreparedRequest) async throws(CacheStoreError) -> ResponseStore.Lookup {
+    if configuration.keepsStoreApart { return try await store.lookup(prepared.key) }
     do throws(CacheStoreError) {
       return try store.lookupNow(prepared.key)
     } catch {
@@ -31,11 +32,23 @@ extension ServiceCore {
     let reading = BodyReading(body, in: store)
     return DataService.BodyStream(length: body.length) { () async throws(DataServiceError) -> Data? in
       do throws(CacheStoreError) {
-        return try await reading.next()
+        return try await self.read({ () async throws(CacheStoreError) in try await reading.next() })
       } catch {
         throw DataServiceError(store: error)
       }
     }
+  }
+
+  /// What is read of a body; where the store is kept apart, what does not come is not waited for without end.
+  func read<Value: Sendable>(
+    late: (@Sendable (Result<Value, CacheStoreError>) -> Void)? = nil,
+    _ part: @escaping @Sendable () async throws(CacheStoreError) -> Value
+  ) async throws(CacheStoreError) -> Value {
+    guard configuration.keepsStoreApart else { return try await part() }
+    let patience = configuration.store.busyTimeout + configuration.patience.commit
+    let waiting = StoreWaiting(clock: timekeeper, thread: thread, patience: patience)
+    guard let result = await waiting.result(late: late, of: part) else { throw StoreWaiting.gaveUp }
+    return try result.get()
   }
 
   /// A body as a stream, whatever it is.

@@ -15,6 +15,7 @@ final class ServiceCore: Sendable {
   let coalescer = RefreshCoalescer()
   let loads = LoadRegistry()
   let liveBodies = LiveBodies()
+  let storeCalls: StoreCalls
   let anticipations = AnticipationRegistry()
   /// Where callers' decoders run: not on the network thread, which others wait for.
   private let decoding = DispatchQueue(label: "cachefetch.decoding", attributes: .concurrent)
@@ -40,6 +41,7 @@ final class ServiceCore: Sendable {
 
   init(configuration: DataService.Configuration, transport: (any Transport)?) {
     self.configuration = configuration
+    storeCalls = StoreCalls(isApart: configuration.keepsStoreApart)
     var stored = configuration.store
     if let timekeeper = configuration.timekeeper { stored.bootNow = { timekeeper.bootNanoseconds } }
     if let onWarning = configuration.onWarning {
@@ -182,12 +184,14 @@ final class ServiceCore: Sendable {
       return (isTurn, isRegular)
     }
     guard isTurn else { return }
-    let isDue = store.takeMaintenanceTurn(at: now)
-    guard isDue || isRegular else { return }
+    let isDue = configuration.keepsStoreApart ? nil : store.takeMaintenanceTurn(at: now)
+    guard isDue != false || isRegular else { return }
     let task = Task(executorPreference: thread) {
-      if isDue {
+      var isDue = isDue
+      if isDue == nil { isDue = await self.storeCall { self.store.takeMaintenanceTurn(at: now) } }
+      if isDue == true {
         await self.store.performMaintenance(budget: .milliseconds(20))
-      } else {
+      } else if isRegular {
         await self.store.performSmallMaintenance()
       }
       self.housekeeping.withLock { $0.task = nil }

@@ -6,7 +6,8 @@
 //   FAULT_NTH     from which call on, counted from 1
 //   FAULT_LASTING with it all that follow too
 //   FAULT_ERROR   the error number
-//   FAULT_GATE    in its place: a pipe whose opening for reading is waited for, which is when somebody opens it to write
+//   FAULT_GATE    in its place: a pipe whose opening for reading is waited for, which is when somebody opens it to
+//                 write; that can be done without waiting only once a call is held up there
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -44,7 +45,9 @@ static int fault(const char *kind) {
   const char *gate = getenv("FAULT_GATE");
   if (gate) {
     int (*real_open)(const char *, int, ...) = REAL(open);
-    int pipe = real_open(gate, O_RDONLY | O_CLOEXEC);
+    int pipe;
+    do pipe = real_open(gate, O_RDONLY | O_CLOEXEC);
+    while (pipe < 0 && errno == EINTR);
     if (pipe >= 0) close(pipe);
     return 0;
   }
@@ -102,14 +105,37 @@ static int is_lock(int command) {
 FCNTL(fcntl)
 FCNTL(fcntl64)
 
+// A number that is used again for a socket is no store's file.
+int close(int file) {
+  if (file >= 0 && file < 4096) atomic_store(&known[file], 0);
+  return REAL(close)(file);
+}
+
 int fsync(int file) { return fault_on("sync", file) ? -1 : REAL(fsync)(file); }
 int fdatasync(int file) { return fault_on("sync", file) ? -1 : REAL(fdatasync)(file); }
+int sync_file_range(int file, off64_t at, off64_t size, unsigned flags) {
+  return fault_on("sync", file) ? -1 : REAL(sync_file_range)(file, at, size, flags);
+}
 
+ssize_t read(int file, void *bytes, size_t size) {
+  return fault_on("read", file) ? -1 : REAL(read)(file, bytes, size);
+}
+ssize_t pread(int file, void *bytes, size_t size, off_t at) {
+  return fault_on("read", file) ? -1 : REAL(pread)(file, bytes, size, at);
+}
 ssize_t pread64(int file, void *bytes, size_t size, off64_t at) {
   return fault_on("read", file) ? -1 : REAL(pread64)(file, bytes, size, at);
+}
+ssize_t write(int file, const void *bytes, size_t size) {
+  return fault_on("write", file) ? -1 : REAL(write)(file, bytes, size);
+}
+ssize_t pwrite(int file, const void *bytes, size_t size, off_t at) {
+  return fault_on("write", file) ? -1 : REAL(pwrite)(file, bytes, size, at);
 }
 ssize_t pwrite64(int file, const void *bytes, size_t size, off64_t at) {
   return fault_on("write", file) ? -1 : REAL(pwrite64)(file, bytes, size, at);
 }
+int ftruncate(int file, off_t size) { return fault_on("write", file) ? -1 : REAL(ftruncate)(file, size); }
+int ftruncate64(int file, off64_t size) { return fault_on("write", file) ? -1 : REAL(ftruncate64)(file, size); }
 int rename(const char *from, const char *to) { return fault_at("rename", from) ? -1 : REAL(rename)(from, to); }
 int unlink(const char *path) { return fault_at("unlink", path) ? -1 : REAL(unlink)(path); }

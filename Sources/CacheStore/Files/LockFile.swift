@@ -105,8 +105,9 @@ final class LockFile: Sendable {
     }
   }
 
-  /// Whether the file is open, so that a lock is asked for without a look at the folder.
-  var isOpen: Bool { state.withLock { $0.current.descriptor >= 0 } }
+  /// Whether the file is open, so that a lock is asked for without a look at the folder. One that another thread is busy
+  /// with counts as not open: the file system may be holding that thread up.
+  var isOpen: Bool { state.withLockIfAvailable { $0.current.descriptor >= 0 } ?? false }
 
   /// Opens the file that has the name now: in one that was removed nobody else would see our locks.
   private func openCurrent(_ state: inout State) throws(CacheStoreError) {

@@ -68,6 +68,9 @@ final class WriteSide: Sendable {
     }
   }
 
+  /// Runs work that needs no connection, after the work that is on the queue.
+  func afterwards(_ work: @escaping @Sendable () -> Void) { enqueue(work) }
+
   private func enqueue(_ work: @escaping @Sendable () -> Void) {
     queued.wrappingAdd(1, ordering: .relaxed)
     queue.async {

@@ -181,6 +181,9 @@ public final class UnfinishedBody: Sendable {
     }
   }
 
-  /// Tells the collection that nobody works on the body any more.
-  package func end() { lease?.release() }
+  /// Tells the collection that nobody works on the body any more: after what was asked for before, and not on this thread.
+  package func end() {
+    guard let lease else { return }
+    store.writes.afterwards { lease.release() }
+  }
 }

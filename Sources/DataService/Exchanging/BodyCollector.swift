@@ -17,6 +17,8 @@ struct BodyCollector {
   private static let chunksUnderWay = 2
 
   let store: ResponseStore
+  /// Reads a chunk of the body back.
+  let chunk: @Sendable (_ number: Int, _ body: UnfinishedBody) async throws(CacheStoreError) -> Data
   /// Opens a body in the store; `nil` where the answer may not be stored.
   let open: (@Sendable () async throws(CacheStoreError) -> UnfinishedBody)?
   /// How long each step waits for the store; then the body goes on without it.
@@ -48,9 +50,12 @@ struct BodyCollector {
     store: ResponseStore, waiting: StoreWaiting, chunkBytes: Int, previous: StoredResponse.Body?,
     limit: Int64,
     isResumable: @escaping () -> Bool = { false }, resuming: Resumption.Resumed? = nil,
-    open: (@Sendable () async throws(CacheStoreError) -> UnfinishedBody)?, progress: @escaping (Int64) -> Void
+    open: (@Sendable () async throws(CacheStoreError) -> UnfinishedBody)?,
+    chunk: @escaping @Sendable (Int, UnfinishedBody) async throws(CacheStoreError) -> Data,
+    progress: @escaping (Int64) -> Void
   ) {
     self.store = store
+    self.chunk = chunk
     self.waiting = waiting
     self.chunkBytes = chunkBytes
     self.previous = previous
@@ -191,7 +196,7 @@ struct BodyCollector {
   /// What is stored already, then what is in memory, then the rest of the stream.
   private func handedOn(_ rest: DataService.BodyStream?) -> DataService.BodyStream {
     let pieces = BodyPieces(
-      store: store, stored: unfinished, chunkCount: chunkCount, held: pending, rest: rest,
+      chunk: chunk, stored: unfinished, chunkCount: chunkCount, held: pending, rest: rest,
       received: received, limit: limit, promised: promised)
     return DataService.BodyStream(length: rest == nil ? received : rest?.length) {
       () async throws(DataServiceError) -> Data? in try await pieces.next()
@@ -210,7 +215,7 @@ enum BodyLimit {
 
 /// The state of a stream that is put together of parts.
 private actor BodyPieces {
-  private let store: ResponseStore
+  private let chunk: @Sendable (_ number: Int, _ body: UnfinishedBody) async throws(CacheStoreError) -> Data
   /// What the store took before it failed: held, so that nobody collects it while it is read.
   private let stored: UnfinishedBody?
   private let chunkCount: Int
@@ -222,10 +227,11 @@ private actor BodyPieces {
   private let promised: Int64?
 
   init(
-    store: ResponseStore, stored: UnfinishedBody?, chunkCount: Int, held: Data, rest: DataService.BodyStream?,
+    chunk: @escaping @Sendable (Int, UnfinishedBody) async throws(CacheStoreError) -> Data,
+    stored: UnfinishedBody?, chunkCount: Int, held: Data, rest: DataService.BodyStream?,
     received: Int64, limit: Int64, promised: Int64?
   ) {
-    self.store = store
+    self.chunk = chunk
     self.stored = stored
     self.chunkCount = chunkCount
     self.held = held
@@ -239,7 +245,7 @@ private actor BodyPieces {
     if let stored, next < chunkCount {
       defer { next += 1 }
       do throws(CacheStoreError) {
-        return try await store.chunk(next, of: stored.id, accountID: stored.accountID)
+        return try await chunk(next, stored)
       } catch {
         throw DataServiceError(store: error)
       }

@@ -182,10 +182,11 @@ extension Exchange {
     return answer
   }
 
-  /// Runs a write on this thread if the store is free; `nil` where it has to be queued.
+  /// Runs a write on this thread if the store is free; `nil` where it has to be queued, or the store is kept apart.
   private func immediately<Value>(
     _ write: () throws(CacheStoreError) -> Value?
   ) -> Result<Value, CacheStoreError>? {
+    if core.configuration.keepsStoreApart { return nil }
     do throws(CacheStoreError) {
       return try write().map { .success($0) }
     } catch {

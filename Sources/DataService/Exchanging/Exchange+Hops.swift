@@ -17,7 +17,7 @@ extension Exchange {
     until deadline: Int64, knowing known: ResponseStore.Outlook?
   ) async throws(DataServiceError) -> ExchangeOutcome {
     do throws(DataServiceError) {
-      let outlook = known ?? (isStoreSilent ? ResponseStore.Outlook() : outlook())
+      let outlook = await outlook(knowing: known)
       try check(outlook.pause, of: plan.prepared.url)
       // Nearly always there is none, and then this asks no other thread.
       let resumption = outlook.mayHavePartialBody ? await resumption() : nil
@@ -42,7 +42,7 @@ extension Exchange {
     chain.isNoStore = CacheControl.forbidsStoring(prepared.fields)
     while true {
       // That of the request itself has been asked for before the first hop.
-      if chain.redirects > 0 { try check(pause(of: chain.hop.url), of: chain.hop.url) }
+      if chain.redirects > 0 { try check(await pause(of: chain.hop.url), of: chain.hop.url) }
       let requestedAt = core.timekeeper.wallMilliseconds
       let validators = validators(of: row, for: chain.hop)
       var request = try transportRequest(for: chain.hop, until: deadline)
@@ -175,26 +175,34 @@ extension Exchange {
   }
 
   /// What the store knows that matters before the request goes out.
-  private func outlook() -> ResponseStore.Outlook {
+  nonisolated(nonsending) private func outlook(
+    knowing known: ResponseStore.Outlook?
+  ) async -> ResponseStore.Outlook {
+    if let known { return known }
+    if isStoreSilent { return ResponseStore.Outlook() }
     let prepared = plan.prepared
     guard let id = generation.known else {
       var outlook = ResponseStore.Outlook()
-      outlook.pause = pause(of: prepared.url)
+      outlook.pause = await pause(of: prepared.url)
       return outlook
     }
-    return core.store.outlookNow(
-      accountID: id, responder: prepared.responder(of: prepared.url), target: prepared.key.target)
+    return await core.storeCall { [core] in
+      core.store.outlookNow(
+        accountID: id, responder: prepared.responder(of: prepared.url), target: prepared.key.target)
+    } ?? ResponseStore.Outlook()
   }
 
   /// Whether a look-up has not come back: another would not either.
   private var isStoreSilent: Bool { plan.pendingLookup.map { $0.current == nil } ?? false }
 
-  private func pause(of url: NormalisedURL) -> Pause? {
+  nonisolated(nonsending) private func pause(of url: NormalisedURL) async -> Pause? {
     // Without the store nothing is known of a pause.
     if isStoreSilent { return nil }
-    return
-      (try? core.store.pauseNow(
-        accountName: plan.prepared.key.account, responder: plan.prepared.responder(of: url))) ?? nil
+    let found = await core.storeCall { [core, prepared = plan.prepared] in
+      try? core.store.pauseNow(
+        accountName: prepared.key.account, responder: prepared.responder(of: url))
+    }
+    return (found ?? nil) ?? nil
   }
 
   private func check(_ pause: Pause?, of url: NormalisedURL) throws(DataServiceError) {

@@ -26,7 +26,7 @@ extension Exchange {
       plan.prepared.isHTTP
       ? httpOutcome(status: response.status, fields: response.fields, situation: situation)
       : AnswerRule.decide(status: response.status, fields: response.fields, situation: situation)
-    if case .untouched = outcome.row { endLease(storedRow: false) }
+    if case .untouched = outcome.row { await endLease(storedRow: false) }
     let receivedAt = core.timekeeper.wallMilliseconds
     let responseURL = shown(url)
     let answer = Answer(
@@ -62,7 +62,10 @@ extension Exchange {
     let length = resuming?.wholeLength ?? body.length ?? 0
     var fits = length <= store.largestBody
     // The store may allow more by now than this process knows of.
-    if !fits { fits = await length <= store.readLargestBody() }
+    if !fits {
+      let limit = await core.commitWaiting.result { await store.readLargestBody() }
+      if case .success(let bytes) = limit { fits = length <= bytes }
+    }
     if let resuming, !fits || !row.isStored {
       // What may not be stored is not put together in the store either.
       resuming.body.giveUp()
@@ -91,7 +94,12 @@ extension Exchange {
       store: store, waiting: core.commitWaiting, chunkBytes: core.configuration.store.chunkBytes,
       previous: plan.candidate?.body, limit: limits.bodyBytes,
       isResumable: { resuming != nil || partial() != nil },
-      resuming: resuming, open: open
+      resuming: resuming, open: open,
+      chunk: { [core] (number, body) async throws(CacheStoreError) in
+        try await core.read { () async throws(CacheStoreError) in
+          try await core.store.chunk(number, of: body.id, accountID: body.accountID)
+        }
+      }
     ) { [self] received in
       report(
         DataService.TransferProgress(

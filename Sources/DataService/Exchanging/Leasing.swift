@@ -43,7 +43,7 @@ struct Leasing {
         }
         if let lease = taken {
           if isWaiting, let answer = try await followed() {
-            lease.release()
+            await exchange.core.storeCall { lease.release() }
             return .follow(answer)
           }
           exchange.core.trace("no other process is fetching this")
@@ -63,7 +63,7 @@ struct Leasing {
           exchange.core.trace("goes alone: the process that leads does not answer")
           return .lead(nil, isAtOnce: false)
         }
-        if try store.leaseEndedWithoutRow(hash, since: began) {
+        if try await holder(since: began) == .endedWithoutRow {
           exchange.core.trace("fetching alone: the response of the other process was not stored")
           return .lead(nil, isAtOnce: false)
         }
@@ -83,8 +83,8 @@ struct Leasing {
   /// Takes the lease; `nil` where the file system does not answer in time. The lock file is opened on a queue: it may lie
   /// on a disk, or another machine, that does not.
   nonisolated(nonsending) private func tryLease() async throws(CacheStoreError) -> Lease?? {
-    if store.isReadyToLease { return .some(try store.tryLease(hash)) }
     let core = exchange.core
+    if !core.configuration.keepsStoreApart, store.isReadyToLease { return .some(try store.tryLease(hash)) }
     let waiting = StoreWaiting(
       clock: core.timekeeper, thread: core.thread, patience: Self.openingPatience)
     let result = await waiting.result(
@@ -103,8 +103,18 @@ struct Leasing {
     -> Bool
   {
     var isPrepared = false
-    while try store.isLeased(hash), try !store.leaseEndedWithoutRow(hash, since: began) {
-      if !isPrepared { isPrepared = store.prepareLookup(exchange.plan.prepared.key) }
+    while true {
+      switch try await holder(since: began) {
+      case .working: break
+      case .gone, .endedWithoutRow: return true
+      case nil: return false
+      }
+      if !isPrepared {
+        isPrepared =
+          await exchange.core.storeCall { [store, key = exchange.plan.prepared.key] in
+            store.prepareLookup(key)
+          } ?? true
+      }
       let now = exchange.core.timekeeper.bootNanoseconds
       guard now < deadline else { throw CacheStoreError(.busy, "the leader is not done") }
       guard now < patience else { return false }
@@ -114,7 +124,28 @@ struct Leasing {
         throw CacheStoreError(.closed, "cancelled")
       }
     }
-    return true
+  }
+
+  /// What has become of the process that refreshes.
+  private enum Holder: Sendable {
+    case working
+    case gone
+    /// It has said that no row will come, whoever has the lease now.
+    case endedWithoutRow
+  }
+
+  /// - Returns: `nil` where the file system does not answer in time.
+  nonisolated(nonsending) private func holder(since began: Int64) async throws(CacheStoreError) -> Holder? {
+    let found = await exchange.core.storeCall { [store, hash] () -> Result<Holder, CacheStoreError> in
+      do throws(CacheStoreError) {
+        let isLeased = try store.isLeased(hash)
+        if try store.leaseEndedWithoutRow(hash, since: began) { return .success(.endedWithoutRow) }
+        return .success(isLeased ? .working : .gone)
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try found.map { (result) throws(CacheStoreError) in try result.get() }
   }
 
   /// The leader's answer, if the row is another than at our look-up.

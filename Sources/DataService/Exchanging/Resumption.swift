@@ -158,7 +158,13 @@ extension Exchange {
       let id = generation.known
     else { return nil }
     do throws(CacheStoreError) {
-      guard let found = try await core.store.partialBody(accountID: id, key: prepared.key) else { return nil }
+      // What there is of it is verified first, which takes its time.
+      let found = try await core.read(
+        late: { if case .success(let found?) = $0 { found.body.end() } },
+        { [core] () async throws(CacheStoreError) in
+          try await core.store.partialBody(accountID: id, key: prepared.key)
+        })
+      guard let found else { return nil }
       let resumption = Resumption(body: found.body, partial: found.partial)
       let names = Vary.names(in: found.partial.fields)
       guard found.partial.url == prepared.shownURL, names != "*",

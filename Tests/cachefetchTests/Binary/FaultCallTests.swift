@@ -63,6 +63,131 @@ import TestTurns
       close(opened)
     }
 
+    /// A way to ask, with what it needs before and what is then printed.
+    struct Asked: CustomTestStringConvertible, Sendable {
+      let testDescription: String
+      var words: [String] = ["--print", "fresh"]
+      var path = "/x"
+      /// Whether it has been asked for before, without any trouble.
+      var isStored = true
+      var body = "two"
+
+      static let all = [
+        Asked(testDescription: "the first time", isStored: false),
+        Asked(testDescription: "what is stored"),
+        Asked(testDescription: "what has not changed", path: "/same"),
+        Asked(testDescription: "over a redirect", path: "/redirect"),
+        Asked(testDescription: "an answer that is not stored", path: "/gone"),
+        Asked(testDescription: "alone", words: ["--policy", "fresh-only"]),
+        Asked(
+          testDescription: "by the rules of HTTP",
+          words: ["--policy", "http", "-H", "Cache-Control: no-cache"]),
+        Asked(
+          testDescription: "a long body", path: "/long", isStored: false,
+          body: String(repeating: "0123456789", count: 70_000)),
+      ]
+    }
+
+    private static func origin() throws -> FixtureServer {
+      let long = Asked.all.last?.body ?? ""
+      return try FixtureServer { request, connection in
+        switch request.target {
+        case "/same" where request["If-None-Match"] == "\"1\"":
+          try connection.send(.notModified(etag: "\"1\""))
+        case "/same": try connection.send(.ok("two", ["ETag": "\"1\""]))
+        case "/redirect": try connection.send(FixtureReply(status: 302, fields: ["Location": "/x"]))
+        case "/gone": try connection.send(FixtureReply(status: 404, body: Array("two".utf8)))
+        case "/long": try connection.send(.ok(long))
+        default: try connection.send(.ok("two"))
+        }
+      }
+    }
+
+    private static let kinds = ["open", "stat", "lock", "read", "write", "sync", "rename", "unlink"]
+
+    @Test(
+      "law 9: a fresh answer is printed while a call on the store's files stands still", arguments: Asked.all)
+    func standing(asked: Asked) async throws {
+      let origin = try Self.origin()
+      let folder = try TemporaryFolder()
+      let library = try await Self.library(in: folder)
+      try await withThrowingTaskGroup { group in
+        for calls in Self.kinds {
+          // The first call, one while the store is opened, and a later one, each with all that follow.
+          for nth in [1, 3, 8] {
+            // A long body that has been committed is read back from the store.
+            if asked.path == "/long", calls == "read" || calls == "open", nth > 3 { continue }
+            group.addTask {
+              try await Self.stand(asked, at: origin.url + asked.path, calls, nth, library)
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+
+    private static func stand(
+      _ asked: Asked, at url: String, _ calls: String, _ nth: Int, _ library: String
+    ) async throws {
+      let what = Comment(rawValue: "\(calls) \(nth)")
+      var shell = try Shell()
+      if asked.isStored { _ = try await shell.run(asked.words + [url]) }
+      let gate = try shell.hold(calls, nth, library)
+      let command = try ChildProcess(
+        BuiltProduct.cachefetch(), asked.words + [url], environment: shell.environment)
+      await command.output.waits(forBytes: asked.body.utf8.count)
+      #expect(command.output.text == asked.body, what)
+      // Opened for nothing but writing, it says whether anybody stands there.
+      let isHeld = open(gate, O_WRONLY | O_NONBLOCK)
+      #expect(isHeld >= 0 || nth > 1 || ["rename", "unlink", "sync"].contains(calls), what)
+      let opened = open(gate, O_RDWR | O_NONBLOCK)
+      let finished = await command.finished()
+      #expect(finished.status == 0 && finished.outputText == asked.body, "\(what) \(finished.errorText)")
+      for descriptor in [isHeld, opened] where descriptor >= 0 { close(descriptor) }
+    }
+
+    @Test func `law 9: the command ends although the call never comes back`() async throws {
+      let origin = try Self.origin()
+      let folder = try TemporaryFolder()
+      let library = try await Self.library(in: folder)
+      let url = origin.url + "/x"
+      // All at once: each takes the five seconds that a write may take.
+      try await withThrowingTaskGroup { group in
+        for calls in ["open", "stat", "lock", "read", "write"] {
+          for nth in [1, 3, 9] {
+            group.addTask {
+              var shell = try Shell()
+              _ = try await shell.run(url)
+              let gate = try shell.hold(calls, nth, library)
+              let run = try await shell.run("--print", "fresh", url)
+              #expect(run.status == 0 && run.outputText == "two", "\(calls) \(nth) \(run.errorText)")
+              #expect(open(gate, O_WRONLY | O_NONBLOCK) < 0, "nobody is left there")
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+
+    @Test
+    func `the thread in the place of one that stands still writes the file of -o, under the sandbox too`()
+      async throws
+    {
+      let origin = try Self.origin()
+      let folder = try TemporaryFolder()
+      let elsewhere = try TemporaryFolder()
+      var shell = try Shell()
+      _ = try await shell.run(origin.url + "/x")
+      _ = try shell.hold("open", 1, try await Self.library(in: folder))
+      #expect(mkdir(elsewhere.file("folder"), 0o700) == 0)
+      for (words, name) in [([], "out"), (["--no-sandbox"], "out2"), ([], "folder/out")] {
+        let run = try await shell.run(words + ["-o", elsewhere.file(name), origin.url + "/x"])
+        #expect(run.status == 0, "\(name) \(run.errorText)")
+        #expect(String(decoding: try elsewhere.bytes(of: name), as: UTF8.self) == "two", "\(name)")
+      }
+      #expect(try Set(elsewhere.names()) == ["out", "out2", "folder"], "nothing else is left")
+    }
+
     @Test func `without locks each process goes alone, is given what is stored, and is told once`()
       async throws
     {
@@ -76,6 +201,21 @@ import TestTurns
       #expect(finished.outputText == "onetwo" && finished.status == 0)
       #expect(finished.errorText.split(separator: "\n").filter { $0.contains("gives no locks") }.count == 1)
       #expect(try await shell.run("--offline", origin.url).outputText == "one")
+    }
+  }
+
+  extension Shell {
+    /// Has each call of a kind on the store's files stand still, from that one on, until the pipe is opened to be written.
+    /// - Returns: The pipe.
+    fileprivate mutating func hold(_ calls: String, _ nth: Int, _ library: String) throws -> String {
+      let gate = file("gate")
+      try #require(mkfifo(gate, 0o600) == 0)
+      let faults = [
+        "LD_PRELOAD": library, "FAULT_CALLS": calls, "FAULT_PATH": "store.sqlite", "FAULT_NTH": "\(nth)",
+        "FAULT_LASTING": "1", "FAULT_GATE": gate,
+      ]
+      for (name, value) in faults { environment[name] = value }
+      return gate
     }
   }
 #endif
