@@ -205,4 +205,28 @@ import TestTurns
     #expect(variants.allSatisfy { !$0.contains("SECRET") })
     await fixture.service.close()
   }
+
+  @Test
+  func `of a response the fields on the list and those named are not stored, those that look like it are`()
+    async throws
+  {
+    let fields: HTTPFields = [
+      "X-Auth-Token": "listed-1", "X-Mine": "named-1", "Surrogate-Key": "kept-1", "X-Subject-Token": "kept-2",
+      "Set-Cookie": "cookie=1",
+    ]
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body", fields) }) {
+      $0.secrets.fields.insert("x-mine")
+    }
+    let url = try #require(URL(string: "http://origin.test/item"))
+    let fresh = try #require(await fixture.deliveries(url).first)
+    guard case .fresh(let response, _) = fresh else { throw Unexpected() }
+    #expect(response.head.fields["X-Mine"] == "named-1", "what came is delivered")
+    await fixture.service.close()
+    for (value, isThere) in [("listed-1", false), ("named-1", false), ("cookie=1", false), ("kept-1", true)] {
+      #expect(try fixture.store.filesContain(value) == isThere, "\(value)")
+    }
+    #expect(try fixture.store.filesContain("kept-2"), "as the body, it is what was asked for")
+  }
+
+  private struct Unexpected: Error {}
 }

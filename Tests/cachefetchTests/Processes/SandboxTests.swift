@@ -78,4 +78,51 @@ import TestTurns
     #expect(
       try await shell.run(["diff"] + words.filter { !["--policy", "fresh-only"].contains($0) }).status <= 1)
   }
+
+  @Test(.enabled(if: access("/usr/bin/cc", X_OK) == 0, "there is no C compiler"))
+  func `with credentials the process leaves no core file, and nobody reads its memory`() async throws {
+    var shell = try Shell()
+    let origin = try ChangingOrigin()
+    try shell.store.folder.write(
+      Array(
+        """
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <stdio.h>
+        #include <sys/prctl.h>
+        #include <sys/resource.h>
+        #include <sys/socket.h>
+        int connect(int socket, const struct sockaddr *address, socklen_t length) {
+          struct rlimit core;
+          getrlimit(RLIMIT_CORE, &core);
+          fprintf(stderr, "dumpable %d, core %d\\n", prctl(PR_GET_DUMPABLE), core.rlim_cur != 0);
+          return ((int (*)(int, const struct sockaddr *, socklen_t))dlsym(RTLD_NEXT, "connect"))(socket, address, length);
+        }
+        """.utf8), to: "state.c")
+    let library = shell.file("state.so")
+    let made = try await ChildProcess.run(
+      "/usr/bin/cc", ["-shared", "-fPIC", "-o", library, shell.file("state.c"), "-ldl"])
+    try #require(made.status == 0, "\(made.errorText)")
+    shell.environment["LD_PRELOAD"] = library
+    // A sanitizer's own library has to be the first.
+    shell.environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"
+    func state(_ words: [String]) async throws -> String {
+      let run = try await ChildProcess.run(
+        "/bin/sh",
+        ["-c", "ulimit -S -c $(ulimit -H -c); exec \"$0\" \"$@\"", try BuiltProduct.cachefetch()] + words,
+        environment: shell.environment)
+      #expect(run.status == 0 && run.outputText == "one", "\(words) \(run.errorText)")
+      return run.errorText
+    }
+    let plain = try await state(["--policy", "fresh-only", origin.url])
+    #expect(plain.hasPrefix("dumpable 1"), "\(plain)")
+    let secrets = [
+      ["-u", "me:secret"], ["-H", "Authorization: Bearer secret"], ["-H", "X-Api-Key: secret"],
+      ["--read", "-d", "secret"],
+    ]
+    for words in secrets {
+      let said = try await state(["--policy", "fresh-only"] + words + [origin.url])
+      #expect(said == "dumpable 0, core 0\n", "\(words): \(said)")
+    }
+  }
 }
