@@ -10,7 +10,8 @@ enum Query: Int, CaseIterable {
   case insertTag, setPinned, insertUse, markUsed, addUsage
   case pauseOf
   case usedAt, tagsOfRow, outlook
-  case pageCount, freePages, rowCount, unfinishedCount, dataVersion, lastBody, leastRecentlyUsed, anyReleased, deleteOneChunk
+  case pageCount, freePages, rowCount, unfinishedCount, dataVersion, lastBody, leastRecentlyUsed, anyReleased,
+    deleteOneChunk
   case releasedBefore, unfinishedAfter
   case storeLimits
 
