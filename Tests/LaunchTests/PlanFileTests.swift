@@ -125,11 +125,13 @@ import TestTurns
     } catch {
       #expect(error.line == 1 && error.message.contains("not in ASCII"))
     }
-    let encoded = try PreloadPlan(
-      list: "https://bücher.example/a",
-      readURL: { (text: String) throws(PlanError) -> URL in
-        try PreloadPlan.url(text.replacing("bücher", with: "xn--bcher-kva"))
-      })
-    #expect(encoded.steps.map(\.request.url.absoluteString) == ["https://xn--bcher-kva.example/a"])
+    func read(_ text: String) throws(PlanError) -> URL { try PreloadPlan.url("https://a.test/" + text) }
+    let list = try PreloadPlan(list: "news", readURL: read)
+    #expect(list.steps.map(\.request.url.absoluteString) == ["https://a.test/news"])
+    let plan = try PreloadPlan(json: Data(#"{"steps": [{"url": "news"}]}"#.utf8), readURL: read)
+    #expect(plan.steps.map(\.request.url.absoluteString) == ["https://a.test/news"])
+    func refuse(_ text: String) throws(PlanError) -> URL { throw PlanError("not today") }
+    let error = #expect(throws: PlanError.self) { try PreloadPlan(list: "# a\nnews", readURL: refuse) }
+    #expect(error?.description == "line 2: not today")
   }
 }

@@ -65,8 +65,7 @@ final class FetchRun {
       do { try Background.start(order) } catch { diagnostics.say(error) }
     }
     while next < states.count || feed.underWay > 0 {
-      // A load that has delivered all and only waits for the store does not keep the next one waiting.
-      if next < states.count, feed.unanswered < plan.parallel ?? .max {
+      if next < states.count, feed.underWay < plan.parallel ?? .max {
         next += 1
         start(next - 1)
         while let event = feed.next() { try handle(event) }

@@ -71,9 +71,6 @@ final class LoadFeed {
   /// How many loads are under way.
   var underWay: Int { cancels.count }
 
-  /// How many of them have deliveries to come.
-  var unanswered: Int { cancels.count { !$0.isAnswered } }
-
   /// Starts a load; a stored delivery at hand can be taken at once.
   func start(_ number: Int, _ request: DataService.Request, _ policy: FetchPolicy) {
     let mailbox = mailbox

@@ -66,29 +66,6 @@ import TestTurns
     await holder.end()
   }
 
-  @Test func `a response that waits for the store only does not count for --parallel`() async throws {
-    // What the store has not taken after five seconds is given up. Where the machine is so busy that they are over
-    // before this test has let go, it is run anew.
-    var attempts = 1
-    while try await !goesOn(), attempts < 5 { attempts += 1 }
-    #expect(attempts < 5)
-  }
-
-  /// - Returns: `false` where the first URL's response was given up before the second was asked for.
-  private func goesOn() async throws -> Bool {
-    let shell = try Shell()
-    let origin = try FixtureServer { request, connection in try connection.send(.ok(request.path)) }
-    _ = try await shell.run("-q", origin.url + "/x")
-    let holder = try await StoreHolder(.writing, shell.store.path)
-    let child = try shell.start("--parallel", "1", origin.url + "/a", origin.url + "/b")
-    await origin.waitForRequests(1, to: "/b")
-    await holder.release()
-    let finished = await child.finished()
-    #expect(finished.outputText == "/a/b" && finished.status == 0)
-    await holder.end()
-    return try await shell.run("--offline", origin.url + "/a").outputText == "/a"
-  }
-
   @Test func `a store held elsewhere is said with the process that holds it`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()
