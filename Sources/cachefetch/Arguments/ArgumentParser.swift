@@ -52,8 +52,12 @@ struct ArgumentParser {
       operands.append(word)
     } else {
       let names = Verb.allCases.map(\.rawValue)
-      let near = Suggestion.nearest(to: word, among: names + ["remove", "delete", "ls", "cat", "version"])
-      let meant = ["remove": "rm", "delete": "rm", "ls": "list", "cat": "show", "version": "--version"]
+      let meant = [
+        "remove": "rm", "delete": "rm", "clear": "rm", "purge": "rm", "prune": "rm",
+        "ls": "list", "cat": "show",
+        "version": "--version",
+      ]
+      let near = Suggestion.nearest(to: word, among: names + meant.keys.sorted())
       throw UsageError(
         "“\(word)” is neither a verb nor a URL",
         near.map { "did you mean “\(meant[$0] ?? $0)”?" } ?? "see cachefetch help, or write https://\(word)")

@@ -90,7 +90,14 @@ enum Verb: String, CaseIterable, Sendable {
         ("cachefetch list --stale --json", "one line of JSON per stale entry"),
       ]
     case .show: [("cachefetch show -i https://example.com/news.json", "headers and body as stored")]
-    case .rm: [("cachefetch rm --older-than 30d --yes", "without asking")]
+    case .rm:
+      [
+        ("cachefetch rm --older-than 30d --yes", "without asking"),
+        (
+          "cachefetch rm --exact https://example.com/news.json",
+          "not what is stored of it for accounts, or with -k"
+        ),
+      ]
     case .signOut: [("cachefetch sign-out --account alice", "leaves nothing of alice in the file")]
     case .stats: [("cachefetch stats --json", "the counts by account and host")]
     case .limits:
