@@ -69,6 +69,7 @@ import TestTurns
     let (origin, _) = try changing(content)
     let fixture = try fixture()
     var request = DataService.Request(origin.url("/big"))
+    request.limits = .unhurried
     request.account = .named("alice")
     for await delivery in fixture.service.streams(for: request, policy: .freshOnly) {
       guard case .fresh(let response, _) = delivery else { continue }
@@ -102,6 +103,7 @@ import TestTurns
     }
     let fixture = try fixture()
     var request = DataService.Request(origin.url("/live"))
+    request.limits = .unhurried
     request.account = .named("alice")
     for await delivery in fixture.service.streams(for: request, policy: .freshOnly) {
       guard case .fresh(let response, _) = delivery else { continue }
@@ -136,6 +138,7 @@ import TestTurns
     }
     let fixture = try fixture()
     var request = DataService.Request(origin.url("/big"))
+    request.limits = .unhurried
     request.limits.bodyBytes = Int64(4 * Self.chunk)
     for await delivery in fixture.service.streams(for: request, policy: .freshOnly) {
       guard case .failure(let error, _) = delivery else { continue }

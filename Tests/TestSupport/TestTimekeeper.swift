@@ -7,7 +7,8 @@ package final class TestTimekeeper: Timekeeper {
     var wallMilliseconds: Int64
     var bootNanoseconds: Int64
     var timers = TimerHeap()
-    var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    var watchers:
+      [(isMet: @Sendable (TimerHeap, Int64) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
     var passage: Passage?
   }
 
@@ -67,10 +68,19 @@ package final class TestTimekeeper: Timekeeper {
 
   /// Returns as soon as at least `count` timers are set: the barrier before ``advance(by:)``.
   package func whenPending(atLeast count: Int = 1) async {
+    await when { timers, _ in timers.pending.count >= count }
+  }
+
+  /// Returns as soon as a timer is set that fires exactly so long from now: the barrier where other timers may be set too.
+  package func whenPending(for delay: Duration) async {
+    await when { timers, now in timers.pending.contains { $0.instant - now == delay.clampedNanoseconds } }
+  }
+
+  private func when(_ isMet: @escaping @Sendable (TimerHeap, Int64) -> Bool) async {
     await withCheckedContinuation { continuation in
       let isReady = state.withLock { state in
-        if state.timers.pending.count >= count { return true }
-        state.watchers.append((count, continuation))
+        if isMet(state.timers, state.bootNanoseconds) { return true }
+        state.watchers.append((isMet, continuation))
         return false
       }
       if isReady { continuation.resume() }
@@ -139,9 +149,9 @@ package final class TestTimekeeper: Timekeeper {
   }
 
   private static func takeReadyWatchers(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
-    let count = state.timers.pending.count
-    let ready = state.watchers.filter { $0.count <= count }.map(\.continuation)
-    state.watchers.removeAll { $0.count <= count }
+    let (timers, now) = (state.timers, state.bootNanoseconds)
+    let ready = state.watchers.filter { $0.isMet(timers, now) }.map(\.continuation)
+    state.watchers.removeAll { $0.isMet(timers, now) }
     return ready
   }
 }

@@ -36,14 +36,14 @@ import TestTurns
     let holder = try await StoreHolder(.exclusive, store.path)
     let fixture = try fixture(store, transport, clock)
     async let deliveries = fixture.deliveries(url)
-    await clock.whenPending()
+    await clock.whenPending(for: .milliseconds(20))
     clock.advance(by: .milliseconds(20))
     await fixture.traced("no other process")
     // The exchange has begun; the commit waits for the other process, 250 ms of the clock.
-    await clock.whenPending()
+    await clock.whenPending(for: .milliseconds(250))
     clock.advance(by: .milliseconds(250))
     // The answer is complete, and its delivery waits for the store, up to 250 ms more.
-    await clock.whenPending()
+    await clock.whenPending(for: .milliseconds(250))
     #expect(fixture.hasTraced("waiting for the store"))
     await holder.release()
     let all = await deliveries
@@ -65,7 +65,7 @@ import TestTurns
     let fixture = try fixture(store, transport, clock)
     async let deliveries = fixture.deliveries(url)
     for delay in [20, 250, 250] {
-      await clock.whenPending()
+      await clock.whenPending(for: .milliseconds(delay))
       clock.advance(by: .milliseconds(delay))
       // Past the opening of the lock file, which the clock would else cut short.
       if delay == 20 { await fixture.traced("no other process") }
@@ -94,7 +94,7 @@ import TestTurns
     var seen: [String] = []
     let deliveries = fixture.service.deliveries(for: .init(url))
     async let moved: Void = {
-      await clock.whenPending()
+      await clock.whenPending(for: .milliseconds(20))
       clock.advance(by: .milliseconds(20))
       await isAsked.wait()
       await holder.release()

@@ -45,7 +45,8 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
     let origin = try FixtureServer(routes: [
       "/a": FixtureReply(fields: ["ETag": "\"1\"", "X-Two": "a", "X-Two": "b"], body: Array("hello".utf8))
     ])
-    let response = try await kind.make().response(to: TransportRequest(url: origin.url("/a")))
+    let response = try await kind.make().response(
+      to: TransportRequest(url: origin.url("/a"), limits: .unhurried))
     #expect(response.version == "1.1" && response.status == 200)
     #expect(response.fields["etag"] == "\"1\"")
     #expect(response.fields.combined("X-Two") == "a, b")
@@ -60,7 +61,8 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
     let origin = try FixtureServer(routes: [
       "/a": .status(status, "", ["Location": "/b", "WWW-Authenticate": "Basic"])
     ])
-    let response = try await kind.make().response(to: TransportRequest(url: origin.url("/a")))
+    let response = try await kind.make().response(
+      to: TransportRequest(url: origin.url("/a"), limits: .unhurried))
     #expect(response.status == status)
     #expect(try await response.body.text() == "")
     #expect(origin.requests().count == 1)
@@ -69,7 +71,8 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
   @Test("A HEAD has no body, whatever its fields say", arguments: TransportUnderTest.allCases)
   func head(kind: TransportUnderTest) async throws {
     let origin = try FixtureServer(routes: ["/a": .ok("hello")])
-    let response = try await kind.make().response(to: TransportRequest(url: origin.url("/a"), method: .head))
+    let response = try await kind.make().response(
+      to: TransportRequest(url: origin.url("/a"), method: .head, limits: .unhurried))
     #expect(response.fields["Content-Length"] == "5")
     #expect(try await response.body.text() == "")
     #expect(origin.requests().first?.method == "HEAD")
@@ -119,7 +122,8 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
     let fields: HTTPFields = [
       "X-One": "1", "Accept-Language": "fr, en;q=0.5", "If-None-Match": "\"a\", W/\"b\"",
     ]
-    _ = try await kind.make().response(to: TransportRequest(url: origin.url("/a"), fields: fields))
+    _ = try await kind.make().response(
+      to: TransportRequest(url: origin.url("/a"), fields: fields, limits: .unhurried))
     let request = try #require(origin.requests().first)
     #expect(request["X-One"] == "1")
     #expect(request["Accept-Language"] == "fr, en;q=0.5")
@@ -131,7 +135,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
   func query(kind: TransportUnderTest) async throws {
     let origin = try FixtureServer { request, connection in try connection.send(.ok(request.target)) }
     let response = try await kind.make().response(
-      to: TransportRequest(url: origin.url("/a%20b/c?d=%2F&e=f+g")))
+      to: TransportRequest(url: origin.url("/a%20b/c?d=%2F&e=f+g"), limits: .unhurried))
     #expect(try await response.body.text() == "/a%20b/c?d=%2F&e=f+g")
   }
 
@@ -141,7 +145,8 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
       let accepts = request["Accept-Encoding"]?.contains("gzip") == true
       try connection.send(accepts ? .ok(Gzip.hello, ["Content-Encoding": "gzip"]) : .ok("not asked"))
     }
-    let response = try await kind.make().response(to: TransportRequest(url: origin.url("/")))
+    let response = try await kind.make().response(
+      to: TransportRequest(url: origin.url("/"), limits: .unhurried))
     #expect(try await response.body.text() == "hello")
     #expect(response.body.length == nil)
   }
@@ -150,7 +155,8 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
   func chunked(kind: TransportUnderTest) async throws {
     let body = [UInt8]((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
     let origin = try FixtureServer(routes: ["/": FixtureReply.ok(body).chunked(by: 999)])
-    let response = try await kind.make().response(to: TransportRequest(url: origin.url("/")))
+    let response = try await kind.make().response(
+      to: TransportRequest(url: origin.url("/"), limits: .unhurried))
     var received = Data()
     while let piece = try await response.body.next() { received.append(piece) }
     #expect(received == Data(body))
@@ -163,7 +169,8 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
       try connection.sendRaw("HTTP/1.1 200 OK\r\n\r\nhello")
       connection.close()
     }
-    let response = try await kind.make().response(to: TransportRequest(url: origin.url("/")))
+    let response = try await kind.make().response(
+      to: TransportRequest(url: origin.url("/"), limits: .unhurried))
     #expect(try await response.body.text() == "hello")
   }
 
@@ -175,7 +182,8 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
       held.wait()
       try connection.sendRaw("world")
     }
-    let response = try await kind.make().response(to: TransportRequest(url: origin.url("/")))
+    let response = try await kind.make().response(
+      to: TransportRequest(url: origin.url("/"), limits: .unhurried))
     #expect(response.status == 200)
     #expect(try await response.body.next() == Data("hello".utf8))
     held.open()
@@ -193,7 +201,8 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
       for _ in 0..<64 { try connection.sendRaw(piece) }
       isWhole.open()
     }
-    let response = try await kind.make().response(to: TransportRequest(url: origin.url("/")))
+    let response = try await kind.make().response(
+      to: TransportRequest(url: origin.url("/"), limits: .unhurried))
     var received = 0
     var largest = 0
     var wasWholeEarly = false
@@ -213,7 +222,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
     let origin = try FixtureServer(routes: ["/": .ok("hello")])
     origin.stop()
     let error = await #expect(throws: DataServiceError.self) {
-      _ = try await kind.make().response(to: TransportRequest(url: origin.url("/")))
+      _ = try await kind.make().response(to: TransportRequest(url: origin.url("/"), limits: .unhurried))
     }
     #expect(error?.kind == .refused)
   }
@@ -223,7 +232,8 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
     let origin = try FixtureServer(routes: ["/": .ok("hello")])
     let transport = kind.make()
     for _ in 0..<5 {
-      let response = try await transport.response(to: TransportRequest(url: origin.url("/")))
+      let response = try await transport.response(
+        to: TransportRequest(url: origin.url("/"), limits: .unhurried))
       #expect(try await response.body.text() == "hello")
       origin.stop()
       try origin.start()
@@ -239,7 +249,8 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
     let whole = try await withThrowingTaskGroup(of: Bool.self) { group in
       for number in 0..<200 {
         group.addTask {
-          let response = try await transport.response(to: TransportRequest(url: origin.url("/\(number)")))
+          let response = try await transport.response(
+            to: TransportRequest(url: origin.url("/\(number)"), limits: .unhurried))
           return try await response.body.text() == String(repeating: "/\(number)", count: 500)
         }
       }
@@ -258,7 +269,10 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
     }
     let transport = kind.make()
     let tasks = (0..<4).map { number in
-      Task { try await transport.response(to: TransportRequest(url: origin.url("/\(number)"))).body.text() }
+      Task {
+        try await transport.response(to: TransportRequest(url: origin.url("/\(number)"), limits: .unhurried))
+          .body.text()
+      }
     }
     await origin.waitForRequests(4)
     held.open()
