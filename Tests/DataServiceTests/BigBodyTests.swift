@@ -202,6 +202,8 @@ import TestTurns
     }
     #expect(received == 12 << 20)
     #expect(ending == .truncated, "a stream that is cut off throws")
+    // The store may still be in the making.
+    await fixture.service.close()
     #expect(
       try fixture.store.folder.names().filter { $0.hasSuffix(".sqlite") }.isEmpty
         || fixture.store.value("SELECT count(*) FROM chunk") == 0)
