@@ -246,7 +246,7 @@ import TestTurns
   }
 }
 
-@Suite("Output: numbers with nouns") struct CountedTests {
+@Suite("Output: numbers with nouns", .inTurn) struct CountedTests {
   @Test func `one of something is not said as several`() {
     func setAside(_ saved: Int, _ lost: Int) -> String {
       StoreEvent.setAside(path: "a", keptAs: "b", carriedOver: saved, lost: lost).message
