@@ -78,10 +78,16 @@ struct Sharer {
     let write = ResponseStore.Write(
       accountID: account, key: key, started: mark, status: 200, fields: ["ETag": "\"\(mark.nanoseconds)\""],
       receivedAt: mark.nanoseconds / 1_000_000, body: .bytes(bytes))
-    if case .superseded = try await store.overwrite(write) { counts["superseded", default: 0] += 1 }
     counts["written", default: 0] += 1
-    // Law 8: what is there now began no earlier than what was just stored.
-    if let row = try await store.lookup(key).rows.first, row.started.nanoseconds < mark.nanoseconds {
+    guard case .stored(let rowID, _) = try await store.overwrite(write) else {
+      counts["superseded", default: 0] += 1
+      return
+    }
+    // Law 8: what is there now began no earlier than what was just stored. Where the row was evicted meanwhile, another
+    // has been made, of which nothing is known.
+    if let row = try await store.lookup(key).rows.first, row.id == rowID,
+      row.started.nanoseconds < mark.nanoseconds
+    {
       counts["older", default: 0] += 1
     }
   }

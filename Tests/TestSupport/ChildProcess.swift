@@ -139,8 +139,16 @@ public final class ChildProcess: Sendable {
     }
   }
 
-  /// Does not kill the process when this object goes: it has been told to end.
-  func leaveRunning() { state.withLock { $0.livesOn = true } }
+  /// Sends a signal and returns when the process has ended: for the end of an object, which cannot suspend.
+  package func end(by signal: Int32? = nil) {
+    if let signal { send(signal) }
+    let hasEnded = state.withLock { state in
+      // Not killed when this object goes: it ends by itself.
+      state.livesOn = true
+      return state.exit != nil
+    }
+    if !hasEnded { Self.waitForEnd(of: pid) }
+  }
 
   /// Suspends until the process has ended. When the task is cancelled the process is killed.
   public func exit() async -> Exit {

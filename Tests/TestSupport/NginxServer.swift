@@ -46,8 +46,8 @@ public final class NginxServer {
   }
 
   deinit {
-    process?.send(SIGTERM)  // not SIGKILL: its worker would live on
-    process?.leaveRunning()
+    // Not SIGKILL: its worker would live on. Before the folder goes, in which it would make others.
+    process?.end(by: SIGTERM)
     close(holder)
   }
 

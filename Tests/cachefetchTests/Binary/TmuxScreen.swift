@@ -19,6 +19,7 @@ final class TmuxScreen {
     var environment = shell.environment
     environment["NO_COLOR"] = "1"
     environment["TMUX"] = .some(nil)
+    environment["HISTFILE"] = "/dev/null"
     let run = try await ChildProcess.run(
       Self.program,
       [
@@ -30,9 +31,9 @@ final class TmuxScreen {
   }
 
   deinit {
-    // The server ends with its last session; there is nobody to wait.
+    // Waited for: without it the socket goes before it has been told.
     let child = try? ChildProcess(Self.program, ["-S", socket, "kill-server"])
-    _ = child
+    child?.end()
   }
 
   struct Failed: Error { let text: String }
