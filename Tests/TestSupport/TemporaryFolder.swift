@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Synchronization
 
 #if canImport(Darwin)
   import Darwin
@@ -7,7 +6,7 @@ import Synchronization
   import Glibc
 #endif
 
-/// A fresh folder, removed with all it holds when the last reference to it goes, or else at the end of the process.
+/// A fresh folder, removed with all it holds when the last reference to it goes.
 public final class TemporaryFolder: Sendable {
   /// A failure to make the folder.
   public struct Failed: Error {
@@ -24,24 +23,12 @@ public final class TemporaryFolder: Sendable {
     var template = Array("\(base)/cachefetch-test-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw Failed(code: errno) }
     path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-    _ = Self.atEnd
-    _ = Self.left.withLock { $0.insert(path) }
   }
 
-  deinit { Self.remove(path) }
-
-  /// Those that are there still: of objects that nothing ends, or into which somebody wrote while they were removed.
-  private static let left = Mutex<Set<String>>([])
-
-  private static let atEnd: Void = {
-    _ = atexit { for path in TemporaryFolder.left.withLock({ $0 }) { TemporaryFolder.remove(path) } }
-  }()
-
-  private static func remove(_ path: String) {
+  deinit {
     // A test may have taken the permissions away that removing needs.
     chmod(path, 0o700)
     try? FileManager.default.removeItem(atPath: path)
-    if access(path, F_OK) != 0 { _ = left.withLock { $0.remove(path) } }
   }
 
   /// The path of a file in the folder; nothing is created.
