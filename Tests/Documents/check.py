@@ -36,6 +36,7 @@ says `<!-- not run: why -->`. `<!-- file NAME -->` after a block puts it into th
 """
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -349,6 +350,9 @@ def check_inline(tally, options, paths):
 
 
 def main(arguments):
+    # A job in the background of a script has interrupts ignored, and so would what is run here: the command heeds that.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
     scratch, program, snippets, *paths = arguments
     hosts = {"example.com", "portal.example.com"}
     for path in paths + ["Tests/Documents/examples.claims"]:
