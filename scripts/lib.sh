@@ -24,3 +24,17 @@ forget_plan() { rm -f "$1"/debug.yaml "$1"/release.yaml; }
 
 # Flags for every debug build of this package; scripts/check sets them, so that its steps share one build.
 read -ra build_flags <<< "${BUILD_FLAGS-}"
+
+# Runs tests, and where one fails says at the end again which, since thousands of lines come after it.
+# usage: run_tests COMMAND...
+run_tests() {
+  local output status=0
+  output=$(mktemp)
+  "$@" 2>&1 | tee "$output" || status=$?
+  if [ "$status" != 0 ]; then
+    say "the failures once more:"
+    grep -A 3 -E '✘|error: a test hangs|WARNING: ThreadSanitizer|ERROR: (Address|Leak)Sanitizer' "$output" >&2 || true
+  fi
+  rm -f "$output"
+  return "$status"
+}

@@ -90,7 +90,6 @@ extension DataService {
     // Where the store is what it is all for, nobody is better off with an answer that is not in it.
     if waitsForStore { configuration.patience.commit = configuration.store.busyTimeout }
     configuration.finishesAfterDeadline = false
-    configuration.keepsStoreApart = true
     // What is preloaded, or compared with next time, is for the store: a disk that is busy for a moment is no failure.
     if [.preload, .diff].contains(arguments.verb) { configuration.patience.commit = .seconds(5) }
     configuration.secrets = Shown.secrets
