@@ -36,42 +36,51 @@ public struct CacheStoreError: Error, Hashable {
   public let reason: Reason
   /// One line for a person, naming the file where one is concerned and never a bound value.
   public let message: String
-  /// What a person can do about it, in a line of its own; `nil` where nothing is known to help.
-  public let hint: String?
+  /// What a person can do about it; `nil` where nothing is known to help.
+  public let remedy: Remedy?
   /// The extended SQLite result code, for logs; 0 where SQLite was not involved.
   public let sqliteCode: Int32
   /// The failing statement without its bound values, so that it is safe to log.
   public let sql: String?
 
+  /// The remedy's words, which hold in every program.
+  public var hint: String? { remedy?.text }
+
   /// Makes an error.
+  ///
+  /// - Parameter hint: What helps, where more is known than the reason.
   public init(
     _ reason: Reason, _ message: String, hint: String? = nil, sqliteCode: Int32 = 0, sql: String? = nil
   ) {
+    self.init(
+      reason, message, remedy: hint.map { Remedy($0) }, sqliteCode: sqliteCode, sql: sql)
+  }
+
+  package init(
+    _ reason: Reason, _ message: String, remedy: Remedy?, sqliteCode: Int32 = 0, sql: String? = nil
+  ) {
     self.reason = reason
     self.message = message
-    self.hint =
-      hint ?? (message.hasSuffix(Platform.noDescriptors) ? Self.descriptorHint : Self.hint(for: reason))
+    self.remedy =
+      remedy ?? (message.hasSuffix(Platform.noDescriptors) ? .descriptors : Self.remedy(for: reason))
     self.sqliteCode = sqliteCode
     self.sql = sql
   }
 
-  /// What helps where no file can be opened any more, whatever it was to be.
-  package static let descriptorHint = "raise the limit (ulimit -n)"
-
   /// Whether no file could be opened any more: nothing is wrong with the store.
-  var isOfDescriptors: Bool { hint == Self.descriptorHint }
+  var isOfDescriptors: Bool { remedy == .descriptors }
 
   /// What helps where nothing more is known than the reason.
-  private static func hint(for reason: Reason) -> String? {
+  private static func remedy(for reason: Reason) -> Remedy? {
     switch reason {
-    case .busy: "try again"
-    case .full: "free some disk space, or name another store with --store PATH"
-    case .readOnly, .cannotOpen: "name a store you may write to with --store PATH or $CACHEFETCH_STORE"
-    case .newerSchema: "it was left alone: update cachefetch, or name another store with --store PATH"
+    case .busy: .tryAgain
+    case .full: .freeSpace
+    case .readOnly, .cannotOpen: .writableStore
+    case .newerSchema: .newerRelease
     case .otherSchema:
       "it was left alone: another release made it, or somebody who wants to harm; name another file"
-    case .foreignFile: "it was left alone: name another with --store PATH"
-    case .corrupt: "run “cachefetch doctor --repair”"
+    case .foreignFile: .otherFile
+    case .corrupt: .repair
     case .replaced: "fetch it again"
     case .missing: "it is made anew; load again"
     case .signedOut, .cannotLock, .closed, .other: nil

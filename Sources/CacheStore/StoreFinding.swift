@@ -17,10 +17,10 @@ public struct StoreFinding: Sendable, Hashable {
   /// What was found, in one line.
   public var message: String
   /// What to do about it, where there is something.
-  public var remedy: String?
+  public var remedy: Remedy?
 
   /// Makes a finding.
-  public init(_ subject: String, _ severity: Severity, _ message: String, remedy: String? = nil) {
+  public init(_ subject: String, _ severity: Severity, _ message: String, remedy: Remedy? = nil) {
     self.subject = subject
     self.severity = severity
     self.message = message

@@ -1,3 +1,5 @@
+public import CacheStore
+
 /// Why a load, or an operation on the store, did not do what was asked.
 public struct DataServiceError: Error {
   /// What went wrong, to act on. An open set: later releases may add kinds, so compare with the static members.
@@ -14,17 +16,26 @@ public struct DataServiceError: Error {
   /// One line for a person; never holds a secret of the request.
   public let message: String
   /// What the person can do about it, or `nil`.
-  public let hint: String?
+  public let remedy: Remedy?
   /// The cause, where it came from another library.
   public let underlying: (any Error)?
+
+  /// The remedy's words, which hold in every program.
+  public var hint: String? { remedy?.text }
 
   /// Makes an error; transports use it.
   public init(
     _ kind: Kind, _ message: String, hint: String? = nil, status: Int? = nil, underlying: (any Error)? = nil
   ) {
+    self.init(kind, message, remedy: hint.map { Remedy($0) }, status: status, underlying: underlying)
+  }
+
+  package init(
+    _ kind: Kind, _ message: String, remedy: Remedy?, status: Int? = nil, underlying: (any Error)? = nil
+  ) {
     self.kind = kind
     self.message = message
-    self.hint = hint
+    self.remedy = remedy
     self.status = status
     self.underlying = underlying
   }

@@ -48,7 +48,7 @@ final class ServiceCore: Sendable {
       stored.onEvent = { [tell = stored.onEvent] event in
         tell?(event)
         // A damaged row is told of by the load that met it.
-        if case .setAside = event { onWarning(.init(kind: .corrupt, message: event.message)) }
+        if case .setAside = event { onWarning(.init(kind: .corrupt, message: event.message, remedy: nil)) }
       }
     }
     store = ResponseStore(configuration: stored)
@@ -135,7 +135,7 @@ final class ServiceCore: Sendable {
     }
     guard isNew else { return }
     let error = DataServiceError(store: advised(error))
-    warn(.init(kind: error.kind, message: error.message, hint: error.hint))
+    warn(.init(kind: error.kind, message: error.message, remedy: error.remedy))
   }
 
   /// The store's error with the remedy that is right for how the store was opened.

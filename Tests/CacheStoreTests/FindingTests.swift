@@ -166,7 +166,7 @@ import TestTurns
     let other = ResponseStore(configuration: StoreConfiguration(path: text))
     chmod(text, 0o644)
     let wrong = await other.findings(repair: true).filter { $0.severity == .wrong }
-    #expect(wrong.count == 1 && wrong.first?.remedy?.contains("--store") == true)
+    #expect(wrong.count == 1 && wrong.first?.remedy == .otherFile)
     var status = stat()
     #expect(stat(text, &status) == 0 && status.st_mode & 0o777 == 0o644)
     #expect(try folder.text(of: "text").hasPrefix("text text"))

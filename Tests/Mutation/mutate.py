@@ -154,7 +154,8 @@ def run_tests(mutant, arguments, seconds):
     os.close(ours)
     end_marked(folder)
     shutil.rmtree(folder, ignore_errors=True)
-    if verdict is None and status != 0:
+    # Where no test has such a name, the run says so with a status of its own.
+    if verdict is None and status != 0 and " 0 tests in " not in text:
         verdict = f"the run, with status {status}: " + text.strip().split("\n")[-1][:120]
     return verdict
 

@@ -64,7 +64,7 @@ struct StoreFiles: Sendable {
       throw CacheStoreError(
         .cannotOpen,
         "no place for the store: there is no home folder",
-        hint: "name one with --store PATH or $CACHEFETCH_STORE")
+        remedy: .nameStore)
     }
     guard let status = FileStatus(path: database) else {
       guard errno == ENOENT else {
@@ -114,17 +114,15 @@ struct StoreFiles: Sendable {
     }
     guard status.hasTrustedOwner || geteuid() == 0 && !isShared else {
       throw CacheStoreError(
-        .cannotOpen, "\(what) \(path) belongs to another user, which is refused", hint: Self.ownFolder)
+        .cannotOpen, "\(what) \(path) belongs to another user, which is refused", remedy: .ownFolder)
     }
     // Making the key links it from another name, which goes at once.
     guard status.names == 1 || status.names == 2 && path == key else {
       throw CacheStoreError(
         .cannotOpen, "\(what) \(path) is another file's second name, which is refused",
-        hint: isShared ? Self.ownFolder : "remove it")
+        remedy: isShared ? .ownFolder : "remove it")
     }
   }
-
-  private static let ownFolder = "name a store in a folder of your own with --store PATH"
 
   /// Throws unless the file is one to open: a file, no link, and in a shared folder of an owner to trust.
   func check(_ status: FileStatus, of path: String) throws(CacheStoreError) {
@@ -132,22 +130,23 @@ struct StoreFiles: Sendable {
     case .file: break
     case .folder:
       throw CacheStoreError(
-        .cannotOpen, "the store \(path) is a folder", hint: "name a file in it, such as \(path)/store.sqlite")
+        .cannotOpen, "the store \(path) is a folder",
+        hint: "name a file in it, such as \(path)/store.sqlite")
     case .link:
       throw CacheStoreError(
         .cannotOpen, "the store \(path) is a symbolic link, which is refused", hint: "name its target")
     case .other:
       throw CacheStoreError(
-        .cannotOpen, "the store \(path) is not a regular file", hint: "name another with --store PATH")
+        .cannotOpen, "the store \(path) is not a regular file", remedy: .regularFile)
     }
     guard status.hasTrustedOwner || geteuid() == 0 && !isFolderShared else {
       throw CacheStoreError(
         .cannotOpen, "the store \(path) belongs to another user, which is refused",
-        hint: "name a file of your own with --store PATH")
+        remedy: .ownFile)
     }
     guard status.names == 1 || !isFolderShared else {
       throw CacheStoreError(
-        .cannotOpen, "the store \(path) is another file's second name, which is refused", hint: Self.ownFolder
+        .cannotOpen, "the store \(path) is another file's second name, which is refused", remedy: .ownFolder
       )
     }
   }

@@ -16,7 +16,7 @@ extension ResponseStore {
         throw CacheStoreError(
           .full,
           "the store \(files.database) is full, and what is in it is pinned or being received",
-          hint: "remove a pinned entry with “cachefetch rm”, or raise the store's limit"
+          remedy: .removePinned
         )
       }
     }
@@ -70,7 +70,7 @@ extension ResponseStore {
       throw CacheStoreError(
         .full,
         "the store \(files.database) may hold \(Counted.text(most, "entry", "entries")), and that many are pinned",
-        hint: "remove one with “cachefetch rm”, or raise the store's limit")
+        remedy: .removePinned)
     }
   }
 

@@ -20,7 +20,7 @@ extension ResponseStore {
         return found + [notThere]
       }
     } catch {
-      return found + [StoreFinding("file", .wrong, error.message, remedy: error.hint)]
+      return found + [StoreFinding("file", .wrong, error.message, remedy: error.remedy)]
     }
     do throws(CacheStoreError) {
       // First of all: a file that is none of ours is left as it is, its mode too.
@@ -35,7 +35,7 @@ extension ResponseStore {
       found += try await digestKey(repair)
       if let now { found += try await pauses(repair, at: now) }
     } catch {
-      found.append(StoreFinding("file", .wrong, error.message, remedy: error.hint))
+      found.append(StoreFinding("file", .wrong, error.message, remedy: error.remedy))
     }
     return found
   }
@@ -45,7 +45,7 @@ extension ResponseStore {
       return StoreFinding("file", .fine, "there is no store at \(files.database) yet")
     }
     return StoreFinding(
-      "file", .wrong, "\(obstacle): nothing is kept", remedy: CacheStoreError(.readOnly, "").hint)
+      "file", .wrong, "\(obstacle): nothing is kept", remedy: .writableStore)
   }
 
   private var libraries: StoreFinding {
@@ -62,7 +62,7 @@ extension ResponseStore {
     return StoreFinding(
       "file", .fine,
       "\(files.database) may not be written: what is stored is delivered, and nothing new is kept",
-      remedy: "name a store of your own with --store PATH, if that is not meant")
+      remedy: .ownStore)
   }
 
   private func pauses(_ repair: Bool, at now: StartMark) async throws(CacheStoreError) -> [StoreFinding] {
@@ -151,7 +151,7 @@ extension ResponseStore {
       return [StoreFinding("integrity", .fine, "the database structure is intact")]
     }
     guard repair else {
-      return problems.map { StoreFinding("integrity", .wrong, $0, remedy: "cachefetch doctor --repair") }
+      return problems.map { StoreFinding("integrity", .wrong, $0, remedy: .repair) }
     }
     let isReplaced = try await writes.mend()
     return problems.map { StoreFinding("integrity", isReplaced ? .repaired : .wrong, $0) }
@@ -178,7 +178,7 @@ extension ResponseStore {
       StoreFinding(
         "checksums", repair ? .repaired : .wrong,
         "\(Counted.text(bad.count, "stored response")) \(bad.count == 1 ? "is" : "are") damaged",
-        remedy: repair ? nil : "cachefetch doctor --repair removes what is damaged")
+        remedy: repair ? nil : .repairRemoves)
     ]
   }
 
@@ -197,7 +197,7 @@ extension ResponseStore {
     let message =
       count == 1 ? "1 stored body belongs to no response" : "\(count) stored bodies belong to no response"
     guard repair else {
-      return [StoreFinding("bodies", .wrong, message, remedy: "cachefetch doctor --repair removes them")]
+      return [StoreFinding("bodies", .wrong, message, remedy: .repairRemoves)]
     }
     try await writes.perform { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in
@@ -222,7 +222,7 @@ extension ResponseStore {
       return [StoreFinding("log", .fine, "the write-ahead log has \(bytes) bytes")]
     }
     let message = "the write-ahead log has grown to \(bytes) bytes"
-    guard repair else { return [StoreFinding("log", .wrong, message, remedy: "cachefetch doctor --repair")] }
+    guard repair else { return [StoreFinding("log", .wrong, message, remedy: .repair)] }
     let isDone = try await writes.perform { (connection) throws(CacheStoreError) in
       try connection.checkpoint(.truncating)
     }
@@ -248,7 +248,7 @@ extension ResponseStore {
     do throws(CacheStoreError) {
       key = try DigestKey.load(nextTo: files.database)
     } catch {
-      return [StoreFinding("digest-key", .wrong, error.message, remedy: error.hint)]
+      return [StoreFinding("digest-key", .wrong, error.message, remedy: error.remedy)]
     }
     guard accounts > 0, let proof, proof != key?.proof else {
       return [StoreFinding("digest-key", .fine, key == nil ? "not needed yet" : files.key)]
@@ -257,7 +257,7 @@ extension ResponseStore {
       "the digest key \(files.key) was lost or replaced: responses to requests with credentials cannot be found any more"
     guard repair else {
       return [
-        StoreFinding("digest-key", .wrong, message, remedy: "restore it, or remove them with doctor --repair")
+        StoreFinding("digest-key", .wrong, message, remedy: .restoreKey)
       ]
     }
     try await writes.perform { (connection) throws(CacheStoreError) in

@@ -240,7 +240,7 @@ extension ResponseStore {
     guard try oldest.step() else {
       throw CacheStoreError(
         .full, "all \(Self.variantLimit) stored variants of this request are pinned",
-        hint: "remove one with “cachefetch rm”")
+        remedy: .removeOne)
     }
     try deleteRow(oldest.integer(0), connection)
     try letGo(body: oldest.integer(1), length: oldest.integer(2), connection)

@@ -209,7 +209,7 @@ enum BodyLimit {
   static func exceeded(_ limit: Int64) -> DataServiceError {
     DataServiceError(
       .tooLarge, "the body is larger than the limit of \(Counted.text(limit, "byte"))",
-      hint: "raise the limit (--max-body) if you trust the server")
+      remedy: .largerBody)
   }
 }
 

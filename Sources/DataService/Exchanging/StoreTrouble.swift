@@ -11,7 +11,7 @@ extension DataServiceError {
       case .closed: .closed
       default: .store
       }
-    self.init(kind, error.message, hint: error.hint, underlying: error)
+    self.init(kind, error.message, remedy: error.remedy, underlying: error)
   }
 }
 

@@ -84,7 +84,7 @@ extension LoadTask {
       delivery = .failure(error, lastKnown: nil)
     case .deliverDeadline:
       let error = DataServiceError(
-        .timeout(.deadline), "no fresh response within the deadline", hint: "allow more time with --deadline")
+        .timeout(.deadline), "no fresh response within the deadline", remedy: .longerDeadline)
       delivery = .failure(error, lastKnown: state.stored)
     case .end:
       if !state.isCancelled { state.outbox.append(.end) }

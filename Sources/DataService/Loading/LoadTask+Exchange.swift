@@ -63,7 +63,8 @@ extension LoadTask {
     let other = (try? NormalisedURL(answer.url).authority) ?? "another host"
     return DataServiceError(
       .portal, "\(other) answered in place of \(prepared.url.authority), as captive portals do",
-      hint: "sign in to the network; if \(other) is right, remove the stored response", status: answer.status)
+      hint: "sign in to the network; if \(other) is right, remove the stored response",
+      status: answer.status)
   }
 
   /// Whether a usable stored response is there; one whose value is still being made counts.

@@ -58,7 +58,7 @@ extension LoadTask {
       core.warn(
         .init(
           kind: .corrupt, message: "a stored response did not match its checksum and was removed",
-          hint: "run “cachefetch doctor” to check the rest"))
+          remedy: .checkStore))
     }
     if prepared.isHTTP { return takeJudged(found) }
     var selected: Shared<StoredResponse>?
@@ -159,7 +159,7 @@ extension LoadTask {
         state.storeError = error
         state.isRowUnusable = true
       }
-      core.warn(.init(kind: error.kind, message: error.message, hint: error.hint))
+      core.warn(.init(kind: error.kind, message: error.message, remedy: error.remedy))
       handle(.storedPrepared(false))
     }
   }

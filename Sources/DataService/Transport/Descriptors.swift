@@ -30,5 +30,5 @@ enum Descriptors {
 extension DataServiceError {
   /// No file or socket could be opened any more.
   package static let tooManyOpenFiles = DataServiceError(
-    .other, "too many open files", hint: CacheStoreError.descriptorHint)
+    .other, "too many open files", remedy: .descriptors)
 }

@@ -130,7 +130,7 @@ extension StoreCommands {
       switch error.reason {
       case .full: ("there is no room for \(name)", "free some disk space, or name a file on another disk")
       case .readOnly, .cannotOpen: ("\(name) cannot be written", "name a file in a folder you may write to")
-      default: (error.message, error.hint ?? "try again")
+      default: (error.message, error.advice ?? "try again")
       }
     return DataServiceError(.store, message, hint: hint, underlying: error)
   }
@@ -142,7 +142,7 @@ extension StoreCommands {
     case .foreignFile: "it is not an exported file; name one that “cachefetch export” wrote"
     case .newerSchema: "a newer release wrote it; update cachefetch"
     case .otherSchema: "\(error.message); export it anew with this release"
-    default: Diagnostics.joined(error.message, error.reason == .other ? "get it anew" : error.hint)
+    default: Diagnostics.joined(error.message, error.reason == .other ? "get it anew" : error.advice)
     }
   }
 }

@@ -13,7 +13,7 @@ enum ExplainCommand {
     switch result {
     case nil: return Signals.exitStatus
     case .failure(let error):
-      diagnostics.say("\(Shown.url(arguments.operand)): \(Diagnostics.joined(error.message, error.hint))")
+      diagnostics.say("\(Shown.url(arguments.operand)): \(Diagnostics.joined(error.message, error.advice))")
       return error.kind == .invalidRequest ? .usage : .inputOutput
     case .success(var explanation):
       if let only = policy.spelling(in: arguments) { explanation.verdicts.removeAll { $0.policy != only } }

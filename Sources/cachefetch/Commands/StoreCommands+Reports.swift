@@ -53,7 +53,7 @@ extension StoreCommands {
       return StoreFinding("transport", .fine, try TransportVersion.text())
     } catch {
       return StoreFinding(
-        "transport", .wrong, "\(error.message): only what is stored can be delivered", remedy: error.hint)
+        "transport", .wrong, "\(error.message): only what is stored can be delivered", remedy: error.remedy)
     }
   }
 }

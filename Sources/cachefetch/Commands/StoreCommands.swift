@@ -32,8 +32,8 @@ struct StoreCommands {
   private func hint(for error: DataServiceError) -> String? {
     // A hint that is not the one for every such error says more.
     guard let cause = error.underlying as? CacheStoreError, cause.reason == .busy,
-      cause.hint == CacheStoreError(.busy, "").hint
-    else { return error.hint }
+      cause.remedy == .tryAgain
+    else { return error.advice }
     return "it is held by \(service.store.holders): try again, or end what holds it"
   }
 
@@ -55,7 +55,7 @@ struct StoreCommands {
     do throws(DataServiceError) {
       return try service.key(for: request)
     } catch {
-      throw UsageError(error.message, error.hint ?? "see cachefetch help \(arguments.verb.rawValue)")
+      throw UsageError(error.message, error.advice ?? "see cachefetch help \(arguments.verb.rawValue)")
     }
   }
 }

@@ -12,7 +12,7 @@ enum Version {
     do throws(DataServiceError) {
       transport = try TransportVersion.text()
     } catch {
-      transport = "libcurl: \(Diagnostics.joined(error.message, error.hint))"
+      transport = "libcurl: \(Diagnostics.joined(error.message, error.advice))"
     }
     let linked = ProcessStart.linkedLibraries.map { "linked in: \($0)\n" } ?? ""
     return

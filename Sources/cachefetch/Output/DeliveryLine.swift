@@ -59,7 +59,7 @@ struct DeliveryLine {
     var json = JSONWriter()
     json.member("kind", error.kind.name)
     json.member("message", error.message)
-    if let hint = error.hint { json.member("hint", hint) }
+    if let hint = error.advice { json.member("hint", hint) }
     return json.object()
   }
 

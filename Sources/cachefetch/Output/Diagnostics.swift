@@ -52,9 +52,9 @@ struct Diagnostics: Sendable {
 
   /// Trouble that did not stop a delivery.
   func warn(_ warning: DataService.Warning) {
-    let text = Self.joined(warning.message, warning.hint)
+    let text = Self.joined(warning.message, warning.remedy?.words)
     warned.insert(text)
-    if warning.hint == CacheStoreError.descriptorHint { warned.insert(CacheStoreError.descriptorHint) }
+    if warning.remedy == .descriptors { warned.insert(Remedy.descriptors.text) }
     say(text)
   }
 
@@ -65,10 +65,10 @@ struct Diagnostics: Sendable {
 
   /// A load's failure, unless it is the store's trouble that was warned of already.
   func say(_ error: DataServiceError, of line: DeliveryLine) {
-    let text = Self.joined(error.message, error.hint)
+    let text = Self.joined(error.message, error.advice)
     if warned.contains(text) { return }
     // One cause, one line: the store had no descriptor, and so the network had none.
-    if error.hint == CacheStoreError.descriptorHint, warned.contains(CacheStoreError.descriptorHint) {
+    if error.remedy == .descriptors, warned.contains(Remedy.descriptors.text) {
       return
     }
     // What is not stored is named by the message itself.

@@ -23,7 +23,7 @@ struct Heading {
     case .failure(let error, let lastKnown):
       let known = lastKnown.map { ["the stored response is from \(Words.age($0.age))"] } ?? []
       // What went wrong and what to do about it is never cut off.
-      return line("failure", "31", [error.message] + (error.hint.map { [$0] } ?? []) + known, isCut: false)
+      return line("failure", "31", [error.message] + (error.advice.map { [$0] } ?? []) + known, isCut: false)
     }
   }
 

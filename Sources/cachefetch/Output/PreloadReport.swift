@@ -76,7 +76,7 @@ final class PreloadReport {
   private func say(_ step: LaunchOutcome.Step, _ error: DataServiceError?) {
     let url = url(of: step)
     if let error {
-      diagnostics.say("\(url): \(Diagnostics.joined(error.message, error.hint))")
+      diagnostics.say("\(url): \(Diagnostics.joined(error.message, error.advice))")
     } else if !showsBar, !isJSON {
       diagnostics.show(TerminalText.visible(StepLine.text(step, url: url)) + "\n")
     }

@@ -72,7 +72,7 @@ enum FindingText {
   /// A line for each, what to do about it below.
   static func text(_ findings: [StoreFinding]) -> String {
     findings.map { finding in
-      let remedy = finding.remedy.map { "\n       \(TerminalText.visible($0))" } ?? ""
+      let remedy = finding.remedy.map { "\n       \(TerminalText.visible($0.words))" } ?? ""
       return
         "\(name(finding.severity))  \(finding.subject): \(TerminalText.visible(finding.message))\(remedy)\n"
     }.joined()
@@ -84,7 +84,7 @@ enum FindingText {
     json.member("subject", finding.subject)
     json.member("severity", name(finding.severity).split(separator: " ").joined())
     json.member("message", finding.message)
-    if let remedy = finding.remedy { json.member("remedy", remedy) }
+    if let remedy = finding.remedy { json.member("remedy", remedy.words) }
     return json.line()
   }
 

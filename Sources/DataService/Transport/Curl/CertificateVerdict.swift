@@ -1,3 +1,5 @@
+internal import CacheStore
+
 /// What OpenSSL's verdict on a certificate means (`X509_V_ERR_…` in openssl/x509_vfy.h, stable since 1.0).
 struct CertificateVerdict: Hashable {
   /// The word in `tls(…)`.
@@ -5,7 +7,7 @@ struct CertificateVerdict: Hashable {
   /// For a person; `%@` stands for the host.
   let message: String
   /// What to do.
-  let hint: String
+  let remedy: Remedy
 
   /// `nil` for 0, which OpenSSL says when the certificate itself is fine, and for 1, which libcurl puts there before
   /// it has asked OpenSSL.
@@ -22,9 +24,9 @@ struct CertificateVerdict: Hashable {
     }
     switch reason {
     case "expired", "notYetValid":
-      hint = "check this machine's clock; if it is right, the server has to be put in order"
-    case "selfSigned", "untrusted": hint = "if it is yours, give its authority's certificate (--cacert)"
-    default: hint = "the address may be wrong, or something between here and the server interferes"
+      remedy = "check this machine's clock; if it is right, the server has to be put in order"
+    case "selfSigned", "untrusted": remedy = .certificateAuthority
+    default: remedy = "the address may be wrong, or something between here and the server interferes"
     }
   }
 }

@@ -51,7 +51,8 @@
       if text.hasSuffix("Too many open files") || Descriptors.areUsedUp { return .tooManyOpenFiles }
       let isOfMemory = ["annot allocate", "failed to map", "out of memory"].contains { text.contains($0) }
       return isOfMemory
-        ? DataServiceError(.other, "no memory to load libcurl: \(text)", hint: "raise the limit (ulimit -v)")
+        ? DataServiceError(
+          .other, "no memory to load libcurl: \(text)", hint: "raise the limit (ulimit -v)")
         : missing("libcurl could not be loaded: \(text)")
     }
 

@@ -105,7 +105,7 @@
     fileprivate static func tooLarge(_ limit: Int64, _ host: String) -> DataServiceError {
       DataServiceError(
         .tooLarge, "the response from \(host) is larger than \(Counted.text(limit, "byte"))",
-        hint: "raise the limit (--max-body) if you trust the server")
+        remedy: .largerBody)
     }
   }
 #endif

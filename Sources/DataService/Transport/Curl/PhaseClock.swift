@@ -72,8 +72,8 @@ extension DataServiceError {
       }
     return DataServiceError(
       .timeout(phase), message,
-      hint: phase == .connect
-        ? "try again, or allow more time (--connect-timeout)" : "try again, or allow more time (--timeout)")
+      remedy: phase == .connect
+        ? .longerConnectTimeout : .longerTimeout)
   }
 }
 

@@ -1,4 +1,5 @@
 #if os(Linux)
+  internal import CacheStore
   internal import CCurl
   import Glibc
 
@@ -57,9 +58,9 @@
       }
       let meaning =
         Self.meanings[code.rawValue] ?? .plain(.other, "the transfer from %@ failed: \(text)", nil)
-      let (kind, message, hint) = interpret(meaning, hasRoute)
+      let (kind, message, remedy) = interpret(meaning, hasRoute)
       return DataServiceError(
-        kind, message.replacingPlaceholder(with: unixSocket ?? host), hint: hint,
+        kind, message.replacingPlaceholder(with: unixSocket ?? host), remedy: remedy,
         underlying: CurlError(code: Int(code.rawValue), text: text))
     }
 
@@ -74,7 +75,7 @@
 
     /// What a code means; `%@` stands for the host.
     enum Meaning {
-      case plain(DataServiceError.Kind, String, String?)
+      case plain(DataServiceError.Kind, String, Remedy?)
       /// No address for the host.
       case unresolved
       /// No connection: the system's error says why.
@@ -87,12 +88,12 @@
       case outOfMemory
     }
 
-    /// The one table from libcurl's codes to kinds, messages and hints. Codes of protocols that are switched off are
+    /// The one table from libcurl's codes to kinds, messages and remedies. Codes of protocols that are switched off are
     /// not in it.
     static let meanings: [UInt32: Meaning] = Dictionary(
       rows.map { ($0.0.rawValue, $0.1) }, uniquingKeysWith: { first, _ in first })
 
-    private static let tlsHint =
+    private static let tlsRemedy: Remedy =
       "the address may be wrong, or something between here and the server interferes"
 
     private static let rows: [(CURLcode, Meaning)] = [
@@ -121,7 +122,7 @@
       (CURLE_OPERATION_TIMEDOUT, .plain(.timeout(.connect), "%@ did not answer in time", nil)),
       (
         CURLE_SSL_CONNECT_ERROR,
-        .plain(.tls("handshake"), "no secure connection to %@ could be made", tlsHint)
+        .plain(.tls("handshake"), "no secure connection to %@ could be made", tlsRemedy)
       ),
       (CURLE_ABORTED_BY_CALLBACK, .plain(.cancelled, "the exchange was cancelled", nil)),
       (CURLE_GOT_NOTHING, .broken),
@@ -141,7 +142,7 @@
         CURLE_BAD_CONTENT_ENCODING,
         .plain(
           .protocol, "%@ sent a body in a coding that cannot be read",
-          "ask for an uncompressed response (--no-compressed)")
+          .noContentCoding)
       ),
       (CURLE_FILESIZE_EXCEEDED, .plain(.tooLarge, "the response from %@ is too large", nil)),
       (CURLE_SEND_FAIL_REWIND, .broken),
@@ -158,11 +159,11 @@
       ),
       (
         CURLE_SSL_ISSUER_ERROR,
-        .plain(.tls("untrusted"), "the issuer of the certificate of %@ is wrong", tlsHint)
+        .plain(.tls("untrusted"), "the issuer of the certificate of %@ is wrong", tlsRemedy)
       ),
       (
         CURLE_SSL_PINNEDPUBKEYNOTMATCH,
-        .plain(.tls("untrusted"), "the key of %@ is not the pinned one", tlsHint)
+        .plain(.tls("untrusted"), "the key of %@ is not the pinned one", tlsRemedy)
       ),
       (CURLE_SSL_INVALIDCERTSTATUS, .plain(.tls("revoked"), "the certificate of %@ has a bad status", nil)),
       (CURLE_HTTP2_STREAM, .broken),
@@ -171,16 +172,16 @@
         CURLE_SSL_CLIENTCERT,
         .plain(
           .tls("clientCertificate"), "%@ wants a client certificate",
-          "give one and its key (--cert, --key-file)")
+          .clientCertificate)
       ),
       (CURLE_UNRECOVERABLE_POLL, .plain(.other, "waiting for the network failed", nil)),
     ]
 
-    private typealias Verdict = (kind: DataServiceError.Kind, message: String, hint: String?)
+    private typealias Verdict = (kind: DataServiceError.Kind, message: String, remedy: Remedy?)
 
     private func interpret(_ meaning: Meaning, _ hasRoute: () -> Bool) -> Verdict {
       switch meaning {
-      case .plain(let kind, let message, let hint): (kind, message, hint)
+      case .plain(let kind, let message, let remedy): (kind, message, remedy)
       case .unresolved: unresolved(hasRoute)
       case .unconnected: unconnected(hasRoute)
       case .broken: broken()
@@ -190,17 +191,17 @@
         (.tooLarge, "the response from %@ expands to more than can be kept", nil)
       case .outOfMemory: (.other, "out of memory", nil)
       case .unverified:
-        CertificateVerdict(verifyResult).map { (.tls($0.reason), $0.message, $0.hint) } ?? wrongHost
+        CertificateVerdict(verifyResult).map { (.tls($0.reason), $0.message, $0.remedy) } ?? wrongHost
       }
     }
 
     private var wrongHost: Verdict {
-      (.tls("wrongHost"), "the certificate that answered for %@ is another host's", Self.tlsHint)
+      (.tls("wrongHost"), "the certificate that answered for %@ is another host's", Self.tlsRemedy)
     }
 
     private static let offline: Verdict = (.offline, "there is no network", "check the connection")
 
-    private static let routeHint = "check the address, the network and any proxy"
+    private static let routeRemedy: Remedy = "check the address, the network and any proxy"
 
     private func unresolved(_ hasRoute: () -> Bool) -> Verdict {
       guard hasRoute() else { return Self.offline }
@@ -232,11 +233,11 @@
         let scheme = text.dropFirst(unsupported.count).prefix { $0.isLetter || $0.isNumber }
         return (
           .proxy, "the proxy on the way to %@ has the scheme “\(scheme)”, which is not supported",
-          proxyHint + "; it begins with http, https, socks5h, socks5, socks4a or socks4"
+          "\(proxyHint); it begins with http, https, socks5h, socks5, socks4a or socks4"
         )
       }
       if failedAtProxy {
-        return (.proxy, "the proxy on the way to %@ could not be reached", proxyHint)
+        return (.proxy, "the proxy on the way to %@ could not be reached", Remedy(proxyHint))
       }
       if connectStatus >= 300 { return refusedByProxy }
       switch osError {
@@ -245,10 +246,10 @@
       case ECONNREFUSED: return (.refused, "nothing listens on the socket %@", nil)
       case ENOENT where unixSocket != nil: return (.unreachable, "there is no socket %@", "check the path")
       case ENETUNREACH, ENETDOWN, EADDRNOTAVAIL:
-        return hasRoute() ? (.unreachable, "no route to %@", Self.routeHint) : Self.offline
+        return hasRoute() ? (.unreachable, "no route to %@", Self.routeRemedy) : Self.offline
       case ETIMEDOUT: return (.timeout(.connect), "%@ did not answer in time", nil)
       case EACCES, EPERM: return (.unreachable, "a rule of this machine forbids the way to %@", nil)
-      default: return (.unreachable, "no route to %@", Self.routeHint)
+      default: return (.unreachable, "no route to %@", Self.routeRemedy)
       }
     }
 

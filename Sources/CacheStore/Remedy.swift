@@ -1,0 +1,107 @@
+/// What a person can do about a failure or a finding.
+public struct Remedy: Hashable, Sendable {
+  /// What is to be done, for a program that has words or a button of its own for it. Later releases may add cases.
+  public enum Code: String, Hashable, Sendable, CaseIterable {
+    /// Try again.
+    case tryAgain
+    /// Allow the process more open files.
+    case descriptors
+    /// Free some disk space.
+    case freeSpace
+    /// Name a store that may be written.
+    case writableStore
+    /// Use the release that wrote the store, or a newer one.
+    case newerRelease
+    /// Name another file for the store, since this one is something else.
+    case otherFile
+    /// Name another file for the store, since this is no file.
+    case regularFile
+    /// Name a file for the store, since there is no place for it by default.
+    case nameStore
+    /// Keep the store in a folder that only its user may change.
+    case ownFolder
+    /// Keep the store in a file of its user's.
+    case ownFile
+    /// Name another store if this one is not meant to be read only.
+    case ownStore
+    /// Repair the store.
+    case repair
+    /// Repair the store, which removes what was found.
+    case repairRemoves
+    /// Restore the digest key, or repair the store, which removes what cannot be found without it.
+    case restoreKey
+    /// Verify the rest of the store.
+    case checkStore
+    /// Remove a pinned entry, or raise the store's limit.
+    case removePinned
+    /// Remove one of the entries that the message names.
+    case removeOne
+    /// Allow more time until a fresh response counts as late.
+    case longerDeadline
+    /// Allow more time for connecting.
+    case longerConnectTimeout
+    /// Allow more time for the whole load.
+    case longerTimeout
+    /// Raise the limit for bodies.
+    case largerBody
+    /// Name the certificate authority of the server.
+    case certificateAuthority
+    /// Ask for a body without a content coding.
+    case noContentCoding
+    /// Give a client certificate and its key.
+    case clientCertificate
+  }
+
+  /// What is to be done; `nil` where the words say all there is.
+  public let code: Code?
+  /// One line for a person, in words that hold in every program.
+  public let text: String
+
+  /// A remedy that is words alone.
+  public init(_ text: String) {
+    code = nil
+    self.text = text
+  }
+
+  private init(_ code: Code, _ text: String) {
+    self.code = code
+    self.text = text
+  }
+}
+
+extension Remedy: ExpressibleByStringInterpolation {
+  /// A remedy that is words alone.
+  public init(stringLiteral value: String) { self.init(value) }
+}
+
+/// The words for each code, in one place.
+extension Remedy {
+  package static let tryAgain = Self(.tryAgain, "try again")
+  package static let descriptors = Self(.descriptors, "raise the limit (ulimit -n)")
+  package static let freeSpace = Self(.freeSpace, "free some disk space, or keep the store on another disk")
+  package static let writableStore = Self(.writableStore, "keep the store where it may be written")
+  package static let newerRelease = Self(
+    .newerRelease, "it was left alone: use a release that is as new, or another store")
+  package static let otherFile = Self(.otherFile, "it was left alone: name another file for the store")
+  package static let regularFile = Self(.regularFile, "name another file for the store")
+  package static let nameStore = Self(.nameStore, "name a file for the store")
+  package static let ownFolder = Self(.ownFolder, "keep the store in a folder of your own")
+  package static let ownFile = Self(.ownFile, "name a file of your own")
+  package static let ownStore = Self(.ownStore, "name a store of your own, if that is not meant")
+  package static let repair = Self(.repair, "repair the store")
+  package static let repairRemoves = Self(.repairRemoves, "a repair removes them")
+  package static let restoreKey = Self(.restoreKey, "restore it; a repair removes them")
+  package static let checkStore = Self(.checkStore, "verify the rest of the store")
+  package static let removePinned = Self(
+    .removePinned, "remove a pinned entry, or raise the store's limit")
+  package static let removeOne = Self(.removeOne, "remove one of them")
+  package static let longerDeadline = Self(.longerDeadline, "allow more time until the deadline")
+  package static let longerConnectTimeout = Self(
+    .longerConnectTimeout, "try again, or allow more time for connecting")
+  package static let longerTimeout = Self(.longerTimeout, "try again, or allow more time")
+  package static let largerBody = Self(.largerBody, "raise the limit for bodies if you trust the server")
+  package static let certificateAuthority = Self(
+    .certificateAuthority, "if it is yours, name its certificate authority")
+  package static let noContentCoding = Self(.noContentCoding, "ask for an uncompressed response")
+  package static let clientCertificate = Self(.clientCertificate, "give one and its key")
+}

@@ -1,0 +1,43 @@
+import CacheStore
+import DataService
+
+extension Remedy {
+  /// What to do in this command: the one place where a remedy becomes an option or a verb.
+  var words: String {
+    switch code {
+    case .freeSpace: "free some disk space, or name another store with --store PATH"
+    case .writableStore: "name a store you may write to with --store PATH or $CACHEFETCH_STORE"
+    case .newerRelease: "it was left alone: update cachefetch, or name another store with --store PATH"
+    case .otherFile: "it was left alone: name another with --store PATH"
+    case .regularFile: "name another with --store PATH"
+    case .nameStore: "name one with --store PATH or $CACHEFETCH_STORE"
+    case .ownFolder: "name a store in a folder of your own with --store PATH"
+    case .ownFile: "name a file of your own with --store PATH"
+    case .ownStore: "name a store of your own with --store PATH, if that is not meant"
+    case .repair: "run “cachefetch doctor --repair”"
+    case .repairRemoves: "“cachefetch doctor --repair” removes them"
+    case .restoreKey: "restore it, or remove them with “cachefetch doctor --repair”"
+    case .checkStore: "run “cachefetch doctor” to check the rest"
+    case .removePinned: "remove a pinned entry with “cachefetch rm”, or raise the store's limit"
+    case .removeOne: "remove one with “cachefetch rm”"
+    case .longerDeadline: "allow more time with --deadline"
+    case .longerConnectTimeout: "try again, or allow more time (--connect-timeout)"
+    case .longerTimeout: "try again, or allow more time (--timeout)"
+    case .largerBody: "raise the limit (--max-body) if you trust the server"
+    case .certificateAuthority: "if it is yours, give its authority's certificate (--cacert)"
+    case .noContentCoding: "ask for an uncompressed response (--no-compressed)"
+    case .clientCertificate: "give one and its key (--cert, --key-file)"
+    case .tryAgain, .descriptors, nil: text
+    }
+  }
+}
+
+extension DataServiceError {
+  /// What to do about it, in this command's words.
+  var advice: String? { remedy?.words }
+}
+
+extension CacheStoreError {
+  /// What to do about it, in this command's words.
+  var advice: String? { remedy?.words }
+}
