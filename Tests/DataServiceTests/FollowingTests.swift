@@ -9,15 +9,6 @@ import TestTurns
 
 /// Law 7 across processes, seen from the one that follows.
 @Suite("Following: another process's exchange answers", .inTurn) struct FollowingTests {
-  /// A second process, whose one timer is that for its next look at the leader.
-  private func follower(
-    of leader: ServiceFixture, _ transport: ScriptedTransport, _ clock: TestTimekeeper
-  ) throws -> ServiceFixture {
-    try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock) {
-      $0.keepsStoreApart = false
-    }
-  }
-
   @Test func `who follows delivers the leader's answer, and at its end lets others go first, for a moment`()
     async throws
   {
@@ -31,7 +22,7 @@ import TestTurns
     }
     let leader = try ServiceFixture(transport: transport)
     let clock = TestTimekeeper()
-    let follower = try follower(of: leader, transport, clock)
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
     // With the store made, no look-up has to wait and the follower sets no timer but the one it waits by.
     let other = try #require(URL(string: "http://origin.test/other"))
     #expect(await leader.outline(other) == ["fresh(body 1, new)"])
@@ -78,7 +69,7 @@ import TestTurns
     _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
     let (lease, _) = try lease(url, in: leader)
     let clock = TestTimekeeper()
-    let follower = try follower(of: leader, transport, clock)
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
     let followed = Task { await follower.outline(url) }
     await follower.traced("waiting for another")
     await clock.whenPending()
@@ -112,7 +103,7 @@ import TestTurns
     var followers: [ServiceFixture] = []
     var tasks: [Task<[String], Never>] = []
     for _ in 0..<count {
-      let follower = try follower(of: leader, transport, clock)
+      let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
       followers.append(follower)
       tasks.append(Task { await follower.outline(url) })
       await follower.traced("waiting for another")

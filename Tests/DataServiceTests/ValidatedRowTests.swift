@@ -174,12 +174,15 @@ import TestTurns
     await fixture.service.close()
   }
 
-  @Test func `law 4: a store that takes longer than 250 ms does not hold the delivery, and freshens later`()
-    async throws
-  {
+  @Test(
+    "law 4: a store that takes longer than 250 ms does not hold the delivery, and freshens later",
+    arguments: [false, true])
+  func slowStore(isApart: Bool) async throws {
     let happening = Happening()
     let clock = TestTimekeeper()
-    let fixture = try ServiceFixture(transport: transport(happening), timekeeper: clock)
+    let fixture = try ServiceFixture(transport: transport(happening), timekeeper: clock) {
+      $0.keepsStoreApart = isApart
+    }
     let url = try #require(URL(string: Self.url))
     _ = await fixture.outline(url)
     let store = fixture.service.store
@@ -196,7 +199,9 @@ import TestTurns
     }
     let (_, passed) = try await clock.passing { await delivered.wait() }
     #expect(seen.withLock { $0 } == ["fresh(body 1, unchanged)"])
-    #expect(kept.withLock { $0 } == .no(.busy) && passed == .milliseconds(250), "\(passed)")
+    #expect(kept.withLock { $0 } == .no(.busy))
+    // Kept apart, the clock may pass the limits of calls that come back at once, among them that of opening the lock file.
+    #expect(isApart ? passed <= .seconds(3) : passed == .milliseconds(250), "\(passed)")
     #expect(try !row(fixture.store).contains("X-Age: new"))
     store.resumeForTesting()
     await load.finished()

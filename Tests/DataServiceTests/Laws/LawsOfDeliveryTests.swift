@@ -130,7 +130,7 @@ import TestTurns
   @Test func `law 3: a fresh response complete before the store has answered waits for it`() async throws {
     let clock = TestTimekeeper()
     let transport = ScriptedTransport { _, number in .answer("body \(number)") }
-    let fixture = try ServiceFixture(transport: transport, timekeeper: clock) { $0.keepsStoreApart = false }
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await fixture.outline(url)
 

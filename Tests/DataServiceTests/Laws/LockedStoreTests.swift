@@ -131,8 +131,6 @@ struct LockedStoreTests {
   ) throws -> ServiceFixture {
     try ServiceFixture(store: store, transport: transport, timekeeper: clock) {
       $0.store.busyTimeout = .seconds(300)
-      // The clock passes what is waited for in no time; here that is the lock alone, not the calls that come back at once.
-      $0.keepsStoreApart = false
     }
   }
 }

@@ -24,10 +24,7 @@ struct SlowStoreTests {
     }
     let leader = try ServiceFixture(transport: transport)
     let clock = TestTimekeeper()
-    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock) {
-      // This clock would cut short the calls that come back at once.
-      $0.keepsStoreApart = false
-    }
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
     let other = try #require(URL(string: "http://origin.test/other"))
     _ = await leader.outline(other)
     let url = try #require(URL(string: Self.url))
