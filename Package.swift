@@ -77,7 +77,7 @@ let package = Package(
     .testTarget(
       name: "CacheStoreTests",
       dependencies: ["CacheStore", "CFaultVFS", "CSQLite", "StoreDriver", "TestSupport", "TestTurns"],
-      swiftSettings: strict),
+      exclude: ["Fixtures"], swiftSettings: strict),
     .testTarget(
       name: "DataServiceTests",
       dependencies: [
