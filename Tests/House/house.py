@@ -43,7 +43,8 @@ def traced(targets, command, origin):
         ("functions entered by one request", by_target(path for path, _ in functions),
          "`cachefetch URL`, a debug build, with a stored response, answered 200 with another body; from start to exit, under "
          "callgrind. A function is a `func`, `init`, `deinit`, `subscript` or computed property with a body of its own, or one "
-         "of C. Closures, thunks, witnesses and what the compiler adds are not counted. Timing moves it by a few"),
+         "of C. Closures, thunks, witnesses and what the compiler adds are not counted. "
+         f"Counted is what each of {entered.RUNS} runs enters: timing decides about some functions"),
         ("types whose functions are entered", in_all(collections.Counter(target for target, _ in sorted(types))),
          "the type in which the function is declared"),
         ("files entered", by_target(files), "those of the functions, and of closures entered"),
