@@ -28,7 +28,7 @@ extension ServiceCore {
     var seen: Observed?
     var version: Int64?
     while !Task.isCancelled {
-      let current = try? store.dataVersionNow()
+      let current = await storeCall { [store] in try? store.dataVersionNow() } ?? nil
       if seen == nil || current == nil || current != version {
         version = current
         if let found = try? await lookup(prepared) {

@@ -33,8 +33,10 @@ extension LoadTask {
   }
 
   /// Looks up where waiting is allowed.
-  func lookUpInQueue() {
-    let watch = beginWatch(core.configuration.patience.slowStore)
+  ///
+  /// - Parameter patience: How long the exchange waits for it; `nil` for as long as for a store that is open.
+  func lookUpInQueue(patience: Duration? = nil) {
+    let watch = beginWatch(patience ?? core.configuration.patience.slowStore)
     if let timer = watch.timer { state.withLock { $0.timers.append(timer) } }
     Task(executorPreference: core.thread) { [self] in
       defer { watch.pending.set(()) }

@@ -82,7 +82,8 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     state = Mutex(State(machine: LoadMachine(policy: policy, isOnlyIfCached: isOnlyIfCached)))
   }
 
-  /// Begins: looks the stored response up on this thread if that needs no waiting, else on the store's queue.
+  /// Begins: looks the stored response up on this thread if that needs no waiting and this is not the network thread, which
+  /// all loads need; else on the store's queue.
   func start() {
     core.loads.add(self)
     // Who closes the service says so first and then looks for loads: one that it did not see sees it here.
@@ -91,6 +92,9 @@ final class LoadTask<Value: Sendable>: AnyLoad {
       arm(deadline) { $0.handle(.deadlinePassed) }
     }
     guard !prepared.isPassThrough else { return handle(.storeAnswered(.nothing)) }
+    if core.configuration.keepsStoreApart, core.thread.isCurrent {
+      return lookUpInQueue(patience: core.store.isReadyToLookUp ? nil : core.configuration.patience.commit)
+    }
     let watch = watchOpening()
     do throws(CacheStoreError) {
       let found =
