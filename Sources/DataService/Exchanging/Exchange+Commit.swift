@@ -10,7 +10,8 @@ extension Exchange {
     let isOneOfMany = isOneOfMany
     if case .short = collected, plan.pendingLookup == nil, let accountID = generation.known {
       let write = write(head, collected, accountID: accountID)
-      if isOneOfMany {
+      // Kept apart, a write that is handed over needs no task to wait for it.
+      if isOneOfMany || core.configuration.keepsStoreApart {
         if let (done, pending) = await together(write), done?.isMissing != true {
           return try outcome(done, pending, head)
         }

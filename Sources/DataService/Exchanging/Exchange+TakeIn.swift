@@ -26,7 +26,7 @@ extension Exchange {
       plan.prepared.isHTTP
       ? httpOutcome(status: response.status, fields: response.fields, situation: situation)
       : AnswerRule.decide(status: response.status, fields: response.fields, situation: situation)
-    if case .untouched = outcome.row { await endLease(storedRow: false) }
+    if case .untouched = outcome.row { endLease(storedRow: false) }
     let receivedAt = core.timekeeper.wallMilliseconds
     let responseURL = shown(url)
     let answer = Answer(

@@ -158,13 +158,13 @@ final class Exchange: Sendable {
   }
 
   /// Lets other processes go on: once the row is committed, or as soon as it is known that there will be none.
-  nonisolated(nonsending) func endLease(storedRow: Bool) async {
+  func endLease(storedRow: Bool) {
     let lease = state.withLock { state -> ExchangeLease? in
       defer { state.lease = nil }
       return state.lease
     }
     guard let lease else { return }
-    await core.storeCall { lease.end(storedRow: storedRow) }
+    core.storeCalls.perform { lease.end(storedRow: storedRow) }
   }
 
   /// Tells the loads how far the body has come.
@@ -176,11 +176,11 @@ final class Exchange: Sendable {
     do throws(DataServiceError) {
       let outcome = try await perform()
       // The lease outlives the commit, so that whoever finds it free finds the row.
-      if outcome.pendingWrite == nil { await endLease(storedRow: outcome.answer.kept == .yes) }
+      if outcome.pendingWrite == nil { endLease(storedRow: outcome.answer.kept == .yes) }
       closeAndPublish(.answer(outcome.answer))
-      if let write = outcome.pendingWrite { await endLease(storedRow: await write.value) }
+      if let write = outcome.pendingWrite { endLease(storedRow: await write.value) }
     } catch {
-      await endLease(storedRow: false)
+      endLease(storedRow: false)
       closeAndPublish(.failure(error))
     }
     core.coalescer.forget(self)

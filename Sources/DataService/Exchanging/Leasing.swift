@@ -43,7 +43,7 @@ struct Leasing {
         }
         if let lease = taken {
           if isWaiting, let answer = try await followed() {
-            await exchange.core.storeCall { lease.release() }
+            exchange.core.storeCalls.perform { lease.release() }
             return .follow(answer)
           }
           exchange.core.trace("no other process is fetching this")
@@ -84,9 +84,21 @@ struct Leasing {
   /// on a disk, or another machine, that does not.
   nonisolated(nonsending) private func tryLease() async throws(CacheStoreError) -> Lease?? {
     let core = exchange.core
-    if !core.configuration.keepsStoreApart, store.isReadyToLease { return .some(try store.tryLease(hash)) }
     let waiting = StoreWaiting(
       clock: core.timekeeper, thread: core.thread, patience: Self.openingPatience)
+    if store.isReadyToLease {
+      let tried = await core.storeCalls.result(
+        waiting,
+        late: { (late: Result<Lease?, CacheStoreError>) in
+          if case .success(let lease?) = late { lease.release() }
+        },
+        of: { [store, hash] () -> Result<Lease?, CacheStoreError> in
+          do throws(CacheStoreError) { return .success(try store.tryLease(hash)) } catch {
+            return .failure(error)
+          }
+        })
+      return try tried.map { (result) throws(CacheStoreError) in try result.get() }
+    }
     let result = await waiting.result(
       late: { (late: Result<Lease?, CacheStoreError>) in
         if case .success(let lease?) = late { lease.release() }

@@ -34,6 +34,11 @@ final class StoreCalls: Sendable {
     return value
   }
 
+  /// Makes a call whose end nobody awaits: at once, or, where the store is kept apart, on the queue.
+  func perform(_ call: @escaping @Sendable () -> Void) {
+    if isApart { queue.async(execute: call) } else { call() }
+  }
+
   private func noteLate() {
     late.wrappingAdd(1, ordering: .relaxed)
     queue.async { self.late.wrappingSubtract(1, ordering: .relaxed) }
