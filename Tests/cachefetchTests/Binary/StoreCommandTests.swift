@@ -476,13 +476,18 @@ import TestTurns
     let shell = try Shell()
     let origin = try ChangingOrigin()
     _ = try await shell.run(origin.url)
+    _ = try await shell.run(origin.server.url + "/sound")
     let well = try await shell.run("doctor")
     #expect(well.status == 0, "\(well.outputText)")
-    try shell.store.execute("UPDATE last_request SET status = 201")
+    try shell.store.execute("UPDATE last_request SET status = 201 WHERE target NOT LIKE '%/sound'")
     let ill = try await shell.run("doctor")
     #expect(ill.status == 1 && ill.outputText.contains("wrong"), "\(ill.outputText)")
     let json = try await shell.run("doctor", "--json")
     #expect(json.status == 1 && json.outputText.contains("\"severity\":\"wrong\""))
+    for line in try await shell.run("list", "--json").lines {
+      let isSound = line.contains("/sound\"")
+      #expect(line.contains("\"damaged\":\(!isSound)"), "\(line)")
+    }
   }
 }
 
