@@ -1,7 +1,7 @@
 /// The instant an exchange began, on a clock that nobody can set: nanoseconds since boot, and which boot.
 ///
 /// Within one boot a later mark never loses to an earlier one; marks of two boots do not compare, and the
-/// one being written wins (design law 8).
+/// one being written wins (law 8).
 public struct StartMark: Hashable, Sendable {
   /// The boot's identifier.
   public var boot: String

@@ -1,4 +1,4 @@
-/// What one load may cost before it is given up (design law 13); each limit fails with an error that names it.
+/// What one load may cost before it is given up (law 13); each limit fails with an error that names it.
 public struct Limits: Sendable, Hashable {
   /// The largest decoded body taken from the network, in bytes. What is stored is always delivered.
   public var bodyBytes: Int64 = 256 << 20

@@ -1,4 +1,4 @@
-/// How long one half of the service waits for the other (design laws 3 and 4).
+/// How long one half of the service waits for the other (laws 3 and 4).
 package struct Patience: Sendable {
   /// After this long without the store's answer, the exchange starts without it.
   package var slowStore = Duration.milliseconds(20)

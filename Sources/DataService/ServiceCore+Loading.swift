@@ -70,7 +70,7 @@ extension ServiceCore {
   }
 }
 
-/// Keeps a callback from starting after `cancel` has returned (design law 11).
+/// Keeps a callback from starting after `cancel` has returned (law 11).
 final class CallbackGate: Sendable {
   private let isClosed = Mutex(false)
 

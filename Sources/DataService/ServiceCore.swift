@@ -69,22 +69,25 @@ final class ServiceCore: Sendable {
   /// A keyed digest of what must never be written itself. Where the key's file cannot be had, the digests are those
   /// of a key that lives as long as the service: they tell requests apart, and find nothing that is stored.
   func digest(_ bytes: [UInt8]) -> String {
-    digestKey.withLock { key in
-      if let key { return key.digest(bytes) }
-      let loaded = loadDigestKey()
+    var trouble: CacheStoreError?
+    let digest = digestKey.withLock { key in
+      let loaded = key ?? loadDigestKey(&trouble)
       key = loaded
       return loaded.digest(bytes)
     }
+    // Whoever is told may ask for a digest, too.
+    if let trouble { warn(store: trouble) }
+    return digest
   }
 
-  private func loadDigestKey() -> DigestKey {
+  private func loadDigestKey(_ trouble: inout CacheStoreError?) -> DigestKey {
     do throws(CacheStoreError) {
       guard configuration.store.isReadOnly else {
         return try DigestKey.loadOrCreate(nextTo: configuration.store.path)
       }
       return try DigestKey.load(nextTo: configuration.store.path) ?? DigestKey()
     } catch {
-      warn(store: error)
+      trouble = error
       return DigestKey()
     }
   }

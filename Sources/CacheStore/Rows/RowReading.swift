@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// Reads a row that a statement stands on, and verifies it (design law 10).
+/// Reads a row that a statement stands on, and verifies it (law 10).
 enum RowReading {
   /// How much of the body is read and verified with the row.
   enum Extent { case firstChunk, head }

@@ -64,7 +64,7 @@ extension ResponseStore {
     return try statement.step() && !statement.isNull(0) ? statement.integer(0) : nil
   }
 
-  /// Lets go of a replaced body: one of a chunk is deleted, a longer one kept for its readers (design law 10).
+  /// Lets go of a replaced body: one of a chunk is deleted, a longer one kept for its readers (law 10).
   func letGo(body: Int64, length: Int64, _ connection: Connection) throws(CacheStoreError) {
     if length <= configuration.chunkBytes {
       let statement = try connection.statement(.deleteBody)

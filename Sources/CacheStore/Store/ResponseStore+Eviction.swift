@@ -25,7 +25,7 @@ extension ResponseStore {
   }
 
   /// Lets a body that arrives, and may yet be refused, have the room that nobody needs any more; no row goes for it
-  /// before it becomes one (design law 5). Until then the file may be larger than its limit by the largest body.
+  /// before it becomes one (law 5). Until then the file may be larger than its limit by the largest body.
   ///
   /// - Throws: `full` where bodies that arrive at the same time are larger than that together.
   func keepRoomForArriving(_ connection: Connection) throws(CacheStoreError) {

@@ -101,6 +101,6 @@ extension ResponseStore {
 }
 
 extension StartMark {
-  /// Whether this exchange began before the other; marks of two boots do not compare (design law 8).
+  /// Whether this exchange began before the other; marks of two boots do not compare (law 8).
   func isBefore(_ other: StartMark) -> Bool { boot == other.boot && nanoseconds < other.nanoseconds }
 }

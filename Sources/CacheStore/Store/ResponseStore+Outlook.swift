@@ -17,7 +17,7 @@ extension ResponseStore {
 
   /// What there is to know before an origin is asked, in one look on the calling thread.
   ///
-  /// Nothing where that would have to wait: a store in trouble holds no exchange up (design law 9), and a download can be
+  /// Nothing where that would have to wait: a store in trouble holds no exchange up (law 9), and a download can be
   /// begun anew.
   package func outlookNow(accountID: Int64, responder: String, target: String) -> Outlook {
     guard (try? checkRunning()) != nil else { return Outlook() }

@@ -4,7 +4,7 @@ extension ResponseStore {
   /// The most rows of one key, good and other together.
   package static let variantLimit = 16
 
-  /// Stores a response in one transaction: a reader sees the old row or the new, whole (design law 6).
+  /// Stores a response in one transaction: a reader sees the old row or the new, whole (law 6).
   ///
   /// A body longer than a chunk is committed chunk by chunk beforehand, and the row switched to it at the end. Waits
   /// up to `busyTimeout` for other processes.

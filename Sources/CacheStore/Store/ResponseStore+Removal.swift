@@ -1,5 +1,5 @@
 extension ResponseStore {
-  /// Whether the target, or all of the account, was removed or invalidated after the exchange began (design law 8).
+  /// Whether the target, or all of the account, was removed or invalidated after the exchange began (law 8).
   func isFenced(
     _ target: String, _ accountID: Int64, _ started: StartMark, _ connection: Connection
   ) throws(CacheStoreError) -> Bool {
@@ -16,7 +16,7 @@ extension ResponseStore {
   }
 
   /// Whether a start mark of this boot can be right: what lies in the future of this clock was written in another time
-  /// namespace, or by a clock that was meddled with, and decides nothing (design law 8).
+  /// namespace, or by a clock that was meddled with, and decides nothing (law 8).
   func isBelieved(_ nanoseconds: Int64) -> Bool { nanoseconds <= configuration.bootNow() }
 
   /// Whether an exchange began before the one that wrote a row, as far as that one's mark is believed.

@@ -1,6 +1,6 @@
 package import CacheStore
 
-/// Which fields of a received response are stored (RFC 9111 section 3.1, design law 12).
+/// Which fields of a received response are stored (RFC 9111 section 3.1, law 12).
 package enum StoredFields {
   /// Fields that are never stored, whatever the response says: those of the connection or the proxy, whether or not
   /// `Connection` names them, and cookies.

@@ -9,7 +9,7 @@ extension Exchange {
     if (200..<300).contains(status), !situation.isAcceptedMediaType {
       return .init(.mediaTypeFailure, .untouched(.mediaType))
     }
-    // A captive portal's page changes no stored response under any policy (design law 5); it is delivered.
+    // A captive portal's page changes no stored response under any policy (law 5); it is delivered.
     if (200..<300).contains(status), situation.isPortalSuspect, !situation.isPassThrough {
       return .init(.fresh, .untouched(.portal))
     }

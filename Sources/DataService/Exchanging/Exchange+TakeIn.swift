@@ -161,7 +161,7 @@ extension Exchange {
   }
 
   /// Whether every load that decodes takes the body. One that refuses keeps the stored row as it is, for all of
-  /// them: it knows better than the bytes what a good answer is (design law 5).
+  /// them: it knows better than the bytes what a good answer is (law 5).
   nonisolated(nonsending) private func accept(_ answer: Answer, _ waiters: [ExchangeWaiter]) async -> Bool {
     guard !waiters.isEmpty else { return true }
     guard let data = await core.wholeBody(answer.body, limit: plan.prepared.request.limits.dataBytes) else {

@@ -45,7 +45,7 @@ final class Exchange: Sendable {
 
   let plan: Plan
   let core: ServiceCore
-  /// When the exchange began, on the clock that decides which row is newer (design law 8).
+  /// When the exchange began, on the clock that decides which row is newer (law 8).
   let started: StartMark
   /// The account's generation it began with.
   let generation: Generation

@@ -7,7 +7,7 @@ enum DeliveredBody: Sendable {
   case data(Data)
   /// In the store, to be read chunk by chunk.
   case stored(StoredResponse.Body)
-  /// Handed on while it arrives, because it may not be stored and is larger than 8 MiB (design law 4).
+  /// Handed on while it arrives, because it may not be stored and is larger than 8 MiB (law 4).
   case live(DataService.BodyStream)
 
   init(_ body: StoredResponse.Body) {

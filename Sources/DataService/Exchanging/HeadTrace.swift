@@ -2,7 +2,7 @@ internal import CacheStore
 
 /// The heads of an exchange as lines for `-v`, marked `>` and `<` as curl marks them. Pure.
 ///
-/// Secrets are left out (design law 12): the values of secret fields and query parameters, user-info, and both again
+/// Secrets are left out (law 12): the values of secret fields and query parameters, user-info, and both again
 /// where an answer repeats them, in a `Location` say. What the connection adds by itself (`Accept`,
 /// `Accept-Encoding`, `User-Agent`) is not the service's to show.
 struct HeadTrace {

@@ -1,6 +1,6 @@
 internal import CacheStore
 
-/// Who refreshes: this process, or another that already does (design law 7 across processes).
+/// Who refreshes: this process, or another that already does (law 7 across processes).
 struct Leasing {
   enum Role {
     /// This process exchanges, at once or after it has waited for another; `nil` where the store cannot lease, so that each

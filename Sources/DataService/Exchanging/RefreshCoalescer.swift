@@ -1,7 +1,7 @@
 internal import CacheStore
 internal import Synchronization
 
-/// One exchange for loads alike in all that shapes it, shared by all of them (design law 7).
+/// One exchange for loads alike in all that shapes it, shared by all of them (law 7).
 final class RefreshCoalescer: Sendable {
   private struct State {
     /// Those that loads may still join, by target.

@@ -2,7 +2,7 @@
 /// without a store, a network or a clock.
 ///
 /// The store's answer and the exchange's may come in either order; this type alone decides what is delivered, when
-/// the exchange starts and when the load is over (design laws 1 to 4).
+/// the exchange starts and when the load is over (laws 1 to 4).
 struct LoadMachine: Sendable {
   /// What has happened.
   enum Event: Sendable, Equatable {

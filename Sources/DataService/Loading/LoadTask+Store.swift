@@ -5,7 +5,7 @@ internal import Synchronization
 // What the store's answer makes of a load.
 extension LoadTask {
   /// Watches over a look-up that has to open the store first, on this thread: where the disk, or the machine it is on, does
-  /// not answer, the exchange begins all the same (design law 3). A store that is open is read without.
+  /// not answer, the exchange begins all the same (law 3). A store that is open is read without.
   ///
   /// Opening has as long as a commit: on a busy machine it takes more than the 20 ms that a look-up has, and an exchange
   /// that began without the stored validators would fetch again what is stored.

@@ -113,7 +113,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     }
   }
 
-  /// Ends the load: nothing is delivered after this returns (design law 11).
+  /// Ends the load: nothing is delivered after this returns (law 11).
   func cancel() {
     gate.close()
     let wasRunning = state.withLock { state in

@@ -87,7 +87,7 @@ final class PreparedRequest: Sendable {
 }
 
 extension PreparedRequest {
-  /// Whether two loads may share an exchange (design law 7): whether they are alike in all that shapes it.
+  /// Whether two loads may share an exchange (law 7): whether they are alike in all that shapes it.
   func isAlike(_ other: PreparedRequest) -> Bool {
     key == other.key && request.method == other.request.method && url == other.url && fields == other.fields
       && request.body == other.request.body && request.limits == other.request.limits

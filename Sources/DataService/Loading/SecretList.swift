@@ -1,5 +1,5 @@
 /// The fields and query parameters that hold secrets: never written anywhere, and each of them partitions
-/// (design law 12).
+/// (law 12).
 public struct SecretList: Sendable, Hashable {
   /// Field names, lower case. `Authorization`, `Cookie` and `Proxy-Authorization` are always secret besides.
   public var fields: Set<String> {

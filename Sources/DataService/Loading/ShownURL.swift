@@ -1,5 +1,5 @@
 /// A URL, or what was meant for one, fit to be shown or logged: user-info left out, secret query values replaced by `~`
-/// (design law 12). Works on what cannot be parsed too, since errors name it.
+/// (law 12). Works on what cannot be parsed too, since errors name it.
 public enum ShownURL {
   /// The text without its secrets.
   public static func text(_ text: String, secrets: SecretList = SecretList()) -> String {

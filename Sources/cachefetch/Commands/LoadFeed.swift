@@ -45,7 +45,7 @@ final class LoadFeed {
     if showsBar, diagnostics.hasStatusLine { transfers = Transfers() }
   }
 
-  /// How long the store is waited for after the last delivery (design law 4).
+  /// How long the store is waited for after the last delivery (law 4).
   private static let writing = Duration.seconds(5)
   private var lastDelivery = ContinuousClock.now
 

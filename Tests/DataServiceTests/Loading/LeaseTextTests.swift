@@ -3,7 +3,7 @@ import TestTurns
 
 @testable import DataService
 
-/// Two loads that differ in anything that shapes an exchange must not share one (design law 7).
+/// Two loads that differ in anything that shapes an exchange must not share one (law 7).
 @Suite("The text of a lease", .inTurn) struct LeaseTextTests {
   @Test func `every limit is in it`() {
     #expect(Limits().leaseText.count == 8 * Mirror(reflecting: Limits()).children.count)

@@ -6,7 +6,7 @@ import TestTurns
 
 @testable import DataService
 
-/// Which names of fields and parameters give a secret away, and where in a URL its value may stand (design law 12).
+/// Which names of fields and parameters give a secret away, and where in a URL its value may stand (law 12).
 @Suite("Secrets by name and place", .inTurn) struct SecretNameTests {
   private let secrets = SecretList()
 

@@ -3,7 +3,7 @@ import CacheStore
 /// Puts the lines of a response's heads together: the 1xx ones, then the final one (RFC 9112 sections 4 and 5).
 ///
 /// Stricter than libcurl, which hands on what it does not understand: a malformed head fails the exchange, so that
-/// it can replace nothing (design law 5). Its limits count all heads together, so that a flood of 1xx ends.
+/// it can replace nothing (law 5). Its limits count all heads together, so that a flood of 1xx ends.
 struct HeadParser {
   /// A final head, and what it says about the body.
   struct Head: Sendable {
