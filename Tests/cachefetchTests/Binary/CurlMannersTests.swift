@@ -161,4 +161,16 @@ import TestTurns
     let stored = try await shell.run("show", "-i", origin.url)
     #expect(!stored.outputText.contains("Set-Cookie"))
   }
+
+  @Test func `through a Unix socket no proxy is asked, whatever the environment names`() async throws {
+    var shell = try Shell()
+    let server = try FixtureServer(unixSocket: shell.file("s")) { request, connection in
+      try connection.send(.ok(request.target))
+    }
+    shell.environment["http_proxy"] = "http://127.0.0.1:1"
+    let run = try await shell.run("--unix-socket", "s", "http://a.example/path?x=1")
+    // As to an origin: a proxy would be sent the whole URL.
+    #expect(run.status == 0 && run.outputText == "/path?x=1", "\(run.outputText) \(run.errorText)")
+    server.stop()
+  }
 }

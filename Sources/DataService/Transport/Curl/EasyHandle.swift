@@ -161,9 +161,9 @@
       if options.clientCertificateFile != nil || options.clientKeyFile != nil {
         try set(CURLOPT_KEYPASSWD, "")
       }
+      // With a Unix socket libcurl asks no proxy.
       if let path = options.unixSocket {
         try set(CURLOPT_UNIX_SOCKET_PATH, path)
-        try set(CURLOPT_PROXY, "")
       } else if let proxy = options.proxy {
         try set(CURLOPT_PROXY, proxy)
       }
