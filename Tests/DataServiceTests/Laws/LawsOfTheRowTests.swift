@@ -283,4 +283,3 @@ struct LawsOfTheRowTests {
     try fixture.store.rows("SELECT * FROM last_request") + fixture.store.rows("SELECT * FROM chunk")
   }
 }
-
