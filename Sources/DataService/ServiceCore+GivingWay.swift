@@ -6,8 +6,8 @@ internal import Synchronization
   internal import Darwin
 #endif
 
-// After another process's exchange has answered, as many processes as waited for it have the same answer to deliver at one
-// moment, and each then has its end to come to, which takes as long as the delivery. Nobody waits for an end.
+// After a shared refresh many processes deliver and exit at once, and an exit takes as long as a delivery. Yielding lets those
+// that still wait for their answer run first.
 extension ServiceCore {
   /// For how long after such an answer others may still wait for theirs.
   private static var crowdedNanoseconds: Int64 { 50_000_000 }

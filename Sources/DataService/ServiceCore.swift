@@ -8,7 +8,7 @@ final class ServiceCore: Sendable {
   let store: ResponseStore
   let transport: any Transport
   let timekeeper: any Timekeeper
-  /// That of the transport where the caller brings one that has one: two would hand every piece of a body to each other.
+  /// The caller's transport's own thread where it has one; with two threads every piece of a body would hop between them.
   let thread: NetworkThread
   /// Whether nobody else uses it.
   let ownsThread: Bool

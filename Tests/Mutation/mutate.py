@@ -168,9 +168,13 @@ def test_order(path):
 
 
 def known_equivalents():
-    """{(path, original, mutated): reason} out of equivalent.json."""
+    """{(path, line's text, original, mutated): reason} out of equivalent.json."""
     listed = json.loads((HERE / "equivalent.json").read_text())
-    return {(one["path"], one["original"], one["mutated"]): one["reason"] for one in listed}
+    return {(one["path"], one["line"], one["original"], one["mutated"]): one["reason"] for one in listed}
+
+
+def source_line(mutant):
+    return (ROOT / mutant["path"]).read_text().split("\n")[mutant["line"] - 1].strip()
 
 
 def one_line(text, limit=90):
@@ -227,7 +231,8 @@ def main():
     for mutant in mutants:
         if wanted is not None and mutant["number"] not in wanted:
             continue
-        mutant["equivalent"] = equivalents.get((mutant["path"], mutant["original"], mutant["mutated"]))
+        mutant["equivalent"] = equivalents.get(
+            (mutant["path"], source_line(mutant), mutant["original"], mutant["mutated"]))
         mutant["found"] = None
         if not mutant["equivalent"]:
             mutant["found"] = next(filter(None, (

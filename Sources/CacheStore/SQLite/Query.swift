@@ -87,7 +87,7 @@ enum Query: Int, CaseIterable {
     case .recordRemoval: Self.recordRemovalText
     case .insertTag: "INSERT OR IGNORE INTO tag (name, request_id) VALUES (?1, ?2)"
     case .setPinned: "UPDATE last_request SET pinned = ?2 WHERE id = ?1"
-    // Of a new row there is none, unless somebody removed rows by hand; OR REPLACE would copy pages, see above.
+    // A new row has no entry yet, unless somebody removed rows by hand. OR REPLACE would copy pages, see above.
     case .insertUse: "INSERT OR IGNORE INTO last_use (request_id, used_at_ms) VALUES (?1, ?2)"
     case .markUsed: "UPDATE last_use SET used_at_ms = ?2 WHERE request_id = ?1 AND used_at_ms < ?2"
     case .addUsage: Self.addUsageText

@@ -23,10 +23,10 @@ extension ResponseStore {
       return found + [StoreFinding("file", .wrong, error.message, remedy: error.remedy)]
     }
     do throws(CacheStoreError) {
-      // First of all: a file that is none of ours is left as it is, its mode too.
+      // This check comes first: a file that is not a store is left as it is, its mode included.
       let damage = try await damage(repair)
       found += [place] + modes(repair) + setAside + damage
-      // Of a file that does not hang together the rest says nothing.
+      // The other checks mean nothing for a file whose structure is broken.
       guard !damage.contains(where: { $0.severity == .wrong }) else { return found }
       found.append(try await schema())
       found += try await rows(repair)

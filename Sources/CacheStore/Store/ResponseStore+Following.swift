@@ -26,7 +26,7 @@ extension ResponseStore {
   /// everybody will want it at once then.
   /// - Returns: Whether that is done; there may be no store yet.
   package func prepareLookup(_ key: RequestKey) -> Bool {
-    // What is wrong is met again, and told, by the look-up that matters.
+    // The look-up that follows meets the same error and reports it.
     _ = try? lookupNow(key)
     guard pool.isOpen else { return false }
     prepareValues()

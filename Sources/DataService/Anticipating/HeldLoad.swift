@@ -24,7 +24,7 @@ final class HeldLoad<Value: Sendable>: AnyHeldLoad, AnyLoad {
     var outputs: [LoadOutput<Value>] = []
     var isDelivering = false
     var hasFailed = false
-    /// Nothing of a signed-out account is counted either.
+    /// Whether its account was signed out: nothing more is counted then.
     var isFenced = false
     var beganAt: Int64 = 0
     var freshAt: Int64?

@@ -14,7 +14,7 @@ enum RedirectRule {
   /// The statuses that are followed.
   static let statuses: Set<Int> = [301, 302, 303, 307, 308]
 
-  /// The statuses whose redirect holds for this once only.
+  /// Temporary redirects (RFC 9110 section 15.4).
   static let temporaryStatuses: Set<Int> = [302, 303, 307]
 
   /// The hop after `hop`, or `nil` where the response is not a redirect that can be followed.

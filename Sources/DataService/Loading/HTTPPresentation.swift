@@ -52,7 +52,7 @@ extension ServiceCore {
   /// What RFC 9111 makes of a request and the rows under its key.
   func judge(_ prepared: PreparedRequest, rows: [StoredResponse]) -> HTTPReuse.Decision {
     let accepted = prepared.request.acceptedMediaTypes
-    // Who wants redirects followed is not served one.
+    // A stored redirect is a miss when the caller follows redirects.
     let rows = rows.filter {
       (prepared.request.limits.redirects == 0 || !RedirectRule.statuses.contains($0.status))
         && MediaTypes.accepts($0.fields, accepted: accepted)

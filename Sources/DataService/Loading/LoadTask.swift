@@ -86,7 +86,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
   /// all loads need; else on the store's queue.
   func start() {
     core.loads.add(self)
-    // Who closes the service says so first and then looks for loads: one that it did not see sees it here.
+    // `close()` sets `closing` before it lists the loads, so a load that it missed must check `closing` itself.
     if let closed = core.closed { return fence(closed) }
     if case .freshElseStored(let deadline?) = policy.kind {
       arm(deadline) { $0.handle(.deadlinePassed) }

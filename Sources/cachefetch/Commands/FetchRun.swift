@@ -39,7 +39,7 @@ final class FetchRun {
 
   /// Runs to the end and returns the exit status.
   func run() -> ExitStatus {
-    // The process ends with this run, whichever thread it ends on.
+    // The run ends the process, on whichever thread it ends.
     feed.goOn = { [self] in _exit(goOn().rawValue) }
     return goOn()
   }
@@ -57,7 +57,7 @@ final class FetchRun {
 
   private func runLoads() throws(OutputError) {
     if let order = plan.background {
-      // Looked up first: what the other process stores is not what was stored.
+      // Look up every URL before the background process starts, or its fresh row could be shown as the stored one.
       while next < states.count {
         next += 1
         start(next - 1)
@@ -72,7 +72,7 @@ final class FetchRun {
       } else {
         guard let event = feed.wait(until: feed.deadline) else {
           if Signals.pending != nil { throw .interrupted }
-          // All have been delivered, and the store has had its time.
+          // Everything is delivered, and the time for pending writes is over.
           return
         }
         try handle(event)
@@ -127,7 +127,7 @@ final class FetchRun {
     let verdict = PrintRule.fresh(
       plan.print, change, isRecord: plan.form.isJSON || plan.form.isHeadOnly,
       wasStoredPrinted: states[index].wasStoredPrinted)
-    // The newest body that may be shown: not an error's page that stays out of sight.
+    // The newest body that may be shown; an error page may be one that is not.
     if printer.withholds(response), try showHeld(of: index) {
       printer.showHeading(delivery, plan.lines[index])
     } else if verdict == .print {

@@ -87,7 +87,7 @@ extension DataService {
     Sandbox.prepare(arguments)
     if Self.credentialOptions.contains(where: arguments.has) { ProcessStart.keepMemoryPrivate() }
     var configuration = Configuration(store: StoreLocation.configuration(arguments))
-    // Where the store is what it is all for, nobody is better off with an answer that is not in it.
+    // Commands whose purpose is to fill the store wait for the commit as long as the store waits for a lock.
     if waitsForStore { configuration.patience.commit = configuration.store.busyTimeout }
     configuration.finishesAfterDeadline = false
     // What is preloaded, or compared with next time, is for the store: a disk that is busy for a moment is no failure.

@@ -130,6 +130,15 @@ import TestTurns
     #expect(!traced.contains("SECRET") && !traced.contains("%53"), "\(traced)")
   }
 
+  @Test
+  func `in a text with several URLs each is shown without its secrets, and what stands between them stays`() {
+    let text =
+      #"from "http://u:p@a.test/?token=1" to <http://v:q@b.test/>, then http://c.test/?sig=2&x=3 (3 ms)"#
+    #expect(
+      secrets.withoutSecrets(text)
+        == #"from "http://~@a.test/?token=~" to <http://~@b.test/>, then http://c.test/?sig=~&x=3 (3 ms)"#)
+  }
+
   @Test("nor after a redirect", arguments: places) func redirected(place: String) async throws {
     let location = url(place, "SECRET-1")
     let transport = ScriptedTransport { request, _ in

@@ -1,5 +1,6 @@
 import FixtureServer
 import FoundationEssentials
+import Glibc
 import TestSupport
 import Testing
 import TestTurns
@@ -83,6 +84,21 @@ import TestTurns
     #expect(held.contains("/dev/null") && !held.contains { $0.hasSuffix("/lock") || $0.hasSuffix("/other") })
     #expect(!held.contains { $0.contains("memfd") }, "\(held)")
     #expect(try await bash(shell, "exec 7>lock; flock -n 7").status == 0)
+    gate.open()
+  }
+
+  @Test func `it can be interrupted, whatever the signals of the caller are`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let gate = origin.hold()
+    let script = "trap '' INT TERM HUP; \"$cachefetch\" --background '\(origin.url)'"
+    #expect(try await bash(shell, script).status == 4)
+    await origin.server.waitForRequests(1)
+    let process = try #require(try Self.process(of: shell))
+    let status = try String(contentsOf: URL(filePath: "/proc/\(process)/status"), encoding: .utf8)
+    let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("SigIgn:") })
+    let ignored = try #require(UInt64(line.split(separator: "\t").last ?? "", radix: 16))
+    for signal in [SIGINT, SIGTERM, SIGHUP] { #expect(ignored >> (signal - 1) & 1 == 0, "\(line)") }
     gate.open()
   }
 

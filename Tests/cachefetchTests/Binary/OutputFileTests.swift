@@ -184,6 +184,17 @@ import TestTurns
     let origin = try ChangingOrigin()
     let run = try await shell.run("-o", "/dev/full", origin.url)
     #expect(run.status == 74 && run.errorText.contains("no space left"))
+    // What -w has to say does not fit either, where the body did.
+    let full = try await ChildProcess.run(
+      "/bin/sh",
+      [
+        "-c", #""$0" -o out -w '%{response_code}' "$1" > /dev/full"#, BuiltProduct.cachefetch(),
+        origin.url,
+      ],
+      environment: shell.environment, directory: shell.store.folder.path)
+    #expect(
+      full.status == 74 && full.errorText.contains("standard output cannot be written"), "\(full.errorText)")
+    #expect(try shell.store.folder.text(of: "out") == "one")
   }
 
   @Test func `with --json the lines go to standard output and the body to the file`() async throws {

@@ -41,7 +41,7 @@
     public let code: Int
     /// libcurl's words.
     public let text: String
-    /// Both.
+    /// The code and libcurl's words.
     public var description: String { "curl (\(code)): \(text)" }
   }
 
