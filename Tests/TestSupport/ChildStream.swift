@@ -5,7 +5,7 @@
 #endif
 
 /// Both ends of one of a child's standard streams, while it is being started.
-struct ChildStream {
+package struct ChildStream {
   let child: Int32
   let parent: Int32
   private let ownsChild: Bool
@@ -46,7 +46,8 @@ struct ChildStream {
     (self.child, self.parent, self.ownsChild) = (child, parent, ownsChild)
   }
 
-  private static func terminal() throws -> (child: Int32, parent: Int32) {
+  /// The two ends of a new terminal; whoever asks closes them.
+  package static func terminal() throws -> (child: Int32, parent: Int32) {
     let parent = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
     guard parent >= 0 else { throw ChildProcess.NotStarted(executable: "/dev/ptmx", code: errno) }
     #if canImport(Darwin)

@@ -1,4 +1,5 @@
 import FixtureServer
+import Glibc
 import Synchronization
 import TestSupport
 import Testing
@@ -45,6 +46,20 @@ import TestTurns
     // What says so and is UTF-8 all the same stays what it is.
     origin.answer(.ok("café\n", ["Content-Type": "text/plain; charset=iso-8859-1"]))
     #expect(try await screen(shell, ["-q", "--print", "fresh", origin.url]) == "café\n")
+  }
+
+  @Test func `a terminal that is gone when the body comes is said, and is no success`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one\n"))
+    let gate = origin.hold()
+    let (child, parent) = try ChildStream.terminal()
+    let process = try shell.start("-q", origin.url, output: .descriptor(child))
+    await origin.server.waitForRequests(1)
+    close(parent)
+    gate.open()
+    let run = await process.finished()
+    close(child)
+    #expect(run.status == 74)
   }
 
   @Test func `a body without a line feed at its end does not swallow what follows`() async throws {
