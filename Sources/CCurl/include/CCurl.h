@@ -71,4 +71,12 @@ const char *ccurl_multi_strerror(const ccurl_library *library, CURLMcode code);
 /// Gives the calling thread a name of at most 15 bytes, for debuggers and `ps -L`.
 void ccurl_name_thread(const char *name);
 
+/// The calling thread may call libcurl from now on: an exit of the process waits until it rests, a second at most. Where the
+/// process is exiting already, the thread stands still for good.
+void ccurl_thread_resume(void);
+/// The calling thread calls nothing of libcurl's until it resumes, but for waiting.
+void ccurl_thread_rest(void);
+/// Stands still for good where the process is exiting; called now and then by a thread that does not rest.
+void ccurl_thread_check(void);
+
 #endif

@@ -120,8 +120,13 @@ final class NetworkThreadCore: @unchecked Sendable {
     runningThread.store(Self.currentThread, ordering: .relaxed)
     #if os(Linux)
       ccurl_name_thread("cachefetch-net")
+      ccurl_thread_resume()
+      defer { ccurl_thread_rest() }
     #endif
     while true {
+      #if os(Linux)
+        ccurl_thread_check()
+      #endif
       runItems()
       fireTimers()
       if let engine, engine.needsAdvance { engine.advance() }
@@ -164,6 +169,10 @@ final class NetworkThreadCore: @unchecked Sendable {
     if let engine {
       engine.wait(wakeDescriptor: wakeup.readEnd, milliseconds: milliseconds)
     } else {
+      #if os(Linux)
+        ccurl_thread_rest()
+        defer { ccurl_thread_resume() }
+      #endif
       var descriptor = pollfd(fd: wakeup.readEnd, events: Int16(POLLIN), revents: 0)
       poll(&descriptor, 1, milliseconds)
     }

@@ -182,7 +182,9 @@
     func wait(wakeDescriptor descriptor: Int32, milliseconds: Int32) {
       guard let library, let multi else { return }
       stockUp(library)
+      ccurl_thread_rest()
       _ = ccurl_multi_wait(library.table, multi, descriptor, milliseconds)
+      ccurl_thread_resume()
       needsAdvance = true
     }
 

@@ -1,0 +1,59 @@
+#if defined(__linux__)
+
+#include "CCurl.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+// A program may return from `main` while an exchange begins. Then libcrypto takes itself down at exit, and a thread that
+// is inside it, most often because libcurl is being loaded, crashes with what the program had printed still unwritten.
+
+static atomic_int busy;
+static atomic_bool exiting;
+static _Thread_local bool counts;
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+// Registered by the program, so that it runs before any library's own end.
+static void stand_still(void) {
+  atomic_store(&exiting, true);
+  // An exit called on such a thread does not wait for itself.
+  if (counts) ccurl_thread_rest();
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += 1;
+  pthread_mutex_lock(&guard);
+  while (atomic_load(&busy) > 0 && pthread_cond_timedwait(&changed, &guard, &until) == 0) {
+  }
+  pthread_mutex_unlock(&guard);
+}
+
+static void register_exit(void) { atexit(stand_still); }
+
+void ccurl_thread_rest(void) {
+  counts = false;
+  if (atomic_fetch_sub(&busy, 1) > 1 || !atomic_load(&exiting)) return;
+  pthread_mutex_lock(&guard);
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&guard);
+}
+
+void ccurl_thread_check(void) {
+  if (!atomic_load(&exiting)) return;
+  ccurl_thread_rest();
+  for (;;) pause();
+}
+
+void ccurl_thread_resume(void) {
+  pthread_once(&once, register_exit);
+  counts = true;
+  atomic_fetch_add(&busy, 1);
+  ccurl_thread_check();
+}
+
+#endif
