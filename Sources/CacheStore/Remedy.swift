@@ -89,7 +89,7 @@ extension Remedy {
   package static let ownFile = Self(.ownFile, "name a file of your own")
   package static let ownStore = Self(.ownStore, "name a store of your own, if that is not meant")
   package static let repair = Self(.repair, "repair the store")
-  package static let repairRemoves = Self(.repairRemoves, "a repair removes them")
+  package static let repairRemoves = Self(.repairRemoves, "a repair removes what was found")
   package static let restoreKey = Self(.restoreKey, "restore it; a repair removes them")
   package static let checkStore = Self(.checkStore, "verify the rest of the store")
   package static let removePinned = Self(

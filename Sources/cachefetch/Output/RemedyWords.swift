@@ -15,7 +15,7 @@ extension Remedy {
     case .ownFile: "name a file of your own with --store PATH"
     case .ownStore: "name a store of your own with --store PATH, if that is not meant"
     case .repair: "run “cachefetch doctor --repair”"
-    case .repairRemoves: "“cachefetch doctor --repair” removes them"
+    case .repairRemoves: "“cachefetch doctor --repair” removes what was found"
     case .restoreKey: "restore it, or remove them with “cachefetch doctor --repair”"
     case .checkStore: "run “cachefetch doctor” to check the rest"
     case .removePinned: "remove a pinned entry with “cachefetch rm”, or raise the store's limit"
