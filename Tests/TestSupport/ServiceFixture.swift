@@ -46,8 +46,8 @@ package final class ServiceFixture: Sendable {
   /// What the service warned of.
   package var warnings: [DataService.Warning] { warningLog.all }
 
-  /// Returns once the service has said so under `-v`.
-  package func traced(_ event: String) async { await events.wait(for: event) }
+  /// Returns once the service has said so under `-v`, as many times as that.
+  package func traced(_ event: String, times: Int = 1) async { await events.wait(for: event, times: times) }
 
   /// Whether the service has said so under `-v`.
   package func hasTraced(_ event: String) -> Bool { events.has(event) }
@@ -126,27 +126,34 @@ private final class WarningLog: Sendable {
 
 /// Lines that tests wait for.
 private final class EventLog: Sendable {
+  private struct Waiting {
+    let event: String
+    let times: Int
+    let continuation: CheckedContinuation<Void, Never>
+  }
   private struct State {
     var lines: [String] = []
-    var waiting: [Int: (event: String, continuation: CheckedContinuation<Void, Never>)] = [:]
+    var waiting: [Int: Waiting] = [:]
     var next = 0
+
+    func count(_ event: String) -> Int { lines.count { $0.hasPrefix(event) } }
   }
   private let state = Mutex(State())
 
   func add(_ line: String) {
     let ready = state.withLock { state in
       state.lines.append(line)
-      return state.waiting.filter { line.hasPrefix($0.value.event) }.keys.compactMap {
+      return state.waiting.filter { state.count($0.value.event) >= $0.value.times }.keys.compactMap {
         state.waiting.removeValue(forKey: $0)?.continuation
       }
     }
     for continuation in ready { continuation.resume() }
   }
 
-  func has(_ event: String) -> Bool { state.withLock { $0.lines.contains { $0.hasPrefix(event) } } }
+  func has(_ event: String) -> Bool { state.withLock { $0.count(event) > 0 } }
 
-  /// Returns when the event has come, or the test's time is over.
-  func wait(for event: String) async {
+  /// Returns when the event has come so many times, or the test's time is over.
+  func wait(for event: String, times: Int) async {
     let number = state.withLock { state in
       state.next += 1
       return state.next
@@ -154,8 +161,8 @@ private final class EventLog: Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let passes = state.withLock { state in
-          if Task.isCancelled || state.lines.contains(where: { $0.hasPrefix(event) }) { return true }
-          state.waiting[number] = (event, continuation)
+          if Task.isCancelled || state.count(event) >= times { return true }
+          state.waiting[number] = Waiting(event: event, times: times, continuation: continuation)
           return false
         }
         if passes { continuation.resume() }

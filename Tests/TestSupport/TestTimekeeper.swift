@@ -76,6 +76,11 @@ package final class TestTimekeeper: Timekeeper {
     await when { timers, now in timers.pending.contains { $0.instant - now == delay.clampedNanoseconds } }
   }
 
+  /// Returns as soon as a timer is set that fires within so long from now.
+  package func whenPending(within delay: Duration) async {
+    await when { timers, now in timers.pending.contains { $0.instant - now <= delay.clampedNanoseconds } }
+  }
+
   private func when(_ isMet: @escaping @Sendable (TimerHeap, Int64) -> Bool) async {
     await withCheckedContinuation { continuation in
       let isReady = state.withLock { state in

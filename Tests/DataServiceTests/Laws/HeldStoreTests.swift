@@ -43,8 +43,7 @@ import TestTurns
     await clock.whenPending(for: .milliseconds(250))
     clock.advance(by: .milliseconds(250))
     // The answer is complete, and its delivery waits for the store, up to 250 ms more.
-    await clock.whenPending(for: .milliseconds(250))
-    #expect(fixture.hasTraced("waiting for the store"))
+    await fixture.traced("waiting for the store")
     await holder.release()
     let all = await deliveries
     #expect(all.map(\.outline) == ["stored(body 1)", "fresh(body 2, changed)"])

@@ -136,14 +136,15 @@ import TestTurns
 
     fixture.service.store.suspendForTesting()
     async let outline = fixture.outline(url)
-    await clock.whenPending()
+    await clock.whenPending(for: .milliseconds(20))
     clock.advance(by: .milliseconds(20))
+    // Past the opening of the lock file, whose wait the clock would else cut short.
+    await fixture.traced("no other process", times: 2)
     // The exchange is unconditional; its row waits for the store, 250 ms of the clock.
-    await clock.whenPending()
+    await clock.whenPending(for: .milliseconds(250))
     clock.advance(by: .milliseconds(250))
     // Now the answer is complete, and its delivery waits for the store, up to 250 ms more.
-    await clock.whenPending()
-    #expect(fixture.hasTraced("waiting for the store"))
+    await fixture.traced("waiting for the store")
     fixture.service.store.resumeForTesting()
     #expect(await outline == ["stored(body 1)", "fresh(body 2, changed)"])
     #expect(transport.requests.last?.fields.contains("If-None-Match") == false)
