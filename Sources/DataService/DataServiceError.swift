@@ -103,6 +103,11 @@ extension DataServiceError.Kind {
 
   /// Whether the failure says that the network, not the origin, is missing.
   public var isConnectivity: Bool {
-    [.offline, .dns, .refused, .unreachable, .disconnected, .timeout(.connect)].contains(self)
+    isBeforeSending || self == .disconnected
+  }
+
+  /// Whether the failure came before a byte of the request was sent.
+  var isBeforeSending: Bool {
+    [.offline, .dns, .refused, .unreachable, .timeout(.connect)].contains(self)
   }
 }

@@ -34,7 +34,8 @@ extension DataService {
     /// all. An answer of another type, or of none, is a failure and replaces nothing; a stored response of another type is
     /// not delivered. No field is sent for it: ``fields`` say what is asked for, this says what is taken.
     public var acceptedMediaTypes: [String] = []
-    /// How long a load whose refresh failed for want of a network goes on trying, gently; `nil` does not.
+    /// How long a load whose refresh failed for want of a network goes on trying, gently; `nil` does not. A request that
+    /// changes something is only repeated where nothing of it has been sent (RFC 9110 section 9.2.2).
     public var onlineWait: Duration?
     /// Whether another process that already refreshes this is left alone: the load then fails instead of waiting for it.
     package var yieldsToOthers = false

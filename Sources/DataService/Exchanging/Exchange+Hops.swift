@@ -57,6 +57,7 @@ extension Exchange {
           chain.hop.method, chain.hop.url, request.fields, isHTTP11Only: request.connection.isHTTP11Only)
       })
       let received = try await core.transport.response(to: request)
+      noteAnswer()
       core.trace(heads: { $0.response(received) })
       chain.interim += received.interim
       if let next = try redirect(from: chain, original: original, response: received) {
@@ -103,9 +104,11 @@ extension Exchange {
     }
     // RFC 9111 decides over what the caller asks for, and nothing is asked for besides.
     if plan.prepared.isHTTP { connection.isCompressed = false }
-    return TransportRequest(
+    var request = TransportRequest(
       url: try foundationURL(of: hop.url), method: hop.method, fields: fields, body: hop.body,
       connection: connection, limits: limits)
+    if plan.prepared.request.isRead { request.isRepeatable = true }
+    return request
   }
 
   /// The URL as it may be stored and shown; that of the request has been worked out already.

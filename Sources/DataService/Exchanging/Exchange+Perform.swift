@@ -52,7 +52,7 @@ extension Exchange {
       case .pause(let length): await recordPause(for: length, after: result)
       case .retry, .stop: break
       }
-      if result.isConnectivityFailure, let patience, clock.bootNanoseconds < patience {
+      if mayWaitOnline(after: result), let patience, clock.bootNanoseconds < patience {
         timesOffline += 1
         let delay = min(
           OnlineWaitRule.delay(attempt: timesOffline), .nanoseconds(patience - clock.bootNanoseconds))
@@ -61,6 +61,13 @@ extension Exchange {
       }
       return try result.get()
     }
+  }
+
+  /// Whether the request may be sent once more when the network is back: one that changes something only where nothing of
+  /// it has left (RFC 9110 section 9.2.2).
+  private func mayWaitOnline(after result: Result<ExchangeOutcome, DataServiceError>) -> Bool {
+    guard case .failure(let error) = result, error.kind.isConnectivity else { return false }
+    return plan.prepared.isRepeatable || error.kind.isBeforeSending && !hasBeenAnswered
   }
 
   nonisolated(nonsending) private func attemptOnce(
@@ -108,11 +115,6 @@ extension Result where Success == ExchangeOutcome, Failure == DataServiceError {
     case .success(let outcome): .status(outcome.answer.status, retryAfter: outcome.answer.retryAfter)
     case .failure(let error): .failure(error.kind)
     }
-  }
-
-  fileprivate var isConnectivityFailure: Bool {
-    if case .failure(let error) = self { return error.kind.isConnectivity }
-    return false
   }
 
   fileprivate var reason: String {

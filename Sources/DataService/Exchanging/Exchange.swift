@@ -40,6 +40,7 @@ final class Exchange: Sendable {
     var finishesIntoStore = false
     var isStopped = false
     var isWriting = false
+    var hasBeenAnswered = false
     var lease: ExchangeLease?
   }
 
@@ -150,6 +151,15 @@ final class Exchange: Sendable {
       return state.waiters
     }
     for waiter in waiters { waiter.settled() }
+  }
+
+  /// Whether anybody has answered the request, if only by a redirect.
+  var hasBeenAnswered: Bool { state.withLock { $0.hasBeenAnswered } }
+
+  /// Notes that somebody has answered, which only matters where the request is not to be repeated.
+  func noteAnswer() {
+    guard !plan.prepared.isRepeatable else { return }
+    state.withLock { $0.hasBeenAnswered = true }
   }
 
   /// Keeps the lease until ``endLease(storedRow:)``.

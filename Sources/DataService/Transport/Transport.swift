@@ -22,6 +22,9 @@ public struct TransportRequest: Sendable {
   public var fields: HTTPFields
   /// The body to send, or `nil`.
   public var body: Data?
+  /// Whether the request may reach the origin twice, as where a connection that was kept open turns out to be closed
+  /// (RFC 9112 section 9.3.1); by default where its method is safe.
+  public var isRepeatable: Bool
   /// How to connect.
   public var connection: ConnectionOptions
   /// The limits on head, body and time. `redirects` and `retries` are the service's business, and of `totalTimeout`
@@ -39,6 +42,7 @@ public struct TransportRequest: Sendable {
     self.body = body
     self.connection = connection
     self.limits = limits
+    isRepeatable = method.isSafe
   }
 }
 

@@ -127,7 +127,8 @@ extension DataService.BodyStream {
     #expect(
       sent.map { $0["Accept-Encoding"] == nil } == [false, false, false, false, false, true, false, false])
     #expect(sent.allSatisfy { $0["Content-Type"] == nil && $0["Expect"] == nil })
-    #expect(origin.acceptedConnections == 1)
+    // A new one for each that may not be repeated; the others take what is open.
+    #expect(origin.acceptedConnections == 4)
   }
 
   @Test func `a continuation line first, after an ordinary answer, corrupts no memory`() async throws {

@@ -116,6 +116,23 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
     #expect(request["Content-Type"] == nil && request["Expect"] == nil)
   }
 
+  @Test(
+    "A request that changes something is sent once, though the connection was open and is closed without an answer",
+    arguments: TransportUnderTest.allCases, ["POST", "PUT", "PATCH", "DELETE"])
+  func sentOnce(kind: TransportUnderTest, method: String) async throws {
+    let origin = try FixtureServer { request, connection in
+      if request.method == "GET" { return try connection.send(.ok("open")) }
+      connection.close()
+    }
+    let transport = kind.make()
+    #expect(
+      try await transport.response(to: TransportRequest(url: origin.url("/a"))).body.text() == "open")
+    let request = TransportRequest(
+      url: origin.url("/a"), method: RequestMethod(rawValue: method), body: Data("pay 10".utf8))
+    await #expect(throws: DataServiceError.self) { try await transport.response(to: request) }
+    #expect(origin.requests().map(\.method) == ["GET", method])
+  }
+
   @Test("Fields are sent as given", arguments: TransportUnderTest.allCases)
   func fields(kind: TransportUnderTest) async throws {
     let origin = try FixtureServer(routes: ["/a": .ok("")])

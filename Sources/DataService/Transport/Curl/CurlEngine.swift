@@ -117,9 +117,12 @@
       enter(.connecting, exchange)
     }
 
-    /// An exchange that wants HTTP/1.1 must not be put on a connection that speaks HTTP/2, which libcurl would do.
+    /// Where an open connection ends before the first byte of the answer, libcurl sends the request once more, which one
+    /// that is not to be repeated must not risk. And an exchange that wants HTTP/1.1 must not be put on a connection that
+    /// speaks HTTP/2, which libcurl would do.
     private func needsFreshConnection(_ exchange: CurlExchange) -> Bool {
-      exchange.request.connection.isHTTP11Only && http2Hosts.contains(exchange.origin.key)
+      !exchange.request.isRepeatable
+        || exchange.request.connection.isHTTP11Only && http2Hosts.contains(exchange.origin.key)
     }
 
     /// Ends an exchange that had a place but no transfer.

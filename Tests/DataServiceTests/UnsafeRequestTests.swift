@@ -1,0 +1,96 @@
+import CacheStore
+import DataService
+import FixtureServer
+import FoundationEssentials
+import TestSupport
+import Testing
+import TestTurns
+
+/// RFC 9110 section 9.2.2: what changes something is sent once.
+@Suite("A request that changes something is sent once", .inTurn) struct UnsafeRequestTests {
+  private let url = URL(string: "http://origin.test/pay")
+
+  /// A POST that waits a minute for the network, with the clock moving on as soon as anything waits for it.
+  private func outline(
+    _ transport: ScriptedTransport, isRead: Bool = false
+  ) async throws -> (outline: [String], sent: Int) {
+    let clock = TestTimekeeper()
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    let url = try #require(url)
+    let (outline, _) = try await clock.passing(longest: .seconds(6)) {
+      await fixture.outline(url, policy: .freshOnly) {
+        $0.method = .post
+        $0.body = Data("pay 10".utf8)
+        $0.onlineWait = .seconds(60)
+        $0.isRead = isRead
+        $0.limits.retries = 2
+      }
+    }
+    await fixture.service.close()
+    return (outline, transport.requests.count)
+  }
+
+  /// Fails a few times, then answers.
+  private func transport(failing kind: DataServiceError.Kind, times: Int = 3) -> ScriptedTransport {
+    ScriptedTransport { _, number throws(DataServiceError) in
+      if number <= times { throw DataServiceError(kind, kind.name) }
+      return .answer("paid", status: 201)
+    }
+  }
+
+  @Test(
+    "What failed before it was sent is sent when the network is back",
+    arguments: [DataServiceError.Kind.offline, .dns, .refused, .unreachable, .timeout(.connect)])
+  func beforeSending(kind: DataServiceError.Kind) async throws {
+    let (outline, sent) = try await outline(transport(failing: kind))
+    #expect(outline == ["fresh(paid, new)"])
+    #expect(sent == 4)
+  }
+
+  @Test(
+    "What may have been sent is not sent again, with all the time in the world",
+    arguments: [DataServiceError.Kind.disconnected, .truncated, .timeout(.firstByte), .protocol])
+  func afterSending(kind: DataServiceError.Kind) async throws {
+    let (outline, sent) = try await outline(transport(failing: kind))
+    #expect(outline == ["failure(\(kind.name))"])
+    #expect(sent == 1)
+  }
+
+  @Test func `a read is asked for again even where it may have been sent`() async throws {
+    let (outline, sent) = try await outline(transport(failing: .disconnected), isRead: true)
+    #expect(outline == ["fresh(paid, new)"])
+    #expect(sent == 4)
+  }
+
+  @Test func `what was answered by a redirect that leads nowhere is not sent again`() async throws {
+    let transport = ScriptedTransport { request, _ throws(DataServiceError) in
+      guard request.url.path == "/pay" else { throw DataServiceError(.refused, "refused") }
+      return .answer("", status: 307, ["Location": "http://origin.test/elsewhere"])
+    }
+    let (outline, _) = try await outline(transport)
+    #expect(outline == ["failure(refused)"])
+    #expect(transport.requests.map(\.url.path) == ["/pay", "/elsewhere"])
+  }
+
+  @Test func `an origin that reads it and closes has it once`() async throws {
+    let origin = try FixtureServer { request, connection in
+      if request.method == "GET" { return try connection.send(.ok("open")) }
+      connection.close()
+    }
+    let clock = TestTimekeeper()
+    let fixture = try ServiceFixture(timekeeper: clock)
+    // A connection that is open already, which libcurl would use, and send again where it is closed.
+    _ = await fixture.outline(try #require(URL(string: origin.url("/").absoluteString)))
+    let url = try #require(URL(string: origin.url("/pay").absoluteString))
+    let (outline, _) = try await clock.passing(longest: .seconds(6)) {
+      await fixture.outline(url, policy: .freshOnly) {
+        $0.method = .post
+        $0.body = Data("pay 10".utf8)
+        $0.onlineWait = .seconds(60)
+      }
+    }
+    #expect(outline == ["failure(disconnected)"])
+    #expect(origin.requests().map(\.method) == ["GET", "POST"])
+    await fixture.service.close()
+  }
+}
