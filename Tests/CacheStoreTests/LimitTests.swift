@@ -343,7 +343,8 @@ import TestTurns
     }
     print("eight processes, \(seconds) s: \(totals.sorted { $0.key < $1.key }), least \(done.min() ?? 0)")
     for wrong in ["older", "wrong", "damaged"] { #expect(totals[wrong] == nil, "\(outputs)") }
-    #expect(totals["busy", default: 0] * 1000 <= totals["done", default: 0])
+    // In a minute one in a thousand may have waited for longer than the five seconds that it waits by default.
+    #expect(totals["busy", default: 0] * 1000 <= (seconds >= 30 ? totals["done", default: 0] : 0))
     #expect(done.count == 8)
     // A minute evens out what the scheduler of a busy machine does in two seconds.
     let mean = done.reduce(0, +) / 8

@@ -24,6 +24,8 @@ struct Sharer {
     configuration.maximumBytes = limit
     configuration.maximumRows = rows
     configuration.chunkBytes = 64 << 10
+    // In a short run nobody is turned away for slowness, however busy the machine: what is busy then is busy for good.
+    if seconds < 30 { configuration.busyTimeout = .seconds(300) }
     let store = ResponseStore(configuration: configuration)
     let account = try await store.accountID(named: "")
     let clock = ContinuousClock()
