@@ -1,5 +1,4 @@
 public import FoundationEssentials
-internal import Synchronization
 
 extension DataService {
   /// A body that arrives piece by piece: one pass, and pulled, so that a slow reader slows the sender down.
@@ -65,8 +64,8 @@ extension DataService {
 
 /// Bytes that can be taken once.
 private final class OnePiece: Sendable {
-  private let data: Mutex<Data?>
-  init(_ data: Data) { self.data = Mutex(data) }
+  private let data: Guarded<Data?>
+  init(_ data: Data) { self.data = Guarded(data) }
 
   func peek() -> Data? { data.withLock { $0 } }
 

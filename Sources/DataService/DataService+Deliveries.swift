@@ -1,5 +1,4 @@
 public import FoundationEssentials
-internal import Synchronization
 
 extension DataService {
   /// The deliveries of a load, bodies as `Data`.
@@ -106,7 +105,7 @@ extension DataService {
 
 /// The newest of a load's deliveries.
 private final class LastDelivery: Sendable {
-  private let state = Mutex<DataService.Delivery<Data>?>(nil)
+  private let state = Guarded<DataService.Delivery<Data>?>(nil)
 
   var value: DataService.Delivery<Data>? { state.withLock { $0 } }
 

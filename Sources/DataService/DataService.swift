@@ -47,9 +47,9 @@ public final class DataService: Sendable {
     let error = DataServiceError(.closed, "the service was closed")
     core.close(with: error)
     core.giveWay()
-    core.anticipations.close()
+    core.releasePrefetches()
     await core.stop(error) { _ in true }
-    await core.houseIsKept()
+    await core.awaitMaintenance()
     await core.store.close()
     if core.ownsThread { await core.thread.stop() }
   }
@@ -63,7 +63,7 @@ public final class DataService: Sendable {
   /// ``close()`` would.
   /// - Returns: `false` where something is under way, for which ``close()`` waits.
   package func closeNow() -> Bool {
-    guard core.loads.all.isEmpty, core.coalescer.isIdle, !core.isKeepingHouse else { return false }
+    guard core.isIdle else { return false }
     core.giveWay()
     return core.store.closeNow()
   }

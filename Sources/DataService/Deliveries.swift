@@ -1,5 +1,4 @@
 internal import FoundationEssentials
-internal import Synchronization
 
 extension DataService {
   /// The deliveries of a load as a sequence: every iteration is a load of its own, begun by its first `next()`.
@@ -53,7 +52,7 @@ extension DataService {
     }
 
     private let begin: @Sendable (_ sink: @escaping @Sendable (LoadOutput<Value>) -> Void) -> Load
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     init(begin: @escaping @Sendable (_ sink: @escaping @Sendable (LoadOutput<Value>) -> Void) -> Load) {
       self.begin = begin

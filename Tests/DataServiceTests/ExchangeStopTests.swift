@@ -14,7 +14,7 @@ import TestTurns
   private static let closed = DataServiceError(.closed, "stopped by the test")
 
   private func stopAll(_ core: ServiceCore) {
-    for exchange in core.coalescer.exchanges(where: { _ in true }) { exchange.stop(with: Self.closed) }
+    for exchange in core.state.withLock({ $0.exchanges.all }) { exchange.stop(with: Self.closed) }
   }
 
   @Test func `stopped between its body and the commit it writes nothing`() async throws {
@@ -46,7 +46,7 @@ import TestTurns
     let transport = ScriptedTransport { _, number in
       guard number > 1 else { return .answer("body", ["ETag": "\"1\""]) }
       if let core = core.withLock({ $0 }) {
-        for exchange in core.coalescer.exchanges(where: { _ in true }) { exchange.stop(with: Self.closed) }
+        for exchange in core.state.withLock({ $0.exchanges.all }) { exchange.stop(with: Self.closed) }
       }
       return .answer("", status: 304, ["ETag": "\"1\"", "X-Age": "new"])
     }

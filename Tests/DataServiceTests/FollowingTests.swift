@@ -54,7 +54,7 @@ import TestTurns
     request.limits.retries = 0
     let core = fixture.service.core
     let prepared = try core.prepare(request, policy: .storedThenFresh)
-    let hash = prepared.leaseHash(secrets: core.configuration.secrets)
+    let hash = core.leaseHash(of: prepared)
     return (try #require(try fixture.service.store.tryLease(hash)), hash)
   }
 

@@ -12,7 +12,7 @@ import entered
 import swift_source
 
 SOURCES = pathlib.Path(__file__).resolve().parent.parent.parent / "Sources"
-MUTEX = re.compile(r"\b(?:let|var) +\w+ *(?:: *Mutex<|= *Mutex[<(])")
+MUTEX = re.compile(r"\b(?:let|var) +\w+ *(?:: *(?:Mutex|Guarded)<|= *(?:Mutex|Guarded)[<(])")
 SHORT, LONG = 40, 400
 # One column of the database and its property: whoever adds another like it writes in about as many files.
 COLUMN = re.compile(r"\b(?:exchange_ms|exchangeMilliseconds)\b")
@@ -82,7 +82,7 @@ def of_files(targets):
         (f"files under {SHORT} lines / of all", f"{sum(count < SHORT for count in lines)} / {len(lines)}",
          "of Swift, in `Sources`"),
         (f"files over {LONG} lines", f"{sum(count > LONG for count in lines)}", "of Swift, in `Sources`"),
-        ("mutexes", in_all(mutexes), "properties that are a `Mutex`, static ones included"),
+        ("mutexes", in_all(mutexes), "properties that are a `Mutex`, or one with a value (`Guarded`), static ones included"),
         ("lines of Swift", f"{sum(lines)}; {code} of code", "in `Sources`; those of code are neither blank nor comment alone"),
     ]
 

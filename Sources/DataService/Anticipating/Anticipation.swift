@@ -1,6 +1,23 @@
 public import CacheStore
 public import FoundationEssentials
 
+extension ServiceCore {
+  /// Holds a prefetch for its time, in place of its group's, and of the oldest where there are too many.
+  func hold(_ prefetch: any AnyPrefetch, for duration: Duration) {
+    let limit = max(1, configuration.anticipation.count)
+    let replaced = state.withLock { $0.prefetches.hold(prefetch, limit: limit) }
+    for prefetch in replaced { prefetch.letGo(.replaced) }
+    // The look-up, and the decoding of what is stored, are not for the caller's thread.
+    thread.perform { prefetch.begin() }
+    _ = timekeeper.after(duration) { [weak prefetch] in prefetch?.letGo(.timeOver) }
+  }
+
+  /// Releases all that is held, and what comes from now on.
+  func releasePrefetches() {
+    for prefetch in state.withLock({ $0.prefetches.close() }) { prefetch.letGo(.cancelled) }
+  }
+}
+
 extension DataService {
   /// What becomes of an anticipation that is not committed in time.
   public enum UnusedAnticipation: Sendable, Hashable {
@@ -66,10 +83,10 @@ extension DataService {
   ) -> Anticipation<Value> {
     let held = HeldLoad(
       core: core, request: request, form: .whole(canRefuse: true, decode), group: group, unused: unused)
-    core.anticipations.hold(held, for: hold, core: core)
+    core.hold(held, for: hold)
     return Anticipation(held: held, normal: deliveries(for: request, decode: decode))
   }
 
   /// What anticipation has brought since the service was made; `stats` adds up what it has ever brought.
-  public var anticipationCounts: AnticipationCounts { core.anticipations.counts }
+  public var anticipationCounts: AnticipationCounts { core.state.withLock { $0.prefetches.counts } }
 }

@@ -1,10 +1,9 @@
 internal import CacheStore
-internal import Synchronization
 
 /// A load that nobody has asked for yet: what it delivers is kept until somebody does, or let go.
 ///
 /// All state is under one lock, held for moments and never while the sink or the load is called.
-final class HeldLoad<Value: Sendable>: AnyHeldLoad, AnyLoad {
+final class HeldLoad<Value: Sendable>: AnyPrefetch, AnyLoad {
   typealias Sink = @Sendable (LoadOutput<Value>) -> Void
 
   private enum Phase {
@@ -26,12 +25,20 @@ final class HeldLoad<Value: Sendable>: AnyHeldLoad, AnyLoad {
     var hasFailed = false
     /// Whether its account was signed out: nothing more is counted then.
     var isFenced = false
-    var beganAt: Int64 = 0
+    let beganAt: Int64
     var freshAt: Int64?
     var bytes: Int64 = 0
     var finishers: [UnsafeContinuation<Void, Never>] = []
     /// Where it counts in `stats`.
     var place: (account: String, host: String)?
+
+    init(beganAt: Int64) { self.beganAt = beganAt }
+
+    /// Takes what was delivered out, to be dropped outside of the lock: its end is the caller's.
+    mutating func takeOutputs() -> [LoadOutput<Value>] {
+      defer { outputs = [] }
+      return outputs
+    }
   }
 
   let group: String?
@@ -39,7 +46,7 @@ final class HeldLoad<Value: Sendable>: AnyHeldLoad, AnyLoad {
   private let wanted: DataService.Request
   private let form: ValueForm<Value>
   private let unused: DataService.UnusedAnticipation
-  private let state = Mutex(State())
+  private let state: Guarded<State>
 
   init(
     core: ServiceCore, request: DataService.Request, form: ValueForm<Value>, group: String?,
@@ -50,7 +57,7 @@ final class HeldLoad<Value: Sendable>: AnyHeldLoad, AnyLoad {
     self.form = form
     self.group = group
     self.unused = unused
-    state.withLock { $0.beganAt = core.timekeeper.bootNanoseconds }
+    state = Guarded(State(beganAt: core.timekeeper.bootNanoseconds))
   }
 
   // MARK: - Before it is wanted
@@ -60,14 +67,14 @@ final class HeldLoad<Value: Sendable>: AnyHeldLoad, AnyLoad {
     let prepared = try? core.prepare(wanted, policy: .storedThenFresh)
     let place = prepared.map { (account: $0.key.account, host: $0.url.authority) }
     guard let prepared, mayBegin(prepared) else { return refuse(place) }
-    let begins = state.withLock { state in
-      guard state.phase == .waiting else { return false }
+    let (begins, counts) = state.withLock { state -> (Bool, AnticipationCounts?) in
+      guard state.phase == .waiting else { return (false, nil) }
       state.place = place
       state.phase = state.isCommitted ? .committed : .holding
       // Wanted before it could be early.
-      if state.isCommitted { count(state) { $0.committed = 1 } }
-      return true
+      return (true, state.isCommitted ? count(state) { $0.committed = 1 } : nil)
     }
+    add(counts)
     guard begins else { return resumeFinishers() }
     var request = wanted
     request.fields.append("Sec-Purpose", "prefetch")
@@ -85,23 +92,24 @@ final class HeldLoad<Value: Sendable>: AnyHeldLoad, AnyLoad {
   }
 
   private func mayBegin(_ prepared: PreparedRequest) -> Bool {
-    AnticipationRule.mayBegin(
+    let (failedAt, exchanges) = core.state.withLock { ($0.prefetches.failedAt, $0.exchanges.count) }
+    return AnticipationRule.mayBegin(
       .init(
-        method: wanted.method, isPassThrough: prepared.isPassThrough,
-        failedAt: core.anticipations.failedAt, now: core.timekeeper.bootNanoseconds,
-        exchanges: core.coalescer.count))
+        method: wanted.method, isPassThrough: prepared.isPassThrough, failedAt: failedAt,
+        now: core.timekeeper.bootNanoseconds, exchanges: exchanges))
   }
 
   /// Begins nothing; a commit that has come already gets a normal load in its place.
   private func refuse(_ place: (account: String, host: String)?) {
-    core.anticipations.remove(self)
-    let isWanted = state.withLock { state in
+    core.state.withLock { $0.prefetches.remove(self) }
+    let (isWanted, counts) = state.withLock { state -> (Bool, AnticipationCounts?) in
       state.place = place
-      count(state) { $0.refused = 1 }
-      guard state.phase == .waiting else { return false }
+      let counts = count(state) { $0.refused = 1 }
+      guard state.phase == .waiting else { return (false, counts) }
       state.phase = state.isCommitted ? .committed : .released
-      return state.isCommitted
+      return (state.isCommitted, counts)
     }
+    add(counts)
     if isWanted {
       let load = core.load(
         wanted, policy: .storedThenFresh, form: form, on: .inline,
@@ -115,8 +123,9 @@ final class HeldLoad<Value: Sendable>: AnyHeldLoad, AnyLoad {
 
   private func take(_ output: LoadOutput<Value>) {
     let now = core.timekeeper.bootNanoseconds
-    state.withLock { state in
-      guard state.phase != .released else { return }
+    _ = state.withLock { state -> [LoadOutput<Value>] in
+      var dropped: [LoadOutput<Value>] = []
+      guard state.phase != .released else { return dropped }
       if case .delivery(.fresh(let response, _)) = output {
         state.freshAt = now
         if !response.wasValidated { state.bytes = max(state.bytes, response.head.bodyLength ?? 0) }
@@ -124,10 +133,11 @@ final class HeldLoad<Value: Sendable>: AnyHeldLoad, AnyLoad {
       if case .delivery(.failure(let error, _)) = output {
         state.hasFailed = true
         // Nothing of a signed-out account is handed out, however early it was read.
-        if error.kind == .signedOut || error.kind == .closed { state.outputs.removeAll() }
+        if error.kind == .signedOut || error.kind == .closed { dropped = state.takeOutputs() }
         if error.kind == .signedOut { state.isFenced = true }
       }
       state.outputs.append(output)
+      return dropped
     }
     drain()
   }
@@ -139,31 +149,38 @@ final class HeldLoad<Value: Sendable>: AnyHeldLoad, AnyLoad {
   /// Takes it over; `false` where a normal load is better: nothing is held, or what is held has failed.
   func commit() -> Bool {
     let now = core.timekeeper.bootNanoseconds
-    let isTaken = state.withLock { state in
-      guard !state.isCommitted, !state.hasFailed, state.phase != .released else { return false }
+    let (isTaken, counts) = state.withLock { state -> (Bool, AnticipationCounts?) in
+      guard !state.isCommitted, !state.hasFailed, state.phase != .released else { return (false, nil) }
       state.isCommitted = true
-      guard state.phase == .holding else { return true }
+      guard state.phase == .holding else { return (true, nil) }
       state.phase = .committed
-      count(state) { counts in
+      let counts = count(state) { counts in
         counts.committed = 1
         counts.leadMilliseconds = (now - state.beganAt) / 1_000_000
         counts.wonMilliseconds = (min(now, state.freshAt ?? now) - state.beganAt) / 1_000_000
       }
-      return true
+      return (true, counts)
     }
-    core.anticipations.remove(self)
+    add(counts)
+    core.state.withLock { $0.prefetches.remove(self) }
     if !isTaken { letGo(.cancelled) }
     return isTaken
   }
 
-  /// Counts for the service and for `stats`; under the lock, so that nothing is counted of an account once it is fenced.
-  private func count(_ state: State, _ change: (inout AnticipationCounts) -> Void) {
-    guard !state.isFenced else { return }
+  /// Counts for `stats`; under the lock, so that nothing is counted of an account once it is fenced.
+  /// - Returns: What is to be added to the service's own counts, outside of the lock.
+  private func count(
+    _ state: State, _ change: (inout AnticipationCounts) -> Void
+  ) -> AnticipationCounts? {
+    guard !state.isFenced else { return nil }
     var usage = UsageCount()
     change(&usage.anticipations)
-    core.anticipations.count(usage.anticipations)
-    guard let place = state.place else { return }
-    core.store.count(accountName: place.account, host: place.host, usage)
+    if let place = state.place { core.store.count(accountName: place.account, host: place.host, usage) }
+    return usage.anticipations
+  }
+
+  private func add(_ counts: AnticipationCounts?) {
+    if let counts { core.state.withLock { $0.prefetches.counts += counts } }
   }
 
   /// Hands everything to a sink, what is kept first; `false` where another one has it.
@@ -177,20 +194,23 @@ final class HeldLoad<Value: Sendable>: AnyHeldLoad, AnyLoad {
     return attached
   }
 
-  func letGo(_ reason: HeldReason) {
-    core.anticipations.remove(self)
-    let load = state.withLock { state -> DataService.Load? in
-      guard !state.isCommitted, state.phase != .released else { return nil }
+  private typealias Released = (DataService.Load?, AnticipationCounts?, dropped: [LoadOutput<Value>])
+
+  func letGo(_ reason: ReleaseReason) {
+    core.state.withLock { $0.prefetches.remove(self) }
+    let (load, counts, _) = state.withLock { state -> Released in
+      guard !state.isCommitted, state.phase != .released else { return (nil, nil, []) }
+      var counts: AnticipationCounts?
       if state.phase == .holding {
-        count(state) { counts in
+        counts = count(state) { counts in
           counts.unused = 1
           counts.wastedBytes = state.bytes
         }
       }
       state.phase = .released
-      state.outputs.removeAll()
-      return state.load
+      return (state.load, counts, state.takeOutputs())
     }
+    add(counts)
     if reason == .cancelled || unused == .cancelled { load?.cancel() }
   }
 
@@ -211,10 +231,9 @@ final class HeldLoad<Value: Sendable>: AnyHeldLoad, AnyLoad {
   var request: PreparedRequest? { nil }
 
   func cancel() {
-    let load = state.withLock { state in
+    let (load, _) = state.withLock { state in
       state.phase = .released
-      state.outputs.removeAll()
-      return state.load
+      return (state.load, state.takeOutputs())
     }
     load?.cancel()
   }

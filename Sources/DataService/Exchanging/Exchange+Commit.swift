@@ -112,7 +112,7 @@ extension Exchange {
   }
 
   /// Whether so much is under way that commits are better shared than made at once on this thread.
-  private var isOneOfMany: Bool { core.coalescer.count >= Self.many }
+  private var isOneOfMany: Bool { core.exchangeCount >= Self.many }
   private static let many = 4
 
   private static var gone: DataServiceError {

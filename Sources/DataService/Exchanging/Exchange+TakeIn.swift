@@ -156,7 +156,7 @@ extension Exchange {
     switch collected {
     case .short(let data): .data(data)
     case .long(let unfinished): .stored(unfinished.whole())
-    case .live(let stream): .live(core.liveBodies.watched(stream, of: plan.prepared))
+    case .live(let stream): .live(core.watched(stream, of: plan.prepared))
     }
   }
 

@@ -1,5 +1,4 @@
 internal import CacheStore
-internal import Synchronization
 
 /// One exchange, and the loads that share it.
 ///
@@ -8,7 +7,7 @@ internal import Synchronization
 ///
 /// What it calls is `nonisolated(nonsending)`: it runs where its caller runs, and does not look up, at each call and each
 /// return, which executor the task prefers (some two hundred instructions, sixty times an exchange).
-final class Exchange: Sendable {
+final class Exchange: AnyExchange {
   /// What the exchange begins with.
   struct Plan: Sendable {
     var prepared: PreparedRequest
@@ -50,7 +49,7 @@ final class Exchange: Sendable {
   let started: StartMark
   /// The account's generation it began with.
   let generation: Generation
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   init(plan: Plan, core: ServiceCore) {
     self.plan = plan
@@ -59,7 +58,39 @@ final class Exchange: Sendable {
     started = StartMark(boot: core.timekeeper.bootID, nanoseconds: core.timekeeper.bootNanoseconds)
   }
 
-  /// Starts the work; called once.
+  /// The exchange for a load: the one under way, joined, or a new one, which `isNew` says must be started.
+  ///
+  /// A load that may not follow an exchange begun before it (`freshOnly`) gets its own, which later loads join.
+  static func joined(
+    by waiter: ExchangeWaiter, for plan: Plan, core: ServiceCore
+  ) -> (any AnyExchange, isNew: Bool) {
+    var made: Exchange?
+    while true {
+      let running = core.state.withLock { state -> (any AnyExchange)? in
+        if plan.isShared, plan.mayFollow, let running = state.exchanges.joinable(for: plan.prepared) {
+          return running
+        }
+        if let made { state.exchanges.add(made, isShared: plan.isShared) }
+        return nil
+      }
+      if let running {
+        if running.join(waiter) { return (running, false) }
+        // Its body became whole, or it was stopped, in between.
+        core.state.withLock { $0.exchanges.detach(running) }
+      } else if let made {
+        return (made, true)
+      } else {
+        let exchange = Exchange(plan: plan, core: core)
+        _ = exchange.join(waiter)
+        made = exchange
+      }
+    }
+  }
+
+  var prepared: PreparedRequest { plan.prepared }
+
+  var accountID: Int64? { generation.known }
+
   func start() {
     let task = Task(executorPreference: core.thread) { await self.run() }
     let isStopped = state.withLock { state in
@@ -69,7 +100,6 @@ final class Exchange: Sendable {
     if isStopped { task.cancel() }
   }
 
-  /// Adds a load; `false` where the exchange can no longer be joined.
   func join(_ waiter: ExchangeWaiter) -> Bool {
     state.withLock { state in
       guard state.isOpen, !state.isStopped else { return false }
@@ -78,7 +108,6 @@ final class Exchange: Sendable {
     }
   }
 
-  /// Removes a load. The last one to leave stops the exchange, unless one asked for it to finish into the store.
   func leave(_ load: any AnyLoad, finishingIntoStore: Bool) {
     let task = state.withLock { state -> Task<Void, Never>? in
       state.waiters.removeAll { $0.load === load }
@@ -89,11 +118,10 @@ final class Exchange: Sendable {
       return state.task
     }
     guard let task else { return }
-    core.coalescer.detach(self)
+    core.state.withLock { $0.exchanges.detach(self) }
     task.cancel()
   }
 
-  /// Ends the exchange at once with an error, as sign-out and closing do.
   func stop(with error: DataServiceError) {
     let isWriting = state.withLock { state in
       state.isStopped = true
@@ -120,7 +148,7 @@ final class Exchange: Sendable {
       defer { state.isOpen = false }
       return (state.waiters, state.isOpen)
     }
-    if wasOpen { core.coalescer.detach(self) }
+    if wasOpen { core.state.withLock { $0.exchanges.detach(self) } }
     return waiters
   }
 
@@ -193,14 +221,15 @@ final class Exchange: Sendable {
       endLease(storedRow: false)
       closeAndPublish(.failure(error))
     }
-    core.coalescer.forget(self)
+    core.state.withLock { $0.exchanges.forget(self) }
     settle()
     core.exchangeEnded()
   }
 
   private func closeAndPublish(_ result: ExchangeResult) {
     closeToNewLoads()
-    core.anticipations.exchangeEnded(result, now: core.timekeeper.bootNanoseconds)
+    let now = core.timekeeper.bootNanoseconds
+    core.state.withLock { $0.noteNetwork(after: result, now: now) }
     publish(result)
   }
 }

@@ -1,5 +1,4 @@
 internal import CacheStore
-internal import Synchronization
 
 /// The account's row id that an exchange began with.
 ///
@@ -14,12 +13,12 @@ final class Generation: Sendable {
 
   private let account: String
   private let store: ResponseStore
-  private let state: Mutex<State>
+  private let state: Guarded<State>
 
   init(known: Int64?, account: String, store: ResponseStore) {
     self.account = account
     self.store = store
-    state = Mutex(known.map { .known($0) } ?? .none)
+    state = Guarded(known.map { .known($0) } ?? .none)
   }
 
   /// The id, where it is at hand.
@@ -32,9 +31,11 @@ final class Generation: Sendable {
 
   /// Begins to make the row where there is none.
   func begin(on thread: NetworkThread) {
+    guard case .none = state.withLock({ $0 }) else { return }
+    let task = Task(executorPreference: thread) { await self.make() }
     state.withLock { state in
-      guard case .none = state else { return }
-      state = .making(Task(executorPreference: thread) { await self.make() })
+      // It may have been made meanwhile.
+      if case .none = state { state = .making(task) }
     }
   }
 

@@ -28,7 +28,7 @@ struct Leasing {
     self.deadline = deadline
     let limits = exchange.plan.prepared.request.limits
     patience = exchange.core.timekeeper.instant(after: min(limits.firstByteTimeout, limits.totalTimeout / 2))
-    hash = exchange.plan.prepared.leaseHash(secrets: exchange.core.configuration.secrets)
+    hash = exchange.core.leaseHash(of: exchange.plan.prepared)
   }
 
   nonisolated(nonsending) func obtain() async throws(DataServiceError) -> Role {

@@ -1,9 +1,10 @@
 internal import CacheStore
-internal import Synchronization
 
 extension PreparedRequest {
   /// The same number in every process for loads that may share an exchange; secret values count as their digests.
-  func leaseHash(secrets: SecretList) -> UInt64 {
+  ///
+  /// - Parameter options: What the request's limits and connection say.
+  func leaseHash(secrets: SecretList, options: [UInt8]) -> UInt64 {
     var text: [UInt8] = []
     text.reserveCapacity(512)
     func add(_ part: String) {
@@ -17,24 +18,27 @@ extension PreparedRequest {
       add(FieldList.lowercased(field.name))
       add(secrets.isSecretField(field.name) ? digest(Array(field.value.utf8)) : field.value)
     }
-    text.append(contentsOf: Self.text(of: request.limits, request.connection))
+    text.append(contentsOf: options)
     text.append(request.keepsAnyway ? 1 : 0)
     text.append(isHTTP ? 1 : 0)
     for type in request.acceptedMediaTypes { add(type) }
     return ResponseStore.leaseHash(text)
   }
 
-  /// Everything in both. The last one is kept, since most requests have the same.
-  private static func text(of limits: Limits, _ connection: ConnectionOptions) -> [UInt8] {
-    lastText.withLock { last in
-      if let last, last.limits == limits, last.connection == connection { return last.text }
+}
+
+extension ServiceCore {
+  /// The same number in every process for loads that may share an exchange.
+  func leaseHash(of prepared: PreparedRequest) -> UInt64 {
+    let (limits, connection) = (prepared.request.limits, prepared.request.connection)
+    let options = state.withLock { state in
+      if let last = state.leaseText, last.limits == limits, last.connection == connection { return last.text }
       let text = limits.leaseText + connection.leaseText
-      last = (limits, connection, text)
+      state.leaseText = (limits, connection, text)
       return text
     }
+    return prepared.leaseHash(secrets: configuration.secrets, options: options)
   }
-
-  private static let lastText = Mutex<(limits: Limits, connection: ConnectionOptions, text: [UInt8])?>(nil)
 }
 
 extension Limits {

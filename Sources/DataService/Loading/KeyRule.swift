@@ -5,14 +5,14 @@ internal import FoundationEssentials
 ///
 /// Whatever else tells requests apart, a lease or a partial download, uses this value and no part of it.
 enum KeyRule {
+  /// The keyed digest of a file's content; `nil` where it cannot be read.
+  typealias FileDigest = (_ path: String) -> String?
+
   /// What the rule needs to know besides the request.
   struct Means {
     let secrets: SecretList
     let digest: PreparedRequest.Digest
-    let certificates: CertificateFiles
-
-    /// The keyed digest of a file's content; `nil` where it cannot be read.
-    func fileDigest(_ path: String) -> String? { certificates.digest(of: path, by: digest) }
+    let fileDigest: FileDigest
   }
 
   /// The key: account, normalised URL with secret values replaced, method, and what else decides who answers.

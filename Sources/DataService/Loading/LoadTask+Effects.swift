@@ -1,5 +1,4 @@
 internal import CacheStore
-internal import Synchronization
 
 // Carrying out what the machine decides.
 extension LoadTask {
@@ -22,7 +21,7 @@ extension LoadTask {
     drain()
   }
 
-  /// Adds what is delivered to the counts of `stats`, in memory.
+  /// Posts what is delivered for the counts of `stats`.
   private func count(_ effects: LoadMachine.Effects, in state: inout State) {
     guard !prepared.isPassThrough else { return }
     var count = UsageCount()
@@ -46,7 +45,14 @@ extension LoadTask {
       }
     }
     guard count != UsageCount() else { return }
-    if let accountID = state.accountID ?? state.exchange?.generation.known {
+    // With a delivery and the end.
+    state.outbox.reserveCapacity(3)
+    state.outbox.append(.count(count, accountID: state.accountID, exchange: state.exchange))
+  }
+
+  /// Adds to the counts of `stats`, in memory.
+  private func add(_ count: UsageCount, accountID: Int64?) {
+    if let accountID {
       core.store.count(accountID: accountID, host: prepared.url.authority, count)
     } else {
       // As at the first fetch of an account, whose row is being made.
@@ -87,14 +93,12 @@ extension LoadTask {
         .timeout(.deadline), "no fresh response within the deadline", remedy: .longerDeadline)
       delivery = .failure(error, lastKnown: state.stored)
     case .end:
-      if !state.isCancelled { state.outbox.append(.end) }
+      if !state.isCancelled { state.outbox.append(.output(.end)) }
       return
     case .startExchange, .prepareStored, .boundStoreWait:
       return
     }
-    // Mostly the end follows.
-    state.outbox.reserveCapacity(2)
-    state.outbox.append(.delivery(delivery))
+    state.outbox.append(.output(.delivery(delivery)))
   }
 
   private func startExchange() {
@@ -104,7 +108,7 @@ extension LoadTask {
         isShared: !prepared.isPassThrough, mayFollow: policy != .freshOnly, isForStore: $0.isForStore,
         outlook: $0.outlook)
     }
-    let (exchange, isNew) = core.coalescer.exchange(for: plan, core: core, waiter: waiter)
+    let (exchange, isNew) = Exchange.joined(by: waiter, for: plan, core: core)
     // Between joining and this line the exchange may have ended, and another thread may have ended the load.
     let isStray = state.withLock { state -> Bool in
       guard !state.isExchangeOver else { return false }
@@ -114,11 +118,11 @@ extension LoadTask {
     }
     if isNew { exchange.start() } else { core.trace("joining the same request, which is under way") }
     // For the delivery and the end: made while the exchange is under way, not once its answer is there.
-    state.withLock { $0.outbox.reserveCapacity(2) }
+    state.withLock { $0.outbox.reserveCapacity(3) }
     if isStray { leave(exchange) }
   }
 
-  private func leave(_ exchange: Exchange) {
+  private func leave(_ exchange: any AnyExchange) {
     // Into a store that is closed nothing goes any more.
     let finishes = !isCancelled && core.configuration.finishesAfterDeadline && core.closed == nil
     exchange.leave(self, finishingIntoStore: finishes)
@@ -145,21 +149,25 @@ extension LoadTask {
       return !state.isDraining
     }
     guard begins else { return }
-    while let output = state.withLock({ state -> LoadOutput<Value>? in
+    while let posted = state.withLock({ state -> Posted? in
       guard !state.outbox.isEmpty else {
         state.isDraining = false
         return nil
       }
       return state.outbox.removeFirst()
     }) {
-      sink(output)
+      switch posted {
+      case .output(let output): sink(output)
+      case .count(let count, let accountID, let exchange):
+        add(count, accountID: accountID ?? exchange?.accountID)
+      }
     }
     if state.withLock({ settleIfOver(&$0) }) { settle() }
   }
 
   /// Says that the load is over.
   func settle() {
-    core.loads.remove(self)
+    core.state.withLock { $0.remove(self) }
     let finishers = state.withLock { state in
       state.isOver = true
       defer { state.finishers = [] }

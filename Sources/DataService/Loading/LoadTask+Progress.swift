@@ -1,12 +1,11 @@
-internal import Synchronization
-
 // How far the body has come, at a bounded rate.
 extension LoadTask {
   func received(_ update: DataService.TransferProgress) {
     guard let progress else { return }
+    let now = core.timekeeper.bootNanoseconds
     let step = state.withLock { state -> ProgressRate.Step in
       guard !state.isCancelled else { return .hold }
-      return state.progressRate.take(update, at: core.timekeeper.bootNanoseconds)
+      return state.progressRate.take(update, at: now)
     }
     switch step {
     case .tell: progress(update)
@@ -18,7 +17,8 @@ extension LoadTask {
   }
 
   private func tellHeldProgress() {
-    let update = state.withLock { $0.progressRate.due(at: core.timekeeper.bootNanoseconds) }
+    let now = core.timekeeper.bootNanoseconds
+    let update = state.withLock { $0.progressRate.due(at: now) }
     if let update { progress?(update) }
   }
 

@@ -1,6 +1,5 @@
 internal import CacheStore
 internal import FoundationEssentials
-internal import Synchronization
 
 // What the store's answer makes of a load.
 extension LoadTask {

@@ -1,6 +1,5 @@
 internal import CacheStore
 internal import FoundationEssentials
-internal import Synchronization
 
 /// What a load's sink is given: deliveries in order, then the end of the deliveries.
 enum LoadOutput<Value: Sendable>: Sendable {
@@ -13,6 +12,16 @@ enum LoadOutput<Value: Sendable>: Sendable {
 ///
 /// All state is under one lock, held for moments and never while the sink, the store or the exchange is called.
 final class LoadTask<Value: Sendable>: AnyLoad {
+  /// What the exchange has come to.
+  typealias Fresh = Outcome<(DataService.Response<Value>, DataService.Change)>
+
+  /// What waits to be done outside of the lock, in order.
+  enum Posted {
+    case output(LoadOutput<Value>)
+    /// To be added to the counts of `stats`. Before the load is over, so that sign-out, which waits for that, forgets it.
+    case count(UsageCount, accountID: Int64?, exchange: (any AnyExchange)?)
+  }
+
   struct State {
     var machine: LoadMachine
     /// The stored row that may be delivered.
@@ -29,15 +38,15 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     /// Whether the row's value could not be made, so that there is nothing to fall back on.
     var isRowUnusable = false
     var decoded: Outcome<Value>?
-    var result: Outcome<(DataService.Response<Value>, DataService.Change)>?
+    var result: Fresh?
     /// The exchange's answer, and how it compares with a row that the store came up with only afterwards.
     var answer: Answer?
     var lateChange: DataService.Change?
-    var exchange: Exchange?
+    var exchange: (any AnyExchange)?
     /// Whether the exchange has said that nothing more will be written.
     var isExchangeOver = false
     var pendingLookup: FirstValue<Void>?
-    var outbox: [LoadOutput<Value>] = []
+    var outbox: [Posted] = []
     var isDraining = false
     var isCancelled = false
     var isFenced = false
@@ -62,7 +71,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
   let beganAt: Int64
   /// Whether the caller wants no exchange at all (RFC 9111 section 5.2.1.7).
   let isOnlyIfCached: Bool
-  let state: Mutex<State>
+  let state: Guarded<State>
 
   init(
     core: ServiceCore, prepared: PreparedRequest, policy: FetchPolicy, form: ValueForm<Value>,
@@ -79,15 +88,18 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     self.sink = sink
     beganAt = core.timekeeper.bootNanoseconds
     isOnlyIfCached = prepared.isHTTP && CacheControl(fields: prepared.fields).onlyIfCached
-    state = Mutex(State(machine: LoadMachine(policy: policy, isOnlyIfCached: isOnlyIfCached)))
+    state = Guarded(State(machine: LoadMachine(policy: policy, isOnlyIfCached: isOnlyIfCached)))
   }
 
   /// Begins: looks the stored response up on this thread if that needs no waiting and this is not the network thread, which
   /// all loads need; else on the store's queue.
   func start() {
-    core.loads.add(self)
-    // `close()` sets `closing` before it lists the loads, so a load that it missed must check `closing` itself.
-    if let closed = core.closed { return fence(closed) }
+    let closed = core.state.withLock { state in
+      state.add(self)
+      return state.closed
+    }
+    // Added after `close()` has listed the loads: it ends here.
+    if let closed { return fence(closed) }
     if case .freshElseStored(let deadline?) = policy.kind {
       arm(deadline) { $0.handle(.deadlinePassed) }
     }
@@ -116,10 +128,11 @@ final class LoadTask<Value: Sendable>: AnyLoad {
   /// Ends the load: nothing is delivered after this returns (law 11).
   func cancel() {
     gate.close()
-    let wasRunning = state.withLock { state in
-      state.outbox.removeAll()
+    // What is not delivered any more is dropped outside of the lock: its end is the caller's.
+    let (wasRunning, _) = state.withLock { state in
+      defer { state.outbox = [] }
       state.isCancelled = true
-      return !state.machine.hasEnded
+      return (!state.machine.hasEnded, state.outbox)
     }
     if wasRunning { handle(.cancelled) }
   }
@@ -131,11 +144,14 @@ final class LoadTask<Value: Sendable>: AnyLoad {
 
   /// Ends the load with a failure that hands out nothing stored, as sign-out and closing do.
   func fence(_ error: DataServiceError) {
-    state.withLock { state in
-      guard !state.machine.hasEnded else { return }
+    _ = state.withLock { state -> (DataService.Response<Value>?, Fresh?) in
+      guard !state.machine.hasEnded else { return (nil, nil) }
       state.isFenced = true
-      state.stored = nil
-      state.result = .failure(error)
+      defer {
+        state.stored = nil
+        state.result = .failure(error)
+      }
+      return (state.stored, state.result)
     }
     handle(.fenced)
   }

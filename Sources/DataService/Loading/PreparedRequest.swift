@@ -30,7 +30,7 @@ final class PreparedRequest: Sendable {
   /// - Throws: `invalidRequest` naming the thing that is wrong.
   init(
     _ request: consuming DataService.Request, policy: FetchPolicy, secrets: SecretList,
-    digest: @escaping Digest, certificates: CertificateFiles
+    digest: @escaping Digest, fileDigest: @escaping KeyRule.FileDigest
   ) throws(DataServiceError) {
     url = try NormalisedURL(request.url.absoluteString)
     self.digest = digest
@@ -51,7 +51,7 @@ final class PreparedRequest: Sendable {
     isPassThrough = PassThrough.isPassThrough(
       method: request.method, fields: fields, isRead: request.isRead, keepsAnyway: request.keepsAnyway,
       underHTTP: policy == .http)
-    let means = KeyRule.Means(secrets: secrets, digest: digest, certificates: certificates)
+    let means = KeyRule.Means(secrets: secrets, digest: digest, fileDigest: fileDigest)
     key = try KeyRule.key(for: request, url: url, fields: fields, means: means)
     let elsewhere = KeyRule.route(of: request.connection, host: nil, means: means)
     let host = KeyRule.host(in: fields, url: url)

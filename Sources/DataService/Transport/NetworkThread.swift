@@ -1,5 +1,3 @@
-import Synchronization
-
 /// One dedicated thread for everything of the network: transfers, the tasks that follow them, and timers.
 ///
 /// As a task executor it runs the service's exchanges (`Task(executorPreference:)`), so that what a transfer wakes up
@@ -10,7 +8,7 @@ import Synchronization
 package final class NetworkThread: TaskExecutor {
   private let core: NetworkThreadCore
 
-  private static let preparation = Mutex<(@Sendable () -> Void)?>(nil)
+  private static let preparation = Guarded<(@Sendable () -> Void)?>(nil)
 
   /// What every network thread of the process does first, from now on.
   package static func setPreparation(_ action: @escaping @Sendable () -> Void) {

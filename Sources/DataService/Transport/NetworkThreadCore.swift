@@ -31,7 +31,7 @@ final class NetworkThreadCore: @unchecked Sendable {
     var wakeup: WakeupPipe?
   }
 
-  private let shared = Mutex(Shared())
+  private let shared = Guarded(Shared())
   private let runningThread = Atomic<UInt>(0)
   // The thread's own: touched only by code that runs on it, which is why the class may call itself Sendable.
   private var local: [Item] = []

@@ -1,5 +1,4 @@
 internal import CacheStore
-import Synchronization
 
 /// Time as the service sees it: two clocks, and timers. Injected, so that no test waits for real time.
 package protocol Timekeeper: Sendable {
@@ -27,15 +26,15 @@ extension Timekeeper {
 
   /// Returns after `delay`, or throws as soon as the task is cancelled.
   package func sleep(for delay: Duration) async throws(CancellationError) {
-    let sleeper = Sleeper()
+    if Task.isCancelled { throw CancellationError() }
+    let over = FirstValue<Void>()
+    let timer = after(delay) { over.set(()) }
     await withTaskCancellationHandler {
-      await withUnsafeContinuation { continuation in
-        guard sleeper.begin(continuation) else { return }
-        sleeper.attach(after(delay) { sleeper.finish() })
-      }
+      await over.value
     } onCancel: {
-      sleeper.finish()
+      over.set(())
     }
+    timer.cancel()
     if Task.isCancelled { throw CancellationError() }
   }
 }
@@ -48,45 +47,5 @@ extension Duration {
     guard !overflow else { return seconds < 0 ? .min : .max }
     let (sum, sumOverflow) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
     return sumOverflow ? (seconds < 0 ? .min : .max) : sum
-  }
-}
-
-/// One sleeping task: woken once, by its timer or by cancellation, whichever comes first.
-private final class Sleeper: Sendable {
-  private enum State {
-    case idle
-    case waiting(UnsafeContinuation<Void, Never>, TimerHandle?)
-    case finished
-  }
-  private let state = Mutex(State.idle)
-
-  /// Takes the continuation; `false` where the task was cancelled before, and the continuation is resumed already.
-  func begin(_ continuation: UnsafeContinuation<Void, Never>) -> Bool {
-    let isWaiting = state.withLock { state in
-      guard case .idle = state else { return false }
-      state = .waiting(continuation, nil)
-      return true
-    }
-    if !isWaiting { continuation.resume() }
-    return isWaiting
-  }
-
-  func attach(_ timer: TimerHandle) {
-    let isWaiting = state.withLock { state in
-      guard case .waiting(let continuation, _) = state else { return false }
-      state = .waiting(continuation, timer)
-      return true
-    }
-    if !isWaiting { timer.cancel() }
-  }
-
-  func finish() {
-    let previous = state.withLock { state in
-      defer { state = .finished }
-      return state
-    }
-    guard case .waiting(let continuation, let timer) = previous else { return }
-    timer?.cancel()
-    continuation.resume()
   }
 }

@@ -2,10 +2,12 @@ import Synchronization
 
 /// A timer that has been set. Dropping the handle does not cancel it.
 package final class TimerHandle: Sendable {
-  private let action: Mutex<(@Sendable () -> Void)?>
+  private let mayRun = Atomic(true)
+  // Touched by the one thread that finds `mayRun` set, and nobody else.
+  nonisolated(unsafe) private var action: (@Sendable () -> Void)?
 
   /// A timer that will run `action`; the keeper that made it calls ``fire()``.
-  package init(_ action: @escaping @Sendable () -> Void) { self.action = Mutex(action) }
+  package init(_ action: @escaping @Sendable () -> Void) { self.action = action }
 
   /// Prevents the action from starting, and lets go of what it holds. Has no effect on one that has started.
   package func cancel() { _ = take() }
@@ -14,12 +16,11 @@ package final class TimerHandle: Sendable {
   package func fire() { take()?() }
 
   /// Whether the action has neither run nor been cancelled.
-  package var isPending: Bool { action.withLock { $0 != nil } }
+  package var isPending: Bool { mayRun.load(ordering: .relaxed) }
 
   private func take() -> (@Sendable () -> Void)? {
-    action.withLock { action in
-      defer { action = nil }
-      return action
-    }
+    guard mayRun.exchange(false, ordering: .acquiringAndReleasing) else { return nil }
+    defer { action = nil }
+    return action
   }
 }

@@ -1,7 +1,6 @@
 #if os(Linux)
   import CacheStore
   import FoundationEssentials
-  import Synchronization
 
   /// One exchange: what the engine brings on the network thread, and what the caller's task takes, wherever it runs.
   ///
@@ -31,7 +30,7 @@
     let transport: CurlTransport
     // What the engine keeps beside it: touched on the network thread only.
     nonisolated(unsafe) var track = ExchangeTrack()
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     init(_ request: TransportRequest, url: String, origin: Origin, transport: CurlTransport) {
       self.request = request

@@ -1,6 +1,5 @@
 #if os(Linux)
   internal import CCurl
-  import Synchronization
 
   /// A libcurl that has been loaded. One for each file name and process; never unloaded.
   final class CurlLibrary: Sendable {
@@ -20,7 +19,7 @@
       version = ccurl_version_text(table).map { String(cString: $0) } ?? "unknown"
     }
 
-    private static let loaded = Mutex<[String: CurlLibrary]>([:])
+    private static let loaded = Guarded<[String: CurlLibrary]>([:])
 
     /// Loads it, or finds it loaded. Takes about 6 ms the first time; libcurl is looked for again after a failure.
     static func load(_ name: String) throws(DataServiceError) -> CurlLibrary {

@@ -62,9 +62,11 @@ extension ServiceCore {
 
   /// Ends the loads and exchanges that satisfy the condition, and waits for what they write.
   func stop(_ error: DataServiceError, where condition: (PreparedRequest) -> Bool) async {
-    let ended = loads.all.filter { load in load.request.map(condition) ?? false }
-    for exchange in coalescer.exchanges(where: { condition($0.plan.prepared) }) { exchange.stop(with: error) }
-    liveBodies.end(with: error, where: condition)
+    // Copies: what follows calls the caller, and takes other locks.
+    let (loads, exchanges) = state.withLock { ($0.loads, $0.exchanges.all) }
+    let ended = loads.filter { load in load.request.map(condition) ?? false }
+    for exchange in exchanges where condition(exchange.prepared) { exchange.stop(with: error) }
+    endLiveBodies(with: error, where: condition)
     for load in ended { load.fence(error) }
     for load in ended { await load.finished() }
   }
@@ -72,11 +74,11 @@ extension ServiceCore {
 
 /// Keeps a callback from starting after `cancel` has returned (law 11).
 final class CallbackGate: Sendable {
-  private let isClosed = Mutex(false)
+  private let isClosed = Atomic(false)
 
-  func mayCall() -> Bool { isClosed.withLock { !$0 } }
+  func mayCall() -> Bool { !isClosed.load(ordering: .acquiring) }
 
-  func close() { isClosed.withLock { $0 = true } }
+  func close() { isClosed.store(true, ordering: .releasing) }
 }
 
 /// The handle of a load that never began.

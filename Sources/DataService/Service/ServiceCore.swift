@@ -1,8 +1,7 @@
 internal import CacheStore
 internal import Dispatch
-internal import Synchronization
 
-/// What the forms of the service share: the store, the transport, the clock, and the exchanges under way.
+/// What the forms of the service share: the store, the transport, the clock, and all that is under way.
 final class ServiceCore: Sendable {
   let configuration: DataService.Configuration
   let store: ResponseStore
@@ -12,32 +11,11 @@ final class ServiceCore: Sendable {
   let thread: NetworkThread
   /// Whether nobody else uses it.
   let ownsThread: Bool
-  let coalescer = RefreshCoalescer()
-  let loads = LoadRegistry()
-  let liveBodies = LiveBodies()
   let storeCalls: StoreCalls
-  let anticipations = AnticipationRegistry()
+  let state: Guarded<ServiceState>
   /// Where callers' decoders run: not on the network thread, which others wait for.
   private let decoding = DispatchQueue(label: "cachefetch.decoding", attributes: .concurrent)
   let retryRule = RetryRule()
-  /// The names of the fields that are never stored.
-  var secretFieldNames: FieldNames {
-    secretNames.withLock { names in
-      if let names { return names }
-      let made = FieldNames(configuration.secrets.fields.union(SecretList.credentialFields))
-      names = made
-      return made
-    }
-  }
-  private let secretNames = Mutex<FieldNames?>(nil)
-  private let digestKey = Mutex<DigestKey?>(nil)
-  private let certificates = CertificateFiles()
-  private let retryBudgets = Mutex(RetryBudgets())
-  private let housekeeping: Mutex<Housekeeping>
-  private let closing = Mutex<DataServiceError?>(nil)
-  private let reported = Mutex<[String]>([])
-  /// When another process's exchange last answered a load, in nanoseconds since boot; see ``giveWay()``.
-  let followedAt = Mutex<Int64?>(nil)
 
   init(configuration: DataService.Configuration, transport: (any Transport)?) {
     self.configuration = configuration
@@ -63,32 +41,45 @@ final class ServiceCore: Sendable {
     self.thread = thread
     self.timekeeper = timekeeper
     self.transport = transport ?? CurlTransport(thread: thread, timekeeper: timekeeper)
-    housekeeping = Mutex(Housekeeping(last: timekeeper.bootNanoseconds))
+    state = Guarded(ServiceState(now: timekeeper.bootNanoseconds))
   }
 
   /// A keyed digest of what must never be written itself. Where the key's file cannot be had, the digests are those
   /// of a key that lives as long as the service: they tell requests apart, and find nothing that is stored.
   func digest(_ bytes: [UInt8]) -> String {
-    var trouble: CacheStoreError?
-    let digest = digestKey.withLock { key in
-      let loaded = key ?? loadDigestKey(&trouble)
-      key = loaded
-      return loaded.digest(bytes)
-    }
-    // Whoever is told may ask for a digest, too.
-    if let trouble { warn(store: trouble) }
-    return digest
+    let key = state.withLock { $0.digestKey } ?? loadDigestKey()
+    return key.digest(bytes)
   }
 
-  private func loadDigestKey(_ trouble: inout CacheStoreError?) -> DigestKey {
+  /// Reads the key's file, or makes it. Of two threads that do so at once the first one's key holds for both.
+  private func loadDigestKey() -> DigestKey {
+    var trouble: CacheStoreError?
+    var loaded: DigestKey?
     do throws(CacheStoreError) {
-      guard configuration.store.isReadOnly else {
-        return try DigestKey.loadOrCreate(nextTo: configuration.store.path)
-      }
-      return try DigestKey.load(nextTo: configuration.store.path) ?? DigestKey()
+      let path = configuration.store.path
+      loaded =
+        configuration.store.isReadOnly
+        ? try DigestKey.load(nextTo: path) : try DigestKey.loadOrCreate(nextTo: path)
     } catch {
       trouble = error
-      return DigestKey()
+    }
+    let made = loaded ?? DigestKey()
+    let key = state.withLock { state in
+      let key = state.digestKey ?? made
+      state.digestKey = key
+      return key
+    }
+    if let trouble { warn(store: trouble) }
+    return key
+  }
+
+  /// The names of the fields that are never stored.
+  var secretFieldNames: FieldNames {
+    state.withLock { state in
+      if let names = state.secretFieldNames { return names }
+      let made = FieldNames(configuration.secrets.fields.union(SecretList.credentialFields))
+      state.secretFieldNames = made
+      return made
     }
   }
 
@@ -102,7 +93,7 @@ final class ServiceCore: Sendable {
     -> PreparedRequest
   {
     try PreparedRequest(
-      request, policy: policy, secrets: configuration.secrets, digest: digest, certificates: certificates)
+      request, policy: policy, secrets: configuration.secrets, digest: digest, fileDigest: fileDigest)
   }
 
   /// Runs a caller's decoder, and comes back.
@@ -130,10 +121,9 @@ final class ServiceCore: Sendable {
   /// that may only be read is no trouble: `kept` says it.
   func warn(store error: CacheStoreError) {
     guard error.reason != .readOnly else { return }
-    // Few, so that no set is needed: see ``LoadRegistry``.
-    let isNew = reported.withLock { reported in
-      guard !reported.contains(error.message) else { return false }
-      reported.append(error.message)
+    let isNew = state.withLock { state in
+      guard !state.reported.contains(error.message) else { return false }
+      state.reported.append(error.message)
       return true
     }
     guard isNew else { return }
@@ -148,44 +138,37 @@ final class ServiceCore: Sendable {
 
   /// Notes an exchange's first attempt in its origin's budget.
   func earnRetry(origin: @autoclosure () -> String) {
-    retryBudgets.withLock { $0.earn(origin: origin()) }
+    state.withLock { $0.retryBudgets.earn(origin: origin()) }
   }
 
   /// Whether the origin's budget allows one more retry.
   func takeRetry(origin: String) -> Bool {
-    retryBudgets.withLock { $0.spend(origin: origin) }
+    state.withLock { $0.retryBudgets.spend(origin: origin) }
   }
 
   /// Why loads are refused, once the service is closed.
-  var closed: DataServiceError? { closing.withLock { $0 } }
+  var closed: DataServiceError? { state.withLock { $0.closed } }
 
   /// Refuses loads from now on.
-  func close(with error: DataServiceError) { closing.withLock { $0 = error } }
+  func close(with error: DataServiceError) { state.withLock { $0.closed = error } }
+
+  /// Whether nothing is under way, in loads, exchanges or the background.
+  var isIdle: Bool { state.withLock { $0.isIdle } }
+
+  /// How many exchanges are under way.
+  var exchangeCount: Int { state.withLock { $0.exchanges.count } }
 
   /// A number from 0 up to, not including, 1.
   func random() -> Double { Double.random(in: 0..<1) }
-
-  /// When the service last did a share of the store's background work, and what is under way of it.
-  private struct Housekeeping {
-    var last: Int64
-    var wasAsked = false
-    var task: Task<Void, Never>?
-  }
 
   /// Does a share of the store's background work once nothing is under way: what is due for the store, at the first
   /// time and then once a second at most; what this process has counted, once a second where it writes, else once a
   /// minute. A process that runs for a moment, or follows another, mostly has nothing to do.
   func exchangeEnded() {
-    guard coalescer.isIdle else { return }
+    guard exchangeCount == 0 else { return }
     let now = timekeeper.bootNanoseconds
     let pause: Int64 = store.isWriting ? 1_000_000_000 : 60_000_000_000
-    let (isTurn, isRegular) = housekeeping.withLock { housekeeping in
-      let isRegular = now - housekeeping.last > pause
-      let isTurn = housekeeping.task == nil && (isRegular || !housekeeping.wasAsked)
-      housekeeping.wasAsked = true
-      if isTurn { housekeeping.last = now }
-      return (isTurn, isRegular)
-    }
+    let (isTurn, isRegular) = state.withLock { $0.maintenance.takeTurn(at: now, pause: pause) }
     guard isTurn else { return }
     let isDue = configuration.keepsStoreApart ? nil : store.takeMaintenanceTurn(at: now)
     guard isDue != false || isRegular else { return }
@@ -197,18 +180,15 @@ final class ServiceCore: Sendable {
       } else if isRegular {
         await self.store.performSmallMaintenance()
       }
-      self.housekeeping.withLock { $0.task = nil }
+      self.state.withLock { $0.maintenance.task = nil }
     }
     // It cannot have ended: this is the thread it runs on.
-    housekeeping.withLock { $0.task = task }
+    state.withLock { $0.maintenance.task = task }
   }
 
-  /// Whether a share of background work is under way.
-  var isKeepingHouse: Bool { housekeeping.withLock { $0.task != nil } }
-
   /// Returns once the share of background work under way is done, or after a moment: another process may keep it waiting.
-  func houseIsKept() async {
-    guard let task = housekeeping.withLock({ $0.task }) else { return }
+  func awaitMaintenance() async {
+    guard let task = state.withLock({ $0.maintenance.task }) else { return }
     let over = FirstValue<Void>()
     Task(executorPreference: thread) {
       await task.value

@@ -1,18 +1,17 @@
 internal import FoundationEssentials
-internal import Synchronization
 
-/// Bodies that are delivered while they arrive. Their loads are over, so that whoever ends loads must end them as well.
-final class LiveBodies: Sendable {
-  private struct Entry: Sendable { weak let body: LiveBody? }
+/// A body that is delivered while it arrives, for as long as somebody reads it.
+struct WeakLiveBody: Sendable { weak let body: LiveBody? }
 
-  private let entries = Mutex<[Entry]>([])
-
+extension ServiceCore {
   /// The stream, which from now on ends when what belongs to its request is ended.
   func watched(_ stream: DataService.BodyStream, of request: PreparedRequest) -> DataService.BodyStream {
     let body = LiveBody(stream, of: request)
-    entries.withLock { entries in
-      entries.removeAll { $0.body == nil }
-      entries.append(Entry(body: body))
+    // Handed out of the lock: the last reference to a body closes its connection.
+    _ = state.withLock { state in
+      let alive = state.liveBodies.compactMap(\.body)
+      state.liveBodies = (alive + [body]).map { WeakLiveBody(body: $0) }
+      return alive
     }
     return DataService.BodyStream(length: stream.length) { () async throws(DataServiceError) -> Data? in
       try await body.next()
@@ -20,8 +19,8 @@ final class LiveBodies: Sendable {
   }
 
   /// Ends those whose request satisfies the condition: their readers get the error, their connections are closed.
-  func end(with error: DataServiceError, where condition: (PreparedRequest) -> Bool) {
-    let bodies = entries.withLock { $0.compactMap(\.body) }
+  func endLiveBodies(with error: DataServiceError, where condition: (PreparedRequest) -> Bool) {
+    let bodies = state.withLock { $0.liveBodies.compactMap(\.body) }
     for body in bodies where condition(body.request) { body.end(with: error) }
   }
 }
@@ -36,39 +35,45 @@ final class LiveBody: Sendable {
   }
 
   let request: PreparedRequest
-  private let state: Mutex<State>
+  private let state: Guarded<State>
 
   init(_ stream: DataService.BodyStream, of request: PreparedRequest) {
     self.request = request
-    state = Mutex(State(stream: stream))
+    state = Guarded(State(stream: stream))
   }
 
   func next() async throws(DataServiceError) -> Data? {
-    // A task of its own, which can be cancelled by others than the reader.
-    let task = state.withLock { state -> Task<Result<Data?, DataServiceError>, Never>? in
-      guard let stream = state.stream else { return nil }
-      let task = Task { () -> Result<Data?, DataServiceError> in
-        do throws(DataServiceError) { return .success(try await stream.next()) } catch {
-          return .failure(error)
-        }
-      }
-      state.waiting = task
-      return task
+    let (stream, ended) = state.withLock { ($0.stream, $0.error) }
+    guard let stream else {
+      if let ended { throw ended }
+      return nil
     }
+    // A task of its own, which can be cancelled by others than the reader.
+    let task = Task { () -> Result<Data?, DataServiceError> in
+      do throws(DataServiceError) { return .success(try await stream.next()) } catch {
+        return .failure(error)
+      }
+    }
+    let isEnded = state.withLock { state in
+      state.waiting = task
+      return state.error != nil
+    }
+    if isEnded { task.cancel() }
     let result = await withTaskCancellationHandler {
-      await task?.value ?? .success(nil)
+      await task.value
     } onCancel: {
-      task?.cancel()
+      task.cancel()
     }
     if let error = state.withLock({ $0.error }) { throw error }
     return try result.get()
   }
 
   func end(with error: DataServiceError) {
-    let waiting = state.withLock { state in
+    // The stream is dropped outside of the lock: its end closes the connection.
+    let (waiting, _) = state.withLock { state in
+      defer { state.stream = nil }
       state.error = error
-      state.stream = nil
-      return state.waiting
+      return (state.waiting, state.stream)
     }
     waiting?.cancel()
   }

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 #if canImport(Glibc)
   internal import Glibc
 #elseif canImport(Darwin)
@@ -15,12 +13,12 @@ extension ServiceCore {
   /// Notes that another process's exchange has answered.
   func noteFollowing() {
     let now = timekeeper.bootNanoseconds
-    followedAt.withLock { $0 = now }
+    state.withLock { $0.followedAt = now }
   }
 
   /// Whether another process's exchange has just answered.
   var hasJustFollowed: Bool {
-    guard let instant = followedAt.withLock({ $0 }) else { return false }
+    guard let instant = state.withLock({ $0.followedAt }) else { return false }
     return timekeeper.bootNanoseconds - instant < Self.crowdedNanoseconds
   }
 

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// The first of several values that are set, for any number of tasks to wait for.
 final class FirstValue<Value: Sendable>: Sendable {
   private enum State {
@@ -7,7 +5,7 @@ final class FirstValue<Value: Sendable>: Sendable {
     case waiting(UnsafeContinuation<Value, Never>?, others: [UnsafeContinuation<Value, Never>])
     case full(Value)
   }
-  private let state = Mutex(State.waiting(nil, others: []))
+  private let state = Guarded(State.waiting(nil, others: []))
 
   /// Sets the value; all but the first call do nothing.
   /// - Returns: Whether this was the first call.

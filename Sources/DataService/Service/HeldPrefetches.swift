@@ -1,0 +1,30 @@
+internal import CacheStore
+
+/// The prefetches that are held, and what they have brought.
+struct HeldPrefetches {
+  private(set) var held: [any AnyPrefetch] = []
+  var counts = AnticipationCounts()
+  /// When an exchange last failed for want of a network, in nanoseconds since boot.
+  var failedAt: Int64?
+  private var isClosed = false
+
+  /// Holds one, in place of its group's, and of the oldest where there are more than `limit`.
+  /// - Returns: Those that it replaces, to be released.
+  mutating func hold(_ prefetch: any AnyPrefetch, limit: Int) -> [any AnyPrefetch] {
+    guard !isClosed else { return [prefetch] }
+    var replaced = held.filter { prefetch.group != nil && $0.group == prefetch.group }
+    held.removeAll { held in replaced.contains { $0 === held } }
+    while held.count >= limit { replaced.append(held.removeFirst()) }
+    held.append(prefetch)
+    return replaced
+  }
+
+  mutating func remove(_ prefetch: any AnyPrefetch) { held.removeAll { $0 === prefetch } }
+
+  /// Holds nothing from now on: a prefetch that is held keeps its service.
+  /// - Returns: Those that were held, to be released.
+  mutating func close() -> [any AnyPrefetch] {
+    isClosed = true
+    return held
+  }
+}

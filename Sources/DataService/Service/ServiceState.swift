@@ -1,0 +1,111 @@
+internal import CacheStore
+
+/// What all loads of a service share and change: one value under one lock, which ``ServiceCore`` has.
+///
+/// Nothing is called under that lock that takes another one, waits, or is the caller's. What is taken out and may be the
+/// last reference to something is handed out of the lock first: its end may be the caller's, too.
+struct ServiceState {
+  /// The loads under way, kept alive: a dropped handle does not cancel.
+  ///
+  /// A list, not a dictionary: few are under way at once, and the first use of a dictionary with another type of key costs
+  /// a program that starts 50 to 100 µs (docs/performance.md).
+  private(set) var loads: [any AnyLoad] = []
+  var exchanges = ExchangesUnderWay()
+  /// Bodies that are delivered while they arrive. Their loads are over, so that whoever ends loads must end them as well.
+  var liveBodies: [WeakLiveBody] = []
+  var prefetches = HeldPrefetches()
+  var retryBudgets = RetryBudgets()
+  var maintenance: Maintenance
+  /// Why loads are refused, once the service is closed.
+  var closed: DataServiceError?
+  /// The store's troubles that were told of. Few, so that no set is needed.
+  var reported: [String] = []
+  /// When another process's exchange last answered a load, in nanoseconds since boot; see ``ServiceCore/giveWay()``.
+  var followedAt: Int64?
+  var digestKey: DigestKey?
+  var certificates = CertificateDigests()
+  /// The names of the fields that are never stored.
+  var secretFieldNames: FieldNames?
+  /// What the options of the last request say in its lease's text: most requests have the same.
+  var leaseText: (limits: Limits, connection: ConnectionOptions, text: [UInt8])?
+
+  init(now: Int64) { maintenance = Maintenance(last: now) }
+
+  mutating func add(_ load: any AnyLoad) { loads.append(load) }
+
+  mutating func remove(_ load: any AnyLoad) {
+    // Most loads end in the order in which they began, or at once.
+    guard let place = loads.last === load ? loads.count - 1 : loads.firstIndex(where: { $0 === load })
+    else { return }
+    loads.swapAt(place, loads.count - 1)
+    loads.removeLast()
+  }
+
+  /// Whether nothing is under way.
+  var isIdle: Bool { loads.isEmpty && exchanges.count == 0 && maintenance.task == nil }
+
+  /// Notes that an exchange has ended, and whether the network was there for it.
+  mutating func noteNetwork(after result: ExchangeResult, now: Int64) {
+    switch result {
+    case .failure(let error) where error.kind.isConnectivity: prefetches.failedAt = now
+    case .failure(let error) where error.kind == .cancelled: break
+    case .failure, .answer: prefetches.failedAt = nil
+    }
+  }
+}
+
+/// When the service last did a share of the store's background work, and what is under way of it.
+struct Maintenance {
+  private var last: Int64
+  private var wasAsked = false
+  var task: Task<Void, Never>?
+
+  init(last: Int64) { self.last = last }
+
+  /// Whether it is time for a share: the first time it is asked, then once in every `pause`.
+  mutating func takeTurn(at now: Int64, pause: Int64) -> (isTurn: Bool, isRegular: Bool) {
+    let isRegular = now - last > pause
+    let isTurn = task == nil && (isRegular || !wasAsked)
+    wasAsked = true
+    if isTurn { last = now }
+    return (isTurn, isRegular)
+  }
+}
+
+/// A load, whatever its value.
+protocol AnyLoad: AnyObject, Sendable {
+  /// What is asked; `nil` for a load that was refused.
+  var request: PreparedRequest? { get }
+  func cancel()
+  func finished() async
+  /// Ends with this failure, and nothing of what is stored.
+  func fence(_ error: DataServiceError)
+}
+
+/// An exchange, as its loads see it.
+protocol AnyExchange: AnyObject, Sendable {
+  /// The request of the load that began it.
+  var prepared: PreparedRequest { get }
+  /// The account's row id, where it is at hand.
+  var accountID: Int64? { get }
+  /// Starts the work; called once.
+  func start()
+  /// Adds a load; `false` where the exchange can no longer be joined.
+  func join(_ waiter: ExchangeWaiter) -> Bool
+  /// Removes a load. The last one to leave stops the exchange, unless one asked for it to finish into the store.
+  func leave(_ load: any AnyLoad, finishingIntoStore: Bool)
+  /// Ends it at once with an error, as sign-out and closing do.
+  func stop(with error: DataServiceError)
+}
+
+/// A load that is held until it is wanted, whatever its value.
+protocol AnyPrefetch: AnyObject, Sendable {
+  var group: String? { get }
+  /// Begins the load, on the network thread.
+  func begin()
+  /// Lets go of what is not committed.
+  func letGo(_ reason: ReleaseReason)
+}
+
+/// Why a prefetch is released.
+enum ReleaseReason: Sendable { case cancelled, replaced, timeOver }
