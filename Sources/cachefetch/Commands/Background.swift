@@ -4,10 +4,6 @@ internal import Glibc
 /// The process of `--background`: the same load without output, in a session of its own, so that it outlives the
 /// terminal. Where another process already refreshes the same it ends at once, so that they never pile up.
 enum Background {
-  /// What such a process is called, which is how it knows what it is.
-  static let name = "cachefetch-background"
-  static let isThisProcess = ProcessStart.argument(0).map { String(cString: $0) } == name
-
   /// `POSIX_SPAWN_SETSID`, which glibc declares for GNU programs only.
   private static let newSession: Int16 = 0x80
 
@@ -44,7 +40,7 @@ enum Background {
     for signal in [SIGINT, SIGTERM, SIGPIPE, SIGHUP] { sigaddset(&defaults, signal) }
     posix_spawnattr_setsigdefault(&attributes, &defaults)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF) | newSession)
-    var pointers = [strdup(name), nil]
+    var pointers = [strdup(ProcessStart.backgroundName), nil]
     defer { for pointer in pointers { free(pointer) } }
     var process: pid_t = 0
     let result = posix_spawn(&process, "/proc/self/exe", &actions, &attributes, &pointers, environ)

@@ -29,7 +29,7 @@ enum BundleFile {
         return String(cString: real)
       }
       let resolved = path ?? operand
-      let parent = ReplacedFile.folder(of: resolved)
+      let parent = Paths.folder(of: resolved)
       guard access(parent, W_OK) == 0 else {
         throw UsageError(
           "“\(TerminalText.visible(operand))” cannot be written: \(SystemError.text(errno))",

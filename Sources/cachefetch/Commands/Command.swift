@@ -8,7 +8,7 @@ enum Command {
     Signals.install()
     do throws(UsageError) {
       let arguments = try ArgumentParser.parse(words)
-      Shown.learn(arguments)
+      Shown.learn(fields: arguments.texts(.secretField), parameters: arguments.texts(.secretParameter))
       let diagnostics = Diagnostics(
         isQuiet: arguments.has(.quiet), isVerbose: arguments.has(.verbose), terminal: .current())
       if let limit = arguments.duration(.timeout) { CommandDeadline.set(limit) }
@@ -26,7 +26,7 @@ enum Command {
     case .preload: try PreloadCommand.run(arguments, diagnostics)
     case .watch: try watch(arguments, diagnostics)
     case .diff:
-      try DiffRun(arguments, fetcher: fetcher(arguments, diagnostics), diagnostics: diagnostics).run()
+      try DiffCommand(arguments, fetcher: fetcher(arguments, diagnostics), diagnostics: diagnostics).run()
     case .explain: try ExplainCommand.run(arguments, diagnostics)
     case .show: try ShowCommand.run(arguments, diagnostics)
     case .list: try StoreCommands(arguments, diagnostics).list()
@@ -50,19 +50,19 @@ enum Command {
     -> ExitStatus
   {
     let plan = try WatchPlan(arguments)
-    return WatchRun(plan, fetcher: fetcher(arguments, diagnostics), diagnostics: diagnostics).run()
+    return WatchCommand(plan, fetcher: fetcher(arguments, diagnostics), diagnostics: diagnostics).run()
   }
 
   private static func get(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus
   {
     let plan = try GetPlan(arguments)
-    return FetchRun(plan, fetcher: fetcher(arguments, diagnostics), diagnostics: diagnostics).run()
+    return GetCommand(plan, fetcher: fetcher(arguments, diagnostics), diagnostics: diagnostics).run()
   }
 
   /// The command line's words. All are text: what is not UTF-8 would be altered by being read as text, so that it is
   /// refused; fields and bodies of any bytes come from files.
   static func words() -> [String]? {
-    if Background.isThisProcess { return Background.receivedWords() ?? [] }
+    if ProcessStart.isBackground { return Background.receivedWords() ?? [] }
     var words: [String] = []
     for index in 1..<max(1, ProcessStart.argumentCount) {
       guard let pointer = ProcessStart.argument(index) else { break }

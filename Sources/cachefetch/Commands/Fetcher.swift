@@ -84,7 +84,7 @@ extension DataService {
     {
       diagnostics.say("--insecure: certificates are not verified, and anybody may have answered")
     }
-    Sandbox.prepare(arguments)
+    SandboxRules.prepare(arguments)
     if Self.credentialOptions.contains(where: arguments.has) { ProcessStart.keepMemoryPrivate() }
     var configuration = Configuration(store: StoreLocation.configuration(arguments))
     // Commands whose purpose is to fill the store wait for the commit as long as the store waits for a lock.

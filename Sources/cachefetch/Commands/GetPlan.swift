@@ -39,7 +39,7 @@ struct GetPlan {
       try checkBackgroundRequests()
       background = BackgroundOrder(words: Background.words(arguments), files: InputFile.remembered)
     }
-    if Background.isThisProcess {
+    if ProcessStart.isBackground {
       for index in requests.indices { requests[index].yieldsToOthers = true }
     }
     parallel = arguments.count(.parallel)

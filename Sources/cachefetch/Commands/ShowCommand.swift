@@ -17,7 +17,7 @@ enum ShowCommand {
     }
     let commands = StoreCommands(arguments, diagnostics)
     if let missing = commands.missing() { return missing }
-    let status = FetchRun(plan, fetcher: Fetcher(service: commands.service), diagnostics: diagnostics).run()
+    let status = GetCommand(plan, fetcher: Fetcher(service: commands.service), diagnostics: diagnostics).run()
     if status == .nothing { try sayElsewhere(plan.requests[0], arguments, diagnostics) }
     return status
   }

@@ -22,7 +22,7 @@ struct ReplacedFile {
     }
     isDirect = exists && status.st_mode & S_IFMT != S_IFREG
     self.path = exists ? Self.resolved(path) : path
-    let folder = Self.folder(of: self.path)
+    let folder = Paths.folder(of: self.path)
     if access(isDirect ? self.path : folder, W_OK) != 0 {
       let named = isDirect ? path : folder
       throw UsageError(
@@ -68,11 +68,6 @@ struct ReplacedFile {
   /// What a path leads to, links followed; `nil` where there is nothing yet.
   static func target(of path: String) -> String? {
     access(path, F_OK) == 0 ? resolved(path) : nil
-  }
-
-  static func folder(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
   /// A content on its way to the file.

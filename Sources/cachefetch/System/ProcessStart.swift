@@ -18,6 +18,10 @@ enum ProcessStart {
     return text.isEmpty ? nil : text
   }
 
+  /// What the process of `--background` is called, which is how it knows what it is.
+  static let backgroundName = "cachefetch-background"
+  static let isBackground = argument(0).map { String(cString: $0) } == backgroundName
+
   /// How many words the command line has, the program's name included.
   static var argumentCount: Int { Int(cprocess_argument_count()) }
 

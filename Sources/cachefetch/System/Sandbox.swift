@@ -1,5 +1,4 @@
 internal import CProcess
-internal import CacheStore
 internal import DataService
 internal import Synchronization
 
@@ -21,10 +20,10 @@ enum Sandbox {
   private static let awaitsMainThread = Atomic(false)
 
   /// Sees to it that the network is only had to do with under the rules.
-  static func prepare(_ arguments: Arguments) {
-    guard VerbSet.fetching.contains(VerbSet(arguments.verb)), !arguments.has(.noSandbox) else { return }
-    // `diff` starts a program of that name, wherever it is.
-    let holdsMainThread = arguments.verb != .diff
+  /// - Parameters:
+  ///   - allowed: Everything that a load needs; asked for on the network's thread.
+  ///   - holdsMainThread: Whether the main thread is to be held to them too.
+  static func prepare(holdsMainThread: Bool, allowing allowed: @escaping @Sendable () -> [Rule]) {
     NetworkThread.setPreparation {
       guard rules.load(ordering: .acquiring) < 0 else {
         _ = cprocess_confinement_enforce(rules.load(ordering: .acquiring))
@@ -32,7 +31,7 @@ enum Sandbox {
       }
       let made = cprocess_confinement_begin()
       guard made >= 0 else { return }
-      for rule in self.rules(arguments, Environment.value) { allow(rule, in: made) }
+      for rule in allowed() { allow(rule, in: made) }
       guard cprocess_confinement_enforce(made) else { return }
       rules.store(made, ordering: .releasing)
       awaitsMainThread.store(holdsMainThread, ordering: .releasing)
@@ -50,41 +49,7 @@ enum Sandbox {
   private static func allow(_ rule: Rule, in made: Int32) {
     var path = rule.path
     while !cprocess_confinement_allow(made, path, rule.writes), rule.writes, path != "/", path != "." {
-      path = ReplacedFile.folder(of: path)
+      path = Paths.folder(of: path)
     }
   }
-
-  /// Everything that a load needs.
-  static func rules(_ arguments: Arguments, _ variable: (String) -> String?) -> [Rule] {
-    var rules = system.map { Rule(path: $0) } + [Rule(path: "/dev", writes: true)]
-    func folder(of path: String) -> Rule { Rule(path: ReplacedFile.folder(of: path), writes: true) }
-    rules.append(folder(of: StoreLocation.path(arguments)))
-    if let file = arguments.text(.output), file != "-" {
-      rules.append(folder(of: file))
-      if let target = ReplacedFile.target(of: file) { rules.append(folder(of: target)) }
-    }
-    if let file = variable("SSLKEYLOGFILE"), !file.isEmpty { rules.append(folder(of: file)) }
-    let temporary = ["SQLITE_TMPDIR", "TMPDIR"].compactMap { variable($0) }.filter { !$0.isEmpty }
-    for path in temporary.isEmpty ? ["/tmp", "/var/tmp"] : temporary {
-      rules.append(Rule(path: path, writes: true))
-    }
-    for name in [OptionName.cacert, .cert, .keyFile] {
-      for path in arguments.texts(name) { rules.append(Rule(path: path)) }
-    }
-    for name in ["CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", "LD_LIBRARY_PATH"] + libraryVariables {
-      for path in (variable(name) ?? "").split(separator: ":") { rules.append(Rule(path: String(path))) }
-    }
-    return rules
-  }
-
-  /// What the system brings. Not: home folders, mounted disks, what services keep below `/srv`.
-  private static let system = [
-    "/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/etc", "/opt", "/var", "/run", "/proc",
-    "/sys", "/nix", "/gnu", "/snap",
-  ]
-
-  /// Variables by which OpenSSL and the C library are told of further files.
-  private static let libraryVariables = [
-    "OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES", "HOSTALIASES", "GCONV_PATH", "LOCPATH",
-  ]
 }

@@ -13,7 +13,7 @@ import TestTurns
 
 @Suite("Command: what it may do with the network", .inTurn) struct SandboxTests {
   private func rules(_ words: [String], _ variables: [String: String] = [:]) throws -> [Sandbox.Rule] {
-    Sandbox.rules(try ArgumentParser.parse(words + ["http://a/"])) { variables[$0] }
+    SandboxRules.all(try ArgumentParser.parse(words + ["http://a/"])) { variables[$0] }
   }
 
   @Test func `what options and variables name may be read, where something is written too`() throws {

@@ -4,7 +4,7 @@ internal import FoundationEssentials
 
 /// Carries out `diff`: the stored response against the fresh one. 0 the same, or the first time; 1 different; above 1
 /// trouble.
-struct DiffRun {
+struct DiffCommand {
   let request: DataService.Request
   let line: DeliveryLine
   let report: DiffReport
@@ -21,11 +21,11 @@ struct DiffRun {
 
   /// Runs to the end and returns the exit status.
   func run() -> ExitStatus {
-    let feed = LoadFeed(fetcher, diagnostics: diagnostics)
+    let queue = DeliveryQueue(fetcher, diagnostics: diagnostics)
     var status = ExitStatus.nothing
-    let stopped = feed.run(patience: .seconds(10)) { () throws(OutputError) in
+    let stopped = queue.run(patience: .seconds(10)) { () throws(OutputError) in
       do throws(BodyError) {
-        status = try follow(feed)
+        status = try follow(queue)
       } catch {
         switch error {
         case .output(let error): throw error
@@ -36,12 +36,12 @@ struct DiffRun {
     return stopped ?? status
   }
 
-  private func follow(_ feed: LoadFeed) throws(BodyError) -> ExitStatus {
+  private func follow(_ queue: DeliveryQueue) throws(BodyError) -> ExitStatus {
     var stored: DiffSide?
     var status = ExitStatus.nothing
-    feed.start(0, request, .storedThenFresh)
+    queue.start(0, request, .storedThenFresh)
     while true {
-      switch feed.wait() {
+      switch queue.wait() {
       case nil: throw .output(.interrupted)
       case .delivery(_, .stored(let response)): stored = try DiffSide(response)
       case .delivery(_, .fresh(let response, let change)):
@@ -96,29 +96,5 @@ struct DiffRun {
     } catch {
       throw .output(error)
     }
-  }
-}
-
-/// One of the two responses that `diff` compares.
-struct DiffSide {
-  typealias Response = DataService.Response<DataService.BodyStream>
-
-  let head: DataService.ResponseHead
-  /// Its body, where that is looked at.
-  private(set) var body = Data()
-  /// Bodies are compared in memory.
-  private static let largestBody = 64 << 20
-
-  init(head: DataService.ResponseHead) { self.head = head }
-
-  /// Takes the body, too.
-  init(_ response: Response) throws(BodyError) {
-    self.init(head: response.head)
-    let (bytes, _) = try BodyPieces(stream: response.value).collected(limit: Self.largestBody)
-    guard let bytes else {
-      throw .body(
-        DataServiceError(.tooLarge, "the body is larger than 64 MiB", hint: "compare files: use get -o"))
-    }
-    body = Data(bytes)
   }
 }

@@ -3,7 +3,7 @@ internal import Glibc
 
 /// Carries out a `get` on the main thread: starts the loads, prints each delivery whole and in order, and says how it
 /// ended. A stored delivery is on standard output before anything of the network is waited for.
-final class FetchRun {
+final class GetCommand {
   typealias Delivery = DataService.Delivery<DataService.BodyStream>
   typealias Response = DataService.Response<DataService.BodyStream>
 
@@ -20,7 +20,7 @@ final class FetchRun {
   }
 
   private let plan: GetPlan
-  private let feed: LoadFeed
+  private let queue: DeliveryQueue
   private let diagnostics: Diagnostics
   private var printer: DeliveryPrinter
   private var states: [State]
@@ -30,7 +30,7 @@ final class FetchRun {
   init(_ plan: GetPlan, fetcher: Fetcher, diagnostics: Diagnostics) {
     self.plan = plan
     self.diagnostics = diagnostics
-    feed = LoadFeed(
+    queue = DeliveryQueue(
       fetcher, diagnostics: diagnostics,
       showsBar: !(plan.form.insistsOnBytes && diagnostics.terminal.isOutput))
     printer = DeliveryPrinter(plan.form, diagnostics: diagnostics)
@@ -40,12 +40,12 @@ final class FetchRun {
   /// Runs to the end and returns the exit status.
   func run() -> ExitStatus {
     // The run ends the process, on whichever thread it ends.
-    feed.goOn = { [self] in _exit(goOn().rawValue) }
+    queue.goOn = { [self] in _exit(goOn().rawValue) }
     return goOn()
   }
 
   private func goOn() -> ExitStatus {
-    let stopped = feed.run(patience: .seconds(10), status: { self.status }) { () throws(OutputError) in
+    let stopped = queue.run(patience: .seconds(10), status: { self.status }) { () throws(OutputError) in
       try runLoads()
     }
     return stopped ?? status
@@ -64,13 +64,13 @@ final class FetchRun {
       }
       do { try Background.start(order) } catch { diagnostics.say(error) }
     }
-    while next < states.count || feed.underWay > 0 {
-      if next < states.count, feed.underWay < plan.parallel ?? .max {
+    while next < states.count || queue.underWay > 0 {
+      if next < states.count, queue.underWay < plan.parallel ?? .max {
         next += 1
         start(next - 1)
-        while let event = feed.next() { try handle(event) }
+        while let event = queue.next() { try handle(event) }
       } else {
-        guard let event = feed.wait(until: feed.deadline) else {
+        guard let event = queue.wait(until: queue.deadline) else {
           if Signals.pending != nil { throw .interrupted }
           // Everything is delivered, and the time for pending writes is over.
           return
@@ -86,10 +86,10 @@ final class FetchRun {
       states[index].transfer = WriteOut.Transfer(
         number: index, url: plan.lines[index].url, method: request.method.rawValue)
     }
-    feed.start(index, plan.requests[index], plan.policy.fetchPolicy)
+    queue.start(index, plan.requests[index], plan.policy.fetchPolicy)
   }
 
-  private func handle(_ event: LoadFeed.Event) throws(OutputError) {
+  private func handle(_ event: DeliveryQueue.Event) throws(OutputError) {
     switch event {
     case .delivery(let index, let delivery): try handle(delivery, of: index)
     case .ended(let index): try end(index)

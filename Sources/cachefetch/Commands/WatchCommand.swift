@@ -5,7 +5,7 @@ internal import FoundationEssentials
 ///
 /// The baseline is the stored answer, else the first fresh one. A change is judged against what was last seen here, so
 /// that one that another process fetched first is not missed.
-final class WatchRun {
+final class WatchCommand {
   typealias Delivery = DataService.Delivery<DataService.BodyStream>
   typealias Response = DataService.Response<DataService.BodyStream>
 
@@ -22,7 +22,7 @@ final class WatchRun {
   }
 
   private let plan: WatchPlan
-  private let feed: LoadFeed
+  private let queue: DeliveryQueue
   private let diagnostics: Diagnostics
   private var printer: DeliveryPrinter
   private var states: [State]
@@ -31,7 +31,7 @@ final class WatchRun {
   init(_ plan: WatchPlan, fetcher: Fetcher, diagnostics: Diagnostics) {
     self.plan = plan
     self.diagnostics = diagnostics
-    feed = LoadFeed(fetcher, diagnostics: diagnostics)
+    queue = DeliveryQueue(fetcher, diagnostics: diagnostics)
     printer = DeliveryPrinter(plan.form, diagnostics: diagnostics)
     let now = ContinuousClock.now
     states = plan.requests.map { _ in State(due: now) }
@@ -40,7 +40,7 @@ final class WatchRun {
   /// Runs until a signal, or the first change under `--until-changed`.
   func run() -> ExitStatus {
     if diagnostics.terminal.isError { diagnostics.show(TerminalText.visible(plan.announcement) + "\n") }
-    let stopped = feed.run(patience: .seconds(2)) { () throws(OutputError) in
+    let stopped = queue.run(patience: .seconds(2)) { () throws(OutputError) in
       while !isDone { try step() }
     }
     return stopped
@@ -50,7 +50,7 @@ final class WatchRun {
   private func step() throws(OutputError) {
     let now = ContinuousClock.now
     for index in states.indices where !states[index].isLooking && states[index].due <= now { look(index) }
-    guard let event = feed.wait(until: states.filter { !$0.isLooking }.map(\.due).min()) else {
+    guard let event = queue.wait(until: states.filter { !$0.isLooking }.map(\.due).min()) else {
       if Signals.pending != nil { throw .interrupted }
       return
     }
@@ -59,10 +59,10 @@ final class WatchRun {
 
   private func look(_ index: Int) {
     states[index].isLooking = true
-    feed.start(index, plan.requests[index], .storedThenFresh)
+    queue.start(index, plan.requests[index], .storedThenFresh)
   }
 
-  private func handle(_ event: LoadFeed.Event) throws(OutputError) {
+  private func handle(_ event: DeliveryQueue.Event) throws(OutputError) {
     switch event {
     case .ended(let index):
       states[index].isLooking = false

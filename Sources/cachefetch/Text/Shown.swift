@@ -9,11 +9,11 @@ enum Shown {
   static var secrets: SecretList { list.withLock { $0 } }
 
   /// Takes the names of `--secret-field` and `--secret-parameter`; called once, before anything is shown.
-  static func learn(_ arguments: Arguments) {
-    guard arguments.has(.secretField) || arguments.has(.secretParameter) else { return }
+  static func learn(fields: [String], parameters: [String]) {
+    guard !fields.isEmpty || !parameters.isEmpty else { return }
     list.withLock { list in
-      for name in arguments.texts(.secretField) { list.fields.insert(name.lowercased()) }
-      for name in arguments.texts(.secretParameter) { list.parameters.insert(name.lowercased()) }
+      for name in fields { list.fields.insert(name.lowercased()) }
+      for name in parameters { list.parameters.insert(name.lowercased()) }
     }
   }
 

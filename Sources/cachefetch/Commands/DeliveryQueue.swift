@@ -5,7 +5,7 @@ internal import Synchronization
 /// The loads of a command, told apart by number: started, brought to the main thread in order, and ended together.
 ///
 /// While it waits, a bar on the terminal shows how far the longer transfers have come.
-final class LoadFeed {
+final class DeliveryQueue {
   typealias Delivery = DataService.Delivery<DataService.BodyStream>
 
   /// What comes of a load.
@@ -82,7 +82,7 @@ final class LoadFeed {
     startingNumber = number
     starter.store(UInt(pthread_self()), ordering: .relaxed)
     turn.store(Turn.starting, ordering: .releasing)
-    let standIn = StandIn(feed: self)
+    let standIn = StandIn(queue: self)
     let cancel = fetcher.start(request, policy, tell) { delivery in
       mailbox.post(.event(.delivery(number, delivery)))
       standIn.noteDelivery()
@@ -210,19 +210,19 @@ final class LoadFeed {
 ///
 /// The store is looked into on the main thread, which is the fastest way to the first byte. Where its disk, or the machine
 /// that it is on, does not answer, no system call on it can be ended; only another thread can go on.
-// @unchecked: whoever has the feed's turn uses it, and nobody else.
+// @unchecked: whoever has the queue's turn uses it, and nobody else.
 private struct StandIn: @unchecked Sendable {
-  let feed: LoadFeed
+  let queue: DeliveryQueue
 
   /// A moment, in which a main thread that is only slow comes back.
   private static let moment: UInt32 = 50_000
 
   /// Looks, at a delivery, whether anybody is there to take it.
   func noteDelivery() {
-    guard feed.isHeldUp else { return }
+    guard queue.isHeldUp else { return }
     Self.thread {
       usleep(Self.moment)
-      feed.takeOver()
+      queue.takeOver()
     }
   }
 

@@ -20,7 +20,7 @@ enum InputFile {
   /// Standard input can be read once: whoever came second would have nothing, and send that.
   private static func takeStandardInput(for option: String) throws(UsageError) {
     // In a process of its own: there each has what the first process found.
-    if Background.isThisProcess { return }
+    if ProcessStart.isBackground { return }
     guard isStandardInputTaken.exchange(true, ordering: .relaxed) else { return }
     throw UsageError(
       "\(option) names standard input, which another option has read", "put one of the two into a file")
@@ -62,7 +62,7 @@ enum InputFile {
 
   /// Ends what ``remember()`` began.
   static func forget() {
-    if !Background.isThisProcess { memory.withLock { $0 = nil } }
+    if !ProcessStart.isBackground { memory.withLock { $0 = nil } }
   }
 
   /// Gives these bytes in place of what the paths lead to.

@@ -1,0 +1,26 @@
+internal import DataService
+internal import FoundationEssentials
+
+/// One of the two responses that `diff` compares.
+struct DiffSide {
+  typealias Response = DataService.Response<DataService.BodyStream>
+
+  let head: DataService.ResponseHead
+  /// Its body, where that is looked at.
+  private(set) var body = Data()
+  /// Bodies are compared in memory.
+  private static let largestBody = 64 << 20
+
+  init(head: DataService.ResponseHead) { self.head = head }
+
+  /// Takes the body, too.
+  init(_ response: Response) throws(BodyError) {
+    self.init(head: response.head)
+    let (bytes, _) = try BodyPieces(stream: response.value).collected(limit: Self.largestBody)
+    guard let bytes else {
+      throw .body(
+        DataServiceError(.tooLarge, "the body is larger than 64 MiB", hint: "compare files: use get -o"))
+    }
+    body = Data(bytes)
+  }
+}
