@@ -188,6 +188,7 @@ struct Draws: RandomNumberGenerator {
 }
 
 /// The code that a module needs to ask whether a mutant is on. By the environment, so that child processes have it too.
+/// Where a file is named, each mutant that is asked for leaves its mark there, at its number.
 let support = """
   #if canImport(Darwin)
     private import Darwin
@@ -197,15 +198,28 @@ let support = """
 
   private let mutantThatIsOn = getenv("CACHEFETCH_MUTANT").map { atoi($0) } ?? -1
 
-  @inline(never) func mutantIsOn(_ number: Int32) -> Bool { mutantThatIsOn == number }
+  nonisolated(unsafe) private let reachedMutants: UnsafeMutablePointer<UInt8>? = {
+    guard let path = getenv("CACHEFETCH_MUTANTS_REACHED") else { return nil }
+    let file = open(path, O_RDWR | O_CLOEXEC)
+    guard file >= 0, let map = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0), map != MAP_FAILED else {
+      fatalError("no room to mark mutants in")
+    }
+    close(file)
+    return map.assumingMemoryBound(to: UInt8.self)
+  }()
+
+  @inline(never) func mutantIsOn(_ number: Int32) -> Bool {
+    reachedMutants?[Int(number)] = 1
+    return mutantThatIsOn == number
+  }
   @inline(never) func mutantOne<Number: Numeric>(_ number: Int32) -> Number { mutantIsOn(number) ? 1 : 0 }
   """
 
-// usage: mutator TREE SEED COUNT [EXCLUDED...]; writes the mutants into TREE/Sources, and a line of JSON for each to
-// standard output. EXCLUDED are their numbers that do not compile.
+// usage: mutator TREE SEEDS COUNT [EXCLUDED...]; draws COUNT mutants for each of the seeds, which commas separate, writes
+// them into TREE/Sources, and a line of JSON for each to standard output. EXCLUDED are their numbers that do not compile.
 let arguments = CommandLine.arguments
 let tree = arguments[1]
-var draws = Draws(state: UInt64(arguments[2])!)
+let seeds = arguments[2].split(separator: ",").map { UInt64($0)! }
 let count = Int(arguments[3])!
 let excluded = Set(arguments.dropFirst(4).compactMap { Int($0) })
 
@@ -224,21 +238,31 @@ for module in ["CacheStore", "DataService", "Launch", "URLSessionTransport", "ca
   }
 }
 
-// By kind first: literals and comparisons would else be nearly all of them.
-var byKind = Dictionary(grouping: sites, by: \.kind).mapValues { $0.shuffled(using: &draws) }
-let kinds = byKind.keys.sorted()
-var chosen: [Site] = []
-while chosen.count < count {
-  let kind = kinds.randomElement(using: &draws)!
-  guard let site = byKind[kind]?.popLast() else { continue }
-  let overlaps = chosen.contains { $0.path == site.path && $0.start < site.end && site.start < $0.end }
-  if !overlaps { chosen.append(site) }
+// By kind first: literals and comparisons would else be nearly all of them. A place that an earlier seed has drawn is not
+// drawn again.
+let sitesByKind = Dictionary(grouping: sites, by: \.kind)
+let kinds = sitesByKind.keys.sorted()
+var chosen: [(seed: UInt64, site: Site)] = []
+for seed in seeds {
+  var draws = Draws(state: seed)
+  var left: [String: [Site]] = [:]
+  for kind in kinds { left[kind] = sitesByKind[kind]?.shuffled(using: &draws) }
+  let wanted = chosen.count + count
+  while chosen.count < wanted {
+    let kind = kinds.randomElement(using: &draws)!
+    guard let site = left[kind]?.popLast() else { continue }
+    let overlaps = chosen.contains {
+      $0.site.path == site.path && $0.site.start < site.end && site.start < $0.site.end
+    }
+    if !overlaps { chosen.append((seed, site)) }
+  }
 }
 
 var edits: [String: [(Int, Site)]] = [:]
-for (number, site) in chosen.enumerated() {
+for (number, (seed, site)) in chosen.enumerated() {
   let fields: [String: Any] = [
-    "number": number, "path": site.path, "line": site.line, "kind": site.kind, "original": site.original,
+    "number": number, "seed": seed, "path": site.path, "line": site.line, "kind": site.kind,
+    "original": site.original,
     "mutated": site.mutated,
   ]
   let line = try JSONSerialization.data(withJSONObject: fields, options: [.sortedKeys])

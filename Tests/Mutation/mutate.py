@@ -1,9 +1,11 @@
 """Puts small bugs into the sources, one at a time, and reports which of them no test finds. Run by scripts/mutate.
 
-All of them are compiled into one build of a copy of the tree and switched on by $CACHEFETCH_MUTANT. Each is tried against
-the tests named like its file, then those of its module, then all others, and ends with the first that fails.
+All of them are compiled into one build of a copy of the tree and switched on by $CACHEFETCH_MUTANT. Every suite is run by
+itself first, without a bug, and leaves a mark for each mutant whose place it comes by. Then each mutant is tried against the
+suites that come by it, those named like its file before the others, and ends with the first test that fails.
 """
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -21,13 +23,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 WORK = ROOT / ".build" / "mutate"
 TREE = WORK / "tree"
-MODULE_TESTS = {
-    "CacheStore": "CacheStoreTests",
-    "DataService": "DataServiceTests",
-    "Launch": "LaunchTests",
-    "URLSessionTransport": "DataServiceTests",
-    "cachefetch": "cachefetchTests",
-}
+# How long a test may go on before it counts as one that hangs, and a run of a suite or of all.
+HANG_SECONDS = 180
+RUN_SECONDS = 1800
 # A test that fails says so with this sign; the summary of the run has it too.
 FAILED = re.compile(r"✘ (?:Test|Suite) (.*?) (?:recorded an issue|failed)")
 
@@ -80,18 +78,19 @@ def mutant_at(path, line):
     return []
 
 
-def build(mutator, seed, count):
-    """Returns the mutants that compile, with all of them in the build."""
+def build(mutator, seeds, count):
+    """Returns the mutants that compile, with all of them in the build, and how many of each seed do not."""
     excluded = set()
     while True:
         restore_sources()
         listed = subprocess.run(
-            [mutator, TREE, str(seed), str(count), *map(str, sorted(excluded))], check=True, capture_output=True)
+            [mutator, TREE, ",".join(map(str, seeds)), str(count), *map(str, sorted(excluded))], check=True, capture_output=True)
         built = subprocess.run(
             ["swift", "build", "--build-tests"], cwd=TREE, capture_output=True, text=True)
         if built.returncode == 0:
             mutants = [json.loads(line) for line in listed.stdout.decode().splitlines()]
-            return [mutant for mutant in mutants if mutant["number"] not in excluded], len(excluded)
+            left_out = {seed: sum(one["seed"] == seed for one in mutants if one["number"] in excluded) for seed in seeds}
+            return [mutant for mutant in mutants if mutant["number"] not in excluded], left_out
         wrong = set()
         for path, line in re.findall(r"(Sources/[^\s:]+\.swift):(\d+):\d+: error", built.stdout + built.stderr):
             wrong.update(mutant_at(path, int(line)))
@@ -112,14 +111,16 @@ def end_marked(mark):
                 continue
 
 
-def run_tests(mutant, arguments, seconds):
-    """The first test that fails, "hang", or None where all pass. Under a terminal, so that each line comes at once."""
+def run_tests(mutant, arguments, seconds, reached=None):
+    """The first test that fails or hangs, or None where all pass. Under a terminal, so that each line comes at once."""
     bundle = next((TREE / ".build" / "debug").glob("*PackageTests.xctest"))
     folder = tempfile.mkdtemp(prefix="cf-")
     environment = dict(
-        os.environ, TMPDIR=folder, CACHEFETCH_TEST_RUN=folder, CACHEFETCH_TEST_SECONDS="90",
+        os.environ, TMPDIR=folder, CACHEFETCH_TEST_RUN=folder, CACHEFETCH_TEST_SECONDS=str(HANG_SECONDS),
         NO_COLOR="1", TERM="dumb")
     environment.pop("CACHEFETCH_MUTANT", None)
+    if reached is not None:
+        environment["CACHEFETCH_MUTANTS_REACHED"] = str(reached)
     if mutant is not None:
         environment["CACHEFETCH_MUTANT"] = str(mutant)
     ours, theirs = pty.openpty()
@@ -160,11 +161,42 @@ def run_tests(mutant, arguments, seconds):
     return verdict
 
 
-def test_order(path):
-    """The tests named like the file, which most often find it and take a second; those of its module; all others."""
-    module = MODULE_TESTS[path.split("/")[1]]
-    concept = pathlib.Path(path).stem.split("+")[-1]
-    return [["--filter", rf"{module}\..*{concept}"], ["--filter", rf"^{module}\."], ["--skip", rf"^{module}\."]]
+def suites():
+    """The suites by name, as `target.suite`."""
+    found = []
+    for path in sorted((TREE / "Tests").glob("*/**/*.swift")):
+        names = re.findall(r"@Suite\b[^{]*?\b(?:struct|class) (\w+)", path.read_text())
+        found += [f"{path.relative_to(TREE / 'Tests').parts[0]}.{name}" for name in names]
+    return found
+
+
+def filters(names):
+    return ["--filter", "^(" + "|".join(re.escape(name) for name in names) + ")/"]
+
+
+def run_suite(name):
+    """Runs a suite without a bug; returns the mutants whose place it comes by and the seconds it takes."""
+    with tempfile.NamedTemporaryFile() as marks:
+        marks.write(bytes(4096))
+        marks.flush()
+        started = time.monotonic()
+        wrong = run_tests(None, filters([name]), RUN_SECONDS, reached=marks.name)
+        if wrong:
+            sys.exit(f"error: without a mutant this fails: {wrong}")
+        seen = pathlib.Path(marks.name).read_bytes()
+        return {number for number, mark in enumerate(seen) if mark}, time.monotonic() - started
+
+
+def find(mutant, reach):
+    """The first test that fails with the mutant."""
+    concept = pathlib.Path(mutant["path"]).stem.split("+")[-1]
+    passing = sorted((seconds, name) for name, (numbers, seconds) in reach.items() if mutant["number"] in numbers)
+    named = [name for _, name in passing if concept in name]
+    # The short ones together, before the long ones: most are found within seconds.
+    short = [name for seconds, name in passing if name not in named and seconds < 3]
+    long = [name for _, name in passing if name not in named and name not in short]
+    stages = [stage for stage in (named, short, long) if stage]
+    return next(filter(None, (run_tests(mutant["number"], filters(stage), RUN_SECONDS) for stage in stages)), None)
 
 
 def known_equivalents():
@@ -182,13 +214,13 @@ def one_line(text, limit=90):
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
-def report(results, seed, left_out, seconds):
-    lines = [f"# Mutants of seed {seed}", ""]
+def report(results, seed, left_out):
+    lines = [f"## Seed {seed}", ""]
     rated = [result for result in results if not result.get("equivalent")]
     killed = [result for result in rated if result["found"]]
     lines.append(
         f"{len(results)} mutants, {len(results) - len(rated)} of them equivalent; of the {len(rated)} others "
-        f"{len(killed)} are found ({100 * len(killed) // max(1, len(rated))} %). {left_out} did not compile. {seconds} s.")
+        f"{len(killed)} are found ({100 * len(killed) // max(1, len(rated))} %). {left_out} did not compile.")
     lines += ["", "| module | found | of |", "|---|--:|--:|"]
     for part in ["CacheStore", "DataService", "DataService/CachingRules", "DataService/Exchanging", "Launch",
                  "URLSessionTransport", "cachefetch"]:
@@ -197,7 +229,8 @@ def report(results, seed, left_out, seconds):
             lines.append(f"| {part} | {sum(1 for result in own if result['found'])} | {len(own)} |")
     lines += ["", "| # | place | kind | was | became | found by |", "|--:|---|---|---|---|---|"]
     for result in results:
-        found = result["found"] or ("equivalent: " + result["equivalent"] if result.get("equivalent") else "**nobody**")
+        nobody = "**nobody**" if result["suites"] else "**nobody**: no test comes by"
+        found = result["found"] or ("equivalent: " + result["equivalent"] if result.get("equivalent") else nobody)
         place = f"{result['path'].removeprefix('Sources/')}:{result['line']}"
         lines.append(
             f"| {result['number']} | {place} | {result['kind']} | `{one_line(result['original'])}` | "
@@ -207,42 +240,44 @@ def report(results, seed, left_out, seconds):
 
 def main():
     parser = argparse.ArgumentParser(prog="scripts/mutate", description=__doc__.split("\n")[0])
-    parser.add_argument("--seed", type=int, default=int(time.time()), help="which are drawn (default: the time)")
-    parser.add_argument("--count", type=int, default=40, help="how many are drawn (default: 40)")
+    parser.add_argument(
+        "--seed", default=str(int(time.time())), help="which are drawn: a number, or several with commas (default: the time)")
+    parser.add_argument("--count", type=int, default=40, help="how many are drawn for each seed (default: 40)")
     parser.add_argument("--only", help="numbers of those to try, with commas")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many runs at once (default: one a processor)")
     parser.add_argument("--report", type=pathlib.Path, help="the report's file (default: standard output)")
     options = parser.parse_args()
+    seeds = [int(seed) for seed in options.seed.split(",")]
     begun = time.monotonic()
     WORK.mkdir(parents=True, exist_ok=True)
     mutator = build_mutator()
     copy_tree()
-    say(f"seed {options.seed}: building {options.count} mutants")
-    mutants, left_out = build(mutator, options.seed, options.count)
-    say("all tests without a mutant")
-    started = time.monotonic()
-    wrong = run_tests(None, [], 1800)
-    if wrong:
-        sys.exit(f"error: without a mutant this fails: {wrong}")
-    # Three times what all take is a hang.
-    limit = int(3 * (time.monotonic() - started)) + 60
+    say(f"building {options.count} mutants for each of: {options.seed}")
+    mutants, left_out = build(mutator, seeds, options.count)
     equivalents = known_equivalents()
-    wanted = {int(number) for number in options.only.split(",")} if options.only else None
-    results = []
     for mutant in mutants:
-        if wanted is not None and mutant["number"] not in wanted:
-            continue
         mutant["equivalent"] = equivalents.get(
             (mutant["path"], source_line(mutant), mutant["original"], mutant["mutated"]))
-        mutant["found"] = None
-        if not mutant["equivalent"]:
-            mutant["found"] = next(filter(None, (
-                run_tests(mutant["number"], arguments, limit) for arguments in test_order(mutant["path"]))), None)
-        results.append(mutant)
-        say(f"{mutant['number']:3} {mutant['path']}:{mutant['line']} {mutant['kind']}: {mutant['found'] or 'NOBODY'}")
-        text = report(results, options.seed, left_out, int(time.monotonic() - begun))
-        if options.report:
-            options.report.write_text(text)
-    if not options.report:
+    wanted = {int(number) for number in options.only.split(",")} if options.only else None
+    mutants = [mutant for mutant in mutants if wanted is None or mutant["number"] in wanted]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as jobs:
+        names = suites()
+        say(f"each of {len(names)} suites without a mutant")
+        reach = dict(zip(names, jobs.map(run_suite, names)))
+
+        def tried(mutant):
+            mutant["suites"] = sum(mutant["number"] in numbers for numbers, _ in reach.values())
+            mutant["found"] = None if mutant["equivalent"] else find(mutant, reach)
+            said = mutant["equivalent"] and "equivalent" or mutant["found"] or "NOBODY"
+            say(f"{mutant['number']:3} {mutant['path']}:{mutant['line']} {mutant['kind']} ({mutant['suites']} suites): {said}")
+            return mutant
+
+        results = list(jobs.map(tried, mutants))
+    parts = [report([one for one in results if one["seed"] == seed], seed, left_out[seed]) for seed in seeds]
+    text = f"# Mutants\n\nTried in {int(time.monotonic() - begun)} s.\n\n" + "\n".join(parts)
+    if options.report:
+        options.report.write_text(text)
+    else:
         print(text, end="")
 
 
