@@ -15,8 +15,12 @@ package struct InTurn: SuiteTrait, TestTrait, TestScoping {
     guard testCase != nil else { return try await function() }
     await Turns.shared.begin()
     defer { Turns.shared.end() }
-    let watch = HangWatch(of: "\(test.displayName ?? test.name) (\(test.sourceLocation))")
-    defer { watch.stop() }
+    let (name, began) = ("\(test.displayName ?? test.name) (\(test.sourceLocation))", ContinuousClock.now)
+    let watch = HangWatch(of: name)
+    defer {
+      watch.stop()
+      CaseTimes.note(name, since: began)
+    }
     try await function()
   }
 }

@@ -1,0 +1,172 @@
+import CacheStore
+import FoundationEssentials
+import TestSupport
+import Testing
+import TestTurns
+
+/// What a statement's error does, wherever it comes: the operation says so and has changed nothing.
+@Suite("An error of any statement is told, and changes nothing", .inTurn) struct StatementErrorTests {
+  /// One operation on a store that has something of everything.
+  struct Operation: Sendable, CustomTestStringConvertible {
+    let name: String
+    /// Whether it is made of several transactions: a long body is there piece by piece, without a row until it is whole.
+    var isPiecewise = false
+    let perform: @Sendable (Filled) async throws -> Void
+    var testDescription: String { name }
+  }
+
+  static let tables = [
+    "account", "last_request", "body", "chunk", "removal", "tag", "partial", "pause", "store_limit",
+  ]
+  static let operations: [Operation] = [
+    Operation(name: "a new short body") { _ = try await $0.store.put("new", for: .other, at: 9) },
+    Operation(name: "a new row with tags and a pin") {
+      _ = try await $0.store.put("new", for: .other, at: 9) {
+        $0.tags = ["one", "two"]
+        $0.isPinned = true
+      }
+    },
+    Operation(name: "a new long body", isPiecewise: true) {
+      _ = try await $0.store.put(pattern(3000), for: .other, at: 9)
+    },
+    Operation(name: "short over short") { _ = try await $0.store.put("other", for: .short, at: 9) },
+    Operation(name: "long over short", isPiecewise: true) {
+      _ = try await $0.store.put(pattern(3000), for: .short, at: 9)
+    },
+    Operation(name: "short over long") { _ = try await $0.store.put("short", for: .long, at: 9) },
+    Operation(name: "the same body") { filled in
+      _ = try await filled.store.put("", for: .short, at: 9) { $0.body = .sameAs(filled.body) }
+    },
+    Operation(name: "tags over tags") {
+      _ = try await $0.store.put("other", for: .tagged, at: 9) { $0.tags = ["two", "three"] }
+    },
+    Operation(name: "a body that came in pieces", isPiecewise: true) { filled in
+      let body = try await filled.store.beginBody(accountID: filled.accountID)
+      try await body.append(pattern(1000))
+      try await body.append(pattern(1000))
+      _ = try await filled.store.put("", for: .long, at: 9) { $0.body = .unfinished(body) }
+    },
+    Operation(name: "freshening") {
+      _ = try await $0.store.freshen(freshening($0.row, $0.body, at: 9))
+    },
+    Operation(name: "freshening under way") {
+      _ = try $0.store.freshenNow(freshening($0.row, $0.body, at: 9))
+    },
+    Operation(name: "a write under way") { filled in
+      _ = try filled.store.overwriteNow(
+        filled.store.write(Data("now".utf8), for: .short, at: 9, accountID: filled.accountID))
+    },
+    Operation(name: "removing one") { _ = try await $0.store.remove(rowID: $0.row, started: .at(9)) },
+    Operation(name: "removing all") { _ = try await $0.store.remove(.all, started: .at(9)) },
+    Operation(name: "invalidating") {
+      _ = try await $0.store.invalidate(
+        accountID: $0.accountID, targets: [RequestKey.short.target], started: .at(9))
+    },
+    Operation(name: "a pause") {
+      try await $0.store.pause(
+        accountID: $0.accountID, responder: "https://example.org", Pause(heard: .at(9), milliseconds: 9))
+    },
+    Operation(name: "limits", isPiecewise: true) {
+      try await $0.store.setLimits(StoreLimits(maximumRows: 2))
+    },
+    Operation(name: "a new account") { _ = try await $0.store.accountID(named: "bob") },
+    Operation(name: "sign-out") { try await $0.store.signOut(accountName: "alice") },
+    Operation(name: "the rest of a download", isPiecewise: true) { filled in
+      guard let partial = try await filled.store.partialBody(accountID: filled.accountID, key: .cutOff) else {
+        return
+      }
+      try await partial.body.append(pattern(1000))
+      _ = try await filled.store.put("", for: .cutOff, at: 9) { $0.body = .unfinished(partial.body) }
+    },
+  ]
+
+  /// A store with something of everything, the same each time.
+  struct Filled: Sendable {
+    let fixture: StoreFixture
+    let accountID: Int64
+    let row: Int64
+    let body: StoredResponse.Body
+    var store: ResponseStore { fixture.store }
+
+    /// A copy of a store that was closed.
+    init(copying files: TemporaryFolder?) async throws {
+      let clock = TestClock()
+      fixture = try StoreFixture {
+        $0.chunkBytes = 1000
+        $0.now = { clock.now }
+      }
+      let store = fixture.store
+      if let files {
+        try fixture.files.write(files.bytes(of: "store.sqlite"), to: "store.sqlite")
+      } else {
+        _ = try await store.put("short", for: .short)
+        _ = try await store.put(pattern(3000), for: .long)
+        _ = try await store.put("tagged", for: .tagged) { $0.tags = ["one", "two"] }
+        _ = try await store.put("hers", for: RequestKey(account: "alice", target: RequestKey.short.target))
+        let account = try await store.accountID(named: "")
+        try await store.pause(
+          accountID: account, responder: "https://example.org", Pause(heard: .at(1), milliseconds: 5))
+        _ = try await store.put("gone", for: .other)
+        _ = try await store.remove(
+          rowID: try #require(try store.lookupNow(.other).rows.first).id, started: .at(2))
+        let partial = UnfinishedBody.Partial(
+          key: .cutOff, url: RequestKey.cutOff.target, strongETag: "\"a\"", wholeLength: 2000)
+        try await store.beginBody(accountID: account, partial: partial).append(pattern(1000))
+      }
+      accountID = try await store.accountID(named: "")
+      let found = try #require(try store.lookupNow(.short).rows.first)
+      (row, body) = (found.id, found.body)
+    }
+
+    /// All that is in it, without what only counts.
+    func rows() throws -> [String: [[SQLiteValue]]] {
+      try StatementErrorTests.tables.reduce(into: [:]) {
+        $0[$1] = try fixture.sql("SELECT * FROM \($1) ORDER BY 1, 2")
+      }
+    }
+  }
+
+  @Test(arguments: operations)
+  func `where a statement fails, the operation does`(operation: Operation) async throws {
+    let template = try await Filled(copying: nil)
+    await template.store.close()
+    let smooth = try await Filled(copying: template.fixture.files)
+    let before = try smooth.rows()
+    try await operation.perform(smooth)
+    let done = try smooth.rows()
+    await smooth.store.close()
+    var failures = 0
+    for table in Self.tables where done[table] != before[table] {
+      for change in ["INSERT", "UPDATE", "DELETE"] {
+        let filled = try await Filled(copying: template.fixture.files)
+        try filled.fixture.sql(
+          "CREATE TRIGGER broken BEFORE \(change) ON \(table) BEGIN SELECT RAISE(ABORT, 'broken'); END")
+        let hasFailed: Bool
+        do {
+          try await operation.perform(filled)
+          hasFailed = false
+        } catch is CacheStoreError {
+          hasFailed = true
+          failures += 1
+        }
+        let after = try filled.rows()
+        for looked in operation.isPiecewise && hasFailed ? ["last_request"] : Self.tables {
+          #expect(
+            after[looked] == (hasFailed ? before : done)[looked],
+            "\(operation.name), \(change) of \(table) \(hasFailed ? "failed" : "was not told"): \(looked)")
+        }
+        try filled.fixture.sql("DROP TRIGGER broken")
+        await filled.store.close()
+      }
+    }
+    #expect(failures > 0, "\(operation.name) writes nothing")
+  }
+}
+
+extension RequestKey {
+  fileprivate static let short = RequestKey(target: "https://example.org/short")
+  fileprivate static let long = RequestKey(target: "https://example.org/long")
+  fileprivate static let tagged = RequestKey(target: "https://example.org/tagged")
+  fileprivate static let other = RequestKey(target: "https://example.org/other")
+  fileprivate static let cutOff = RequestKey(target: "https://example.org/cut-off")
+}
