@@ -150,11 +150,12 @@ import TestTurns
           failures += 1
         }
         let after = try filled.rows()
-        for looked in operation.isPiecewise && hasFailed ? ["last_request"] : Self.tables {
-          #expect(
-            after[looked] == (hasFailed ? before : done)[looked],
-            "\(operation.name), \(change) of \(table) \(hasFailed ? "failed" : "was not told"): \(looked)")
-        }
+        let expected = hasFailed ? before : done
+        let looked = operation.isPiecewise && hasFailed ? ["last_request"] : Self.tables
+        // By name alone: bodies are long.
+        let wrong = looked.filter { after[$0] != expected[$0] }
+        #expect(
+          wrong.isEmpty, "\(operation.name), \(change) of \(table) \(hasFailed ? "failed" : "was not told")")
         try filled.fixture.sql("DROP TRIGGER broken")
         await filled.store.close()
       }

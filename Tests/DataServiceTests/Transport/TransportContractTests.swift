@@ -28,6 +28,8 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
     case noBackPressure
     /// A request without a body states a length of 0, whatever its method.
     case lengthOfNothing
+    /// A connection that the origin closes without an answer is waited on until the limit for the first byte.
+    case closingUnnoticed
   }
 
   static func all(but fault: LinuxFault) -> [TransportUnderTest] {
@@ -118,7 +120,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
 
   @Test(
     "A request that changes something is sent once, though the connection was open and is closed without an answer",
-    arguments: TransportUnderTest.allCases, ["POST", "PUT", "PATCH", "DELETE"])
+    arguments: TransportUnderTest.all(but: .closingUnnoticed), ["POST", "PUT", "PATCH", "DELETE"])
   func sentOnce(kind: TransportUnderTest, method: String) async throws {
     let origin = try FixtureServer { request, connection in
       if request.method == "GET" { return try connection.send(.ok("open")) }
