@@ -101,15 +101,17 @@ public final class ResponseStore: Sendable {
       statement.bind(2, key.target)
       statement.bind(3, key.method)
       statement.bind(4, key.extra)
+      let first = ahead == nil ? 0 : Outlook.columnCount
       while try statement.step() {
-        found.accountID = statement.integer(0)
-        if ahead != nil { found.outlook = Outlook(statement, from: 23) }
-        guard !statement.isNull(1) else { continue }
-        if let row = try RowReading.read(statement, key: key) {
-          found.rows.append(row)
+        let (account, row) = RowCoder.identifiers(statement, from: first)
+        found.accountID = account
+        if ahead != nil { found.outlook = Outlook(statement) }
+        guard let row else { continue }
+        if let read = try connection.coder.read(statement, from: first, key) {
+          found.rows.append(read)
         } else {
           found.damaged += 1
-          damagedRows.append(statement.integer(1))
+          damagedRows.append(row)
         }
       }
       return found

@@ -99,4 +99,13 @@ public struct StoredResponse: Sendable, Hashable {
     self.isPinned = isPinned
     self.body = body
   }
+
+  /// A row without anything in it, to be filled.
+  static var blank: StoredResponse {
+    StoredResponse(
+      id: 0, accountID: 0, isGood: false, variant: "", vary: "", started: StartMark(boot: "", nanoseconds: 0),
+      responseURL: nil, httpVersion: "", status: 0, reason: "", fields: HTTPFields(), requestedAt: 0,
+      receivedAt: 0, changedAt: 0, exchangeMilliseconds: 0, isInvalid: false, isPinned: false,
+      body: Body(id: 0, length: 0, firstChunk: Data()))
+  }
 }

@@ -54,14 +54,8 @@ struct Salvage {
   }
 
   private func read(_ id: Int64) -> Row? {
-    let row = try? damaged.withStatement(Query.wholeRowText) { (statement) throws(CacheStoreError) -> Row? in
-      statement.bind(1, id)
-      guard try statement.step() else { return nil }
-      let key = RowReading.key(statement)
-      guard let response = try RowReading.read(statement, key: key) else { return nil }
-      return Row(response: response, key: key, tags: [], usedAt: response.receivedAt)
-    }
-    guard var row = row ?? nil else { return nil }
+    guard let found = try? damaged.wholeRow(id), found.isSound else { return nil }
+    var row = Row(response: found.row, key: found.key, tags: [], usedAt: found.row.receivedAt)
     row.tags = texts("SELECT name FROM tag WHERE request_id = ?1", id)
     if let used = try? damaged.first("SELECT used_at_ms FROM last_use WHERE request_id = ?1", [id]) {
       row.usedAt = used
@@ -112,11 +106,12 @@ struct Salvage {
       _ = try new.first("DELETE FROM body WHERE id = ?1", [body.id])
       return false
     }
-    let id = try RowWriting.insert(row.response, row.key, new, id: row.response.id)
+    var response = row.response
+    try new.coder.insert(&response, row.key, new)
     _ = try new.first(
-      "INSERT OR REPLACE INTO last_use (request_id, used_at_ms) VALUES (?1, ?2)", [id, row.usedAt])
+      "INSERT OR REPLACE INTO last_use (request_id, used_at_ms) VALUES (?1, ?2)", [response.id, row.usedAt])
     for tag in row.tags {
-      _ = try new.first("INSERT OR IGNORE INTO tag (request_id, name) VALUES (?1, ?2)", [id], [tag])
+      _ = try new.first("INSERT OR IGNORE INTO tag (request_id, name) VALUES (?1, ?2)", [response.id], [tag])
     }
     return true
   }
@@ -136,7 +131,7 @@ struct Salvage {
         statement.bind(2, current)
         guard try statement.step() else { return }
         let bytes = statement.bytes(1)
-        guard RowHasher.chunkChecksum(bytes, body: body.id, number: current) == statement.integer(0) else {
+        guard Checksum.ofChunk(bytes, body: body.id, number: current) == statement.integer(0) else {
           return
         }
         do throws(CacheStoreError) {

@@ -18,9 +18,19 @@ struct ChunkReading: Sendable {
     statement.bind(2, number)
     guard try statement.step() else { return nil }
     let bytes = statement.bytes(1)
-    let checksum = RowHasher.chunkChecksum(bytes, body: body, number: number)
+    let checksum = Checksum.ofChunk(bytes, body: body, number: number)
     return ChunkReading(
       checksum: checksum == statement.integer(0) ? checksum : nil, length: bytes.count,
       bytes: keepingBytes ? statement.data(1) : Data())
+  }
+}
+
+extension Connection {
+  /// What is written beside a body: of several chunks their checksum, of one 0; `nil` while it is not whole.
+  func bodyChecksum(of body: Int64) throws(CacheStoreError) -> Int64? {
+    let statement = try statement(.bodyChecksum)
+    defer { statement.reset() }
+    statement.bind(1, body)
+    return try statement.step() && !statement.isNull(0) ? statement.integer(0) : nil
   }
 }

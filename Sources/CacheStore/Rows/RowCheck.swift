@@ -14,15 +14,10 @@ enum RowCheck {
   }
 
   private static func isSound(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> Bool {
-    let read = try connection.withStatement(Query.wholeRowText) {
-      (statement) throws(CacheStoreError) -> (wasThere: Bool, row: StoredResponse?) in
-      statement.bind(1, id)
-      guard try statement.step() else { return (false, nil) }
-      return (true, try RowReading.read(statement, key: RowReading.key(statement)))
-    }
     // Removed since it was listed, perhaps.
-    guard read.wasThere else { return true }
-    guard let body = read.row?.body else { return false }
+    guard let found = try connection.wholeRow(id) else { return true }
+    guard found.isSound else { return false }
+    let body = found.row.body
     var checksums: [Int64] = []
     var length: Int64 = 0
     repeat {
@@ -31,6 +26,6 @@ enum RowCheck {
       checksums.append(checksum)
       length += Int64(chunk.length)
     } while length < body.length
-    return length == body.length && RowHasher.bodyChecksum(ofChunks: checksums) == body.checksum
+    return length == body.length && Checksum.ofBody(chunks: checksums) == body.checksum
   }
 }

@@ -22,7 +22,7 @@ final class Connection {
   let waiting = BusyWaiting()
   /// Of a file that somebody else may have made.
   private var budget: StepBudget?
-  let hasher = RowHasher()
+  let coder = RowCoder()
   /// Frames in the write-ahead log after this connection's latest commit.
   var logFrames: Int32 = 0
   /// The size of the file's pages, for what is counted in them.
@@ -42,8 +42,6 @@ final class Connection {
   var restartBytes = ResponseStore.veryLongLog
   /// The log's length when it was last begun to be written back meanwhile, in bytes.
   private var checkpointedBytes: Int64 = 0
-  /// The boot mark most rows of a store share, kept so that reading one allocates nothing.
-  var lastBoot = ""
   /// How many rows there are, once somebody has wanted to know.
   var rowTally: RowTally?
 

@@ -31,8 +31,8 @@ enum Query: Int, CaseIterable {
     case .accountID: "SELECT id FROM account WHERE name = ?1"
     case .insertAccount: "INSERT INTO account (name) VALUES (?1)"
     case .findRow: Self.findRowText
-    case .insertRow: Self.insertRowText
-    case .updateRow: Self.updateRowText
+    case .insertRow: RowCoder.insertText
+    case .updateRow: RowCoder.updateText
     case .deleteRow: "DELETE FROM last_request WHERE id = ?1"
     case .oldestVariant: Self.oldestVariantText
     case .insertBody:
@@ -139,22 +139,17 @@ extension Query {
 // MARK: Rows
 
 extension Query {
-  /// What ``RowReading`` reads, in its order and followed by the first chunk or its length; `r` is the row, `a` its account, `c` its first chunk.
-  private static let rowColumns = """
-    a.id, r.id, r.good, r.variant, r.vary, r.started_boot, r.started_ns, r.response_url, r.http_version, r.status,
-    r.reason, r.fields, r.requested_at_ms, r.received_at_ms, r.changed_at_ms, r.exchange_ms, r.invalid, r.pinned,
-    r.body_id, r.body_bytes, r.checksum, c.checksum
-    """
-
   private static let isKey = "account_id = ?1 AND target = ?2 AND method = ?3 AND extra = ?4"
 
   /// No ORDER BY: a sorter would copy the bodies. The variant is chosen by the rules.
-  private static let lookUpText = "SELECT \(rowColumns), c.bytes \(rowsOfKey) WHERE a.name = ?1"
+  private static let lookUpText =
+    "SELECT \(RowCoder.selected), c.checksum, c.bytes \(rowsOfKey) WHERE a.name = ?1"
 
   /// The same with what there is to know before an origin is asked, see ``outlookText``: a look less for each exchange.
   private static let lookUpAheadText = """
-    SELECT \(rowColumns), c.bytes, p.heard_boot, p.heard_ns, p.pause_ms,
-      EXISTS (SELECT 1 FROM body WHERE checksum IS NULL AND account_id = a.id AND partial_target = ?2)
+    SELECT p.heard_boot, p.heard_ns, p.pause_ms,
+      EXISTS (SELECT 1 FROM body WHERE checksum IS NULL AND account_id = a.id AND partial_target = ?2),
+      \(RowCoder.selected), c.checksum, c.bytes
     \(rowsOfKey)
     LEFT JOIN pause p ON p.account_id = a.id AND p.responder = ?5
     WHERE a.name = ?1
@@ -168,12 +163,12 @@ extension Query {
 
   private static let rowByIDText = rowByID("length(c.bytes)")
 
-  /// A row with its first chunk, where ``rowByID`` gives only that chunk's length.
+  /// A row with its first chunk, where ``Query/rowByID`` gives only that chunk's length.
   static let wholeRowText = rowByID("c.bytes")
 
   private static func rowByID(_ chunk: String) -> String {
     """
-    SELECT \(rowColumns), \(chunk), a.name, r.target, r.method, r.extra FROM last_request r
+    SELECT \(RowCoder.selectedWithRequest), c.checksum, \(chunk), a.name FROM last_request r
     JOIN account a ON a.id = r.account_id
     LEFT JOIN chunk c ON c.id = r.body_id << 20
     WHERE r.id = ?1
@@ -185,22 +180,6 @@ extension Query {
   /// All of a key: at most sixteen, nearly always one, and whoever adds one has to know how many there are.
   private static let findRowText = """
     SELECT id, body_id, body_bytes, started_boot, started_ns, pinned, good, variant FROM last_request WHERE \(isKey)
-    """
-
-  /// The columns that an overwrite sets, ?7 to ?23; the key is ?1 to ?6; ?24 is NULL for an identifier of its own.
-  private static let insertRowText = """
-    INSERT INTO last_request (account_id, target, method, extra, good, variant,
-      vary, started_boot, started_ns, response_url, http_version, status, reason, fields, requested_at_ms,
-      received_at_ms, changed_at_ms, exchange_ms, invalid, body_id, body_bytes, checksum, pinned, id)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6,
-      ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)
-    """
-
-  private static let updateRowText = """
-    UPDATE last_request SET vary = ?7, started_boot = ?8, started_ns = ?9, response_url = ?10, http_version = ?11,
-      status = ?12, reason = ?13, fields = ?14, requested_at_ms = ?15, received_at_ms = ?16, changed_at_ms = ?17,
-      exchange_ms = ?18, invalid = ?19, body_id = ?20, body_bytes = ?21, checksum = ?22, pinned = ?23
-    WHERE id = ?1
     """
 
   private static let oldestVariantText = """

@@ -113,13 +113,8 @@ struct Statement {
 
   /// Whether the column is this text, byte for byte.
   func isText(_ column: Int32, _ text: String) -> Bool {
-    let found = bytes(column)
     var text = text
-    return text.withUTF8 { text in
-      guard text.count == found.count else { return false }
-      guard let one = text.baseAddress, let other = found.baseAddress else { return true }
-      return memcmp(one, other, text.count) == 0
-    }
+    return text.isText(bytes(column))
   }
 
   func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
@@ -150,5 +145,16 @@ extension Statement {
   func bind(_ name: String, _ value: Int64) {
     let index = sqlite3_bind_parameter_index(raw, name)
     if index > 0 { bind(index, value) }
+  }
+}
+
+extension String {
+  /// Whether it is made of these bytes.
+  mutating func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    withUTF8 { text in
+      guard text.count == bytes.count else { return false }
+      guard let one = text.baseAddress, let other = bytes.baseAddress else { return true }
+      return memcmp(one, other, text.count) == 0
+    }
   }
 }

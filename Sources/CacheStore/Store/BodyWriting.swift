@@ -33,7 +33,7 @@ extension ResponseStore {
   func insertChunk(
     _ bytes: Data, number: Int, of body: Int64, _ connection: Connection
   ) throws(CacheStoreError) -> Int64 {
-    let checksum = bytes.withUnsafeBytes { RowHasher.chunkChecksum($0, body: body, number: number) }
+    let checksum = Checksum.ofChunk(bytes, body: body, number: number)
     let statement = try connection.statement(.insertChunk)
     statement.bind(1, body)
     statement.bind(2, number)
@@ -53,15 +53,7 @@ extension ResponseStore {
     first.bind(2, 0)
     guard try first.step() else { return nil }
     return first.bytes(1).count == length
-      ? RowHasher.bodyChecksum(ofChunk: first.integer(0)) : try bodyChecksum(of: body, connection)
-  }
-
-  /// What is written beside a body: of several chunks their checksum, of one 0; `nil` while it is not whole.
-  func bodyChecksum(of body: Int64, _ connection: Connection) throws(CacheStoreError) -> Int64? {
-    let statement = try connection.statement(.bodyChecksum)
-    defer { statement.reset() }
-    statement.bind(1, body)
-    return try statement.step() && !statement.isNull(0) ? statement.integer(0) : nil
+      ? Checksum.ofBody(chunk: first.integer(0)) : try connection.bodyChecksum(of: body)
   }
 
   /// Lets go of a replaced body: one of a chunk is deleted, a longer one kept for its readers (law 10).

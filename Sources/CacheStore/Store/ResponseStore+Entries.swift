@@ -30,14 +30,9 @@ extension ResponseStore {
   }
 
   private static func entry(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> StoredEntry? {
-    let statement = try connection.statement(.rowByID)
-    defer { statement.reset() }
-    statement.bind(1, id)
-    guard try statement.step() else { return nil }
-    let key = RowReading.key(statement)
-    let row = try RowReading.read(statement, key: key, extent: .head)
+    guard let found = try connection.rowHead(id) else { return nil }
     return StoredEntry(
-      rowID: id, key: key, response: row ?? RowReading.unverified(statement), isSound: row != nil,
+      rowID: id, key: found.key, response: found.row, isSound: found.isSound,
       usedAt: try usedAt(id, connection), tags: try tags(of: id, connection))
   }
 

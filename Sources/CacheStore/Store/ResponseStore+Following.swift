@@ -43,6 +43,6 @@ extension ResponseStore {
 
   /// A hash that is the same in every process, for ``tryLease(_:)``.
   public static func leaseHash(_ bytes: [UInt8]) -> UInt64 {
-    bytes.withUnsafeBytes { UInt64(bitPattern: RowHasher.hash($0, seed: 0)) }
+    bytes.withUnsafeBytes { UInt64(bitPattern: Checksum.hash($0)) }
   }
 }

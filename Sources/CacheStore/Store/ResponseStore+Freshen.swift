@@ -70,10 +70,11 @@ extension ResponseStore {
   }
 
   private func freshen(_ freshening: Freshening, _ connection: Connection) throws(CacheStoreError) -> Bool {
-    guard let (found, key) = try row(freshening.rowID, connection), var row = found else { return false }
+    guard let found = try connection.rowHead(freshening.rowID), found.isSound else { return false }
+    var row = found.row
     guard row.body.id == freshening.body.id, row.body.checksum == freshening.body.checksum,
       !isBefore(freshening.started, row.started),
-      try !isFenced(key.target, row.accountID, freshening.started, connection)
+      try !isFenced(found.key.target, row.accountID, freshening.started, connection)
     else { return false }
     row.fields = freshening.fields
     row.requestedAt = freshening.requestedAt
@@ -82,21 +83,9 @@ extension ResponseStore {
     row.started = freshening.started
     row.isInvalid = false
     row.isPinned = row.isPinned || freshening.isPinned
-    try RowWriting.update(row, key, connection)
+    try connection.coder.update(&row, found.key, connection)
     try addTags(freshening.tags, to: row.id, connection)
     return true
-  }
-
-  /// A row by its identifier without its body, and its key; the row is `nil` where it is damaged.
-  func row(
-    _ id: Int64, _ connection: Connection
-  ) throws(CacheStoreError) -> (row: StoredResponse?, key: RequestKey)? {
-    let statement = try connection.statement(.rowByID)
-    defer { statement.reset() }
-    statement.bind(1, id)
-    guard try statement.step() else { return nil }
-    let key = RowReading.key(statement)
-    return (try RowReading.read(statement, key: key, extent: .head), key)
   }
 }
 

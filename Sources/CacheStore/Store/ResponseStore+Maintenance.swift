@@ -114,7 +114,7 @@ extension ResponseStore {
         defer { lease.release() }
         try connection.transaction { () throws(CacheStoreError) in
           // It may have been finished between the two statements.
-          if try self.bodyChecksum(of: body, connection) == nil { try self.release(body, at: 0, connection) }
+          if try connection.bodyChecksum(of: body) == nil { try self.release(body, at: 0, connection) }
         }
         return body
       }

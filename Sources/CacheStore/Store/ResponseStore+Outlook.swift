@@ -8,11 +8,14 @@ extension ResponseStore {
     /// Nothing.
     package init() {}
 
-    /// What four columns of a statement say.
-    init(_ statement: Statement, from column: Int32) {
-      pause = Pause(statement, from: column)
-      mayHavePartialBody = statement.flag(column + 3)
+    /// What the first columns of a statement say.
+    init(_ statement: Statement) {
+      pause = Pause(statement, from: 0)
+      mayHavePartialBody = statement.flag(3)
     }
+
+    /// How many columns those are.
+    static let columnCount: Int32 = 4
   }
 
   /// What there is to know before an origin is asked, in one look on the calling thread.
@@ -28,7 +31,7 @@ extension ResponseStore {
         statement.bind(1, accountID)
         statement.bind(2, responder)
         statement.bind(3, target)
-        return try statement.step() ? Outlook(statement, from: 0) : Outlook()
+        return try statement.step() ? Outlook(statement) : Outlook()
       } ?? Outlook()
     } catch {
       // What is wrong is found again, and said, by whoever looks next.

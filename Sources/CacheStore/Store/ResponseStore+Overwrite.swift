@@ -114,10 +114,10 @@ extension ResponseStore {
     row.isPinned = write.isPinned || existing?.isPinned == true
     if let existing {
       row.id = existing.id
-      try RowWriting.update(row, write.key, connection)
+      try connection.coder.update(&row, write.key, connection)
     } else {
       if variants >= Self.variantLimit { try makeRoomForVariant(write, connection) }
-      row.id = try RowWriting.insert(row, write.key, connection)
+      try connection.coder.insert(&row, write.key, connection)
       let use = try connection.statement(.insertUse)
       use.bind(1, row.id)
       use.bind(2, write.receivedAt)
@@ -197,7 +197,7 @@ extension ResponseStore {
       return body
     }
     let id = try insertBody(accountID: write.accountID, checksum: 0, connection)
-    let chunk = bytes.withUnsafeBytes { RowHasher.chunkChecksum($0, body: id, number: 0) }
+    let chunk = Checksum.ofChunk(bytes, body: id, number: 0)
     let statement = try connection.statement(.insertOnlyChunk)
     statement.bind(1, id)
     statement.bind(2, chunk)
@@ -205,7 +205,7 @@ extension ResponseStore {
     if let existing { try letGo(existing, connection) }
     return StoredResponse.Body(
       id: id, length: Int64(bytes.count), firstChunk: bytes,
-      checksum: RowHasher.bodyChecksum(ofChunk: chunk), accountID: write.accountID)
+      checksum: Checksum.ofBody(chunk: chunk), accountID: write.accountID)
   }
 
   /// Rewrites a body of one chunk in place, as nobody reads it after the look-up that found it. Its row in `body` stays
@@ -214,7 +214,7 @@ extension ResponseStore {
     _ existing: Existing, with bytes: Data, _ connection: Connection
   ) throws(CacheStoreError) -> StoredResponse.Body? {
     guard existing.bodyBytes <= configuration.chunkBytes else { return nil }
-    let checksum = bytes.withUnsafeBytes { RowHasher.chunkChecksum($0, body: existing.bodyID, number: 0) }
+    let checksum = Checksum.ofChunk(bytes, body: existing.bodyID, number: 0)
     let statement = try connection.statement(.updateSingleChunk)
     statement.bind(1, existing.bodyID)
     statement.bind(2, existing.bodyBytes)
@@ -223,7 +223,7 @@ extension ResponseStore {
     guard connection.changes == 1 else { return nil }
     return StoredResponse.Body(
       id: existing.bodyID, length: Int64(bytes.count), firstChunk: bytes,
-      checksum: RowHasher.bodyChecksum(ofChunk: checksum))
+      checksum: Checksum.ofBody(chunk: checksum))
   }
 
   private func letGo(_ existing: Existing, _ connection: Connection) throws(CacheStoreError) {

@@ -6,7 +6,7 @@ extension ResponseStore {
     let statement = try connection.statement(.removedSince)
     defer { statement.reset() }
     statement.bind(1, accountID)
-    statement.bind(2, RowHasher.targetHash(target))
+    statement.bind(2, Checksum.ofTarget(target))
     statement.bind(3, started.boot)
     statement.bind(4, started.nanoseconds)
     while try statement.step() {
@@ -66,13 +66,14 @@ extension ResponseStore {
       var count = 0
       for target in targets {
         try ofAccount(accountID, connection) { () throws(CacheStoreError) in
-          try fence(RowHasher.targetHash(target), accountID, started, connection)
+          try fence(Checksum.ofTarget(target), accountID, started, connection)
         }
         for id in try rows(of: target, accountID, connection) {
-          guard let (found, key) = try row(id, connection), var row = found, !isBefore(started, row.started)
+          guard var found = try connection.rowHead(id), found.isSound,
+            !isBefore(started, found.row.started)
           else { continue }
-          row.isInvalid = true
-          try RowWriting.update(row, key, connection)
+          found.row.isInvalid = true
+          try connection.coder.update(&found.row, found.key, connection)
           count += 1
         }
       }
@@ -234,7 +235,7 @@ extension ResponseStore {
       return found
     }
     for row in found {
-      try fence(RowHasher.targetHash(row.target), row.account, started, connection)
+      try fence(Checksum.ofTarget(row.target), row.account, started, connection)
       try deleteRow(row.row, connection)
       try discard(body: row.body, length: row.length, connection)
     }
@@ -257,16 +258,9 @@ extension ResponseStore {
 
   /// - Returns: Whether the row was damaged, and is removed.
   func removeIfDamaged(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> Bool {
-    let (body, length, isSound) = try connection.withStatement(Query.wholeRowText) {
-      (statement) throws(CacheStoreError) -> (Int64, Int64, Bool) in
-      statement.bind(1, id)
-      guard try statement.step() else { return (0, 0, true) }
-      let row = try RowReading.read(statement, key: RowReading.key(statement))
-      return (statement.integer(18), statement.integer(19), row != nil)
-    }
-    guard !isSound else { return false }
+    guard let found = try connection.wholeRow(id), !found.isSound else { return false }
     try deleteRow(id, connection)
-    try discard(body: body, length: length, connection)
+    try discard(body: found.row.body.id, length: found.row.body.length, connection)
     return true
   }
 }

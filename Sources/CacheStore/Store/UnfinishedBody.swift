@@ -140,7 +140,7 @@ public final class UnfinishedBody: Sendable {
     chunks.withLock { chunks in
       StoredResponse.Body(
         id: id, length: chunks.length, firstChunk: chunks.first,
-        checksum: RowHasher.bodyChecksum(ofChunks: chunks.checksums), accountID: accountID)
+        checksum: Checksum.ofBody(chunks: chunks.checksums), accountID: accountID)
     }
   }
 
