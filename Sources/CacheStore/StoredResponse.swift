@@ -42,26 +42,10 @@ public struct StoredResponse: Sendable, Hashable {
   public var variant: String
   /// The names in `Vary`, lower case, sorted, by comma; `*` for `Vary: *`.
   public var vary: String
-  /// When the exchange began that wrote the row.
-  public var started: StartMark
-  /// Who answered, where redirects were followed; the only URL the validator is sent to.
-  public var responseURL: String?
-  /// `1.0`, `1.1` or `2`.
-  public var httpVersion: String
-  /// The status code.
-  public var status: Int
-  /// The reason phrase; empty where there was none.
-  public var reason: String
-  /// The response's fields, without hop-by-hop fields, `Set-Cookie` and secret fields.
-  public var fields: HTTPFields
-  /// `request_time` of RFC 9111 section 4.2.3, of the newest exchange, a 304 included.
-  public var requestedAt: Int64
-  /// `response_time` of RFC 9111 section 4.2.3, of the newest exchange, a 304 included.
-  public var receivedAt: Int64
+  /// What was said before the body, by whom and when.
+  public var head: ResponseHead
   /// When the body last became another.
   public var changedAt: Int64
-  /// What the exchange took, in milliseconds.
-  public var exchangeMilliseconds: Int64
   /// Whether an unsafe request to the target has made the row invalid (RFC 9111 section 4.4).
   public var isInvalid: Bool
   /// Whether the row is exempt from eviction.
@@ -74,27 +58,19 @@ public struct StoredResponse: Sendable, Hashable {
   public var isImported: Bool { started.boot == StartMark.imported.boot }
 
   /// Makes a row's value.
+  ///
+  /// - Parameter changedAt: Where it is another instant than the head's `receivedAt`.
   public init(
-    id: Int64, accountID: Int64, isGood: Bool, variant: String, vary: String, started: StartMark,
-    responseURL: String?, httpVersion: String, status: Int, reason: String, fields: HTTPFields,
-    requestedAt: Int64, receivedAt: Int64, changedAt: Int64, exchangeMilliseconds: Int64, isInvalid: Bool,
-    isPinned: Bool, body: Body
+    id: Int64, accountID: Int64, isGood: Bool = true, variant: String = "", vary: String = "",
+    head: ResponseHead, changedAt: Int64? = nil, isInvalid: Bool = false, isPinned: Bool = false, body: Body
   ) {
     self.id = id
     self.accountID = accountID
     self.isGood = isGood
     self.variant = variant
     self.vary = vary
-    self.started = started
-    self.responseURL = responseURL
-    self.httpVersion = httpVersion
-    self.status = status
-    self.reason = reason
-    self.fields = fields
-    self.requestedAt = requestedAt
-    self.receivedAt = receivedAt
-    self.changedAt = changedAt
-    self.exchangeMilliseconds = exchangeMilliseconds
+    self.head = head
+    self.changedAt = changedAt ?? head.receivedAt
     self.isInvalid = isInvalid
     self.isPinned = isPinned
     self.body = body
@@ -103,9 +79,9 @@ public struct StoredResponse: Sendable, Hashable {
   /// A row without anything in it, to be filled.
   static var blank: StoredResponse {
     StoredResponse(
-      id: 0, accountID: 0, isGood: false, variant: "", vary: "", started: StartMark(boot: "", nanoseconds: 0),
-      responseURL: nil, httpVersion: "", status: 0, reason: "", fields: HTTPFields(), requestedAt: 0,
-      receivedAt: 0, changedAt: 0, exchangeMilliseconds: 0, isInvalid: false, isPinned: false,
+      id: 0, accountID: 0,
+      head: ResponseHead(
+        status: 0, fields: HTTPFields(), started: StartMark(boot: "", nanoseconds: 0), receivedAt: 0),
       body: Body(id: 0, length: 0, firstChunk: Data()))
   }
 }

@@ -198,7 +198,7 @@ final class DamageableStore: Sendable {
           target: "https://example.org/a/rather/long/path/so/that/the/index/has/interior/pages/\(number)")
         let body = pattern([10, 300, 900, 15_000, 45_000][number % 5], seed: UInt8(number))
         contents[key] = body
-        _ = try await fixture.store.put(body, for: key) { $0.fields = ["X-Target": key.target] }
+        _ = try await fixture.store.put(body, for: key) { $0.head.fields = ["X-Target": key.target] }
       }
     }
     try await put(0..<160)
@@ -217,7 +217,7 @@ final class DamageableStore: Sendable {
       let key = RequestKey(target: "https://example.org/in/the/log/\(number)")
       contents[key] = pattern(700, seed: UInt8(number))
       _ = try await second.put(pattern(700, seed: UInt8(number)), for: key) {
-        $0.fields = ["X-Target": key.target]
+        $0.head.fields = ["X-Target": key.target]
       }
     }
     await second.close()

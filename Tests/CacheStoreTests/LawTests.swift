@@ -47,7 +47,7 @@ import TestTurns
     _ = try await temporary.store.put("good", for: .page)
     _ = try await temporary.store.put("gone", for: .page, at: 2) {
       $0.isGood = false
-      $0.status = 410
+      $0.head.status = 410
     }
     let rows = try temporary.store.lookupNow(.page).rows
     #expect(rows.first { $0.isGood }?.body.firstChunk == Data("good".utf8))
@@ -71,7 +71,7 @@ import TestTurns
     let temporary = try StoreFixture()
     _ = try await temporary.store.put("before", for: .page, at: 1_000)
     _ = try await temporary.store.put("after", for: .page) {
-      $0.started = StartMark(boot: "boot-2", nanoseconds: 1)
+      $0.head.started = StartMark(boot: "boot-2", nanoseconds: 1)
     }
     #expect(try await temporary.store.body(of: .page) == "after")
   }
@@ -303,7 +303,7 @@ import TestTurns
 
 func freshening(_ row: Int64, _ body: StoredResponse.Body, at instant: Int64) -> ResponseStore.Freshening {
   ResponseStore.Freshening(
-    rowID: row, body: body, fields: ["ETag": "\"fresh\""], requestedAt: 20, receivedAt: 21,
-    exchangeMilliseconds: 1,
-    started: .at(instant))
+    rowID: row, body: body,
+    head: ResponseHead(
+      status: 304, fields: ["ETag": "\"fresh\""], started: .at(instant), requestedAt: 20, receivedAt: 21))
 }

@@ -78,12 +78,12 @@ import TestTurns
     let store = fixture.store
     for number in 0..<1_100 {
       _ = try await store.put("x", for: key(number), at: Int64(number)) {
-        $0.receivedAt = number % 2 == 0 ? 1_000 : 9_990_000
+        $0.head.receivedAt = number % 2 == 0 ? 1_000 : 9_990_000
       }
     }
     _ = try await store.put("pinned", for: .page, at: 1) {
       $0.isPinned = true
-      $0.receivedAt = 1_000
+      $0.head.receivedAt = 1_000
     }
     #expect(try await store.setLimits(StoreLimits(maximumAge: .seconds(60))) == 550)
     #expect(try await store.entries().count == 551)
@@ -99,8 +99,8 @@ import TestTurns
     let fixture = try StoreFixture { $0.now = { 10_000_000 } }
     let store = fixture.store
     try await store.setLimits(StoreLimits(maximumAge: .seconds(60)))
-    _ = try await store.put("old", for: key(1), at: 1) { $0.receivedAt = 1_000 }
-    _ = try await store.put("old", for: key(2), at: 1) { $0.receivedAt = 1_000 }
+    _ = try await store.put("old", for: key(1), at: 1) { $0.head.receivedAt = 1_000 }
+    _ = try await store.put("old", for: key(2), at: 1) { $0.head.receivedAt = 1_000 }
     try fixture.sql("UPDATE store_limit SET checked_id = 1")
     await store.performMaintenance(budget: .seconds(60))
     #expect(try await store.entries().map(\.key) == [key(1)])

@@ -29,8 +29,8 @@ import TestTurns
       accountID: account, key: key, started: StartMark(boot: "b", nanoseconds: 1), status: 999, fields: [:],
       receivedAt: 3, body: .bytes(Data()))
     for url in [nil, "", "https://example.org/"] {
-      write.responseURL = url
-      write.started.nanoseconds += 1
+      write.head.url = url
+      write.head.started.nanoseconds += 1
       _ = try await made.overwrite(write)
       let row = try #require(try made.lookupNow(key).rows.first)
       #expect(row.responseURL == url && row.status == 999 && row.fields == [:] && row.reason.isEmpty)

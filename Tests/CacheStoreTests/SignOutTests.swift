@@ -20,10 +20,10 @@ import TestTurns
       let count = [100, 4000, 12_000][round % 3]
       let body = Data((String(repeating: "s3cret-body ", count: count / 12)).utf8)
       _ = try await store.put(body, for: key, at: Int64(round)) {
-        $0.fields = ["X-Secret": "s3cret-field"]
+        $0.head.fields = ["X-Secret": "s3cret-field"]
         $0.tags = ["s3cret-tag"]
         $0.variant = "s3cret-variant: x"
-        $0.responseURL = "https://s3cret-answer.example/"
+        $0.head.url = "https://s3cret-answer.example/"
       }
       if round % 7 == 0 { _ = try await store.put(pattern(3000), for: bob, at: Int64(round)) }
       if Int.random(in: 0..<20, using: &random) == 0 { await store.performMaintenance() }

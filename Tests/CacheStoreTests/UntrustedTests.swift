@@ -114,8 +114,8 @@ import TestTurns
   func numbers(value: Int64) async throws {
     let fixture = try await Self.filled()
     _ = try await fixture.store.put("body", for: Self.key, at: 2) { write in
-      (write.requestedAt, write.receivedAt, write.changedAt) = (value, value, value)
-      write.exchangeMilliseconds = value
+      (write.head.requestedAt, write.head.receivedAt, write.changedAt) = (value, value, value)
+      write.head.exchangeMilliseconds = value
     }
     try fixture.sql("UPDATE last_use SET used_at_ms = \(value)")
     let row = try #require(try await fixture.store.lookup(Self.key).rows.first)
@@ -140,7 +140,7 @@ import TestTurns
   @Test("A row whose status is none is no row", arguments: [0, 99, 1000, 99_999, -200])
   func status(status: Int) async throws {
     let fixture = try await Self.filled()
-    _ = try await fixture.store.put("body", for: Self.key, at: 2) { $0.status = status }
+    _ = try await fixture.store.put("body", for: Self.key, at: 2) { $0.head.status = status }
     #expect(try await fixture.store.lookup(Self.key).rows.isEmpty)
   }
 

@@ -29,7 +29,7 @@ import TestTurns
     var rows: [Int64] = []
     for (number, name) in names.enumerated() {
       let key = RequestKey(target: "https://\(Self.host)/\(name)")
-      let written = try await fixture.store.put("x", for: key) { $0.receivedAt = Int64(number + 1) }
+      let written = try await fixture.store.put("x", for: key) { $0.head.receivedAt = Int64(number + 1) }
       rows.append(try #require(written.row).rowID)
     }
     return (fixture, try await fixture.store.accountID(named: ""), rows)
@@ -88,7 +88,7 @@ import TestTurns
     await use(rows[1], account, at: 9_000, of: fixture)
     #expect(try await fixture.store.remove(rowID: rows[1], started: .at(9)))
     let written = try await fixture.store.put(
-      "x", for: RequestKey(target: "https://\(Self.host)/c"), at: 10, { $0.receivedAt = 3 })
+      "x", for: RequestKey(target: "https://\(Self.host)/c"), at: 10, { $0.head.receivedAt = 3 })
     let row = try #require(written.row).rowID
     #expect(row == rows[1], "the identifier is given again")
     #expect(try await stored(fixture) == 1)

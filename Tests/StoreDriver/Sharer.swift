@@ -112,9 +112,8 @@ struct Sharer {
 
   private func freshen(_ key: RequestKey, _ store: ResponseStore) async throws {
     guard let row = try await store.lookup(key).rows.first else { return }
-    _ = try await store.freshen(
-      ResponseStore.Freshening(
-        rowID: row.id, body: row.body, fields: row.fields, requestedAt: 1, receivedAt: row.receivedAt,
-        exchangeMilliseconds: 1, started: Self.mark()))
+    let head = ResponseHead(
+      status: 304, fields: row.fields, started: Self.mark(), requestedAt: 1, receivedAt: row.receivedAt)
+    _ = try await store.freshen(ResponseStore.Freshening(rowID: row.id, body: row.body, head: head))
   }
 }

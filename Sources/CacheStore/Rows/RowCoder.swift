@@ -22,17 +22,17 @@ final class RowCoder {
     visitor.visit(Column("good", .place), &row.isGood)
     visitor.visit(Column("variant", .place), &row.variant)
     visitor.visit(Column("vary"), &row.vary)
-    visitor.visit(Column("started_boot"), &row.started.boot)
-    visitor.visit(Column("started_ns"), &row.started.nanoseconds)
-    visitor.visit(Column("response_url"), &row.responseURL)
-    visitor.visit(Column("http_version"), &row.httpVersion)
-    visitor.visit(Column("status", within: .status), &row.status)
-    visitor.visit(Column("reason"), &row.reason)
-    visitor.visit(Column("fields"), &row.fields)
-    visitor.visit(Column("requested_at_ms", within: .instants), &row.requestedAt)
-    visitor.visit(Column("received_at_ms", within: .instants), &row.receivedAt)
+    visitor.visit(Column("started_boot"), &row.head.started.boot)
+    visitor.visit(Column("started_ns"), &row.head.started.nanoseconds)
+    visitor.visit(Column("response_url"), &row.head.url)
+    visitor.visit(Column("http_version"), &row.head.version)
+    visitor.visit(Column("status", within: .status), &row.head.status)
+    visitor.visit(Column("reason"), &row.head.reason)
+    visitor.visit(Column("fields"), &row.head.fields)
+    visitor.visit(Column("requested_at_ms", within: .instants), &row.head.requestedAt)
+    visitor.visit(Column("received_at_ms", within: .instants), &row.head.receivedAt)
     visitor.visit(Column("changed_at_ms", within: .instants), &row.changedAt)
-    visitor.visit(Column("exchange_ms", within: .counts), &row.exchangeMilliseconds)
+    visitor.visit(Column("exchange_ms", within: .counts), &row.head.exchangeMilliseconds)
     visitor.visit(Column("invalid"), &row.isInvalid)
     visitor.visit(Column("body_id"), &row.body.id)
     visitor.visit(Column("body_bytes", within: .counts), &row.body.length)
@@ -70,7 +70,7 @@ final class RowCoder {
     var checksum = checksum(of: &row, &key, bodyChecksum: row.body.checksum)
     var binder = ParameterBinder(statement, purpose)
     Self.visit(&row, &key, &checksum, with: &binder)
-    try statement.run(borrowing: row.fields.wire, at: binder.fieldsPosition)
+    try statement.run(borrowing: row.head.fields.wire, at: binder.fieldsPosition)
   }
 
   // MARK: Reading
@@ -107,7 +107,9 @@ final class RowCoder {
     var row = template
     var reader = ColumnReader(statement, from: first, readsRequest: false)
     guard try read(&row, &key, &reader, .firstChunk) else { return nil }
-    if template.started.boot != row.started.boot { template.started.boot = row.started.boot }
+    if template.head.started.boot != row.head.started.boot {
+      template.head.started.boot = row.head.started.boot
+    }
     return row
   }
 

@@ -1,37 +1,22 @@
 extension ResponseStore {
-  /// What a 304 says about a row.
+  /// What a 304 says about a row: a write whose body stays.
   public struct Freshening: Sendable {
     /// The row, as the exchange began with it.
     public var rowID: Int64
     /// The body that was validated, as the look-up gave it.
     public var body: StoredResponse.Body
-    /// The merged fields.
-    public var fields: HTTPFields
-    /// When the request was sent, in milliseconds since 1970-01-01 UTC.
-    public var requestedAt: Int64
-    /// When the response arrived, in milliseconds since 1970-01-01 UTC.
-    public var receivedAt: Int64
-    /// What the exchange took, in milliseconds.
-    public var exchangeMilliseconds: Int64
-    /// When the exchange began.
-    public var started: StartMark
+    /// The merged fields, and the times of the exchange; what else is in it is left as the row has it.
+    public var head: ResponseHead
     /// Whether the row is to be pinned; `false` leaves a pinned row pinned.
     public var isPinned = false
     /// Tags to add to the row.
     public var tags: [String] = []
 
     /// Makes a description.
-    public init(
-      rowID: Int64, body: StoredResponse.Body, fields: HTTPFields, requestedAt: Int64, receivedAt: Int64,
-      exchangeMilliseconds: Int64, started: StartMark
-    ) {
+    public init(rowID: Int64, body: StoredResponse.Body, head: ResponseHead) {
       self.rowID = rowID
       self.body = body
-      self.fields = fields
-      self.requestedAt = requestedAt
-      self.receivedAt = receivedAt
-      self.exchangeMilliseconds = exchangeMilliseconds
-      self.started = started
+      self.head = head
     }
   }
 
@@ -73,14 +58,10 @@ extension ResponseStore {
     guard let found = try connection.rowHead(freshening.rowID), found.isSound else { return false }
     var row = found.row
     guard row.body.id == freshening.body.id, row.body.checksum == freshening.body.checksum,
-      !isBefore(freshening.started, row.started),
-      try !isFenced(found.key.target, row.accountID, freshening.started, connection)
+      !isBefore(freshening.head.started, row.started),
+      try !isFenced(found.key.target, row.accountID, freshening.head.started, connection)
     else { return false }
-    row.fields = freshening.fields
-    row.requestedAt = freshening.requestedAt
-    row.receivedAt = freshening.receivedAt
-    row.exchangeMilliseconds = freshening.exchangeMilliseconds
-    row.started = freshening.started
+    row.head.freshen(by: freshening.head)
     row.isInvalid = false
     row.isPinned = row.isPinned || freshening.isPinned
     try connection.coder.update(&row, found.key, connection)

@@ -99,7 +99,7 @@ extension ResponseStore {
   }
 
   private func overwriteRow(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {
-    if try isFenced(write.key.target, write.accountID, write.started, connection) {
+    if try isFenced(write.key.target, write.accountID, write.head.started, connection) {
       return try abandon(write, connection)
     }
     var existing: Existing?
@@ -120,7 +120,7 @@ extension ResponseStore {
       try connection.coder.insert(&row, write.key, connection)
       let use = try connection.statement(.insertUse)
       use.bind(1, row.id)
-      use.bind(2, write.receivedAt)
+      use.bind(2, write.head.receivedAt)
       try use.run()
       try keepWithinRowLimit(writing: row.id, connection)
     }
@@ -137,7 +137,7 @@ extension ResponseStore {
     while try statement.step() {
       variants += 1
       guard statement.flag(6) == write.isGood, statement.isText(7, write.variant) else { continue }
-      if statement.isText(3, write.started.boot), statement.integer(4) > write.started.nanoseconds,
+      if statement.isText(3, write.head.started.boot), statement.integer(4) > write.head.started.nanoseconds,
         isBelieved(statement.integer(4))
       {
         return .newer
@@ -267,9 +267,7 @@ extension ResponseStore.Write {
   /// The row's value, still without an identifier.
   fileprivate func row(body: StoredResponse.Body) -> StoredResponse {
     StoredResponse(
-      id: 0, accountID: accountID, isGood: isGood, variant: variant, vary: vary, started: started,
-      responseURL: responseURL, httpVersion: httpVersion, status: status, reason: reason, fields: fields,
-      requestedAt: requestedAt, receivedAt: receivedAt, changedAt: changedAt,
-      exchangeMilliseconds: exchangeMilliseconds, isInvalid: false, isPinned: isPinned, body: body)
+      id: 0, accountID: accountID, isGood: isGood, variant: variant, vary: vary, head: head,
+      changedAt: changedAt, isPinned: isPinned, body: body)
   }
 }

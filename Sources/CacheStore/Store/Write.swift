@@ -23,26 +23,10 @@ extension ResponseStore {
     public var variant = ""
     /// The names in `Vary`.
     public var vary = ""
-    /// When the exchange began.
-    public var started: StartMark
-    /// Who answered, where it is not the URL asked.
-    public var responseURL: String?
-    /// `1.0`, `1.1` or `2`.
-    public var httpVersion = "1.1"
-    /// The status code.
-    public var status: Int
-    /// The reason phrase.
-    public var reason = ""
-    /// The fields to store.
-    public var fields: HTTPFields
-    /// When the request was sent, in milliseconds since 1970-01-01 UTC.
-    public var requestedAt: Int64
-    /// When the response arrived, in milliseconds since 1970-01-01 UTC.
-    public var receivedAt: Int64
+    /// What was said before the body, by whom and when.
+    public var head: ResponseHead
     /// When the body last became another, in milliseconds since 1970-01-01 UTC.
     public var changedAt: Int64
-    /// What the exchange took, in milliseconds.
-    public var exchangeMilliseconds: Int64 = 0
     /// Whether the row is to be pinned; `false` leaves a pinned row pinned.
     public var isPinned = false
     /// Tags to add to the row.
@@ -50,49 +34,22 @@ extension ResponseStore {
     /// The body.
     public var body: Body
 
-    /// Makes a write of what every response has; the rest is set afterwards.
-    public init(
-      accountID: Int64, key: RequestKey, started: StartMark, status: Int, fields: HTTPFields,
-      receivedAt: Int64,
-      body: Body
-    ) {
+    /// Makes a write of a good response without variants and with a body of its own; the rest is set afterwards.
+    public init(accountID: Int64, key: RequestKey, head: ResponseHead, body: Body) {
       self.accountID = accountID
       self.key = key
-      self.started = started
-      self.status = status
-      self.fields = fields
-      self.requestedAt = receivedAt
-      self.receivedAt = receivedAt
-      self.changedAt = receivedAt
+      self.head = head
+      changedAt = head.receivedAt
       self.body = body
     }
 
-    /// Makes a whole write.
+    /// Makes a write of what every response has; the rest is set afterwards.
     public init(
-      accountID: Int64, key: RequestKey, isGood: Bool, variant: String, vary: String, started: StartMark,
-      responseURL: String?, httpVersion: String, status: Int, reason: String, fields: HTTPFields,
-      requestedAt: Int64, receivedAt: Int64, changedAt: Int64, exchangeMilliseconds: Int64,
-      isPinned: Bool = false,
-      tags: [String] = [], body: Body
+      accountID: Int64, key: RequestKey, started: StartMark, status: Int, fields: HTTPFields,
+      receivedAt: Int64, body: Body
     ) {
-      self.accountID = accountID
-      self.key = key
-      self.isGood = isGood
-      self.variant = variant
-      self.vary = vary
-      self.started = started
-      self.responseURL = responseURL
-      self.httpVersion = httpVersion
-      self.status = status
-      self.reason = reason
-      self.fields = fields
-      self.requestedAt = requestedAt
-      self.receivedAt = receivedAt
-      self.changedAt = changedAt
-      self.exchangeMilliseconds = exchangeMilliseconds
-      self.isPinned = isPinned
-      self.tags = tags
-      self.body = body
+      let head = ResponseHead(status: status, fields: fields, started: started, receivedAt: receivedAt)
+      self.init(accountID: accountID, key: key, head: head, body: body)
     }
   }
 

@@ -80,9 +80,7 @@ extension Exchange {
     }
     guard beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
     let freshening = ResponseStore.Freshening(
-      rowID: stored.id, body: stored.body, fields: storable, requestedAt: answer.requestedAt,
-      receivedAt: answer.receivedAt, exchangeMilliseconds: answer.receivedAt - answer.requestedAt,
-      started: started)
+      rowID: stored.id, body: stored.body, head: storedHead(of: answer, fields: storable))
     let isOneOfMany = isOneOfMany
     var outcome: Result<Bool, CacheStoreError>?
     if !isOneOfMany {
@@ -153,17 +151,28 @@ extension Exchange {
       case .long(let unfinished): .unfinished(unfinished)
       case .live: .bytes(Data())
       }
-    return ResponseStore.Write(
-      accountID: accountID, key: prepared.key, isGood: answer.isGood,
-      variant: Vary.variant(names: vary, requestFields: prepared.fields, protect: core.protect), vary: vary,
-      started: started, responseURL: answer.url == prepared.key.target ? nil : answer.url,
-      httpVersion: answer.version, status: answer.status, reason: answer.reason,
-      fields: StoredFields.storable(
-        answer.fields, secretNames: core.secretFieldNames, receivedAt: answer.receivedAt),
-      requestedAt: answer.requestedAt, receivedAt: answer.receivedAt,
-      changedAt: isSame ? plan.candidate?.changedAt ?? answer.receivedAt : answer.receivedAt,
-      exchangeMilliseconds: core.timekeeper.wallMilliseconds - answer.requestedAt,
-      isPinned: prepared.request.isPinned, tags: prepared.request.tags, body: body)
+    let fields = StoredFields.storable(
+      answer.fields, secretNames: core.secretFieldNames, receivedAt: answer.receivedAt)
+    var write = ResponseStore.Write(
+      accountID: accountID, key: prepared.key,
+      head: storedHead(of: answer, fields: fields, endedAt: core.timekeeper.wallMilliseconds), body: body)
+    write.isGood = answer.isGood
+    write.variant = Vary.variant(names: vary, requestFields: prepared.fields, protect: core.protect)
+    write.vary = vary
+    if isSame, let candidate = plan.candidate { write.changedAt = candidate.changedAt }
+    write.isPinned = prepared.request.isPinned
+    write.tags = prepared.request.tags
+    return write
+  }
+
+  /// The head of an answer as its row will have it.
+  ///
+  /// - Parameter endedAt: When the last of the body had come, where it was waited for.
+  func storedHead(of answer: Answer, fields: HTTPFields, endedAt: Int64? = nil) -> ResponseHead {
+    ResponseHead(
+      status: answer.status, reason: answer.reason, fields: fields, version: answer.version,
+      url: answer.url == plan.prepared.key.target ? nil : answer.url, started: started,
+      requestedAt: answer.requestedAt, receivedAt: answer.receivedAt, endedAt: endedAt)
   }
 
   private func applied(

@@ -51,9 +51,7 @@ extension Exchange {
         receivedAt: answer.receivedAt)
       let isWritten = try await core.store.freshen(
         ResponseStore.Freshening(
-          rowID: stored.id, body: stored.body, fields: fields, requestedAt: answer.requestedAt,
-          receivedAt: answer.receivedAt, exchangeMilliseconds: answer.receivedAt - answer.requestedAt,
-          started: started))
+          rowID: stored.id, body: stored.body, head: storedHead(of: answer, fields: fields)))
       return isWritten ? .yes : .no(.superseded)
     }
     switch done {

@@ -30,10 +30,10 @@ enum HTTPPresentation {
     _ answer: Answer, candidate: StoredResponse?, prepared: PreparedRequest, core: ServiceCore
   ) -> Answer {
     guard var row = candidate, answer.status == row.status else { return answer }
-    row.fields = answer.fields
-    row.reason = answer.reason
-    row.requestedAt = answer.requestedAt
-    row.receivedAt = answer.receivedAt
+    row.head.fields = answer.fields
+    row.head.reason = answer.reason
+    row.head.requestedAt = answer.requestedAt
+    row.head.receivedAt = answer.receivedAt
     row.body.length = answer.body.length ?? row.body.length
     let served = ServedResponse(
       row, method: prepared.request.method, requestFields: prepared.fields,

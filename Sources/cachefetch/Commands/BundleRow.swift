@@ -5,10 +5,10 @@ enum BundleRow {
   /// The entry as it may be stored here: without `Set-Cookie`, not pinned, and not received later than now.
   static func accepted(_ entry: StoredEntry, now: Int64) -> StoredEntry {
     var entry = entry
-    entry.response.fields.removeAll { ["set-cookie", "set-cookie2"].contains($0.lowercased()) }
+    entry.response.head.fields.removeAll { ["set-cookie", "set-cookie2"].contains($0.lowercased()) }
     entry.response.isPinned = false
-    entry.response.requestedAt = min(entry.response.requestedAt, now)
-    entry.response.receivedAt = min(entry.response.receivedAt, now)
+    entry.response.head.requestedAt = min(entry.response.requestedAt, now)
+    entry.response.head.receivedAt = min(entry.response.receivedAt, now)
     entry.response.changedAt = min(entry.response.changedAt, now)
     return entry
   }

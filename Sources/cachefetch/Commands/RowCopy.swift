@@ -20,14 +20,16 @@ struct RowCopy: Sendable {
     guard entry.isSound else { throw Self.damaged(entry) }
     let row = entry.response
     let account = try await target.accountID(named: entry.key.account)
-    let written = try await target.overwrite(
-      ResponseStore.Write(
-        accountID: account, key: entry.key, isGood: row.isGood, variant: row.variant, vary: row.vary,
-        started: started, responseURL: row.responseURL, httpVersion: row.httpVersion, status: row.status,
-        reason: row.reason, fields: row.fields, requestedAt: row.requestedAt, receivedAt: row.receivedAt,
-        changedAt: row.changedAt, exchangeMilliseconds: row.exchangeMilliseconds, isPinned: row.isPinned,
-        tags: entry.tags, body: try await body(of: entry, account: account)))
-    return written != .superseded
+    var write = ResponseStore.Write(
+      accountID: account, key: entry.key, head: row.head, body: try await body(of: entry, account: account))
+    write.head.started = started
+    write.isGood = row.isGood
+    write.variant = row.variant
+    write.vary = row.vary
+    write.changedAt = row.changedAt
+    write.isPinned = row.isPinned
+    write.tags = entry.tags
+    return try await target.overwrite(write) != .superseded
   }
 
   /// Whether the target has a response to the same request that is as new, or newer.

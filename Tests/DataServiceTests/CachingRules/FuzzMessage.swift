@@ -25,13 +25,11 @@ struct FuzzMessage {
 
   private func makeRow(_ fields: HTTPFields) -> StoredResponse {
     StoredResponse(
-      id: 1, accountID: 1, isGood: true,
+      id: 1, accountID: 1,
       variant: Vary.variant(names: Vary.names(in: fields), requestFields: request) { $1 },
-      vary: Vary.names(in: fields), started: StartMark(boot: "", nanoseconds: 0), responseURL: nil,
-      httpVersion: "1.1",
-      status: 200, reason: "", fields: fields, requestedAt: Self.noon, receivedAt: Self.noon,
-      changedAt: Self.noon,
-      exchangeMilliseconds: 0, isInvalid: false, isPinned: false,
+      vary: Vary.names(in: fields),
+      head: CacheStore.ResponseHead(
+        status: 200, fields: fields, started: StartMark(boot: "", nanoseconds: 0), receivedAt: Self.noon),
       body: .init(id: 1, length: 11, firstChunk: Data("01234567890".utf8)))
   }
 

@@ -268,7 +268,7 @@ import TestTurns
   @Test("What a redirect led to is asked for again, since the redirect is not stored with it")
   func redirected() {
     var row = Rule.row(Self.with("max-age=60"))
-    row.responseURL = "http://b.test/"
+    row.head.url = "http://b.test/"
     #expect(decide([row], url: "http://a.test/").reason == .redirected)
     #expect(decide([row], url: "http://a.test/").action == .validate)
     #expect(decide([row], url: "http://b.test/").action == .reuse)

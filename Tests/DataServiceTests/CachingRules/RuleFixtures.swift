@@ -19,11 +19,11 @@ enum Rule {
     receivedAt: Int64 = noon, isGood: Bool = true, isInvalid: Bool = false, body: String = "body"
   ) -> StoredResponse {
     let bytes = Data(body.utf8)
+    let head = ResponseHead(
+      status: status, fields: fields, started: StartMark(boot: "boot", nanoseconds: id),
+      receivedAt: receivedAt)
     return StoredResponse(
-      id: id, accountID: 1, isGood: isGood, variant: variant, vary: vary,
-      started: StartMark(boot: "boot", nanoseconds: id), responseURL: nil, httpVersion: "1.1", status: status,
-      reason: "", fields: fields, requestedAt: receivedAt, receivedAt: receivedAt, changedAt: receivedAt,
-      exchangeMilliseconds: 0, isInvalid: isInvalid, isPinned: false,
+      id: id, accountID: 1, isGood: isGood, variant: variant, vary: vary, head: head, isInvalid: isInvalid,
       body: .init(id: id, length: Int64(bytes.count), firstChunk: bytes))
   }
 }

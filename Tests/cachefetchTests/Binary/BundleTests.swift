@@ -232,8 +232,8 @@ import TestTurns
       accountID: try await store.accountID(named: ""), key: entry.key, started: entry.response.started,
       status: 200,
       fields: entry.response.fields, receivedAt: .max, body: .bytes(Data("poison".utf8)))
-    write.started.nanoseconds += 1
-    write.fields.append("Set-Cookie", "id=theirs")
+    write.head.started.nanoseconds += 1
+    write.head.fields.append("Set-Cookie", "id=theirs")
     write.isPinned = true
     _ = try await store.overwrite(write)
     await store.close()
@@ -275,14 +275,14 @@ import TestTurns
     ("a method that is none", { $0.key.method = "" }),
     ("a URL that is none", { $0.key.target = "https://a.test/\r\nX: y" }),
     ("a URL that is none", { $0.key.target = "file:///etc/passwd" }),
-    ("a URL that is none", { $0.responseURL = "https://a.test/\0" }),
-    ("a status line that is none", { $0.reason = "OK\r\nX: y" }),
-    ("a status line that is none", { $0.httpVersion = "1.1\nX" }),
-    ("header fields that are none", { $0.fields = HTTPFields(wire: Array("A: b\nC: d\r\n".utf8)) }),
-    ("header fields that are none", { $0.fields = HTTPFields(wire: Array("A: b\0\r\n".utf8)) }),
-    ("header fields that are none", { $0.fields = HTTPFields(wire: Array("A b: c\r\n".utf8)) }),
-    ("header fields that are none", { $0.fields = HTTPFields(wire: Array("A: b".utf8)) }),
-    ("is damaged", { $0.status = 99_999 }), ("is damaged", { $0.status = -1 }),
+    ("a URL that is none", { $0.head.url = "https://a.test/\0" }),
+    ("a status line that is none", { $0.head.reason = "OK\r\nX: y" }),
+    ("a status line that is none", { $0.head.version = "1.1\nX" }),
+    ("header fields that are none", { $0.head.fields = HTTPFields(wire: Array("A: b\nC: d\r\n".utf8)) }),
+    ("header fields that are none", { $0.head.fields = HTTPFields(wire: Array("A: b\0\r\n".utf8)) }),
+    ("header fields that are none", { $0.head.fields = HTTPFields(wire: Array("A b: c\r\n".utf8)) }),
+    ("header fields that are none", { $0.head.fields = HTTPFields(wire: Array("A: b".utf8)) }),
+    ("is damaged", { $0.head.status = 99_999 }), ("is damaged", { $0.head.status = -1 }),
     ("control characters", { $0.tags = ["a\u{1B}[2J"] }), ("control characters", { $0.variant = "a: b\r" }),
     ("control characters", { $0.vary = "a\u{7}" }), ("control characters", { $0.key.extra = "a\n" }),
   ]
@@ -305,8 +305,8 @@ import TestTurns
   func extremeRow(value: Int64) async throws {
     let shell = try Shell()
     try await Self.fill(shell.file("odd.cfx")) { write in
-      (write.requestedAt, write.receivedAt, write.changedAt) = (value, value, value)
-      write.exchangeMilliseconds = value
+      (write.head.requestedAt, write.head.receivedAt, write.changedAt) = (value, value, value)
+      write.head.exchangeMilliseconds = value
     }
     #expect(try await shell.run("import", "odd.cfx").status == 0)
     try shell.store.execute("UPDATE last_use SET used_at_ms = \(value)")

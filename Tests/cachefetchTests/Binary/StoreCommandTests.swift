@@ -54,10 +54,10 @@ import TestTurns
     let entry = try #require(try await store.entries().first { $0.key.target.hasSuffix(path) })
     let row = entry.response
     let received = row.receivedAt - age.components.seconds * 1_000
-    let aged = ResponseStore.Freshening(
-      rowID: entry.rowID, body: row.body, fields: row.fields, requestedAt: received, receivedAt: received,
-      exchangeMilliseconds: row.exchangeMilliseconds, started: row.started)
-    #expect(try await store.freshen(aged))
+    var head = row.head
+    head.requestedAt = received
+    head.receivedAt = received
+    #expect(try await store.freshen(.init(rowID: entry.rowID, body: row.body, head: head)))
   }
 
   @Test func `a list in a pipe is plain lines with age, size, state, method, URL and account`() async throws {

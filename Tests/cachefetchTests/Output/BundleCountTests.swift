@@ -37,10 +37,9 @@ import Testing
 
   private static func entry(_ account: String) -> StoredEntry {
     let body = StoredResponse.Body(id: 1, length: 0, firstChunk: .init())
-    let response = StoredResponse(
-      id: 1, accountID: 1, isGood: true, variant: "", vary: "", started: StartMark(boot: "", nanoseconds: 0),
-      responseURL: nil, httpVersion: "1.1", status: 200, reason: "", fields: HTTPFields(), requestedAt: 0,
-      receivedAt: 0, changedAt: 0, exchangeMilliseconds: 0, isInvalid: false, isPinned: false, body: body)
+    let head = ResponseHead(
+      status: 200, fields: [:], started: StartMark(boot: "", nanoseconds: 0), receivedAt: 0)
+    let response = StoredResponse(id: 1, accountID: 1, head: head, body: body)
     return StoredEntry(
       rowID: 1, key: RequestKey(account: account, target: "http://origin.test/", method: "GET", extra: ""),
       response: response, isSound: true, usedAt: nil, tags: [])

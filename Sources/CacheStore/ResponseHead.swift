@@ -1,0 +1,73 @@
+/// What a response says before its body, who sent it and when: one value, from the exchange to the row and back.
+///
+/// Instants are milliseconds since 1970-01-01 UTC.
+public struct ResponseHead: Sendable, Hashable {
+  /// Who answered, where that is not the URL asked; the only URL the validator is sent to.
+  public var url: String?
+  /// `1.0`, `1.1`, `2` or `3`.
+  public var version: String
+  /// The status code.
+  public var status: Int
+  /// The reason phrase; empty where there was none.
+  public var reason: String
+  /// The response's fields; of a stored one without hop-by-hop fields, `Set-Cookie` and secret fields.
+  public var fields: HTTPFields
+  /// When the exchange began.
+  public var started: StartMark
+  /// `request_time` of RFC 9111 section 4.2.3, of the newest exchange, a 304 included.
+  public var requestedAt: Int64
+  /// `response_time` of RFC 9111 section 4.2.3, of the newest exchange, a 304 included.
+  public var receivedAt: Int64
+  /// What the exchange took, in milliseconds.
+  public var exchangeMilliseconds: Int64
+
+  /// Makes a head.
+  ///
+  /// - Parameters:
+  ///   - requestedAt: Where it is another instant than `receivedAt`.
+  ///   - endedAt: When the exchange was over, where that is another instant than `receivedAt`.
+  public init(
+    status: Int, reason: String = "", fields: HTTPFields, version: String = "1.1", url: String? = nil,
+    started: StartMark, requestedAt: Int64? = nil, receivedAt: Int64, endedAt: Int64? = nil
+  ) {
+    self.url = url
+    self.version = version
+    self.status = status
+    self.reason = reason
+    self.fields = fields
+    self.started = started
+    self.requestedAt = requestedAt ?? receivedAt
+    self.receivedAt = receivedAt
+    exchangeMilliseconds = (endedAt ?? receivedAt) - self.requestedAt
+  }
+
+  /// Takes over what a 304 or the answer to a HEAD brings: fields and times. The rest is as the body came with it.
+  mutating func freshen(by other: ResponseHead) {
+    fields = other.fields
+    started = other.started
+    requestedAt = other.requestedAt
+    receivedAt = other.receivedAt
+    exchangeMilliseconds = other.exchangeMilliseconds
+  }
+}
+
+extension StoredResponse {
+  /// When the exchange began that wrote the row.
+  @inlinable public var started: StartMark { head.started }
+  /// Who answered, where redirects were followed; the only URL the validator is sent to.
+  @inlinable public var responseURL: String? { head.url }
+  /// `1.0`, `1.1`, `2` or `3`.
+  @inlinable public var httpVersion: String { head.version }
+  /// The status code.
+  @inlinable public var status: Int { head.status }
+  /// The reason phrase; empty where there was none.
+  @inlinable public var reason: String { head.reason }
+  /// The response's fields, without hop-by-hop fields, `Set-Cookie` and secret fields.
+  @inlinable public var fields: HTTPFields { head.fields }
+  /// `request_time` of RFC 9111 section 4.2.3, of the newest exchange, a 304 included.
+  @inlinable public var requestedAt: Int64 { head.requestedAt }
+  /// `response_time` of RFC 9111 section 4.2.3, of the newest exchange, a 304 included.
+  @inlinable public var receivedAt: Int64 { head.receivedAt }
+  /// What the exchange took, in milliseconds.
+  @inlinable public var exchangeMilliseconds: Int64 { head.exchangeMilliseconds }
+}
