@@ -9,7 +9,7 @@
 /// The bytes are kept exactly as received, one `Name: value` a line, so that what is stored is what is delivered;
 /// a value is read as UTF-8 where it is valid UTF-8 and as ISO 8859-1 otherwise.
 ///
-/// A name that is not a token, or a value with a line break or a NUL in it, is not taken in, because it would
+/// A name that is not a token, or a value with a line break or a NUL in it, is refused, because it would
 /// become another field on the wire; ``refused`` names the first such field, and a request that carries one fails
 /// with a clear error instead of being sent without it.
 public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
@@ -28,7 +28,7 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
   /// The fields as they stand on the wire: `Name: value` and CR LF for each, without the closing empty line.
   public private(set) var wire: [UInt8]
-  /// The first field that could not be taken in, described for an error message; `nil` when all were.
+  /// The first field that was refused, described for an error message; `nil` when all were.
   public private(set) var refused: String?
 
   /// No fields.
@@ -271,6 +271,40 @@ extension UInt8 {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
     case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E, 0x5F, 0x60, 0x7C, 0x7E: true
     default: false
+    }
+  }
+}
+
+/// A set of field names, asked without regard to case and without making a text of what is asked about.
+package struct FieldNames: Sendable, ExpressibleByArrayLiteral {
+  /// The names in lower case, one after another, by their length.
+  private var byLength: [[UInt8]] = []
+
+  /// The set of these names, whatever their case.
+  package init(_ names: some Sequence<String>) {
+    for name in names {
+      let bytes = name.utf8.map(\.lowercasedASCII)
+      while byLength.count <= bytes.count { byLength.append([]) }
+      byLength[bytes.count] += bytes
+    }
+  }
+
+  package init(arrayLiteral names: String...) { self.init(names) }
+
+  /// Whether the name is one of them.
+  package func contains(_ name: String) -> Bool {
+    var name = name
+    return name.withUTF8 { contains($0) }
+  }
+
+  func contains(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+    let length = name.count
+    guard length > 0, length < byLength.count, !byLength[length].isEmpty else { return false }
+    return byLength[length].withUnsafeBufferPointer { names in
+      stride(from: 0, to: names.count, by: length).contains { start in
+        names[start] == name[0].lowercasedASCII
+          && name.equalsIgnoringCase(.init(rebasing: names[start..<start + length]))
+      }
     }
   }
 }

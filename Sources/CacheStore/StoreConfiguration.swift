@@ -28,8 +28,11 @@ public struct StoreConfiguration: Sendable {
   /// Nanoseconds since boot, by the clock that start marks are taken from; replaced by tests.
   package var bootNow: @Sendable () -> Int64 = { Platform.bootNanoseconds() }
 
-  /// The size of a new store's pages; other than ``Schema/pageBytes`` only where sizes are compared.
-  package var pageBytes = Schema.pageBytes
+  /// The size of a page. Larger ones make the trees a level lower, so that a look-up among a million rows reads hardly
+  /// more than among a thousand, and give a body fewer overflow pages; smaller ones make a commit shorter.
+  static let usualPageBytes: Int64 = 8192
+  /// The size of a new store's pages; other than the usual only where sizes are compared.
+  package var pageBytes = Self.usualPageBytes
   /// The SQLite file system layer, for tests that inject faults.
   package var vfs: String?
   /// Called on one of the store's queues when something happened that a person should be told.
@@ -48,5 +51,37 @@ public struct StoreConfiguration: Sendable {
       let caches = named ?? Platform.homeFolder().map { $0 + "/.cache" }
     #endif
     return caches.map { $0 + "/cachefetch/store.sqlite" } ?? ""
+  }
+}
+
+/// How large a store may become and how old what is in it: what is set in the store itself, so that every process on it
+/// obeys the same, or what holds in the end.
+public struct StoreLimits: Sendable, Hashable {
+  /// The size of the file above which the least recently used rows go; a body over half of it is not kept.
+  public var maximumBytes: Int64?
+  /// The number of rows above which the least recently used go.
+  public var maximumRows: Int?
+  /// How long ago a response may have been received; what is older goes with the housekeeping.
+  public var maximumAge: Duration?
+
+  /// Limits; `nil` sets none.
+  public init(maximumBytes: Int64? = nil, maximumRows: Int? = nil, maximumAge: Duration? = nil) {
+    self.maximumBytes = maximumBytes
+    self.maximumRows = maximumRows
+    self.maximumAge = maximumAge
+  }
+
+  /// What a program brings along, where the store sets nothing.
+  init(_ configuration: StoreConfiguration) {
+    self.init(
+      maximumBytes: configuration.maximumBytes, maximumRows: configuration.maximumRows,
+      maximumAge: configuration.maximumAge)
+  }
+
+  /// These where they are set, else the others.
+  func over(_ others: StoreLimits) -> StoreLimits {
+    StoreLimits(
+      maximumBytes: maximumBytes ?? others.maximumBytes, maximumRows: maximumRows ?? others.maximumRows,
+      maximumAge: maximumAge ?? others.maximumAge)
   }
 }

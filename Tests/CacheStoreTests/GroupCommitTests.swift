@@ -44,7 +44,7 @@ import TestTurns
           }
         })
       // In this order.
-      while store.writes.group.count <= number { await Task.yield() }
+      while store.writer.group.count <= number { await Task.yield() }
     }
     store.resumeForTesting()
     var results: [Result<ResponseStore.Overwritten, CacheStoreError>] = []
@@ -110,10 +110,10 @@ import TestTurns
         return error
       }
     }
-    while store.writes.group.count == 0 { await Task.yield() }
+    while store.writer.group.count == 0 { await Task.yield() }
     let ended = Mutex<Result<Int, CacheStoreError>?>(nil)
     let hasEnded = Gate()
-    let isFirst = store.writes.group.add(
+    let isFirst = store.writer.group.add(
       GroupedWork(bytes: 1, deadline: Platform.monotonicNanoseconds() + 60_000_000_000) {
         (_) throws(CacheStoreError) in
         7

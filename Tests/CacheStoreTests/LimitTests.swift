@@ -157,14 +157,14 @@ import TestTurns
     let fixture = try StoreFixture()
     let store = fixture.store
     _ = try await store.put("first", for: key(0), at: 1)
-    store.writes.checkpointer.wait()
+    store.writer.checkpointer.wait()
     // Longer than that, and too short for the work in the background.
     var instant: Int64 = 1
-    while try fixture.files.bytes(of: "store.sqlite-wal").count < ResponseStore.longLog + 50_000 {
+    while try fixture.files.bytes(of: "store.sqlite-wal").count < LogPolicy.long + 50_000 {
       instant += 1
       _ = try await store.put("body \(instant)", for: key(0), at: instant)
     }
-    store.writes.checkpointer.wait()
+    store.writer.checkpointer.wait()
     #expect(try inFileAlone(fixture) != "body \(instant)", "it is in the log")
     if isSmall { await store.performSmallMaintenance() } else { await store.performMaintenance() }
     #expect(try inFileAlone(fixture) == "body \(instant)")

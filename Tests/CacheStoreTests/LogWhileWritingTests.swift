@@ -12,11 +12,11 @@ import TestTurns
     let account = try await fixture.store.accountID(named: "")
     let body = try await fixture.store.beginBody(accountID: account)
     for number in 0..<16 { try await body.append(pattern(256 << 10, seed: UInt8(number))) }
-    fixture.store.writes.checkpointer.wait()
+    fixture.store.writer.checkpointer.wait()
     // Less than would let it begin anew: what is in the database has come there meanwhile.
-    #expect(4 << 20 < ResponseStore.veryLongLog)
+    #expect(4 << 20 < LogPolicy.veryLong)
     #expect(try fixture.files.bytes(of: "store.sqlite").count > 1 << 20)
-    #expect(try fixture.files.bytes(of: "store.sqlite-wal").count < ResponseStore.veryLongLog)
+    #expect(try fixture.files.bytes(of: "store.sqlite-wal").count < LogPolicy.veryLong)
     withExtendedLifetime(body) {}
   }
 
@@ -25,13 +25,13 @@ import TestTurns
     let account = try await fixture.store.accountID(named: "")
     let body = try await fixture.store.beginBody(accountID: account)
     for number in 0..<8 { try await body.append(pattern(256 << 10, seed: UInt8(number))) }
-    fixture.store.writes.checkpointer.wait()
+    fixture.store.writer.checkpointer.wait()
     for ending in ["", "-wal", "-shm"] { try FileManager.default.removeItem(atPath: fixture.path + ending) }
     let successor = fixture.another()
     _ = try await successor.put("new", for: .page)
     let before = try fixture.files.bytes(of: "store.sqlite")
-    fixture.store.writes.checkpointer.begin()
-    fixture.store.writes.checkpointer.wait()
+    fixture.store.writer.checkpointer.begin()
+    fixture.store.writer.checkpointer.wait()
     #expect(try fixture.files.bytes(of: "store.sqlite") != before)
     #expect(try await successor.body(of: .page) == "new")
     #expect(try fixture.number("SELECT count(*) FROM chunk") == 1)
@@ -42,7 +42,7 @@ import TestTurns
     let fixture = try StoreFixture()
     let body = try await fixture.store.beginBody(accountID: try await fixture.store.accountID(named: ""))
     for number in 0..<8 { try await body.append(pattern(256 << 10, seed: UInt8(number))) }
-    try await fixture.store.becomePortable()
+    try await fixture.store.convertToSingleFile()
     await fixture.store.close()
     let names = try fixture.files.names()
     #expect(names.contains("store.sqlite") && !names.contains("store.sqlite-wal"))

@@ -13,7 +13,7 @@ import TestTurns
   func `no statement goes through a table, and none sorts rows`(query: Query) async throws {
     let store = try TemporaryStore()
     let made = ResponseStore(configuration: StoreConfiguration(path: store.path))
-    try await made.writes.perform { _ in }
+    try await made.writer.perform { _ in }
     await made.close()
     let plan = try store.rows("EXPLAIN QUERY PLAN " + query.sql).map { "\($0[3])" }
     let scans = plan.filter { $0.contains("SCAN") && !$0.contains("SCAN CONSTANT ROW") }

@@ -9,7 +9,7 @@ import TestTurns
   @Test func `the list names the columns of the table, in the table's order`() async throws {
     let store = try TemporaryStore()
     let made = ResponseStore(configuration: StoreConfiguration(path: store.path))
-    try await made.writes.perform { _ in }
+    try await made.writer.perform { _ in }
     await made.close()
     let names = try store.rows("SELECT name FROM pragma_table_info('last_request') ORDER BY cid")
     #expect(ColumnList.all.map { [.text($0.name)] } == names)

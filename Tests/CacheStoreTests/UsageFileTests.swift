@@ -100,9 +100,9 @@ import TestTurns
     await use(rows[0], account, at: 9_000, of: fixture)
     struct Undone: Error {}
     await #expect(throws: CacheStoreError.self) {
-      try await fixture.store.writes.perform { (connection) throws(CacheStoreError) in
+      try await fixture.store.writer.perform { (connection) throws(CacheStoreError) in
         try connection.transaction { () throws(CacheStoreError) in
-          try fixture.store.takeInUses(connection)
+          try fixture.store.storeUsageJournal(connection)
           throw CacheStoreError(.other, "undone")
         }
       }
@@ -117,7 +117,7 @@ import TestTurns
     let (fixture, account, rows) = try await filled(["a"])
     await use(rows[0], account, at: 9_000, of: fixture)
     let line = try fixture.files.bytes(of: "store.sqlite.uses")
-    let count = Int(UsageFile.longest) / line.count + 2
+    let count = Int(UsageJournal.longest) / line.count + 2
     try fixture.files.write(
       String(decoding: Array(repeating: Array(line), count: count).joined(), as: UTF8.self),
       to: "store.sqlite.uses")
@@ -130,7 +130,7 @@ import TestTurns
   @Test func `while somebody appends, what there is waits`() async throws {
     let (fixture, account, rows) = try await filled(["a"])
     await use(rows[0], account, at: 9_000, of: fixture)
-    let file = UsageFile(files: StoreFiles(path: fixture.path))
+    let file = UsageJournal(files: StoreFiles(path: fixture.path))
     _ = try file.append { () throws(CacheStoreError) in
       #expect(file.take() == nil)
       return Array("m 0 0 0\n".utf8)
@@ -190,25 +190,25 @@ import TestTurns
   }
 
   @Test func `lines say what was counted; of another file, or cut off, they say nothing`() throws {
-    var lines = UsageLines()
+    var lines = UsageJournalLines()
     lines.marks = [.init(row: 3, instant: 9)]
     lines.counts = [.init(account: 2, host: "a.example:8080", count: Self.one)]
     let bytes = try #require(lines.bytes(of: 77))
-    #expect(UsageLines(bytes, of: 77) == lines)
-    #expect(UsageLines(bytes, of: 78).isEmpty)
-    var twice = UsageLines()
+    #expect(UsageJournalLines(bytes, of: 77) == lines)
+    #expect(UsageJournalLines(bytes, of: 78).isEmpty)
+    var twice = UsageJournalLines()
     twice.marks = [.init(row: 3, instant: 9)]
     var sum = Self.one
     sum += Self.one
     twice.counts = [.init(account: 2, host: "a.example:8080", count: sum)]
-    #expect(UsageLines(bytes + bytes, of: 77) == twice)
+    #expect(UsageJournalLines(bytes + bytes, of: 77) == twice)
     for length in 0..<bytes.count {
-      let cut = UsageLines(Array(bytes[..<length]), of: 77)
+      let cut = UsageJournalLines(Array(bytes[..<length]), of: 77)
       #expect(cut.counts.isEmpty || cut.counts[0].host.count < 14 || length == bytes.count - 1)
     }
     for bad in ["m 77 -1 9", "m 77 1", "c 77 1 1 1 1 1 1 h", "m 77 1 9223372036854775807", "\u{0}\u{0}", "m"]
     {
-      #expect(UsageLines(Array(bad.utf8), of: 77).isEmpty, "\(bad)")
+      #expect(UsageJournalLines(Array(bad.utf8), of: 77).isEmpty, "\(bad)")
     }
     var anticipated = lines
     anticipated.counts[0].count.anticipations.committed = 1

@@ -61,3 +61,21 @@ struct FileStatus: Sendable {
   /// Whether the file's owner is one to trust: this user, or the system's administrator.
   var hasTrustedOwner: Bool { owner == geteuid() || owner == 0 }
 }
+
+/// The names in a folder, `.` and `..` too; none where it cannot be read.
+enum FolderNames {
+  static func all(in path: String) -> [String] {
+    guard let folder = opendir(path) else { return [] }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+      names.append(
+        withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+          pointer.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)) {
+            String(cString: $0)
+          }
+        })
+    }
+    return names
+  }
+}

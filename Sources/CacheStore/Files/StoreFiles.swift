@@ -29,11 +29,11 @@ struct StoreFiles: Sendable {
   var key: String { database + ".key" }
   var log: String { database + "-wal" }
   var sharedMemory: String { database + "-shm" }
-  /// Counts that wait to be taken into the tables, and those that are being taken.
-  var uses: String { database + ".uses" }
-  var takenUses: String { database + ".uses-taken" }
-  /// A new file that waits to take a damaged one's place.
-  var mended: String { database + ".mended" }
+  /// Counts that wait to be stored in the tables, and those that are being stored.
+  var usageJournal: String { database + ".uses" }
+  var takenUsageJournal: String { database + ".uses-taken" }
+  /// A repaired file that waits to take the damaged one's place.
+  var repaired: String { database + ".mended" }
 
   /// The folder the store lies in.
   var folder: String {
@@ -81,7 +81,7 @@ struct StoreFiles: Sendable {
     guard !database.isEmpty, FileStatus(path: database) == nil, errno == ENOENT || errno == ENOTDIR else {
       return false
     }
-    return FileStatus(path: mended) == nil
+    return FileStatus(path: repaired) == nil
   }
 
   /// Why a store cannot be made here: what is wrong with the folder, or with the nearest one that is there; `nil` where
@@ -213,5 +213,16 @@ struct StoreFiles: Sendable {
       number == EROFS || number == EACCES
         ? .readOnly : number == ENOSPC || number == EDQUOT ? .full : .cannotOpen,
       "cannot make the store \(database): \(Platform.describe(number))")
+  }
+}
+
+extension StoreFiles {
+  /// Whether files can be made beside the database.
+  var isFolderWritable: Bool { access(folder, W_OK) == 0 }
+
+  /// Whether the store as a whole can be written: a log that is there may be written in a folder that may not.
+  var isWritable: Bool {
+    access(database, W_OK) == 0
+      && (isFolderWritable || access(log, W_OK) == 0 && access(sharedMemory, W_OK) == 0)
   }
 }

@@ -85,3 +85,16 @@ extension CacheStoreError {
       sqliteCode: sqliteCode, sql: sql)
   }
 }
+
+extension CacheStoreError {
+  /// SQLITE_IOERR_SHMOPEN, _SHMSIZE, _SHMLOCK, _SHMMAP: the log's index cannot be shared.
+  var isOfSharedMemory: Bool {
+    sqliteCode & 0xFF == SQLITE_IOERR && (18...21).contains(sqliteCode >> 8) && !isOfDescriptors
+  }
+
+  /// What SQLite says where the log or its index would have to be made and cannot.
+  var mayBeOfFolder: Bool {
+    (sqliteCode & 0xFF == SQLITE_CANTOPEN || sqliteCode & 0xFF == SQLITE_READONLY && !isMoved)
+      && !isOfDescriptors
+  }
+}

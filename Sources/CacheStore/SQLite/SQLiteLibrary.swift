@@ -6,3 +6,9 @@ package enum SQLiteLibrary {
   /// gives back. Before anything of a store is used; later it has no effect.
   package static func forgoMemoryCounts() { _ = cachefetch_config_memory_counts(0) }
 }
+
+/// What the store is built on, for `--version`.
+package enum StoreVersion {
+  /// SQLite's version, such as `3.40.1`.
+  package static var sqlite: String { String(cString: sqlite3_libversion()) }
+}

@@ -12,7 +12,7 @@ internal import FoundationEssentials
 /// Parameters are numbered from 1, columns from 0, as SQLite does.
 struct Statement {
   let raw: OpaquePointer
-  unowned let connection: Connection
+  unowned let database: Database
   /// `nil` for one that is made for the occasion.
   let texts: TextSpace?
 
@@ -64,7 +64,7 @@ struct Statement {
     switch sqlite3_step(raw) {
     case SQLITE_ROW: return true
     case SQLITE_DONE: return false
-    default: throw connection.failure(of: raw)
+    default: throw database.failure(of: raw)
     }
   }
 
@@ -156,5 +156,33 @@ extension String {
       guard let one = text.baseAddress, let other = bytes.baseAddress else { return true }
       return memcmp(one, other, text.count) == 0
     }
+  }
+}
+
+/// Where a prepared statement's texts stay until it is reset: SQLite would allocate and free a copy of each.
+///
+/// Freed by the connection, with the statement.
+struct TextSpace {
+  private static let capacity = 512
+  /// How many bytes are taken, and after it the bytes.
+  private let taken: UnsafeMutablePointer<Int>
+
+  init() {
+    taken = .allocate(capacity: 1 + Self.capacity / MemoryLayout<Int>.size)
+    taken.initialize(to: 0)
+  }
+
+  func deallocate() { taken.deallocate() }
+
+  /// Frees the room of the texts, once nothing is bound any more.
+  func removeAll() { taken.pointee = 0 }
+
+  /// A copy of the text; `nil` where there is no room for it.
+  func copy(_ text: UnsafeBufferPointer<CChar>) -> UnsafePointer<CChar>? {
+    guard let source = text.baseAddress, text.count <= Self.capacity - taken.pointee else { return nil }
+    let place = UnsafeMutableRawPointer(taken + 1) + taken.pointee
+    place.copyMemory(from: source, byteCount: text.count)
+    taken.pointee += text.count
+    return UnsafePointer(place.assumingMemoryBound(to: CChar.self))
   }
 }

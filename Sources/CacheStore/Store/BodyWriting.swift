@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// What the operations share for writing and letting go of bodies; all of it runs inside a transaction.
+/// What the operations share for writing and releasing bodies; all of it runs inside a transaction.
 extension ResponseStore {
   func insertBody(
     accountID: Int64, checksum: Int64?, partial: UnfinishedBody.Partial? = nil, _ connection: Connection
@@ -56,8 +56,8 @@ extension ResponseStore {
       ? Checksum.ofBody(chunk: first.integer(0)) : try connection.bodyChecksum(of: body)
   }
 
-  /// Lets go of a replaced body: one of a chunk is deleted, a longer one kept for its readers (law 10).
-  func letGo(body: Int64, length: Int64, _ connection: Connection) throws(CacheStoreError) {
+  /// Releases a replaced body: one of a chunk is deleted, a longer one kept for its readers (law 10).
+  func releaseReplaced(body: Int64, length: Int64, _ connection: Connection) throws(CacheStoreError) {
     if length <= configuration.chunkBytes {
       let statement = try connection.statement(.deleteBody)
       statement.bind(1, body)
@@ -86,7 +86,7 @@ extension ResponseStore {
   }
 
   func deleteRow(_ row: Int64, _ connection: Connection) throws(CacheStoreError) {
-    try takeInUses(connection)
+    try storeUsageJournal(connection)
     let statement = try connection.statement(.deleteRow)
     statement.bind(1, row)
     try statement.run()

@@ -3,7 +3,7 @@ extension ResponseStore {
   ///
   /// The empty name is the account of requests without credentials.
   public func accountID(named name: String) async throws(CacheStoreError) -> Int64 {
-    try await writes.perform { (connection) throws(CacheStoreError) in
+    try await writer.perform { (connection) throws(CacheStoreError) in
       // Of a file that was removed the identifier is another's, or nobody's.
       if connection.isCurrent, let id = try self.accountID(named: name, connection) { return id }
       return try connection.transaction { () throws(CacheStoreError) in

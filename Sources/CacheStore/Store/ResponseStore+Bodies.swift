@@ -14,7 +14,7 @@ extension ResponseStore {
   func beginBody(
     accountID: Int64, partial: UnfinishedBody.Partial?, makingRoom: Bool
   ) async throws(CacheStoreError) -> UnfinishedBody {
-    try await writes.perform { (connection) throws(CacheStoreError) in
+    try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
         if let partial { try self.forgetPartials(of: partial.key, accountID, connection) }
         let id = try self.ofAccount(accountID, connection) { () throws(CacheStoreError) in
@@ -33,7 +33,7 @@ extension ResponseStore {
   public func partialBody(
     accountID: Int64, key: RequestKey
   ) async throws(CacheStoreError) -> (body: UnfinishedBody, partial: UnfinishedBody.Partial)? {
-    let found = try await writes.perform(within: Self.resumptionPatience) {
+    let found = try await writer.perform(within: Self.resumptionPatience) {
       (connection) throws(CacheStoreError) in
       // Whoever makes room looks in a writing transaction whether anybody holds the body: before this one, or after it.
       try connection.transaction { () throws(CacheStoreError) in
@@ -43,7 +43,7 @@ extension ResponseStore {
     guard let found else { return nil }
     guard let chunks = try await verifiedChunks(of: found.id) else {
       // Damaged: given up, and collected once the lease is gone.
-      try await writes.perform { (connection) throws(CacheStoreError) in
+      try await writer.perform { (connection) throws(CacheStoreError) in
         try connection.transaction { () throws(CacheStoreError) in
           try self.forgetPartials(of: key, accountID, connection)
         }

@@ -2,7 +2,7 @@ extension ResponseStore {
   /// The selected rows without their bodies, by account, target and variant.
   public func entries(_ selection: EntrySelection = .all) async throws(CacheStoreError) -> [StoredEntry] {
     // When each was last used; nobody waits long for that.
-    if UsageFile(files: files).isThere { await flushUsage(within: .milliseconds(100)) }
+    if UsageJournal(files: files).isThere { await flushUsage(within: .milliseconds(100)) }
     return try await read { deadline throws(CacheStoreError) in
       try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
         try Self.entries(selection, connection)

@@ -24,7 +24,7 @@ extension ResponseStore {
     if extra > 0 { try connection.execute("PRAGMA incremental_vacuum(\(min(extra, Self.pagesAtOnce)))") }
   }
 
-  /// Lets a body that arrives, and may yet be refused, have the room that nobody needs any more; no row goes for it
+  /// Gives a body that arrives, and may yet be refused, the room that no one needs any more; no row goes for it
   /// before it becomes one (law 5). Until then the file may be larger than its limit by the largest body.
   ///
   /// - Throws: `full` where bodies that arrive at the same time are larger than that together.
@@ -82,7 +82,7 @@ extension ResponseStore {
     try connection.value(.pageCount) - connection.value(.freePages) > limitPages(connection)
   }
 
-  /// Makes some room: bodies whose rows have let go of them first, then downloads that were cut off, then the least
+  /// Makes some room: released bodies first, then downloads that were cut off, then the least
   /// recently used row.
   ///
   /// A replaced body is kept for its readers, and a cut-off download to be resumed, only where there is room for it.
@@ -99,7 +99,7 @@ extension ResponseStore {
       try collectChunk(of: released, connection)
       return true
     }
-    if let cutOff = try unfinishedBodyNobodyHolds(connection) {
+    if let cutOff = try unheldUnfinishedBody(connection) {
       try release(cutOff, at: 0, connection)
       try collectChunk(of: cutOff, connection)
       return true
@@ -109,7 +109,7 @@ extension ResponseStore {
 
   /// Removes the least recently used row that is not pinned; `false` where there is none.
   func evictRow(sparing row: Int64 = 0, _ connection: Connection) throws(CacheStoreError) -> Bool {
-    try takeInUses(connection)
+    try storeUsageJournal(connection)
     let statement = try connection.statement(.leastRecentlyUsed)
     defer { statement.reset() }
     statement.bind(1, row)
@@ -123,9 +123,9 @@ extension ResponseStore {
 
   /// The oldest body that is not whole and that no process is receiving.
   ///
-  /// Whoever goes on with one takes its lease inside a writing transaction too: what nobody holds now, nobody will hold
+  /// Whoever goes on with one takes its lease inside a writing transaction too: what no process holds now, none will hold
   /// before this transaction ends.
-  private func unfinishedBodyNobodyHolds(_ connection: Connection) throws(CacheStoreError) -> Int64? {
+  private func unheldUnfinishedBody(_ connection: Connection) throws(CacheStoreError) -> Int64? {
     let statement = try connection.statement(.unfinishedBodies)
     defer { statement.reset() }
     while try statement.step() {

@@ -9,7 +9,7 @@ internal import CXXHash
 #endif
 
 extension ResponseStore {
-  /// Looks at everything that can be wrong with the store, and mends what can be mended where asked to.
+  /// Looks at everything that can be wrong with the store, and repairs what can be repaired where asked to.
   ///
   /// Reads every byte of the store. Never throws: what cannot be looked at is a finding.
   /// - Parameter now: With it, who asked to be left alone is a finding too; a repair ends that.
@@ -25,7 +25,7 @@ extension ResponseStore {
     do throws(CacheStoreError) {
       // This check comes first: a file that is not a store is left as it is, its mode included.
       let damage = try await damage(repair)
-      found += [place] + modes(repair) + setAside + damage
+      found += [place] + modes(repair) + quarantined + damage
       // The other checks mean nothing for a file whose structure is broken.
       guard !damage.contains(where: { $0.severity == .wrong }) else { return found }
       found.append(try await schema())
@@ -79,8 +79,8 @@ extension ResponseStore {
     }
   }
 
-  private var setAside: [StoreFinding] {
-    SetAside(files: files).all().map {
+  private var quarantined: [StoreFinding] {
+    QuarantinedFiles(files: files).all().map {
       StoreFinding(
         "set-aside", .fine, "a damaged store is kept as \($0)", remedy: "remove it if nothing in it is missed"
       )
@@ -91,7 +91,7 @@ extension ResponseStore {
 
   private func modes(_ repair: Bool) -> [StoreFinding] {
     var found: [StoreFinding] = []
-    for path in [files.database, files.log, files.sharedMemory, files.lock, files.key, files.uses] {
+    for path in [files.database, files.log, files.sharedMemory, files.lock, files.key, files.usageJournal] {
       guard let status = FileStatus(path: path), status.mode & 0o077 != 0 else { continue }
       let isMended = repair && status.kind == .file && chmod(path, 0o600) == 0
       found.append(
@@ -137,7 +137,7 @@ extension ResponseStore {
     let files = files
     let problems = try await read { deadline throws(CacheStoreError) -> [String] in
       do throws(CacheStoreError) {
-        guard let connection = try Opening.toRead(files, waitingUntil: deadline) else { return [] }
+        guard let connection = try Connection.openToRead(files, waitingUntil: deadline) else { return [] }
         guard try DamageCheck.isSound(connection) else {
           return try DamageCheck.problems(connection, limit: 10)
         }
@@ -153,7 +153,7 @@ extension ResponseStore {
     guard repair else {
       return problems.map { StoreFinding("integrity", .wrong, $0, remedy: .repair) }
     }
-    let isReplaced = try await writes.mend()
+    let isReplaced = try await writer.repair()
     return problems.map { StoreFinding("integrity", isReplaced ? .repaired : .wrong, $0) }
   }
 
@@ -168,7 +168,7 @@ extension ResponseStore {
       return [StoreFinding("checksums", .fine, "every stored byte is as it was written")]
     }
     if repair {
-      try await writes.perform { (connection) throws(CacheStoreError) in
+      try await writer.perform { (connection) throws(CacheStoreError) in
         try connection.transaction { () throws(CacheStoreError) in
           for id in bad { try self.removeUnread(id, connection) }
         }
@@ -199,7 +199,7 @@ extension ResponseStore {
     guard repair else {
       return [StoreFinding("bodies", .wrong, message, remedy: .repairRemoves)]
     }
-    try await writes.perform { (connection) throws(CacheStoreError) in
+    try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in
         _ = try connection.first("UPDATE body SET released_at_ms = 0 WHERE \(condition)", [])
       }
@@ -223,7 +223,7 @@ extension ResponseStore {
     }
     let message = "the write-ahead log has grown to \(bytes) bytes"
     guard repair else { return [StoreFinding("log", .wrong, message, remedy: .repair)] }
-    let isDone = try await writes.perform { (connection) throws(CacheStoreError) in
+    let isDone = try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.checkpoint(.truncating)
     }
     return [
@@ -260,7 +260,7 @@ extension ResponseStore {
         StoreFinding("digest-key", .wrong, message, remedy: .restoreKey)
       ]
     }
-    try await writes.perform { (connection) throws(CacheStoreError) in
+    try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in
         _ = try connection.first("DELETE FROM account WHERE name LIKE 'auto:%'", [])
         _ = try connection.first("DELETE FROM digest_key", [])

@@ -10,7 +10,7 @@ extension ResponseStore {
   }
 
   /// Tells the followers of a lease that no row will come of it, so that all of them go at once. Called by the
-  /// holder, before it lets go.
+  /// holder, before it releases the lease.
   ///
   /// - Parameter instant: Nanoseconds since boot.
   public func markLeaseEndedWithoutRow(_ hash: UInt64, at instant: Int64) {

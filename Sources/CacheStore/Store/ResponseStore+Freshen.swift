@@ -33,11 +33,11 @@ extension ResponseStore {
     _ freshening: Freshening, isOneOfMany: Bool, soon: (@escaping @Sendable () -> Void) -> Void = { $0() }
   ) async throws(CacheStoreError) -> Bool {
     if isOneOfMany {
-      return try await writes.performTogether(bytes: 0, soon: soon) { (connection) throws(CacheStoreError) in
+      return try await writer.performTogether(bytes: 0, soon: soon) { (connection) throws(CacheStoreError) in
         try self.freshen(freshening, connection)
       }
     }
-    return try await writes.perform { (connection) throws(CacheStoreError) in
+    return try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
         try self.freshen(freshening, connection)
       }
@@ -47,7 +47,7 @@ extension ResponseStore {
   /// Freshens a row on the calling thread; `nil` as with ``overwriteNow(_:)``.
   package func freshenNow(_ freshening: Freshening) throws(CacheStoreError) -> Bool? {
     guard (try? checkRunning()) != nil else { return nil }
-    return try writes.performNow { (connection) throws(CacheStoreError) in
+    return try writer.performNow { (connection) throws(CacheStoreError) in
       try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
         try self.freshen(freshening, connection)
       }
@@ -68,9 +68,4 @@ extension ResponseStore {
     try addTags(freshening.tags, to: row.id, connection)
     return true
   }
-}
-
-extension StartMark {
-  /// Whether this exchange began before the other; marks of two boots do not compare (law 8).
-  func isBefore(_ other: StartMark) -> Bool { boot == other.boot && nanoseconds < other.nanoseconds }
 }

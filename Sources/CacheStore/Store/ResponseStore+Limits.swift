@@ -20,12 +20,12 @@ extension ResponseStore {
   /// Pinned rows stay, whatever the limits.
   /// - Returns: How many rows went.
   @discardableResult public func setLimits(_ limits: StoreLimits) async throws(CacheStoreError) -> Int {
-    let before = try await writes.perform { (connection) throws(CacheStoreError) in
+    let before = try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in try connection.writeLimits(limits) }
       return try connection.value(.rowCount)
     }
     try await trim(until: .max)
-    let after = try await writes.perform { (connection) throws(CacheStoreError) in
+    let after = try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.value(.rowCount)
     }
     return Int(max(0, before - after))

@@ -25,16 +25,16 @@ extension ResponseStore {
   /// - Returns: `false` where ``close()`` is the way.
   package func closeNow() -> Bool {
     guard (try? checkRunning()) != nil else { return false }
-    return leaveUsage() && writes.closeNow()
+    return leaveUsage() && writer.closeNow()
   }
 
   /// Whether this process has written to the store.
-  package var isWriting: Bool { writes.isOpen }
+  package var isWriting: Bool { writer.isOpen }
 
   /// Writes what is counted in memory, and the log back where it is long: what a program that runs on does more often
   /// than the housekeeping. One that only reads opens nothing for that.
   package func performSmallMaintenance() async {
-    guard writes.isOpen else {
+    guard writer.isOpen else {
       if !leaveUsage() { await flushUsage() }
       return
     }
@@ -42,12 +42,6 @@ extension ResponseStore {
     // Law 9: what could not be done now is left for the next call.
     _ = try? await writeBackLog()
   }
-
-  /// Bytes of the log above which it is written back, since a longer one delays the next process's start.
-  static let longLog: Int64 = 256 << 10
-  /// Bytes above which even a large download stops until the log begins anew; see ``Checkpointer`` for what is done
-  /// before.
-  static let veryLongLog: Int64 = 8 << 20
 
   /// Does the housekeeping that no delivery waits for: marks and counts, bodies nobody needs, the limits, the log.
   ///
@@ -71,8 +65,8 @@ extension ResponseStore {
   }
 
   private func writeBackLog() async throws(CacheStoreError) {
-    try await writes.perform { (connection) throws(CacheStoreError) in
-      if connection.logBytes > Self.longLog { try connection.checkpoint() }
+    try await writer.perform { (connection) throws(CacheStoreError) in
+      if connection.logBytes > LogPolicy.long { try connection.checkpoint() }
     }
   }
 
@@ -81,7 +75,7 @@ extension ResponseStore {
     until deadline: Int64, _ step: @escaping @Sendable (Connection) throws(CacheStoreError) -> Bool
   ) async throws(CacheStoreError) {
     while Platform.monotonicNanoseconds() < deadline {
-      let isMore = try await writes.perform { (connection) throws(CacheStoreError) in
+      let isMore = try await writer.perform { (connection) throws(CacheStoreError) in
         defer { connection.waiting.deadline = 0 }
         return try step(connection)
       }
@@ -108,7 +102,7 @@ extension ResponseStore {
     var last: Int64 = 0
     while Platform.monotonicNanoseconds() < deadline {
       let after = last
-      let next = try await writes.perform { (connection) throws(CacheStoreError) -> Int64? in
+      let next = try await writer.perform { (connection) throws(CacheStoreError) -> Int64? in
         guard let body = try connection.first(.unfinishedAfter, [limit, after]) else { return nil }
         guard let lease = try self.lease(.body(body)) else { return body }
         defer { lease.release() }
@@ -130,7 +124,7 @@ extension ResponseStore {
   /// an hour at the latest, long ago; of that boot's exchanges none goes on.
   private func collectOld() async throws(CacheStoreError) {
     let bootNow = configuration.bootNow()
-    try await writes.perform { (connection) throws(CacheStoreError) in
+    try await writer.perform { (connection) throws(CacheStoreError) in
       let text = "FROM removal WHERE started_ns NOT BETWEEN ?1 AND ?2"
       guard try connection.first("SELECT 1 \(text) LIMIT 1", [bootNow - Self.hour, bootNow]) != nil else {
         return
@@ -192,7 +186,7 @@ extension ResponseStore {
   /// Removes rows that were received longer ago than the limit allows, but for pinned ones. Goes through the rows in the
   /// order of their identifiers, some a step, and begins the next time where the time was over.
   private func trimOld(until deadline: Int64) async throws(CacheStoreError) {
-    var next = try await writes.perform { (connection) throws(CacheStoreError) -> Int64? in
+    var next = try await writer.perform { (connection) throws(CacheStoreError) -> Int64? in
       let age = try connection.transaction { () throws(CacheStoreError) in
         try self.limits(connection).maximumAge
       }
@@ -200,11 +194,11 @@ extension ResponseStore {
     }
     while let after = next {
       guard Platform.monotonicNanoseconds() < deadline else {
-        return try await writes.perform { (connection) throws(CacheStoreError) in
+        return try await writer.perform { (connection) throws(CacheStoreError) in
           try connection.transaction { () throws(CacheStoreError) in try connection.noteChecked(after) }
         }
       }
-      next = try await writes.perform { (connection) throws(CacheStoreError) in
+      next = try await writer.perform { (connection) throws(CacheStoreError) in
         try connection.transaction { () throws(CacheStoreError) in try self.trimOld(after: after, connection)
         }
       }
@@ -260,6 +254,19 @@ extension ResponseStore {
         try connection.execute("PRAGMA incremental_vacuum(\(Self.pagesAtOnce))")
       }
       return try connection.value(.freePages) < free
+    }
+  }
+
+  // MARK: A single file
+
+  /// Puts all that is stored into the one database file: no log is left beside it, and none is needed to read it.
+  ///
+  /// For a store that no one else has open, before it is closed: the file can then be copied and sent.
+  package func convertToSingleFile() async throws(CacheStoreError) {
+    try await writer.perform { [writer] (connection) throws(CacheStoreError) in
+      // The log can be left by who is alone with the file, and what writes it back has it open too.
+      writer.checkpointer.close()
+      try connection.leaveLog()
     }
   }
 }

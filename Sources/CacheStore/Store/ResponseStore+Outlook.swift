@@ -45,7 +45,7 @@ extension ResponseStore {
   func readNow<Result>(
     _ look: (Connection) throws(CacheStoreError) -> Result
   ) throws(CacheStoreError) -> Result? {
-    if let found = writes.lookNow(look) { return found }
+    if let found = writer.lookNow(look) { return found }
     return try pool.withConnection(waitingUntil: 0, look)
   }
 }

@@ -31,12 +31,12 @@ extension ResponseStore {
     let ready = write
     let result: Overwritten
     if isOneOfMany, case .bytes(let bytes) = ready.body {
-      result = try await writes.performTogether(bytes: bytes.count, soon: soon) {
+      result = try await writer.performTogether(bytes: bytes.count, soon: soon) {
         (connection) throws(CacheStoreError) in
         try self.overwrite(ready, connection)
       }
     } else {
-      result = try await writes.perform { (connection) throws(CacheStoreError) in
+      result = try await writer.perform { (connection) throws(CacheStoreError) in
         try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
           try self.overwrite(ready, connection)
         }
@@ -55,7 +55,7 @@ extension ResponseStore {
     completion: @escaping @Sendable (Result<Overwritten, CacheStoreError>) -> Void
   ) -> Bool {
     guard case .bytes(let bytes) = write.body, bytes.count <= configuration.chunkBytes else { return false }
-    writes.performTogether(
+    writer.performTogether(
       bytes: bytes.count, soon: soon,
       { (connection) throws(CacheStoreError) in try self.overwrite(write, connection) },
       completion: completion)
@@ -70,7 +70,7 @@ extension ResponseStore {
     if case .bytes(let bytes) = write.body, bytes.count > configuration.chunkBytes { return nil }
     if case .unfinished = write.body { return nil }
     guard (try? checkRunning()) != nil else { return nil }
-    return try writes.performNow { (connection) throws(CacheStoreError) in
+    return try writer.performNow { (connection) throws(CacheStoreError) in
       try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
         try self.overwrite(write, connection)
       }
@@ -150,7 +150,7 @@ extension ResponseStore {
     return .free(variants: variants)
   }
 
-  /// Lets go of a body that came too late; it is delivered all the same, so it is kept for its readers.
+  /// Releases a body that came too late; it is delivered all the same, so it is kept for its readers.
   private func abandon(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {
     if case .unfinished(let body) = write.body { try release(body.id, at: configuration.now(), connection) }
     return .superseded
@@ -179,7 +179,7 @@ extension ResponseStore {
         partial.bind(1, body.id)
         try partial.run()
       }
-      if let existing { try letGo(existing, connection) }
+      if let existing { try releaseReplaced(existing, connection) }
       return body
     case .sameAs(let body):
       guard let existing, existing.bodyID == body.id, existing.bodyBytes == body.length,
@@ -202,13 +202,13 @@ extension ResponseStore {
     statement.bind(1, id)
     statement.bind(2, chunk)
     try statement.run(borrowing: bytes, at: 3)
-    if let existing { try letGo(existing, connection) }
+    if let existing { try releaseReplaced(existing, connection) }
     return StoredResponse.Body(
       id: id, length: Int64(bytes.count), firstChunk: bytes,
       checksum: Checksum.ofBody(chunk: chunk), accountID: write.accountID)
   }
 
-  /// Rewrites a body of one chunk in place, as nobody reads it after the look-up that found it. Its row in `body` stays
+  /// Rewrites a body of one chunk in place, since no reader comes back to it after the look-up. Its row in `body` stays
   /// as it is: a page less in the log.
   private func rewrite(
     _ existing: Existing, with bytes: Data, _ connection: Connection
@@ -226,8 +226,8 @@ extension ResponseStore {
       checksum: Checksum.ofBody(chunk: checksum))
   }
 
-  private func letGo(_ existing: Existing, _ connection: Connection) throws(CacheStoreError) {
-    try letGo(body: existing.bodyID, length: existing.bodyBytes, connection)
+  private func releaseReplaced(_ existing: Existing, _ connection: Connection) throws(CacheStoreError) {
+    try releaseReplaced(body: existing.bodyID, length: existing.bodyBytes, connection)
   }
 
   // MARK: Row
@@ -243,7 +243,7 @@ extension ResponseStore {
         remedy: .removeOne)
     }
     try deleteRow(oldest.integer(0), connection)
-    try letGo(body: oldest.integer(1), length: oldest.integer(2), connection)
+    try releaseReplaced(body: oldest.integer(1), length: oldest.integer(2), connection)
   }
 
   func addTags(_ tags: [String], to rowID: Int64, _ connection: Connection) throws(CacheStoreError) {

@@ -5,7 +5,7 @@ extension ResponseStore {
   ///   ordinary.
   /// - Throws: `signedOut` where the account is gone, `missing` where the store is another than the one it was of.
   public func pause(accountID: Int64, responder: String, _ pause: Pause) async throws(CacheStoreError) {
-    try await writes.perform { (connection) throws(CacheStoreError) in
+    try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in
         _ = try connection.statement(.pauseOf, making: "pause")
         _ = try connection.first(
@@ -84,7 +84,7 @@ extension ResponseStore {
     at now: StartMark, where condition: @escaping @Sendable (StoredPause) -> Bool
   ) async throws(CacheStoreError) -> Int {
     guard FileStatus(path: files.database) != nil, try await !pauses(at: now).isEmpty else { return 0 }
-    return try await writes.perform { (connection) throws(CacheStoreError) in
+    return try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in
         let ended = try Self.pauses(connection).filter(condition)
         for pause in ended {

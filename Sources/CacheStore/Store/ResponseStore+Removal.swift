@@ -44,7 +44,7 @@ extension ResponseStore {
   @discardableResult public func invalidate(
     accountName: String, targets: [String], started: StartMark
   ) async throws(CacheStoreError) -> Int {
-    try await writes.perform { (connection) throws(CacheStoreError) in
+    try await writer.perform { (connection) throws(CacheStoreError) in
       guard let accountID = try self.accountID(named: accountName, connection) else { return 0 }
       return try self.invalidate(accountID, targets, started, connection)
     }
@@ -54,7 +54,7 @@ extension ResponseStore {
   @discardableResult public func invalidate(
     accountID: Int64, targets: [String], started: StartMark
   ) async throws(CacheStoreError) -> Int {
-    try await writes.perform { (connection) throws(CacheStoreError) in
+    try await writer.perform { (connection) throws(CacheStoreError) in
       try self.invalidate(accountID, targets, started, connection)
     }
   }
@@ -102,7 +102,7 @@ extension ResponseStore {
     _ selection: EntrySelection, started: StartMark
   ) async throws(CacheStoreError) -> Int {
     guard FileStatus(path: files.database) != nil else { return 0 }
-    let chosen = try await writes.perform { (connection) throws(CacheStoreError) in
+    let chosen = try await writer.perform { (connection) throws(CacheStoreError) in
       try Self.rowIDs(selection, connection)
     }
     var count = 0
@@ -112,7 +112,7 @@ extension ResponseStore {
       var some = selection
       some.rowIDs = Array(chosen[start..<min(start + Self.batch, chosen.count)])
       let batch = some
-      let removed = try await writes.perform { (connection) throws(CacheStoreError) in
+      let removed = try await writer.perform { (connection) throws(CacheStoreError) in
         try self.removingOnFullDisk(batch, connection) { (part) throws(CacheStoreError) in
           try connection.transaction { () throws(CacheStoreError) in
             try self.removeAll(part, started, connection)
@@ -165,7 +165,7 @@ extension ResponseStore {
   /// Takes hosts of which nothing is stored any more out of the counts: what a person removes is gone from `stats` too.
   private func forgetCounts(ofEmpty hosts: Set<CountedHost>) async throws(CacheStoreError) {
     guard !hosts.isEmpty else { return }
-    try await writes.perform { (connection) throws(CacheStoreError) in
+    try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in
         for host in hosts where try !Self.hasRows(host, connection) {
           _ = try connection.first(
@@ -247,7 +247,7 @@ extension ResponseStore {
   /// Removes a row whose checksum failed, once the look-up that found it is over; checks again before.
   func removeDamaged(_ id: Int64) {
     guard !configuration.isReadOnly else { return }
-    writes.submit { [self] (connection) throws(CacheStoreError) in
+    writer.submit { [self] (connection) throws(CacheStoreError) in
       // Reported by the look-up; where it cannot be removed now, the next look-up finds it again.
       let wasRemoved = try connection.transaction { () throws(CacheStoreError) in
         try removeIfDamaged(id, connection)

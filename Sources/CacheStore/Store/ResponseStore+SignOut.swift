@@ -11,7 +11,7 @@ extension ResponseStore {
   /// returns its bytes are gone from the store's files.
   ///
   /// Rewrites the whole file, which takes a second or so for each gigabyte. A store that turns out to be damaged
-  /// meanwhile is mended, and its damaged file removed like every other that may hold the account's bytes: what is gone is
+  /// meanwhile is repaired, and its damaged file removed like every other that may hold the account's bytes: what is gone is
   /// looked at last.
   /// - Throws: `busy`, naming the processes, where one has the store for itself, or keeps the last of the bytes by
   ///   reading, for longer than `busyTimeout`; `readOnly`, naming the file, where one cannot be removed. The message says
@@ -36,12 +36,12 @@ extension ResponseStore {
     try removeOtherFiles()
     try await namingHolders("the account is signed out, but its last bytes stay, because") {
       () async throws(CacheStoreError) in
-      try await writes.perform { (connection) throws(CacheStoreError) in
+      try await writer.perform { (connection) throws(CacheStoreError) in
         try self.eraseDeletedBytes(connection)
       }
     }
     try removeOtherFiles()
-    let id = try await writes.perform { (connection) throws(CacheStoreError) in
+    let id = try await writer.perform { (connection) throws(CacheStoreError) in
       try self.accountID(named: accountName, connection)
     }
     return id == nil && otherFiles().isEmpty
@@ -51,7 +51,7 @@ extension ResponseStore {
   private static let attempts = 3
 
   private func endAccount(_ accountName: String) async throws(CacheStoreError) {
-    try await writes.perform { (connection) throws(CacheStoreError) in
+    try await writer.perform { (connection) throws(CacheStoreError) in
       let id = try self.accountID(named: accountName, connection)
       do throws(CacheStoreError) {
         try self.deleteAccount(accountName, connection)
@@ -62,9 +62,9 @@ extension ResponseStore {
       }
       self.forgetCounts(accountID: id, name: accountName)
       // The hosts it counted: what is of others is kept. Whoever appends later finds the account gone.
-      for _ in 0..<3 where UsageFile(files: self.files).isThere {
+      for _ in 0..<3 where UsageJournal(files: self.files).isThere {
         try connection.transaction { () throws(CacheStoreError) in
-          try self.takeInUses(isLast: true, connection)
+          try self.storeUsageJournal(isLast: true, connection)
         }
       }
     }
@@ -122,7 +122,7 @@ extension ResponseStore {
   }
 
   private func removeOtherFiles() throws(CacheStoreError) {
-    for path in otherFiles() + [files.takenUses] { unlink(path) }
+    for path in otherFiles() + [files.takenUsageJournal] { unlink(path) }
     let left = otherFiles()
     guard left.isEmpty else {
       throw CacheStoreError(

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// A body that is being received, or was cut off: each chunk is committed as it comes.
 ///
-/// Nobody sees it until ``ResponseStore/overwrite(_:)`` switches a row to it. One that is dropped is collected later;
+/// No look-up sees it until ``ResponseStore/overwrite(_:)`` switches a row to it. One that is dropped is collected later;
 /// one begun with `partial` is kept so that the download can be resumed. Appended to by one task at a time.
 public final class UnfinishedBody: Sendable {
   /// What a cut-off download belongs to, and is resumed by.
@@ -48,7 +48,7 @@ public final class UnfinishedBody: Sendable {
   /// Whose body it is.
   public let accountID: Int64
   private let store: ResponseStore
-  /// Whether rows go for it before it is one: where all of it is there, and nobody can refuse it any more.
+  /// Whether rows go for it before it is one: where all of it is there, and can no longer be refused.
   private let makesRoom: Bool
   private let lease: Lease?
   private let chunks: Mutex<Chunks>
@@ -100,7 +100,7 @@ public final class UnfinishedBody: Sendable {
   package func append(
     chunk bytes: Data, completion: @escaping @Sendable (Result<Void, CacheStoreError>) -> Void
   ) {
-    store.writes.perform({ (connection) throws(CacheStoreError) in try self.commit(bytes, connection) }) {
+    store.writer.perform({ (connection) throws(CacheStoreError) in try self.commit(bytes, connection) }) {
       result in
       // Noted before the next chunk's turn on the queue.
       if case .failure(let error) = result { self.chunks.withLock { $0.failure = $0.failure ?? error } }
@@ -149,31 +149,31 @@ public final class UnfinishedBody: Sendable {
     chunks.withLock { $0.failure = $0.failure ?? error }
   }
 
-  /// Does not keep what has arrived to be resumed: it is collected once nobody holds the body any more. Nobody waits for
+  /// Does not keep what has arrived to be resumed: it is collected once no process holds the body. No one waits for
   /// that; where it cannot be done the body stays as a cut-off download, and goes by its age or to make room.
   package func giveUp() {
-    store.writes.submit { [id] (connection) throws(CacheStoreError) in
+    store.writer.submit { [id] (connection) throws(CacheStoreError) in
       let statement = try connection.statement(.giveUpPartial)
       statement.bind(1, id)
       try statement.run()
     }
   }
 
-  /// Lets go of a body that came too late to be used.
+  /// Gives up a body that came too late to be used.
   package func abandon() {
     giveUp()
     end()
   }
 
-  /// Does not keep what has arrived, and gives the room back at once, chunk by chunk. Nobody waits for that either.
+  /// Does not keep what has arrived, and gives the room back at once, chunk by chunk. No one waits for that either.
   package func remove() {
-    store.writes.submit { [store, id] (connection) throws(CacheStoreError) in
+    store.writer.submit { [store, id] (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in
         try store.release(id, at: 0, connection)
       }
     }
     for _ in 0...chunkCount {
-      store.writes.submit { [store, id] (connection) throws(CacheStoreError) in
+      store.writer.submit { [store, id] (connection) throws(CacheStoreError) in
         try connection.transaction { () throws(CacheStoreError) in
           try store.collectChunk(of: id, connection)
         }
@@ -181,9 +181,9 @@ public final class UnfinishedBody: Sendable {
     }
   }
 
-  /// Tells the collection that nobody works on the body any more: after what was asked for before, and not on this thread.
+  /// Tells the collection that the body is no longer worked on: after what was asked for before, and not on this thread.
   package func end() {
     guard let lease else { return }
-    store.writes.afterwards { lease.release() }
+    store.writer.afterwards { lease.release() }
   }
 }

@@ -24,7 +24,7 @@ struct VersionObserver {
     if let open = watch?.connection {
       connection = open
     } else {
-      guard let new = try Opening.toRead(files, waitingUntil: 0) else { return generation << 32 }
+      guard let new = try Connection.openToRead(files, waitingUntil: 0) else { return generation << 32 }
       connection = new
       // One that reads a file as it stands sees no change of it.
       if new.purpose.isShared { watch = Watch(connection: new) }

@@ -119,7 +119,7 @@ extension StoreCommands {
     }
     // An export of nothing is a store all the same.
     _ = try await target.accountID(named: "")
-    try await target.becomePortable()
+    try await target.convertToSingleFile()
     await target.close()
   }
 

@@ -388,7 +388,7 @@ import TestTurns
       receivedAt: 1_700_000_000_000, body: .bytes(Data("body".utf8)))
     change(&write)
     _ = try await store.overwrite(write)
-    try await store.becomePortable()
+    try await store.convertToSingleFile()
     await store.close()
     unlink(configuration.path + ".lock")
   }

@@ -1,0 +1,79 @@
+/// Marks and counts as lines of text, as they wait in `STORE.uses`.
+///
+/// A mark is `m FILE ROW INSTANT`, a count `c FILE ACCOUNT STORED FRESH UNCHANGED FAILED BYTES MILLISECONDS HOST`. FILE is
+/// the inode of the database that the identifiers belong to. A line that is neither, as a power cut may leave, says
+/// nothing.
+struct UsageJournalLines: Equatable {
+  /// A row, and when it was delivered.
+  struct Mark: Equatable {
+    var row: Int64
+    var instant: Int64
+  }
+
+  /// What an account had of a host.
+  struct Count: Equatable {
+    var account: Int64
+    var host: String
+    var count: UsageCount
+  }
+
+  var marks: [Mark] = []
+  var counts: [Count] = []
+
+  var isEmpty: Bool { marks.isEmpty && counts.isEmpty }
+
+  /// The lines for the database with that inode; `nil` where a count has what no line has room for.
+  func bytes(of file: UInt64) -> [UInt8]? {
+    var text = ""
+    for mark in marks { text += "m \(file) \(mark.row) \(mark.instant)\n" }
+    for entry in counts {
+      let count = entry.count
+      guard count.anticipations == AnticipationCounts(), !entry.host.isEmpty,
+        entry.host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F })
+      else { return nil }
+      text += "c \(file) \(entry.account) \(count.stored) \(count.fresh) \(count.unchanged) \(count.failed) "
+      text += "\(count.savedBytes) \(count.savedMilliseconds) \(entry.host)\n"
+    }
+    return Array(text.utf8)
+  }
+
+  init() {}
+
+  /// What the lines say of the database with that inode, the latest mark of each row and the sum of each host.
+  init(_ bytes: [UInt8], of file: UInt64) {
+    var latest: [Int64: Int64] = [:]
+    var sums: [String: [(account: Int64, count: UsageCount)]] = [:]
+    for line in bytes.split(separator: UInt8(ascii: "\n")) {
+      let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
+      let numbers = words.dropFirst().prefix { Self.number($0) != nil }.compactMap(Self.number)
+      guard let first = numbers.first, UInt64(first) == file else { continue }
+      if words[0] == "m", words.count == 4, numbers.count == 3 {
+        latest[numbers[1]] = max(numbers[2], latest[numbers[1]] ?? 0)
+      } else if words[0] == "c", words.count == 10, numbers.count >= 8 {
+        var count = UsageCount()
+        count.stored = numbers[2]
+        count.fresh = numbers[3]
+        count.unchanged = numbers[4]
+        count.failed = numbers[5]
+        count.savedBytes = numbers[6]
+        count.savedMilliseconds = numbers[7]
+        let host = words[9]
+        if let place = sums[host]?.firstIndex(where: { $0.account == numbers[1] }) {
+          sums[host]?[place].count += count
+        } else {
+          sums[host, default: []].append((numbers[1], count))
+        }
+      }
+    }
+    marks = latest.map { Mark(row: $0, instant: $1) }
+    counts = sums.flatMap { host, counts in
+      counts.map { Count(account: $0.account, host: host, count: $0.count) }
+    }
+  }
+
+  /// A number that no sum of such makes too large.
+  private static func number(_ word: String) -> Int64? {
+    guard let number = Int64(word), (0...1 << 52).contains(number) else { return nil }
+    return number
+  }
+}

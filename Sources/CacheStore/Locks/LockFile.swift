@@ -1,0 +1,267 @@
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+internal import Synchronization
+
+/// `STORE.lock`: an empty file whose byte ranges stand for things one process at a time may do.
+///
+/// The locks belong to the open file description, so that two stores in one process exclude each other as two
+/// processes do, and the kernel releases them when the process ends, however it ends. None of them ever blocks.
+final class LockFile: Sendable {
+  /// What a byte of the file stands for.
+  enum Place: Hashable, Sendable {
+    /// Making the database, and setting a damaged one aside.
+    case file
+    /// A body that is being received.
+    case body(Int64)
+    /// A request whose refresh is under way, by the hash of its key.
+    case request(UInt64)
+
+    var offset: Int64 {
+      switch self {
+      case .file: 0
+      case .body(let id): 1 << 61 | (id & (1 << 61 - 1))
+      case .request(let hash): 1 << 62 | Int64(hash >> 2)
+      }
+    }
+  }
+
+  private struct Opened {
+    var descriptor: Int32 = -1
+    var identity: FileIdentity?
+    /// Offsets held through this description; the kernel would grant them to us again.
+    var held: Set<Int64> = []
+  }
+
+  private struct State {
+    var current = Opened()
+    /// Files that somebody removed while locks of ours were held in them.
+    var removed: [Opened] = []
+    var refusal: CacheStoreError?
+
+    func isHeld(_ offset: Int64) -> Bool {
+      current.held.contains(offset) || removed.contains { $0.held.contains(offset) }
+    }
+  }
+
+  private let files: StoreFiles
+  private let state = Mutex(State())
+
+  init(files: StoreFiles) { self.files = files }
+
+  deinit {
+    state.withLock { state in
+      for opened in state.removed + [state.current] where opened.descriptor >= 0 { close(opened.descriptor) }
+    }
+  }
+
+  /// Takes the lock; `false` where another process, or another user of this object, holds it.
+  func tryLock(_ place: Place) throws(CacheStoreError) -> Bool {
+    let offset = place.offset
+    return try state.withLock { (state: inout State) throws(CacheStoreError) -> Bool in
+      try openCurrent(&state)
+      guard !state.isHeld(offset) else { return false }
+      guard Self.set(Int16(F_WRLCK), offset, on: state.current.descriptor) else {
+        let number = errno
+        // Of a lock that somebody else holds this system says EAGAIN, and nothing else.
+        guard number == EAGAIN else {
+          let error = noLocks(number)
+          state.refusal = error
+          throw error
+        }
+        return false
+      }
+      state.current.held.insert(offset)
+      return true
+    }
+  }
+
+  private func noLocks(_ number: Int32) -> CacheStoreError {
+    CacheStoreError(
+      .cannotLock,
+      "the file system gives no locks on \(files.lock) (\(Platform.describe(number))): each process asks for itself, "
+        + "and nothing is stored", hint: "keep the store on a local disk")
+  }
+
+  /// Why no lock can be had, once that has turned out: SQLite would go on trying.
+  var refusal: CacheStoreError? { state.withLock { $0.refusal } }
+
+  /// Whether the file system has no locks; asked where SQLite says that somebody else has one, as it also does then. Makes
+  /// no file.
+  func hasNoLocks() -> Bool {
+    if refusal != nil { return true }
+    guard FileStatus(path: files.lock) != nil else { return false }
+    return state.withLock { state in
+      guard (try? openCurrent(&state)) != nil else { return false }
+      var range = flock()
+      range.l_type = Int16(F_WRLCK)
+      range.l_whence = Int16(SEEK_SET)
+      range.l_len = 1
+      guard fcntl(state.current.descriptor, openDescriptionGetLock, &range) != 0 else { return false }
+      state.refusal = noLocks(errno)
+      return true
+    }
+  }
+
+  /// Whether the file is open, so that a lock is asked for without a look at the folder. One that another thread is busy
+  /// with counts as not open: the file system may be holding that thread up.
+  var isOpen: Bool { state.withLockIfAvailable { $0.current.descriptor >= 0 } ?? false }
+
+  /// Opens the file that has the name now: in one that was removed nobody else would see our locks.
+  private func openCurrent(_ state: inout State) throws(CacheStoreError) {
+    if state.current.descriptor >= 0 {
+      guard FileStatus(path: files.lock)?.identity != state.current.identity else { return }
+      if state.current.held.isEmpty {
+        close(state.current.descriptor)
+      } else {
+        state.removed.append(state.current)
+      }
+      state.current = Opened()
+    }
+    let descriptor = try open()
+    state.current = Opened(descriptor: descriptor, identity: FileStatus(descriptor: descriptor)?.identity)
+  }
+
+  /// Takes the lock, trying again every millisecond until the time is over; not for the calling thread.
+  func lock(_ place: Place, within timeout: Duration) throws(CacheStoreError) {
+    let deadline = Platform.monotonicNanoseconds() + timeout.wholeNanoseconds
+    while try !tryLock(place) {
+      guard Platform.monotonicNanoseconds() < deadline else {
+        throw CacheStoreError(.busy, "another process is at work on the store \(files.database)")
+      }
+      Platform.rest(nanoseconds: 1_000_000)
+    }
+  }
+
+  /// Releases the lock.
+  func unlock(_ place: Place) {
+    let offset = place.offset
+    state.withLock { state in
+      if state.current.held.remove(offset) != nil {
+        _ = Self.set(Int16(F_UNLCK), offset, on: state.current.descriptor)
+        return
+      }
+      guard let place = state.removed.firstIndex(where: { $0.held.contains(offset) }) else { return }
+      state.removed[place].held.remove(offset)
+      _ = Self.set(Int16(F_UNLCK), offset, on: state.removed[place].descriptor)
+      guard state.removed[place].held.isEmpty else { return }
+      close(state.removed.remove(at: place).descriptor)
+    }
+  }
+
+  /// Whether anybody, this process included, holds the lock; takes nothing.
+  func isLocked(_ place: Place) throws(CacheStoreError) -> Bool {
+    let offset = place.offset
+    return try state.withLock { (state: inout State) throws(CacheStoreError) -> Bool in
+      if state.isHeld(offset) { return true }
+      if state.current.descriptor < 0 { try openCurrent(&state) }
+      var range = flock()
+      range.l_type = Int16(F_WRLCK)
+      range.l_whence = Int16(SEEK_SET)
+      range.l_start = off_t(offset)
+      range.l_len = 1
+      guard fcntl(state.current.descriptor, openDescriptionGetLock, &range) == 0 else { return false }
+      return range.l_type != Int16(F_UNLCK)
+    }
+  }
+
+  /// The number last written to a slot of the file, 0 where there is none. A hint: nothing depends on it being there.
+  func mark(_ slot: Int) throws(CacheStoreError) -> Int64 {
+    try state.withLock { (state: inout State) throws(CacheStoreError) -> Int64 in
+      if state.current.descriptor < 0 { try openCurrent(&state) }
+      var value: Int64 = 0
+      let count = pread(state.current.descriptor, &value, 8, off_t(8 + 8 * slot))
+      return count == 8 ? value : 0
+    }
+  }
+
+  /// Writes a number to a slot of the file.
+  func setMark(_ slot: Int, to value: Int64) {
+    state.withLock { state in
+      guard state.current.descriptor >= 0 else { return }
+      var value = value
+      // Lost marks cost followers a moment, no more.
+      _ = pwrite(state.current.descriptor, &value, 8, off_t(8 + 8 * slot))
+    }
+  }
+
+  private static func set(_ type: Int16, _ offset: Int64, on descriptor: Int32) -> Bool {
+    var range = flock()
+    range.l_type = type
+    range.l_whence = Int16(SEEK_SET)
+    range.l_start = off_t(offset)
+    range.l_len = 1
+    return fcntl(descriptor, openDescriptionSetLock, &range) == 0
+  }
+
+  private func open() throws(CacheStoreError) -> Int32 {
+    try files.makeFolder()
+    let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+    #if canImport(Darwin)
+      let descriptor = Darwin.open(files.lock, flags, 0o600)
+    #else
+      let descriptor = Glibc.open(files.lock, flags, 0o600)
+    #endif
+    guard descriptor >= 0 else {
+      let number = errno
+      let reason: CacheStoreError.Reason =
+        switch number {
+        case EROFS, EACCES, EPERM: .readOnly
+        case ENOSPC, EDQUOT: .full
+        default: .cannotOpen
+        }
+      throw CacheStoreError(reason, "cannot open the lock file \(files.lock): \(Platform.describe(number))")
+    }
+    do throws(CacheStoreError) {
+      try files.check(opened: FileStatus(descriptor: descriptor), "the lock file", files.lock)
+    } catch {
+      close(descriptor)
+      throw error
+    }
+    return descriptor
+  }
+}
+
+/// `F_OFD_SETLK` and `F_OFD_GETLK`, which the C library's module does not export.
+#if canImport(Darwin)
+  private let openDescriptionSetLock: Int32 = 90
+  private let openDescriptionGetLock: Int32 = 92
+#else
+  private let openDescriptionSetLock: Int32 = 37
+  private let openDescriptionGetLock: Int32 = 36
+#endif
+
+extension Duration {
+  /// The duration in nanoseconds, cut to what an `Int64` holds.
+  var wholeNanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    guard seconds < 9_000_000_000 else { return 9_000_000_000_000_000_000 }
+    return max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+  }
+}
+
+/// The right to refresh one request, held by at most one process at a time.
+///
+/// Release it after the commit; it is also released when the value is gone and when the process ends.
+public final class Lease: Sendable {
+  private let place: LockFile.Place
+  private let file: Mutex<LockFile?>
+
+  init(_ place: LockFile.Place, of file: LockFile) {
+    self.place = place
+    self.file = Mutex(file)
+  }
+
+  deinit { release() }
+
+  /// Releases the lease; may be called on any thread, and more than once.
+  public func release() {
+    let file = file.withLock { file in
+      defer { file = nil }
+      return file
+    }
+    file?.unlock(place)
+  }
+}

@@ -1,0 +1,96 @@
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+/// Replaces a damaged store by a new one with what could be saved; the damaged file is kept under a dated name.
+struct Quarantine {
+  let files: StoreFiles
+  let lockFile: LockFile
+  let configuration: StoreConfiguration
+
+  /// Looks at the file again, alone, and replaces it where it is damaged.
+  ///
+  /// - Returns: Whether the file of that name may be another by now: replaced by this or another process.
+  func run(waitingUntil deadline: Int64) throws(CacheStoreError) -> Bool {
+    // First without the lock: a lock file must not be put beside somebody else's file.
+    guard try DamageCheck.verdict(on: files, waitingUntil: deadline) == .damaged else { return false }
+    let left = max(0, deadline - Platform.monotonicNanoseconds())
+    try lockFile.lock(.file, within: .nanoseconds(left))
+    defer { lockFile.unlock(.file) }
+    guard try files.checkedStatus() != nil else { return true }
+    guard try DamageCheck.verdict(on: files, waitingUntil: deadline) == .damaged else { return true }
+    let salvage = try rebuild(waitingUntil: deadline)
+    let aside = QuarantinedFiles(files: files)
+    let name = aside.freeName(at: configuration.now())
+    try aside.exchange(for: name)
+    // What waits there names rows of the damaged file.
+    UsageJournal(files: files).removeAll()
+    aside.prune()
+    configuration.onEvent?(
+      .setAside(path: files.database, keptAs: name, carriedOver: salvage.carriedOver, lost: salvage.lost))
+    return true
+  }
+
+  /// Makes the new file beside the damaged one, which is locked against writers as far as it still can be.
+  private func rebuild(waitingUntil deadline: Int64) throws(CacheStoreError) -> (carriedOver: Int, lost: Int)
+  {
+    let draft = StoreFiles(path: files.database + ".new", vfs: files.vfs)
+    for path in [draft.database, draft.log, draft.sharedMemory, draft.database + "-journal", files.repaired] {
+      try files.removeLeftover(path)
+    }
+    defer { for path in [draft.database, draft.log, draft.sharedMemory] { unlink(path) } }
+    let counts = try fill(draft, waitingUntil: deadline)
+    try keepAccess(of: draft)
+    guard rename(draft.database, files.repaired) == 0 else {
+      throw CacheStoreError(.cannotOpen, "cannot make \(files.repaired): \(Platform.describe(errno))")
+    }
+    return counts
+  }
+
+  /// Gives the new file the damaged one's mode and, where the administrator repairs a user's store, its owner: whoever
+  /// could read the store can read it still, and nobody else.
+  private func keepAccess(of draft: StoreFiles) throws(CacheStoreError) {
+    guard let old = try files.checkedStatus() else { return }
+    if geteuid() == 0 { chown(draft.database, old.owner, old.group) }
+    guard chmod(draft.database, mode_t(old.mode & 0o777)) == 0 else {
+      throw CacheStoreError(
+        .cannotOpen, "cannot change the mode of \(draft.database): \(Platform.describe(errno))")
+    }
+  }
+
+  private func fill(
+    _ draft: StoreFiles, waitingUntil deadline: Int64
+  ) throws(CacheStoreError) -> (carriedOver: Int, lost: Int) {
+    try draft.makeDatabase(isNew: true)
+    let new = try Connection(path: draft.resolved(), named: draft.database, for: .writing, files.vfs)
+    new.waiting.deadline = deadline
+    try Schema.configureWriting(new)
+    try Schema.create(new, pageBytes: configuration.pageBytes)
+    // A file that cannot be opened at all has nothing to carry over.
+    guard
+      let damaged = try? Connection(path: files.resolved(), named: files.database, for: .writing, files.vfs)
+    else {
+      try new.checkpoint(.truncating)
+      return (0, 0)
+    }
+    damaged.waiting.deadline = deadline
+    if files.isUntrusted {
+      do throws(CacheStoreError) { try damaged.distrust() } catch {
+        guard error.isDamage else { throw error }
+        // Without its tables' texts nobody knows what reading them would do.
+        try new.checkpoint(.truncating)
+        return (0, 0)
+      }
+    }
+    // Best effort: a damaged file may not even be lockable.
+    try? damaged.execute("BEGIN IMMEDIATE")
+    var salvage = Salvage(from: damaged, to: new)
+    try salvage.run()
+    guard try new.checkpoint(.truncating) else {
+      throw CacheStoreError(.busy, "the new store \(draft.database) is in use by another process")
+    }
+    return (salvage.carriedOver, salvage.lost)
+  }
+}

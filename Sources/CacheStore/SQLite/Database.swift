@@ -1,0 +1,371 @@
+internal import CSQLite
+
+/// One open connection to a database file, with its prepared statements and its log. Used by one thread at a time.
+///
+/// Knows nothing of what is in the file: see ``Connection``.
+class Database {
+  enum Purpose: Sendable {
+    case reading, writing
+    /// Reading with the file locked for this connection alone, where memory cannot be shared with others.
+    case readingAlone
+    /// Reading without locks, of a file and a log that may not be written.
+    case readingUnlocked
+    /// The same, of a file without a log.
+    case readingUnchanging
+
+    /// Whether others may write meanwhile.
+    var isShared: Bool { self == .reading || self == .writing }
+  }
+
+  final let path: String
+  final let purpose: Purpose
+  /// The file that was opened; another file of the same name is not this connection's.
+  final let identity: FileIdentity?
+  final let waiting = BusyWaiting()
+  /// Of a file that somebody else may have made.
+  final private var budget: StepBudget?
+  /// Frames in the write-ahead log after this connection's latest commit.
+  final var logFrames: Int32 = 0
+  /// The size of the file's pages, for what is counted in them.
+  final var pageBytes = StoreConfiguration.usualPageBytes
+  /// The length of the database's file without its log, when the transaction under way began.
+  final private(set) var fileBytes: Int64 = 0
+  /// The log that is in use; `nil` before the first transaction, and without one.
+  final private var logIdentity: FileIdentity?
+  /// Up to which length of the files together there was room.
+  final private var roomyBytes: Int64 = 0
+  /// The name of the log.
+  final let logPath: String
+  /// The log's length from which on it is begun anew: after an attempt that a reader stood in the way of, a longer one,
+  /// so that not every write waits for that reader.
+  final var restartBytes = LogPolicy.veryLong
+  /// The log's length when it was last begun to be written back meanwhile, in bytes.
+  final var checkpointedBytes: Int64 = 0
+  /// For those who write much: see ``LogWriteback``.
+  final private(set) lazy var logWriteback = LogWriteback(log: logPath)
+
+  final let handle: OpaquePointer
+  final private var statements: [Prepared?]
+  private struct Prepared {
+    let raw: OpaquePointer
+    let texts = TextSpace()
+  }
+
+  /// Opens an existing file; links are refused.
+  ///
+  /// - Parameters:
+  ///   - path: The name with all links of the folder resolved.
+  ///   - count: How many statements there are for ``prepared(_:_:)``.
+  init(
+    path: String, named name: String, for purpose: Purpose, _ vfs: String?, statements count: Int
+  ) throws(CacheStoreError) {
+    self.path = name
+    logPath = name + "-wal"
+    self.purpose = purpose
+    statements = Array(repeating: nil, count: count + Own.allCases.count)
+    let isLocking = purpose == .writing || purpose == .readingAlone
+    let access = isLocking ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
+    var flags =
+      access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
+    if purpose == .readingUnchanging { flags |= SQLITE_OPEN_URI }
+    // What is opened is this file, where the name still stands for it after the first read: see `isCurrent`.
+    identity = FileStatus(path: path)?.identity
+    var handle: OpaquePointer?
+    let code = sqlite3_open_v2(
+      purpose == .readingUnchanging ? Self.unchanging(path) : path, &handle, flags,
+      purpose == .readingUnlocked ? "unix-none" : vfs)
+    guard code == SQLITE_OK, let handle else {
+      let systemError = sqlite3_system_errno(handle)
+      sqlite3_close_v2(handle)
+      throw CacheStoreError.sqlite(code, systemError: systemError, path: name)
+    }
+    self.handle = handle
+    waiting.install(on: handle)
+    configure()
+  }
+
+  deinit {
+    for case let statement? in statements {
+      sqlite3_finalize(statement.raw)
+      statement.texts.deallocate()
+    }
+    sqlite3_close_v2(handle)
+  }
+}
+
+// MARK: Settings
+
+extension Database {
+  /// Whether the log stays when the last connection has gone, or the file is written without it.
+  func setKeepsLog(_ keeps: Bool) {
+    var persist: Int32 = keeps ? 1 : 0
+    sqlite3_file_control(handle, "main", SQLITE_FCNTL_PERSIST_WAL, &persist)
+  }
+
+  /// The name that tells SQLite to ask for no lock and to look for no log.
+  private static func unchanging(_ path: String) -> String {
+    var name = "file:"
+    for byte in path.utf8 {
+      // Every other byte would stand for something else in such a name, or may.
+      let isPlain =
+        byte == UInt8(ascii: "/") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+      name +=
+        isPlain
+        ? String(UnicodeScalar(byte)) : "%" + String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+    }
+    return name + "?immutable=1"
+  }
+
+  /// Settings of the connection itself; none of them reads the file.
+  private func configure() {
+    _ = cachefetch_db_config_flag(handle, SQLITE_DBCONFIG_ENABLE_FKEY, 1)
+    // Functions and tables named by a crafted schema must not run.
+    _ = cachefetch_db_config_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    _ = cachefetch_db_config_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
+    // The log is kept at close and written back by `performMaintenance`: a fresh log costs two syncs at its first commit.
+    _ = cachefetch_db_config_flag(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    setKeepsLog(true)
+    // The default limit of the page cache stays; a value or row beyond this size is no value of ours.
+    sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, 64 << 20)
+    // Of a log that no other connection uses SQLite keeps the index in its own memory.
+    if purpose == .readingAlone || purpose == .readingUnlocked {
+      sqlite3_exec(handle, "PRAGMA locking_mode = EXCLUSIVE", nil, nil, nil)
+    }
+    guard purpose == .writing else { return }
+    // Takes the place of SQLite's automatic checkpoint, which is a hook too: `PRAGMA wal_autocheckpoint` would remove it.
+    sqlite3_wal_hook(
+      handle,
+      { context, _, _, frames in
+        if let context { Unmanaged<Database>.fromOpaque(context).takeUnretainedValue().logFrames = frames }
+        return SQLITE_OK
+      }, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  /// Begins a piece of work that waits until then for others' locks.
+  func begin(waitingUntil deadline: Int64) {
+    waiting.deadline = deadline
+    budget?.restart()
+  }
+
+  /// Lets no statement take more steps than the size of the file explains, since somebody else may have made it.
+  func distrustFile() throws(CacheStoreError) {
+    let budget = StepBudget(fileBytes: FileStatus(path: path)?.bytes ?? 0)
+    budget.install(on: handle)
+    self.budget = budget
+    // No views are ours; what a sorter cannot hold goes to no disk.
+    _ = cachefetch_db_config_flag(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0)
+    try execute("PRAGMA temp_store = MEMORY")
+  }
+
+  /// Whether the file that was opened is still the one of that name.
+  var isCurrent: Bool { FileStatus(path: path)?.identity == identity }
+
+  /// Whether the file is of a kind this connection cannot write.
+  var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") != 0 }
+
+  /// Rows changed by the latest statement.
+  var changes: Int { Int(sqlite3_changes(handle)) }
+
+  var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
+
+  /// Whether a transaction is open.
+  var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+  /// Pages this connection has read from the file since the last call: what a look-up costs, for tests.
+  func pagesRead() -> Int {
+    var current: Int32 = 0
+    var highest: Int32 = 0
+    sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_MISS, &current, &highest, 1)
+    return Int(current)
+  }
+}
+
+// MARK: Statements
+
+extension Database {
+  /// The statements of this class; their places are after those of ``prepared(_:_:)``'s callers.
+  private enum Own: Int, CaseIterable {
+    case begin, commit, rollback
+
+    var sql: String {
+      switch self {
+      case .begin: "BEGIN IMMEDIATE"
+      case .commit: "COMMIT"
+      case .rollback: "ROLLBACK"
+      }
+    }
+  }
+
+  private func run(_ own: Own) throws(CacheStoreError) {
+    try prepared(statements.count - Own.allCases.count + own.rawValue, own.sql).run()
+  }
+
+  /// The prepared form of a statement, kept for the next use.
+  ///
+  /// - Parameter index: Its place among the caller's statements.
+  func prepared(_ index: Int, _ sql: @autoclosure () -> String) throws(CacheStoreError) -> Statement {
+    if let known = statements[index] { return Statement(raw: known.raw, database: self, texts: known.texts) }
+    let new = Prepared(raw: try prepare(sql(), flags: UInt32(SQLITE_PREPARE_PERSISTENT)))
+    statements[index] = new
+    return Statement(raw: new.raw, database: self, texts: new.texts)
+  }
+
+  /// The same of a table that may not be there; `nil` where it is not.
+  func preparedIfKnown(
+    _ index: Int, _ sql: @autoclosure () -> String
+  ) throws(CacheStoreError) -> Statement? {
+    if let known = statements[index] { return Statement(raw: known.raw, database: self, texts: known.texts) }
+    guard let raw = try prepareIfKnown(sql(), flags: UInt32(SQLITE_PREPARE_PERSISTENT)) else { return nil }
+    let new = Prepared(raw: raw)
+    statements[index] = new
+    return Statement(raw: new.raw, database: self, texts: new.texts)
+  }
+
+  /// Runs a statement whose text is made for the occasion, and finalises it.
+  func withStatement<Result>(
+    _ sql: String, _ body: (Statement) throws(CacheStoreError) -> Result
+  ) throws(CacheStoreError) -> Result {
+    let raw = try prepare(sql, flags: 0)
+    defer { sqlite3_finalize(raw) }
+    return try body(Statement(raw: raw, database: self, texts: nil))
+  }
+
+  private func prepare(_ sql: String, flags: UInt32) throws(CacheStoreError) -> OpaquePointer {
+    // The texts are fixed: where one is wrong, the file's schema is not the one its number says.
+    guard let raw = try prepareIfKnown(sql, flags: flags) else { throw failure(SQLITE_CORRUPT, sql: sql) }
+    return raw
+  }
+
+  /// `nil` where a table or column is missing.
+  private func prepareIfKnown(_ sql: String, flags: UInt32) throws(CacheStoreError) -> OpaquePointer? {
+    var raw: OpaquePointer?
+    let code = sqlite3_prepare_v3(handle, sql, -1, flags, &raw, nil)
+    if code == SQLITE_ERROR { return nil }
+    guard code == SQLITE_OK, let raw else { throw failure(code, sql: sql) }
+    return raw
+  }
+
+  /// Runs statements that need no parameters and give no rows.
+  func execute(_ sql: String) throws(CacheStoreError) {
+    let code = sqlite3_exec(handle, sql, nil, nil, nil)
+    guard code == SQLITE_OK else { throw failure(code, sql: sql.utf8.count > 200 ? nil : sql) }
+  }
+
+  /// The integer a statement such as a PRAGMA gives; `nil` where it gives none.
+  func integer(_ sql: String) throws(CacheStoreError) -> Int64? {
+    try withStatement(sql) { (statement) throws(CacheStoreError) in
+      try statement.step() ? statement.integer(0) : nil
+    }
+  }
+
+  /// Runs a statement with integer, and after them text parameters; gives the first column of its first row.
+  func first(
+    _ sql: String, _ integers: [Int64], _ texts: [String] = []
+  ) throws(CacheStoreError) -> Int64? {
+    try withStatement(sql) { (statement) throws(CacheStoreError) in
+      for (index, value) in integers.enumerated() { statement.bind(Int32(index + 1), value) }
+      for (index, value) in texts.enumerated() { statement.bind(Int32(integers.count + index + 1), value) }
+      let isRow = try statement.step()
+      let value = isRow && !statement.isNull(0) ? statement.integer(0) : nil
+      if isRow { while try statement.step() {} }
+      return value
+    }
+  }
+}
+
+// MARK: Transactions
+
+extension Database {
+  /// Reads in one transaction: all that `body` sees is of one instant.
+  func snapshot<Result>(_ body: () throws(CacheStoreError) -> Result) throws(CacheStoreError) -> Result {
+    try execute("BEGIN")
+    do throws(CacheStoreError) {
+      let result = try body()
+      try execute("COMMIT")
+      return result
+    } catch {
+      if isInTransaction { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
+      throw error
+    }
+  }
+
+  /// Runs `body` in one transaction that holds the write lock from its beginning.
+  ///
+  /// - Parameter isStoring: Whether it takes room for what is new. The last of a disk is left to removing, and to writing
+  ///   the log back, neither of which can be done without any.
+  func writing<Result>(
+    isStoring: Bool, _ body: () throws(CacheStoreError) -> Result
+  ) throws(CacheStoreError) -> Result {
+    try run(.begin)
+    do throws(CacheStoreError) {
+      // Quarantining needs the write lock, so this check cannot go stale inside the transaction.
+      guard let status = FileStatus(path: path), status.identity == identity else {
+        throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: path)
+      }
+      fileBytes = status.bytes
+      let log = FileStatus(path: logPath)
+      // Removed while it was in use: whatever is written into it now, nobody finds again.
+      if let logIdentity, log?.identity != logIdentity {
+        throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: path)
+      }
+      logIdentity = log?.identity
+      if isStoring { try checkRoom(log: log?.bytes ?? 0) }
+      let result = try body()
+      try run(.commit)
+      return result
+    } catch {
+      // A failed commit may or may not have ended the transaction; where it did there is nothing to roll back.
+      if isInTransaction { try run(.rollback) }
+      throw error
+    }
+  }
+
+  /// Throws where the file system has not room for the log to be written back, and for something to be removed, besides.
+  ///
+  /// Asked only once the files have grown: what is written over what was there before takes no room.
+  private func checkRoom(log: Int64) throws(CacheStoreError) {
+    guard fileBytes + log > roomyBytes else { return }
+    if let free = Platform.freeBytes(at: path), free < log + Self.keptFree {
+      throw CacheStoreError.sqlite(SQLITE_FULL, path: self.path)
+    }
+    roomyBytes = fileBytes + log
+  }
+
+  /// What stays free of a disk: as much as a transaction of many rows can add, and a removal after it.
+  private static let keptFree: Int64 = 2 << 20
+
+  /// A number that changes with every change of the file, this connection's own and, once it has begun a transaction,
+  /// everybody else's.
+  var contentVersion: UInt32 {
+    var version: UInt32 = 0
+    sqlite3_file_control(handle, "main", SQLITE_FCNTL_DATA_VERSION, &version)
+    return version
+  }
+}
+
+// MARK: Errors
+
+extension Database {
+  /// The error of a statement that failed.
+  func failure(of raw: OpaquePointer) -> CacheStoreError {
+    failure(sqlite3_extended_errcode(handle), sql: sqlite3_sql(raw).map { String(cString: $0) })
+  }
+
+  func failure(_ code: Int32, sql: String?) -> CacheStoreError {
+    let number = sqlite3_system_errno(handle)
+    let isOfLog = number == 0 && code & 0xFF == SQLITE_IOERR
+    return CacheStoreError.sqlite(code, systemError: isOfLog ? logErrorNumber : number, path: path, sql: sql)
+  }
+
+  /// The system's error number of the log's latest failure, which SQLite does not take over from a failed COMMIT.
+  private var logErrorNumber: Int32 {
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    var number: Int32 = 0
+    guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) == SQLITE_OK, let file,
+      let methods = file.pointee.pMethods
+    else { return 0 }
+    _ = methods.pointee.xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &number)
+    return number
+  }
+}

@@ -1,0 +1,324 @@
+internal import Dispatch
+internal import Synchronization
+
+/// The one connection that writes, and the queue its work runs on.
+///
+/// Work comes from the queue, one piece after another, or from a calling thread that finds the connection idle. The
+/// lock says who has it; only the queue waits for the lock, and only for another's short piece of work.
+final class DatabaseWriter: Sendable {
+  // @unchecked: the connection is only ever used inside `slot`'s lock.
+  private struct Slot: @unchecked Sendable {
+    var connection: Connection?
+    var isClosed = false
+    /// Looks since the latest piece of work; see ``lookNow(_:)``.
+    var looks = 0
+  }
+
+  let queue = DispatchQueue(label: "cachefetch.store.write")
+  private let files: StoreFiles
+  private let lockFile: LockFile
+  private let configuration: StoreConfiguration
+  private let slot = Mutex(Slot())
+  /// Pieces of work on the queue, or under way there.
+  private let queued = Atomic(0)
+  let group = WriteGroup()
+  private let opening: StoreOpener
+  let checkpointer: Checkpointer
+
+  init(files: StoreFiles, lockFile: LockFile, configuration: StoreConfiguration) {
+    self.files = files
+    self.lockFile = lockFile
+    self.configuration = configuration
+    opening = StoreOpener(files: files, lockFile: lockFile, configuration: configuration)
+    checkpointer = Checkpointer(opening)
+  }
+
+  /// Runs work on the queue; the waiting time for other processes counts from now, the queue's other work included.
+  /// - Parameter patience: That waiting time, where it is another than `busyTimeout`.
+  func perform<Result: Sendable>(
+    within patience: Duration? = nil,
+    _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result
+  ) async throws(CacheStoreError) -> Result {
+    let result: Swift.Result<Result, CacheStoreError> = await withUnsafeContinuation { continuation in
+      perform(within: patience, work) { continuation.resume(returning: $0) }
+    }
+    return try result.get()
+  }
+
+  /// The same, with a function that is called on the queue once the work is done, before the next work.
+  func perform<Result: Sendable>(
+    within patience: Duration? = nil,
+    _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result,
+    completion: @escaping @Sendable (Swift.Result<Result, CacheStoreError>) -> Void
+  ) {
+    let deadline =
+      Platform.monotonicNanoseconds() + (patience ?? configuration.busyTimeout).wholeNanoseconds
+    enqueue {
+      completion(self.attempt(waitingUntil: deadline, work))
+      self.keepLogShort()
+    }
+  }
+
+  /// Runs work on the queue that no one waits for; what becomes of it, the work itself says.
+  func submit(_ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Void) {
+    let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
+    enqueue {
+      _ = self.attempt(waitingUntil: deadline, work)
+      self.keepLogShort()
+    }
+  }
+
+  /// Runs work that needs no connection, after the work that is on the queue.
+  func afterwards(_ work: @escaping @Sendable () -> Void) { enqueue(work) }
+
+  private func enqueue(_ work: @escaping @Sendable () -> Void) {
+    queued.wrappingAdd(1, ordering: .relaxed)
+    queue.async {
+      work()
+      self.queued.wrappingSubtract(1, ordering: .relaxed)
+    }
+  }
+
+  /// Runs work in a transaction that it shares with others that are on their way (``WriteGroup``), and returns once that
+  /// is committed. Where one of them fails, each has a transaction of its own after all.
+  /// - Parameter soon: Calls what it is given, once those that come in the same turn of the caller's have come.
+  func performTogether<Result: Sendable>(
+    bytes: Int, soon: (@escaping @Sendable () -> Void) -> Void = { $0() },
+    _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result
+  ) async throws(CacheStoreError) -> Result {
+    let result: Swift.Result<Result, CacheStoreError> = await withUnsafeContinuation { continuation in
+      performTogether(bytes: bytes, soon: soon, work) { continuation.resume(returning: $0) }
+    }
+    return try result.get()
+  }
+
+  /// The same, with a function that is called on the write queue once the work is committed, or cannot be.
+  func performTogether<Result: Sendable>(
+    bytes: Int, soon: (@escaping @Sendable () -> Void) -> Void,
+    _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result,
+    completion: @escaping @Sendable (Swift.Result<Result, CacheStoreError>) -> Void
+  ) {
+    let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
+    let write = GroupedWork(bytes: bytes, deadline: deadline, work: work, completion: completion)
+    if group.add(write) { soon { self.enqueue { self.writeGroup() } } }
+  }
+
+  private func writeGroup() {
+    let (writes, isMore) = group.take()
+    if isMore { enqueue { self.writeGroup() } }
+    defer { keepLogShort() }
+    guard let error = commit(writes) else { return writes.forEach { $0.end(nil) } }
+    guard writes.count > 1 else { return writes.forEach { $0.end(error) } }
+    for write in writes { write.end(commit([write])) }
+  }
+
+  /// Commits writes in one transaction.
+  /// - Returns: Why that could not be done.
+  private func commit(_ writes: [any GroupedWrite]) -> CacheStoreError? {
+    let deadline = writes.map(\.deadline).min() ?? 0
+    let outcome = attempt(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+      try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
+        for write in writes { try write.run(connection) }
+      }
+    }
+    guard case .failure(let error) = outcome else { return nil }
+    return error
+  }
+
+  /// Runs work on the calling thread, or not at all: `nil` where the connection is in use or not open yet, or the
+  /// file is locked.
+  func performNow<Result: Sendable>(
+    _ work: (Connection) throws(CacheStoreError) -> Result
+  ) throws(CacheStoreError) -> Result? {
+    let outcome = slot.withLockIfAvailable { slot -> Swift.Result<Result, CacheStoreError>? in
+      guard let connection = slot.connection else { return nil }
+      connection.begin(waitingUntil: 0)
+      slot.looks = 0
+      defer {
+        if connection.isLogVeryLong {
+          enqueue { self.keepLogShort() }
+        } else if connection.takeCheckpointTurn() {
+          checkpointer.begin()
+        }
+      }
+      return Self.result { () throws(CacheStoreError) in try work(connection) }
+    }
+    switch outcome {
+    case .none, .some(.none): return nil
+    case .some(.some(.failure(let error))) where error.reason == .busy || error.isMoved: return nil
+    case .some(.some(let result)): return try result.get()
+    }
+  }
+
+  /// Looks on the calling thread through the connection that writes, whose cache holds the pages it has just written: a
+  /// reading connection would read them from the log. Only a few looks after each write, so that a program that reads
+  /// much more than it writes does not stand in the way of its writes.
+  ///
+  /// - Returns: `nil` where the connection is in use or not open, the file is another, or anything goes wrong: a reading
+  ///   connection is then the way, and says what it is.
+  func lookNow<Result>(_ look: (Connection) throws(CacheStoreError) -> Result) -> Result? {
+    slot.withLockIfAvailable { slot -> Result? in
+      guard slot.looks < Self.looksAfterWrite, let connection = slot.connection else { return nil }
+      slot.looks += 1
+      guard connection.isCurrent else { return nil }
+      connection.begin(waitingUntil: 0)
+      return try? look(connection)
+    } ?? nil
+  }
+
+  private static let looksAfterWrite = 4
+
+  /// Has the log written back while the work goes on, and begins it anew after the write that made it very long: what
+  /// is stored is stored, whatever becomes of it.
+  private func keepLogShort() {
+    slot.withLock { slot in
+      guard let connection = slot.connection else { return }
+      if connection.isLogVeryLong {
+        // Until then SQLite would say that somebody else writes back.
+        checkpointer.wait()
+        // Where it fails, the next write says what is wrong.
+        _ = try? connection.restartLog()
+      } else if connection.takeCheckpointTurn() {
+        checkpointer.begin()
+      }
+    }
+  }
+
+  /// Does what a file needs before its process ends, where nothing is under way: the rest is freed by the system.
+  /// - Returns: `false` where something is: ``close()`` waits for it.
+  func closeNow() -> Bool {
+    guard queued.load(ordering: .relaxed) == 0, group.count == 0, !checkpointer.isBusy else { return false }
+    let isDone: Bool? = slot.withLockIfAvailable { slot in
+      if let connection = slot.connection { cutLongLog(connection) }
+      return true
+    }
+    return isDone ?? false
+  }
+
+  /// Whether there is a connection, and it is idle.
+  var isOpen: Bool { slot.withLockIfAvailable { $0.connection != nil } ?? false }
+
+  /// Closes the connection once the work under way is done; later work fails with `closed`.
+  func close() async {
+    if closeUnopened() { return }
+    await withUnsafeContinuation { continuation in
+      enqueue {
+        self.slot.withLock { slot in
+          self.checkpointer.close()
+          if let connection = slot.connection { self.cutLongLog(connection) }
+          slot = Slot(connection: nil, isClosed: true)
+        }
+        continuation.resume()
+      }
+    }
+  }
+
+  /// Closes at once what was never opened, without a thread.
+  private func closeUnopened() -> Bool {
+    guard queued.load(ordering: .relaxed) == 0 else { return false }
+    let isDone: Bool? = slot.withLockIfAvailable { slot in
+      guard slot.connection == nil else { return false }
+      slot.isClosed = true
+      return true
+    }
+    return isDone ?? false
+  }
+
+  /// Empties a log that would delay the next process's start. Writing it back is not enough: the first process to open
+  /// the store reads every frame in the file, those that have long been written back too.
+  private func cutLongLog(_ connection: Connection) {
+    guard FileStatus(path: files.log)?.bytes ?? 0 > LogPolicy.long else { return }
+    connection.waiting.deadline = 0
+    // Where another process uses the log, its own closing comes to it.
+    _ = try? connection.checkpoint(.truncating)
+  }
+
+  private func attempt<Result: Sendable>(
+    waitingUntil deadline: Int64, _ work: (Connection) throws(CacheStoreError) -> Result
+  ) -> Swift.Result<Result, CacheStoreError> {
+    slot.withLock { slot in
+      var outcome = run(&slot, waitingUntil: deadline, work)
+      guard case .failure(let error) = outcome else { return outcome }
+      // Where the file was set aside, by this or another process: the same work again, on its successor.
+      var isReplaced = error.isMoved
+      if error.isDamage {
+        switch recover(&slot, waitingUntil: deadline) {
+        case .success(let other): isReplaced = other
+        case .failure(let failure): outcome = .failure(failure)
+        }
+      }
+      if isReplaced {
+        slot.connection = nil
+        outcome = run(&slot, waitingUntil: deadline, work)
+      }
+      return outcome
+    }
+  }
+
+  private func run<Result: Sendable>(
+    _ slot: inout Slot, waitingUntil deadline: Int64, _ work: (Connection) throws(CacheStoreError) -> Result
+  ) -> Swift.Result<Result, CacheStoreError> {
+    do throws(CacheStoreError) {
+      guard !slot.isClosed else { throw CacheStoreError(.closed, "the store was closed") }
+      if let refusal = lockFile.refusal { throw refusal }
+      let connection: Connection
+      if let open = slot.connection {
+        connection = open
+      } else {
+        connection = try opening.open(waitingUntil: deadline)
+        slot.connection = connection
+      }
+      connection.begin(waitingUntil: deadline)
+      slot.looks = 0
+      return .success(try work(connection))
+    } catch {
+      // What is wrong may be with the connection: the next piece of work opens its own.
+      if error.reason != .busy, error.reason != .signedOut, error.reason != .missing { slot.connection = nil }
+      return .failure(error)
+    }
+  }
+
+  /// Replaces a damaged file; see ``Quarantine``.
+  private func recover(_ slot: inout Slot, waitingUntil deadline: Int64)
+    -> Swift.Result<Bool, CacheStoreError>
+  {
+    slot.connection = nil
+    guard !configuration.isReadOnly else { return .success(false) }
+    checkpointer.close()
+    let recovery = Quarantine(files: files, lockFile: lockFile, configuration: configuration)
+    // Reading a whole file takes longer than waiting for a lock; its own waits still end.
+    return Self.result { () throws(CacheStoreError) in
+      try recovery.run(waitingUntil: max(deadline, Platform.monotonicNanoseconds() + 1_000_000_000))
+    }
+  }
+
+  /// Looks whether the file is damaged and replaces it, as the repair that a person asked for.
+  /// - Returns: Whether it is another file now.
+  func repair() async throws(CacheStoreError) -> Bool {
+    let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
+    let result = await withUnsafeContinuation { continuation in
+      enqueue {
+        continuation.resume(returning: self.slot.withLock { self.recover(&$0, waitingUntil: deadline) })
+      }
+    }
+    return try result.get()
+  }
+
+  /// Looks whether the file is damaged, after a look-up that said so, and replaces it.
+  func checkForDamage() {
+    enqueue {
+      let deadline = Platform.monotonicNanoseconds() + self.configuration.busyTimeout.wholeNanoseconds
+      // What is wrong is found again, and reported, by whoever uses the store next.
+      self.slot.withLock { slot in
+        guard !slot.isClosed else { return }
+        _ = self.recover(&slot, waitingUntil: deadline)
+      }
+    }
+  }
+
+  private static func result<Result>(
+    _ work: () throws(CacheStoreError) -> Result
+  ) -> Swift.Result<Result, CacheStoreError> {
+    do throws(CacheStoreError) { return .success(try work()) } catch { return .failure(error) }
+  }
+}

@@ -1,0 +1,93 @@
+extension ResponseStore {
+  /// How much of the limits is used; reads every row's head.
+  public func use() async throws(CacheStoreError) -> StoreUse {
+    let read = try await read { deadline throws(CacheStoreError) in
+      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+        try connection.withStatement(
+          "SELECT count(*), coalesce(sum(pinned), 0), min(received_at_ms) FROM last_request"
+        ) { (statement) throws(CacheStoreError) -> StoreUse in
+          var use = StoreUse()
+          guard try statement.step() else { return use }
+          use.rows = Int(statement.integer(0))
+          use.pinnedRows = Int(statement.integer(1))
+          use.oldestReceivedAt = statement.isNull(2) ? nil : statement.integer(2).asInstant
+          return use
+        }
+      }
+    }
+    var use = read ?? StoreUse()
+    use.fileBytes = FileStatus(path: files.database)?.bytes ?? 0
+    return use
+  }
+
+  /// Whether there is no store of that name, nor a repaired one that waits to take its place.
+  package var isMissing: Bool { files.isMissing }
+
+  /// What is in the store and what it was good for; reads every row's head.
+  public func statistics() async throws(CacheStoreError) -> StoreStatistics {
+    await flushUsage()
+    var statistics = StoreStatistics()
+    statistics.limitBytes = try await limits().inForce.maximumBytes ?? configuration.maximumBytes
+    statistics.fileBytes = FileStatus(path: files.database)?.bytes ?? 0
+    statistics.logBytes = FileStatus(path: files.log)?.bytes ?? 0
+    let read = try await read { deadline throws(CacheStoreError) in
+      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+        try Self.parts(connection)
+      }
+    }
+    statistics.parts = read?.parts ?? []
+    statistics.pinnedRows = read?.pinned ?? 0
+    return statistics
+  }
+
+  private static func parts(
+    _ connection: Connection
+  ) throws(CacheStoreError) -> (parts: [StoreStatistics.Part], pinned: Int) {
+    var parts: [[String]: StoreStatistics.Part] = [:]
+    var pinned = 0
+    try connection.withStatement(
+      "SELECT a.name, r.target, r.body_bytes, r.pinned FROM last_request r JOIN account a ON a.id = r.account_id"
+    ) { (statement) throws(CacheStoreError) in
+      while try statement.step() {
+        let (account, host) = (statement.text(0), host(of: statement.text(1)))
+        var part = parts[[account, host]] ?? StoreStatistics.Part(account: account, host: host)
+        part.rows += 1
+        part.bytes += statement.integer(2).asCount
+        parts[[account, host]] = part
+        if statement.flag(3) { pinned += 1 }
+      }
+    }
+    try connection.withStatement(
+      """
+      SELECT a.name, u.host, u.stored, u.fresh, u.unchanged, u.failed, u.saved_bytes, u.saved_ms,
+        u.refused, u.committed, u.unused, u.lead_ms, u.won_ms, u.wasted_bytes
+      FROM usage u JOIN account a ON a.id = u.account_id
+      """
+    ) { (statement) throws(CacheStoreError) in
+      while try statement.step() {
+        let (account, host) = (statement.text(0), statement.text(1))
+        var part = parts[[account, host]] ?? StoreStatistics.Part(account: account, host: host)
+        part.deliveries.stored = statement.integer(2).asCount
+        part.deliveries.fresh = statement.integer(3).asCount
+        part.deliveries.unchanged = statement.integer(4).asCount
+        part.deliveries.failed = statement.integer(5).asCount
+        part.deliveries.savedBytes = statement.integer(6).asCount
+        part.deliveries.savedMilliseconds = statement.integer(7).asCount
+        part.deliveries.anticipations.refused = statement.integer(8).asCount
+        part.deliveries.anticipations.committed = statement.integer(9).asCount
+        part.deliveries.anticipations.unused = statement.integer(10).asCount
+        part.deliveries.anticipations.leadMilliseconds = statement.integer(11).asCount
+        part.deliveries.anticipations.wonMilliseconds = statement.integer(12).asCount
+        part.deliveries.anticipations.wastedBytes = statement.integer(13).asCount
+        parts[[account, host]] = part
+      }
+    }
+    return (parts.values.sorted { ($0.account, $0.host) < ($1.account, $1.host) }, pinned)
+  }
+
+  /// The host of a target such as `https://example.org:8080/x`.
+  static func host(of target: String) -> String {
+    guard !target.hasPrefix("key:"), let slashes = target.firstRange(of: "://") else { return target }
+    return String(target[slashes.upperBound...].prefix { $0 != "/" && $0 != "?" })
+  }
+}

@@ -1,0 +1,311 @@
+internal import Dispatch
+public import FoundationEssentials
+internal import Synchronization
+
+/// The stored responses, in one SQLite file that any number of processes share.
+///
+/// Look-ups run on connections of their own and never wait for a write of this or another process. Writes run one
+/// after another on the store's own queue. The synchronous forms (`…Now`) run on the calling thread and never wait:
+/// what is in use is reported as `busy`, or as `nil`. Nothing is opened, made or read before the first call.
+public final class ResponseStore: Sendable {
+  /// What a look-up found.
+  public struct Lookup: Sendable {
+    /// The account's row; `nil` where the account has none, and so nothing stored.
+    public var accountID: Int64?
+    /// Every row of the key: all variants, good or not. Each has passed its checksums.
+    public var rows: [StoredResponse]
+    /// Rows that did not, and are being removed.
+    public var damaged: Int
+    /// What there is to know before an origin is asked, where that was looked up too.
+    package var outlook: Outlook?
+
+    /// Makes a result.
+    public init(accountID: Int64? = nil, rows: [StoredResponse] = [], damaged: Int = 0) {
+      self.accountID = accountID
+      self.rows = rows
+      self.damaged = damaged
+    }
+  }
+
+  /// How the store was opened.
+  public let configuration: StoreConfiguration
+  let files: StoreFiles
+  let lockFile: LockFile
+  let pool: ReaderPool
+  let writer: DatabaseWriter
+  let reads = DispatchQueue(label: "cachefetch.store.read")
+  private let locks = DispatchQueue(label: "cachefetch.store.locks")
+  let usage = Mutex(UsageBatch())
+  /// The limit of bytes as last read from the file; until then the configuration's.
+  let knownBytes: Atomic<Int64>
+  /// Whether a test holds the store back.
+  private let isSuspended = Atomic(false)
+  private let observer = Mutex(VersionObserver())
+
+  /// A store that opens its file when it is first used; it cannot fail and touches nothing.
+  public init(configuration: StoreConfiguration) {
+    self.configuration = configuration
+    files = StoreFiles(
+      path: configuration.path, vfs: configuration.vfs, isUntrusted: configuration.isUntrusted)
+    let lockFile = LockFile(files: files)
+    self.lockFile = lockFile
+    knownBytes = Atomic(configuration.maximumBytes)
+    let writer = DatabaseWriter(files: files, lockFile: lockFile, configuration: configuration)
+    self.writer = writer
+    pool = ReaderPool(
+      files: files, hasNoLocks: { asks in asks ? lockFile.hasNoLocks() : lockFile.refusal != nil },
+      reportDamage: { [weak writer] in writer?.checkForDamage() })
+  }
+
+  deinit { resumeForTesting() }
+
+  // MARK: Reading
+
+  /// Every row of a key, looked up on the calling thread without waiting.
+  ///
+  /// Throws `busy` where the file cannot be read without waiting; a store that does not exist yet has no rows.
+  public func lookupNow(_ key: RequestKey) throws(CacheStoreError) -> Lookup {
+    try checkRunning()
+    return try lookup(key, waitingUntil: 0)
+  }
+
+  /// Every row of a key, as ``lookupNow(_:)`` gives them, and what there is to know before this responder is asked.
+  package func lookupNow(_ key: RequestKey, beforeAsking responder: String) throws(CacheStoreError) -> Lookup
+  {
+    try checkRunning()
+    return try lookup(key, beforeAsking: responder, waitingUntil: 0)
+  }
+
+  /// Every row of a key, looked up on the store's queue, waiting up to `busyTimeout` for other processes.
+  public func lookup(_ key: RequestKey) async throws(CacheStoreError) -> Lookup {
+    try await read { deadline throws(CacheStoreError) in try self.lookup(key, waitingUntil: deadline) }
+  }
+
+  private func lookup(
+    _ key: RequestKey, beforeAsking responder: String? = nil, waitingUntil deadline: Int64
+  ) throws(CacheStoreError) -> Lookup {
+    var damagedRows: [Int64] = []
+    func look(_ connection: Connection) throws(CacheStoreError) -> Lookup {
+      damagedRows = []
+      var found = Lookup()
+      let ahead = responder == nil ? nil : try connection.optionalStatement(.lookUpAhead)
+      let statement: Statement
+      if let ahead { statement = ahead } else { statement = try connection.statement(.lookUp) }
+      defer { statement.reset() }
+      if let responder {
+        // Of an account that is not there nothing is known, nor by a store made before there were such tables.
+        found.outlook = Outlook()
+        ahead?.bind(5, responder)
+      }
+      statement.bind(1, key.account)
+      statement.bind(2, key.target)
+      statement.bind(3, key.method)
+      statement.bind(4, key.extra)
+      let first = ahead == nil ? 0 : Outlook.columnCount
+      while try statement.step() {
+        let (account, row) = RowCoder.identifiers(statement, from: first)
+        found.accountID = account
+        if ahead != nil { found.outlook = Outlook(statement) }
+        guard let row else { continue }
+        if let read = try connection.coder.read(statement, from: first, key, connection) {
+          found.rows.append(read)
+        } else {
+          found.damaged += 1
+          damagedRows.append(row)
+        }
+      }
+      return found
+    }
+    let found = try deadline == 0 ? readNow(look) : pool.withConnection(waitingUntil: deadline, look)
+    for row in damagedRows { removeDamaged(row) }
+    return found ?? Lookup()
+  }
+
+  /// One chunk of a body, verified, read on the store's queue.
+  ///
+  /// - Parameters:
+  ///   - number: From 0; a body of `length` bytes ends with the chunk that reaches it.
+  ///   - bodyID: The body.
+  ///   - accountID: Whose body it is; only with it can sign-out be told from replacement.
+  /// - Throws: `corrupt` where the chunk is damaged or missing, `replaced` where the body is gone, `signedOut` where
+  ///   its account is.
+  public func chunk(
+    _ number: Int, of bodyID: Int64, accountID: Int64? = nil
+  ) async throws(CacheStoreError) -> Data {
+    try await read { deadline throws(CacheStoreError) in
+      try self.chunk(number, of: bodyID, accountID: accountID, waitingUntil: deadline)
+    }
+  }
+
+  /// The same, with a function that is called on that queue.
+  func readChunk(
+    _ number: Int, of body: StoredResponse.Body,
+    completion: @escaping @Sendable (Result<Data, CacheStoreError>) -> Void
+  ) {
+    read(
+      { deadline throws(CacheStoreError) in
+        try self.chunk(number, of: body.id, accountID: body.accountID, waitingUntil: deadline)
+      }, completion: completion)
+  }
+
+  /// One chunk of a body, as ``chunk(_:of:accountID:)`` gives it, on the calling thread without waiting.
+  package func chunkNow(
+    _ number: Int, of bodyID: Int64, accountID: Int64? = nil
+  ) throws(CacheStoreError) -> Data {
+    try checkRunning()
+    return try chunk(number, of: bodyID, accountID: accountID, waitingUntil: 0)
+  }
+
+  private func chunk(
+    _ number: Int, of bodyID: Int64, accountID: Int64?, waitingUntil deadline: Int64
+  ) throws(CacheStoreError) -> Data {
+    let data = try pool.withConnection(waitingUntil: deadline) {
+      (connection) throws(CacheStoreError) -> Data in
+      guard let chunk = try ChunkReading.read(number, of: bodyID, keepingBytes: true, connection) else {
+        throw try self.missing(bodyID, accountID, connection)
+      }
+      guard chunk.checksum != nil else {
+        throw CacheStoreError(
+          .corrupt, "a stored body in \(files.database) is damaged", hint: "fetch it again")
+      }
+      return chunk.bytes
+    }
+    guard let data else { throw CacheStoreError(.replaced, "the store \(files.database) is gone") }
+    return data
+  }
+
+  /// Why a chunk is not there.
+  private func missing(
+    _ bodyID: Int64, _ accountID: Int64?, _ connection: Connection
+  ) throws(CacheStoreError) -> CacheStoreError {
+    let owner = try connection.statement(.bodyOwner)
+    defer { owner.reset() }
+    owner.bind(1, bodyID)
+    // A released body is deleted chunk by chunk, and counts as gone from its first missing chunk.
+    if try owner.step() {
+      return CacheStoreError(
+        .corrupt, "a part of a stored body in \(files.database) is missing", hint: "fetch it again")
+    }
+    if let accountID, try isRevoked(accountID, connection) {
+      return CacheStoreError(.signedOut, "the account was signed out")
+    }
+    return CacheStoreError(.replaced, "the stored body was replaced meanwhile")
+  }
+
+  /// A number that changes whenever another connection, of this or another process, has committed a change.
+  ///
+  /// Costs some microseconds and runs on the calling thread; what it means is only whether it differs from the last.
+  public func dataVersionNow() throws(CacheStoreError) -> Int64 {
+    try checkRunning()
+    return try observer.withLock { (observer: inout VersionObserver) throws(CacheStoreError) in
+      try observer.version(of: files)
+    }
+  }
+
+  // MARK: Leases
+
+  /// Takes the right to refresh the request of that hash, without waiting.
+  ///
+  /// - Returns: `nil` where another process, or another holder in this one, has it.
+  public func tryLease(_ hash: UInt64) throws(CacheStoreError) -> Lease? {
+    try lease(.request(hash))
+  }
+
+  /// Whether the file is open to be read, so that a look-up need not look for it.
+  package var isReadyToLookUp: Bool { pool.isOpen }
+
+  /// Whether the lock file is open, so that ``tryLease(_:)`` need not look for it.
+  package var isReadyToLease: Bool { lockFile.isOpen }
+
+  /// Takes a lease as ``tryLease(_:)`` does, on a queue of its own: a look-up that hangs does not hold it up.
+  package func openLease(_ hash: UInt64) async throws(CacheStoreError) -> Lease? {
+    let result: Swift.Result<Lease?, CacheStoreError> = await withUnsafeContinuation { continuation in
+      locks.async {
+        let result: Swift.Result<Lease?, CacheStoreError>
+        do throws(CacheStoreError) { result = .success(try self.tryLease(hash)) } catch {
+          result = .failure(error)
+        }
+        continuation.resume(returning: result)
+      }
+    }
+    return try result.get()
+  }
+
+  func lease(_ place: LockFile.Place) throws(CacheStoreError) -> Lease? {
+    guard !configuration.isReadOnly else {
+      throw CacheStoreError(
+        .readOnly, "the store \(files.database) was opened for reading only", hint: "open it for writing")
+    }
+    // No lock file is put beside a file that is something else.
+    if FileStatus(path: files.lock) == nil { _ = try pool.withConnection(waitingUntil: 0) { _ in } }
+    return try lockFile.tryLock(place) ? Lease(place, of: lockFile) : nil
+  }
+
+  // MARK: Closing and testing
+
+  /// How many pages a new connection reads to open the store and look the key up.
+  package func pagesReadForTesting(_ key: RequestKey) throws(CacheStoreError) -> Int {
+    let pool = ReaderPool(files: files) {}
+    let pages = try pool.withConnection(waitingUntil: 0) { (connection) throws(CacheStoreError) in
+      let statement = try connection.statement(.lookUp)
+      defer { statement.reset() }
+      statement.bind(1, key.account)
+      statement.bind(2, key.target)
+      statement.bind(3, key.method)
+      statement.bind(4, key.extra)
+      while try statement.step() {}
+      return connection.pagesRead()
+    }
+    return pages ?? 0
+  }
+
+  /// Writes what is counted in memory, waits for the work under way and closes the file; later calls throw `closed`.
+  public func close() async {
+    if !leaveUsage() { await flushUsage() }
+    await writer.close()
+    pool.close()
+    observer.withLock { $0 = VersionObserver(isClosed: true) }
+  }
+
+  /// Holds the store back as a slow disk would: synchronous forms find it busy, the queues' work waits.
+  package func suspendForTesting() {
+    guard !isSuspended.exchange(true, ordering: .sequentiallyConsistent) else { return }
+    reads.suspend()
+    writer.queue.suspend()
+  }
+
+  /// Ends what ``suspendForTesting()`` began.
+  package func resumeForTesting() {
+    guard isSuspended.exchange(false, ordering: .sequentiallyConsistent) else { return }
+    reads.resume()
+    writer.queue.resume()
+  }
+
+  func checkRunning() throws(CacheStoreError) {
+    guard isSuspended.load(ordering: .relaxed) else { return }
+    throw CacheStoreError(.busy, "the store \(files.database) is held back by a test")
+  }
+
+  /// Runs a read on the reading queue.
+  func read<Result: Sendable>(
+    _ work: @escaping @Sendable (_ deadline: Int64) throws(CacheStoreError) -> Result
+  ) async throws(CacheStoreError) -> Result {
+    let result: Swift.Result<Result, CacheStoreError> = await withCheckedContinuation { continuation in
+      read(work) { continuation.resume(returning: $0) }
+    }
+    return try result.get()
+  }
+
+  /// The same, with a function that is called on the reading queue.
+  private func read<Result: Sendable>(
+    _ work: @escaping @Sendable (_ deadline: Int64) throws(CacheStoreError) -> Result,
+    completion: @escaping @Sendable (Swift.Result<Result, CacheStoreError>) -> Void
+  ) {
+    let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
+    reads.async {
+      let result: Swift.Result<Result, CacheStoreError>
+      do throws(CacheStoreError) { result = .success(try work(deadline)) } catch { result = .failure(error) }
+      completion(result)
+    }
+  }
+}

@@ -1,0 +1,102 @@
+internal import CSQLite
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+/// How a store is opened to be written, and made where there is none: with a log that all processes share, else, where
+/// they cannot, through the rollback journal.
+struct StoreOpener: Sendable {
+  let files: StoreFiles
+  let lockFile: LockFile
+  let configuration: StoreConfiguration
+
+  /// A connection to the store, which is made where there is none.
+  func open(waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection {
+    guard !configuration.isReadOnly else {
+      throw CacheStoreError(.readOnly, "the store \(files.database) was opened for reading only")
+    }
+    do throws(CacheStoreError) {
+      return try openShared(waitingUntil: deadline, usesLog: true)
+    } catch {
+      if error.mayBeOfFolder, !error.isMoved, FileStatus(path: files.database) != nil, !files.isFolderWritable
+      {
+        throw CacheStoreError.sqlite(SQLITE_READONLY, path: files.database)
+      }
+      guard error.isOfSharedMemory || error.sqliteCode & 0xFF == SQLITE_CANTOPEN && !error.isOfDescriptors,
+        try leaveLog(waitingUntil: deadline)
+      else { throw error }
+      return try openShared(waitingUntil: deadline, usesLog: false)
+    }
+  }
+
+  /// Goes over to the rollback journal, where the log's index cannot be shared between processes.
+  /// - Returns: `false` where it can be after all.
+  private func leaveLog(waitingUntil deadline: Int64) throws(CacheStoreError) -> Bool {
+    guard FileStatus(path: files.database) != nil else { return false }
+    let connection = try connect(waitingUntil: deadline)
+    guard !connection.canShareMemory else { return false }
+    // Alone with the file SQLite needs no shared memory to write the log back. A log that stayed would be looked into.
+    connection.setKeepsLog(false)
+    try connection.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE")
+    return true
+  }
+
+  private func openShared(
+    waitingUntil deadline: Int64, usesLog: Bool
+  ) throws(CacheStoreError) -> Connection {
+    guard let connection = try openMade(waitingUntil: deadline) else {
+      return try create(waitingUntil: deadline, usesLog: usesLog)
+    }
+    if usesLog { try Schema.returnToLog(connection) }
+    return connection
+  }
+
+  /// A connection to a store that has been made; `nil` where there is none, or only an empty file.
+  func openMade(waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection? {
+    guard try files.checkedStatus() != nil else { return nil }
+    let connection = try connect(waitingUntil: deadline)
+    guard try Schema.content(of: connection) == .store else { return nil }
+    if files.isUntrusted { try connection.distrust() }
+    guard connection.isCurrent else {
+      throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: files.database)
+    }
+    try files.checkOpenedCompanions()
+    try Schema.configureWriting(connection)
+    return connection
+  }
+
+  private func connect(waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection {
+    try files.checkCompanions()
+    let connection = try Connection(path: files.resolved(), named: files.database, for: .writing, files.vfs)
+    connection.waiting.deadline = deadline
+    connection.pageBytes = configuration.pageBytes
+    guard !connection.isReadOnly else {
+      throw CacheStoreError.sqlite(SQLITE_READONLY, path: files.database)
+    }
+    return connection
+  }
+
+  /// Makes the store, one process at a time; whoever comes second finds it made.
+  private func create(waitingUntil deadline: Int64, usesLog: Bool) throws(CacheStoreError) -> Connection {
+    let left = max(0, deadline - Platform.monotonicNanoseconds())
+    try lockFile.lock(.file, within: .nanoseconds(left))
+    defer { lockFile.unlock(.file) }
+    try files.makeFolder()
+    // A repair that ended with its process, before it could put the new file in place.
+    if try files.checkedStatus() == nil, let waiting = FileStatus(path: files.repaired) {
+      try files.check(opened: waiting, "the store", files.repaired)
+      rename(files.repaired, files.database)
+    }
+    if try files.checkedStatus() == nil { try files.makeDatabase() }
+    let connection = try connect(waitingUntil: deadline)
+    try Schema.configureWriting(connection)
+    if try Schema.content(of: connection) == .empty {
+      try files.checkOpenedCompanions()
+      try Schema.create(connection, pageBytes: configuration.pageBytes, usesLog: usesLog)
+    }
+    return connection
+  }
+}

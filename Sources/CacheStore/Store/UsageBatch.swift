@@ -1,0 +1,97 @@
+/// Marks and counts that wait in memory to be written together.
+struct UsageBatch {
+  /// By its row where that is known, else by its name.
+  enum Account: Equatable {
+    case id(Int64)
+    case name(String)
+  }
+
+  /// The most marks and hosts kept in memory; beyond it new ones are not kept, which only makes eviction less exact.
+  static let limit = 10_000
+
+  /// Rows and when they were delivered, in milliseconds; a row may come several times.
+  private(set) var marks: [UsageJournalLines.Mark] = []
+  private var isFull = false
+  /// By host, since hosts may be many and one host's accounts are few.
+  private var earlier: [String: [(account: Account, count: UsageCount)]] = [:]
+  /// The host counted last, which a program that runs for a moment needs no dictionary for.
+  private var latest: Latest?
+
+  private struct Latest {
+    let host: String
+    let account: Account
+    var count: UsageCount
+  }
+
+  var isEmpty: Bool { marks.isEmpty && latest == nil && earlier.isEmpty }
+  /// Whether it is what a program has that ran for a moment.
+  var isSmall: Bool { marks.count + earlier.count < 64 }
+
+  mutating func mark(_ row: Int64, at instant: Int64) {
+    if let last = marks.last, last.row == row {
+      marks[marks.count - 1].instant = max(instant, last.instant)
+      return
+    }
+    if marks.count == Self.limit {
+      marks = latestMarks()
+      // Where that made little room it would soon have to be made again, at every delivery in the end.
+      isFull = marks.count > Self.limit / 2
+    }
+    if !isFull { marks.append(UsageJournalLines.Mark(row: row, instant: instant)) }
+  }
+
+  /// The latest mark of each row.
+  func latestMarks() -> [UsageJournalLines.Mark] {
+    guard marks.count > 1 else { return marks }
+    var latest: [Int64: Int64] = [:]
+    for mark in marks { latest[mark.row] = max(mark.instant, latest[mark.row] ?? mark.instant) }
+    return latest.map { UsageJournalLines.Mark(row: $0, instant: $1) }
+  }
+
+  mutating func count(_ account: Account, host: String, _ count: UsageCount) {
+    if let last = latest, last.host == host, last.account == account {
+      latest?.count += count
+      return
+    }
+    if let last = latest { put(last.account, host: last.host, last.count) }
+    latest = Latest(host: host, account: account, count: count)
+  }
+
+  private mutating func put(_ account: Account, host: String, _ count: UsageCount) {
+    guard earlier.count < Self.limit || earlier[host] != nil else { return }
+    if let place = earlier[host]?.firstIndex(where: { $0.account == account }) {
+      earlier[host]?[place].count += count
+    } else {
+      earlier[host, default: []].append((account, count))
+    }
+  }
+
+  /// Calls `body` with each count; one host and account may come twice.
+  func forEachCount(
+    _ body: (Account, _ host: String, UsageCount) throws(CacheStoreError) -> Void
+  ) throws(CacheStoreError) {
+    if !earlier.isEmpty {
+      for (host, counts) in earlier {
+        for (account, count) in counts { try body(account, host, count) }
+      }
+    }
+    if let latest { try body(latest.account, latest.host, latest.count) }
+  }
+
+  /// Adds what was taken out and could not be written after all.
+  mutating func putBack(_ other: UsageBatch) {
+    for mark in other.marks { self.mark(mark.row, at: mark.instant) }
+    if !other.earlier.isEmpty {
+      for (host, counts) in other.earlier {
+        for (account, count) in counts { self.count(account, host: host, count) }
+      }
+    }
+    if let latest = other.latest { count(latest.account, host: latest.host, latest.count) }
+  }
+
+  /// Forgets the counts of accounts that satisfy the condition.
+  mutating func forgetCounts(where condition: (Account) -> Bool) {
+    earlier = earlier.mapValues { $0.filter { !condition($0.account) } }.filter { !$0.value.isEmpty }
+    if let last = latest, condition(last.account) { latest = nil }
+  }
+}

@@ -1,0 +1,89 @@
+internal import CXXHash
+internal import FoundationEssentials
+
+/// The checksums of chunks, bodies and rows; all are XXH3-64.
+enum Checksum {
+  /// The checksum of a chunk; one that turns up in another place or body does not match.
+  static func ofChunk(_ bytes: UnsafeRawBufferPointer, body: Int64, number: Int) -> Int64 {
+    hash(bytes, seed: UInt64(bitPattern: body) << 24 ^ UInt64(number))
+  }
+
+  /// The checksum of a chunk; one that turns up in another place or body does not match.
+  static func ofChunk(_ bytes: Data, body: Int64, number: Int) -> Int64 {
+    bytes.withUnsafeBytes { ofChunk($0, body: body, number: number) }
+  }
+
+  /// The checksum of a body: that of its chunks' checksums, in order.
+  static func ofBody(chunks checksums: [Int64]) -> Int64 {
+    // Little-endian on every machine this is built for; the file is not carried between machines of two kinds.
+    checksums.withUnsafeBytes { hash($0, seed: 0) }
+  }
+
+  /// The checksum of a body of one chunk.
+  static func ofBody(chunk checksum: Int64) -> Int64 {
+    withUnsafeBytes(of: checksum.littleEndian) { hash($0, seed: 0) }
+  }
+
+  /// The hash that stands for a target in the table of removals; never 0.
+  static func ofTarget(_ target: String) -> Int64 {
+    var target = target
+    let hash = target.withUTF8 { Self.hash(UnsafeRawBufferPointer($0), seed: 0) }
+    return hash == 0 ? 1 : hash
+  }
+
+  static func hash(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> Int64 {
+    Int64(bitPattern: cachefetch_xxh3(bytes.baseAddress, bytes.count, seed))
+  }
+}
+
+/// Bytes laid out one after another, in memory that is used again.
+///
+/// Raw memory, not an array: at each value an array would ask whether it is nobody else's and has room, which took most of
+/// the time of a row's checksum.
+struct ByteLayout: ~Copyable {
+  private var start: UnsafeMutableRawPointer
+  private var capacity: Int
+  private var count = 0
+
+  init(capacity: Int = 1_024) {
+    self.capacity = capacity
+    start = .allocate(byteCount: capacity, alignment: 8)
+  }
+
+  deinit { start.deallocate() }
+
+  /// What has been laid out.
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
+
+  mutating func removeAll() { count = 0 }
+
+  mutating func add(_ value: Int64) {
+    reserve(8)
+    (start + count).storeBytes(of: value.littleEndian, as: Int64.self)
+    count += 8
+  }
+
+  /// Adds the bytes, and before them how many they are.
+  mutating func add(_ bytes: UnsafeRawBufferPointer) {
+    add(Int64(bytes.count))
+    guard let source = bytes.baseAddress else { return }
+    reserve(bytes.count)
+    (start + count).copyMemory(from: source, byteCount: bytes.count)
+    count += bytes.count
+  }
+
+  /// Adds the text's bytes, and before them how many they are.
+  mutating func add(_ text: String) {
+    var text = text
+    text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
+  }
+
+  private mutating func reserve(_ more: Int) {
+    guard count + more > capacity else { return }
+    capacity = max(2 * capacity, count + more)
+    let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 8)
+    larger.copyMemory(from: start, byteCount: count)
+    start.deallocate()
+    start = larger
+  }
+}

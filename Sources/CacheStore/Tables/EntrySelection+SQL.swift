@@ -1,0 +1,63 @@
+extension EntrySelection {
+  /// The statement that gives those columns of the selected rows; `r` is the row, `a` its account.
+  ///
+  /// Every condition has its parameter whether given or not, in a fixed place, so that only bound values vary; those
+  /// that an index can answer are written out only when given, since `OR ?` would keep SQLite from using it.
+  func text(_ columns: String) -> String {
+    var tables = "last_request r JOIN account a ON a.id = r.account_id"
+    var conditions: [String] = []
+    if let accounts {
+      conditions.append("a.name IN (\(Self.parameters("a", accounts.count)))")
+    }
+    if prefix != nil { conditions.append("r.target >= :prefix AND r.target < :prefixEnd") }
+    if host != nil {
+      let otherPorts =
+        " OR r.target >= :httpPort AND r.target < :httpPortEnd OR r.target >= :httpsPort AND r.target < :httpsPortEnd"
+      conditions.append(
+        """
+        (r.target >= :http AND r.target < :httpEnd OR r.target >= :https AND r.target < :httpsEnd
+         OR r.target = :httpBare OR r.target = :httpsBare\(isAnyPort ? otherPorts : ""))
+        """)
+    }
+    if tag != nil { tables += " JOIN tag t ON t.request_id = r.id AND t.name = :tag" }
+    if let rowIDs { conditions.append("r.id IN (\(Self.parameters("i", rowIDs.count)))") }
+    if receivedBefore != nil { conditions.append("r.received_at_ms < :receivedBefore") }
+    if minimumBytes != nil { conditions.append("r.body_bytes >= :minimumBytes") }
+    if isPinned != nil { conditions.append("r.pinned = :pinned") }
+    if isGood != nil { conditions.append("r.good = :good") }
+    let all = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
+    return "SELECT \(columns) FROM \(tables)\(all)"
+  }
+
+  /// Binds the values of ``text(_:)``.
+  func bind(to statement: Statement) {
+    for (index, name) in (accounts ?? []).enumerated() { statement.bind(":a\(index)", name) }
+    for (index, id) in (rowIDs ?? []).enumerated() { statement.bind(":i\(index)", id) }
+    if let prefix {
+      statement.bind(":prefix", prefix)
+      statement.bind(":prefixEnd", Self.end(of: prefix))
+    }
+    if let host {
+      for scheme in ["http", "https"] {
+        statement.bind(":\(scheme)", "\(scheme)://\(host)/")
+        statement.bind(":\(scheme)End", Self.end(of: "\(scheme)://\(host)/"))
+        statement.bind(":\(scheme)Bare", "\(scheme)://\(host)")
+        guard isAnyPort else { continue }
+        statement.bind(":\(scheme)Port", "\(scheme)://\(host):")
+        statement.bind(":\(scheme)PortEnd", Self.end(of: "\(scheme)://\(host):"))
+      }
+    }
+    if let tag { statement.bind(":tag", tag) }
+    if let receivedBefore { statement.bind(":receivedBefore", receivedBefore) }
+    if let minimumBytes { statement.bind(":minimumBytes", minimumBytes) }
+    if let isPinned { statement.bind(":pinned", isPinned ? 1 : 0) }
+    if let isGood { statement.bind(":good", isGood ? 1 : 0) }
+  }
+
+  private static func parameters(_ letter: String, _ count: Int) -> String {
+    (0..<count).map { ":\(letter)\($0)" }.joined(separator: ", ")
+  }
+
+  /// The first text after all that begin with `prefix`: no text has a scalar beyond the last one in it.
+  private static func end(of prefix: String) -> String { prefix + "\u{10FFFF}" }
+}

@@ -1,0 +1,227 @@
+/// The statements that are prepared once for each connection and used again; every other text is in `Query+…`.
+enum Query: Int, CaseIterable {
+  case lookUp, lookUpAhead, rowByID, bodyChecksum, bodyOwner, chunk
+  case accountID, insertAccount
+  case findRow, insertRow, updateRow, deleteRow, oldestVariant
+  case giveUpPartial, unfinishedBodies, insertPartial, deletePartial
+  case insertBody, finishBody, releaseBody, deleteBody, updateSingleChunk, insertChunk, insertOnlyChunk
+  case removedSince, recordRemoval, rowsOfTarget
+  case insertTag, setPinned, insertUse, markUsed, addUsage
+  case pauseOf
+  case usedAt, tagsOfRow, outlook
+  case pageCount, freePages, rowCount, unfinishedCount, dataVersion, lastBody, leastRecentlyUsed, anyReleased,
+    deleteOneChunk
+  case releasedBefore, unfinishedAfter
+  case storeLimits
+
+  var sql: String {
+    switch self {
+    case .lookUp: Self.lookUpText
+    case .lookUpAhead: Self.lookUpAheadText
+    case .rowByID: Self.rowByIDText
+    case .rowsOfTarget: Self.rowsOfTargetText
+    case .bodyChecksum: "SELECT checksum FROM body WHERE id = ?1"
+    case .outlook: Self.outlookText
+    case .bodyOwner: "SELECT account_id FROM body WHERE id = ?1 AND released_at_ms IS NULL"
+    case .chunk: "SELECT checksum, bytes FROM chunk WHERE id = ?1 << 20 | ?2"
+    case .accountID: "SELECT id FROM account WHERE name = ?1"
+    case .insertAccount: "INSERT INTO account (name) VALUES (?1)"
+    case .findRow: Self.findRowText
+    case .insertRow: RowCoder.insertText
+    case .updateRow: RowCoder.updateText
+    case .deleteRow: "DELETE FROM last_request WHERE id = ?1"
+    case .oldestVariant: Self.oldestVariantText
+    case .insertBody:
+      """
+      INSERT INTO body (account_id, checksum, partial_target, partial_etag, partial_bytes, begun_at_ms)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+      """
+    case .finishBody:
+      """
+      UPDATE body SET checksum = ?2, partial_target = NULL, partial_etag = NULL, partial_bytes = NULL
+      WHERE id = ?1 AND checksum IS NULL
+      """
+    case .giveUpPartial:
+      """
+      UPDATE body SET partial_target = NULL, partial_etag = NULL, partial_bytes = NULL
+      WHERE id = ?1 AND checksum IS NULL
+      """
+    // Without a name SQLite goes through all bodies in the order of their identifiers, to spare the sorting of few.
+    case .unfinishedBodies:
+      """
+      SELECT id FROM body INDEXED BY body_unfinished WHERE checksum IS NULL AND released_at_ms IS NULL
+      ORDER BY id
+      """
+    case .unfinishedAfter:
+      """
+      SELECT id FROM body INDEXED BY body_unfinished
+      WHERE checksum IS NULL AND (partial_target IS NULL OR begun_at_ms <= ?1) AND id > ?2
+        AND released_at_ms IS NULL
+      ORDER BY id LIMIT 1
+      """
+    case .releasedBefore: "SELECT id FROM body WHERE released_at_ms <= ?1 LIMIT 1"
+    case .releaseBody: "UPDATE body SET released_at_ms = ?2 WHERE id = ?1"
+    case .deleteBody: "DELETE FROM body WHERE id = ?1"
+    // The length tells a body of one chunk from a longer one; SQLite reads it without reading the bytes.
+    case .updateSingleChunk:
+      "UPDATE chunk SET checksum = ?3, bytes = ?4 WHERE id = ?1 << 20 AND length(bytes) = ?2"
+    // Of a body that is gone, with its account, nothing is stored.
+    case .insertChunk:
+      "INSERT INTO chunk (id, checksum, bytes) SELECT ?1 << 20 | ?2, ?3, ?4 FROM body WHERE id = ?1"
+    // In the transaction that made the body. One that selects, as the one above, is a statement that SQLite may have to
+    // undo alone: it copies every page before it changes it.
+    case .insertOnlyChunk: "INSERT INTO chunk (id, checksum, bytes) VALUES (?1 << 20, ?2, ?3)"
+    case .removedSince:
+      // Two look-ups: IN would make a table of the two numbers, which costs more than everything else in an overwrite.
+      """
+      SELECT started_ns FROM removal
+      WHERE account_id = ?1 AND target_hash = 0 AND started_boot = ?3 AND started_ns > ?4
+      UNION ALL
+      SELECT started_ns FROM removal
+      WHERE account_id = ?1 AND target_hash = ?2 AND started_boot = ?3 AND started_ns > ?4
+      """
+    case .recordRemoval: Self.recordRemovalText
+    case .insertTag: "INSERT OR IGNORE INTO tag (name, request_id) VALUES (?1, ?2)"
+    case .setPinned: "UPDATE last_request SET pinned = ?2 WHERE id = ?1"
+    // A new row has no entry yet, unless somebody removed rows by hand. OR REPLACE would copy pages, see above.
+    case .insertUse: "INSERT OR IGNORE INTO last_use (request_id, used_at_ms) VALUES (?1, ?2)"
+    case .markUsed: "UPDATE last_use SET used_at_ms = ?2 WHERE request_id = ?1 AND used_at_ms < ?2"
+    case .addUsage: Self.addUsageText
+    case .usedAt: "SELECT used_at_ms FROM last_use WHERE request_id = ?1"
+    case .tagsOfRow: "SELECT name FROM tag WHERE request_id = ?1 ORDER BY name"
+    case .pageCount: "PRAGMA page_count"
+    case .freePages: "PRAGMA freelist_count"
+    // Every row has one here, and this is the smallest tree to count.
+    case .rowCount: "SELECT count(*) FROM last_use"
+    case .unfinishedCount: "SELECT count(*) FROM body INDEXED BY body_unfinished WHERE checksum IS NULL"
+    case .dataVersion: "PRAGMA data_version"
+    case .lastBody: "SELECT seq FROM sqlite_sequence WHERE name = 'body'"
+    // CROSS keeps the order of the two: the other way round every row would be read and sorted for the one that goes.
+    case .leastRecentlyUsed:
+      """
+      SELECT r.id, r.body_id, r.body_bytes
+      FROM last_use u INDEXED BY last_use_oldest CROSS JOIN last_request r ON r.id = u.request_id
+      WHERE r.pinned = 0 AND r.id <> ?1 ORDER BY u.used_at_ms LIMIT 1
+      """
+    case .storeLimits: "SELECT maximum_bytes, maximum_rows, maximum_ms FROM store_limit WHERE id = 1"
+    case .anyReleased:
+      "SELECT id FROM body WHERE released_at_ms IS NOT NULL ORDER BY released_at_ms LIMIT 1"
+    case .deleteOneChunk:
+      """
+      DELETE FROM chunk WHERE id = (SELECT min(id) FROM chunk WHERE id >= ?1 << 20 AND id < (?1 + 1) << 20)
+      """
+    case .insertPartial:
+      "INSERT INTO partial (body_id, extra, variant, url, fields) VALUES (?1, ?2, ?3, ?4, ?5)"
+    case .deletePartial: "DELETE FROM partial WHERE body_id = ?1"
+    case .pauseOf:
+      """
+      SELECT p.heard_boot, p.heard_ns, p.pause_ms FROM account a JOIN pause p ON p.account_id = a.id
+      WHERE a.name = ?1 AND p.responder = ?2
+      """
+    }
+  }
+}
+
+extension Query {
+  /// Whether it asks a table that a store made earlier may lack; see `Connection.optionalStatement(_:)`.
+  var isOfLaterTable: Bool {
+    switch self {
+    case .storeLimits, .lookUpAhead, .outlook, .pauseOf, .insertPartial, .deletePartial: true
+    default: false
+    }
+  }
+}
+
+// MARK: Rows
+
+extension Query {
+  private static let isKey = "account_id = ?1 AND target = ?2 AND method = ?3 AND extra = ?4"
+
+  /// No ORDER BY: a sorter would copy the bodies. The variant is chosen by the rules.
+  private static let lookUpText =
+    "SELECT \(RowCoder.selected), c.checksum, c.bytes \(rowsOfKey) WHERE a.name = ?1"
+
+  /// The same with what there is to know before an origin is asked, see ``outlookText``: a look less for each exchange.
+  private static let lookUpAheadText = """
+    SELECT p.heard_boot, p.heard_ns, p.pause_ms,
+      EXISTS (SELECT 1 FROM body WHERE checksum IS NULL AND account_id = a.id AND partial_target = ?2),
+      \(RowCoder.selected), c.checksum, c.bytes
+    \(rowsOfKey)
+    LEFT JOIN pause p ON p.account_id = a.id AND p.responder = ?5
+    WHERE a.name = ?1
+    """
+
+  private static let rowsOfKey = """
+    FROM account a
+    LEFT JOIN last_request r ON r.account_id = a.id AND r.target = ?2 AND r.method = ?3 AND r.extra = ?4
+    LEFT JOIN chunk c ON c.id = r.body_id << 20
+    """
+
+  private static let rowByIDText = rowByID("length(c.bytes)")
+
+  /// A row with its first chunk, where ``Query/rowByID`` gives only that chunk's length.
+  static let wholeRowText = rowByID("c.bytes")
+
+  private static func rowByID(_ chunk: String) -> String {
+    """
+    SELECT \(RowCoder.selectedWithRequest), c.checksum, \(chunk), a.name FROM last_request r
+    JOIN account a ON a.id = r.account_id
+    LEFT JOIN chunk c ON c.id = r.body_id << 20
+    WHERE r.id = ?1
+    """
+  }
+
+  private static let rowsOfTargetText = "SELECT id FROM last_request WHERE account_id = ?1 AND target = ?2"
+
+  /// All of a key: at most sixteen, nearly always one, and whoever adds one has to know how many there are.
+  private static let findRowText = """
+    SELECT id, body_id, body_bytes, started_boot, started_ns, pinned, good, variant FROM last_request WHERE \(isKey)
+    """
+
+  private static let oldestVariantText = """
+    SELECT id, body_id, body_bytes FROM last_request WHERE \(isKey) AND pinned = 0
+    ORDER BY received_at_ms, id LIMIT 1
+    """
+}
+
+// MARK: Order and counts
+
+extension Query {
+  /// Whether an origin is to be left alone, and whether a download was cut off.
+  private static let outlookText = """
+    SELECT p.heard_boot, p.heard_ns, p.pause_ms,
+      EXISTS (SELECT 1 FROM body WHERE checksum IS NULL AND account_id = ?1 AND partial_target = ?3)
+    FROM account a LEFT JOIN pause p ON p.account_id = a.id AND p.responder = ?2 WHERE a.id = ?1
+    """
+
+  /// A later mark replaces an earlier one of the same boot, any of another boot, and one later than now (?6).
+  private static let recordRemovalText = """
+    INSERT INTO removal (account_id, target_hash, started_boot, started_ns, removed_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT DO UPDATE SET started_boot = excluded.started_boot, started_ns = excluded.started_ns,
+      removed_at_ms = excluded.removed_at_ms
+    WHERE removal.started_boot <> excluded.started_boot OR removal.started_ns < excluded.started_ns
+      OR removal.started_ns > ?6
+    """
+
+  /// More than anything that is counted comes to; with it no sum of such is too large for an integer.
+  static let mostCounted: Int64 = 1 << 53
+
+  private static let addUsageText = """
+    INSERT INTO usage (account_id, host, stored, fresh, unchanged, failed, saved_bytes, saved_ms,
+      refused, committed, unused, lead_ms, won_ms, wasted_bytes)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+    ON CONFLICT DO UPDATE SET
+      stored = min(stored + excluded.stored, \(mostCounted)),
+      fresh = min(fresh + excluded.fresh, \(mostCounted)),
+      unchanged = min(unchanged + excluded.unchanged, \(mostCounted)),
+      failed = min(failed + excluded.failed, \(mostCounted)),
+      saved_bytes = min(saved_bytes + excluded.saved_bytes, \(mostCounted)),
+      saved_ms = min(saved_ms + excluded.saved_ms, \(mostCounted)),
+      refused = min(refused + excluded.refused, \(mostCounted)),
+      committed = min(committed + excluded.committed, \(mostCounted)),
+      unused = min(unused + excluded.unused, \(mostCounted)),
+      lead_ms = min(lead_ms + excluded.lead_ms, \(mostCounted)),
+      won_ms = min(won_ms + excluded.won_ms, \(mostCounted)),
+      wasted_bytes = min(wasted_bytes + excluded.wasted_bytes, \(mostCounted))
+    """
+}

@@ -1,0 +1,230 @@
+internal import FoundationEssentials
+
+/// Writes and reads the rows of `last_request`, and verifies those it reads (law 10).
+///
+/// Everything that is done with a row goes over one list of its columns, ``visit(_:_:_:with:)``: the texts of the
+/// statements, their parameters, what is read, and the checksum. A new column is a line there and one in `schema.sql`.
+final class RowCoder {
+  /// Calls the visitor with each column of the table, in the table's order, and the value that stands in it.
+  ///
+  /// The order is that of the checksum too: changed, it would make every stored row a damaged one. Inlined, as the
+  /// visitors are, so that nothing of the list is left at run time.
+  @inline(__always)
+  static func visit<Visitor: ColumnVisitor & ~Copyable>(
+    _ row: inout StoredResponse, _ key: inout RequestKey, _ checksum: inout Int64,
+    with visitor: inout Visitor
+  ) {
+    visitor.visit(Column("id", .identifier), &row.id)
+    visitor.visit(Column("account_id", .account), &row.accountID)
+    visitor.visit(Column("target", .request), &key.target)
+    visitor.visit(Column("method", .request), &key.method)
+    visitor.visit(Column("extra", .request), &key.extra)
+    visitor.visit(Column("good", .place), &row.isGood)
+    visitor.visit(Column("variant", .place), &row.variant)
+    visitor.visit(Column("vary"), &row.vary)
+    visitor.visit(Column("started_boot"), &row.head.started.boot)
+    visitor.visit(Column("started_ns"), &row.head.started.nanoseconds)
+    visitor.visit(Column("response_url"), &row.head.url)
+    visitor.visit(Column("http_version"), &row.head.version)
+    visitor.visit(Column("status", within: .status), &row.head.status)
+    visitor.visit(Column("reason"), &row.head.reason)
+    visitor.visit(Column("fields"), &row.head.fields)
+    visitor.visit(Column("requested_at_ms", within: .instants), &row.head.requestedAt)
+    visitor.visit(Column("received_at_ms", within: .instants), &row.head.receivedAt)
+    visitor.visit(Column("changed_at_ms", within: .instants), &row.changedAt)
+    visitor.visit(Column("exchange_ms", within: .counts), &row.head.exchangeMilliseconds)
+    visitor.visit(Column("invalid"), &row.isInvalid)
+    visitor.visit(Column("body_id"), &row.body.id)
+    visitor.visit(Column("body_bytes", within: .counts), &row.body.length)
+    visitor.visit(Column("checksum", .checksum), &checksum)
+    visitor.visit(Column("pinned", .mark), &row.isPinned)
+  }
+
+  /// What a row's checksum is made of, in memory that is used again for the next row: one pass over contiguous bytes costs
+  /// a tenth of what a streaming hash does for so little.
+  private var layout = ByteLayout()
+  /// What the next row is read into: nearly always it has the boot mark of the row before, which is not made anew then.
+  private var template = StoredResponse.blank
+
+  // MARK: Writing
+
+  /// Inserts a row, under an identifier of its own unless it has one, which is then in it.
+  func insert(
+    _ row: inout StoredResponse, _ key: RequestKey, _ connection: Connection
+  ) throws(CacheStoreError) {
+    try run(try connection.statement(.insertRow), .insert(identifier: row.id != 0), &row, key)
+    row.id = connection.lastInsertedRow
+  }
+
+  /// Sets everything but the key of the row with that identifier.
+  func update(
+    _ row: inout StoredResponse, _ key: RequestKey, _ connection: Connection
+  ) throws(CacheStoreError) {
+    try run(try connection.statement(.updateRow), .update, &row, key)
+  }
+
+  private func run(
+    _ statement: Statement, _ purpose: ParameterBinder.Purpose, _ row: inout StoredResponse, _ key: RequestKey
+  ) throws(CacheStoreError) {
+    var key = key
+    var checksum = checksum(of: &row, &key, bodyChecksum: row.body.checksum)
+    var binder = ParameterBinder(statement, purpose)
+    Self.visit(&row, &key, &checksum, with: &binder)
+    try statement.run(borrowing: row.head.fields.wire, at: binder.fieldsPosition)
+  }
+
+  // MARK: Reading
+
+  /// How much of the body is read and verified with the row.
+  enum Extent { case firstChunk, head }
+
+  /// A row that was looked for by its identifier.
+  struct Found {
+    var row = StoredResponse.blank
+    var key = RequestKey(target: "")
+    /// Whether the checksums match; where they do not, nothing else here can be relied on.
+    var isSound = false
+  }
+
+  /// The row that a statement of ``Query/rowByID`` stands on; with `firstChunk`, of ``Query/wholeRowText``.
+  func readWithKey(
+    _ statement: Statement, _ extent: Extent, _ connection: Connection
+  ) throws(CacheStoreError) -> Found {
+    var found = Found()
+    var reader = ColumnReader(statement, from: 0, readsRequest: true)
+    found.isSound = try read(&found.row, &found.key, &reader, extent, connection)
+    return found
+  }
+
+  /// The row that a statement of a look-up stands on.
+  ///
+  /// - Parameters:
+  ///   - first: The position of ``selected``'s first column.
+  ///   - key: What the row was asked for by; a row that an index leads to wrongly does not match its checksum.
+  /// - Returns: `nil` where a checksum does not match or a part is missing.
+  func read(
+    _ statement: Statement, from first: Int32, _ key: RequestKey, _ connection: Connection
+  ) throws(CacheStoreError) -> StoredResponse? {
+    var key = key
+    var row = template
+    var reader = ColumnReader(statement, from: first, readsRequest: false)
+    guard try read(&row, &key, &reader, .firstChunk, connection) else { return nil }
+    if template.head.started.boot != row.head.started.boot {
+      template.head.started.boot = row.head.started.boot
+    }
+    return row
+  }
+
+  /// The account that the statement of a look-up found, and the identifier of the row it stands on; `nil` where the account
+  /// has none.
+  static func identifiers(_ statement: Statement, from first: Int32) -> (account: Int64, row: Int64?) {
+    (statement.integer(first + 1), statement.isNull(first) ? nil : statement.integer(first))
+  }
+
+  /// - Returns: Whether the row is as it was written.
+  private func read(
+    _ row: inout StoredResponse, _ key: inout RequestKey, _ reader: inout ColumnReader, _ extent: Extent,
+    _ connection: Connection
+  ) throws(CacheStoreError) -> Bool {
+    let statement = reader.statement
+    var written: Int64 = 0
+    Self.visit(&row, &key, &written, with: &reader)
+    // After the row's columns come its first chunk's checksum, the chunk or its length, and the account's name.
+    let chunk = reader.position
+    if reader.readsRequest { key.account = statement.text(chunk + 2) }
+    let isPlausible = row.status >= 100 && row.status <= 999 && row.body.length >= 0
+    var isSound = false
+    if let bodyChecksum = try bodyChecksum(of: &row.body, statement, chunk, extent, connection) {
+      row.body.checksum = bodyChecksum
+      row.body.accountID = row.accountID
+      isSound = checksum(of: &row, &key, bodyChecksum: bodyChecksum) == written && isPlausible
+    }
+    var clamp = Clamp()
+    Self.visit(&row, &key, &written, with: &clamp)
+    return isSound
+  }
+
+  /// The checksum of a row's whole body, of which the first chunk is verified where it is read; `nil` where that does not
+  /// match, or the body is not whole.
+  private func bodyChecksum(
+    of body: inout StoredResponse.Body, _ statement: Statement, _ column: Int32, _ extent: Extent,
+    _ connection: Connection
+  ) throws(CacheStoreError) -> Int64? {
+    guard !statement.isNull(column) else { return nil }
+    let checksum = statement.integer(column)
+    let length: Int64
+    switch extent {
+    case .firstChunk:
+      let bytes = statement.bytes(column + 1)
+      length = Int64(bytes.count)
+      guard length <= body.length, Checksum.ofChunk(bytes, body: body.id, number: 0) == checksum else {
+        return nil
+      }
+      if let base = bytes.baseAddress { body.firstChunk = Data(bytes: base, count: bytes.count) }
+    case .head: length = statement.integer(column + 1)
+    }
+    return length == body.length
+      ? Checksum.ofBody(chunk: checksum) : try connection.bodyChecksum(of: body.id)
+  }
+
+  // MARK: Checksum
+
+  /// The checksum of a row: all that is delivered of it, whose it is, and its body's checksum.
+  ///
+  /// The account's name is in it beside the identifier, so that not even a damaged index can lead from one account's
+  /// name to another's row.
+  private func checksum(
+    of row: inout StoredResponse, _ key: inout RequestKey, bodyChecksum: Int64
+  ) -> Int64 {
+    var none: Int64 = 0
+    layout.removeAll()
+    key.account.add(to: &layout)
+    Self.visit(&row, &key, &none, with: &layout)
+    layout.add(bodyChecksum)
+    return Checksum.hash(layout.bytes)
+  }
+}
+
+// MARK: Statements
+
+extension RowCoder {
+  /// The columns that a look-up selects, of a row `r` of an account `a`; what it was asked for by is known.
+  static let selected = text(.selected)
+  /// The same with what the row was asked for by.
+  static let selectedWithRequest = text(.selectedWithRequest)
+
+  /// The row's identifier is NULL for one of its own.
+  static let insertText =
+    "INSERT INTO last_request (\(text(.names))) VALUES (\(text(.parameters)))"
+
+  /// The parameters are those of ``insertText``.
+  static let updateText = "UPDATE last_request SET \(text(.assignments)) WHERE id = ?1"
+
+  private static func text(_ part: ColumnText.Part) -> String {
+    var found = Found()
+    var checksum: Int64 = 0
+    var text = ColumnText(part)
+    visit(&found.row, &found.key, &checksum, with: &text)
+    return text.text
+  }
+}
+
+// MARK: By identifier
+
+extension Connection {
+  /// A row by its identifier without its body; `nil` where it is not there.
+  func rowHead(_ id: Int64) throws(CacheStoreError) -> RowCoder.Found? {
+    let statement = try statement(.rowByID)
+    defer { statement.reset() }
+    statement.bind(1, id)
+    return try statement.step() ? coder.readWithKey(statement, .head, self) : nil
+  }
+
+  /// A row by its identifier, its first chunk included; `nil` where it is not there.
+  func wholeRow(_ id: Int64) throws(CacheStoreError) -> RowCoder.Found? {
+    try withStatement(Query.wholeRowText) { (statement) throws(CacheStoreError) in
+      statement.bind(1, id)
+      return try statement.step() ? coder.readWithKey(statement, .firstChunk, self) : nil
+    }
+  }
+}
