@@ -68,7 +68,7 @@ import TestTurns
     var request: PreparedRequest? { nil }
     func cancel() {}
     func finished() async {}
-    func fence(_ error: DataServiceError) {}
+    func stop(with error: DataServiceError) {}
 
     var waiter: ExchangeWaiter {
       ExchangeWaiter(

@@ -21,7 +21,7 @@ import TestTurns
     let fixture = try ServiceFixture(transport: transport) {
       $0.store.chunkBytes = chunk
       // So that both halves of a load's life are on one clock.
-      $0.patience = .endless
+      $0.timeouts = .endless
     }
     return (fixture, transport)
   }

@@ -222,7 +222,7 @@ def report(results, seed, left_out):
         f"{len(results)} mutants, {len(results) - len(rated)} of them equivalent; of the {len(rated)} others "
         f"{len(killed)} are found ({100 * len(killed) // max(1, len(rated))} %). {left_out} did not compile.")
     lines += ["", "| module | found | of |", "|---|--:|--:|"]
-    for part in ["CacheStore", "DataService", "DataService/CachingRules", "DataService/Exchanging", "Launch",
+    for part in ["CacheStore", "DataService", "DataService/Rules", "DataService/Exchange", "Launch",
                  "URLSessionTransport", "cachefetch"]:
         own = [result for result in rated if result["path"].startswith(f"Sources/{part}/")]
         if own:

@@ -31,7 +31,7 @@ package final class ServiceFixture: Sendable {
       // A clock that is moved on would cut short the calls that come back at once; here none is waited for.
       configuration.keepsStoreApart = false
     } else {
-      configuration.patience = .endless
+      configuration.timeouts = .endless
     }
     configuration.onTrace = { [events] in events.add($0) }
     let warnings = WarningLog()

@@ -20,7 +20,7 @@ struct ServiceState {
   var closed: DataServiceError?
   /// The store's troubles that were told of. Few, so that no set is needed.
   var reported: [String] = []
-  /// When another process's exchange last answered a load, in nanoseconds since boot; see ``ServiceCore/giveWay()``.
+  /// When another process's exchange last answered a load, in nanoseconds since boot; see ``ServiceCore/yieldToFollowers()``.
   var followedAt: Int64?
   var digestKey: DigestKey?
   var certificates = CertificateDigests()
@@ -71,41 +71,3 @@ struct Maintenance {
     return (isTurn, isRegular)
   }
 }
-
-/// A load, whatever its value.
-protocol AnyLoad: AnyObject, Sendable {
-  /// What is asked; `nil` for a load that was refused.
-  var request: PreparedRequest? { get }
-  func cancel()
-  func finished() async
-  /// Ends with this failure, and nothing of what is stored.
-  func fence(_ error: DataServiceError)
-}
-
-/// An exchange, as its loads see it.
-protocol AnyExchange: AnyObject, Sendable {
-  /// The request of the load that began it.
-  var prepared: PreparedRequest { get }
-  /// The account's row id, where it is at hand.
-  var accountID: Int64? { get }
-  /// Starts the work; called once.
-  func start()
-  /// Adds a load; `false` where the exchange can no longer be joined.
-  func join(_ waiter: ExchangeWaiter) -> Bool
-  /// Removes a load. The last one to leave stops the exchange, unless one asked for it to finish into the store.
-  func leave(_ load: any AnyLoad, finishingIntoStore: Bool)
-  /// Ends it at once with an error, as sign-out and closing do.
-  func stop(with error: DataServiceError)
-}
-
-/// A load that is held until it is wanted, whatever its value.
-protocol AnyPrefetch: AnyObject, Sendable {
-  var group: String? { get }
-  /// Begins the load, on the network thread.
-  func begin()
-  /// Lets go of what is not committed.
-  func letGo(_ reason: ReleaseReason)
-}
-
-/// Why a prefetch is released.
-enum ReleaseReason: Sendable { case cancelled, replaced, timeOver }

@@ -72,12 +72,12 @@ public struct TransportResponse: Sendable {
   /// The 1xx responses before it.
   public let interim: [Interim]
   /// The decoded body; pulling past its end is what tells that it was whole.
-  public let body: DataService.BodyStream
+  public let body: TransportBody
 
   /// Makes a response.
   public init(
     version: String, status: Int, reason: String = "", fields: HTTPFields, interim: [Interim] = [],
-    body: DataService.BodyStream
+    body: TransportBody
   ) {
     self.version = version
     self.status = status

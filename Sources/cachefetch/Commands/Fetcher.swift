@@ -88,10 +88,10 @@ extension DataService {
     if Self.credentialOptions.contains(where: arguments.has) { ProcessStart.keepMemoryPrivate() }
     var configuration = Configuration(store: StoreLocation.configuration(arguments))
     // Commands whose purpose is to fill the store wait for the commit as long as the store waits for a lock.
-    if waitsForStore { configuration.patience.commit = configuration.store.busyTimeout }
+    if waitsForStore { configuration.timeouts.commit = configuration.store.busyTimeout }
     configuration.finishesAfterDeadline = false
     // What is preloaded, or compared with next time, is for the store: a disk that is busy for a moment is no failure.
-    if [.preload, .diff].contains(arguments.verb) { configuration.patience.commit = .seconds(5) }
+    if [.preload, .diff].contains(arguments.verb) { configuration.timeouts.commit = .seconds(5) }
     configuration.secrets = Shown.secrets
     configuration.onWarning = { diagnostics.warn($0) }
     if diagnostics.isVerbose {

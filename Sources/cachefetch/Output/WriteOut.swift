@@ -77,7 +77,7 @@ struct WriteOut: Sendable, Equatable {
 
     /// What came from the origin in this load: nothing where the body is the stored one.
     fileprivate var bytes: Int64 {
-      guard let head, !head.dating.isStored, !head.wasValidated else { return 0 }
+      guard let head, !head.freshness.isStored, !head.wasValidated else { return 0 }
       return received ?? head.bodyLength ?? 0
     }
   }

@@ -1,0 +1,132 @@
+package import CacheStore
+public import Dispatch
+public import FoundationEssentials
+
+/// An offline-first cache service: the last good answer at once, the fresh one when the network has it.
+///
+/// A load calls back first with the stored response, then fetches, calls back again and overwrites the stored row.
+///
+/// ```swift
+/// let service = DataService()
+/// service.load(DataService.Request(url)) { delivery in
+///   switch delivery {
+///   case .stored(let response), .fresh(let response, _): show(response.value)
+///   case .failure(let error, _): note(error.message)
+///   }
+/// }
+/// ```
+///
+/// All members may be called on any thread; none waits for the network or for a lock another process holds.
+public final class DataService: Sendable {
+  let core: ServiceCore
+
+  /// A service on a store. Opens nothing and cannot fail: a store that cannot be used is reported by the first load,
+  /// which fetches all the same.
+  ///
+  /// - Parameters:
+  ///   - configuration: Where to store, what is secret.
+  ///   - transport: What performs exchanges; libcurl unless another is given, loaded on the first exchange.
+  public init(configuration: Configuration = .init(), transport: (any Transport)? = nil) {
+    core = ServiceCore(configuration: configuration, transport: transport)
+  }
+
+  /// The executor of the service's own thread, which moves all transfers.
+  ///
+  /// A task that prefers it takes deliveries without a change of threads. What runs there must be short, since every
+  /// exchange waits for it.
+  public var executor: any TaskExecutor { core.thread }
+
+  /// The store, for listing, removal and repair.
+  package var store: ResponseStore { core.store }
+
+  /// Whether another process's exchange has just answered, so that its end lets others go first.
+  package var hasJustFollowed: Bool { core.hasJustFollowed }
+
+  /// Ends every load with `closed`, waits for what is being written, and closes the store. Loads begun later fail.
+  public func close() async {
+    let error = DataServiceError(.closed, "the service was closed")
+    core.close(with: error)
+    core.yieldToFollowers()
+    core.releasePrefetches()
+    await core.stop(error) { _ in true }
+    await core.awaitMaintenance()
+    await core.store.close()
+    if core.ownsThread { await core.thread.stop() }
+  }
+
+  /// Runs `action` on the service's thread after a time, where that thread has been started.
+  package func afterIfRunning(_ delay: Duration, _ action: @escaping @Sendable () -> Void) {
+    if core.thread.isRunning { _ = core.timekeeper.after(delay, action) }
+  }
+
+  /// Does, on the calling thread, what must be done before the process ends; the rest the system frees sooner than
+  /// ``close()`` would.
+  /// - Returns: `false` where something is under way, for which ``close()`` waits.
+  package func closeNow() -> Bool {
+    guard core.isIdle else { return false }
+    core.yieldToFollowers()
+    return core.store.closeNow()
+  }
+}
+
+extension DataService {
+  /// Loads and calls back on the main actor, in order.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for.
+  ///   - policy: Which answers are wanted.
+  ///   - progress: Told of the bytes received, at most every 50 ms; not a delivery.
+  ///   - deliver: Told of each delivery.
+  /// - Returns: A handle to cancel with; dropping it does not.
+  @discardableResult public func load(
+    _ request: Request, policy: FetchPolicy = .storedThenFresh,
+    progress: (@MainActor (TransferProgress) -> Void)? = nil,
+    deliver: @escaping @MainActor (Delivery<Data>) -> Void
+  ) -> Load {
+    // The main queue is first in, first out; tasks on the main actor promise no order.
+    let call: @Sendable (Delivery<Data>) -> Void = { delivery in
+      MainActor.assumeIsolated { deliver(delivery) }
+    }
+    var report: (@Sendable (TransferProgress) -> Void)?
+    if let progress {
+      report = { update in MainActor.assumeIsolated { progress(update) } }
+    }
+    return core.load(
+      request, policy: policy, form: .data, on: .queue(.main), progress: report, deliver: call)
+  }
+
+  /// Loads and calls back on a queue, in order where the queue is serial.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for.
+  ///   - policy: Which answers are wanted.
+  ///   - queue: Where the callbacks run.
+  ///   - progress: Told of the bytes received, at most every 50 ms; not a delivery.
+  ///   - deliver: Told of each delivery.
+  /// - Returns: A handle to cancel with; dropping it does not.
+  @discardableResult public func load(
+    _ request: Request, policy: FetchPolicy = .storedThenFresh, queue: DispatchQueue,
+    progress: (@Sendable (TransferProgress) -> Void)? = nil,
+    deliver: @escaping @Sendable (Delivery<Data>) -> Void
+  ) -> Load {
+    core.load(request, policy: policy, form: .data, on: .queue(queue), progress: progress, deliver: deliver)
+  }
+
+  /// Loads with streamed bodies, calling back where the delivery comes up: the stored one on the calling thread,
+  /// before this returns where its look-up need not wait, the later ones mostly on the network thread. The callbacks
+  /// only pass on what they are given: a queue of the load's own would begin two threads for that.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for.
+  ///   - policy: Which answers are wanted.
+  ///   - progress: Told of the bytes received, at most every 50 ms.
+  ///   - deliver: Told of each delivery, in order, one at a time.
+  ///   - ended: Called once after the last delivery.
+  package func start(
+    _ request: Request, policy: FetchPolicy, progress: (@Sendable (TransferProgress) -> Void)? = nil,
+    deliver: @escaping @Sendable (Delivery<BodyStream>) -> Void, ended: @escaping @Sendable () -> Void
+  ) -> Load {
+    core.load(
+      request, policy: policy, form: .stream, on: .inline, progress: progress, deliver: deliver, ended: ended)
+  }
+}

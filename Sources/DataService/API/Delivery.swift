@@ -1,0 +1,51 @@
+extension DataService {
+  /// How a fresh body compares with the stored one.
+  public enum Change: String, Sendable, Hashable {
+    /// Nothing was stored.
+    case new
+    /// It differs.
+    case changed
+    /// It is the same by the request's ``ChangeRule``.
+    case unchanged
+  }
+
+  /// One thing handed to the caller. At most one `stored`, then one of the others, or the end.
+  public enum Delivery<Value: Sendable>: Sendable {
+    /// The last good response.
+    case stored(Response<Value>)
+    /// What the origin has just said, and how it compares.
+    case fresh(Response<Value>, Change)
+    /// Nothing fresh could be had; the last known response comes along.
+    case failure(DataServiceError, lastKnown: Response<Value>?)
+  }
+
+  /// How far a transfer has come.
+  public struct TransferProgress: Sendable, Hashable {
+    /// Bytes received so far, decoded.
+    public let received: Int64
+    /// Bytes expected in all, where the origin said.
+    public let expected: Int64?
+    package init(received: Int64, expected: Int64?) {
+      self.received = received
+      self.expected = expected
+    }
+  }
+}
+
+extension DataService.Delivery {
+  /// The same delivery with another value.
+  package func map<Other: Sendable>(_ transform: (DataService.Response<Value>) -> DataService.Response<Other>)
+    -> DataService.Delivery<Other>
+  {
+    switch self {
+    case .stored(let response): .stored(transform(response))
+    case .fresh(let response, let change): .fresh(transform(response), change)
+    case .failure(let error, let lastKnown): .failure(error, lastKnown: lastKnown.map(transform))
+    }
+  }
+}
+
+extension DataService {
+  /// A body that arrives piece by piece.
+  public typealias BodyStream = TransportBody
+}

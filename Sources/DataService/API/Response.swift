@@ -1,0 +1,151 @@
+public import CacheStore
+public import FoundationEssentials
+
+extension DataService {
+  /// A response: the caller's value, and the head it came with.
+  public struct Response<Value: Sendable>: Sendable {
+    /// The body, or what the caller's decoder made of it.
+    public let value: Value
+    /// What is known besides the value.
+    public var head: ResponseHead { shared.value }
+    private let shared: Box<ResponseHead>
+
+    package init(value: Value, head: ResponseHead) { self.init(value: value, head: Box(head)) }
+
+    init(value: Value, head: Box<ResponseHead>) {
+      self.value = value
+      shared = head
+    }
+
+    /// The status code.
+    public var status: Int { shared.value.status }
+    /// The fields.
+    public var fields: HTTPFields { shared.value.fields }
+    /// Who answered, after redirects.
+    public var url: URL { URL(string: head.url) ?? head.requestURL }
+    /// When it was received, or last validated.
+    public var receivedAt: Date { Date(timeIntervalSince1970: Double(head.receivedAtMilliseconds) / 1000) }
+    /// Its age (RFC 9111 section 4.2.3); zero for a row from the future.
+    public var age: Duration { head.age }
+    /// Whether it is stale by RFC 9111 section 4.2.
+    public var isStale: Bool { head.isStale }
+    /// Whether a 304 has just confirmed it.
+    public var wasValidated: Bool { shared.value.wasValidated }
+    /// Whether it is in the store, and why not.
+    public var kept: Kept { shared.value.kept }
+  }
+
+  /// A response without its body.
+  public struct ResponseHead: Sendable {
+    /// `1.0`, `1.1` or `2`.
+    public var version: String
+    /// The status code.
+    public var status: Int
+    /// The reason phrase, empty where there was none.
+    public var reason: String
+    /// The fields.
+    public var fields: HTTPFields
+    /// The 1xx responses before it; empty for a stored one.
+    public var interim: [TransportResponse.Interim]
+    /// How many redirects were followed to it; 0 for a stored one, and where another process followed them.
+    public var redirects = 0
+    /// Who answered, after redirects; a secret query value is replaced by a digest.
+    public var url: String
+    /// The URL that was asked for.
+    package var requestURL: URL
+    /// The account's name in the store; empty for none.
+    public var account: String
+    /// When it was received or last validated, in milliseconds since 1970-01-01 UTC.
+    public var receivedAtMilliseconds: Int64
+    /// What its age is worked out from.
+    package var freshness: FreshnessInputs
+    /// Whether a 304 has just confirmed it.
+    public var wasValidated: Bool
+    /// Whether it is in the store, and why not.
+    public var kept: Kept
+    /// How long the load took until this delivery was ready.
+    public var elapsed: Duration
+    /// The length of the body in bytes where it is known.
+    public var bodyLength: Int64?
+    /// Why there was an exchange; `nil` for a stored response, and where it is not known.
+    package var forward: CacheStatus.Forward?
+    /// The stored response beside which the exchange was made: where it was stale, that is why.
+    package var staleReference: FreshnessInputs?
+
+    /// Its age when it was delivered (RFC 9111 section 4.2.3).
+    public var age: Duration { .milliseconds(freshness.age) }
+    /// Whether it was stale then (section 4.2).
+    public var isStale: Bool { freshness.isStale }
+
+    /// `Cache-Status` (RFC 9211) as this cache writes it.
+    public var cacheStatus: String {
+      if freshness.isStored { return CacheStatus(isHit: true, timeToLive: freshness.secondsLeft).formatted }
+      return CacheStatus(
+        forward: forwardReason, forwardStatus: wasValidated ? 304 : status, isStored: kept == .yes
+      ).formatted
+    }
+
+    /// The status with its reason phrase, where there was one: `404 Not Found`.
+    public var statusText: String { Self.text(status, reason) }
+
+    static func text(_ status: Int, _ reason: String) -> String {
+      reason.isEmpty ? String(status) : "\(status) \(reason)"
+    }
+
+    private var forwardReason: CacheStatus.Forward {
+      if let forward { return forward }
+      if let staleReference { return staleReference.isStale ? .stale : .request }
+      return wasValidated ? .stale : .uriMiss
+    }
+  }
+
+  /// Whether a response is in the store.
+  public enum Kept: Sendable, Hashable {
+    /// Committed.
+    case yes
+    /// Not committed, and why.
+    case no(KeptReason)
+  }
+
+  /// Why a response is not in the store. An open set.
+  public struct KeptReason: Sendable, Hashable {
+    /// The name used in JSON output, such as `noStore`.
+    public let name: String
+    package init(_ name: String) { self.name = name }
+
+    /// `no-store` on the request, the response or a redirect.
+    public static let noStore = Self("noStore")
+    /// The store was locked.
+    public static let busy = Self("busy")
+    /// The disk or the store is full.
+    public static let full = Self("full")
+    /// The store may not be written.
+    public static let readOnly = Self("readOnly")
+    /// The store is damaged.
+    public static let corrupt = Self("corrupt")
+    /// The store cannot be used.
+    public static let unusable = Self("unusable")
+    /// The status is not one that makes a good row.
+    public static let status = Self("status")
+    /// The method is not one whose answers are stored.
+    public static let method = Self("method")
+    /// The request passed the store by.
+    public static let passThrough = Self("passThrough")
+    /// A newer answer is stored already.
+    public static let superseded = Self("superseded")
+    /// Larger than half the store's limit.
+    public static let tooLarge = Self("tooLarge")
+    /// Reached through a temporary redirect to another host, as captive portals do.
+    public static let portal = Self("portal?")
+    /// Of none of the media types that the request accepts.
+    public static let mediaType = Self("mediaType")
+    /// A decoder refused it.
+    public static let undecodable = Self("undecodable")
+    /// The account was signed out.
+    public static let signedOut = Self("signedOut")
+    /// More variants than a key may have, or `Vary: *` where nothing could be matched.
+    public static let vary = Self("vary")
+    /// The `http` policy may not store it (RFC 9111 section 3).
+    public static let notStorable = Self("notStorable")
+  }
+}

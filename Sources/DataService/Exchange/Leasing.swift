@@ -1,0 +1,210 @@
+internal import CacheStore
+
+/// Who refreshes: this process, or another that already does (law 7 across processes).
+struct Leasing {
+  enum Role {
+    /// This process exchanges, at once or after it has waited for another; `nil` where the store cannot lease, so that each
+    /// goes alone.
+    case lead(ExchangeLease?, isAtOnce: Bool)
+    /// Another process did, and this is its answer.
+    case follow(Answer)
+  }
+
+  /// Followers look this often whether the leader has ended.
+  static let interval = Duration.milliseconds(5)
+
+  /// For opening the lock file: longer than a busy machine takes, since whoever goes alone asks the origin once more.
+  private static let openingPatience = Duration.seconds(2)
+
+  private let exchange: Exchange
+  private let deadline: Int64
+  /// Until when another process is waited for: one that is stopped, or whose machine is, holds its lease for ever.
+  private let patience: Int64
+  private let hash: UInt64
+  private var store: ResponseStore { exchange.core.store }
+
+  init(exchange: Exchange, deadline: Int64) {
+    self.exchange = exchange
+    self.deadline = deadline
+    let limits = exchange.plan.prepared.request.limits
+    patience = exchange.core.timekeeper.instant(after: min(limits.firstByteTimeout, limits.totalTimeout / 2))
+    hash = exchange.core.leaseHash(of: exchange.plan.prepared)
+  }
+
+  nonisolated(nonsending) func obtain() async throws(DataServiceError) -> Role {
+    let began = exchange.core.timekeeper.bootNanoseconds
+    var isWaiting = false
+    var isLeftToOthers = false
+    do throws(CacheStoreError) {
+      while !isLeftToOthers {
+        guard let taken = try await tryLease() else {
+          exchange.core.trace("goes alone: the store's lock file does not answer")
+          return .lead(nil, isAtOnce: false)
+        }
+        if let lease = taken {
+          if isWaiting, let answer = try await followed() {
+            exchange.core.storeCalls.perform { lease.release() }
+            return .follow(answer)
+          }
+          exchange.core.trace("no other process is fetching this")
+          let held = ExchangeLease(lease: lease, store: store, hash: hash, clock: exchange.core.timekeeper)
+          return .lead(held, isAtOnce: !isWaiting)
+        }
+        guard exchange.plan.mayFollow else { return .lead(nil, isAtOnce: true) }
+        isLeftToOthers = exchange.plan.prepared.request.yieldsToOthers
+        if isLeftToOthers { continue }
+        if !isWaiting {
+          isWaiting = true
+          exchange.core.trace("waiting for another process that is fetching this")
+        }
+        let isOver = try await waitWhileLeased(since: began)
+        if let answer = try await followed() { return .follow(answer) }
+        if !isOver {
+          exchange.core.trace("goes alone: the process that leads does not answer")
+          return .lead(nil, isAtOnce: false)
+        }
+        if try await holder(since: began) == .endedWithoutRow {
+          exchange.core.trace("fetching alone: the response of the other process was not stored")
+          return .lead(nil, isAtOnce: false)
+        }
+      }
+    } catch {
+      // A store that cannot lease is one that cannot be used, and then each goes alone.
+      if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
+      if exchange.core.timekeeper.bootNanoseconds >= deadline {
+        throw DataServiceError(.timeout(.total), "another process's exchange took longer than the load may")
+      }
+      if error.reason == .cannotLock { exchange.core.warn(store: error) }
+      return .lead(nil, isAtOnce: false)
+    }
+    throw DataServiceError(.other, "another process is refreshing this already")
+  }
+
+  /// Takes the lease; `nil` where the file system does not answer in time. The lock file is opened on a queue: it may lie
+  /// on a disk, or another machine, that does not.
+  nonisolated(nonsending) private func tryLease() async throws(CacheStoreError) -> Lease?? {
+    let core = exchange.core
+    let waiting = StoreWaiting(
+      clock: core.timekeeper, thread: core.thread, patience: Self.openingPatience)
+    if store.isReadyToLease {
+      let tried = await core.storeCalls.result(
+        waiting,
+        late: { (late: Result<Lease?, CacheStoreError>) in
+          if case .success(let lease?) = late { lease.release() }
+        },
+        of: { [store, hash] () -> Result<Lease?, CacheStoreError> in
+          do throws(CacheStoreError) { return .success(try store.tryLease(hash)) } catch {
+            return .failure(error)
+          }
+        })
+      return try tried.map { (result) throws(CacheStoreError) in try result.get() }
+    }
+    let result = await waiting.result(
+      late: { (late: Result<Lease?, CacheStoreError>) in
+        if case .success(let lease?) = late { lease.release() }
+      }
+    ) { [store, hash] () async throws(CacheStoreError) in
+      try await store.openLease(hash)
+    }
+    return try result.map { (result) throws(CacheStoreError) in try result.get() }
+  }
+
+  /// Returns when nobody holds the lease, or the holder has said that no row will come.
+  /// - Returns: `false` where the holder is waited for no longer.
+  nonisolated(nonsending) private func waitWhileLeased(since began: Int64) async throws(CacheStoreError)
+    -> Bool
+  {
+    var isPrepared = false
+    while true {
+      switch try await holder(since: began) {
+      case .working: break
+      case .gone, .endedWithoutRow: return true
+      case nil: return false
+      }
+      if !isPrepared {
+        isPrepared =
+          await exchange.core.storeCall { [store, key = exchange.plan.prepared.key] in
+            store.prepareLookup(key)
+          } ?? true
+      }
+      let now = exchange.core.timekeeper.bootNanoseconds
+      guard now < deadline else { throw CacheStoreError(.busy, "the leader is not done") }
+      guard now < patience else { return false }
+      do {
+        try await exchange.core.timekeeper.sleep(for: Self.interval)
+      } catch {
+        throw CacheStoreError(.closed, "cancelled")
+      }
+    }
+  }
+
+  /// What has become of the process that refreshes.
+  private enum Holder: Sendable {
+    case working
+    case gone
+    /// It has said that no row will come, whoever has the lease now.
+    case endedWithoutRow
+  }
+
+  /// - Returns: `nil` where the file system does not answer in time.
+  nonisolated(nonsending) private func holder(since began: Int64) async throws(CacheStoreError) -> Holder? {
+    let found = await exchange.core.storeCall { [store, hash] () -> Result<Holder, CacheStoreError> in
+      do throws(CacheStoreError) {
+        let isLeased = try store.isLeased(hash)
+        if try store.leaseEndedWithoutRow(hash, since: began) { return .success(.endedWithoutRow) }
+        return .success(isLeased ? .working : .gone)
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try found.map { (result) throws(CacheStoreError) in try result.get() }
+  }
+
+  /// The leader's answer, if the row is another than at our look-up.
+  nonisolated(nonsending) private func followed() async throws(CacheStoreError) -> Answer? {
+    let prepared = exchange.plan.prepared
+    let looked = await exchange.core.commitWaiting.result {
+      [core = exchange.core] () async throws(CacheStoreError) in
+      try await core.lookup(prepared)
+    }
+    guard let found = try looked.map({ (result) throws(CacheStoreError) in try result.get() }) else {
+      return nil
+    }
+    let row = exchange.core.select(from: found, for: prepared)
+    let candidate = exchange.plan.candidate
+    guard let row, row.started != candidate?.started || row.receivedAt != candidate?.receivedAt else {
+      return nil
+    }
+    exchange.core.trace("done: another process has refreshed the entry")
+    return Answer(row: row, url: row.responseURL ?? prepared.shownURL, comparedWith: candidate)
+  }
+}
+
+/// The right to refresh, held until the row is committed or known not to come.
+struct ExchangeLease: Sendable {
+  let lease: Lease
+  let store: ResponseStore
+  let hash: UInt64
+  let clock: any Timekeeper
+
+  /// Gives the lease back. Without a row, followers are told first, so that all of them go at once instead of one
+  /// after the other.
+  func end(storedRow: Bool) {
+    if !storedRow { store.markLeaseEndedWithoutRow(hash, at: clock.bootNanoseconds) }
+    lease.release()
+  }
+}
+
+extension ServiceCore {
+  /// The same number in every process for loads that may share an exchange.
+  func leaseHash(of prepared: PreparedRequest) -> UInt64 {
+    let (limits, connection) = (prepared.request.limits, prepared.request.connection)
+    let options = state.withLock { state in
+      if let last = state.leaseText, last.limits == limits, last.connection == connection { return last.text }
+      let text = limits.leaseText + connection.leaseText
+      state.leaseText = (limits, connection, text)
+      return text
+    }
+    return prepared.leaseHash(secrets: configuration.secrets, options: options)
+  }
+}

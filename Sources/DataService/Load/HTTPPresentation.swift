@@ -1,0 +1,103 @@
+internal import CacheStore
+internal import FoundationEssentials
+
+/// What a caller is given under `http`: the stored response or the answer, with the caller's preconditions and range
+/// applied (RFC 9111 section 4.3.2), and nothing else changed.
+enum HTTPPresentation {
+  /// A stored response as an answer to the request, with the bytes that belong to it.
+  static func response(
+    from row: Box<StoredResponse>, prepared: PreparedRequest, core: ServiceCore, elapsed: Duration
+  ) -> (head: Box<DataService.ResponseHead>, body: DeliveredBody) {
+    let now = core.timekeeper.wallMilliseconds
+    guard prepared.isHTTP else {
+      let head = Box(HeadRule.head(of: row.value, prepared: prepared, now: now, elapsed: elapsed))
+      return (head, prepared.isHead ? .data(Data()) : DeliveredBody(row.value.body))
+    }
+    var head = HeadRule.head(of: row.value, prepared: prepared, now: now, elapsed: elapsed)
+    let served = ServedResponse(
+      row.value, method: prepared.request.method, requestFields: prepared.fields, now: now)
+    head.status = served.status
+    head.reason = served.reason
+    head.fields = served.fields
+    let body = core.part(served.body, of: DeliveredBody(row.value.body))
+    head.bodyLength = body.length
+    return (Box(head), body)
+  }
+
+  /// An answer as the caller may see it under `http`. One that a 304 confirmed is the stored response; of another only a
+  /// precondition can be said to hold, where ours went out in place of the caller's.
+  static func answer(
+    _ answer: Answer, candidate: StoredResponse?, prepared: PreparedRequest, core: ServiceCore
+  ) -> Answer {
+    guard var row = candidate, answer.status == row.status else { return answer }
+    row.head.fields = answer.fields
+    row.head.reason = answer.reason
+    row.head.requestedAt = answer.requestedAt
+    row.head.receivedAt = answer.receivedAt
+    row.body.length = answer.body.length ?? row.body.length
+    let served = ServedResponse(
+      row, method: prepared.request.method, requestFields: prepared.fields,
+      now: core.timekeeper.wallMilliseconds, isValidated: true)
+    guard answer.wasValidated || served.status == 304 else { return answer }
+    var shown = answer
+    shown.status = served.status
+    shown.reason = served.reason
+    shown.fields = served.fields
+    shown.body = core.part(served.body, of: answer.body)
+    return shown
+  }
+}
+
+extension ServiceCore {
+  /// What RFC 9111 makes of a request and the rows under its key.
+  func judge(_ prepared: PreparedRequest, rows: [StoredResponse]) -> HTTPReuse.Decision {
+    let accepted = prepared.request.acceptedMediaTypes
+    // A stored redirect is a miss when the caller follows redirects.
+    let rows = rows.filter {
+      (prepared.request.limits.redirects == 0 || !RedirectRule.statuses.contains($0.status))
+        && MediaTypes.accepts($0.fields, accepted: accepted)
+    }
+    return HTTPReuse.decide(
+      method: prepared.request.method, fields: prepared.fields, isRead: prepared.request.isRead,
+      url: prepared.shownURL, rows: rows, now: timekeeper.wallMilliseconds, protect: protect)
+  }
+
+  /// A part of a body; the body itself where the part is all of it.
+  func part(_ range: Range<Int64>, of body: DeliveredBody) -> DeliveredBody {
+    if range == 0..<(body.length ?? -1) { return body }
+    if range.isEmpty { return .data(Data()) }
+    if case .data(let data) = body {
+      return .data(
+        Data(data.dropFirst(Int(range.lowerBound)).prefix(Int(range.upperBound - range.lowerBound))))
+    }
+    let part = BodyPart(stream: stream(body), range: range)
+    return .live(
+      DataService.BodyStream(length: range.upperBound - range.lowerBound) {
+        () async throws(DataServiceError) -> Data? in try await part.next()
+      })
+  }
+}
+
+/// A run of bytes out of a stream; what lies before it is read and let go.
+private actor BodyPart {
+  private let stream: DataService.BodyStream
+  private var skipped: Int64
+  private var remaining: Int64
+
+  init(stream: DataService.BodyStream, range: Range<Int64>) {
+    self.stream = stream
+    skipped = range.lowerBound
+    remaining = range.upperBound - range.lowerBound
+  }
+
+  func next() async throws(DataServiceError) -> Data? {
+    while remaining > 0, let piece = try await stream.next() {
+      let drop = min(Int64(piece.count), skipped)
+      skipped -= drop
+      let part = piece.dropFirst(Int(drop)).prefix(Int(clamping: remaining))
+      remaining -= Int64(part.count)
+      if !part.isEmpty { return Data(part) }
+    }
+    return nil
+  }
+}

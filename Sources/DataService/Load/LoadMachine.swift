@@ -1,0 +1,225 @@
+/// The order of one load: what to do next, given what has happened. Pure, so that the order laws can be tested
+/// without a store, a network or a clock.
+///
+/// The store's answer and the exchange's may come in either order; this type alone decides what is delivered, when
+/// the exchange starts and when the load is over (laws 1 to 4).
+struct LoadMachine: Sendable {
+  /// What has happened.
+  enum Event: Sendable, Equatable {
+    /// The store has answered: there is a candidate, of this age, or nothing usable.
+    case storeAnswered(StoreAnswer)
+    /// The candidate's value is at hand (`true`), or turned out not to be usable (`false`).
+    case storedPrepared(Bool)
+    /// 20 ms have passed without the store's answer.
+    case storeIsSlow
+    /// 250 ms have passed since the exchange finished, still without the store's answer.
+    case storeIsTooLate
+    /// The exchange has ended, with an answer that counts as fresh or with a failure.
+    case exchangeFinished(isFresh: Bool)
+    /// Under `http`: the exchange has failed, or is about to, so that the stored response may be served stale.
+    case staleWillDo
+    /// The deadline of `freshElseStored` has passed.
+    case deadlinePassed
+    /// The account was signed out, or the service closed: the load ends with that failure, whatever else is known.
+    case stopped
+    /// The caller cancelled.
+    case cancelled
+  }
+
+  /// What the store said.
+  enum StoreAnswer: Sendable, Equatable {
+    /// Nothing usable.
+    case nothing
+    /// A candidate; `isYoung` says whether `storedElseFresh` accepts its age.
+    case candidate(isYoung: Bool)
+    /// Under `http`: what RFC 9111 has decided, with a row or without one.
+    case judged(HTTPReuse.Action, hasRow: Bool)
+  }
+
+  /// One thing to do.
+  enum Effect: UInt64, Sendable {
+    /// Start the exchange; with the candidate's validators if there is a candidate.
+    case startExchange = 1
+    /// Fetch the candidate's value, then report `storedPrepared`.
+    case prepareStored
+    /// Arm the 250 ms timer.
+    case boundStoreWait
+    /// Hand over the stored response.
+    case deliverStored
+    /// Hand over the exchange's answer.
+    case deliverFresh
+    /// Hand over the exchange's failure.
+    case deliverFailure
+    /// Hand over a failure because nothing is stored.
+    case deliverNotStored
+    /// Hand over a failure because the deadline has passed.
+    case deliverDeadline
+    /// Nothing follows. The exchange goes on only for the store's sake.
+    case end
+  }
+
+  private enum Store: Equatable {
+    case pending
+    /// There is a candidate whose value only a failure would hand out.
+    case held
+    case preparing, ready, nothing
+  }
+
+  private enum Exchange: Equatable {
+    case idle, running, fresh, failed
+  }
+
+  private let policy: FetchPolicy.Kind
+  /// Whether an exchange is allowed at all: not under `storedOnly`, nor with `only-if-cached` under `http`.
+  private let mayExchange: Bool
+  private var store = Store.pending
+  private var isYoung = false
+  private var action = HTTPReuse.Action.fetch
+  private var staleWillDo = false
+  private var exchange = Exchange.idle
+  private var deliveredStored = false
+  private var isPastDeadline = false
+  private(set) var hasEnded = false
+
+  init(policy: FetchPolicy, isOnlyIfCached: Bool = false) {
+    self.policy = policy.kind
+    mayExchange = policy != .storedOnly && !isOnlyIfCached
+  }
+
+  /// Takes in an event and says what to do.
+  mutating func handle(_ event: Event) -> Effects {
+    guard !hasEnded else { return [] }
+    var effects: Effects = []
+    switch event {
+    case .cancelled:
+      return finish(with: [])
+    case .stopped:
+      return finish(with: [.deliverFailure])
+    case .storeAnswered(.nothing):
+      guard store == .pending else { return [] }
+      store = .nothing
+    case .storeAnswered(.candidate(let isYoung)):
+      guard store == .pending else { return [] }
+      self.isYoung = isYoung
+      if policy == .freshOnly, exchange != .failed {
+        store = .held
+      } else {
+        store = .preparing
+        effects.append(.prepareStored)
+      }
+    case .storeAnswered(.judged(let action, let hasRow)):
+      guard store == .pending else { return [] }
+      store = hasRow ? .preparing : .nothing
+      self.action = action
+      if hasRow { effects.append(.prepareStored) }
+    case .storedPrepared(let isUsable):
+      guard store == .preparing else { return [] }
+      store = isUsable ? .ready : .nothing
+    case .storeIsSlow:
+      guard store == .pending else { return [] }
+    case .storeIsTooLate:
+      guard store == .pending || store == .preparing, exchange == .fresh || exchange == .failed else {
+        return []
+      }
+      store = .nothing
+    case .exchangeFinished(let isFresh):
+      exchange = isFresh ? .fresh : .failed
+      let isWanted = store == .held && !isFresh
+      if isWanted { store = .preparing }
+      if store == .pending || store == .preparing { effects.append(.boundStoreWait) }
+      if isWanted { effects.append(.prepareStored) }
+    case .staleWillDo:
+      staleWillDo = true
+      return []
+    case .deadlinePassed:
+      isPastDeadline = true
+    }
+    if exchange == .idle, shouldStartExchange(after: event) {
+      exchange = .running
+      effects.insertFirst(.startExchange)
+    }
+    return effects + deliveries()
+  }
+
+  private func shouldStartExchange(after event: Event) -> Bool {
+    guard mayExchange else { return false }
+    if case .storeIsSlow = event { return true }
+    switch store {
+    case .pending: return false
+    case .nothing: return true
+    case .held, .preparing, .ready:
+      if case .storedElseFresh = policy { return !isYoung }
+      return policy != .http || action != .reuse
+    }
+  }
+
+  private mutating func deliveries() -> Effects {
+    let storeIsSettled = store == .ready || store == .nothing || store == .held
+    switch policy {
+    case .storedThenFresh:
+      var effects: Effects = []
+      if store == .ready, !deliveredStored {
+        deliveredStored = true
+        effects.append(.deliverStored)
+      }
+      return storeIsSettled ? effects + terminal() : effects
+    case .storedOnly:
+      guard storeIsSettled else { return [] }
+      return finish(with: [store == .ready ? .deliverStored : .deliverNotStored])
+    case .freshOnly:
+      return storeIsSettled ? terminal() : []
+    case .http:
+      return storeIsSettled ? httpDeliveries() : []
+    case .freshElseStored:
+      if exchange == .fresh { return storeIsSettled ? terminal() : [] }
+      guard storeIsSettled, exchange == .failed || isPastDeadline else { return [] }
+      return fallBack(to: exchange == .failed ? .deliverFailure : .deliverDeadline)
+    case .storedElseFresh:
+      if store == .ready, isYoung { return finish(with: [.deliverStored]) }
+      if exchange == .fresh { return storeIsSettled ? terminal() : [] }
+      guard storeIsSettled, exchange == .failed else { return [] }
+      return fallBack(to: .deliverFailure)
+    }
+  }
+
+  /// What RFC 9111 has decided: one delivery, but for a stored response that stands in for the origin's answer, which is
+  /// followed by the reason. What is served while it is revalidated ends the load only when the store has the refresh.
+  private mutating func httpDeliveries() -> Effects {
+    let isOver = exchange == .fresh || exchange == .failed
+    if isOver, staleWillDo, store == .ready, action == .validate || action == .fetch {
+      return finish(with: [.deliverStored, .deliverFailure])
+    }
+    // An exchange that began because the store was slow has been overtaken; one behind a stale answer never delivers.
+    if exchange == .fresh, action != .reuseWhileRevalidating { return terminal() }
+    guard store == .ready, action != .gatewayTimeout else {
+      return mayExchange ? terminal() : finish(with: [.deliverNotStored])
+    }
+    switch action {
+    case .reuse:
+      return finish(with: [.deliverStored])
+    case .reuseWhileRevalidating:
+      let effects: Effects = deliveredStored ? [] : [.deliverStored]
+      deliveredStored = true
+      return isOver ? finish(with: effects) : effects
+    case .validate, .fetch, .gatewayTimeout:
+      return terminal()
+    }
+  }
+
+  private mutating func terminal() -> Effects {
+    switch exchange {
+    case .idle, .running: []
+    case .fresh: finish(with: [.deliverFresh])
+    case .failed: finish(with: [.deliverFailure])
+    }
+  }
+
+  private mutating func fallBack(to failure: Effect) -> Effects {
+    finish(with: store == .ready ? [.deliverStored, failure] : [failure])
+  }
+
+  private mutating func finish(with effects: Effects) -> Effects {
+    hasEnded = true
+    return effects + [.end]
+  }
+}

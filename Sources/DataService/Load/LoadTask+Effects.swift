@@ -1,0 +1,195 @@
+internal import CacheStore
+
+// Carrying out what the machine decides.
+extension LoadTask {
+  func handle(_ event: LoadMachine.Event) {
+    let effects = state.withLock { state -> LoadMachine.Effects in
+      let effects = state.machine.handle(event)
+      // Passed in place: the state is large, and a copy of it some hundred references.
+      count(effects, in: &state)
+      for effect in effects { post(effect, in: &state) }
+      return effects
+    }
+    if event == .storeIsSlow, effects.contains(.startExchange) {
+      core.trace("the store is slow: not waiting for it")
+    }
+    if event == .storeIsTooLate, !effects.isEmpty {
+      core.trace("going on without the store: the response has waited 250 ms for it")
+    }
+    if effects.contains(.boundStoreWait) { core.trace("waiting for the store: the response is complete") }
+    for effect in effects { perform(effect) }
+    drain()
+  }
+
+  /// Posts what is delivered for the counts of `stats`.
+  private func count(_ effects: LoadMachine.Effects, in state: inout State) {
+    guard !prepared.isPassThrough else { return }
+    var count = UsageCount()
+    for effect in effects {
+      switch effect {
+      case .deliverStored:
+        count.stored += 1
+        count.savedMilliseconds += state.row?.value.exchangeMilliseconds ?? 0
+        if !effects.contains(.startExchange), state.exchange == nil {
+          count.savedBytes += state.row?.value.body.length ?? 0
+        }
+      case .deliverFresh:
+        if case .success((let response, _)) = state.result, response.wasValidated {
+          count.unchanged += 1
+          count.savedBytes += state.row?.value.body.length ?? 0
+        } else {
+          count.fresh += 1
+        }
+      case .deliverFailure, .deliverDeadline: count.failed += 1
+      default: break
+      }
+    }
+    guard count != UsageCount() else { return }
+    // With a delivery and the end.
+    state.outbox.reserveCapacity(3)
+    state.outbox.append(.count(count, accountID: state.accountID, exchange: state.exchange))
+  }
+
+  /// Adds to the counts of `stats`, in memory.
+  private func add(_ count: UsageCount, accountID: Int64?) {
+    if let accountID {
+      core.store.count(accountID: accountID, host: prepared.url.authority, count)
+    } else {
+      // As at the first fetch of an account, whose row is being made.
+      core.store.count(accountName: prepared.key.account, host: prepared.url.authority, count)
+    }
+  }
+
+  private func perform(_ effect: LoadMachine.Effect) {
+    switch effect {
+    case .startExchange: startExchange()
+    case .prepareStored: prepareStored()
+    case .boundStoreWait: arm(core.configuration.timeouts.storeAnswer) { $0.handle(.storeIsTooLate) }
+    case .end: ended()
+    case .deliverStored, .deliverFresh, .deliverFailure, .deliverNotStored, .deliverDeadline: break
+    }
+  }
+
+  /// Puts what an effect delivers into the outbox.
+  private func post(_ effect: LoadMachine.Effect, in state: inout State) {
+    let delivery: DataService.Delivery<Value>
+    switch effect {
+    case .deliverStored:
+      guard let stored = state.stored else { return }
+      delivery = .stored(stored)
+    case .deliverFresh:
+      guard case .success((let response, let change)) = state.result else { return }
+      delivery = .fresh(response, state.lateChange ?? change)
+    case .deliverFailure:
+      guard case .failure(let error) = state.result else { return }
+      // Nothing of a signed-out account is handed out, not even as the last known.
+      delivery = .failure(error, lastKnown: error.kind == .signedOut ? nil : state.stored)
+    case .deliverNotStored:
+      let error =
+        state.storeError ?? DataServiceError(.notStored, "nothing is stored \(prepared.shownPlace)")
+      delivery = .failure(error, lastKnown: nil)
+    case .deliverDeadline:
+      let error = DataServiceError(
+        .timeout(.deadline), "no fresh response within the deadline", remedy: .longerDeadline)
+      delivery = .failure(error, lastKnown: state.stored)
+    case .end:
+      if !state.isCancelled { state.outbox.append(.output(.end)) }
+      return
+    case .startExchange, .prepareStored, .boundStoreWait:
+      return
+    }
+    state.outbox.append(.output(.delivery(delivery)))
+  }
+
+  private func startExchange() {
+    let plan = state.withLock {
+      Exchange.Plan(
+        prepared: prepared, row: $0.row, accountID: $0.accountID, pendingLookup: $0.pendingLookup,
+        isShared: !prepared.isPassThrough, mayFollow: policy != .freshOnly, isForStore: $0.isForStore,
+        outlook: $0.outlook)
+    }
+    let (exchange, isNew) = Exchange.joined(by: waiter, for: plan, core: core)
+    // Between joining and this line the exchange may have ended, and another thread may have ended the load.
+    let isStray = state.withLock { state -> Bool in
+      guard !state.isExchangeOver else { return false }
+      if state.machine.hasEnded { return state.result == nil }
+      state.exchange = exchange
+      return false
+    }
+    if isNew { exchange.start() } else { core.trace("joining the same request, which is under way") }
+    // For the delivery and the end: made while the exchange is under way, not once its answer is there.
+    state.withLock { $0.outbox.reserveCapacity(3) }
+    if isStray { leave(exchange) }
+  }
+
+  private func leave(_ exchange: any AnyExchange) {
+    // Into a store that is closed nothing goes any more.
+    let finishes = !isCancelled && core.configuration.finishesAfterDeadline && core.closed == nil
+    exchange.leave(self, finishingIntoStore: finishes)
+  }
+
+  /// The deliveries are over; the exchange goes on only for the store's sake.
+  private func ended() {
+    let (exchange, timers, usedRow) = state.withLock { state in
+      defer { state.timers = [] }
+      return (state.result == nil ? state.exchange : nil, state.timers, state.usedRow)
+    }
+    for timer in timers { timer.cancel() }
+    endProgress()
+    if let usedRow { core.store.markUsed(rowID: usedRow, atMilliseconds: core.timekeeper.wallMilliseconds) }
+    guard let exchange else { return }
+    leave(exchange)
+    state.withLock { $0.exchange = nil }
+  }
+
+  /// Hands over what is in the outbox, one at a time and in order, whichever thread put it there.
+  private func drain() {
+    let begins = state.withLock { state in
+      defer { state.isDraining = true }
+      return !state.isDraining
+    }
+    guard begins else { return }
+    while let posted = state.withLock({ state -> Posted? in
+      guard !state.outbox.isEmpty else {
+        state.isDraining = false
+        return nil
+      }
+      return state.outbox.removeFirst()
+    }) {
+      switch posted {
+      case .output(let output): sink(output)
+      case .count(let count, let accountID, let exchange):
+        add(count, accountID: accountID ?? exchange?.accountID)
+      }
+    }
+    if state.withLock({ settleIfOver(&$0) }) { settle() }
+  }
+
+  /// Says that the load is over.
+  func settle() {
+    core.state.withLock { $0.remove(self) }
+    let finishers = state.withLock { state in
+      state.isOver = true
+      defer { state.finishers = [] }
+      return state.finishers
+    }
+    for finisher in finishers { finisher.resume() }
+  }
+
+  /// - Returns: Whether the load is over now, and was not before.
+  func settleIfOver(_ state: inout State) -> Bool {
+    // While the outbox is being emptied, its last delivery may be out of it and not yet with the sink.
+    guard state.machine.hasEnded, state.exchange == nil, state.outbox.isEmpty, !state.isDraining,
+      !state.isSettled
+    else { return false }
+    state.isSettled = true
+    return true
+  }
+
+  func arm(_ delay: Duration, _ action: @escaping @Sendable (LoadTask) -> Void) {
+    let timer = core.timekeeper.after(delay) { [weak self] in
+      if let self { action(self) }
+    }
+    state.withLock { $0.timers.append(timer) }
+  }
+}

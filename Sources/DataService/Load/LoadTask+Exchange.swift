@@ -1,0 +1,202 @@
+internal import CacheStore
+internal import FoundationEssentials
+
+// What the exchange's answer makes of a load.
+extension LoadTask {
+  /// This load, as its exchange sees it.
+  var waiter: ExchangeWaiter {
+    var received: (@Sendable (DataService.TransferProgress) -> Void)?
+    if progress != nil { received = { update in self.received(update) } }
+    return ExchangeWaiter(
+      load: self, decodes: form.canRefuse,
+      accepts: { answer, data in self.accepts(answer, data: data) }, received: received,
+      finished: { result in self.exchangeFinished(result) }, settled: { self.settled() })
+  }
+
+  private func accepts(_ answer: Answer, data: Data) -> Bool {
+    let head = head(of: answer)
+    let decoded = decode(data, head: head)
+    state.withLock { $0.decoded = decoded.map { $0.value } }
+    if case .success = decoded { return true }
+    return false
+  }
+
+  private func exchangeFinished(_ result: ExchangeResult) {
+    endProgress()
+    switch result {
+    case .failure(let error):
+      if HTTPStaleness.isUnheard(error.kind) { noteStale(after: .noAnswer) }
+      exchangeEnded(.failure(error))
+    case .answer(let answer):
+      if noteStale(after: .status(answer.status)) {
+        return exchangeEnded(.failure(statusError(answer)))
+      }
+      if let failure = statusFailure(answer) ?? portalFailure(answer) {
+        return exchangeEnded(.failure(failure))
+      }
+      guard prepared.isHTTP else { return makeFresh(answer) }
+      let row = state.withLock { $0.row }
+      makeFresh(HTTPPresentation.answer(answer, candidate: row?.value, prepared: prepared, core: core))
+    }
+  }
+
+  private func settled() {
+    let isOver = state.withLock { state in
+      state.exchange = nil
+      state.isExchangeOver = true
+      return settleIfOver(&state)
+    }
+    if isOver { settle() }
+  }
+
+  /// 408, 429 and 5xx are failures where a stored response is there to fall back on (design section 5).
+  private func statusFailure(_ answer: Answer) -> DataServiceError? {
+    guard AnswerRule.isFailure(answer.status), policy.fallsBack, mayHaveStored else { return nil }
+    return statusError(answer)
+  }
+
+  /// A captive portal's page is a failure where a stored response is there, under every policy but `http` (design
+  /// section 5).
+  private func portalFailure(_ answer: Answer) -> DataServiceError? {
+    guard answer.kept == .no(.portal), !prepared.isHTTP, mayHaveStored else { return nil }
+    let other = (try? NormalisedURL(answer.url).authority) ?? "another host"
+    return DataServiceError(
+      .portal, "\(other) answered in place of \(prepared.url.authority), as captive portals do",
+      hint: "sign in to the network; if \(other) is right, remove the stored response",
+      status: answer.status)
+  }
+
+  /// Whether a usable stored response is there; one whose value is still being made counts.
+  private var mayHaveStored: Bool {
+    state.withLock { $0.stored != nil || ($0.row != nil && !$0.isRowUnusable) }
+  }
+
+  /// Under `http`: whether the stored response is served although the exchange failed (RFC 9111 section 4.2.4).
+  ///
+  /// Asked when the exchange has failed and when the stored response is at hand, whichever comes last.
+  @discardableResult func noteStale(after failure: HTTPStaleness.Failure? = nil) -> Bool {
+    guard prepared.isHTTP else { return false }
+    let (row, failure) = state.withLock { state in
+      if let failure { state.httpFailure = failure }
+      return (state.stored == nil ? nil : state.row, state.httpFailure)
+    }
+    guard let row, let failure,
+      HTTPStaleness.isAllowed(
+        row.value, after: failure, directives: RequestDirectives(fields: prepared.fields),
+        now: core.timekeeper.wallMilliseconds)
+    else { return false }
+    // An error that had come before the stored response was at hand, and was taken for the answer, is the reason now.
+    state.withLock { state in
+      if case .success = state.result, let answer = state.answer {
+        state.result = .failure(statusError(answer))
+      }
+    }
+    handle(.staleWillDo)
+    return true
+  }
+
+  private func statusError(_ answer: Answer) -> DataServiceError {
+    let until = answer.retryAfter.map { length in
+      let milliseconds = min(length.clampedNanoseconds / 1_000_000, Pause.longestMilliseconds)
+      return "; paused until \(HTTPDate.format(core.timekeeper.wallMilliseconds + milliseconds))"
+    }
+    let status = DataService.ResponseHead.text(answer.status, answer.reason)
+    return DataServiceError(
+      .status, "\(prepared.url.authority) answered \(status)\(until ?? "")", status: answer.status)
+  }
+
+  private func makeFresh(_ answer: Answer) {
+    let head = head(of: answer)
+    switch form {
+    case .streamed:
+      exchangeEnded(streamed(answer, head: head), answer: answer)
+    case .whole:
+      if let decoded = state.withLock({ $0.decoded }) {
+        return exchangeEnded(decoded.map { .init(value: $0, head: head) }, answer: answer)
+      }
+      if case .data(let data) = answer.body, !form.canRefuse {
+        return exchangeEnded(decode(data, head: head), answer: answer)
+      }
+      Task(executorPreference: core.thread) { [self] in
+        do throws(DataServiceError) {
+          let data = try await core.collect(answer.body, limit: prepared.request.limits.dataBytes)
+          exchangeEnded(await core.decoding { self.decode(data, head: head) }, answer: answer)
+        } catch {
+          exchangeEnded(.failure(error), answer: answer)
+        }
+      }
+    }
+  }
+
+  private func streamed(_ answer: Answer, head: Box<DataService.ResponseHead>) -> Outcome<
+    DataService.Response<Value>
+  > {
+    do {
+      return .success(try value(of: answer.body, data: Data(), head: head))
+    } catch {
+      return .failure(error as? DataServiceError ?? undecodable(error))
+    }
+  }
+
+  private func exchangeEnded(_ result: Outcome<DataService.Response<Value>>, answer: Answer? = nil) {
+    let row = state.withLock { state in
+      state.answer = answer
+      return state.row
+    }
+    let change =
+      answer.map { ChangeJudge.change(of: $0, from: row, for: prepared) } ?? .new
+    let isFresh = state.withLock { state -> Bool in
+      state.result = result.map { ($0, change) }
+      if case .success = result { return true }
+      return false
+    }
+    handle(.exchangeFinished(isFresh: isFresh))
+  }
+
+  private func head(of answer: Answer) -> Box<DataService.ResponseHead> {
+    let (known, row) = state.withLock { ($0.forward, $0.row) }
+    let forward = prepared.isPassThrough ? .bypass : known
+    var staleReference: FreshnessInputs?
+    if forward == nil, let row { staleReference = FreshnessInputs(stored: row.value, now: wallAtBeginning) }
+    return Box(
+      HeadRule.head(
+        of: answer, prepared: prepared, now: core.timekeeper.wallMilliseconds, elapsed: elapsed,
+        forward: forward, staleReference: staleReference))
+  }
+
+  /// When the load began, by the wall clock.
+  private var wallAtBeginning: Int64 {
+    core.timekeeper.wallMilliseconds - (core.timekeeper.bootNanoseconds - beganAt) / 1_000_000
+  }
+
+  var elapsed: Duration { .nanoseconds(core.timekeeper.bootNanoseconds - beganAt) }
+
+  func value(
+    of body: DeliveredBody, data: Data, head: Box<DataService.ResponseHead>
+  ) throws -> DataService.Response<Value> {
+    switch form {
+    case .streamed(let make): .init(value: make(core.stream(body)), head: head)
+    case .whole: try decode(data, head: head).get()
+    }
+  }
+
+  private func decode(
+    _ data: Data, head: Box<DataService.ResponseHead>
+  ) -> Outcome<DataService.Response<Value>> {
+    guard case .whole(_, let decode) = form else { return .failure(undecodable(nil)) }
+    guard Int64(data.count) <= prepared.request.limits.dataBytes else {
+      return .failure(ServiceCore.tooLargeForData(prepared.request.limits.dataBytes))
+    }
+    do {
+      return .success(.init(value: try decode(.init(value: data, head: head)), head: head))
+    } catch {
+      return .failure(undecodable(error, status: head.value.status))
+    }
+  }
+
+  private func undecodable(_ error: (any Error)?, status: Int? = nil) -> DataServiceError {
+    DataServiceError(
+      .undecodable, "the response of \(prepared.url.authority) does not decode",
+      hint: "the stored response is unaffected", status: status, underlying: error)
+  }
+}

@@ -1,0 +1,163 @@
+internal import CacheStore
+internal import FoundationEssentials
+
+/// One load under way: takes what the store and the exchange say to the ``LoadMachine``, and carries out what it
+/// decides.
+///
+/// All state is under one lock, held for moments and never while the sink, the store or the exchange is called.
+final class LoadTask<Value: Sendable>: AnyLoad {
+  /// What the exchange has come to.
+  typealias Fresh = Outcome<(DataService.Response<Value>, DataService.Change)>
+
+  /// What waits to be done outside of the lock, in order.
+  enum Posted {
+    case output(LoadOutput<Value>)
+    /// To be added to the counts of `stats`. Before the load is over, so that sign-out, which waits for that, forgets it.
+    case count(UsageCount, accountID: Int64?, exchange: (any AnyExchange)?)
+  }
+
+  struct State {
+    var machine: LoadMachine
+    /// The stored row that may be delivered.
+    var row: Box<StoredResponse>?
+    /// Why the request is forwarded, for `Cache-Status`; `nil` where that hangs on the row's freshness.
+    var forward: CacheStatus.Forward?
+    var isForStore = false
+    var outlook: ResponseStore.Outlook?
+    /// How the exchange failed, for the rule that may serve the stored response all the same.
+    var httpFailure: HTTPStaleness.Failure?
+    var accountID: Int64?
+    var stored: DataService.Response<Value>?
+    var storeError: DataServiceError?
+    /// Whether the row's value could not be made, so that there is nothing to fall back on.
+    var isRowUnusable = false
+    var decoded: Outcome<Value>?
+    var result: Fresh?
+    /// The exchange's answer, and how it compares with a row that the store came up with only afterwards.
+    var answer: Answer?
+    var lateChange: DataService.Change?
+    var exchange: (any AnyExchange)?
+    /// Whether the exchange has said that nothing more will be written.
+    var isExchangeOver = false
+    var pendingLookup: FirstValue<Void>?
+    var outbox: [Posted] = []
+    var isDraining = false
+    var isCancelled = false
+    var isStopped = false
+    /// Whether deliveries and writes are both over.
+    var isSettled = false
+    /// Whether that has been said, and who waits for it.
+    var isOver = false
+    var finishers: [UnsafeContinuation<Void, Never>] = []
+    var timers: [TimerHandle] = []
+    var progressRate = ProgressRate()
+    var progressTimer: TimerHandle?
+    var usedRow: Int64?
+  }
+
+  let core: ServiceCore
+  let prepared: PreparedRequest
+  let policy: FetchPolicy
+  let form: ValueForm<Value>
+  let gate: CallbackGate
+  let progress: (@Sendable (DataService.TransferProgress) -> Void)?
+  let sink: @Sendable (LoadOutput<Value>) -> Void
+  let beganAt: Int64
+  /// Whether the caller wants no exchange at all (RFC 9111 section 5.2.1.7).
+  let isOnlyIfCached: Bool
+  let state: Guarded<State>
+
+  init(
+    core: ServiceCore, prepared: PreparedRequest, policy: FetchPolicy, form: ValueForm<Value>,
+    gate: CallbackGate,
+    progress: (@Sendable (DataService.TransferProgress) -> Void)?,
+    sink: @escaping @Sendable (LoadOutput<Value>) -> Void
+  ) {
+    self.core = core
+    self.prepared = prepared
+    self.policy = policy
+    self.form = form
+    self.gate = gate
+    self.progress = progress
+    self.sink = sink
+    beganAt = core.timekeeper.bootNanoseconds
+    isOnlyIfCached = prepared.isHTTP && CacheControl(fields: prepared.fields).onlyIfCached
+    state = Guarded(State(machine: LoadMachine(policy: policy, isOnlyIfCached: isOnlyIfCached)))
+  }
+
+  /// Begins: looks the stored response up on this thread if that needs no waiting and this is not the network thread, which
+  /// all loads need; else on the store's queue.
+  func start() {
+    let closed = core.state.withLock { state in
+      state.add(self)
+      return state.closed
+    }
+    // Added after `close()` has listed the loads: it ends here.
+    if let closed { return stop(with: closed) }
+    if case .freshElseStored(let deadline?) = policy.kind {
+      arm(deadline) { $0.handle(.deadlinePassed) }
+    }
+    guard !prepared.isPassThrough else { return handle(.storeAnswered(.nothing)) }
+    if core.configuration.keepsStoreApart, core.thread.isCurrent {
+      return lookupInQueue(patience: core.store.isReadyToLookUp ? nil : core.configuration.timeouts.commit)
+    }
+    let watch = watchOpening()
+    do throws(CacheStoreError) {
+      let found =
+        policy.asksAlways
+        ? try core.store.lookupNow(prepared.key, beforeAsking: prepared.responder(of: prepared.url))
+        : try core.store.lookupNow(prepared.key)
+      endWatch(watch)
+      take(found)
+    } catch {
+      guard error.reason == .busy else {
+        endWatch(watch)
+        return storeFailed(error)
+      }
+      endWatch(watch)
+      lookupInQueue()
+    }
+  }
+
+  /// Ends the load: nothing is delivered after this returns (law 11).
+  func cancel() {
+    gate.close()
+    // What is not delivered any more is dropped outside of the lock: its end is the caller's.
+    let (wasRunning, _) = state.withLock { state in
+      defer { state.outbox = [] }
+      state.isCancelled = true
+      return (!state.machine.hasEnded, state.outbox)
+    }
+    if wasRunning { handle(.cancelled) }
+  }
+
+  /// Whether a callback may still start.
+  var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+  var request: PreparedRequest? { prepared }
+
+  /// Ends the load with a failure that hands out nothing stored, as sign-out and closing do.
+  func stop(with error: DataServiceError) {
+    _ = state.withLock { state -> (DataService.Response<Value>?, Fresh?) in
+      guard !state.machine.hasEnded else { return (nil, nil) }
+      state.isStopped = true
+      defer {
+        state.stored = nil
+        state.result = .failure(error)
+      }
+      return (state.stored, state.result)
+    }
+    handle(.stopped)
+  }
+
+  /// Returns once everything is delivered, or cancelled, and nothing more will be written for this load.
+  func finished() async {
+    await withUnsafeContinuation { finisher in
+      let isOver = state.withLock { state in
+        if !state.isOver { state.finishers.append(finisher) }
+        return state.isOver
+      }
+      if isOver { finisher.resume() }
+    }
+  }
+}

@@ -1,0 +1,92 @@
+internal import CacheStore
+internal import Dispatch
+internal import Synchronization
+
+extension ServiceCore {
+  /// Where callbacks run.
+  enum Context: Sendable {
+    /// Where the delivery comes up; for sinks that only pass it on.
+    case inline
+    case queue(DispatchQueue)
+
+    /// Whether a callback may still wait for its turn when the load is over.
+    var isQueued: Bool {
+      if case .inline = self { return false }
+      return true
+    }
+  }
+
+  /// Begins a load. A request that cannot be sent fails through the callback, as every other failure does.
+  func load<Value: Sendable>(
+    _ request: DataService.Request, policy: FetchPolicy, form: ValueForm<Value>, on context: Context,
+    progress: (@Sendable (DataService.TransferProgress) -> Void)? = nil,
+    deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void, ended: (@Sendable () -> Void)? = nil
+  ) -> DataService.Load {
+    let gate = CallbackGate()
+    let called = context.isQueued ? FirstValue<Void>() : nil
+    let call: @Sendable (LoadOutput<Value>) -> Void = { output in
+      switch output {
+      case .delivery(let delivery): if gate.mayCall() { deliver(delivery) }
+      case .end:
+        ended?()
+        called?.set(())
+      }
+    }
+    let sink: @Sendable (LoadOutput<Value>) -> Void =
+      switch context {
+      case .inline: call
+      case .queue(let queue): { output in queue.async { call(output) } }
+      }
+    let report = progress.map { progress in
+      { @Sendable (update: DataService.TransferProgress) in
+        switch context {
+        case .inline: progress(update)
+        case .queue(let queue): queue.async { if gate.mayCall() { progress(update) } }
+        }
+      }
+    }
+    do throws(DataServiceError) {
+      if let closed { throw closed }
+      let prepared = try prepare(request, policy: policy)
+      let task = LoadTask(
+        core: self, prepared: prepared, policy: policy, form: form, gate: gate, progress: report, sink: sink)
+      task.start()
+      return DataService.Load(task: task, called: called)
+    } catch {
+      let refused = RefusedLoad(gate: gate)
+      sink(.delivery(.failure(error, lastKnown: nil)))
+      sink(.end)
+      return DataService.Load(task: refused, called: called)
+    }
+  }
+
+  /// Ends the loads and exchanges that satisfy the condition, and waits for what they write.
+  func stop(_ error: DataServiceError, where condition: (PreparedRequest) -> Bool) async {
+    // Copies: what follows calls the caller, and takes other locks.
+    let (loads, exchanges) = state.withLock { ($0.loads, $0.exchanges.all) }
+    let ended = loads.filter { load in load.request.map(condition) ?? false }
+    for exchange in exchanges where condition(exchange.prepared) { exchange.stop(with: error) }
+    endLiveBodies(with: error, where: condition)
+    for load in ended { load.stop(with: error) }
+    for load in ended { await load.finished() }
+  }
+}
+
+/// Keeps a callback from starting after `cancel` has returned (law 11).
+final class CallbackGate: Sendable {
+  private let isClosed = Atomic(false)
+
+  func mayCall() -> Bool { !isClosed.load(ordering: .acquiring) }
+
+  func close() { isClosed.store(true, ordering: .releasing) }
+}
+
+/// The handle of a load that never began.
+private final class RefusedLoad: AnyLoad {
+  private let gate: CallbackGate
+  init(gate: CallbackGate) { self.gate = gate }
+  var request: PreparedRequest? { nil }
+  func cancel() { gate.close() }
+  func finished() async {}
+  func stop(with error: DataServiceError) {}
+}

@@ -1,0 +1,82 @@
+public import CacheStore
+public import FoundationEssentials
+
+extension ServiceCore {
+  /// Holds a prefetch for its time, in place of its group's, and of the oldest where there are too many.
+  func hold(_ prefetch: any AnyPrefetch, for duration: Duration) {
+    let limit = max(1, configuration.anticipation.count)
+    let replaced = state.withLock { $0.prefetches.hold(prefetch, limit: limit) }
+    for prefetch in replaced { prefetch.release(.replaced) }
+    // The look-up, and the decoding of what is stored, are not for the caller's thread.
+    thread.perform { prefetch.begin() }
+    _ = timekeeper.after(duration) { [weak prefetch] in prefetch?.release(.timeOver) }
+  }
+
+  /// Releases all that is held, and what comes from now on.
+  func releasePrefetches() {
+    for prefetch in state.withLock({ $0.prefetches.close() }) { prefetch.release(.cancelled) }
+  }
+}
+
+extension DataService {
+  /// What becomes of an anticipation that is not committed in time.
+  public enum UnusedAnticipation: Sendable, Hashable {
+    /// Its exchange is stopped.
+    case cancelled
+    /// Its exchange goes on into the store.
+    case finished
+  }
+
+  /// A load begun before it is known to be wanted; see ``DataService/anticipate(_:group:holdFor:whenUnused:decode:)``.
+  ///
+  /// All members may be called from any thread and return at once. Dropping it does nothing: it is held for its time.
+  public struct Anticipation<Value: Sendable>: Sendable {
+    let prefetch: Prefetch<Value>
+    let normal: Deliveries<Value>
+
+    /// Wants it after all: the deliveries of a normal load, which the anticipated one has begun. The first iteration
+    /// takes what is ready and joins what is under way; where nothing is held any more it is a load like every other.
+    public func commit() -> Deliveries<Value> {
+      guard prefetch.commit() else { return normal }
+      return Deliveries { [prefetch, normal] sink in
+        prefetch.attach(sink) ? Load(task: prefetch) : normal.begin(sink)
+      }
+    }
+
+    /// Whether it is still held: not committed, not let go, and not refused.
+    public var isHeld: Bool { prefetch.isHeld }
+
+    /// Returns once its load is over, whatever came of it.
+    package func finished() async { await prefetch.finished() }
+
+    /// Does not want it: its exchange is stopped, and nothing of it is delivered.
+    public func cancel() { prefetch.release(.cancelled) }
+  }
+
+  /// Begins a load before it is known to be wanted: at touch-down, on hover, while a list scrolls.
+  ///
+  /// Returns at once. The conditional exchange starts with `Sec-Purpose: prefetch`, behind every load that is wanted:
+  /// not while four exchanges are under way, and not for half a minute after the network has failed. The value is
+  /// decoded by the time of ``Anticipation/commit()``. Only safe methods are anticipated; where nothing is,
+  /// committing makes a normal load.
+  ///
+  /// - Parameters:
+  ///   - request: What will be asked for.
+  ///   - group: A new anticipation replaces the one held for the same group, such as a list whose rows are touched.
+  ///   - hold: How long it is held.
+  ///   - unused: What becomes of it if it is not committed by then.
+  ///   - decode: Makes the value, on a thread of the service's.
+  public func anticipate<Value: Sendable>(
+    _ request: Request, group: String? = nil, holdFor hold: Duration = .seconds(2),
+    whenUnused unused: UnusedAnticipation = .cancelled,
+    decode: @escaping @Sendable (Response<Data>) throws -> Value
+  ) -> Anticipation<Value> {
+    let prefetch = Prefetch(
+      core: core, request: request, form: .whole(canRefuse: true, decode), group: group, unused: unused)
+    core.hold(prefetch, for: hold)
+    return Anticipation(prefetch: prefetch, normal: deliveries(for: request, decode: decode))
+  }
+
+  /// What anticipation has brought since the service was made; `stats` adds up what it has ever brought.
+  public var anticipationCounts: AnticipationCounts { core.state.withLock { $0.prefetches.counts } }
+}

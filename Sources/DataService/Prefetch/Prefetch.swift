@@ -1,0 +1,262 @@
+internal import CacheStore
+
+/// A load that nobody has asked for yet: what it delivers is kept until somebody does, or let go.
+///
+/// All state is under one lock, held for moments and never while the sink or the load is called.
+final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
+  typealias Sink = @Sendable (LoadOutput<Value>) -> Void
+
+  private enum Phase {
+    /// Waits to be begun on the service's thread.
+    case waiting
+    case holding
+    case committed
+    /// Let go, or never begun: nothing is delivered.
+    case released
+  }
+
+  private struct State {
+    var phase = Phase.waiting
+    var isCommitted = false
+    var load: DataService.Load?
+    var sink: Sink?
+    var outputs: [LoadOutput<Value>] = []
+    var isDelivering = false
+    var hasFailed = false
+    /// Whether its account was signed out: nothing more is counted then.
+    var isSignedOut = false
+    let beganAt: Int64
+    var freshAt: Int64?
+    var bytes: Int64 = 0
+    var finishers: [UnsafeContinuation<Void, Never>] = []
+    /// Where it counts in `stats`.
+    var place: (account: String, host: String)?
+
+    init(beganAt: Int64) { self.beganAt = beganAt }
+
+    /// Takes what was delivered out, to be dropped outside of the lock: its end is the caller's.
+    mutating func takeOutputs() -> [LoadOutput<Value>] {
+      defer { outputs = [] }
+      return outputs
+    }
+  }
+
+  let group: String?
+  private let core: ServiceCore
+  private let wanted: DataService.Request
+  private let form: ValueForm<Value>
+  private let unused: DataService.UnusedAnticipation
+  private let state: Guarded<State>
+
+  init(
+    core: ServiceCore, request: DataService.Request, form: ValueForm<Value>, group: String?,
+    unused: DataService.UnusedAnticipation
+  ) {
+    self.core = core
+    wanted = request
+    self.form = form
+    self.group = group
+    self.unused = unused
+    state = Guarded(State(beganAt: core.timekeeper.bootNanoseconds))
+  }
+
+  // MARK: - Before it is wanted
+
+  /// Begins the load if it may begin, unless it has been let go already.
+  func begin() {
+    let prepared = try? core.prepare(wanted, policy: .storedThenFresh)
+    let place = prepared.map { (account: $0.key.account, host: $0.url.authority) }
+    guard let prepared, mayBegin(prepared) else { return refuse(place) }
+    let (begins, counts) = state.withLock { state -> (Bool, AnticipationCounts?) in
+      guard state.phase == .waiting else { return (false, nil) }
+      state.place = place
+      state.phase = state.isCommitted ? .committed : .holding
+      // Wanted before it could be early.
+      return (true, state.isCommitted ? count(state) { $0.committed = 1 } : nil)
+    }
+    add(counts)
+    guard begins else { return resumeFinishers() }
+    var request = wanted
+    request.fields.append("Sec-Purpose", "prefetch")
+    request.limits.bodyBytes = min(request.limits.bodyBytes, core.configuration.anticipation.bytes)
+    let load = core.load(
+      request, policy: .storedThenFresh, form: form, on: .inline,
+      progress: { [weak self] in self?.received($0.received) },
+      deliver: { [weak self] in self?.take(.delivery($0)) }, ended: { [weak self] in self?.take(.end) })
+    let isReleased = state.withLock { state in
+      state.load = load
+      return state.phase == .released
+    }
+    if isReleased, unused == .cancelled { load.cancel() }
+    resumeFinishers()
+  }
+
+  private func mayBegin(_ prepared: PreparedRequest) -> Bool {
+    let (failedAt, exchanges) = core.state.withLock { ($0.prefetches.failedAt, $0.exchanges.count) }
+    return PrefetchRule.mayBegin(
+      .init(
+        method: wanted.method, isPassThrough: prepared.isPassThrough, failedAt: failedAt,
+        now: core.timekeeper.bootNanoseconds, exchanges: exchanges))
+  }
+
+  /// Begins nothing; a commit that has come already gets a normal load in its place.
+  private func refuse(_ place: (account: String, host: String)?) {
+    core.state.withLock { $0.prefetches.remove(self) }
+    let (isWanted, counts) = state.withLock { state -> (Bool, AnticipationCounts?) in
+      state.place = place
+      let counts = count(state) { $0.refused = 1 }
+      guard state.phase == .waiting else { return (false, counts) }
+      state.phase = state.isCommitted ? .committed : .released
+      return (state.isCommitted, counts)
+    }
+    add(counts)
+    if isWanted {
+      let load = core.load(
+        wanted, policy: .storedThenFresh, form: form, on: .inline,
+        deliver: { [weak self] in self?.take(.delivery($0)) }, ended: { [weak self] in self?.take(.end) })
+      state.withLock { $0.load = load }
+    }
+    resumeFinishers()
+  }
+
+  private func received(_ bytes: Int64) { state.withLock { $0.bytes = max($0.bytes, bytes) } }
+
+  private func take(_ output: LoadOutput<Value>) {
+    let now = core.timekeeper.bootNanoseconds
+    _ = state.withLock { state -> [LoadOutput<Value>] in
+      var dropped: [LoadOutput<Value>] = []
+      guard state.phase != .released else { return dropped }
+      if case .delivery(.fresh(let response, _)) = output {
+        state.freshAt = now
+        if !response.wasValidated { state.bytes = max(state.bytes, response.head.bodyLength ?? 0) }
+      }
+      if case .delivery(.failure(let error, _)) = output {
+        state.hasFailed = true
+        // Nothing of a signed-out account is handed out, however early it was read.
+        if error.kind == .signedOut || error.kind == .closed { dropped = state.takeOutputs() }
+        if error.kind == .signedOut { state.isSignedOut = true }
+      }
+      state.outputs.append(output)
+      return dropped
+    }
+    drain()
+  }
+
+  var isHeld: Bool { state.withLock { !$0.isCommitted && $0.phase != .released } }
+
+  // MARK: - Wanted, or not
+
+  /// Takes it over; `false` where a normal load is better: nothing is held, or what is held has failed.
+  func commit() -> Bool {
+    let now = core.timekeeper.bootNanoseconds
+    let (isTaken, counts) = state.withLock { state -> (Bool, AnticipationCounts?) in
+      guard !state.isCommitted, !state.hasFailed, state.phase != .released else { return (false, nil) }
+      state.isCommitted = true
+      guard state.phase == .holding else { return (true, nil) }
+      state.phase = .committed
+      let counts = count(state) { counts in
+        counts.committed = 1
+        counts.leadMilliseconds = (now - state.beganAt) / 1_000_000
+        counts.wonMilliseconds = (min(now, state.freshAt ?? now) - state.beganAt) / 1_000_000
+      }
+      return (true, counts)
+    }
+    add(counts)
+    core.state.withLock { $0.prefetches.remove(self) }
+    if !isTaken { release(.cancelled) }
+    return isTaken
+  }
+
+  /// Counts for `stats`; under the lock, so that nothing is counted of an account once it is signed out.
+  /// - Returns: What is to be added to the service's own counts, outside of the lock.
+  private func count(
+    _ state: State, _ change: (inout AnticipationCounts) -> Void
+  ) -> AnticipationCounts? {
+    guard !state.isSignedOut else { return nil }
+    var usage = UsageCount()
+    change(&usage.anticipations)
+    if let place = state.place { core.store.count(accountName: place.account, host: place.host, usage) }
+    return usage.anticipations
+  }
+
+  private func add(_ counts: AnticipationCounts?) {
+    if let counts { core.state.withLock { $0.prefetches.counts += counts } }
+  }
+
+  /// Hands everything to a sink, what is kept first; `false` where another one has it.
+  func attach(_ sink: @escaping Sink) -> Bool {
+    let attached = state.withLock { state in
+      guard state.sink == nil, state.phase != .released else { return false }
+      state.sink = sink
+      return true
+    }
+    if attached { drain() }
+    return attached
+  }
+
+  private typealias Released = (DataService.Load?, AnticipationCounts?, dropped: [LoadOutput<Value>])
+
+  func release(_ reason: ReleaseReason) {
+    core.state.withLock { $0.prefetches.remove(self) }
+    let (load, counts, _) = state.withLock { state -> Released in
+      guard !state.isCommitted, state.phase != .released else { return (nil, nil, []) }
+      var counts: AnticipationCounts?
+      if state.phase == .holding {
+        counts = count(state) { counts in
+          counts.unused = 1
+          counts.wastedBytes = state.bytes
+        }
+      }
+      state.phase = .released
+      return (state.load, counts, state.takeOutputs())
+    }
+    add(counts)
+    if reason == .cancelled || unused == .cancelled { load?.cancel() }
+  }
+
+  /// Delivers what is kept, one at a time and in order, whichever thread put it there.
+  private func drain() {
+    while let (sink, output) = state.withLock({ state -> (Sink, LoadOutput<Value>)? in
+      guard let sink = state.sink, !state.isDelivering, !state.outputs.isEmpty else { return nil }
+      state.isDelivering = true
+      return (sink, state.outputs.removeFirst())
+    }) {
+      sink(output)
+      state.withLock { $0.isDelivering = false }
+    }
+  }
+
+  // MARK: - As a load
+
+  var request: PreparedRequest? { nil }
+
+  func cancel() {
+    let (load, _) = state.withLock { state in
+      state.phase = .released
+      return (state.load, state.takeOutputs())
+    }
+    load?.cancel()
+  }
+
+  func finished() async {
+    await withUnsafeContinuation { continuation in
+      let isReady = state.withLock { state in
+        if state.load != nil || state.phase == .released { return true }
+        state.finishers.append(continuation)
+        return false
+      }
+      if isReady { continuation.resume() }
+    }
+    await state.withLock { $0.load }?.finished()
+  }
+
+  func stop(with error: DataServiceError) {}
+
+  private func resumeFinishers() {
+    let finishers = state.withLock { state in
+      defer { state.finishers = [] }
+      return state.finishers
+    }
+    for finisher in finishers { finisher.resume() }
+  }
+}

@@ -1,0 +1,39 @@
+internal import CacheStore
+internal import FoundationEssentials
+
+/// The head that goes with a delivery.
+enum HeadRule {
+  /// Of a stored row. Inlined, so that a row that is shared is not copied to be handed over.
+  @inline(__always) static func head(
+    of row: StoredResponse, prepared: PreparedRequest, now: Int64, elapsed: Duration
+  ) -> DataService.ResponseHead {
+    DataService.ResponseHead(
+      version: row.httpVersion, status: row.status, reason: row.reason, fields: row.fields, interim: [],
+      url: row.responseURL ?? prepared.shownURL, requestURL: prepared.request.url,
+      account: prepared.key.account,
+      receivedAtMilliseconds: row.receivedAt,
+      freshness: FreshnessInputs(stored: row, now: now),
+      wasValidated: false, kept: .yes, elapsed: elapsed, bodyLength: row.body.length)
+  }
+
+  /// Of an exchange's answer.
+  ///
+  /// - Parameters:
+  ///   - forward: Why there was an exchange, where that does not hang on the stored row.
+  ///   - staleReference: What that row's freshness is worked out from.
+  static func head(
+    of answer: Answer, prepared: PreparedRequest, now: Int64, elapsed: Duration,
+    forward: CacheStatus.Forward?, staleReference: FreshnessInputs?
+  ) -> DataService.ResponseHead {
+    DataService.ResponseHead(
+      version: answer.version, status: answer.status, reason: answer.reason, fields: answer.fields,
+      interim: answer.interim, redirects: answer.redirects, url: answer.url, requestURL: prepared.request.url,
+      account: prepared.key.account,
+      receivedAtMilliseconds: answer.receivedAt,
+      freshness: FreshnessInputs(
+        status: answer.status, fields: answer.fields, requestedAt: answer.requestedAt,
+        receivedAt: answer.receivedAt, now: now, isStored: false),
+      wasValidated: answer.wasValidated, kept: answer.kept, elapsed: elapsed, bodyLength: answer.body.length,
+      forward: forward, staleReference: staleReference)
+  }
+}

@@ -1,0 +1,76 @@
+public import FoundationEssentials
+
+/// A body that arrives piece by piece: one pass, and pulled, so that a slow reader slows the sender down.
+///
+/// Throws `corrupt`, `replaced` or `signedOut` for stored bytes, and the exchange's error for a body that is
+/// delivered while it arrives.
+public struct TransportBody: AsyncSequence, Sendable {
+  /// A piece of the body.
+  public typealias Element = Data
+  /// What ends a body early.
+  public typealias Failure = DataServiceError
+
+  private enum Source: Sendable {
+    case whole(OnePiece)
+    case pulled(@Sendable () async throws(DataServiceError) -> Data?)
+  }
+
+  /// The whole length in bytes where it is known in advance.
+  public let length: Int64?
+  private let source: Source
+
+  /// A stream of what `next` returns, until it returns `nil`.
+  public init(length: Int64?, next: @escaping @Sendable () async throws(DataServiceError) -> Data?) {
+    self.length = length
+    source = .pulled(next)
+  }
+
+  /// A stream of bytes that are at hand.
+  public init(whole data: Data) {
+    length = Int64(data.count)
+    source = .whole(OnePiece(data))
+  }
+
+  /// All of the body, where it is at hand without waiting and nothing has been taken from it.
+  package var whole: Data? {
+    guard case .whole(let piece) = source else { return nil }
+    return piece.peek()
+  }
+
+  /// The next piece, or `nil` at the end.
+  public func next() async throws(DataServiceError) -> Data? {
+    switch source {
+    case .whole(let piece): piece.take()
+    case .pulled(let next): try await next()
+    }
+  }
+
+  /// Takes the stream's pieces one after the other.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    let stream: TransportBody
+    /// The next piece, or `nil` at the end.
+    public mutating func next() async throws(DataServiceError) -> Data? { try await stream.next() }
+    /// The next piece, or `nil` at the end.
+    public mutating func next(
+      isolation actor: isolated (any Actor)?
+    ) async throws(DataServiceError) -> Data? { try await stream.next() }
+  }
+
+  /// An iterator; all iterators of a stream share its one pass.
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(stream: self) }
+}
+
+/// Bytes that can be taken once.
+private final class OnePiece: Sendable {
+  private let data: Guarded<Data?>
+  init(_ data: Data) { self.data = Guarded(data) }
+
+  func peek() -> Data? { data.withLock { $0 } }
+
+  func take() -> Data? {
+    data.withLock { data in
+      defer { data = nil }
+      return data?.isEmpty == true ? nil : data
+    }
+  }
+}

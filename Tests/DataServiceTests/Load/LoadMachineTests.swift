@@ -1,0 +1,145 @@
+import TestSupport
+import Testing
+import TestTurns
+
+@testable import DataService
+
+@Suite("The order of one load, event by event", .inTurn) struct LoadMachineTests {
+  typealias Event = LoadMachine.Event
+  typealias Effect = LoadMachine.Effect
+
+  private func effects(_ policy: FetchPolicy, _ events: [Event]) -> [Effect] {
+    var machine = LoadMachine(policy: policy)
+    return events.flatMap { machine.handle($0) }
+  }
+
+  @Test
+  func `stored, then fresh: the exchange starts with the store's answer and before the stored delivery`() {
+    let all = effects(
+      .storedThenFresh,
+      [.storeAnswered(.candidate(isYoung: true)), .storedPrepared(true), .exchangeFinished(isFresh: true)])
+    #expect(all == [.startExchange, .prepareStored, .deliverStored, .deliverFresh, .end])
+  }
+
+  @Test func `nothing stored: one fresh`() {
+    let all = effects(.storedThenFresh, [.storeAnswered(.nothing), .exchangeFinished(isFresh: true)])
+    #expect(all == [.startExchange, .deliverFresh, .end])
+  }
+
+  @Test func `a slow store: the exchange starts without it, and the stored delivery still comes first`() {
+    let all = effects(
+      .storedThenFresh,
+      [
+        .storeIsSlow, .exchangeFinished(isFresh: true), .storeAnswered(.candidate(isYoung: true)),
+        .storedPrepared(true),
+      ])
+    #expect(
+      all == [.startExchange, .boundStoreWait, .prepareStored, .deliverStored, .deliverFresh, .end])
+  }
+
+  @Test func `a store too slow: fresh alone, and no stored delivery afterwards`() {
+    let all = effects(
+      .storedThenFresh,
+      [
+        .storeIsSlow, .exchangeFinished(isFresh: true), .storeIsTooLate,
+        .storeAnswered(.candidate(isYoung: true)), .storedPrepared(true),
+      ])
+    #expect(all == [.startExchange, .boundStoreWait, .deliverFresh, .end])
+  }
+
+  @Test func `stored only: no exchange, whatever is stored`() {
+    #expect(
+      effects(.storedOnly, [.storeIsSlow, .storeAnswered(.candidate(isYoung: false)), .storedPrepared(true)])
+        == [.prepareStored, .deliverStored, .end])
+    #expect(effects(.storedOnly, [.storeAnswered(.nothing)]) == [.deliverNotStored, .end])
+  }
+
+  @Test func `fresh only: the stored response is never delivered, and read only for a failure`() {
+    let answered = Event.storeAnswered(.candidate(isYoung: true))
+    #expect(
+      effects(.freshOnly, [answered, .exchangeFinished(isFresh: true)])
+        == [.startExchange, .deliverFresh, .end])
+    let failed: [Effect] = [.startExchange, .boundStoreWait, .prepareStored, .deliverFailure, .end]
+    #expect(
+      effects(.freshOnly, [answered, .exchangeFinished(isFresh: false), .storedPrepared(true)]) == failed)
+    #expect(
+      effects(
+        .freshOnly, [.storeIsSlow, .exchangeFinished(isFresh: false), answered, .storedPrepared(false)])
+        == failed)
+  }
+
+  @Test func `fresh, else stored: the deadline brings stored and failure, and nothing follows`() {
+    let answered: [Event] = [.storeAnswered(.candidate(isYoung: true)), .storedPrepared(true)]
+    let policy = FetchPolicy.freshElseStored(within: .seconds(1))
+    #expect(
+      effects(policy, answered + [.deadlinePassed, .exchangeFinished(isFresh: true)])
+        == [.startExchange, .prepareStored, .deliverStored, .deliverDeadline, .end])
+    #expect(
+      effects(policy, answered + [.exchangeFinished(isFresh: true)])
+        == [.startExchange, .prepareStored, .deliverFresh, .end])
+    #expect(
+      effects(policy, answered + [.exchangeFinished(isFresh: false)])
+        == [.startExchange, .prepareStored, .deliverStored, .deliverFailure, .end])
+    #expect(
+      effects(policy, [.storeAnswered(.nothing), .deadlinePassed]) == [
+        .startExchange, .deliverDeadline, .end,
+      ])
+  }
+
+  @Test func `stored, else fresh: a young row is all there is; an old one stands in for a failure`() {
+    let policy = FetchPolicy.storedElseFresh(maxAge: .seconds(300))
+    #expect(
+      effects(policy, [.storeAnswered(.candidate(isYoung: true)), .storedPrepared(true)])
+        == [.prepareStored, .deliverStored, .end])
+    let old: [Event] = [.storeAnswered(.candidate(isYoung: false)), .storedPrepared(true)]
+    #expect(
+      effects(policy, old + [.exchangeFinished(isFresh: true)])
+        == [.startExchange, .prepareStored, .deliverFresh, .end])
+    #expect(
+      effects(policy, old + [.exchangeFinished(isFresh: false)])
+        == [.startExchange, .prepareStored, .deliverStored, .deliverFailure, .end])
+  }
+
+  @Test func `a row that turns out unusable is a miss under every policy`() {
+    let events: [Event] = [.storeAnswered(.candidate(isYoung: true)), .storedPrepared(false)]
+    #expect(effects(.storedOnly, events) == [.prepareStored, .deliverNotStored, .end])
+    #expect(
+      effects(.storedElseFresh(maxAge: .seconds(1)), events + [.exchangeFinished(isFresh: true)])
+        == [.prepareStored, .startExchange, .deliverFresh, .end])
+  }
+
+  @Test func `law 2: in order, once, whatever comes in whatever order`() {
+    let policies: [FetchPolicy] = [
+      .storedThenFresh, .storedOnly, .freshOnly, .freshElseStored(within: .seconds(1)), .freshElseStored(),
+      .storedElseFresh(maxAge: .seconds(1)),
+    ]
+    var random = SeededGenerator(seed: 20_261_121)
+    let events: [Event] = [
+      .storeAnswered(.nothing), .storeAnswered(.candidate(isYoung: true)),
+      .storeAnswered(.candidate(isYoung: false)), .storedPrepared(true), .storedPrepared(false), .storeIsSlow,
+      .storeIsTooLate, .exchangeFinished(isFresh: true), .exchangeFinished(isFresh: false), .deadlinePassed,
+      .cancelled, .stopped,
+    ]
+    for _ in 0..<20_000 {
+      let policy = policies.randomElement(using: &random) ?? .storedThenFresh
+      let sequence = (0..<12).compactMap { _ in events.randomElement(using: &random) }
+      let all = effects(policy, sequence)
+      let stored = all.indices.filter { all[$0] == .deliverStored }
+      let terminal = all.indices.filter { all[$0].isTerminalDelivery }
+      #expect(stored.count <= 1 && terminal.count <= 1, "\(policy) \(sequence)")
+      #expect(all.filter { $0 == .startExchange }.count <= 1, "\(policy) \(sequence)")
+      if let first = stored.first, let last = terminal.first {
+        #expect(first < last, "\(policy) \(sequence)")
+      }
+      if let end = all.firstIndex(of: .end) { #expect(end == all.count - 1, "\(policy) \(sequence)") }
+      if policy == .freshOnly { #expect(stored.isEmpty) }
+      if policy == .storedOnly { #expect(!all.contains(.startExchange)) }
+    }
+  }
+}
+
+extension LoadMachine.Effect {
+  fileprivate var isTerminalDelivery: Bool {
+    [.deliverFresh, .deliverFailure, .deliverNotStored, .deliverDeadline].contains(self)
+  }
+}

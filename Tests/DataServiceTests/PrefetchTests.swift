@@ -1,0 +1,306 @@
+import CacheStore
+import FixtureServer
+import FoundationEssentials
+import Synchronization
+import TestSupport
+import Testing
+import TestTurns
+
+@testable import DataService
+
+@Suite("Anticipation: begun before it is wanted, and never in the way", .inTurn) struct PrefetchTests {
+  private let url: URL
+
+  init() throws { url = try #require(URL(string: "http://origin.test/item")) }
+
+  private func request(_ path: String = "item", method: RequestMethod = .get) throws -> DataService.Request {
+    var request = DataService.Request(
+      try #require(URL(string: "http://origin.test/\(path)")), method: method)
+    request.limits.retries = 0
+    return request
+  }
+
+  private static let text: @Sendable (DataService.Response<Data>) throws -> String = { $0.text }
+
+  private func outline(_ deliveries: DataService.Deliveries<String>) async -> [String] {
+    var lines: [String] = []
+    for await delivery in deliveries {
+      switch delivery {
+      case .stored(let response): lines.append("stored(\(response.value))")
+      case .fresh(let response, let change): lines.append("fresh(\(response.value), \(change.rawValue))")
+      case .failure(let error, _): lines.append("failure(\(error.kind.name))")
+      }
+    }
+    return lines
+  }
+
+  @Test func `committing joins the exchange under way: one request, marked as a prefetch`() async throws {
+    let asked = Gate()
+    let mayAnswer = Gate()
+    let transport = ScriptedTransport { _, number async in
+      if number == 2 {
+        asked.open()
+        await mayAnswer.wait()
+      }
+      return .answer("body \(number)")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    _ = await fixture.outline(url)
+    let anticipation = fixture.service.anticipate(try request(), holdFor: .seconds(3600), decode: Self.text)
+    await asked.wait()
+    let deliveries = anticipation.commit()
+    mayAnswer.open()
+    #expect(await outline(deliveries) == ["stored(body 1)", "fresh(body 2, changed)"])
+    #expect(transport.requests.map { $0.fields["Sec-Purpose"] } == [nil, "prefetch"])
+    #expect(fixture.service.anticipationCounts.committed == 1)
+    #expect(fixture.service.anticipationCounts.hitRate == 1)
+    // The deliveries are a load like every other when they are iterated again.
+    #expect(await outline(deliveries) == ["stored(body 2)", "fresh(body 3, changed)"])
+    #expect(transport.requests.last?.fields["Sec-Purpose"] == nil)
+  }
+
+  @Test func `the value is decoded before it is wanted, and the time won is counted`() async throws {
+    let clock = TestTimekeeper()
+    let decoded = Gate()
+    let transport = ScriptedTransport { _, _ async in
+      clock.advance(by: .milliseconds(80))
+      return .answer("body")
+    }
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    let anticipation = fixture.service.anticipate(try request(), holdFor: .seconds(3600)) { response in
+      decoded.open()
+      return response.text
+    }
+    await decoded.wait()
+    await anticipation.finished()
+    clock.advance(by: .milliseconds(20))
+    #expect(await outline(anticipation.commit()) == ["fresh(body, new)"])
+    let counts = fixture.service.anticipationCounts
+    #expect(counts.leadMilliseconds == 100)
+    #expect(counts.wonMilliseconds == 80)
+    #expect(counts.wastedBytes == 0)
+  }
+
+  @Test func `what anticipation brought is counted in the store, with no write of its own`() async throws {
+    let clock = TestTimekeeper()
+    let transport = ScriptedTransport { request, _ async in
+      clock.advance(by: .milliseconds(80))
+      return .answer(request.url.path() == "/item" ? "wanted" : "wasted!")
+    }
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    for path in ["item", "other"] {
+      let anticipation = fixture.service.anticipate(
+        try request(path), holdFor: .seconds(3600), decode: Self.text)
+      await anticipation.finished()
+      clock.advance(by: .milliseconds(20))
+      if path == "item" { _ = await outline(anticipation.commit()) } else { anticipation.cancel() }
+    }
+    let own = fixture.service.anticipationCounts
+    await fixture.service.close()
+    let store = ResponseStore(configuration: StoreConfiguration(path: fixture.store.path))
+    let part = try #require(try await store.statistics().parts.first { $0.host == "origin.test" })
+    #expect(part.deliveries.anticipations == own)
+    #expect(own.committed == 1 && own.leadMilliseconds == 100 && own.wonMilliseconds == 80)
+    #expect(own.unused == 1 && own.wastedBytes == 7 && own.hitRate == 0.5)
+  }
+
+  @Test("not committed in time: stopped, or finished into the store, as chosen", arguments: [true, false])
+  func unused(isFinished: Bool) async throws {
+    let clock = TestTimekeeper()
+    let asked = Gate()
+    let mayAnswer = Gate()
+    let stopped = Gate()
+    let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
+      asked.open()
+      await mayAnswer.wait()
+      if Task.isCancelled {
+        stopped.open()
+        throw DataServiceError(.cancelled, "cancelled")
+      }
+      return .answer("late")
+    }
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    let anticipation = fixture.service.anticipate(
+      try request(), whenUnused: isFinished ? .finished : .cancelled, decode: Self.text)
+    await asked.wait()
+    clock.advance(by: .seconds(2))
+    if isFinished {
+      mayAnswer.open()
+      await anticipation.finished()
+      #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(late)"])
+    } else {
+      await stopped.wait()
+      mayAnswer.open()
+      #expect(await fixture.outline(url, policy: .storedOnly) == ["failure(notStored)"])
+    }
+    #expect(fixture.service.anticipationCounts.unused == 1)
+    // It is over: committing makes a load like every other.
+    let lines = await outline(anticipation.commit())
+    #expect(lines.last?.hasPrefix("fresh(late") == true)
+    #expect(transport.requests.count == 2)
+  }
+
+  @Test("only safe methods are anticipated", arguments: ["POST", "PUT", "DELETE", "PATCH"])
+  func unsafe(method: String) async throws {
+    let transport = ScriptedTransport { _, _ in .answer("done") }
+    let fixture = try ServiceFixture(transport: transport)
+    let anticipation = fixture.service.anticipate(
+      try request(method: RequestMethod(rawValue: method)), decode: Self.text)
+    // The same thread refuses the first before it begins this one.
+    _ = await outline(
+      fixture.service.anticipate(try request("other"), holdFor: .seconds(3600), decode: Self.text).commit())
+    #expect(transport.requests.map(\.method) == [.get])
+    #expect(await outline(anticipation.commit()) == ["fresh(done, new)"])
+    #expect(transport.requests.last?.method.rawValue == method)
+    #expect(transport.requests.last?.fields["Sec-Purpose"] == nil)
+    #expect(fixture.service.anticipationCounts.refused == 1)
+  }
+
+  @Test func `a new one of the same group replaces the held one, and one too many the oldest`() async throws {
+    let never = Gate()
+    let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
+      await never.wait()
+      throw DataServiceError(.cancelled, "cancelled")
+    }
+    let fixture = try ServiceFixture(transport: transport) { $0.anticipation.count = 2 }
+    let service = fixture.service
+    let first = service.anticipate(
+      try request("1"), group: "rows", holdFor: .seconds(3600), decode: Self.text)
+    let second = service.anticipate(
+      try request("2"), group: "rows", holdFor: .seconds(3600), decode: Self.text)
+    #expect(!first.isHeld && second.isHeld)
+    let third = service.anticipate(try request("3"), holdFor: .seconds(3600), decode: Self.text)
+    #expect(second.isHeld && third.isHeld)
+    let fourth = service.anticipate(try request("4"), holdFor: .seconds(3600), decode: Self.text)
+    #expect(!second.isHeld && third.isHeld && fourth.isHeld)
+    third.cancel()
+    fourth.cancel()
+    #expect(!third.isHeld && !fourth.isHeld)
+  }
+
+  @Test func `a body over the limit is given up, and committing asks for all of it`() async throws {
+    let transport = ScriptedTransport { _, _ in .answer("0123456789") }
+    let fixture = try ServiceFixture(transport: transport) { $0.anticipation.bytes = 5 }
+    let anticipation = fixture.service.anticipate(try request(), holdFor: .seconds(3600), decode: Self.text)
+    await anticipation.finished()
+    #expect(await outline(anticipation.commit()) == ["fresh(0123456789, new)"])
+    #expect(transport.requests.map { $0.fields["Sec-Purpose"] } == ["prefetch", nil])
+    #expect(fixture.service.anticipationCounts.committed == 0)
+    #expect(fixture.service.anticipationCounts.unused == 1)
+  }
+
+  @Test func `a failure while held is not handed on: committing asks again`() async throws {
+    let transport = ScriptedTransport { _, number throws(DataServiceError) in
+      if number == 1 { throw DataServiceError(.refused, "refused") }
+      return .answer("second")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let anticipation = fixture.service.anticipate(try request(), holdFor: .seconds(3600), decode: Self.text)
+    await anticipation.finished()
+    #expect(await outline(anticipation.commit()) == ["fresh(second, new)"])
+  }
+
+  @Test("when anticipating may begin an exchange") func rule() {
+    let second: Int64 = 1_000_000_000
+    let now = 100 * second
+    #expect(PrefetchRule.mayBegin(.init(now: now)))
+    #expect(PrefetchRule.mayBegin(.init(method: .head, now: now)))
+    #expect(!PrefetchRule.mayBegin(.init(method: .post, now: now)))
+    #expect(!PrefetchRule.mayBegin(.init(isPassThrough: true, now: now)))
+    #expect(!PrefetchRule.mayBegin(.init(failedAt: now - 29 * second, now: now)))
+    #expect(PrefetchRule.mayBegin(.init(failedAt: now - 30 * second, now: now)))
+    #expect(PrefetchRule.mayBegin(.init(now: now, exchanges: 3)))
+    #expect(!PrefetchRule.mayBegin(.init(now: now, exchanges: 4)))
+  }
+
+  @Test func `off while the network fails, until an exchange succeeds again`() async throws {
+    let transport = ScriptedTransport { _, number throws(DataServiceError) in
+      if number == 1 { throw DataServiceError(.offline, "there is no network") }
+      return .answer("body \(number)")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    #expect(await fixture.outline(url) == ["failure(offline)"])
+    // Committed at once, so that its normal load tells that the refusal is over.
+    #expect(
+      await outline(
+        fixture.service.anticipate(try request(), holdFor: .seconds(3600), decode: Self.text).commit()) == [
+          "fresh(body 2, new)"
+        ])
+    #expect(fixture.service.anticipationCounts.refused == 1)
+    _ = await outline(
+      fixture.service.anticipate(try request(), holdFor: .seconds(3600), decode: Self.text).commit())
+    #expect(transport.requests.map { $0.fields["Sec-Purpose"] } == [nil, nil, "prefetch"])
+  }
+
+  @Test func `nothing read before a sign-out is handed out after it`() async throws {
+    let asked = Gate()
+    let never = Gate()
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+      if number == 1 { return .answer("secret") }
+      asked.open()
+      await never.wait()
+      throw DataServiceError(.cancelled, "cancelled")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    var request = try request()
+    request.account = .named("alice")
+    for await _ in fixture.service.deliveries(for: request) {}
+    let anticipation = fixture.service.anticipate(request, holdFor: .seconds(3600), decode: Self.text)
+    await asked.wait()
+    let deliveries = anticipation.commit()
+    try await fixture.service.signOut(.named("alice"))
+    #expect(await outline(deliveries) == ["failure(signedOut)"])
+    never.open()
+  }
+
+  @Test func `a service that is closed lets go of what it holds, and is let go of`() async throws {
+    let transport = ScriptedTransport { _, _ async in .answer("body") }
+    weak var service: DataService?
+    weak var core: ServiceCore?
+    do {
+      let fixture = try ServiceFixture(transport: transport)
+      (service, core) = (fixture.service, fixture.service.core)
+      let held = fixture.service.anticipate(try request(), holdFor: .seconds(3600), decode: Self.text)
+      await held.finished()
+      #expect(held.isHeld)
+      await fixture.service.close()
+      #expect(!held.isHeld)
+      let late = fixture.service.anticipate(
+        try request("late"), holdFor: .seconds(3600), decode: Self.text)
+      #expect(!late.isHeld)
+      #expect(await outline(late.commit()) == ["failure(closed)"])
+    }
+    // The network thread lets go of it when it has ended.
+    for _ in 0..<20_000 where core != nil { await Task.yield() }
+    #expect(service == nil && core == nil)
+  }
+
+  @Test func `10,000 anticipations with random commits and cancels leave nothing behind`() async throws {
+    let transport = ScriptedTransport { _, _ async in
+      await Task.yield()
+      return .answer("body")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let service = fixture.service
+    var generator = SeededGenerator(seed: 7)
+    var delivered = 0
+    var wanted = 0
+    for number in 0..<10_000 {
+      let anticipation = service.anticipate(
+        try request("\(number % 50)"), group: number % 3 == 0 ? "rows" : nil, decode: Self.text)
+      switch Int.random(in: 0..<10, using: &generator) {
+      case 0..<4:
+        wanted += 1
+        let lines = await outline(anticipation.commit())
+        if lines.count <= 2, lines.last?.hasPrefix("fresh(body") == true { delivered += 1 }
+      case 4..<7: anticipation.cancel()
+      default: break
+      }
+    }
+    #expect(delivered == wanted)
+    await service.close()
+    let counts = service.anticipationCounts
+    #expect(counts.committed + counts.unused <= 10_000)
+    #expect(counts.committed <= Int64(wanted))
+  }
+}
