@@ -130,3 +130,11 @@ extension DataService {
       request, policy: policy, form: .stream, on: .inline, progress: progress, deliver: deliver, ended: ended)
   }
 }
+
+extension DataService {
+  /// The key under which a request's answer is stored.
+  /// - Throws: `invalidRequest` naming the thing that is wrong.
+  package func key(for request: Request) throws(DataServiceError) -> RequestKey {
+    try core.prepare(request, policy: .storedOnly).key
+  }
+}

@@ -5,10 +5,12 @@ internal import FoundationEssentials
 /// the store where it may not or cannot be stored.
 struct BodyCollector {
   /// What became of the body.
-  enum Outcome: Sendable {
+  enum Collected: Sendable {
     case short(Data)
     case long(UnfinishedBody)
     case live(DataService.BodyStream)
+    /// What was stored before cannot be put together with it: the whole has to be asked for.
+    case askAgain(because: String)
   }
 
   /// A body that may not be stored is held in memory up to this size, then delivered while it arrives.
@@ -75,14 +77,20 @@ struct BodyCollector {
   ///
   /// Where the stream fails, what has arrived is stored as far as it can be resumed later.
   nonisolated(nonsending) mutating func collect(_ stream: DataService.BodyStream)
-    async throws(DataServiceError) -> Outcome
+    async throws(DataServiceError) -> Collected
   {
     do throws(DataServiceError) {
-      return try await collectAll(stream)
+      let collected = try await collectAll(stream)
+      if case .askAgain = collected {
+        await settleCommits()
+        unfinished?.remove()
+        unfinished?.end()
+      }
+      return collected
     } catch {
       await settleCommits()
-      // One that is too large would be too large again, and one that is not what was promised is nobody's.
-      let isUseless = error.kind == .tooLarge || error.kind == .repeatUnconditional
+      // One that is too large would be too large again.
+      let isUseless = error.kind == .tooLarge
       if isStoring, !pending.isEmpty, !isUseless, isResumable() {
         await commitPending()
         await settleCommits()
@@ -94,36 +102,36 @@ struct BodyCollector {
   }
 
   nonisolated(nonsending) private mutating func collectAll(_ stream: DataService.BodyStream)
-    async throws(DataServiceError) -> Outcome
+    async throws(DataServiceError) -> Collected
   {
     while let piece = try await stream.next() {
       received += Int64(piece.count)
       guard received <= limit else { throw BodyLimit.exceeded(limit) }
-      if let promised, received > promised { throw Self.broken(promised) }
+      if let promised, received > promised { return Self.broken(promised) }
       progress(received)
       await take(piece)
       if !isStoring, pending.count > Self.heldBytes { return .live(handedOn(stream)) }
     }
-    if let promised, received != promised { throw Self.broken(promised) }
+    if let promised, received != promised { return Self.broken(promised) }
     if isStoring, unfinished != nil, !pending.isEmpty { await commitPending() }
     await settleCommits()
     // What was committed before can no longer be read: the origin has it still.
     if storeFailure?.reason == .missing, chunkCount > 0 {
-      throw DataServiceError(.repeatUnconditional, "the store was removed while the body arrived")
+      return .askAgain(because: "the store was removed while the body arrived")
     }
-    guard let unfinished else { return shortOutcome() }
+    guard let unfinished else { return shortBody() }
     guard isStoring else { return .live(handedOn(nil)) }
     if received != previous?.length { isSameAsPrevious = false }
     return .long(unfinished)
   }
 
-  private static func broken(_ promised: Int64) -> DataServiceError {
-    .unresumable("the origin sent more or less than the \(Counted.text(promised, "byte")) it said")
+  private static func broken(_ promised: Int64) -> Collected {
+    .askAgain(because: "the origin sent more or less than the \(Counted.text(promised, "byte")) it said")
   }
 
   private var isStoring: Bool { open != nil && storeFailure == nil }
 
-  private mutating func shortOutcome() -> Outcome {
+  private mutating func shortBody() -> Collected {
     isSameAsPrevious = previous.map { $0.isWhole && $0.firstChunk == pending } ?? false
     return .short(pending)
   }
@@ -201,6 +209,24 @@ struct BodyCollector {
     return DataService.BodyStream(length: rest == nil ? received : rest?.length) {
       () async throws(DataServiceError) -> Data? in try await pieces.next()
     }
+  }
+}
+
+/// One chunk of a body on its way into the store, while the next one arrives.
+struct ChunkCommit: Sendable {
+  let bytes: Data
+  private let outcome = FirstValue<Result<Void, CacheStoreError>?>()
+
+  /// Has the bytes committed after those before them. What has arrived is kept although its exchange is cancelled.
+  init(_ bytes: Data, of body: UnfinishedBody) {
+    self.bytes = bytes
+    body.append(chunk: bytes) { [outcome] in outcome.set($0) }
+  }
+
+  /// Returns once the chunk is committed; throws `busy` where the store does not take it in time.
+  nonisolated(nonsending) func wait(_ waiting: StoreWaiting) async throws(CacheStoreError) {
+    guard let outcome = await waiting.value(of: outcome) else { throw StoreWaiting.gaveUp }
+    try outcome.get()
   }
 }
 

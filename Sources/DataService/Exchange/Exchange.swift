@@ -2,11 +2,8 @@ internal import CacheStore
 
 /// One exchange, and the loads that share it.
 ///
-/// Its work is one asynchronous function on the network thread; what the loads do with it (join, leave, hear the
-/// result) happens on any thread, under one lock that is never held while anything else is called.
-///
-/// What it calls is `nonisolated(nonsending)`: it runs where its caller runs, and does not look up, at each call and each
-/// return, which executor the task prefers (some two hundred instructions, sixty times an exchange).
+/// Its work, ``run()``, is one asynchronous function on the network thread; what the loads do with it (join, leave, hear
+/// the result) happens on any thread, under one lock that is never held while anything else is called.
 final class Exchange: AnyExchange {
   /// What the exchange begins with.
   struct Plan: Sendable {
@@ -24,7 +21,7 @@ final class Exchange: AnyExchange {
     /// Whether the answer is for the store alone, as behind a stale answer under `http`.
     var isForStore = false
     /// What the look-up has said that matters before the origin is asked; `nil` where it has to be asked for.
-    var outlook: ResponseStore.Outlook?
+    var preflight: ResponseStore.Outlook?
 
     var candidate: StoredResponse? { row?.value }
   }
@@ -91,6 +88,11 @@ final class Exchange: AnyExchange {
   var prepared: PreparedRequest { plan.prepared }
 
   var accountID: Int64? { generation.known }
+
+  /// A URL as it may be stored and shown; that of the request has been worked out already.
+  func shown(_ url: NormalisedURL) -> String {
+    url == prepared.url ? prepared.shownURL : core.redacted(url)
+  }
 
   func start() {
     let task = Task(executorPreference: core.thread) { await self.run() }
@@ -209,28 +211,5 @@ final class Exchange: AnyExchange {
   /// Tells the loads how far the body has come.
   func report(_ progress: DataService.TransferProgress) {
     for waiter in state.withLock({ $0.waiters }) { waiter.received?(progress) }
-  }
-
-  nonisolated(nonsending) private func run() async {
-    do throws(DataServiceError) {
-      let outcome = try await perform()
-      // The lease outlives the commit, so that whoever finds it free finds the row.
-      if outcome.pendingWrite == nil { endLease(storedRow: outcome.answer.kept == .yes) }
-      closeAndPublish(.answer(outcome.answer))
-      if let write = outcome.pendingWrite { endLease(storedRow: await write.value) }
-    } catch {
-      endLease(storedRow: false)
-      closeAndPublish(.failure(error))
-    }
-    core.state.withLock { $0.exchanges.forget(self) }
-    settle()
-    core.exchangeEnded()
-  }
-
-  private func closeAndPublish(_ result: ExchangeResult) {
-    closeToNewLoads()
-    let now = core.timekeeper.bootNanoseconds
-    core.state.withLock { $0.noteNetwork(after: result, now: now) }
-    publish(result)
   }
 }

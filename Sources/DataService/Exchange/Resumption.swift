@@ -14,6 +14,14 @@ struct Resumption: Sendable {
     let wholeLength: Int64
   }
 
+  /// What an answer to the request for the rest has turned out to be.
+  enum Joined {
+    /// The response as if it had come whole, and what it goes on with; the response itself where it is another.
+    case response(TransportResponse, Resumed?)
+    /// The origin sent anything but the rest that was asked for.
+    case useless(because: String)
+  }
+
   /// Adds `Range` and `If-Range` to the request. Ranges count encoded bytes, so no encoding is asked for.
   func ask(in request: inout TransportRequest) {
     request.fields["Range"] = "bytes=\(body.length)-"
@@ -22,31 +30,30 @@ struct Resumption: Sendable {
     request.connection.isCompressed = false
   }
 
-  /// The response as if it had come whole, and what it goes on with; the response itself where it is another.
-  /// - Throws: `repeatUnconditional` where the origin sent anything but the rest that was asked for.
+  /// Puts a response and the beginning of its body together.
   static func joined(
     _ response: TransportResponse, to resumption: Resumption?, secretNames: FieldNames
-  ) throws(DataServiceError) -> (TransportResponse, Resumed?) {
-    guard let resumption else { return (response, nil) }
+  ) -> Joined {
+    guard let resumption else { return .response(response, nil) }
     switch response.status {
     case 206:
       guard let whole = resumption.wholeLength(promisedBy: response) else {
-        throw resumption.refused("the origin sent another part than the one that is missing", response.status)
+        return resumption.refused("the origin sent another part than the one that is missing")
       }
       let fields = resumption.fields(with: response, wholeLength: whole, secretNames)
       guard Vary.names(in: fields) == Vary.names(in: resumption.partial.fields) else {
-        throw resumption.refused("the origin sent a part of another variant", response.status)
+        return resumption.refused("the origin sent a part of another variant")
       }
       let joined = TransportResponse(
         version: response.version, status: 200, reason: "OK", fields: fields, interim: response.interim,
         body: response.body)
-      return (joined, Resumed(body: resumption.body, wholeLength: whole))
-    case 416: throw resumption.refused("the origin has no such part", response.status)
+      return .response(joined, Resumed(body: resumption.body, wholeLength: whole))
+    case 416: return resumption.refused("the origin has no such part")
     // The whole, and another one: what there is of the old one is of no use any more.
     case 200..<300: resumption.giveUp()
     default: resumption.body.end()
     }
-    return (response, nil)
+    return .response(response, nil)
   }
 
   /// The length of the whole, where the response is the missing part of it and nothing else: uncoded, of the same strong
@@ -84,9 +91,9 @@ struct Resumption: Sendable {
     return first
   }
 
-  private func refused(_ reason: String, _ status: Int) -> DataServiceError {
+  private func refused(_ reason: String) -> Joined {
     giveUp()
-    return .unresumable(reason, status: status)
+    return .useless(because: reason)
   }
 
   /// Does not keep what has arrived.
@@ -111,13 +118,6 @@ struct Resumption: Sendable {
       variant: Vary.variant(names: names, requestFields: prepared.fields, protect: protect),
       url: prepared.shownURL, fields: StoredFields.storable(answer.fields, secretNames: secretNames),
       strongETag: text, wholeLength: length)
-  }
-}
-
-extension DataServiceError {
-  /// A resumed download turned out to be none: it is begun anew.
-  static func unresumable(_ reason: String, status: Int? = nil) -> DataServiceError {
-    DataServiceError(.repeatUnconditional, reason, status: status)
   }
 }
 
@@ -149,19 +149,19 @@ struct ContentRange: Sendable, Equatable {
   }
 }
 
-extension Exchange {
+extension Resumption {
   /// The cut-off download of this request, if there is one that nobody else goes on with: of the same key and variant,
   /// sent by the same URL.
-  nonisolated(nonsending) func resumption() async -> Resumption? {
-    let prepared = plan.prepared
-    guard plan.isShared, prepared.request.method == .get, !prepared.request.connection.isInsecure,
-      let id = generation.known
+  nonisolated(nonsending) static func find(for exchange: Exchange) async -> Resumption? {
+    let (core, prepared) = (exchange.core, exchange.prepared)
+    guard exchange.plan.isShared, prepared.request.method == .get,
+      !prepared.request.connection.isInsecure, let id = exchange.generation.known
     else { return nil }
     do throws(CacheStoreError) {
       // What there is of it is verified first, which takes its time.
       let found = try await core.read(
         late: { if case .success(let found?) = $0 { found.body.end() } },
-        { [core] () async throws(CacheStoreError) in
+        { () async throws(CacheStoreError) in
           try await core.store.partialBody(accountID: id, key: prepared.key)
         })
       guard let found else { return nil }

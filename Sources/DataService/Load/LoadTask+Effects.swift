@@ -2,7 +2,15 @@ internal import CacheStore
 
 // Carrying out what the machine decides.
 extension LoadTask {
+  /// Tells the machine what has happened and carries out what it decides, until nothing follows from that; then delivers.
   func handle(_ event: LoadMachine.Event) {
+    var event = event
+    while let following = step(event) { event = following }
+    drain()
+  }
+
+  /// - Returns: What carrying out an effect has brought about at once.
+  private func step(_ event: LoadMachine.Event) -> LoadMachine.Event? {
     let effects = state.withLock { state -> LoadMachine.Effects in
       let effects = state.machine.handle(event)
       // Passed in place: the state is large, and a copy of it some hundred references.
@@ -17,8 +25,11 @@ extension LoadTask {
       core.trace("going on without the store: the response has waited 250 ms for it")
     }
     if effects.contains(.boundStoreWait) { core.trace("waiting for the store: the response is complete") }
-    for effect in effects { perform(effect) }
-    drain()
+    var following: LoadMachine.Event?
+    for effect in effects {
+      if let event = perform(effect) { following = event }
+    }
+    return following
   }
 
   /// Posts what is delivered for the counts of `stats`.
@@ -60,14 +71,15 @@ extension LoadTask {
     }
   }
 
-  private func perform(_ effect: LoadMachine.Effect) {
+  private func perform(_ effect: LoadMachine.Effect) -> LoadMachine.Event? {
     switch effect {
     case .startExchange: startExchange()
-    case .prepareStored: prepareStored()
+    case .prepareStored: return prepareStored()
     case .boundStoreWait: arm(core.configuration.timeouts.storeAnswer) { $0.handle(.storeIsTooLate) }
     case .end: ended()
     case .deliverStored, .deliverFresh, .deliverFailure, .deliverNotStored, .deliverDeadline: break
     }
+    return nil
   }
 
   /// Puts what an effect delivers into the outbox.
@@ -106,7 +118,7 @@ extension LoadTask {
       Exchange.Plan(
         prepared: prepared, row: $0.row, accountID: $0.accountID, pendingLookup: $0.pendingLookup,
         isShared: !prepared.isPassThrough, mayFollow: policy != .freshOnly, isForStore: $0.isForStore,
-        outlook: $0.outlook)
+        preflight: $0.preflight)
     }
     let (exchange, isNew) = Exchange.joined(by: waiter, for: plan, core: core)
     // Between joining and this line the exchange may have ended, and another thread may have ended the load.

@@ -85,13 +85,16 @@ extension LoadTask {
         row.value, after: failure, directives: RequestDirectives(fields: prepared.fields),
         now: core.timekeeper.wallMilliseconds)
     else { return false }
-    // An error that had come before the stored response was at hand, and was taken for the answer, is the reason now.
-    state.withLock { state in
-      if case .success = state.result, let answer = state.answer {
-        state.result = .failure(statusError(answer))
-      }
+    let answered = state.withLock { $0.answer }.map(statusError)
+    // What it takes the place of is dropped outside of the lock: its end is the caller's.
+    _ = state.withLock { state -> Fresh? in
+      // Nothing follows from it by itself.
+      _ = state.machine.handle(.staleWillDo)
+      // An error that had come before the stored response was at hand, and was taken for the answer, is the reason now.
+      guard case .success = state.result, let answered else { return nil }
+      defer { state.result = .failure(answered) }
+      return state.result
     }
-    handle(.staleWillDo)
     return true
   }
 

@@ -69,7 +69,7 @@ extension LoadTask {
     state.withLock { state in
       state.row = row
       state.accountID = found.accountID
-      state.outlook = found.outlook
+      state.preflight = found.outlook
       // A fresh answer takes its place, whether or not anybody sees the stored one.
       if policy == .freshOnly { state.usedRow = row?.value.id }
       if row == nil {
@@ -119,8 +119,9 @@ extension LoadTask {
   }
 
   /// Makes the candidate's value: at once where its bytes are at hand, else chunk by chunk from the store.
-  func prepareStored() {
-    guard let row = state.withLock({ $0.row }) else { return handle(.storedPrepared(false)) }
+  /// - Returns: What has come of it; `nil` where that is not known yet.
+  func prepareStored() -> LoadMachine.Event? {
+    guard let row = state.withLock({ $0.row }) else { return .storedPrepared(false) }
     let (head, body) = HTTPPresentation.response(from: row, prepared: prepared, core: core, elapsed: elapsed)
     if case .data(let data) = body {
       return storedPrepared(row) { try self.value(of: body, data: data, head: head) }
@@ -131,16 +132,17 @@ extension LoadTask {
     Task(executorPreference: core.thread) { [self] in
       do throws(DataServiceError) {
         let data = try await core.collect(body, limit: prepared.request.limits.dataBytes)
-        storedPrepared(row) { try self.value(of: .data(data), data: data, head: head) }
+        handle(storedPrepared(row) { try self.value(of: .data(data), data: data, head: head) })
       } catch {
-        storedPrepared(row) { throw error }
+        handle(storedPrepared(row) { throw error })
       }
     }
+    return nil
   }
 
   private func storedPrepared(
     _ row: Box<StoredResponse>, _ make: () throws -> DataService.Response<Value>
-  ) {
+  ) -> LoadMachine.Event {
     do {
       let response = try make()
       let answer = state.withLock { state in
@@ -153,7 +155,7 @@ extension LoadTask {
         state.withLock { $0.lateChange = change }
       }
       noteStale()
-      handle(.storedPrepared(true))
+      return .storedPrepared(true)
     } catch {
       let error = unusable(error)
       state.withLock { state in
@@ -161,7 +163,7 @@ extension LoadTask {
         state.isRowUnusable = true
       }
       core.warn(.init(kind: error.kind, message: error.message, remedy: error.remedy))
-      handle(.storedPrepared(false))
+      return .storedPrepared(false)
     }
   }
 

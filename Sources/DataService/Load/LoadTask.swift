@@ -23,7 +23,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     /// Why the request is forwarded, for `Cache-Status`; `nil` where that hangs on the row's freshness.
     var forward: CacheStatus.Forward?
     var isForStore = false
-    var outlook: ResponseStore.Outlook?
+    var preflight: ResponseStore.Outlook?
     /// How the exchange failed, for the rule that may serve the stored response all the same.
     var httpFailure: HTTPStaleness.Failure?
     var accountID: Int64?

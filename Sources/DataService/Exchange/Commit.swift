@@ -1,0 +1,261 @@
+internal import CacheStore
+internal import FoundationEssentials
+
+/// Writes what an answer makes of the stored row. A delivery waits 250 ms for that; the write goes on without it.
+struct Commit {
+  static let rowIsGone = "the validated response is gone"
+  private static let storeIsGone = "the store was removed while the body arrived"
+  /// With so many exchanges under way commits are better shared than made at once on this thread.
+  private static let many = 4
+
+  let exchange: Exchange
+  private var core: ServiceCore { exchange.core }
+  private var isOneOfMany: Bool { core.exchangeCount >= Self.many }
+
+  init(exchange: Exchange) { self.exchange = exchange }
+
+  // MARK: - A new row
+
+  /// Replaces the row.
+  nonisolated(nonsending) func replace(
+    _ answer: Answer, _ collected: BodyCollector.Collected
+  ) async throws(DataServiceError) -> ExchangeStep {
+    guard exchange.beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
+    let isOneOfMany = isOneOfMany
+    if case .short = collected, exchange.plan.pendingLookup == nil, let accountID = exchange.generation.known
+    {
+      let write = write(answer, collected, accountID: accountID)
+      // Kept apart, a write that is handed over needs no task to wait for it.
+      if isOneOfMany || core.configuration.keepsStoreApart {
+        if let (done, pending) = await together(write), done?.isMissing != true {
+          return .done(try outcome(done, pending, answer))
+        }
+      } else if let done = immediately({ () throws(CacheStoreError) in try core.store.overwriteNow(write) }),
+        !done.isMissing
+      {
+        return .done(try outcome(done, nil, answer))
+      }
+    }
+    let (done, pending) = await bounded { [self] () async throws(CacheStoreError) in
+      await exchange.plan.pendingLookup?.value
+      return try await exchange.generation.with { (id) async throws(CacheStoreError) in
+        try await core.store.overwrite(
+          write(answer, collected, accountID: id), isOneOfMany: isOneOfMany, soon: core.thread.perform)
+      }
+    }
+    if done?.isMissing == true, case .long = collected { return .askAgain(because: Self.storeIsGone) }
+    return .done(try outcome(done, pending, answer))
+  }
+
+  private func write(
+    _ answer: Answer, _ collected: BodyCollector.Collected, accountID: Int64
+  ) -> ResponseStore.Write {
+    let prepared = exchange.prepared
+    let vary = Vary.names(in: answer.fields)
+    let isSame = answer.comparison?.isSame ?? false
+    let body: ResponseStore.Write.Body =
+      switch collected {
+      case .short(let data): .bytes(data)
+      case .long(let unfinished): .unfinished(unfinished)
+      case .live, .askAgain: .bytes(Data())
+      }
+    let fields = StoredFields.storable(
+      answer.fields, secretNames: core.secretFieldNames, receivedAt: answer.receivedAt)
+    var write = ResponseStore.Write(
+      accountID: accountID, key: prepared.key,
+      head: storedHead(of: answer, fields: fields, endedAt: core.timekeeper.wallMilliseconds), body: body)
+    write.isGood = answer.isGood
+    write.variant = Vary.variant(names: vary, requestFields: prepared.fields, protect: core.protect)
+    write.vary = vary
+    if isSame, let candidate = exchange.plan.candidate { write.changedAt = candidate.changedAt }
+    write.isPinned = prepared.request.isPinned
+    write.tags = prepared.request.tags
+    return write
+  }
+
+  /// The head of an answer as its row will have it.
+  ///
+  /// - Parameter endedAt: When the last of the body had come, where it was waited for.
+  private func storedHead(of answer: Answer, fields: HTTPFields, endedAt: Int64? = nil) -> ResponseHead {
+    ResponseHead(
+      status: answer.status, reason: answer.reason, fields: fields, version: answer.version,
+      url: answer.url == exchange.prepared.key.target ? nil : answer.url, started: exchange.started,
+      requestedAt: answer.requestedAt, receivedAt: answer.receivedAt, endedAt: endedAt)
+  }
+
+  private func outcome(
+    _ done: Result<ResponseStore.Overwritten, CacheStoreError>?, _ pending: Task<Bool, Never>?,
+    _ head: Answer
+  ) throws(DataServiceError) -> ExchangeOutcome {
+    var answer = head
+    switch done {
+    case .success(.stored(_, let body)):
+      answer.kept = .yes
+      if case .stored = answer.body { answer.body = .stored(body) }
+    case .success(.superseded): answer.kept = .no(.superseded)
+    case .failure(let error):
+      if error.reason == .signedOut { throw .signedOut }
+      core.warn(store: error)
+      answer.kept = .no(.init(error))
+    case nil:
+      answer.kept = .no(.busy)
+      return ExchangeOutcome(answer: answer, pendingWrite: pending)
+    }
+    return ExchangeOutcome(answer: answer)
+  }
+
+  // MARK: - The same row, confirmed
+
+  /// Merges a 304 into the row, and delivers the stored body with it.
+  nonisolated(nonsending) func freshen(
+    _ head: Answer, row: AnswerRule.Row
+  ) async throws(DataServiceError) -> ExchangeStep {
+    guard let stored = exchange.plan.candidate else { return .askAgain(because: Self.rowIsGone) }
+    var answer = head.validating(stored, secretNames: core.secretFieldNames)
+    let freshening = ResponseStore.Freshening(
+      rowID: stored.id, body: stored.body, head: storedHead(of: answer, fields: answer.fields))
+    answer.addCookies(of: head)
+    exchange.closeToNewLoads()
+    if case .untouched(let reason) = row {
+      answer.kept = .no(reason)
+      return .answered(answer)
+    }
+    guard exchange.beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
+    let isOneOfMany = isOneOfMany
+    var done: Result<Bool, CacheStoreError>?
+    if !isOneOfMany {
+      done = immediately { () throws(CacheStoreError) in try core.store.freshenNow(freshening) }
+    }
+    var pending: Task<Bool, Never>?
+    if done == nil {
+      (done, pending) = await bounded { [core] () async throws(CacheStoreError) in
+        try await core.store.freshen(freshening, isOneOfMany: isOneOfMany, soon: core.thread.perform)
+      }
+    }
+    switch done {
+    case .success(true): answer.kept = .yes
+    case .success(false): return try await newerRow(answer)
+    case .failure(let error):
+      if error.reason == .signedOut { throw .signedOut }
+      if error.reason == .missing { return .askAgain(because: Self.rowIsGone) }
+      core.warn(store: error)
+      answer.kept = .no(.init(error))
+    case nil:
+      answer.kept = .no(.busy)
+      return .done(ExchangeOutcome(answer: answer, pendingWrite: pending))
+    }
+    return .answered(answer)
+  }
+
+  /// The row is gone or newer: a newer one is the answer, a missing one means asking again.
+  nonisolated(nonsending) private func newerRow(
+    _ head: Answer
+  ) async throws(DataServiceError) -> ExchangeStep {
+    let prepared = exchange.prepared
+    let looked = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in
+      try await core.lookup(prepared)
+    }
+    try await exchange.checkGeneration()
+    // From a store that does not say, the origin's whole answer is the way.
+    guard case .success(let found) = looked, let row = core.select(from: found, for: prepared) else {
+      return .askAgain(because: Self.rowIsGone)
+    }
+    var answer = Answer(row: row, url: head.url, comparedWith: exchange.plan.candidate)
+    answer.interim = head.interim
+    answer.redirects = head.redirects
+    answer.addCookies(of: head)
+    // Of another body the 304 says nothing.
+    answer.wasValidated = row.body == exchange.plan.candidate?.body
+    return .answered(answer)
+  }
+
+  /// Writes what an answer to HEAD says of the stored response (RFC 9111 section 4.3.5), and whether it was written.
+  nonisolated(nonsending) func freshenByHead(_ answer: Answer, row: AnswerRule.Row) async -> DataService.Kept
+  {
+    guard let stored = exchange.plan.candidate else { return .no(.method) }
+    let done = await core.commitWaiting.result {
+      [self] () async throws(CacheStoreError) -> DataService.Kept in
+      if row == .invalidatedByHead {
+        let key = exchange.prepared.key
+        try await core.store.invalidate(
+          accountName: key.account, targets: [key.target], started: exchange.started)
+        return .no(.method)
+      }
+      let fields = Validators.freshened(
+        stored: stored.fields, by: answer.fields, secretNames: core.secretFieldNames,
+        receivedAt: answer.receivedAt)
+      let isWritten = try await core.store.freshen(
+        ResponseStore.Freshening(
+          rowID: stored.id, body: stored.body, head: storedHead(of: answer, fields: fields)))
+      return isWritten ? .yes : .no(.superseded)
+    }
+    switch done {
+    case .success(let kept): return kept
+    case .failure(let error):
+      core.warn(store: error)
+      return .no(.init(error))
+    case nil: return .no(.busy)
+    }
+  }
+
+  // MARK: - How a write is waited for
+
+  /// Runs a write on this thread if the store is free; `nil` where it has to be queued, or the store is kept apart.
+  private func immediately<Value>(
+    _ write: () throws(CacheStoreError) -> Value?
+  ) -> Result<Value, CacheStoreError>? {
+    if core.configuration.keepsStoreApart { return nil }
+    do throws(CacheStoreError) {
+      return try write().map { .success($0) }
+    } catch {
+      return error.reason == .busy ? nil : .failure(error)
+    }
+  }
+
+  /// Hands a write over to be committed with others, and waits for it as ``bounded(_:)`` does, without a task of its own.
+  /// - Returns: `nil` where it has to go another way.
+  nonisolated(nonsending) private func together(
+    _ write: ResponseStore.Write
+  ) async -> (Result<ResponseStore.Overwritten, CacheStoreError>?, Task<Bool, Never>?)? {
+    typealias Done = Result<ResponseStore.Overwritten, CacheStoreError>
+    let (first, last) = (FirstValue<Done?>(), FirstValue<Done>())
+    let isUnderWay = core.store.overwriteTogether(write, soon: core.thread.perform) { done in
+      last.set(done)
+      first.set(done)
+    }
+    guard isUnderWay else { return nil }
+    if let done = await core.commitWaiting.value(of: first) { return (done, nil) }
+    let pending = Task(executorPreference: core.thread) {
+      if case .success = await last.value { return true }
+      return false
+    }
+    return (nil, pending)
+  }
+
+  /// Runs a queued write, and waits for it no longer than a delivery may; the task tells whether it succeeded.
+  nonisolated(nonsending) private func bounded<Value: Sendable>(
+    _ write: @escaping @Sendable () async throws(CacheStoreError) -> Value
+  ) async -> (Result<Value, CacheStoreError>?, Task<Bool, Never>?) {
+    let first = FirstValue<Result<Value, CacheStoreError>?>()
+    let task = Task(executorPreference: core.thread) {
+      let result: Result<Value, CacheStoreError>
+      do throws(CacheStoreError) {
+        result = .success(try await write())
+      } catch {
+        result = .failure(error)
+      }
+      first.set(result)
+      if case .success = result { return true }
+      return false
+    }
+    return (await core.commitWaiting.value(of: first), task)
+  }
+}
+
+extension Result where Failure == CacheStoreError {
+  /// Whether the store was removed while it was in use.
+  fileprivate var isMissing: Bool {
+    if case .failure(let error) = self { return error.reason == .missing }
+    return false
+  }
+}

@@ -1,0 +1,62 @@
+internal import CacheStore
+
+// What the store knows before an origin is asked, and what it is told of an origin that wants to be left alone.
+extension Exchange {
+  /// What the store knows that matters before the request goes out.
+  nonisolated(nonsending) func preflight(
+    knowing known: ResponseStore.Outlook?
+  ) async -> ResponseStore.Outlook {
+    if let known { return known }
+    if isStoreSilent { return ResponseStore.Outlook() }
+    guard let id = generation.known else {
+      var preflight = ResponseStore.Outlook()
+      preflight.pause = await pause(of: prepared.url)
+      return preflight
+    }
+    return await core.storeCall { [core, prepared] in
+      core.store.outlookNow(
+        accountID: id, responder: prepared.responder(of: prepared.url), target: prepared.key.target)
+    } ?? ResponseStore.Outlook()
+  }
+
+  /// Whether a look-up has not come back: another would not either.
+  private var isStoreSilent: Bool { plan.pendingLookup.map { $0.current == nil } ?? false }
+
+  nonisolated(nonsending) private func pause(of url: NormalisedURL) async -> Pause? {
+    // Without the store nothing is known of a pause.
+    if isStoreSilent { return nil }
+    let found = await core.storeCall { [core, prepared] in
+      try? core.store.pauseNow(accountName: prepared.key.account, responder: prepared.responder(of: url))
+    }
+    return (found ?? nil) ?? nil
+  }
+
+  /// Throws `paused` where whoever answers for the URL has asked to be left alone.
+  nonisolated(nonsending) func checkPause(of url: NormalisedURL) async throws(DataServiceError) {
+    try check(await pause(of: url), of: url)
+  }
+
+  func check(_ pause: Pause?, of url: NormalisedURL) throws(DataServiceError) {
+    guard let left = pause?.remaining(at: core.timekeeper.startMark) else { return }
+    let until = HTTPDate.format(core.timekeeper.wallMilliseconds + left)
+    throw DataServiceError(
+      .paused, "\(url.authority) asked clients to wait (Retry-After): paused until \(until)",
+      hint: "the stored response is unaffected; try again then")
+  }
+
+  /// Tells every process on the store that whoever answered wants to be left alone.
+  nonisolated(nonsending) func recordPause(
+    for length: Duration, after result: Result<ExchangeOutcome, DataServiceError>
+  ) async {
+    guard case .success(let outcome) = result else { return }
+    let responder = outcome.answer.responder
+    let done = await core.commitWaiting.result { [self] () async throws(CacheStoreError) in
+      try await generation.with { (id) async throws(CacheStoreError) in
+        try await core.store.pause(
+          accountID: id, responder: responder,
+          Pause(heard: core.timekeeper.startMark, milliseconds: length.clampedNanoseconds / 1_000_000))
+      }
+    }
+    if case .failure(let error) = done { core.warn(store: error) }
+  }
+}

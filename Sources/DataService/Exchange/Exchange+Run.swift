@@ -1,0 +1,396 @@
+internal import CacheStore
+internal import FoundationEssentials
+
+/// What an exchange has brought.
+struct ExchangeOutcome: Sendable {
+  var answer: Answer
+  /// A write that was not done in time for the delivery and still goes on.
+  var pendingWrite: Task<Bool, Never>?
+}
+
+/// What one request, with its redirects, has come to.
+enum ExchangeStep: Sendable {
+  case done(ExchangeOutcome)
+  /// The origin has to be asked once more, for the whole and without a condition.
+  case askAgain(because: String)
+
+  static func answered(_ answer: Answer) -> Self { .done(ExchangeOutcome(answer: answer)) }
+}
+
+// The work of an exchange, from top to bottom: lease, attempts, request, verdict, body, commit, result. What it calls is
+// `nonisolated(nonsending)`: it runs where its caller runs, and does not look up, at each call and each return, which
+// executor the task prefers (some two hundred instructions, sixty times an exchange).
+extension Exchange {
+  /// All of it.
+  nonisolated(nonsending) func run() async {
+    do throws(DataServiceError) {
+      let outcome = try await refresh()
+      // The lease outlives the commit, so that whoever finds it free finds the row.
+      if outcome.pendingWrite == nil { endLease(storedRow: outcome.answer.kept == .yes) }
+      closeAndPublish(.answer(outcome.answer))
+      if let write = outcome.pendingWrite { endLease(storedRow: await write.value) }
+    } catch {
+      endLease(storedRow: false)
+      closeAndPublish(.failure(error))
+    }
+    core.state.withLock { $0.exchanges.forget(self) }
+    settle()
+    core.exchangeEnded()
+  }
+
+  private func closeAndPublish(_ result: ExchangeResult) {
+    closeToNewLoads()
+    let now = core.timekeeper.bootNanoseconds
+    core.state.withLock { $0.noteNetwork(after: result, now: now) }
+    publish(result)
+  }
+
+  /// Takes the answer of another process that is refreshing this, or else asks the origin, under a lease.
+  nonisolated(nonsending) private func refresh() async throws(DataServiceError) -> ExchangeOutcome {
+    let deadline = core.timekeeper.instant(after: prepared.request.limits.totalTimeout)
+    guard plan.isShared else { return try await attempts(until: deadline, knowing: plan.preflight) }
+    switch try await Leasing(exchange: self, deadline: deadline).obtain() {
+    case .follow(let answer):
+      core.noteFollowing()
+      return ExchangeOutcome(answer: answer)
+    case .lead(let lease, let isAtOnce):
+      hold(lease)
+      generation.begin(on: core.thread)
+      return try await attempts(until: deadline, knowing: isAtOnce ? plan.preflight : nil)
+    }
+  }
+
+  // MARK: - Attempts
+
+  /// Tries, tries again as ``RetryRule`` says, and with `onlineWait` as long as there is no network.
+  /// - Parameter preflight: What is known before the first try; before a later one it is looked up again.
+  nonisolated(nonsending) private func attempts(
+    until deadline: Int64, knowing preflight: ResponseStore.Outlook?
+  ) async throws(DataServiceError) -> ExchangeOutcome {
+    let clock = core.timekeeper
+    let onlineUntil = prepared.request.onlineWait.map { clock.instant(after: $0) }
+    var timesOffline = 0
+    var attempt = 0
+    core.earnRetry(origin: prepared.url.origin)
+    while true {
+      attempt += 1
+      let result: Result<ExchangeOutcome, DataServiceError>
+      do throws(DataServiceError) {
+        result = .success(try await self.attempt(until: deadline, knowing: attempt == 1 ? preflight : nil))
+      } catch {
+        result = .failure(error)
+      }
+      let decision = core.retryRule.decision(
+        after: result.retryOutcome, attempt: attempt, retries: prepared.request.limits.retries,
+        isRepeatable: prepared.isRepeatable,
+        remaining: .nanoseconds(deadline - clock.bootNanoseconds), random: core.random())
+      switch decision {
+      case .retry(let delay) where core.takeRetry(origin: prepared.url.origin):
+        try await wait(for: delay, before: result)
+        continue
+      case .pause(let length): await recordPause(for: length, after: result)
+      case .retry, .stop: break
+      }
+      if mayWaitOnline(after: result), let onlineUntil, clock.bootNanoseconds < onlineUntil {
+        timesOffline += 1
+        let delay = min(
+          OnlineWaitRule.delay(attempt: timesOffline), .nanoseconds(onlineUntil - clock.bootNanoseconds))
+        try await wait(for: delay, before: result)
+        continue
+      }
+      return try result.get()
+    }
+  }
+
+  /// Whether the request may be sent once more when the network is back: one that changes something only where nothing of
+  /// it has left (RFC 9110 section 9.2.2).
+  private func mayWaitOnline(after result: Result<ExchangeOutcome, DataServiceError>) -> Bool {
+    guard case .failure(let error) = result, error.kind.isConnectivity else { return false }
+    return prepared.isRepeatable || error.kind.isBeforeSending && !hasBeenAnswered
+  }
+
+  nonisolated(nonsending) private func wait(
+    for delay: Duration, before result: Result<ExchangeOutcome, DataServiceError>
+  ) async throws(DataServiceError) {
+    core.trace("retrying in \(delay.clampedNanoseconds / 1_000_000) ms after \(result.reason)")
+    do {
+      try await core.timekeeper.sleep(for: delay)
+    } catch {
+      throw DataServiceError(.cancelled, "cancelled")
+    }
+  }
+
+  /// One try. Where the answer turns out to need the stored bytes, and these are gone, the origin is asked for the whole.
+  nonisolated(nonsending) private func attempt(
+    until deadline: Int64, knowing known: ResponseStore.Outlook?
+  ) async throws(DataServiceError) -> ExchangeOutcome {
+    let preflight = await preflight(knowing: known)
+    try check(preflight.pause, of: prepared.url)
+    // Nearly always there is none, and then this asks no other thread.
+    let resumption = preflight.mayHavePartialBody ? await Resumption.find(for: self) : nil
+    switch try await request(until: deadline, validating: plan.row, resuming: resumption, isRepeated: false) {
+    case .done(let outcome): return outcome
+    case .askAgain(let reason): core.trace("repeating the request without a condition: \(reason)")
+    }
+    switch try await request(until: deadline, validating: nil, resuming: nil, isRepeated: true) {
+    case .done(let outcome): return outcome
+    case .askAgain(let reason): throw DataServiceError(.store, reason)
+    }
+  }
+
+  // MARK: - Request and verdict
+
+  /// One request and its redirects: the final answer is judged, received and stored.
+  nonisolated(nonsending) private func request(
+    until deadline: Int64, validating row: Box<StoredResponse>?, resuming resumption: Resumption?,
+    isRepeated: Bool
+  ) async throws(DataServiceError) -> ExchangeStep {
+    let hops = Hops(exchange: self, deadline: deadline)
+    let arrival = try await hops.follow(validating: row, resuming: resumption)
+    let response: TransportResponse
+    let resumed: Resumption.Resumed?
+    switch Resumption.joined(
+      arrival.response, to: arrival.resumption, secretNames: core.secretFieldNames)
+    {
+    case .response(let whole, let beginning): (response, resumed) = (whole, beginning)
+    case .useless(let reason): return .askAgain(because: reason)
+    }
+    let verdict = await verdict(on: response, at: arrival, validating: row, isRepeated: isRepeated)
+    if case .untouched = verdict.row { endLease(storedRow: false) }
+    let answer = Answer(
+      version: response.version, status: response.status, reason: response.reason, fields: response.fields,
+      interim: arrival.interim, redirects: arrival.redirects, url: shown(arrival.url),
+      body: .data(Data()), wasValidated: false, requestedAt: arrival.requestedAt,
+      receivedAt: core.timekeeper.wallMilliseconds, kept: .no(.status))
+    switch verdict.delivery {
+    case .protocolFailure:
+      throw DataServiceError(
+        .protocol, "\(arrival.url.authority) answered \(response.status) without having been asked for it",
+        status: response.status)
+    case .repeatUnconditional: return .askAgain(because: Commit.rowIsGone)
+    case .freshByValidation:
+      closeToNewLoads()
+      return try await Commit(exchange: self).freshen(answer, row: verdict.row)
+    case .mediaTypeFailure:
+      await invalidate(answer, url: arrival.url)
+      throw .unaccepted(answer, of: arrival.url.authority, accepted: prepared.request.acceptedMediaTypes)
+    // Whether it is a failure depends on the load: on its policy, and on what it can fall back on.
+    case .fresh, .statusFailure, .portalFailure:
+      return try await receive(response.body, of: answer, row: verdict.row, from: arrival, resuming: resumed)
+    }
+  }
+
+  nonisolated(nonsending) private func verdict(
+    on response: TransportResponse, at arrival: Hops.Arrival, validating row: Box<StoredResponse>?,
+    isRepeated: Bool
+  ) async -> AnswerRule.Outcome {
+    var situation = AnswerRule.Situation()
+    situation.method = prepared.request.method
+    situation.isPassThrough = prepared.isPassThrough
+    situation.hasCallerRange = PassThrough.hasRange(prepared.fields)
+    situation.hasCallerPrecondition = PassThrough.hasPrecondition(prepared.fields)
+    situation.wasConditional = arrival.wasConditional
+    situation.rowFields = row?.value.fields
+    situation.isRepeated = isRepeated
+    situation.isNoStoreChain = arrival.isNoStoreChain
+    situation.keepsAnyway = prepared.request.keepsAnyway
+    situation.isAcceptedMediaType = MediaTypes.accepts(
+      response.fields, accepted: prepared.request.acceptedMediaTypes)
+    if arrival.leftHostTemporarily { situation.isPortalSuspect = await !rowCameFrom(arrival.url) }
+    guard prepared.isHTTP else {
+      return AnswerRule.decide(status: response.status, fields: response.fields, situation: situation)
+    }
+    return AnswerRule.decideHTTP(
+      status: response.status, fields: response.fields, situation: situation, prepared: prepared,
+      row: plan.candidate, now: core.timekeeper.wallMilliseconds)
+  }
+
+  /// Whether the stored row was answered by the same host, so that a temporary redirect to it is the usual way. With
+  /// nothing stored there is nothing to protect.
+  nonisolated(nonsending) private func rowCameFrom(_ url: NormalisedURL) async -> Bool {
+    var row = plan.candidate
+    if row == nil, let pending = plan.pendingLookup {
+      // The store had not answered when the exchange began: what it has by now decides, and where it says nothing the
+      // answer is not trusted with the row.
+      let found = await core.commitWaiting.result { [core, prepared] () async throws(CacheStoreError) in
+        await pending.value
+        return try await core.lookup(prepared)
+      }
+      guard case .success(let found)? = found else { return false }
+      row = core.select(from: found, for: prepared)
+    }
+    guard let row else { return true }
+    let source = row.responseURL ?? prepared.url.string
+    return (try? NormalisedURL(source))?.host == url.host
+  }
+
+  // MARK: - Body and commit
+
+  /// Collects the body, in the store where it may be stored and is long, and commits the row.
+  nonisolated(nonsending) private func receive(
+    _ body: DataService.BodyStream, of head: Answer, row: AnswerRule.Row, from arrival: Hops.Arrival,
+    resuming: Resumption.Resumed?
+  ) async throws(DataServiceError) -> ExchangeStep {
+    let length = resuming?.wholeLength ?? body.length ?? 0
+    var fits = length <= core.store.largestBody
+    // The store may allow more by now than this process knows of.
+    if !fits {
+      let limit = await core.commitWaiting.result { [core] in await core.store.readLargestBody() }
+      if case .success(let bytes) = limit { fits = length <= bytes }
+    }
+    if let resuming, !fits || !row.isStored {
+      // What may not be stored is not put together in the store either.
+      resuming.body.giveUp()
+      resuming.body.end()
+      return .askAgain(because: "the rest of the download may not be stored")
+    }
+    var collector = collector(
+      of: body, head, isStored: row.isStored && fits, isRedirected: arrival.redirects > 0, resuming: resuming)
+    let collected = try await collector.collect(body)
+    if case .askAgain(let reason) = collected { return .askAgain(because: reason) }
+    if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
+    var answer = head
+    if let previous = plan.candidate?.body { answer.comparison = (previous, collector.isSameAsPrevious) }
+    answer.isGood = row != .keptBeside
+    answer.retryAfter = RetryAfter.delay(of: answer, now: core.timekeeper.wallMilliseconds)
+    if answer.retryAfter != nil { answer.responder = prepared.responder(of: arrival.url) }
+    await invalidate(answer, url: arrival.url)
+    answer.body = deliverable(collected)
+    switch row {
+    case .untouched(let reason): answer.kept = .no(reason)
+    case .freshened, .freshenedByHead, .invalidatedByHead:
+      answer.kept = await Commit(exchange: self).freshenByHead(answer, row: row)
+    case .replaced, .keptBeside:
+      if !fits {
+        answer.kept = .no(.tooLarge)
+      } else if let failure = collector.storeFailure {
+        if failure.reason == .signedOut { throw DataServiceError.signedOut }
+        answer.kept = .no(.init(failure))
+        core.warn(store: failure)
+      } else {
+        guard await isAccepted(answer) else {
+          answer.kept = .no(.undecodable)
+          return .answered(answer)
+        }
+        return try await Commit(exchange: self).replace(answer, collected)
+      }
+    }
+    try await checkGeneration()
+    _ = await isAccepted(answer)
+    return .answered(answer)
+  }
+
+  private func collector(
+    of body: DataService.BodyStream, _ head: Answer, isStored: Bool, isRedirected: Bool,
+    resuming: Resumption.Resumed?
+  ) -> BodyCollector {
+    // Worked out only for a body that is long, or cut off.
+    let partial = { @Sendable [core, prepared] () -> UnfinishedBody.Partial? in
+      // What came after a redirect is not resumed: who sends it next is for another redirect to say.
+      guard !isRedirected else { return nil }
+      return Resumption.partial(
+        of: head, for: prepared, length: body.length, protect: core.protect,
+        secretNames: core.secretFieldNames)
+    }
+    var open: (@Sendable () async throws(CacheStoreError) -> UnfinishedBody)?
+    if isStored {
+      open = { [core, generation] () async throws(CacheStoreError) in
+        try await generation.with { (id) async throws(CacheStoreError) in
+          try await core.store.beginBody(accountID: id, partial: partial())
+        }
+      }
+    }
+    return BodyCollector(
+      store: core.store, waiting: core.commitWaiting, chunkBytes: core.configuration.store.chunkBytes,
+      previous: plan.candidate?.body, limit: prepared.request.limits.bodyBytes,
+      isResumable: { resuming != nil || partial() != nil }, resuming: resuming, open: open,
+      chunk: { [core] (number, body) async throws(CacheStoreError) in
+        try await core.read { () async throws(CacheStoreError) in
+          try await core.store.chunk(number, of: body.id, accountID: body.accountID)
+        }
+      }
+    ) { [self] received in
+      report(
+        DataService.TransferProgress(received: received, expected: resuming?.wholeLength ?? body.length))
+    }
+  }
+
+  private func deliverable(_ collected: BodyCollector.Collected) -> DeliveredBody {
+    switch collected {
+    case .short(let data): .data(data)
+    case .long(let unfinished): .stored(unfinished.whole())
+    case .live(let stream): .live(core.watched(stream, of: prepared))
+    case .askAgain: .data(Data())
+    }
+  }
+
+  /// Whether every load that decodes takes the body. One that refuses keeps the stored row as it is, for all of
+  /// them: it knows better than the bytes what a good answer is (law 5).
+  nonisolated(nonsending) private func isAccepted(_ answer: Answer) async -> Bool {
+    let decoders = closeToNewLoads().filter { $0.decodes }
+    guard !decoders.isEmpty,
+      let data = await core.wholeBody(answer.body, limit: prepared.request.limits.dataBytes)
+    else { return true }
+    return await core.decoding { decoders.map { $0.accepts(answer, data) }.allSatisfy { $0 } }
+  }
+
+  // MARK: - What the answer does besides
+
+  /// What belongs to an account that was signed out meanwhile is not delivered, stored or not (design section 2).
+  nonisolated(nonsending) func checkGeneration() async throws(DataServiceError) {
+    guard let id = plan.accountID, !prepared.key.account.isEmpty else { return }
+    let isRevoked = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in
+      try await core.store.isRevoked(accountID: id)
+    }
+    // Of a store that does not say, or is another, nothing follows.
+    if case .success(true) = isRevoked { throw DataServiceError.signedOut }
+  }
+
+  /// Makes stored what a request that changes something has made out of date (RFC 9111 section 4.4).
+  nonisolated(nonsending) private func invalidate(_ answer: Answer, url: NormalisedURL) async {
+    let method = prepared.request.method
+    guard !method.isSafe, !prepared.request.isRead, let foundationURL = try? url.foundationURL() else {
+      return
+    }
+    let targets = Invalidation.targets(
+      method: method, url: foundationURL, status: answer.status, fields: answer.fields)
+    guard !targets.isEmpty else { return }
+    let keys = targets.compactMap { (try? NormalisedURL($0.absoluteString)).map(core.redacted) }
+    let done = await core.commitWaiting.result {
+      [core, prepared, started] () async throws(CacheStoreError) in
+      try await core.store.invalidate(accountName: prepared.key.account, targets: keys, started: started)
+    }
+    if case .failure(let error) = done { core.warn(store: error) }
+  }
+}
+
+extension Result where Success == ExchangeOutcome, Failure == DataServiceError {
+  /// The result as the retry rule sees it.
+  fileprivate var retryOutcome: RetryRule.Outcome {
+    switch self {
+    case .success(let outcome): .status(outcome.answer.status, retryAfter: outcome.answer.retryAfter)
+    case .failure(let error): .failure(error.kind)
+    }
+  }
+
+  fileprivate var reason: String {
+    switch self {
+    case .success(let outcome): "status \(outcome.answer.status)"
+    case .failure(let error): error.message
+    }
+  }
+}
+
+extension DataServiceError {
+  /// For an answer of a media type that the request does not accept.
+  fileprivate static func unaccepted(_ answer: Answer, of authority: String, accepted: [String]) -> Self {
+    let type = answer.fields["Content-Type"].map { "“\($0)”" } ?? "no media type"
+    return DataServiceError(
+      .mediaType, "\(authority) answered with \(type), which is not accepted",
+      hint: "accepted is \(accepted.joined(separator: ", ")); the stored response is unaffected",
+      status: answer.status)
+  }
+
+  static let signedOut = DataServiceError(
+    .signedOut, "the account was signed out while the request was under way")
+}

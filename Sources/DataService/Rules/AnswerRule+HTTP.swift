@@ -1,0 +1,44 @@
+internal import CacheStore
+
+extension AnswerRule {
+  /// The same under `http`: what RFC 9111 makes of an answer, in the terms of the table that the other policies share.
+  static func decideHTTP(
+    status: Int, fields: HTTPFields, situation: Situation, prepared: PreparedRequest, row: StoredResponse?,
+    now: Int64
+  ) -> Outcome {
+    if (200..<300).contains(status), !situation.isAcceptedMediaType {
+      return Outcome(.mediaTypeFailure, .untouched(.mediaType))
+    }
+    // A captive portal's page changes no stored response under any policy (law 5); it is delivered.
+    if (200..<300).contains(status), situation.isPortalSuspect, !situation.isPassThrough {
+      return Outcome(.fresh, .untouched(.portal))
+    }
+    var judged = HTTPAnswer.Situation(method: prepared.request.method, requestFields: prepared.fields)
+    judged.isRead = prepared.request.isRead
+    judged.wasConditional = situation.wasConditional
+    judged.row = row
+    judged.isRepeated = situation.isRepeated
+    judged.isNoStoreChain = situation.isNoStoreChain
+    switch HTTPAnswer.decide(status: status, fields: fields, situation: judged, now: now) {
+    case .deliver(.good): return Outcome(.fresh, .replaced)
+    case .deliver(.beside): return Outcome(.fresh, .keptBeside)
+    case .deliver(.no(let reason)): return Outcome(.fresh, .untouched(reason))
+    case .freshen(let isWritten):
+      return Outcome(.freshByValidation, isWritten ? .freshened : .untouched(.noStore))
+    case .deliverAndFreshen: return Outcome(.fresh, .freshenedByHead)
+    case .deliverAndInvalidate: return Outcome(.fresh, .invalidatedByHead)
+    // Each load serves its own stored response.
+    case .serveStale: return Outcome(.statusFailure, .untouched(.status))
+    case .repeatUnconditional: return Outcome(.repeatUnconditional, .untouched(.status))
+    case .protocolFailure: return Outcome(.protocolFailure, .untouched(.status))
+    }
+  }
+}
+
+extension RetryAfter {
+  /// How long whoever sent the answer asks to be left alone, where its status is one with which that counts.
+  static func delay(of answer: Answer, now: Int64) -> Duration? {
+    guard [408, 429, 503].contains(answer.status) else { return nil }
+    return answer.fields["Retry-After"].flatMap { delay($0, date: answer.fields["Date"], now: now) }
+  }
+}
