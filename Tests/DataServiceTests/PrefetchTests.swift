@@ -253,6 +253,22 @@ import TestTurns
     never.open()
   }
 
+  @Test(
+    "what was over before a sign-out is not handed out after it, wanted by then or not",
+    arguments: [true, false])
+  func overBeforeSignOut(isCommitted: Bool) async throws {
+    let transport = ScriptedTransport { _, number async in .answer(number == 1 ? "secret" : "new") }
+    let fixture = try ServiceFixture(transport: transport)
+    var request = try request()
+    request.account = .named("alice")
+    let anticipation = fixture.service.anticipate(request, holdFor: .seconds(3600), decode: Self.text)
+    await anticipation.finished()
+    let committed = isCommitted ? anticipation.commit() : nil
+    try await fixture.service.signOut(.named("alice"))
+    let deliveries = committed ?? anticipation.commit()
+    #expect(await outline(deliveries) == [isCommitted ? "failure(signedOut)" : "fresh(new, new)"])
+  }
+
   @Test func `a service that is closed lets go of what it holds, and is let go of`() async throws {
     let transport = ScriptedTransport { _, _ async in .answer("body") }
     weak var service: DataService?

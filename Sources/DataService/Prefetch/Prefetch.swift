@@ -29,8 +29,13 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     var freshAt: Int64?
     var bytes: Int64 = 0
     var finishers: [UnsafeContinuation<Void, Never>] = []
+    /// What is asked, once it has been begun.
+    var prepared: PreparedRequest?
+
     /// Where it counts in `stats`.
-    var place: (account: String, host: String)?
+    var place: (account: String, host: String)? {
+      prepared.map { (account: $0.key.account, host: $0.url.authority) }
+    }
 
     init(beganAt: Int64) { self.beganAt = beganAt }
 
@@ -65,11 +70,10 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
   /// Begins the load if it may begin, unless it has been let go already.
   func begin() {
     let prepared = try? core.prepare(wanted, policy: .storedThenFresh)
-    let place = prepared.map { (account: $0.key.account, host: $0.url.authority) }
-    guard let prepared, mayBegin(prepared) else { return refuse(place) }
+    guard let prepared, mayBegin(prepared) else { return refuse(prepared) }
     let (begins, counts) = state.withLock { state -> (Bool, AnticipationCounts?) in
       guard state.phase == .waiting else { return (false, nil) }
-      state.place = place
+      state.prepared = prepared
       state.phase = state.isCommitted ? .committed : .holding
       // Wanted before it could be early.
       return (true, state.isCommitted ? count(state) { $0.committed = 1 } : nil)
@@ -100,10 +104,10 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
   }
 
   /// Begins nothing; a commit that has come already gets a normal load in its place.
-  private func refuse(_ place: (account: String, host: String)?) {
+  private func refuse(_ prepared: PreparedRequest?) {
     core.state.withLock { $0.prefetches.remove(self) }
     let (isWanted, counts) = state.withLock { state -> (Bool, AnticipationCounts?) in
-      state.place = place
+      state.prepared = prepared
       let counts = count(state) { $0.refused = 1 }
       guard state.phase == .waiting else { return (false, counts) }
       state.phase = state.isCommitted ? .committed : .released
@@ -162,8 +166,11 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
       return (true, counts)
     }
     add(counts)
-    core.state.withLock { $0.prefetches.remove(self) }
-    if !isTaken { release(.cancelled) }
+    if isTaken {
+      _ = core.state.withLock { $0.prefetches.want(self) }
+    } else {
+      release(.cancelled)
+    }
     return isTaken
   }
 
@@ -251,6 +258,18 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
   }
 
   func stop(with error: DataServiceError) {}
+
+  func signOut(where condition: (PreparedRequest) -> Bool) {
+    guard let prepared = state.withLock({ $0.prepared }), condition(prepared) else { return }
+    // While its load is under way, that hands the failure over.
+    _ = state.withLock { state -> [LoadOutput<Value>] in
+      guard state.sink == nil, case .end? = state.outputs.last else { return [] }
+      state.hasFailed = true
+      state.isSignedOut = true
+      defer { state.outputs = [.delivery(.failure(.signedOut, lastKnown: nil)), .end] }
+      return state.takeOutputs()
+    }
+  }
 
   private func resumeFinishers() {
     let finishers = state.withLock { state in

@@ -33,6 +33,8 @@ protocol AnyPrefetch: AnyObject, Sendable {
   func begin()
   /// Lets go of what is not committed.
   func release(_ reason: ReleaseReason)
+  /// Drops what it has read where its request is of an account that is signed out, and hands out that failure in its place.
+  func signOut(where condition: (PreparedRequest) -> Bool)
 }
 
 /// Why a prefetch is released.
