@@ -125,7 +125,7 @@ extension DataService {
     public static let corrupt = Self("corrupt")
     /// The store cannot be used.
     public static let unusable = Self("unusable")
-    /// The status is not one that makes a good row.
+    /// Responses of this status are not kept.
     public static let status = Self("status")
     /// The method is not one whose answers are stored.
     public static let method = Self("method")

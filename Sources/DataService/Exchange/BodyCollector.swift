@@ -1,8 +1,8 @@
 internal import CacheStore
 internal import FoundationEssentials
 
-/// Takes a body in as it arrives: into memory while it is short, into chunks of the store once it is long, and past
-/// the store where it may not or cannot be stored.
+/// Collects a body as it arrives: in memory while it is short, in chunks of the store once it is long, and past the store
+/// where it may not or cannot be stored.
 struct BodyCollector {
   /// What became of the body.
   enum Collected: Sendable {

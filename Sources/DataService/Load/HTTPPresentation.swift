@@ -78,7 +78,7 @@ extension ServiceCore {
   }
 }
 
-/// A run of bytes out of a stream; what lies before it is read and let go.
+/// A run of bytes out of a stream; what lies before it is read and dropped.
 private actor BodyPart {
   private let stream: DataService.BodyStream
   private var skipped: Int64

@@ -86,7 +86,7 @@ struct LoadMachine: Sendable {
     mayExchange = policy != .storedOnly && !isOnlyIfCached
   }
 
-  /// Takes in an event and says what to do.
+  /// Notes an event and says what to do.
   mutating func handle(_ event: Event) -> Effects {
     guard !hasEnded else { return [] }
     var effects: Effects = []

@@ -22,7 +22,7 @@ extension LoadTask {
     if let update { progress?(update) }
   }
 
-  /// Nothing is told of a body that is whole, or that nobody waits for.
+  /// Ends the reports: the body is whole, or the load is over.
   func endProgress() {
     guard progress != nil else { return }
     let timer = state.withLock { state -> TimerHandle? in

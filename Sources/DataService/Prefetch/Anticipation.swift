@@ -43,7 +43,7 @@ extension DataService {
       }
     }
 
-    /// Whether it is still held: not committed, not let go, and not refused.
+    /// Whether it is still held: not committed, released or refused.
     public var isHeld: Bool { prefetch.isHeld }
 
     /// Returns once its load is over, whatever came of it.

@@ -1,6 +1,6 @@
 internal import CacheStore
 
-/// A load that nobody has asked for yet: what it delivers is kept until somebody does, or let go.
+/// A load that nobody has asked for yet: what it delivers is kept until somebody does, or until it is released.
 ///
 /// All state is under one lock, held for moments and never while the sink or the load is called.
 final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
@@ -11,7 +11,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     case waiting
     case holding
     case committed
-    /// Let go, or never begun: nothing is delivered.
+    /// Given up, or never begun: nothing is delivered.
     case released
   }
 
@@ -67,7 +67,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
 
   // MARK: - Before it is wanted
 
-  /// Begins the load if it may begin, unless it has been let go already.
+  /// Begins the load if it may begin, unless it has been released already.
   func begin() {
     let prepared = try? core.prepare(wanted, policy: .storedThenFresh)
     guard let prepared, mayBegin(prepared) else { return refuse(prepared) }

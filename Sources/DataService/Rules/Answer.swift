@@ -43,7 +43,7 @@ struct Answer: Sendable {
   var kept: DataService.Kept
   /// The stored body the answer's bytes were compared with, and whether they were the same.
   var comparison: (body: StoredResponse.Body, isSame: Bool)?
-  /// Whether it becomes the good row; under `http` some answers are kept beside it.
+  /// Whether it becomes the last good response; others are kept for `http` only.
   var isGood = true
   /// How long the responder asked to be left alone.
   var retryAfter: Duration?

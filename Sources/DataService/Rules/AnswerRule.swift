@@ -1,6 +1,7 @@
 package import CacheStore
 
-/// What an origin's answer does under every policy but `http`: what is delivered, and what becomes of the good row.
+/// What an origin's answer does under every policy but `http`: what is delivered, and what becomes of the
+/// stored row.
 package enum AnswerRule {
   /// What was asked, and what the store holds, when the final answer's head is there.
   package struct Situation: Sendable, Hashable {
@@ -51,7 +52,7 @@ package enum AnswerRule {
     case repeatUnconditional
   }
 
-  /// What becomes of the good row.
+  /// What becomes of the stored row.
   package enum Row: Sendable, Hashable {
     /// The answer replaces it.
     case replaced
@@ -74,7 +75,7 @@ package enum AnswerRule {
   package struct Outcome: Sendable, Hashable {
     /// What is delivered.
     package var delivery: Delivery
-    /// What becomes of the good row.
+    /// What becomes of the stored row.
     package var row: Row
     package init(_ delivery: Delivery, _ row: Row) {
       self.delivery = delivery

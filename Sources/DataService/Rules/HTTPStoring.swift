@@ -4,7 +4,7 @@ package import CacheStore
 package enum HTTPStoring {
   /// What becomes of a response.
   package enum Verdict: Sendable, Hashable {
-    /// It becomes the good row: a 2xx.
+    /// It becomes the last good response: a 2xx.
     case good
     /// It is kept for this policy only, beside the last good response.
     case beside
@@ -62,7 +62,7 @@ package enum HTTPStoring {
     }
   }
 
-  /// Whether a response beside the good row could ever be reused or validated.
+  /// Whether a variant that is kept for `http` only could ever be reused or validated.
   private static func isUseful(status: Int, fields: HTTPFields, receivedAt: Int64) -> Bool {
     Freshness.lifetime(status: status, fields: fields, receivedAt: receivedAt).milliseconds > 0
       || fields.contains("ETag") || fields.contains("Last-Modified")

@@ -31,7 +31,7 @@ protocol AnyPrefetch: AnyObject, Sendable {
   var group: String? { get }
   /// Begins the load, on the network thread.
   func begin()
-  /// Lets go of what is not committed.
+  /// Gives up what is not committed.
   func release(_ reason: ReleaseReason)
   /// Drops what it has read where its request is of an account that is signed out, and hands out that failure in its place.
   func signOut(where condition: (PreparedRequest) -> Bool)

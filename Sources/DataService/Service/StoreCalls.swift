@@ -14,7 +14,7 @@ final class StoreCalls: Sendable {
 
   /// What the call comes to; `nil` where it does not come back in time, in which case `late` is told of it once it does.
   ///
-  /// One that nobody waits for is made all the same.
+  /// A call is made even where its result is no longer awaited.
   nonisolated(nonsending) func result<Value: Sendable>(
     _ waiting: StoreWaiting, late abandon: (@Sendable (Value) -> Void)? = nil,
     of call: @escaping @Sendable () -> Value

@@ -1,6 +1,6 @@
 internal import CacheStore
 
-/// Waits for the store no longer than a delivery may: whatever it does goes on, nobody waits for the rest.
+/// Waits for the store no longer than a delivery may. What the store is doing goes on; the exchange no longer awaits it.
 struct StoreWaiting: Sendable {
   let clock: any Timekeeper
   let thread: NetworkThread

@@ -9,7 +9,7 @@ package final class TimerHandle: Sendable {
   /// A timer that will run `action`; the keeper that made it calls ``fire()``.
   package init(_ action: @escaping @Sendable () -> Void) { self.action = action }
 
-  /// Prevents the action from starting, and lets go of what it holds. Has no effect on one that has started.
+  /// Prevents the action from starting, and releases what it holds. Has no effect on one that has started.
   package func cancel() { _ = take() }
 
   /// Runs the action, unless it has run or was cancelled.

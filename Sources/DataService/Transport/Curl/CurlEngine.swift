@@ -57,7 +57,7 @@
       }
     }
 
-    /// Lets go of an exchange that has ended before its transfer.
+    /// Releases an exchange that has ended before its transfer.
     func abandon(_ exchange: CurlExchange) {
       disarm(exchange)
       if let ticket = exchange.track.ticket, queue.remove(ticket) { return }

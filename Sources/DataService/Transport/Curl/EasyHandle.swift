@@ -88,7 +88,7 @@
       self.shape = shape
     }
 
-    /// Lets go of the exchange.
+    /// Releases the exchange.
     func release() {
       exchange = nil
       head = nil
