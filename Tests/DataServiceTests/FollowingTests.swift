@@ -35,6 +35,9 @@ import TestTurns
     mayAnswer.open()
     #expect(await led == ["fresh(body 2, new)"])
     #expect(!follower.service.hasJustFollowed)
+    // The leader gives its lease back on a queue of the store's, for which no delivery waits.
+    let hash = try leaseHash(of: url, in: leader)
+    while try follower.service.store.isLeased(hash) { await Task.yield() }
     // At its next look it finds the lease free. One that is never let go of costs all the time that it has, and then an
     // exchange of its own.
     let (outline, passed) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
@@ -50,12 +53,15 @@ import TestTurns
 
   /// Holds the lease of a request, as another process does that is fetching it.
   private func lease(_ url: URL, in fixture: ServiceFixture) throws -> (lease: Lease, hash: UInt64) {
+    let hash = try leaseHash(of: url, in: fixture)
+    return (try #require(try fixture.service.store.tryLease(hash)), hash)
+  }
+
+  private func leaseHash(of url: URL, in fixture: ServiceFixture) throws -> UInt64 {
     var request = DataService.Request(url)
     request.limits.retries = 0
     let core = fixture.service.core
-    let prepared = try core.prepare(request, policy: .storedThenFresh)
-    let hash = core.leaseHash(of: prepared)
-    return (try #require(try fixture.service.store.tryLease(hash)), hash)
+    return core.leaseHash(of: try core.prepare(request, policy: .storedThenFresh))
   }
 
   @Test
