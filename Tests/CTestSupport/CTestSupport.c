@@ -1,8 +1,10 @@
 #define _GNU_SOURCE
 #include "CTestSupport.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,5 +39,19 @@ int testsupport_landlock_version(void) {
   return (int)syscall(444 /* landlock_create_ruleset */, NULL, 0, 1);
 #else
   return 0;
+#endif
+}
+
+int testsupport_file_with_room(long bytes) {
+#ifdef __linux__
+  int file = memfd_create("room", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (file >= 0 && (ftruncate(file, bytes) != 0 || fcntl(file, F_ADD_SEALS, F_SEAL_GROW) != 0)) {
+    close(file);
+    return -1;
+  }
+  return file;
+#else
+  (void)bytes;
+  return -1;
 #endif
 }

@@ -78,9 +78,7 @@ struct ArgumentParser {
   private mutating func takeLetters(_ word: String) throws(UsageError) {
     var letters = word.dropFirst()
     while let letter = letters.popFirst() {
-      guard let option = Option.lettered(letter) else {
-        throw unknown(letters.isEmpty && word.count == 2 ? word : "-\(letter)")
-      }
+      guard let option = Option.lettered(letter) else { throw unknown("-\(letter)") }
       let isValue = option.mayStandAlone ? Self.isNumber(letters) : option.value != nil && !letters.isEmpty
       if isValue { return try add(option, String(letters), written: "-\(letter)") }
       if option.mayStandAlone, !letters.isEmpty {

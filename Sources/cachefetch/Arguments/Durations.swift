@@ -34,9 +34,9 @@ enum DurationText {
     guard parts.count == 2 else { return product }
     guard (1...6).contains(parts[1].count), let fraction = Int64(parts[1]) else { return nil }
     let power = (0..<parts[1].count).reduce(Int64(1)) { power, _ in power * 10 }
-    let (part, partOverflows) = fraction.multipliedReportingOverflow(by: scale)
-    let (sum, sumOverflows) = product.addingReportingOverflow(part / power)
-    return partOverflows || sumOverflows ? nil : sum
+    // At most 999,999 TiB, which a number of 64 bits can hold.
+    let (sum, sumOverflows) = product.addingReportingOverflow(fraction * scale / power)
+    return sumOverflows ? nil : sum
   }
 }
 

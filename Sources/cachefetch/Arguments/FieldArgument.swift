@@ -6,7 +6,8 @@ enum FieldArgument {
   static func append(_ argument: String, to fields: inout HTTPFields) throws(UsageError) {
     if argument.hasPrefix("@") {
       let path = String(argument.dropFirst())
-      let lines = try InputFile.read(path, for: "-H").split(separator: 0x0A)
+      let lines = try InputFile.read(path, for: "-H").split(
+        separator: 0x0A, omittingEmptySubsequences: false)
       for (index, line) in lines.enumerated() {
         let line = line.last == 0x0D ? line.dropLast() : line
         if line.isEmpty { continue }

@@ -5,21 +5,24 @@ internal import FoundationEssentials
 /// Writes heads and bodies to standard output: exact in a pipe, made legible and harmless on a terminal.
 struct BodyPrinter {
   /// Whether standard output is a terminal and was not insisted on with `-o -`.
-  var isTerminal = false
-  var hasColour = false
+  let isTerminal: Bool
+  let hasColour: Bool
   /// Told why a body is not shown.
-  var diagnostics = Diagnostics()
+  let diagnostics: Diagnostics
 
-  private let output = OutputDescriptor.standardOutput
+  private let output: OutputDescriptor
   /// Whether what was written last ended a line.
   private var endsLine = true
   /// The largest JSON document that is indented and coloured.
   private static let largestDocument = 4 << 20
 
-  init(isTerminal: Bool, hasColour: Bool, diagnostics: Diagnostics) {
+  init(
+    isTerminal: Bool, hasColour: Bool, diagnostics: Diagnostics, output: OutputDescriptor = .standardOutput
+  ) {
     self.isTerminal = isTerminal
     self.hasColour = hasColour
     self.diagnostics = diagnostics
+    self.output = output
   }
 
   /// Writes a head; what was written before ends its line first, so that a head always begins one.

@@ -116,8 +116,10 @@ extension Duration {
 enum Timestamp {
   /// `2026-11-21T02:07:08.123Z`.
   static func text(milliseconds: Int64) -> String {
-    let date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
-    return date.formatted(
-      .iso8601.year().month().day().time(includingFractionalSeconds: true).timeZone(separator: .omitted))
+    // Formatted as a fraction of a second, one in some would come out a millisecond less.
+    let rest = (milliseconds % 1000 + 1000) % 1000
+    let whole = Date(timeIntervalSince1970: Double((milliseconds - rest) / 1000)).formatted(
+      .iso8601.year().month().day().time(includingFractionalSeconds: false).timeZone(separator: .omitted))
+    return "\(whole.dropLast()).\(String(1000 + rest).dropFirst())Z"
   }
 }

@@ -53,12 +53,13 @@ struct DeliveryPrinter {
   private var printer: BodyPrinter
   private var wasFileWritten = false
 
-  init(_ form: Form, diagnostics: Diagnostics) {
+  init(_ form: Form, diagnostics: Diagnostics, output: OutputDescriptor = .standardOutput) {
     self.form = form
     self.diagnostics = diagnostics
     let isTerminal = diagnostics.terminal.isOutput && !form.insistsOnBytes && !form.isJSON
     printer = BodyPrinter(
-      isTerminal: isTerminal, hasColour: diagnostics.terminal.hasColour, diagnostics: diagnostics)
+      isTerminal: isTerminal, hasColour: diagnostics.terminal.hasColour, diagnostics: diagnostics,
+      output: output)
   }
 
   /// Shows a stored or fresh delivery: heading, head, body.

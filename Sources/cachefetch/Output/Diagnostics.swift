@@ -6,19 +6,23 @@ internal import Synchronization
 /// Standard error: one line at a time, each in one `write(2)`, so that threads and processes do not mix theirs.
 struct Diagnostics: Sendable {
   /// Nothing but usage errors.
-  var isQuiet = false
+  let isQuiet: Bool
   /// What is done and why, too.
-  var isVerbose = false
+  let isVerbose: Bool
   /// The terminal, if there is one.
-  var terminal = Terminal()
+  let terminal: Terminal
   private let warned = Warned()
   /// The terminal's last line, for a bar.
-  let status = StatusLine()
+  let status: StatusLine
 
-  init(isQuiet: Bool = false, isVerbose: Bool = false, terminal: Terminal = Terminal()) {
+  init(
+    isQuiet: Bool = false, isVerbose: Bool = false, terminal: Terminal = Terminal(),
+    status: StatusLine = StatusLine()
+  ) {
     self.isQuiet = isQuiet
     self.isVerbose = isVerbose
     self.terminal = terminal
+    self.status = status
   }
 
   /// Whether a bar may be drawn.
@@ -76,8 +80,8 @@ struct Diagnostics: Sendable {
   }
 
   /// A usage error; said even under `-q`.
-  static func fail(_ error: UsageError) {
-    StatusLine().write("cachefetch: \(TerminalText.visible(Columns.shortened(error.line)))\n")
+  static func fail(_ error: UsageError, status: StatusLine = StatusLine()) {
+    status.write("cachefetch: \(TerminalText.visible(Columns.shortened(error.line)))\n")
   }
 
   /// An output that could not be written.

@@ -16,6 +16,7 @@ struct DiffReport {
   let line: DeliveryLine
   let isJSON: Bool
   let diagnostics: Diagnostics
+  var output = OutputDescriptor.standardOutput
 
   /// There was nothing to compare with.
   func first(_ fresh: DiffSide) throws(OutputError) {
@@ -49,7 +50,7 @@ struct DiffReport {
       if diagnostics.terminal.isOutput {
         try write(coloured(String(decoding: bytes, as: UTF8.self)))
       } else {
-        try OutputDescriptor.standardOutput.write(bytes)
+        try output.write(bytes)
       }
     case .binary: try write("binary bodies differ: \(sizes(stored, fresh))\n")
     case .unshown:
@@ -62,7 +63,7 @@ struct DiffReport {
     "\(Words.size(Int64(stored.body.count))) → \(Words.size(Int64(fresh.body.count)))"
   }
 
-  private func write(_ text: String) throws(OutputError) { try OutputDescriptor.standardOutput.write(text) }
+  private func write(_ text: String) throws(OutputError) { try output.write(text) }
 
   // MARK: JSON
 
@@ -84,7 +85,7 @@ struct DiffReport {
     case nil, .status, .binary, .unshown: break
     }
     if let error { json.member("error", json: DeliveryLine.error(error)) }
-    try OutputDescriptor.standardOutput.write(json.line())
+    try output.write(json.line())
   }
 
   private func side(_ side: DiffSide, isStored: Bool) -> [UInt8] {

@@ -14,14 +14,18 @@ final class PreloadReport {
   private var written: Set<String> = []
   private let isJSON: Bool
   private let diagnostics: Diagnostics
+  private let output: OutputDescriptor
   private let clock = ContinuousClock()
   private let began: ContinuousClock.Instant
 
-  init(_ plan: PreloadPlan, isJSON: Bool, diagnostics: Diagnostics) {
+  init(
+    _ plan: PreloadPlan, isJSON: Bool, diagnostics: Diagnostics, output: OutputDescriptor = .standardOutput
+  ) {
     self.plan = plan
     urls = Dictionary(uniqueKeysWithValues: plan.steps.map { ($0.name, $0.request.url.absoluteString) })
     self.isJSON = isJSON
     self.diagnostics = diagnostics
+    self.output = output
     began = clock.now
   }
 
@@ -70,7 +74,7 @@ final class PreloadReport {
   private func write(_ step: LaunchOutcome.Step, _ error: DataServiceError?) throws(OutputError) {
     written.insert(step.name)
     clear()
-    try OutputDescriptor.standardOutput.write(StepLine.json(step, error, url: url(of: step)))
+    try output.write(StepLine.json(step, error, url: url(of: step)))
   }
 
   private func say(_ step: LaunchOutcome.Step, _ error: DataServiceError?) {

@@ -7,14 +7,15 @@ internal import Synchronization
 /// both away, and nothing that stands above.
 final class StatusLine: Sendable {
   private let isShown = Mutex(false)
+  private let output: OutputDescriptor
   private static let erased = "\r\u{1B}[J"
 
-  init() {}
+  init(on output: OutputDescriptor = .standardError) { self.output = output }
 
   /// Draws it anew.
   func show(_ text: String) {
     isShown.withLock { isShown in
-      Self.write("\r\(text)\u{1B}[J\r")
+      send("\r\(text)\u{1B}[J\r")
       isShown = true
     }
   }
@@ -26,13 +27,13 @@ final class StatusLine: Sendable {
   func write(_ text: String) {
     isShown.withLock { isShown in
       let whole = isShown ? Self.erased + text : text
-      if !whole.isEmpty { Self.write(whole) }
+      if !whole.isEmpty { send(whole) }
       isShown = false
     }
   }
 
-  private static func write(_ text: String) {
+  private func send(_ text: String) {
     // Nobody is left to be told that standard error is closed.
-    try? OutputDescriptor.standardError.write(Typography.fitting(text))
+    try? output.write(Typography.fitting(text))
   }
 }

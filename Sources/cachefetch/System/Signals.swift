@@ -17,11 +17,15 @@ enum Signals {
   // The handler may run at any instant, so no lock can guard this. `main` is written before it is installed and only
   // read afterwards; `number` and `wake` are plain words, the first written once by the handler on the main thread and
   // read on the main thread only, the second written once on the main thread.
-  nonisolated(unsafe) private static let state = UnsafeMutablePointer<State>.allocate(capacity: 1)
+  nonisolated(unsafe) private static let state = {
+    let state = UnsafeMutablePointer<State>.allocate(capacity: 1)
+    state.initialize(to: State(main: pthread_self()))
+    return state
+  }()
 
   /// Installs the handler; called once, on the main thread.
   static func install() {
-    state.initialize(to: State(main: pthread_self()))
+    state.pointee = State(main: pthread_self())
     var action = sigaction()
     action.__sigaction_handler.sa_handler = { number in Signals.handle(number) }
     // What whoever started this process has it ignore (`trap '' INT`, a job in a script's background) stays ignored.

@@ -11,3 +11,5 @@ void testsupport_change_directory(void *actions, const char *path);
 int testsupport_collect(int pid, long *peak_kib);
 // Which version of Landlock the kernel has; 0 or less for none.
 int testsupport_landlock_version(void);
+// A file in memory that takes so many bytes; writing more fails with EPERM. Returns its descriptor, or -1.
+int testsupport_file_with_room(long bytes);

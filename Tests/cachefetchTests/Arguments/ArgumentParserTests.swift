@@ -177,23 +177,3 @@ import TestTurns
     #expect(try parse("--version").has(.version))
   }
 }
-
-@Suite("Command line: table of options", .inTurn) struct OptionTableTests {
-  @Test func `every option is in the table once`() {
-    #expect(Set(Option.table.map(\.name)) == Set(OptionName.allCases))
-    #expect(Option.table.count == OptionName.allCases.count)
-    let letters = Option.table.compactMap(\.short)
-    #expect(Set(letters).count == letters.count)
-  }
-
-  @Test func `every option is explained in one line and applies to a verb`() {
-    for option in Option.table {
-      for part in option.helpByVerbs {
-        #expect(
-          !part.text.isEmpty && !part.text.contains("\n") && part.text.count <= 130, "\(option.spelling)")
-      }
-      #expect(!option.verbs.isEmpty, "\(option.spelling)")
-      #expect((option.value == nil) == option.placeholder.isEmpty, "\(option.spelling)")
-    }
-  }
-}

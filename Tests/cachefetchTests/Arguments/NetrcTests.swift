@@ -1,7 +1,3 @@
-import CacheStore
-import DataService
-import FoundationEssentials
-import TestSupport
 import Testing
 import TestTurns
 
@@ -54,61 +50,46 @@ import TestTurns
       #expect(error.line.contains(part) && !error.line.contains("geheim"), "\(error.line)")
     }
   }
-}
 
-@Suite("Command line: data", .inTurn) struct BodyArgumentTests {
-  private func request(_ words: [String]) throws -> DataService.Request {
-    let arguments = try ArgumentParser.parse(words)
-    return try RequestArguments(arguments).request(for: arguments.operand)
+  @Test(
+    "Each part of an entry may be missing",
+    arguments: [
+      ("machine a", nil), ("machine a login x", "x:"), ("machine a password p", ":p"),
+      ("machine a login x account y password z", "x:z"), ("default", nil), ("default login d", "d:"),
+      ("machine b login x default password p", ":p"), ("", nil),
+      ("machine\u{B}a\rlogin\u{C}x\tpassword\ny", "x:y"), ("machine A login x", "x:"),
+      ("# machine a login c\nmachine a#b login x", nil), ("machine a login x#y", "x#y:"),
+      ("machine a login x # password p", "x:"), ("machine a login x#\npassword p", "x#:p"),
+    ] as [(String, String?)])
+  func parts(text: String, credentials: String?) throws {
+    #expect(try found(text, "a") == credentials)
   }
 
-  private func refusal(_ words: [String]) -> String? {
-    do throws(UsageError) {
-      let arguments = try ArgumentParser.parse(words)
-      _ = try RequestArguments(arguments).request(for: arguments.operand)
-      return nil
-    } catch {
-      return error.line
+  @Test func `quotation marks hold any bytes together`() throws {
+    #expect(try found(#"machine a login "x y" password "\n\r\t\\\"z""#, "a") == "x y:\n\r\t\\\"z")
+    #expect(try found(#"machine a login "" password p"q"#, "a") == ":p\"q")
+  }
+
+  @Test func `a macro ends with an empty line, however lines end`() throws {
+    for end in ["\n", "\r\n"] {
+      let lines = ["macdef m", "machine b login x", "cd /", "", "machine c login y"]
+      let text = lines.joined(separator: end)
+      #expect(try found(text, "b") == nil && found(text, "c") == "y:")
     }
   }
 
-  /// As curl 7.88 sends them.
-  @Test func `data are URL-encoded in each of curl's forms`() throws {
-    let folder = try TemporaryFolder()
-    let file = try folder.write("file b&=ü\n", to: "file")
-    let request = try request([
-      "--data-urlencode", "a=b c/ü~", "--data-urlencode", "=x=y", "--data-urlencode", "plain &",
-      "--data-urlencode", "n@\(file)", "--data-urlencode", "@\(file)", "-d", "z z", "http://a/",
-    ])
-    #expect(
-      request.body.map { String(decoding: $0, as: UTF8.self) }
-        == "a=b+c%2F%C3%BC~&x%3Dy&plain+%26&n=file+b%26%3D%C3%BC%0A&file+b%26%3D%C3%BC%0A&z z")
-    #expect(request.method == .post)
-  }
-
-  @Test(
-    "With -G the data are the query",
-    arguments: [
-      (["-G", "-d", "a=1", "http://h/x"], "http://h/x?a=1"),
-      (
-        ["-G", "-d", "a=1", "--data-urlencode", "b=ü &", "http://h/x?c=2"], "http://h/x?c=2&a=1&b=%C3%BC+%26"
-      ),
-      (["-G", "-d", "a=1", "http://h/x?#part"], "http://h/x?a=1#part"), (["-G", "http://h/x"], "http://h/x"),
-      (["-G", "-d", "a", "http://h/?b&"], "http://h/?b&a"),
-    ] as [([String], String)])
-  func query(words: [String], url: String) throws {
-    let request = try request(words)
-    #expect(request.url.absoluteString == url)
-    #expect(request.method == .get && request.body == nil && !request.fields.contains("Content-Type"))
-  }
-
-  @Test func `with -G the method may be another`() throws {
-    #expect(try request(["-G", "-I", "-d", "a", "http://h/"]).method == .head)
-    #expect(try request(["-G", "-X", "DELETE", "-d", "a", "http://h/"]).method.rawValue == "DELETE")
-  }
-
-  @Test func `data that no URL can have are refused with -G`() {
-    #expect(refusal(["-G", "-d", "a b", "http://h/"])?.contains("--data-urlencode") == true)
-    #expect(refusal(["-G", "-d", "a#b", "http://h/"])?.contains("--data-urlencode") == true)
+  @Test(arguments: [
+    ("machine a\n\n\nlogin", "netrc, line 4: nothing follows “login”"),
+    ("machine", "line 1: nothing follows “machine”"),
+    ("\n#\nword", "line 3: a word"), ("machine a login \"x\ny\" z", "line 2: a word"),
+    ("password x", "line 1: “password” stands before the first machine"),
+    ("machine a password \"x\n", "line 2: a quotation mark"), ("macdef m\n\nword", "line 3: a word"),
+  ]) func `what is wrong is named with its line`(text: String, part: String) {
+    do throws(UsageError) {
+      _ = try Netrc(Array(text.utf8))
+      Issue.record("taken")
+    } catch {
+      #expect(error.line.contains(part), "\(error.line)")
+    }
   }
 }

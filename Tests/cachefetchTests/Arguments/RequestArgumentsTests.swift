@@ -98,47 +98,74 @@ import TestTurns
     #expect(line?.contains(part) == true, "\(line ?? "taken")")
     #expect(line?.contains("geheim ") == false)
   }
-}
 
-@Suite("Command line: get", .inTurn) struct GetPlanTests {
-  private func plan(_ words: String...) throws(UsageError) -> GetPlan {
-    try GetPlan(try ArgumentParser.parse(words))
-  }
-
-  @Test func `each policy has its spelling`() throws {
-    #expect(try plan("http://a/").policy == .storedThenFresh)
-    #expect(try plan("--offline", "http://a/").policy == .storedOnly)
-    #expect(try plan("--max-age", "5m", "http://a/").policy == .storedElseFresh(.seconds(300)))
-    #expect(try plan("--deadline", "2s", "http://a/").policy == .freshElseStored(.seconds(2)))
-    #expect(try plan("--policy", "fresh-only", "http://a/").policy == .freshOnly)
-    #expect(try plan("--policy", "fresh-else-stored", "http://a/").policy == .freshElseStored(nil))
-    #expect(try plan("--policy", "http", "http://a/").policy == .http)
-  }
-
-  @Test(
-    "Combinations that make no sense are refused",
-    arguments: [
-      ["--offline", "--max-age", "1m"], ["--offline", "--deadline", "1m"], ["--policy", "http", "--offline"],
-      ["--max-age", "1m", "--deadline", "1m"], ["--policy", "stored-else-fresh"],
-      ["--policy", "http", "--keep-anyway"],
-      ["-o", "f", "http://b/"], ["--json", "-i"], ["--background", "--offline"],
-      ["--background", "-d", "x"], ["--background", "-X", "DELETE"],
-      ["--offline", "--pin"], ["--offline", "--tag", "t"], ["--offline", "--keep-anyway"],
-      ["--offline", "--ignore-path", "/a"], ["--offline", "--wait-online", "1s"],
-      ["--policy", "stored-only", "--tag", "t"], ["-o", "/nowhere/at/all"], ["-o", "/"],
-    ])
-  func refused(words: [String]) {
-    #expect(throws: UsageError.self) { try GetPlan(try ArgumentParser.parse(words + ["http://a/"])) }
-  }
-
-  @Test func `the detached refresh is the same load without output`() throws {
-    let arguments = try ArgumentParser.parse([
-      "--background", "-i", "--json", "-H", "a: 1", "-m", "5s", "http://a/",
-    ])
+  @Test func `what is not said is as a request has it`() throws {
+    let request = try request()
     #expect(
-      Background.words(arguments)
-        == ["get", "--print=none", "--quiet", "--header=a: 1", "--timeout=5s", "--", "http://a/"])
-    let again = try ArgumentParser.parse(Background.words(arguments))
-    #expect(again.verb == .get && again.operands == ["http://a/"] && !again.has(.background))
+      request.method == .get && request.body == nil && request.fields.isEmpty && request.account == .automatic
+    )
+    #expect(
+      request.key == nil && request.tags == [] && !request.isPinned && !request.keepsAnyway && !request.isRead
+    )
+    #expect(request.onlineWait == nil && request.changeRule == .bytes && request.acceptedMediaTypes == [])
+    #expect(
+      !request.connection.isInsecure && !request.connection.isHTTP11Only && request.connection.isCompressed)
+    #expect(request.connection.resolutions == [] && request.connection.proxy == nil)
+    #expect(request.limits.redirects > 0 && request.limits.retries > 0)
+  }
+
+  @Test(arguments: [
+    ("h:1:a", "h", 1, "a"), ("h:65535:[::1]", "h", 65_535, "::1"), ("h:80:[::1", "h", 80, "[::1"),
+    ("h:80:::1]", "h", 80, "::1]"), ("ü:80:a", "xn--tda", 80, "a"),
+  ]) func `a resolution`(text: String, host: String, port: Int, address: String) throws {
+    #expect(try ResolveArgument.parse(text) == .init(host: host, port: port, address: address))
+  }
+
+  @Test(arguments: ["h:0:a", "h:65536:a", "h:80:", ":80:a", "h:x:a", "h:80", "h"])
+  func `what is no resolution`(text: String) {
+    #expect(throws: UsageError.self) { try ResolveArgument.parse(text) }
+  }
+
+  @Test func `media types are apart by commas`() throws {
+    #expect(
+      try request("--accept", "a/b, c/*", "--accept", "d/e").acceptedMediaTypes == ["a/b", "c/*", "d/e"])
+    #expect(failure(["--accept", "a/b,"])?.contains("is not a media type") == true)
+  }
+
+  @Test func `pointers to ignore have their escapes`() throws {
+    #expect(
+      try request("--ignore-path", "/a~0~1", "--ignore-path", "/").changeRule
+        == .json(ignoring: ["/a~0~1", "/"]))
+  }
+
+  @Test(arguments: [("a!~", true), ("a\u{7F}", false), ("a b", false), ("a#", false), ("ü", false)])
+  func `what a query may be made of`(data: String, isTaken: Bool) {
+    #expect((failure(["-G", "-d", data]) == nil) == isTaken)
+  }
+
+  @Test(arguments: [
+    ("http://p:1", true), ("https://p", true), ("socks5h://p", true), ("p:3128", true), ("HTTP://p", true),
+    ("ftp://p", false), ("http://", false), (":3128", false), ("http://p /", false), ("http://u:p@", false),
+    ("http://p!", true),
+  ]) func `what a proxy may be`(text: String, isTaken: Bool) {
+    #expect((failure(["-x", text]) == nil) == isTaken)
+  }
+
+  @Test(arguments: ["get", "watch", "preload", "diff"]) func `tags are for verbs that store with them`(
+    verb: String
+  ) throws {
+    let words = verb == "diff" ? [verb, "http://a/"] : [verb, "--tag", "t", "http://a/"]
+    let arguments = try ArgumentParser.parse(words)
+    #expect(try RequestArguments(arguments).request(for: "http://a/").tags == (verb == "diff" ? [] : ["t"]))
+  }
+
+  @Test func `a method is case-sensitive, and may be any token`() throws {
+    #expect(
+      try request("-X", "Get").method.rawValue == "Get" && request("-X", "trace").method.rawValue == "trace")
+    for method in ["get", "head", "post", "put", "patch", "delete", "options"] {
+      #expect(failure(["-X", method])?.contains("write -X \(method.uppercased())") == true)
+    }
+    #expect(failure(["-I", "-X", "GET"])?.contains("HEAD") == true)
+    #expect(try request("-I").method == .head)
   }
 }

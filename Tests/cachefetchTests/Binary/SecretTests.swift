@@ -237,4 +237,27 @@ import TestTurns
     }
     #expect(Set(names).count == 2)
   }
+
+  @Test func `no password and no secret parameter is listed or traced`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let words = ["-v", "-u", "alice:geheim", "-H", "X-Api-Key: geheim", origin.url + "?access_token=geheim"]
+    let run = try await ChildProcess.run(BuiltProduct.cachefetch(), words, environment: shell.environment)
+    #expect(run.status == 0 && !run.errorText.contains("geheim"))
+    #expect(
+      run.errorText.contains("> GET /x?access_token=~ HTTP/1.1\n") && run.errorText.contains("< HTTP/1.1 200")
+    )
+    #expect(run.errorText.contains("> X-Api-Key: (not shown)\n"))
+    for list in [try await shell.run("list"), try await shell.run("list", "--json")] {
+      #expect(list.status == 0 && !list.output.isEmpty && !list.outputText.contains("geheim"))
+    }
+    #expect(try shell.store.filesContain("geheim") == false)
+    // Nor where something fails.
+    origin.server.stop()
+    for words in [["--retry", "0"], ["--offline"], ["preload", "--retry", "0"], ["diff", "--retry", "0"]] {
+      let failed = try await shell.run(words + [origin.url + "?page=1&access_token=geheim"])
+      #expect(failed.status == 4 && failed.errorText.contains("access_token=~"), "\(failed.errorText)")
+      #expect(!failed.errorText.contains("geheim"))
+    }
+  }
 }

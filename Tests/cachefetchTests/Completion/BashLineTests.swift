@@ -14,7 +14,12 @@ import TestTurns
       ("cachefetch 'http://a", ["cachefetch", "http://a"]),
       ("cachefetch \"\\$x\\y", ["cachefetch", "$x\\y"]),
       ("cachefetch http://a/\\?b\\&", ["cachefetch", "http://a/?b&"]), ("cachefetch ''", ["cachefetch", ""]),
-      ("echo; cachefetch sh", ["cachefetch", "sh"]),
+      ("echo; cachefetch sh", ["cachefetch", "sh"]), ("a|b", ["b"]), ("a&b", ["b"]),
+      ("a \";|&\"", ["a", ";|&"]),
+      ("a\tb\nc", ["a", "b", "c"]), ("a  b", ["a", "b"]), ("", [""]), ("a \\", ["a", ""]),
+      ("a 'b\\'c", ["a", "b\\c"]),
+      ("a \"b\\\"c\\`\\\\\"", ["a", "b\"c`\\"]), ("a \"it's\" 'a\"b'", ["a", "it's", "a\"b"]),
+      ("a '' b", ["a", "", "b"]),
     ])
   func words(line: String, words: [String]) {
     #expect(BashLine(line, breaks: Self.breaks).words == words)
@@ -28,7 +33,10 @@ import TestTurns
       ("cachefetch 'http://a", "http://a/it's;$(id)", "http://a/it'\\''s;$(id)"),
       ("cachefetch \"http://a", "http://a/\"$x`y`\\!", "http://a/\\\"\\$x\\`y\\`\\\\\"'!'\""),
       ("cachefetch ht", "http://a/ü,~b", "http://a/ü,~b"), ("cachefetch --policy=h", "--policy=http", "http"),
-      ("cachefetch ''ht", "http://a", "http://a"),
+      ("cachefetch ''ht", "http://a", "http://a"), ("cachefetch ", "~a", "\\~a"),
+      ("cachefetch x=", "x=~a", "~a"),
+      ("cachefetch ab'c", "abcd e", "cd e"), ("cachefetch 'ab'c", "abcd e", "cd\\ e"), ("a;b c", "cd", "cd"),
+      ("a b:c d", "de", "de"), ("a \"b:c", "b:cd", "b:cd"), ("a b\\:c", "b:cd", "b:cd"),
     ])
   func replacement(line: String, candidate: String, inserted: String) {
     #expect(BashLine(line, breaks: Self.breaks).replacement(for: candidate) == inserted)
@@ -36,5 +44,10 @@ import TestTurns
 
   @Test func `what would act on the terminal is not offered`() {
     #expect(BashLine("cachefetch h", breaks: Self.breaks).replacement(for: "h\u{1B}[2J") == nil)
+  }
+
+  @Test func `what does not begin as the word does is not offered`() {
+    #expect(BashLine("cachefetch a:b", breaks: Self.breaks).replacement(for: "c:b") == nil)
+    #expect(BashLine("cachefetch a:b", breaks: Self.breaks).replacement(for: "a:x") == "x")
   }
 }

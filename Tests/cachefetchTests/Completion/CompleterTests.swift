@@ -51,4 +51,46 @@ import TestTurns
     #expect(texts("import", "") == [])
     #expect(texts("-q", "--timeout", "5s", "wa") == ["watch"])
   }
+
+  @Test func `an option's value may follow in its own word, or not at all`() {
+    // The number of -Z may be left out.
+    #expect(
+      texts("-Z", "8", "wa") == ["watch"] && texts("-Z", "wa") == ["watch"]
+        && texts("-iZ", "8", "wa") == ["watch"])
+    #expect(texts("--parallel", "8", "wa") == ["watch"] && texts("--parallel", "wa") == ["watch"])
+    #expect(texts("-Z", "8", "9", "wa") == [] && texts("-m", "5s", "8", "wa") == [])
+    // What a letter takes may be joined to it.
+    #expect(texts("-m5s", "wa") == ["watch"] && texts("-im", "wa") == [] && texts("-ij", "wa") == ["watch"])
+    #expect(texts("--timeout=5s", "wa") == ["watch"] && texts("--none", "wa") == ["watch"])
+  }
+
+  @Test func `a hyphen alone is an operand, and two end the options`() {
+    #expect(texts("-", "wa") == [] && texts("--", "wa") == ["watch"] && texts("--", "list", "--so") == [])
+    #expect(texts("list", "-") == HelpText.options(of: .list).map(\.spelling))
+    #expect(texts("--x=y") == [] && texts("-ij") == [])
+  }
+
+  @Test func `a key, a prefix and a method have values of their own`() {
+    #expect(texts("list", "--prefix", "https://b") == ["https://b/y"])
+    #expect(texts("-X", "P") == ["POST", "PUT", "PATCH"])
+    #expect(texts("-H", "") == [])
+  }
+
+  @Test func `once there is an operand no verb comes any more`() {
+    #expect(texts("https://a/x", "") == ["https://a/x", "https://b/y"])
+    #expect(texts("diff", "https://a/x", "") == [] && texts("explain", "") == ["https://a/x", "https://b/y"])
+    #expect(texts("get", "wa") == [] && texts("watch", "https://a") == ["https://a/x"])
+    #expect(texts("help", "wa") == ["watch"])
+  }
+
+  @Test func `whoever shows help has some words on each`() {
+    let completer = Completer(stored: .init())
+    #expect(completer.candidates(["sta"]) == [.init(text: "stats", help: Verb.stats.summary)])
+    #expect(completer.candidates(["list", "--rev"]).map(\.help) == [Option.row(.reverse).help(for: .list)])
+    #expect(
+      completer.candidates(["list", "-q"]) == [.init(text: "-q", help: Option.row(.quiet).help(for: .list))])
+    #expect(completer.candidates(["--print=b"]) == [.init(text: "--print=both", help: "")])
+    #expect(completer.candidates([]) == [])
+    #expect(completer.candidates(["help", "man"]) == [.init(text: "manual", help: "the manual page")])
+  }
 }

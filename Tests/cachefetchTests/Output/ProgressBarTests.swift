@@ -2,6 +2,7 @@ import DataService
 import Testing
 import TestTurns
 
+@testable import Launch
 @testable import cachefetch
 
 @Suite("Output: the bar of a transfer", .inTurn) struct ProgressBarTests {
@@ -42,42 +43,46 @@ import TestTurns
     #expect(text(0, of: 0, width: 60).hasSuffix("]  0 B  0 B/s"))
   }
 
-  @Test func `shown once its bytes have been coming for half a second`() {
-    var transfers = Transfers()
-    transfers.begin(1)
-    #expect(transfers.due(after: start) == nil)
-    transfers.take(progress(10, of: 100), of: 1, at: start)
-    #expect(transfers.due(after: start) == start + .milliseconds(500))
-    #expect(transfers.bar(at: start + .milliseconds(499), width: 80) == nil)
-    #expect(transfers.bar(at: start + .milliseconds(500), width: 80)?.contains(" 10%  10 B/100 B") == true)
-    #expect(transfers.due(after: start + .milliseconds(500)) == nil)
-    transfers.end(1)
-    // What is still told of it comes too late.
-    transfers.take(progress(20, of: 100), of: 1, at: start)
-    #expect(transfers.bar(at: start + .seconds(9), width: 80) == nil)
+  @Test(
+    "Share and cells",
+    arguments: [
+      (0, "   0%", ">         "), (1, "   1%", ">         "), (10, "  10%", "=>        "),
+      (99, "  99%", "=========>"),
+      (100, " 100%", "=========="),
+    ] as [(Int64, String, String)])
+  func cells(received: Int64, share: String, cells: String) {
+    let bar = ProgressBar.text(progress(received, of: 100), elapsed: .zero, width: 0)
+    #expect(bar.isEmpty)
+    let details = " \(share)  \(received) B/100 B"
+    #expect(
+      ProgressBar.text(progress(received, of: 100), elapsed: .zero, width: 12 + details.count)
+        == "[\(cells)]" + details)
+    // Ten cells are the fewest.
+    #expect(
+      ProgressBar.text(progress(received, of: 100), elapsed: .zero, width: 11 + details.count)
+        == "\(share.dropFirst())  \(received) B/100 B")
   }
 
-  @Test func `what was whole sooner is not shown, however long it then takes to be stored`() {
-    var transfers = Transfers()
-    transfers.begin(1)
-    transfers.take(progress(10, of: 100), of: 1, at: start)
-    transfers.take(progress(100, of: 100), of: 1, at: start + .milliseconds(499))
-    #expect(transfers.due(after: start + .milliseconds(499)) == nil)
-    #expect(transfers.bar(at: start + .seconds(9), width: 80) == nil)
-    transfers.take(progress(100, of: 100), of: 1, at: start + .milliseconds(500))
-    #expect(transfers.bar(at: start + .seconds(1), width: 80)?.contains("100%") == true)
+  @Test func `pace is told after half a second, and what is left while something is`() {
+    func text(_ received: Int64, after milliseconds: Int) -> String {
+      ProgressBar.text(progress(received, of: 1_000), elapsed: .milliseconds(milliseconds), width: 200)
+    }
+    #expect(text(500, after: 499).hasSuffix("]   50%  500 B/1.0 kB"))
+    #expect(text(500, after: 500).hasSuffix("  1.0 kB/s  500 ms left"))
+    #expect(text(10, after: 1_000).hasSuffix("  10 B/s"))
+    #expect(text(11, after: 1_000).hasSuffix("  11 B/s  1 minute 30 s left"))
+    #expect(text(1_000, after: 1_000).hasSuffix("  1.0 kB/s"))
   }
 
-  @Test func `several are summed; one of unknown length leaves the sum without a share`() {
-    var transfers = Transfers()
-    for number in 1...3 { transfers.begin(number) }
-    transfers.take(progress(30, of: 100), of: 1, at: start)
-    transfers.take(progress(50, of: 100), of: 2, at: start)
-    let now = start + .seconds(1)
-    #expect(transfers.bar(at: now, width: 80)?.contains(" 40%  80 B/200 B") == true)
-    transfers.take(progress(20, of: nil), of: 3, at: start)
-    #expect(transfers.bar(at: now, width: 80)?.contains("]  100 B  100 B/s") == true)
-    transfers.end(3)
-    #expect(transfers.bar(at: now, width: 80)?.contains(" 40%") == true)
+  @Test func `of requests those that are fresh are counted, and those that failed`() {
+    func text(_ failed: Int) -> String {
+      let progress = PreloadProgress(
+        fraction: 0.25, receivedBytes: 1_000, expectedBytes: nil, currentStep: nil, stepCount: 8, stored: 3,
+        fresh: 2,
+        failed: failed)
+      return ProgressBar.text(progress, elapsed: .seconds(1), width: 200)
+    }
+    #expect(text(0).hasSuffix("]   25%  2/8  1.0 kB/s  3.0 s left"))
+    #expect(text(1).hasSuffix("]   25%  2/8  1 failed  1.0 kB/s  3.0 s left"))
   }
 }

@@ -26,6 +26,24 @@ import TestTurns
     #expect(Set(made.filter(\.writes).map(\.path)) == ["/dev", "/s", "/o", "/t", "/k"])
   }
 
+  @Test func `what is empty, or no file, is no rule`() throws {
+    let empty = try rules(
+      ["--store", "/s/store.sqlite", "-o", "-"],
+      ["TMPDIR": "", "SQLITE_TMPDIR": "", "SSLKEYLOGFILE": "", "SSL_CERT_DIR": ":"])
+    #expect(Set(empty.filter(\.writes).map(\.path)) == ["/dev", "/s", "/tmp", "/var/tmp"])
+    let both = try rules(["--store", "/s/store.sqlite"], ["TMPDIR": "/t", "SQLITE_TMPDIR": "/q"])
+    #expect(Set(both.filter(\.writes).map(\.path)) == ["/dev", "/s", "/t", "/q"])
+  }
+
+  @Test func `of a link its folder is written to, and that where it leads`() throws {
+    let (folder, elsewhere) = (try TemporaryFolder(), try TemporaryFolder())
+    let target = try elsewhere.write("x", to: "f")
+    symlink(target, folder.file("link"))
+    let made = try rules(["--store", "/s/store.sqlite", "-o", folder.file("link")], ["TMPDIR": "/t"])
+    let real = try #require(ReplacedFile.target(of: target).map(Paths.folder))
+    #expect(Set(made.filter(\.writes).map(\.path)) == ["/dev", "/s", "/t", folder.path, real])
+  }
+
   @Test func `home folders are not among what may be read`() throws {
     for rule in try rules(["--store", "/s/store.sqlite"], ["HOME": "/home/me"]) {
       #expect(!rule.path.hasPrefix("/home") && !rule.path.hasPrefix("/root") && rule.path != "/")

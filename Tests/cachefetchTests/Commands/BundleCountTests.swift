@@ -1,6 +1,5 @@
-import FoundationEssentials
-import TestTurns
 import Testing
+import TestTurns
 
 @testable import CacheStore
 @testable import cachefetch
@@ -35,13 +34,28 @@ import Testing
     #expect(named.text("exported") == "exported 1 stored response\n")
   }
 
-  private static func entry(_ account: String) -> StoredEntry {
-    let body = StoredResponse.Body(id: 1, length: 0, firstChunk: .init())
-    let head = ResponseHead(
-      status: 200, fields: [:], started: StartMark(boot: "", nanoseconds: 0), receivedAt: 0)
-    let response = StoredResponse(id: 1, accountID: 1, head: head, body: body)
-    return StoredEntry(
-      rowID: 1, key: RequestKey(account: account, target: "http://origin.test/", method: "GET", extra: ""),
-      response: response, isSound: true, usedAt: nil, tags: [])
+  private static func entry(_ account: String) -> StoredEntry { Sample.entry(account: account) }
+
+  @Test func `its JSON object has each account, and each other reason once`() {
+    var count = BundleCount()
+    _ = count.wanted(["b", "auto:1", "a", "b"].map(Self.entry), of: nil)
+    count.rows = 2
+    count.leaveOut(.damaged)
+    count.leaveOut(.older)
+    #expect(
+      String(decoding: count.line(.export, file: "f"), as: UTF8.self)
+        == #"{"verb":"export","file":"f","responses":2,"left_out":[{"reason":"credentials","responses":1},"#
+        + #"{"reason":"older","responses":1},{"reason":"damaged","responses":1},"#
+        + #"{"reason":"account","account":"a","responses":1},{"reason":"account","account":"b","responses":2}]}"#
+        + "\n")
+    #expect(
+      String(decoding: BundleCount().line(.import, file: "f"), as: UTF8.self)
+        == #"{"verb":"import","file":"f","responses":0,"left_out":[]}"# + "\n")
+  }
+
+  @Test func `only accounts that were left out are a reason to name one`() {
+    var count = BundleCount()
+    count.leaveOut(.older)
+    #expect(count.text("imported").hasSuffix("; left out: 1 no newer than what is stored\n"))
   }
 }

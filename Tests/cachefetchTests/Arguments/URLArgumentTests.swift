@@ -5,58 +5,6 @@ import TestTurns
 
 @testable import cachefetch
 
-@Suite("Command line: values", .inTurn) struct ValueTests {
-  @Test(
-    "Durations",
-    arguments: [
-      ("500ms", 500), ("30s", 30_000), ("5m", 300_000), ("2h", 7_200_000), ("7d", 604_800_000),
-      ("1.5s", 1_500),
-      ("0s", 0), ("5", 5_000), ("0.5", 500), ("36500d", 3_153_600_000_000), ("36501d", nil), ("", nil),
-      ("s", nil), ("-1s", nil), ("1.s", nil), ("1..5s", nil), ("1e3s", nil),
-      ("99999999999999999999s", nil), ("99999999d", nil), ("5 m", nil), ("٣s", nil),
-    ] as [(String, Int64?)])
-  func duration(text: String, milliseconds: Int64?) {
-    #expect(DurationText.parse(text) == milliseconds.map { .milliseconds($0) })
-  }
-
-  @Test(
-    "What is too long is a duration all the same",
-    arguments: [
-      ("99999999d", true), ("99999999999999999999", true), ("36501d", true), ("36500d", false), ("5m", false),
-      ("12345x", false), ("soon", false), ("1..5s", false), ("12345.s", false), ("", false),
-    ])
-  func tooLong(text: String, isTooLong: Bool) {
-    #expect(DurationText.isTooLong(text) == isTooLong)
-  }
-
-  @Test(
-    "Sizes",
-    arguments: [
-      ("64k", 65_536), ("10M", 10_485_760), ("1G", 1_073_741_824), ("512", 512), ("1.5k", 1_536),
-      ("2KiB", 2_048),
-      ("", nil), ("k", nil), ("-1", nil), ("1x", nil), ("99999999999999T", nil),
-    ] as [(String, Int64?)])
-  func size(text: String, bytes: Int64?) {
-    #expect(SizeText.parse(text) == bytes)
-  }
-
-  @Test(
-    "Suggestions",
-    arguments: [
-      ("offlin", "offline"), ("ofline", "offline"), ("ignroe-path", "ignore-path"), ("xyz", nil),
-      ("inc", "include"),
-    ] as [(String, String?)])
-  func suggestion(name: String, expected: String?) {
-    #expect(Suggestion.nearest(to: name, among: OptionName.allCases.map(\.rawValue)) == expected)
-  }
-
-  @Test func `two neighbours that changed places are one slip`() {
-    #expect(Suggestion.editDistance(Array("lsit".utf8), Array("list".utf8)) == 1)
-    #expect(Suggestion.editDistance(Array("".utf8), Array("list".utf8)) == 4)
-    #expect(Suggestion.editDistance(Array("list".utf8), Array("list".utf8)) == 0)
-  }
-}
-
 @Suite("Command line: URLs", .inTurn) struct URLArgumentTests {
   private func failure(_ text: String) -> String? {
     do throws(UsageError) {
@@ -112,30 +60,6 @@ import TestTurns
     #expect(failure(text)?.contains(part) == true, "\(failure(text) ?? "taken")")
   }
 
-  @Test(
-    "A host that is not in ASCII is encoded, as curl does",
-    arguments: [
-      ("http://bücher.example/a", "http://xn--bcher-kva.example/a"),
-      (
-        "https://u:p@BÜCHER.example:8080/ü?ö#ä", "https://u:p@xn--bcher-kva.example:8080/%C3%BC?%C3%B6#%C3%A4"
-      ),
-      ("http://straße.example", "http://xn--strae-oqa.example"),
-      ("http://bücher.example/@alice", "http://xn--bcher-kva.example/@alice"),
-      ("http://例え.テスト/", "http://xn--r8jz45g.xn--zckzah/"),
-    ])
-  func international(text: String, encoded: String) throws {
-    #expect(try URLArgument.parse(text).absoluteString == encoded)
-  }
-
-  @Test func `without the library that encodes hosts the message says how`() throws {
-    #expect(throws: UsageError.self) { try InternationalHost.encoded("bücher.example", library: "none.so") }
-    do throws(UsageError) {
-      _ = try InternationalHost.encoded("bücher.example", library: "none.so")
-    } catch {
-      #expect(error.line.contains("libidn2-0") && error.line.contains("xn--"))
-    }
-  }
-
   @Test func `no message shows a password`() {
     for text in [
       "http://u:geheim@/x", "http://u:geheim@a:x/", "u:geheim@a/x", "http://u:geheim@a b/",
@@ -160,5 +84,47 @@ import TestTurns
     ])
   func shown(text: String, shown: String) {
     #expect(ShownURL.text(text) == shown)
+  }
+
+  @Test(
+    "What is not printed in a URL is named as it would be encoded",
+    arguments: [
+      (" ", "a space in it; write it as %20"), ("\n", "a line break in it; write it as %0A"),
+      ("\r", "a line break in it; write it as %0D"), ("\t", "a control character in it; write it as %09"),
+      ("\u{F}", "a control character in it; write it as %0F"),
+      ("\u{10}", "a control character in it; write it as %10"),
+      ("\u{7F}", "a control character in it; write it as %7F"),
+    ])
+  func unprinted(character: String, part: String) {
+    #expect(failure("http://a/\(character)")?.contains(part) == true)
+  }
+
+  @Test(arguments: [
+    "http://a/!", "http://a/~", "http://a:1/", "http://a:65535/", "http://a/[@-z]", "http://a/[a-{]",
+    "http://a/[ab-c]", "http://a/[a-bc]", "http://a/[1-2:3:4]", "http://a/[1-2:x]", "http://a/[1-]",
+    "http://a/[12]",
+    "http://a/[1-2", "http://a/{a,b:c}", "http://a/{a,b", "http://a/#{a,b}", "http://a/{\"a,b\"}",
+    "http://a/[1-a]",
+  ]) func `borders of what is taken`(text: String) {
+    #expect(failure(text) == nil)
+  }
+
+  @Test(arguments: [
+    ("http://a:65536/", "invalid port 65536"), ("http://a/[A-Z]", "pattern"), ("http://a/[z-z:2]", "pattern"),
+    ("1http://a/", "no scheme"), ("@http://a/", "no scheme"), ("z://a/", "“z”"), ("a://a/", "“a”"),
+    ("a{://a/", "no scheme"), ("http://:80/", "no host"), ("../x", "path of a file"),
+    ("[\"a\"]", "--json takes no"), ("http://a:x1/", "is not a number"), ("a.b:80x/", "no scheme"),
+    ("http:80", "no scheme"), ("http:/a", "no host"), ("http://a:9x/b@c", "the port in"),
+    ("http://[::1/b@c", "the address has no"), ("http://-ü/b@c", "the host is no valid name"),
+  ]) func `borders of what is refused`(text: String, part: String) {
+    #expect(failure(text)?.contains(part) == true, "\(failure(text) ?? "taken")")
+  }
+
+  @Test(arguments: [
+    ("a.localhost/x", "http://a.localhost/x"), ("localhosts", "https://localhosts"),
+    ("[::1]:80/x", "http://[::1]:80/x"), ("128.0.0.1", "https://128.0.0.1"),
+    ("//127.0.0.1/", "http://127.0.0.1/"),
+  ]) func `this machine is asked without TLS`(text: String, proposal: String) {
+    #expect(URLArgument.proposal(for: text) == proposal)
   }
 }

@@ -6,7 +6,7 @@ import TestTurns
 
 @testable import cachefetch
 
-@Suite("Help and manual", .inTurn) struct HelpTests {
+@Suite("Help", .inTurn) struct HelpTextTests {
   @Test func `the overview is one screen and names every verb`() {
     let lines = HelpText.overview().split(separator: "\n", omittingEmptySubsequences: false)
     #expect(lines.count <= 45)
@@ -109,14 +109,6 @@ import TestTurns
     #expect(Manual.text().contains("advert"))
   }
 
-  @Test func `the manual passes mandoc's lint`() async throws {
-    let folder = try TemporaryFolder()
-    let page = try folder.write(Manual.text(), to: "cachefetch.1")
-    let lint = try await ChildProcess.run("/usr/bin/mandoc", ["-T", "lint", page])
-    #expect(lint.outputText == "")
-    #expect(lint.exit == .status(0))
-  }
-
   @Test(arguments: ["60", "120"])
   func `help through a pager is as wide as COLUMNS says`(columns: String) async throws {
     var shell = try Shell()
@@ -127,17 +119,121 @@ import TestTurns
     #expect(try await shell.run("help", "get").outputText == HelpText.verb(.get, width: 80))
   }
 
-  @Test func `the manual has every verb, option and exit status`() {
-    let text = Manual.text()
-    for verb in Verb.allCases {
-      let name = verb.rawValue.split(separator: "-").joined(separator: "\\-")
-      #expect(text.contains(".It Cm \(name)"))
-    }
-    for option in Option.table {
-      let name = option.name.rawValue.split(separator: "-").joined(separator: "\\-")
-      #expect(text.contains("Fl -\(name)"))
-    }
-    for status in Status.allCases { #expect(text.contains(".It \(status.rawValue)\n")) }
+  @Test(
+    "A page fits its window",
+    arguments: [
+      (
+        30,
+        """
+        cachefetch completions: print the completion script for a shell
+
+        usage: cachefetch completions [options] bash|zsh|fish
+
+        options:
+          -q, --quiet
+              suppress all messages
+              except usage errors
+              --store PATH
+              the store (default:
+              $CACHEFETCH_STORE, else
+              cachefetch/store.sqlite
+              in the user's cache
+              folder)
+          -h, --help
+              show help for the
+              command or the verb
+          -V, --version
+              show the versions of
+              cachefetch, SQLite and
+              libcurl
+
+        examples:
+          source <(cachefetch completions bash)
+              in this shell, now
+
+        exit status:
+            0  success
+           64  bad usage
+           74  an output could not be
+               written
+
+        """
+      ),
+      (
+        70,
+        """
+        cachefetch completions: print the completion script for a shell
+
+        usage: cachefetch completions [options] bash|zsh|fish
+
+        options:
+          -q, --quiet                   suppress all messages except usage
+                                        errors
+              --store PATH              the store (default: $CACHEFETCH_STORE,
+                                        else cachefetch/store.sqlite in the
+                                        user's cache folder)
+          -h, --help                    show help for the command or the verb
+          -V, --version                 show the versions of cachefetch,
+                                        SQLite and libcurl
+
+        examples:
+          source <(cachefetch completions bash)
+              in this shell, now
+
+        exit status:
+            0  success
+           64  bad usage
+           74  an output could not be written
+
+        """
+      ),
+    ])
+  func page(width: Int, text: String) {
+    #expect(HelpText.verb(.completions, width: width) == text)
+  }
+
+  @Test func `in less than 70 columns an option's text stands below it`() {
+    #expect(HelpText.verb(.completions, width: 69).contains("  -q, --quiet\n      suppress all"))
+    #expect(HelpText.verb(.completions, width: 10).contains("\n      suppress all\n      messages except\n"))
+  }
+
+  @Test func `a name that is too long has its text below it, in the same column`() {
+    let page = HelpText.verb(.preload)
+    let column = String(repeating: " ", count: 32)
+    #expect(
+      page.contains(
+        "      --on-failure ask|retry:N|stored|fail\n\(column)if requests fail: ask, retry:N (try again N\n"))
+    // Two spaces are between the longest name that has its text beside it and that.
+    #expect(page.contains("      --secret-parameter NAME   this query"))
+  }
+
+  @Test func `usage, notes and the rule for several URLs`() {
+    #expect(HelpText.verb(.get).contains("\nusage: cachefetch [get] [options] URL…\n\noptions:\n"))
+    #expect(HelpText.verb(.stats).contains("\nusage: cachefetch stats [options]\n"))
+    let page = HelpText.verb(.preload)
+    #expect(
+      page.contains(
+        """
+
+        lists and plans:
+          One operand may be a file: a list, or a plan, told apart by content; - is
+          standard input. A list has one whole URL per line; empty lines and lines that
+          begin with # are skipped.
+          A plan gives each request headers, an account and tags of its own:
+            {"deadline_ms": 3000,
+        """))
+    #expect(
+      page.hasSuffix(
+        "\n  (with several URLs the exit status is the first of 74, 4, 22, 3, 0 that\n  applies to any of them)\n"
+      ))
+    #expect(!HelpText.verb(.watch).contains("with several URLs"))
+  }
+
+  @Test func `the overview has a line for each verb and example`() {
+    #expect(HelpText.overview().contains("\n  get         print the stored"))
+    #expect(
+      HelpText.overview().contains(
+        "\n  cachefetch https://example.com/news.json\n      the stored response at once"))
   }
 }
 

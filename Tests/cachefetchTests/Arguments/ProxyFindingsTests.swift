@@ -45,4 +45,21 @@ import TestTurns
     #expect(findings([:]).map(\.message) == ["none is set in the environment"])
     #expect(findings(["http_proxy": ""]).count == 1)
   }
+
+  @Test func `what is said of each`() {
+    #expect(findings(["NO_PROXY": "*"]).map(\.message) == ["NO_PROXY takes every host past the proxy"])
+    #expect(findings(["no_proxy": "a,b"]).map(\.message) == ["no_proxy takes a,b past the proxy"])
+    #expect(
+      findings(["http_proxy": "u:p@h:1/x"]).map(\.message) == ["http_proxy leads requests through h:1"]
+        || findings(["http_proxy": "u:p@h:1/x"])[0].message.hasPrefix("http_proxy leads requests through h:1")
+    )
+    #expect(findings(["http_proxy": "http://a", "https_proxy": "http://b", "HTTP_PROXY": ""]).count == 2)
+    #expect(findings(["HTTP_PROXY": "http://h:1", "http_proxy": ""]).count == 1)
+  }
+
+  @Test(arguments: [
+    ("http://h:1/x", "h:1"), ("u:p@h:1", "h:1"), ("http://u@p@h", "h"), ("h", "h"), ("http://", ""), ("", ""),
+  ]) func `what stands after the credentials`(text: String, authority: String) {
+    #expect(ProxyFindings.authority(text) == authority)
+  }
 }

@@ -1,0 +1,51 @@
+import Testing
+import TestTurns
+
+@testable import cachefetch
+
+@Suite("Command line: what may have been meant", .inTurn) struct SuggestionTests {
+  @Test(
+    "The nearest name of an option",
+    arguments: [
+      ("offlin", "offline"), ("ofline", "offline"), ("ignroe-path", "ignore-path"), ("xyz", nil),
+      ("inc", "include"),
+    ] as [(String, String?)])
+  func suggestion(name: String, expected: String?) {
+    #expect(Suggestion.nearest(to: name, among: OptionName.allCases.map(\.rawValue)) == expected)
+  }
+
+  @Test(
+    "How far a slip may be",
+    arguments: [
+      ("abc", ["abd"], "abd"), ("abc", ["ade"], nil), ("ab", ["ac"], "ac"), ("abcdef", ["abcdxy"], "abcdxy"),
+      ("abcdef", ["abcxyz"], nil), ("abcdefghi", ["abcdefxyz"], "abcdefxyz"),
+      ("abcdefghijkl", ["abcdefghwxyz"], nil), ("abcdef", ["abcdxy", "abcdex"], "abcdex"),
+      ("abcdef", ["abcdex", "abcdey"], "abcdex"), ("abcdef", ["abcdex", "abcdxy"], "abcdex"),
+    ] as [(String, [String], String?)])
+  func slip(name: String, candidates: [String], expected: String?) {
+    #expect(Suggestion.nearest(to: name, among: candidates) == expected)
+  }
+
+  @Test(
+    "An abbreviation means what begins so, if only one does",
+    arguments: [
+      ("li", ["list", "limits"], nil), ("lis", ["list", "limits"], "list"),
+      ("in", ["include", "json"], "include"),
+      ("i", ["include"], nil), ("x", ["y"], "y"),
+    ] as [(String, [String], String?)])
+  func abbreviation(name: String, candidates: [String], expected: String?) {
+    #expect(Suggestion.nearest(to: name, among: candidates) == expected)
+  }
+
+  @Test(
+    "Edits between two names",
+    arguments: [
+      ("ab", "ba", 1), ("ca", "abc", 3), ("kitten", "sitting", 3), ("a", "", 1), ("", "ab", 2),
+      ("abcd", "badc", 2),
+      ("abc", "abc", 0), ("abc", "axc", 1), ("abc", "ac", 1), ("ac", "abc", 1), ("abab", "baba", 2),
+      ("aa", "aa", 0),
+    ])
+  func edits(one: String, other: String, count: Int) {
+    #expect(Suggestion.editDistance(Array(one.utf8), Array(other.utf8)) == count)
+  }
+}

@@ -1,0 +1,88 @@
+import DataService
+import FixtureServer
+import TestSupport
+import Testing
+import TestTurns
+
+@testable import cachefetch
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+@Suite("Command: diff", .inTurn) struct DiffCommandTests {
+  @Test func `the same is 0 and silent, other text is 1 and a unified difference`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("a\nb\n"))
+    _ = try await shell.run(origin.url)
+    let same = try await shell.run("diff", origin.url)
+    #expect(same.status == 0 && same.output.isEmpty)
+    origin.answer(.ok("a\nc\n"))
+    let other = try await shell.run("diff", origin.url)
+    #expect(
+      other.status == 1 && other.outputText.hasPrefix("--- stored ")
+        && other.outputText.hasSuffix(" a\n-b\n+c\n"))
+    #expect(try await shell.run("diff", origin.url).status == 0)
+  }
+
+  @Test func `JSON is compared by path, but for what --ignore-path names`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok(#"{"time":1,"a":{"b":[1,2]},"c":"x"}"#))
+    _ = try await shell.run(origin.url)
+    origin.answer(.ok(#"{"time":2,"a":{"b":[1,3,4]},"d/e":null}"#))
+    let run = try await shell.run("diff", "--ignore-path", "/time", origin.url)
+    #expect(run.status == 1)
+    #expect(run.lines == ["- /a/b/1: 2", "+ /a/b/1: 3", "+ /a/b/2: 4", "- /c: \"x\"", "+ /d~1e: null"])
+    origin.answer(.ok(#"{"d/e":null, "time":3, "a":{"b":[1,3,4]}}"#))
+    #expect(try await shell.run("diff", "--ignore-path", "/time", origin.url).status == 0)
+  }
+
+  @Test func `binary bodies and statuses are told apart`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok([0, 1, 2]))
+    _ = try await shell.run(origin.url)
+    origin.answer(.ok([0, 1, 2, 3]))
+    #expect(try await shell.run("diff", origin.url).outputText == "binary bodies differ: 3 B → 4 B\n")
+    origin.answer(.status(404, "gone"))
+    #expect(try await shell.run("diff", origin.url).outputText == "status 200 → 404\n")
+  }
+
+  @Test func `the first time is no trouble; 3 without a fresh answer, 4 without any or where none is kept`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let first = try await shell.run("diff", origin.url)
+    #expect(first.status == 0 && first.output.isEmpty)
+    #expect(first.errorText.contains("nothing stored yet to compare with"), "\(first.errorText)")
+    #expect(try await shell.run("diff", origin.url).errors.isEmpty)
+    origin.answer(.ok("never kept", ["Cache-Control": "no-store"]))
+    let unkept = try await shell.run("diff", origin.url + "2")
+    #expect(unkept.status == 4 && unkept.errorText.contains("was not stored either (noStore)"))
+    origin.server.stop()
+    #expect(try await shell.run("diff", "--retry", "0", origin.url).status == 3)
+    #expect(try await shell.run("diff", "--retry", "0", origin.url + "3").status == 4)
+  }
+
+  @Test func `no body is written to any folder`() async throws {
+    var shell = try Shell()
+    let folder = try TemporaryFolder()
+    // A program diff that shows what it was given, and what is in the folder for temporary files meanwhile.
+    try folder.write(
+      "#!/bin/sh\nfor f in \"$6\" \"$7\"; do readlink \"$f\"; cat \"$f\"; done\nls -A \"$TMPDIR\"; exit 1\n",
+      to: "diff")
+    let temporary = folder.file("tmp")
+    #expect(mkdir(temporary, 0o700) == 0 && chmod(folder.file("diff"), 0o700) == 0)
+    shell.environment["PATH"] = "\(folder.path):/usr/bin:/bin"
+    shell.environment["TMPDIR"] = temporary
+    let origin = try ChangingOrigin(.ok("one\n"))
+    _ = try await shell.run(origin.url)
+    origin.answer(.ok("two\n"))
+    let run = try await shell.run("diff", origin.url)
+    #expect(
+      run.lines == ["/memfd:cachefetch (deleted)", "one", "/memfd:cachefetch (deleted)", "two"],
+      "\(run.outputText)")
+  }
+}

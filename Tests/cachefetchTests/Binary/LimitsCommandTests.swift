@@ -1,0 +1,72 @@
+import CacheStore
+import FixtureServer
+import FoundationEssentials
+import TestSupport
+import Testing
+import TestTurns
+
+@Suite("Command: limits", .inTurn) struct LimitsCommandTests {
+  @Test func `limits shows and sets what every process on the store obeys`() async throws {
+    let shell = try Shell()
+    let origin = try FixtureServer { request, connection in try connection.send(.ok(request.path)) }
+    for number in 1...5 { _ = try await shell.run("\(origin.url)/\(number)") }
+    let shown = try await shell.run("limits")
+    #expect(shown.status == 0 && shown.lines.count == 3 && shown.errorText.isEmpty)
+    #expect(shown.lines[0].hasPrefix("size     at most 2.1 GB, the default; the file has "))
+    #expect(shown.lines[1] == "entries  no limit; 5 stored, 0 of them pinned")
+    #expect(shown.lines[2].hasPrefix("age      no limit; the oldest was received "))
+    let set = try await shell.run("limits", "--rows", "3", "--older-than", "30d", "--bytes", "10M")
+    #expect(set.status == 0 && set.lines.last == "removed  2 entries", "\(set.outputText)")
+    #expect(set.lines[1] == "entries  at most 3, set in the store; 3 stored, 0 of them pinned")
+    #expect(set.lines[2].hasPrefix("age      at most 30 days, set in the store; "))
+    _ = try await shell.run(origin.url + "/6")
+    #expect(try await shell.run("list").lines.count == 3)
+    // What is not named stays as it is.
+    let json = try await shell.run("limits", "--json", "--rows", "none")
+    #expect(json.lines.count == 1)
+    #expect(
+      json.outputText.contains("\"max_bytes\":10485760,\"max_bytes_set\":true,\"max_rows_set\":false,"),
+      "\(json.outputText)")
+    #expect(json.outputText.contains("\"max_age_ms\":2592000000,\"max_age_set\":true"))
+    _ = try await shell.run(origin.url + "/7")
+    #expect(try await shell.run("list").lines.count == 4)
+    let none = try await shell.run("limits", "--bytes", "none", "--older-than", "none", "--json")
+    #expect(none.outputText.contains("\"max_bytes\":2147483648,\"max_bytes_set\":false"))
+  }
+
+  @Test func `a watch that runs obeys a limit set meanwhile`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url + "?1")
+    _ = try await shell.run(origin.url + "?2")
+    let child = try shell.start("watch", "--every", "20ms", origin.url + "?3")
+    await origin.server.waitForRequests(3)
+    // The answer is stored before the next is asked for.
+    await origin.server.waitForRequests(4)
+    #expect(try await shell.run("list").lines.count == 3)
+    #expect(try await shell.run("limits", "--rows", "1").lines.last == "removed  2 entries")
+    child.send(2)
+    _ = await child.finished()
+    let other = try await shell.run("preload", origin.url + "?4", origin.url + "?5")
+    #expect(other.status == 0, "\(other.errorText)")
+    #expect(try await shell.run("list").lines.count == 1)
+  }
+
+  @Test func `a limit that keeps nothing is refused, and a store can be given limits before it has anything`()
+    async throws
+  {
+    let shell = try Shell()
+    for words in [
+      ["--bytes", "3k"], ["--rows", "0"], ["--older-than", "0s"], ["--rows", "many"], ["--bytes", "None"],
+    ] {
+      let run = try await shell.run(["limits"] + words)
+      #expect(run.status == 64 && run.errorText.contains(words[0]), "\(run.errorText)")
+    }
+    #expect(try await shell.run("list", "--older-than", "none").status == 64)
+    #expect(try shell.store.folder.names().isEmpty)
+    #expect(try await shell.run("limits", "--rows", "2").status == 0)
+    #expect(
+      try await shell.run("limits").lines[1]
+        == "entries  at most 2, set in the store; 0 stored, 0 of them pinned")
+  }
+}

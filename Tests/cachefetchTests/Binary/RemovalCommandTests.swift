@@ -1,0 +1,173 @@
+import CacheStore
+import FixtureServer
+import FoundationEssentials
+import TestSupport
+import Testing
+import TestTurns
+
+@Suite("Command: rm and sign-out", .inTurn) struct RemovalCommandTests {
+  @Test func `rows of one URL are told apart, and rm says which it removes and can be narrowed`() async throws
+  {
+    let (shell, origin) = try await Shell.filled()
+    let url = origin.url + "/b"
+    _ = try await shell.run("-q", "-k", url)
+    _ = try await shell.run("--account", "alice", url)
+    _ = try await shell.run("-q", "--resolve", "localhost:1:127.0.0.1", url)
+    let lines = try await shell.run("list", "--prefix", url).lines
+    #expect(Set(lines).count == 4 && lines.contains { $0.hasSuffix("/b  -k") })
+    #expect(lines.contains { $0.hasSuffix("/b  --resolve localhost:1:127.0.0.1") })
+    let refused = try await shell.run("rm", url)
+    #expect(
+      refused.status == 64
+        && refused.errorText.contains(
+          "Remove 4 entries (1 of no account, 1 of no account with -k, 1 of no account with --resolve localhost:1:127.0.0.1, 1 of alice)?"
+        ) && refused.errorText.contains("narrow it with --account, -k, --resolve or --exact"),
+      "\(refused.errorText)"
+    )
+    let missed = try await shell.run("show", "--account", "bob", url)
+    #expect(
+      missed.status == 4 && missed.errorText.contains("with -k")
+        && missed.errorText.contains("--account alice"),
+      "\(missed.errorText)")
+    #expect(try await shell.run("rm", "-k", url).errorText == "removed 1 entry\n")
+    #expect(try await shell.run("rm", "--resolve", "localhost:1:127.0.0.1", url).status == 0)
+    #expect(try await shell.run("rm", "--account", "alice", url).status == 0)
+    #expect(try await shell.listed("--prefix", url) == ["/b"])
+  }
+
+  @Test func `a key of the caller's own is shown and removed by its name, as --key or as list shows it`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    for key in ["one", "a@b", "two"] { _ = try await shell.run("--key", key, origin.url) }
+    for words in [["--key", "one"], ["key:one"], ["key:a@b"], ["--key", "one", "http://other.example/"]] {
+      #expect(try await shell.run(["show"] + words).outputText == "one", "\(words)")
+    }
+    let json = try await shell.run("show", "--json", "key:a@b")
+    #expect(json.outputText.contains("\"url\":\"key:a@b\"") && json.outputText.contains("\"body\":\"one\""))
+    let missing = try await shell.run("show", "key:none")
+    #expect(missing.status == 4 && missing.errorText.contains("under the key none"), "\(missing.errorText)")
+    #expect(try await shell.run("show").status == 64)
+    #expect(try await shell.run("rm", "key:one").errorText == "removed 1 entry\n")
+    #expect(try await shell.run("rm", "--key", "a@b").errorText == "removed 1 entry\n")
+    #expect(try await shell.run("list").lines.count == 1)
+  }
+
+  #if os(Linux)
+    @Test func `what a process in another time namespace stored can be replaced and removed`() async throws {
+      let shell = try Shell()
+      let origin = try ChangingOrigin()
+      func ahead() async throws {
+        let words = ["--user", "--map-root-user", "--time", "--boottime", "7200", "--fork"]
+        let run = try await ChildProcess.run(
+          "/usr/bin/unshare", words + [try BuiltProduct.cachefetch(), "-q", "--print", "none", origin.url],
+          environment: shell.environment)
+        #expect(run.status == 0, "\(run.errorText)")
+      }
+      try await ahead()
+      origin.answer(.ok("two", ["ETag": "\"2\""]))
+      let replaced = try await shell.run("--json", "--print", "fresh", origin.url)
+      #expect(replaced.outputText.contains("\"kept\":true"), "\(replaced.outputText)")
+      #expect(try await shell.run("--offline", origin.url).outputText == "two")
+      for words in [["rm", origin.url], ["rm", "--older-than", "0s"]] {
+        try await ahead()
+        #expect(try await shell.run(words).errorText == "removed 1 entry\n", "\(words)")
+        #expect(try await shell.listed() == [])
+      }
+    }
+  #endif
+
+  @Test func `rm removes what it is told, and asks somebody where more than one row goes`() async throws {
+    let (shell, origin) = try await Shell.filled()
+    let one = try await shell.run("rm", origin.url + "/b")
+    #expect(one.status == 0 && one.errorText == "removed 1 entry\n" && one.output.isEmpty)
+    #expect(try await shell.listed() == ["/a", "/c"])
+    let unasked = try await shell.run("rm", "--prefix", origin.url)
+    #expect(unasked.status == 64 && unasked.errorText.contains("--yes"))
+    #expect(try await shell.run("rm", "--yes", "--prefix", origin.url).status == 0)
+    let empty = try await shell.run("list")
+    #expect(empty.status == 0 && empty.output.isEmpty)
+    #expect(try await shell.run("rm", origin.url + "/b").status == 0)
+  }
+
+  /// The command on a terminal, up to its question.
+  private func asked(_ shell: Shell, _ words: String) async throws -> ChildProcess {
+    let line = "'\(try BuiltProduct.cachefetch())' \(words)"
+    // script(1) gives the command a terminal to ask on.
+    let child = try ChildProcess(
+      "/usr/bin/script", ["-qec", line, "/dev/null"], environment: shell.environment, input: nil)
+    #expect(await child.output.waits(for: "[y/N] "))
+    return child
+  }
+
+  @Test(arguments: [
+    ("y\n", 0), ("Yes\n", 0), ("n\n", 1), ("\n", 1), ("yesterday\n", 1), ("\u{4}", 1), ("\u{3}", 130),
+  ])
+  func `on a terminal rm and sign-out ask alike: yes is 0, no is 1, Ctrl-C is 130`(
+    answer: String, status: Int32
+  )
+    async throws
+  {
+    let (shell, origin) = try await Shell.filled()
+    _ = try await shell.run("--account", "alice", origin.url + "/b")
+    for words in ["sign-out --account alice", "rm --prefix \(origin.url)", "rm -q --prefix \(origin.url)"] {
+      let before = try await shell.listed()
+      if before.count < 2 { continue }
+      let child = try await asked(shell, words)
+      child.write(Array(answer.utf8))
+      let finished = await child.finished()
+      #expect(finished.status == status, "\(words): \(finished.outputText)")
+      #expect(
+        finished.outputText.contains("Remove \(words.hasPrefix("s") ? 2 : status == 0 ? 2 : 4) entries"))
+      #expect(try await (shell.listed() != before) == (status == 0), "\(words)")
+    }
+  }
+
+  @Test func `where nobody can be asked, more than one entry needs --yes, for rm and for sign-out`()
+    async throws
+  {
+    let (shell, origin) = try await Shell.filled()
+    let one = try await shell.run("sign-out", "--account", "alice")
+    #expect(one.status == 0)
+    for path in ["/a", "/b"] { _ = try await shell.run("--account", "alice", origin.url + path) }
+    for words in [["sign-out", "--account", "alice"], ["rm", "-q", "--account", "alice"]] {
+      let run = try await shell.run(words)
+      #expect(run.status == 64 && run.errorText.contains("write --yes"), "\(run.errorText)")
+    }
+    #expect(try await shell.listed("--account", "alice").count == 2)
+    let gone = try await shell.run("sign-out", "--yes", "--account", "alice")
+    #expect(gone.status == 0 && gone.errorText == "signed out alice: removed 2 entries\n")
+  }
+
+  @Test func `sign-out removes an account's rows and leaves the others`() async throws {
+    let (shell, _) = try await Shell.filled()
+    let run = try await shell.run("sign-out", "--account", "alice")
+    #expect(run.status == 0 && run.errorText == "signed out alice: removed 1 entry\n")
+    #expect(try await shell.listed() == ["/b", "/c"])
+    #expect(try await shell.run("sign-out").status == 64)
+  }
+
+  @Test func `what another process asked for before the sign-out is neither delivered nor stored after it`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let words = ["--account", "alice", origin.url]
+    _ = try await shell.run(words)
+    let gate = origin.hold()
+    origin.answer(.ok("two", ["ETag": "\"2\""]))
+    let child = try shell.start("--account", "alice", origin.url)
+    await child.output.waits(forBytes: 3)
+    await origin.server.waitForRequests(2)
+    #expect(try await shell.run("sign-out", "--account", "alice").status == 0)
+    gate.open()
+    let late = await child.finished()
+    #expect(
+      late.outputText == "one" && late.errorText.contains("signed out"), "\(late.outputText)\(late.errorText)"
+    )
+    #expect(late.status == 3 || late.status == 4)
+    #expect(try await shell.run(["--offline"] + words).status == 4)
+    #expect(try await shell.listed() == [])
+  }
+}

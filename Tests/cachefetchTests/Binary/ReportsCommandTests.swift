@@ -1,0 +1,138 @@
+import CacheStore
+import FixtureServer
+import FoundationEssentials
+import TestSupport
+import Testing
+import TestTurns
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+@Suite("Command: stats and doctor", .inTurn) struct ReportsCommandTests {
+  @Test func `stats counts what was delivered, by account and host`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    _ = try await shell.run(origin.url)
+    _ = try await shell.run("--offline", origin.url)
+    let text = try await shell.run("stats")
+    #expect(text.status == 0 && text.lines[0].hasPrefix("entries  1, 3 B of bodies, 0 pinned"))
+    #expect(text.lines[1].contains(" of at most 2.1 GB, and "))
+    #expect(
+      text.outputText.contains(
+        ": 1 entry · delivered 2 from the store, 1 fresh, 1 confirmed by 304, 0 failures"))
+    let json = try await shell.run("stats", "--json")
+    #expect(json.lines.count == 1)
+    #expect(
+      json.outputText.contains(
+        "\"rows\":1,\"bytes\":3,\"stored\":2,\"fresh\":1,\"unchanged\":1,\"failed\":0"),
+      "\(json.outputText)")
+    #expect(try await shell.run("stats", "--json", "--account", "nobody").output.isEmpty)
+  }
+
+  @Test func `stats counts the first answer of an account, of a host, and one that fails`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run("--account", "alice", origin.url)
+    _ = try await shell.run("-u", "bob:word", origin.url)
+    origin.server.stop()
+    #expect(try await shell.run("--retry", "0", "--account", "carol", origin.url).status == 4)
+    #expect(try await shell.run("--retry", "0", "--account", "alice", origin.url).status == 3)
+    let lines = try await shell.run("stats", "--json").lines
+    #expect(lines.count == 3, "\(lines)")
+    let alice = lines.first { $0.contains("\"alice\"") }
+    #expect(alice?.contains("\"stored\":1,\"fresh\":1,\"unchanged\":0,\"failed\":1") == true, "\(lines)")
+    let bob = lines.first { $0.contains("\"auto:") }
+    #expect(bob?.contains("\"stored\":0,\"fresh\":1,\"unchanged\":0,\"failed\":0") == true, "\(lines)")
+    let carol = lines.first { $0.contains("\"carol\"") }
+    #expect(carol?.contains("\"stored\":0,\"fresh\":0,\"unchanged\":0,\"failed\":1") == true, "\(lines)")
+  }
+
+  @Test func `doctor looks at everything there is, and hides a proxy's password`() async throws {
+    struct Finding: Decodable {
+      var subject: String
+      var severity: String
+      var message: String
+    }
+    var shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run("-u", "a:b", origin.url)
+    shell.environment["https_proxy"] = "http://me:geheim@proxy.example:3128"
+    let run = try await shell.run("doctor", "--json")
+    #expect(run.status == 0 && !run.outputText.contains("geheim"), "\(run.outputText)")
+    let found = try run.lines.map { try JSONDecoder().decode(Finding.self, from: Data($0.utf8)) }
+    for (subject, message) in [
+      ("transport", "libcurl "), ("libraries", "SQLite "), ("file", shell.store.path), ("mode", "only you"),
+      ("integrity", "the database structure is intact"), ("schema", "schema 1"),
+      ("checksums", "every stored byte"),
+      ("log", "write-ahead log has "), ("digest-key", ".key"), ("proxy", "proxy.example:3128"),
+    ] {
+      #expect(
+        found.contains { $0.subject == subject && $0.message.contains(message) && $0.severity == "fine" },
+        "\(subject) in \(run.outputText)")
+    }
+    shell.environment["all_proxy"] = "gopher://old.example"
+    let ill = try await shell.run("doctor")
+    #expect(ill.status == 1 && ill.outputText.contains("gopher://old.example"))
+  }
+
+  @Test func `doctor --repair mends what it found, says so, and is 0 from then on`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    chmod(shell.store.path, 0o644)
+    try shell.store.execute("UPDATE last_request SET status = 201")
+    let mended = try await shell.run("doctor", "--repair")
+    #expect(mended.status == 0, "\(mended.outputText)")
+    #expect(
+      ["mended  mode: ", "mended  checksums: "].allSatisfy { mended.outputText.contains($0) },
+      "\(mended.outputText)")
+    let well = try await shell.run("doctor")
+    #expect(well.status == 0 && !well.outputText.contains("wrong"))
+    #expect(try await shell.run("list").output.isEmpty)
+  }
+
+  @Test func `a damaged store that the command mended itself sends nobody to doctor`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok(String(repeating: "x", count: 30_000)))
+    for number in 1...9 { _ = try await shell.run(origin.url + "?\(number)") }
+    try shell.store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    var bytes = try shell.store.folder.bytes(of: "store.sqlite")
+    for page in 2..<12 {
+      bytes.replaceSubrange(page * 8192..<page * 8192 + 4000, with: repeatElement(255, count: 4000))
+    }
+    let damaged = bytes
+    try Data(damaged).write(to: URL(filePath: shell.store.path))
+    let run = try await shell.run("--print", "fresh", origin.url)
+    #expect(run.status == 0 && run.errorText.contains("was damaged and is kept as "), "\(run.errorText)")
+    #expect(!run.errorText.contains("doctor"), "\(run.errorText)")
+    #expect(try await shell.run("doctor").status == 0)
+    // Where nothing may be written it is still the remedy, and what was found is a line each.
+    try Data(damaged).write(to: URL(filePath: shell.file("copy.sqlite")))
+    let copy = try await shell.run("--store", "copy.sqlite", "--offline", origin.url)
+    #expect(copy.status == 74 && copy.errorText.contains("cachefetch doctor --repair"), "\(copy.errorText)")
+    let doctor = try await shell.run("doctor", "--store", "copy.sqlite")
+    #expect(doctor.status == 1 && !doctor.outputText.contains("***") && !doctor.outputText.contains("^J"))
+  }
+
+  @Test func `doctor is 0 where all is well and 1 where a row is damaged`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    _ = try await shell.run(origin.server.url + "/sound")
+    let well = try await shell.run("doctor")
+    #expect(well.status == 0, "\(well.outputText)")
+    try shell.store.execute("UPDATE last_request SET status = 201 WHERE target NOT LIKE '%/sound'")
+    let ill = try await shell.run("doctor")
+    #expect(ill.status == 1 && ill.outputText.contains("wrong"), "\(ill.outputText)")
+    let json = try await shell.run("doctor", "--json")
+    #expect(json.status == 1 && json.outputText.contains("\"severity\":\"wrong\""))
+    for line in try await shell.run("list", "--json").lines {
+      let isSound = line.contains("/sound\"")
+      #expect(line.contains("\"damaged\":\(!isSound)"), "\(line)")
+    }
+  }
+}

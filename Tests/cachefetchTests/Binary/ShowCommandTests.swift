@@ -1,0 +1,48 @@
+import CacheStore
+import FixtureServer
+import FoundationEssentials
+import TestSupport
+import Testing
+import TestTurns
+
+@Suite("Command: show", .inTurn) struct ShowCommandTests {
+  @Test func `show writes the stored bytes, with the head under -i, and 4 where nothing is stored`()
+    async throws
+  {
+    let (shell, origin) = try await Shell.filled()
+    origin.stop()
+    #expect(try await shell.run("show", origin.url + "/b").outputText == "/b")
+    #expect(try await shell.run("show", "-i", origin.url + "/b").outputText.hasPrefix("HTTP/1.1 200 OK\r\n"))
+    #expect(try await shell.run("show", origin.url + "/a").status == 4)
+    #expect(try await shell.run("show", "--account", "alice", origin.url + "/a").outputText == "/a")
+  }
+
+  @Test func `a store that was named and is not there is said, and is 74`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let verbs = [
+      ["list"], ["stats"], ["limits"], ["show", origin.url], ["rm", origin.url],
+      ["sign-out", "--account", "x"],
+    ]
+    for words in verbs {
+      // By the variable, and by the option.
+      for (extra, name) in [([], shell.store.path), (["--store", "typo.sqlite"], "typo.sqlite")] {
+        let run = try await shell.run(words + extra)
+        #expect(run.status == 74 && run.output.isEmpty, "\(words)")
+        #expect(run.errorText.contains("there is no store at \(name)"), "\(run.errorText)")
+      }
+    }
+    let doctor = try await shell.run("doctor", "--store", "typo.sqlite")
+    #expect(doctor.status == 1 && doctor.outputText.contains("there is no store at typo.sqlite"))
+    #expect(try shell.store.folder.names().isEmpty)
+    // The default place may have none yet.
+    var other = shell
+    other.environment["CACHEFETCH_STORE"] = String?.none
+    other.environment["XDG_CACHE_HOME"] = shell.file("cache")
+    let list = try await other.run("list")
+    #expect(list.status == 0 && list.errorText == "cachefetch: nothing is stored\n")
+    for words in [["stats"], ["limits"], ["rm", "--stale"], ["doctor"], ["sign-out", "--account", "x"]] {
+      #expect(try await other.run(words).status == 0, "\(words)")
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import TestSupport
+import Testing
+import TestTurns
+
+@testable import cachefetch
+
+@Suite("The manual page", .inTurn) struct ManualTests {
+  @Test func `the manual passes mandoc's lint`() async throws {
+    let folder = try TemporaryFolder()
+    let page = try folder.write(Manual.text(), to: "cachefetch.1")
+    let lint = try await ChildProcess.run("/usr/bin/mandoc", ["-T", "lint", page])
+    #expect(lint.outputText == "")
+    #expect(lint.exit == .status(0))
+  }
+
+  @Test func `the manual has every verb, option and exit status`() {
+    let text = Manual.text()
+    for verb in Verb.allCases {
+      let name = verb.rawValue.split(separator: "-").joined(separator: "\\-")
+      #expect(text.contains(".It Cm \(name)"))
+    }
+    for option in Option.table {
+      let name = option.name.rawValue.split(separator: "-").joined(separator: "\\-")
+      #expect(text.contains("Fl -\(name)"))
+    }
+    for status in Status.allCases { #expect(text.contains(".It \(status.rawValue)\n")) }
+  }
+
+  /// Lines that sentences are broken into.
+  private var sentences: [String] {
+    var isLiteral = false
+    return Manual.text().split(separator: "\n").map(String.init).filter { line in
+      if line.hasPrefix(".Bd") { isLiteral = true }
+      if line.hasPrefix(".Ed") { isLiteral = false }
+      return !isLiteral && !line.hasPrefix(".")
+    }
+  }
+
+  @Test func `lines have at most 78 columns, and are broken where a word has no room`() throws {
+    #expect(sentences.allSatisfy { $0.count <= 78 })
+    #expect(sentences.contains { $0.count == 78 })
+    let text = Manual.text()
+    let plan = try #require(text.firstRange(of: "\nOnly steps and the url of each must be there.\n"))
+    #expect(
+      text[plan.upperBound...].hasPrefix(
+        """
+        Deadline_ms, max_age_ms and parallel are what \\-\\-deadline, \\-\\-max\\-age and
+        \\-\\-parallel say, which win over them; what a step leaves open is as the
+        options say.
+
+        """))
+  }
+
+  @Test func `each part is as mdoc has it`() {
+    let text = Manual.text()
+    for part in [
+      ".It Cm get Ar URL...\nPrint the stored response, then the fresh one (the default verb).\n",
+      ".It Cm list\nList stored responses.\n", ".It Cm preload Ar PLAN \\&| LIST \\&| URL... \\&| \\-\n",
+      ".It Fl q , Fl -quiet\nSuppress all messages except usage errors.\nWith: every verb.\n",
+      ".It Fl -json\nPrint JSON Lines: one object per delivery.\nWith: get.\n.Pp\nPrint JSON Lines: one object per request.\n",
+      "With: rm, sign\\-out.\n", ".It Fl H , Fl -header Ar \\(aqN: V\\(aq\\&|@FILE\n",
+      ".El\n.Sh LISTS AND PLANS\nOne operand may be",
+      "skipped.\n.Pp\nA plan gives each request headers, an account and tags of its own:\n.Bd -literal -offset indent\n{\\(dqdeadline_ms\\(dq: 3000,",
+      "advert\\(dq}]}\n.Ed\n.Pp\nOnly steps", ".Sh COLUMNS OF LIST\nWhen the entry",
+      ".It 0\nA fresh response of any status was delivered, or a stored one where no more\nwas wanted.\nWith: get.\n.Pp\nEvery",
+      ".It 64\nBad usage.\nWith: every verb.\n",
+      ".It cachefetch https://example.com/news.json\nThe stored response at once, then the fresh one.\n",
+      "https://example.com/news.json \\&| jq \\&.\n",
+      ".El\n.Pp\nWith several URLs the exit status is the first of 74, 4, 22, 3, 0",
+    ] {
+      #expect(text.contains(part), "\(part)")
+    }
+  }
+}

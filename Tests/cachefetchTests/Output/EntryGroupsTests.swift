@@ -1,0 +1,44 @@
+import Testing
+import TestTurns
+
+@testable import CacheStore
+@testable import cachefetch
+
+@Suite("Output: what tells the entries of one URL apart", .inTurn) struct EntryGroupsTests {
+  private func groups(_ kinds: (account: String, extra: String)...) -> EntryGroups {
+    EntryGroups(kinds.map { Sample.entry(account: $0.account, extra: $0.extra) })
+  }
+
+  @Test func `those that are alike need no telling`() {
+    #expect(groups().text == nil && groups().narrowing == nil && groups().waysToAsk == [])
+    let alike = groups(("a", "insecure"), ("a", "insecure"))
+    #expect(alike.text == nil && alike.narrowing == nil)
+    #expect(alike.waysToAsk == ["with --account a -k"])
+  }
+
+  @Test func `each kind is counted and named, in order`() {
+    let found = groups(("b", ""), ("", "insecure"), ("b", ""), ("a", "no-location"), ("", ""))
+    #expect(found.text == "1 of no account, 1 of no account with -k, 1 of a with --no-location, 2 of b")
+    #expect(found.narrowing == "--account, -k, --no-location or --exact")
+    #expect(
+      found.waysToAsk == [
+        "without an account and such options", "with -k", "with --account a --no-location",
+        "with --account b",
+      ])
+  }
+
+  @Test func `four are named, and the rest are counted`() {
+    let found = groups(("a", ""), ("b", ""), ("c", ""), ("d", ""), ("e", ""), ("e", ""), ("f", ""))
+    #expect(found.text == "1 of a, 1 of b, 1 of c, 1 of d, 3 more")
+    #expect(found.waysToAsk.count == 4)
+    #expect(groups(("a", ""), ("b", ""), ("c", ""), ("d", "")).text == "1 of a, 1 of b, 1 of c, 1 of d")
+  }
+
+  @Test func `only what tells them apart is proposed`() {
+    #expect(groups(("a", ""), ("b", "")).narrowing == "--account")
+    #expect(groups(("", ""), ("", "body=1:x")).narrowing == "--exact")
+    #expect(groups(("", "body=1:x"), ("", "body=1:y")).narrowing == nil)
+    #expect(groups(("", "insecure"), ("", "insecure no-location")).narrowing == "-k or --no-location")
+    #expect(groups(("a", ""), ("", "insecure")).narrowing == "--account or -k")
+  }
+}

@@ -1,0 +1,47 @@
+import DataService
+import Testing
+import TestTurns
+
+@testable import cachefetch
+
+@Suite("Output: what --print prints", .inTurn) struct PrintRuleTests {
+  @Test(
+    "Stored",
+    arguments: [
+      (.both, .print), (.stored, .print), (.changed, .print), (.last, .hold), (.fresh, .skip), (.none, .skip),
+    ] as [(PrintMode, PrintRule.Verdict)])
+  func stored(mode: PrintMode, expected: PrintRule.Verdict) {
+    #expect(PrintRule.stored(mode, mayBecomeFresh: true) == expected)
+    // There is nothing to wait for where it is all there will be.
+    #expect(PrintRule.stored(mode, mayBecomeFresh: false) == (expected == .hold ? .print : expected))
+  }
+
+  @Test func `an unchanged fresh body is skipped where the stored one was printed, on a terminal or not`() {
+    func fresh(_ mode: PrintMode, isRecord: Bool = false, _ wasPrinted: Bool = true) -> PrintRule.Verdict {
+      PrintRule.fresh(mode, .unchanged, isRecord: isRecord, wasStoredPrinted: wasPrinted)
+    }
+    #expect(fresh(.both) == .skip && fresh(.both, false) == .print && fresh(.both, isRecord: true) == .print)
+    #expect(fresh(.changed) == .skip && fresh(.last) == .print && fresh(.fresh) == .print)
+    #expect(fresh(.changed, isRecord: true) == .skip)
+    #expect(fresh(.stored) == .skip && fresh(.none) == .skip)
+    #expect(PrintRule.fresh(.changed, .changed, isRecord: false, wasStoredPrinted: true) == .print)
+  }
+
+  @Test func `a failure's object is printed where no stored one takes its place`() {
+    for mode in [PrintMode.both, .fresh, .changed] {
+      #expect(PrintRule.failure(mode, wasStoredPrinted: true) == .print)
+    }
+    for mode in [PrintMode.last, .stored] {
+      #expect(PrintRule.failure(mode, wasStoredPrinted: true) == .skip)
+      #expect(PrintRule.failure(mode, wasStoredPrinted: false) == .print)
+    }
+    #expect(PrintRule.failure(.none, wasStoredPrinted: false) == .skip)
+  }
+
+  @Test func `the file takes no error's page and no portal's`() {
+    #expect(
+      PrintRule.fileTakes(status: 200, kept: .yes) && PrintRule.fileTakes(status: 399, kept: .no(.status)))
+    #expect(!PrintRule.fileTakes(status: 400, kept: .no(.status)))
+    #expect(!PrintRule.fileTakes(status: 200, kept: .no(.portal)))
+  }
+}

@@ -1,0 +1,122 @@
+import DataService
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+import TestTurns
+
+@testable import cachefetch
+
+@Suite("Output: the file of -o", .inTurn) struct ReplacedFileTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func pieces(_ text: String) -> BodyPieces {
+    BodyPieces(stream: Sample.response(pieces: text.map { Array(String($0).utf8) }).value)
+  }
+
+  private func mode(_ name: String) -> mode_t {
+    var status = stat()
+    return stat(folder.file(name), &status) == 0 ? status.st_mode & 0o7777 : 0
+  }
+
+  @Test @MainActor func `a head and a body take the place of what was there`() throws {
+    let file = try ReplacedFile(folder.file("f"))
+    #expect(try file.replace(head: Array("H".utf8), with: pieces("abc")) == 3)
+    #expect(try folder.text(of: "f") == "Habc")
+    #expect(try file.replace(with: pieces("de")) == 2)
+    #expect(try folder.text(of: "f") == "de")
+    #expect(try file.replace(head: Array("H".utf8), with: nil) == 0)
+    #expect(try folder.text(of: "f") == "H" && folder.names() == ["f"])
+  }
+
+  @Test @MainActor func `a body that breaks off leaves what was there, and nothing beside it`() throws {
+    try folder.write("old", to: "f")
+    let broken = BodyPieces(
+      stream: .init(length: nil) { () throws(DataServiceError) in
+        throw DataServiceError(.truncated, "cut off")
+      })
+    #expect(throws: BodyError.self) { try ReplacedFile(folder.file("f")).replace(with: broken) }
+    #expect(try folder.text(of: "f") == "old" && folder.names() == ["f"])
+  }
+
+  @Test @MainActor func `what an ended process of this number left is in nobody's way`() throws {
+    try folder.write("left", to: "f.\(getpid()).part")
+    try ReplacedFile(folder.file("f")).replace(with: pieces("new"))
+    #expect(try folder.text(of: "f") == "new" && folder.names() == ["f"])
+  }
+
+  @Test(arguments: [(0o600, 0o600), (0o666, 0o666), (0o4755, 0o755)])
+  @MainActor func `rights are kept, and none is given away`(before: Int, after: Int) throws {
+    try folder.write("old", to: "f")
+    chmod(folder.file("f"), mode_t(before))
+    try ReplacedFile(folder.file("f")).replace(with: pieces("new"))
+    #expect(mode("f") == mode_t(after))
+  }
+
+  @Test @MainActor func `a link stays one, and leads to the new content`() throws {
+    try folder.write("old", to: "f")
+    symlink("f", folder.file("link"))
+    let file = try ReplacedFile(folder.file("link"))
+    #expect(file.name == folder.file("link") && file.path.hasSuffix("/f"))
+    try file.replace(with: pieces("new"))
+    #expect(try folder.text(of: "f") == "new" && folder.names() == ["f", "link"])
+    #expect(ReplacedFile.target(of: folder.file("link"))?.hasSuffix("/f") == true)
+    #expect(ReplacedFile.target(of: folder.file("none")) == nil)
+  }
+
+  @Test @MainActor func `a pipe or a device gets the bytes as they come`() throws {
+    let null = try ReplacedFile("/dev/null")
+    #expect(null.isDirect)
+    #expect(try null.replace(with: pieces("abc")) == 3)
+    let path = folder.file("pipe")
+    mkfifo(path, 0o600)
+    let reader = open(path, O_RDONLY | O_NONBLOCK)
+    defer { close(reader) }
+    try ReplacedFile(path).replace(head: Array("H".utf8), with: pieces("abc"))
+    var bytes = [UInt8](repeating: 0, count: 9)
+    #expect(read(reader, &bytes, 9) == 4 && bytes.starts(with: Array("Habc".utf8)))
+    #expect(try folder.names() == ["pipe"])
+  }
+
+  @Test @MainActor func `an error names the file that it is about`() throws {
+    func failure(_ path: String) throws -> OutputError? {
+      let file = try ReplacedFile(path)
+      do throws(BodyError) {
+        try file.replace(head: [0x41], with: pieces("abc"))
+        return nil
+      } catch {
+        if case .output(let error) = error { return error }
+        return nil
+      }
+    }
+    #expect(try failure("/dev/full") == .failed(ENOSPC, path: "/dev/full"))
+    // A folder that has come in the file's place.
+    let file = try ReplacedFile(folder.file("f"))
+    mkdir(folder.file("f"), 0o700)
+    try folder.write("x", to: "f/x")
+    do throws(BodyError) {
+      try file.replace(with: pieces("abc"))
+      Issue.record("a folder was replaced")
+    } catch {
+      guard case .output(.failed(_, let path)) = error else {
+        Issue.record("\(error)")
+        return
+      }
+      #expect(path == folder.file("f"))
+    }
+    #expect(try folder.names() == ["f"])
+  }
+
+  @Test(arguments: [
+    ("/", "a folder"), ("/nowhere/at/all", "“/nowhere/at” cannot be written: no such file or folder"),
+  ]) func `where nothing can be written it says so at once`(path: String, part: String) {
+    do throws(UsageError) {
+      _ = try ReplacedFile(path)
+      Issue.record("taken")
+    } catch {
+      #expect(error.line.contains(part) && error.status == .inputOutput)
+    }
+  }
+}

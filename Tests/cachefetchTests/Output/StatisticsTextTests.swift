@@ -1,0 +1,95 @@
+import Testing
+import TestTurns
+
+@testable import CacheStore
+@testable import cachefetch
+
+@Suite("Output: statistics and findings", .inTurn) struct StatisticsTextTests {
+  private static let parts: [StoreStatistics.Part] = {
+    var one = StoreStatistics.Part(account: "", host: "a.example", rows: 2, bytes: 1_000)
+    one.deliveries.stored = 3
+    one.deliveries.fresh = 4
+    one.deliveries.unchanged = 5
+    one.deliveries.failed = 1
+    one.deliveries.savedBytes = 2_000
+    one.deliveries.savedMilliseconds = 30
+    one.deliveries.anticipations.committed = 2
+    one.deliveries.anticipations.unused = 1
+    one.deliveries.anticipations.refused = 6
+    one.deliveries.anticipations.leadMilliseconds = 40
+    one.deliveries.anticipations.wonMilliseconds = 20
+    one.deliveries.anticipations.wastedBytes = 7
+    var other = StoreStatistics.Part(account: "auto:0123456789abcdef", host: "b\u{9B}", rows: 1, bytes: 500)
+    other.deliveries.savedBytes = 500
+    other.deliveries.savedMilliseconds = 12
+    other.deliveries.anticipations.committed = 1
+    return [one, other]
+  }()
+
+  private static var statistics: StoreStatistics {
+    var statistics = StoreStatistics()
+    statistics.pinnedRows = 1
+    statistics.fileBytes = 4_096
+    statistics.logBytes = 32
+    statistics.limitBytes = 1_000_000
+    return statistics
+  }
+
+  private static let one =
+    "a.example: 2 entries · delivered 3 from the store, 4 fresh, 5 confirmed by 304, 1 failure\n"
+  private static let whole = """
+    entries  3, 1.5 kB of bodies, 1 pinned
+    file     4.1 kB of at most 1.0 MB, and 32 B of log
+    saved    2.5 kB of transfer, 42 ms of waiting
+    ahead    3 of 4 loads begun ahead were wanted (75 %); 40 ms ahead in all, 20 ms won, 7 B wasted
+
+    """
+
+  @Test func `the whole, and a line for each account and host`() {
+    #expect(
+      StatisticsText.text(Self.statistics, Self.parts, width: nil)
+        == Self.whole + Self.one
+        + "b<U+009B>  [auto:0123456789abcdef]: 1 entry · delivered 0 from the store, 0 fresh, 0 confirmed by 304, 0 failures\n"
+    )
+    #expect(
+      StatisticsText.text(Self.statistics, Self.parts, width: 40)
+        == Self.whole + "a.example: 2 entries · delivered 3 from…\n"
+        + "b<U+009B>  [auto:01234567…]: 1 entry · …\n")
+  }
+
+  @Test func `nothing is said of loads begun ahead where there were none`() {
+    var counts = AnticipationCounts()
+    counts.refused = 3
+    #expect(StatisticsText.ahead(counts) == "")
+  }
+
+  @Test func `its JSON object has every count`() {
+    #expect(
+      String(decoding: StatisticsText.line(Self.parts[0]), as: UTF8.self)
+        == #"{"account":"","host":"a.example","rows":2,"bytes":1000,"stored":3,"fresh":4,"unchanged":5,"failed":1,"#
+        + #""saved_bytes":2000,"saved_ms":30,"ahead_refused":6,"ahead_committed":2,"ahead_unused":1,"#
+        + #""ahead_lead_ms":40,"ahead_won_ms":20,"ahead_wasted_bytes":7}"# + "\n")
+  }
+
+  @Test func `a finding has its remedy below it`() {
+    let findings = [
+      StoreFinding("a", .fine, "well"), StoreFinding("b", .wrong, "ill\u{9B}", remedy: .repair),
+      StoreFinding("c", .repaired, "better"),
+    ]
+    #expect(
+      FindingText.text(findings) == """
+        fine   a: well
+        wrong  b: ill<U+009B>
+               run “cachefetch doctor --repair”
+        mended  c: better
+
+        """)
+    #expect(
+      findings.map { String(decoding: FindingText.line($0), as: UTF8.self) } == [
+        #"{"subject":"a","severity":"fine","message":"well"}"# + "\n",
+        #"{"subject":"b","severity":"wrong","message":"ill\u009b","remedy":"run “cachefetch doctor --repair”"}"#
+          + "\n",
+        #"{"subject":"c","severity":"mended","message":"better"}"# + "\n",
+      ])
+  }
+}
