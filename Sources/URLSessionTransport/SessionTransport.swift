@@ -22,12 +22,17 @@ public final class SessionTransport: Transport {
   private let timekeeper: any Timekeeper
 
   /// A transport with a session of its own.
-  /// - Parameter configuration: Changed so that nothing is stored, cached or sent beside the request.
+  /// - Parameter configuration: Copied, and the copy changed so that nothing is stored, cached or sent beside the request.
+  ///   What it has in `httpAdditionalHeaders` is not sent: a credential there would be in no key, so that its answers would
+  ///   be everyone's, and a redirect would carry it to other hosts. Such fields belong to the request.
   public convenience init(configuration: URLSessionConfiguration = .ephemeral) {
     self.init(configuration: configuration, timekeeper: SystemTimekeeper())
   }
 
   package init(configuration: URLSessionConfiguration, timekeeper: any Timekeeper) {
+    // The caller's own is not touched.
+    let configuration = configuration.copy() as? URLSessionConfiguration ?? .ephemeral
+    configuration.httpAdditionalHeaders = nil
     configuration.httpCookieStorage = nil
     configuration.httpShouldSetCookies = false
     configuration.urlCache = nil

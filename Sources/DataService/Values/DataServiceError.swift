@@ -1,4 +1,5 @@
 public import CacheStore
+public import FoundationEssentials
 
 /// Why a load, or an operation on the store, did not do what was asked.
 public struct DataServiceError: Error {
@@ -38,6 +39,30 @@ public struct DataServiceError: Error {
     self.remedy = remedy
     self.status = status
     self.underlying = underlying
+  }
+}
+
+extension DataServiceError: CustomStringConvertible {
+  /// The kind, the message and what to do about it, on one line.
+  public var description: String {
+    "\(kind.name): \(message)" + (hint.map { "; \($0)" } ?? "")
+  }
+}
+
+extension DataServiceError: LocalizedError {
+  /// The message, which `localizedDescription` then is.
+  public var errorDescription: String? { message }
+  /// The hint.
+  public var recoverySuggestion: String? { hint }
+}
+
+extension DataServiceError {
+  /// Whether there is no network, as far as can be told.
+  public var isOffline: Bool { kind == .offline }
+  /// Whether the same request may succeed later without anybody's doing: the network, or the origin's own trouble.
+  public var isRetryable: Bool {
+    kind.isConnectivity || kind.name.hasPrefix("timeout(")
+      || [.proxy, .truncated, .status, .paused].contains(kind)
   }
 }
 

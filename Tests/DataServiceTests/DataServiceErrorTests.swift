@@ -1,0 +1,28 @@
+import DataService
+import Foundation
+import Testing
+import TestTurns
+
+@Suite("Errors as an application meets them", .inTurn) struct DataServiceErrorTests {
+  @Test func `the message is what localizedDescription says, the hint what to do`() {
+    let error: any Error = DataServiceError(.refused, "a.test refused the connection", hint: "start it")
+    #expect(error.localizedDescription == "a.test refused the connection")
+    #expect((error as? any LocalizedError)?.recoverySuggestion == "start it")
+    #expect("\(error)" == "refused: a.test refused the connection; start it")
+    #expect("\(DataServiceError(.dns, "no such host"))" == "dns: no such host")
+  }
+
+  @Test(
+    "What may succeed later without anybody's doing",
+    arguments: [
+      (.offline, true), (.dns, true), (.refused, true), (.unreachable, true), (.disconnected, true),
+      (.timeout(.connect), true), (.timeout(.idle), true), (.timeout(.deadline), true), (.proxy, true),
+      (.truncated, true), (.status, true), (.paused, true), (.tls("expired"), false), (.protocol, false),
+      (.tooLarge, false), (.portal, false), (.undecodable, false), (.signedOut, false), (.notStored, false),
+      (.cancelled, false), (.invalidRequest, false), (.closed, false),
+    ] as [(DataServiceError.Kind, Bool)])
+  func retryable(kind: DataServiceError.Kind, expected: Bool) {
+    #expect(DataServiceError(kind, "").isRetryable == expected)
+    #expect(DataServiceError(kind, "").isOffline == (kind == .offline))
+  }
+}
