@@ -137,6 +137,8 @@ import TestTurns
       connection.waitForPeerClose()
     }
     let fixture = try fixture()
+    // The store is there whichever of the two comes first, its making or the end of the load.
+    _ = try await fixture.service.store.accountID(named: "")
     var request = DataService.Request(origin.url("/big"))
     request.limits = .unhurried
     request.limits.bodyBytes = Int64(4 * Self.chunk)

@@ -148,6 +148,18 @@ struct CoalescingTests {
     try await writer.service.remove(.all)
     #expect(isNothing(await changes.next()))
   }
+
+  @Test func `changes(to:) end when the service closes, and at once where it has been`() async throws {
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    var changes = fixture.service.changes(to: .init(url)).makeAsyncIterator()
+    #expect((await changes.next())??.text == "body")
+    await fixture.service.close()
+    #expect(await changes.next() == nil)
+    var later = fixture.service.changes(to: .init(url)).makeAsyncIterator()
+    #expect(await later.next() == nil)
+  }
 }
 
 /// Whether the sequence went on, and with no row.

@@ -119,8 +119,11 @@ def run_tests(mutant, arguments, seconds, reached=None):
         os.environ, TMPDIR=folder, CACHEFETCH_TEST_RUN=folder, CACHEFETCH_TEST_SECONDS=str(HANG_SECONDS),
         NO_COLOR="1", TERM="dumb")
     environment.pop("CACHEFETCH_MUTANT", None)
+    # Where the command's sandbox lets it be opened.
+    marks = pathlib.Path(folder) / "marks"
     if reached is not None:
-        environment["CACHEFETCH_MUTANTS_REACHED"] = str(reached)
+        marks.write_bytes(bytes(4096))
+        environment["CACHEFETCH_MUTANTS_REACHED"] = str(marks)
     if mutant is not None:
         environment["CACHEFETCH_MUTANT"] = str(mutant)
     ours, theirs = pty.openpty()
@@ -154,6 +157,8 @@ def run_tests(mutant, arguments, seconds, reached=None):
     status = child.wait()
     os.close(ours)
     end_marked(folder)
+    if reached is not None:
+        reached.update(number for number, mark in enumerate(marks.read_bytes()) if mark)
     shutil.rmtree(folder, ignore_errors=True)
     # Where no test has such a name, the run says so with a status of its own.
     if verdict is None and status != 0 and " 0 tests in " not in text:
@@ -176,15 +181,12 @@ def filters(names):
 
 def run_suite(name):
     """Runs a suite without a bug; returns the mutants whose place it comes by and the seconds it takes."""
-    with tempfile.NamedTemporaryFile() as marks:
-        marks.write(bytes(4096))
-        marks.flush()
-        started = time.monotonic()
-        wrong = run_tests(None, filters([name]), RUN_SECONDS, reached=marks.name)
-        if wrong:
-            sys.exit(f"error: without a mutant this fails: {wrong}")
-        seen = pathlib.Path(marks.name).read_bytes()
-        return {number for number, mark in enumerate(seen) if mark}, time.monotonic() - started
+    reached = set()
+    started = time.monotonic()
+    wrong = run_tests(None, filters([name]), RUN_SECONDS, reached)
+    if wrong:
+        sys.exit(f"error: without a mutant this fails: {name}: {wrong}")
+    return reached, time.monotonic() - started
 
 
 def find(mutant, reach):

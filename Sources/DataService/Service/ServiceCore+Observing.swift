@@ -19,7 +19,7 @@ extension ServiceCore {
     return .init(value: prepared.isHead ? Data() : row.body.firstChunk, head: head)
   }
 
-  /// Yields the row whenever it has become another, until the task is cancelled.
+  /// Yields the row whenever it has become another, until the task is cancelled or the service closed.
   func observe(
     _ request: DataService.Request, _ continuation: AsyncStream<DataService.Response<Data>?>.Continuation
   ) async {
@@ -27,7 +27,7 @@ extension ServiceCore {
     guard let prepared = try? prepare(request, policy: .storedOnly) else { return }
     var seen: Observed?
     var version: Int64?
-    while !Task.isCancelled {
+    while !Task.isCancelled, closed == nil {
       let current = await storeCall { [store] in try? store.dataVersionNow() } ?? nil
       if seen == nil || current == nil || current != version {
         version = current
