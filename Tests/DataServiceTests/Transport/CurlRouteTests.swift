@@ -126,7 +126,7 @@ import TestTurns
     let proxy = try FixtureServer { request, connection in
       try connection.send(.ok("proxied \(request.target)"))
     }
-    let nobody = try FixtureServer(routes: [:])
+    let nobody = try FixtureServer(routes: ["/x": .ok("nobody")])
     nobody.stop()
     let url = nobody.url("/x").absoluteString
     let store = try TemporaryFolder()
