@@ -75,10 +75,7 @@ extension DataService {
   /// Only the newest is buffered. Changes are seen within 50 ms; nothing runs once the sequence is dropped. The sequence ends
   /// when the service is closed, and at once where it has been.
   public func changes(to request: Request) -> AsyncStream<Response<Data>?> {
-    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { [core] continuation in
-      let task = Task(executorPreference: core.thread) { await core.observe(request, continuation) }
-      continuation.onTermination = { _ in task.cancel() }
-    }
+    core.changes(to: request)
   }
 
   private func storeOperation<Value: Sendable>(

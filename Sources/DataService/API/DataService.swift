@@ -46,6 +46,7 @@ public final class DataService: Sendable {
   public func close() async {
     let error = DataServiceError(.closed, "the service was closed")
     core.close(with: error)
+    core.endObservers()
     core.yieldToFollowers()
     core.releasePrefetches()
     await core.stop(error) { _ in true }

@@ -19,15 +19,49 @@ extension ServiceCore {
     return .init(value: prepared.isHead ? Data() : row.body.firstChunk, head: head)
   }
 
-  /// Yields the row whenever it has become another, until the task is cancelled or the service closed.
-  func observe(
+  /// The row, and again whenever it has become another, until the sequence is dropped or the service closed.
+  func changes(to request: DataService.Request) -> AsyncStream<DataService.Response<Data>?> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      guard let number = addObserver({ continuation.finish() }) else { return continuation.finish() }
+      let task = Task(executorPreference: thread) { await self.observe(request, continuation) }
+      continuation.onTermination = { _ in
+        task.cancel()
+        self.removeObserver(number)
+      }
+    }
+  }
+
+  /// Ends the sequences, as closing does: their tasks stand still with the thread.
+  func endObservers() {
+    for observer in state.withLock({ $0.observers }) { observer.end() }
+  }
+
+  /// The observer's number; `nil` where the service is closed.
+  private func addObserver(_ end: @escaping @Sendable () -> Void) -> Int? {
+    state.withLock { state in
+      guard state.closed == nil else { return nil }
+      state.lastObserver += 1
+      state.observers.append((state.lastObserver, end))
+      return state.lastObserver
+    }
+  }
+
+  private func removeObserver(_ number: Int) {
+    // Its end may be the last reference to the caller's.
+    let removed = state.withLock { state in
+      state.observers.firstIndex { $0.number == number }.map { state.observers.remove(at: $0) }
+    }
+    withExtendedLifetime(removed) {}
+  }
+
+  private func observe(
     _ request: DataService.Request, _ continuation: AsyncStream<DataService.Response<Data>?>.Continuation
   ) async {
     defer { continuation.finish() }
     guard let prepared = try? prepare(request, policy: .storedOnly) else { return }
     var seen: Observed?
     var version: Int64?
-    while !Task.isCancelled, closed == nil {
+    while !Task.isCancelled {
       let current = await storeCall { [store] in try? store.dataVersionNow() } ?? nil
       if seen == nil || current == nil || current != version {
         version = current

@@ -18,6 +18,9 @@ struct ServiceState {
   var maintenance: Maintenance
   /// Why loads are refused, once the service is closed.
   var closed: DataServiceError?
+  /// What ends each sequence of `changes(to:)` that somebody listens to.
+  var observers: [(number: Int, end: @Sendable () -> Void)] = []
+  var lastObserver = 0
   /// The store's troubles that were told of. Few, so that no set is needed.
   var reported: [String] = []
   /// When another process's exchange last answered a load, in nanoseconds since boot; see ``ServiceCore/yieldToFollowers()``.
