@@ -202,10 +202,10 @@ let support = """
   nonisolated(unsafe) private let reachedMutants: UnsafeMutablePointer<UInt8>? = {
     guard let path = getenv("CACHEFETCH_MUTANTS_REACHED") else { return nil }
     let file = open(path, O_RDWR | O_CLOEXEC)
-    guard file >= 0, let map = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0), map != MAP_FAILED else {
-      fatalError("no room to mark mutants in")
-    }
-    close(file)
+    // Without a descriptor to be had, as a test may have it, there is no mark.
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    guard let map = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0), map != MAP_FAILED else { return nil }
     return map.assumingMemoryBound(to: UInt8.self)
   }()
 
