@@ -96,7 +96,7 @@ extension DataService {
       request, policy: policy, form: .data, on: .queue(.main), progress: report, deliver: call)
   }
 
-  /// Loads and calls back on a queue, in order where the queue is serial.
+  /// Loads and calls back on a queue, in order and one call at a time, whether the queue is serial or concurrent.
   ///
   /// - Parameters:
   ///   - request: What to ask for.

@@ -9,10 +9,9 @@ extension ServiceCore {
     case inline
     case queue(DispatchQueue)
 
-    /// Whether a callback may still wait for its turn when the load is over.
-    var isQueued: Bool {
-      if case .inline = self { return false }
-      return true
+    /// The turns that callbacks wait for, where they run on a queue.
+    var turns: CallbackTurns? {
+      if case .queue(let queue) = self { CallbackTurns(queue) } else { nil }
     }
   }
 
@@ -23,7 +22,8 @@ extension ServiceCore {
     deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void, ended: (@Sendable () -> Void)? = nil
   ) -> DataService.Load {
     let gate = CallbackGate()
-    let called = context.isQueued ? FirstValue<Void>() : nil
+    let turns = context.turns
+    let called = turns == nil ? nil : FirstValue<Void>()
     let call: @Sendable (LoadOutput<Value>) -> Void = { output in
       switch output {
       case .delivery(let delivery): if gate.mayCall() { deliver(delivery) }
@@ -32,17 +32,12 @@ extension ServiceCore {
         called?.set(())
       }
     }
-    let sink: @Sendable (LoadOutput<Value>) -> Void =
-      switch context {
-      case .inline: call
-      case .queue(let queue): { output in queue.async { call(output) } }
-      }
+    var sink = call
+    if let turns { sink = { output in turns.add { call(output) } } }
     let report = progress.map { progress in
       { @Sendable (update: DataService.TransferProgress) in
-        switch context {
-        case .inline: progress(update)
-        case .queue(let queue): queue.async { if gate.mayCall() { progress(update) } }
-        }
+        guard let turns else { return progress(update) }
+        turns.add { if gate.mayCall() { progress(update) } }
       }
     }
     do throws(DataServiceError) {
