@@ -1,4 +1,5 @@
 #if canImport(Darwin)
+  internal import CoreFoundation
   internal import Darwin
 #else
   internal import Glibc
@@ -61,6 +62,27 @@ enum Platform {
   static func environment(_ name: String) -> String? {
     guard let value = getenv(name), value.pointee != 0 else { return nil }
     return String(cString: value)
+  }
+
+  /// The bundle's identifier, else the name of the executable file: what a program's own files are told apart by.
+  static func programName() -> String {
+    #if canImport(Darwin)
+      if let identifier = CFBundleGetIdentifier(CFBundleGetMainBundle()) as String? { return identifier }
+    #elseif os(Linux)
+      var path = [UInt8](repeating: 0, count: Int(PATH_MAX))
+      let count = readlink("/proc/self/exe", &path, path.count)
+      if count > 0 { return programName(executable: String(decoding: path.prefix(count), as: UTF8.self)) }
+    #endif
+    return programName(executable: CommandLine.arguments.first ?? "")
+  }
+
+  /// The name in the path of an executable file.
+  static func programName(executable path: String) -> String {
+    // What Linux says of a file that was replaced, as by an update, while the program runs.
+    let replaced = " (deleted)"
+    let path = path.hasSuffix(replaced) ? path.dropLast(replaced.count) : path[...]
+    let name = path.split(separator: "/").last ?? ""
+    return name.isEmpty || name == "." || name == ".." ? "program" : String(name)
   }
 
   /// The home folder by `$HOME`, else by the password file; `nil` where neither names one.

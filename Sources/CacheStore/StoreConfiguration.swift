@@ -41,16 +41,23 @@ public struct StoreConfiguration: Sendable {
   /// A store in that file.
   public init(path: String) { self.path = path }
 
-  /// The store in the user's cache directory: `$XDG_CACHE_HOME` or `~/.cache`, on Apple systems `~/Library/Caches`,
-  /// and there `cachefetch/store.sqlite`. Empty where there is no home folder: using such a store says so.
-  public static func defaultPath() -> String {
+  /// This program's own store, `PROGRAM/cachefetch/store.sqlite` in the user's cache directory: `$XDG_CACHE_HOME` or
+  /// `~/.cache`, on Apple systems `~/Library/Caches`. PROGRAM is the bundle's identifier, else the name of the executable file.
+  ///
+  /// Programs that are to share a store name one path. Empty where there is no home folder: using such a store says so.
+  public static func defaultPath() -> String { path(inCachesOf: Platform.programName() + "/cachefetch") }
+
+  /// The store that the command `cachefetch` uses where none is named, `cachefetch/store.sqlite` in the same directory.
+  package static func commandPath() -> String { path(inCachesOf: "cachefetch") }
+
+  private static func path(inCachesOf folder: String) -> String {
     #if canImport(Darwin)
       let caches = Platform.homeFolder().map { $0 + "/Library/Caches" }
     #else
       let named = Platform.environment("XDG_CACHE_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
       let caches = named ?? Platform.homeFolder().map { $0 + "/.cache" }
     #endif
-    return caches.map { $0 + "/cachefetch/store.sqlite" } ?? ""
+    return caches.map { "\($0)/\(folder)/store.sqlite" } ?? ""
   }
 }
 

@@ -26,7 +26,7 @@ extension DataService {
     /// The clock; `nil` takes the system's. Tests set their own.
     package var timekeeper: (any Timekeeper)?
 
-    /// The defaults, with the store in the user's cache directory unless another path is given.
+    /// The defaults, with this program's own store in the user's cache directory unless another path is given.
     public init(store: StoreConfiguration = StoreConfiguration(path: StoreConfiguration.defaultPath())) {
       self.store = store
     }

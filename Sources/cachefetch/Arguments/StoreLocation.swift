@@ -3,7 +3,7 @@ internal import CacheStore
 /// Where the store is: `--store`, else `$CACHEFETCH_STORE`, else the user's cache folder.
 enum StoreLocation {
   /// The path.
-  static func path(_ arguments: Arguments) -> String { named(arguments) ?? StoreConfiguration.defaultPath() }
+  static func path(_ arguments: Arguments) -> String { named(arguments) ?? StoreConfiguration.commandPath() }
 
   /// The path, where an option or the environment names one.
   private static func named(_ arguments: Arguments) -> String? {
