@@ -22,7 +22,7 @@ struct CoalescingTests {
     let url = try #require(URL(string: Self.url))
     _ = await fixture.outline(url)
     async let both = fixture.outline(url)
-    async let either = fixture.outline(url, policy: .freshElseStored())
+    async let either = fixture.outline(url, policy: .freshElseStored(within: nil))
     await fixture.traced("joining")
     mayAnswer.open()
     #expect(await both == ["stored(body 1)", "fresh(body 2, changed)"])
@@ -89,7 +89,7 @@ struct CoalescingTests {
       )
     }
     let policies: [FetchPolicy] = [
-      .storedThenFresh, .freshOnly, .freshElseStored(), .storedElseFresh(maxAge: .seconds(60)),
+      .storedThenFresh, .freshOnly, .freshElseStored(within: nil), .storedElseFresh(maxAge: .seconds(60)),
     ]
     let urls = try (0..<20).map { try #require(URL(string: "http://origin.test/\($0)")) }
     await withTaskGroup(of: Void.self) { group in

@@ -22,7 +22,7 @@ struct FollowWork {
   func follow() async {
     let service = DataService(configuration: .init(store: StoreConfiguration(path: store)))
     Self.say("begins")
-    for await delivery in service.deliveries(for: request, policy: .freshElseStored()) {
+    for await delivery in service.deliveries(for: request, policy: .freshElseStored(within: nil)) {
       guard case .fresh = delivery else { fail("no fresh answer") }
       Self.say("\(Times.now)")
     }

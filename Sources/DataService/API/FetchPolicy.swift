@@ -4,7 +4,8 @@ public struct FetchPolicy: Sendable, Hashable {
     case storedThenFresh
     case storedOnly
     case freshOnly
-    case freshElseStored(within: Duration?)
+    /// `endsAnyway`: whether the deadline ends the load where nothing is stored, too.
+    case freshElseStored(within: Duration?, endsAnyway: Bool)
     case storedElseFresh(maxAge: Duration)
     case http
   }
@@ -18,10 +19,15 @@ public struct FetchPolicy: Sendable, Hashable {
   public static let freshOnly = FetchPolicy(kind: .freshOnly)
   /// One delivery exactly as RFC 9111 and RFC 5861 allow a private cache.
   public static let http = FetchPolicy(kind: .http)
-  /// The fresh response if it comes before the deadline; else the stored one, then the failure.
-  /// Without a deadline only the load's own limits end the wait.
-  public static func freshElseStored(within deadline: Duration? = nil) -> FetchPolicy {
-    FetchPolicy(kind: .freshElseStored(within: deadline))
+  /// The fresh response if it comes within three seconds; else the stored one, then the failure. Where nothing is stored
+  /// there is nothing to fall back on, and only the load's own limits end the wait.
+  public static func freshElseStored() -> FetchPolicy {
+    FetchPolicy(kind: .freshElseStored(within: .seconds(3), endsAnyway: false))
+  }
+  /// The fresh response if it comes before the deadline; else the stored one, then the failure. The deadline ends the wait
+  /// whether or not anything is stored; where it is `nil`, only the load's own limits do.
+  public static func freshElseStored(within deadline: Duration?) -> FetchPolicy {
+    FetchPolicy(kind: .freshElseStored(within: deadline, endsAnyway: true))
   }
   /// The stored response where it is not older than `maxAge`, and then nothing more; else the fresh one;
   /// else the stored one, then the failure.

@@ -170,9 +170,10 @@ struct LoadMachine: Sendable {
       return storeIsSettled ? terminal() : []
     case .http:
       return storeIsSettled ? httpDeliveries() : []
-    case .freshElseStored:
+    case .freshElseStored(_, let endsAnyway):
       if exchange == .fresh { return storeIsSettled ? terminal() : [] }
-      guard storeIsSettled, exchange == .failed || isPastDeadline else { return [] }
+      let isTooLate = isPastDeadline && (endsAnyway || store == .ready)
+      guard storeIsSettled, exchange == .failed || isTooLate else { return [] }
       return fallBack(to: exchange == .failed ? .deliverFailure : .deliverDeadline)
     case .storedElseFresh:
       if store == .ready, isYoung { return finish(with: [.deliverStored]) }

@@ -94,7 +94,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     }
     // Added after `close()` has listed the loads: it ends here.
     if let closed { return stop(with: closed) }
-    if case .freshElseStored(let deadline?) = policy.kind {
+    if case .freshElseStored(let deadline?, _) = policy.kind {
       arm(deadline) { $0.handle(.deadlinePassed) }
     }
     guard !prepared.isPassThrough else { return handle(.storeAnswered(.nothing)) }

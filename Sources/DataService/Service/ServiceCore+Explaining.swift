@@ -24,7 +24,8 @@ extension ServiceCore {
     }
     switch policy?.kind {
     case .storedElseFresh(let maxAge): subject.maxAge = maxAge.clampedNanoseconds / 1_000_000
-    case .freshElseStored(let deadline): subject.deadline = deadline.map { $0.clampedNanoseconds / 1_000_000 }
+    case .freshElseStored(let deadline, _):
+      subject.deadline = deadline.map { $0.clampedNanoseconds / 1_000_000 }
     default: break
     }
     return Explain.explanation(of: subject, protect: protect)

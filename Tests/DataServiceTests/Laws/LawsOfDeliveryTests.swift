@@ -98,11 +98,11 @@ import TestTurns
     #expect(await fixture.outline(url) == ["stored(body)", "failure(refused, last body)"])
     #expect(await fixture.outline(url, policy: .freshOnly) == ["failure(refused, last body)"])
     #expect(
-      await fixture.outline(url, policy: .freshElseStored()) == [
+      await fixture.outline(url, policy: .freshElseStored(within: nil)) == [
         "stored(body)", "failure(refused, last body)",
       ])
     #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(body)"])
-    let response = try await fixture.service.response(for: .init(url))
+    let response = try await fixture.service.response(for: .init(url), policy: .freshElseStored(within: nil))
     #expect(response.text == "body")
   }
 

@@ -152,7 +152,7 @@ struct LawsOfTheRowTests {
     arguments: [
       (.storedThenFresh, ["stored({})", "failure(portal, last {})"]),
       (.freshOnly, ["failure(portal, last {})"]),
-      (.freshElseStored(), ["stored({})", "failure(portal, last {})"]),
+      (.freshElseStored(within: nil), ["stored({})", "failure(portal, last {})"]),
       (.storedElseFresh(maxAge: .zero), ["stored({})", "failure(portal, last {})"]),
       (.http, ["fresh(<html>log in</html>, changed)"]),
     ] as [(FetchPolicy, [String])])
@@ -208,7 +208,7 @@ struct LawsOfTheRowTests {
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await fixture.outline(url)
     let before = try rawRow(fixture)
-    for policy in [FetchPolicy.storedThenFresh, .freshElseStored()] {
+    for policy in [FetchPolicy.storedThenFresh, .freshElseStored(within: nil)] {
       let outline = await fixture.outline(url, policy: policy) { $0.acceptedMediaTypes = ["application/*"] }
       #expect(outline == ["stored({})", "failure(mediaType, last {})"])
     }

@@ -86,6 +86,23 @@ import TestTurns
       ])
   }
 
+  @Test func `fresh, else stored by default: the deadline ends only the wait of who has something stored`() {
+    let policy = FetchPolicy.freshElseStored()
+    let answered: [Event] = [.storeAnswered(.candidate(isYoung: true)), .storedPrepared(true)]
+    #expect(
+      effects(policy, answered + [.deadlinePassed, .exchangeFinished(isFresh: true)])
+        == [.startExchange, .prepareStored, .deliverStored, .deliverDeadline, .end])
+    #expect(
+      effects(policy, [.storeAnswered(.nothing), .deadlinePassed, .exchangeFinished(isFresh: true)])
+        == [.startExchange, .deliverFresh, .end])
+    #expect(
+      effects(policy, [.storeAnswered(.nothing), .deadlinePassed, .exchangeFinished(isFresh: false)])
+        == [.startExchange, .deliverFailure, .end])
+    #expect(
+      effects(policy, [.storeIsSlow, .deadlinePassed] + answered)
+        == [.startExchange, .prepareStored, .deliverStored, .deliverDeadline, .end])
+  }
+
   @Test func `stored, else fresh: a young row is all there is; an old one stands in for a failure`() {
     let policy = FetchPolicy.storedElseFresh(maxAge: .seconds(300))
     #expect(
