@@ -59,29 +59,30 @@ extension DataService {
     sequence(request, policy: policy, form: .stream, progress: progress)
   }
 
-  /// One response: that of the terminal delivery or, where that is a failure, the last known one.
+  /// One response: the fresh one or, where the policy falls back on it, the stored one.
+  ///
+  /// Under `freshOnly` every failure is thrown, whatever is stored. A task that is cancelled before the load is over gets no
+  /// response: the error is of the kind `cancelled` (``DataServiceError/isCancelled``), with a `CancellationError` beneath.
   ///
   /// - Parameters:
   ///   - request: What to ask for.
-  ///   - policy: Which answer is wanted.
-  /// - Throws: The failure, where nothing is known; `cancelled` where the task was cancelled.
+  ///   - policy: Which answer is wanted. The default gives the fresh one three seconds where one is stored.
+  /// - Throws: The failure that the policy leaves.
   public func response(
     for request: Request, policy: FetchPolicy = .freshElseStored()
   ) async throws(DataServiceError) -> Response<Data> {
-    let last = LastDelivery()
+    guard !Task.isCancelled else { throw .cancelledTask }
+    let result = OneResult()
     let load = core.load(
-      request, policy: policy, form: .data, on: .inline, deliver: { delivery in last.set(delivery) })
+      request, policy: policy, form: .data, on: .inline, deliver: { result.take($0) }, ended: { result.end() }
+    )
     // Woken once, when all is over, and not for each delivery.
     await withTaskCancellationHandler {
       await load.finished()
     } onCancel: {
       load.cancel()
     }
-    switch last.value {
-    case .stored(let response), .fresh(let response, _), .failure(_, let response?): return response
-    case .failure(let error, nil): throw error
-    case nil: throw DataServiceError(.cancelled, "the load was cancelled")
-    }
+    return try result.response()
   }
 
   /// The stored response, at once: for the first frame of a user interface.
@@ -103,11 +104,35 @@ extension DataService {
   }
 }
 
-/// The newest of a load's deliveries.
-private final class LastDelivery: Sendable {
-  private let state = Guarded<DataService.Delivery<Data>?>(nil)
+/// What a load's deliveries come to where one response is wanted.
+private final class OneResult: Sendable {
+  private struct State {
+    /// The response that the policy has delivered.
+    var delivered: DataService.Response<Data>?
+    var failure: DataServiceError?
+    /// Whether the deliveries are over; those of a load that was cancelled never are.
+    var isOver = false
+  }
+  private let state = Guarded(State())
 
-  var value: DataService.Delivery<Data>? { state.withLock { $0 } }
+  func take(_ delivery: DataService.Delivery<Data>) {
+    state.withLock { state in
+      switch delivery {
+      case .stored(let response), .fresh(let response, _): state.delivered = response
+      case .failure(let error, let lastKnown):
+        state.failure = error
+        // What was signed out meanwhile is taken back.
+        if lastKnown == nil { state.delivered = nil }
+      }
+    }
+  }
 
-  func set(_ delivery: DataService.Delivery<Data>) { state.withLock { $0 = delivery } }
+  func end() { state.withLock { $0.isOver = true } }
+
+  func response() throws(DataServiceError) -> DataService.Response<Data> {
+    let (isOver, delivered, failure) = state.withLock { ($0.isOver, $0.delivered, $0.failure) }
+    guard isOver else { throw .cancelledTask }
+    if let delivered { return delivered }
+    throw failure ?? .cancelledTask
+  }
 }

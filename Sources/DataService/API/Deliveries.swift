@@ -4,7 +4,8 @@ extension DataService {
   /// The deliveries of a load as a sequence: every iteration is a load of its own, begun by its first `next()`.
   ///
   /// It does not throw; failures are deliveries. It ends after the terminal delivery, once what the load had to store
-  /// is stored or given up. Ending an iteration early, or cancelling its task, cancels its load.
+  /// is stored or given up. Ending an iteration early, or cancelling its task, cancels its load: the next `next()` returns `nil`,
+  /// and where the task was cancelled before the first one, nothing is begun.
   public struct Deliveries<Value: Sendable>: AsyncSequence, Sendable {
     /// One delivery.
     public typealias Element = Delivery<Value>
@@ -61,9 +62,12 @@ extension DataService {
     deinit { state.withLock { $0.isOver ? nil : $0.load }?.cancel() }
 
     func next() async -> Delivery<Value>? {
-      beginOnce()
-      // The stored delivery is nearly always there already, and so is the end after it.
-      if !Task.isCancelled {
+      if Task.isCancelled {
+        // Nothing is begun for a task that is cancelled.
+        cancel()
+      } else {
+        beginOnce()
+        // The stored delivery is nearly always there already, and so is the end after it.
         let (isReady, delivery) = takeReady()
         if isReady { return await finished(delivery) }
       }
@@ -123,16 +127,24 @@ extension DataService {
       }
     }
 
+    /// Ends the load, and drops what has come and was not taken (law 11).
     private func cancel() {
       state.withLock { $0.load }?.cancel()
-      end()
+      end(dropping: true)
     }
 
-    private func end() {
-      let waiting = state.withLock { state in
-        state.isOver = true
-        defer { state.waiting = nil }
-        return state.waiting
+    private func end(dropping: Bool = false) {
+      // What is dropped ends outside of the lock: its end is the caller's.
+      let (waiting, _) = state.withLock { state in
+        defer {
+          state.isOver = true
+          state.waiting = nil
+          if dropping {
+            state.ready = []
+            state.hasBegun = true
+          }
+        }
+        return (state.waiting, dropping ? state.ready : [])
       }
       waiting?.resume(returning: nil)
     }

@@ -57,12 +57,21 @@ extension DataServiceError: LocalizedError {
 }
 
 extension DataServiceError {
+  /// Whether the load, or the task that waited for it, was cancelled, so that nobody need be told.
+  public var isCancelled: Bool { kind == .cancelled }
   /// Whether there is no network, as far as can be told.
   public var isOffline: Bool { kind == .offline }
   /// Whether the same request may succeed later without anybody's doing: the network, or the origin's own trouble.
   public var isRetryable: Bool {
     kind.isConnectivity || kind.name.hasPrefix("timeout(")
       || [.proxy, .truncated, .status, .paused].contains(kind)
+  }
+}
+
+extension DataServiceError {
+  /// For a task that was cancelled.
+  static var cancelledTask: DataServiceError {
+    DataServiceError(.cancelled, "the task was cancelled", underlying: CancellationError())
   }
 }
 

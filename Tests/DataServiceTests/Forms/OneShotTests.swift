@@ -1,0 +1,103 @@
+import DataService
+import FixtureServer
+import FoundationEssentials
+import Synchronization
+import TestSupport
+import Testing
+import TestTurns
+
+/// What the one-shot form returns and throws.
+@Suite("One response", .inTurn) struct OneShotTests {
+  private let url = "http://origin.test/item"
+
+  /// A first answer, then only refusals.
+  private func offline(_ status: Int = 200) throws -> ServiceFixture {
+    let transport = ScriptedTransport { _, number throws(DataServiceError) in
+      if number > 1 { throw DataServiceError(.refused, "refused") }
+      return .answer("body", status: status)
+    }
+    return try ServiceFixture(transport: transport)
+  }
+
+  private func request(_ retries: Int = 0) throws -> DataService.Request {
+    var request = DataService.Request(try #require(URL(string: url)))
+    request.limits.retries = retries
+    return request
+  }
+
+  @Test func `fresh only: a failure is thrown, whatever is stored`() async throws {
+    let fixture = try offline()
+    let request = try request()
+    _ = try await fixture.service.response(for: request, policy: .freshOnly)
+    let error = await #expect(throws: DataServiceError.self) {
+      _ = try await fixture.service.response(for: request, policy: .freshOnly)
+    }
+    #expect(error?.kind == .refused)
+    await fixture.service.close()
+  }
+
+  @Test(
+    "policies that fall back return the stored response they fell back on",
+    arguments: [
+      .freshElseStored(within: nil), .storedThenFresh, .storedElseFresh(maxAge: .zero), .storedOnly,
+    ] as [FetchPolicy])
+  func fallsBack(policy: FetchPolicy) async throws {
+    let fixture = try offline()
+    let request = try request()
+    _ = try await fixture.service.response(for: request, policy: .freshOnly)
+    #expect(try await fixture.service.response(for: request, policy: policy).text == "body")
+    await fixture.service.close()
+  }
+
+  @Test func `with nothing stored every failure is thrown`() async throws {
+    let transport = ScriptedTransport { _, _ throws(DataServiceError) in
+      throw DataServiceError(.refused, "refused")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let request = try request()
+    for policy in [FetchPolicy.freshElseStored(within: nil), .storedThenFresh, .freshOnly, .http] {
+      let error = await #expect(throws: DataServiceError.self) {
+        _ = try await fixture.service.response(for: request, policy: policy)
+      }
+      #expect(error?.kind == .refused)
+    }
+    await fixture.service.close()
+  }
+
+  @Test func `the default gives the origin three seconds, then returns the stored response`()
+    async throws
+  {
+    let clock = TestTimekeeper()
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+      if number > 1 { try await asCancelled { try await clock.sleep(for: .seconds(4)) } }
+      return .answer("body \(number)")
+    }
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    let request = try request()
+    _ = try await fixture.service.response(for: request, policy: .freshOnly)
+    let response = try await clock.passing(longest: .seconds(60)) {
+      try await fixture.service.response(for: request)
+    }.value
+    #expect(response.text == "body 1")
+  }
+
+  @Test func `with nothing stored the default waits for the origin`() async throws {
+    let clock = TestTimekeeper()
+    let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
+      try await asCancelled { try await clock.sleep(for: .seconds(20)) }
+      return .answer("late")
+    }
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    let request = try request()
+    let (response, passed) = try await clock.passing(longest: .seconds(60)) {
+      try await fixture.service.response(for: request)
+    }
+    #expect(response.text == "late")
+    #expect(passed >= .seconds(20))
+  }
+}
+
+/// The body; whatever it throws becomes `cancelled`.
+private func asCancelled(_ body: () async throws -> Void) async throws(DataServiceError) {
+  do { try await body() } catch { throw DataServiceError(.cancelled, "cancelled") }
+}
