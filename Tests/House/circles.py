@@ -1,5 +1,7 @@
 """Circles between the folders of a target: a type of one is named in the other, and back, directly or by way of others.
 
+An extension of a type counts as naming it, unless it holds nothing but types: then it only says what they are called.
+
 The list beside this file has one line for every step that is part of a circle. It may only become shorter: a new circle has a
 step that is not in it, and a step that is in no circle any more has to go from it.
 """

@@ -13,6 +13,7 @@ TOKEN = re.compile(r"`?[A-Za-z_][A-Za-z0-9_]*`?|->|[^\sA-Za-z_0-9]|[0-9][A-Za-z0
 # What the folder of a target itself is called.
 TOP = "(top)"
 TYPE_WORDS = {"struct", "class", "enum", "actor", "protocol"}
+MEMBERS = {"func", "var", "let", "init", "deinit", "subscript", "case"}
 # After these, `class` is no declaration of one.
 MEMBER_WORDS = {"func", "var", "let", "init", "subscript", "override", "final", "private", "static"}
 
@@ -174,7 +175,9 @@ class Walk:
                 names, end = self.path(place + 1)
                 whole = self.resolve(names)
                 pending = Scope(whole[-1] if whole and len(whole) == len(names) else tuple(names), set())
-                self.note(whole, extended=True)
+                # One that holds types only, and promises nothing, just says what they are called.
+                if not self.is_only_a_name(end):
+                    self.note(whole, extended=True)
                 place = end - 1
             elif token == "typealias" or token == "associatedtype":
                 if token == "typealias" and self.declares:
@@ -203,6 +206,19 @@ class Walk:
                 return True
             if word in ("}", "{", ")", ";", "="):
                 break
+        return False
+
+    def is_only_a_name(self, place):
+        """Whether the extension whose `{` is at `place` has nothing but types in it."""
+        tokens, depth = self.file.tokens, 0
+        if tokens[place] != "{":
+            return False
+        for token in tokens[place:]:
+            depth += {"{": 1, "}": -1}.get(token, 0)
+            if depth == 0:
+                return True
+            if depth == 1 and token in MEMBERS:
+                return False
         return False
 
     def path(self, place):

@@ -46,9 +46,11 @@ extension ResponseStore {
   /// Does the housekeeping that no delivery waits for: marks and counts, bodies nobody needs, the limits, the log.
   ///
   /// Works in short steps, between which other work of the store goes on, and begins none after `budget`. What is
-  /// left is done by the next call, of this process or another. Errors end it.
-  public func performMaintenance(budget: Duration = .milliseconds(50)) async {
-    guard !configuration.isReadOnly, FileStatus(path: files.database) != nil else { return }
+  /// left is done by the next call, of this process or another.
+  ///
+  /// - Returns: The error that ended it before its time, or `nil`; the next call begins anew (law 9).
+  @discardableResult public func performMaintenance(budget: Duration = .milliseconds(50)) async -> CacheStoreError? {
+    guard !configuration.isReadOnly, FileStatus(path: files.database) != nil else { return nil }
     let deadline = Platform.monotonicNanoseconds() + budget.wholeNanoseconds
     await flushUsage()
     do throws(CacheStoreError) {
@@ -58,9 +60,9 @@ extension ResponseStore {
       try await collectUnfinished(until: deadline)
       try await collectOld()
       try await trim(until: deadline)
+      return nil
     } catch {
-      // Law 9: what could not be done now is left for the next call, by this process or another.
-      return
+      return error
     }
   }
 

@@ -87,4 +87,17 @@ extension DataService {
       throw DataServiceError(store: error)
     }
   }
+
+  /// Why a request is answered as it is: the key, the variants, every term of freshness, what each policy does, and
+  /// what would change that. Asks the store, never the network.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - policy: A policy whose age or deadline the explanation goes by; the verdicts are of every policy all the same.
+  /// - Throws: `invalidRequest`, or what keeps the store from being read.
+  public func explain(
+    _ request: Request, policy: FetchPolicy? = nil
+  ) async throws(DataServiceError) -> Explanation {
+    try await core.explain(request, policy: policy)
+  }
 }

@@ -74,3 +74,8 @@ private final class OnePiece: Sendable {
     }
   }
 }
+
+extension DataService {
+  /// A body that arrives piece by piece.
+  public typealias BodyStream = TransportBody
+}

@@ -1,4 +1,4 @@
-internal import DataService
+public import DataService
 internal import Synchronization
 
 /// A preload under way: its events, the answers to its prompts, and its end.
@@ -211,4 +211,19 @@ public struct PreloadEvents: AsyncSequence, Sendable {
 
   /// An iterator; all iterators of a run share its events.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(mailbox: mailbox) }
+}
+
+extension DataService {
+  /// Starts a plan; its events come from ``PreloadRun/events``.
+  public func preload(_ plan: PreloadPlan) -> PreloadRun { PreloadRun(plan, on: self) }
+}
+
+extension PreloadRun {
+  /// The run's outcome, once it is there. Of a plan that asks, take the events instead: nobody answers here.
+  public func outcome() async -> LaunchOutcome? {
+    for await event in events {
+      if case .outcome(let outcome) = event { return outcome }
+    }
+    return nil
+  }
 }

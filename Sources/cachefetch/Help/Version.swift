@@ -3,9 +3,6 @@ internal import DataService
 
 /// `--version`.
 enum Version {
-  /// This program's version (semver.org), the one place where it stands.
-  static let number = "0.1.0"
-
   /// The versions of this program and of the libraries that do its work, and what they bring.
   static func text() -> String {
     var transport: String
@@ -16,6 +13,6 @@ enum Version {
     }
     let linked = ProcessStart.linkedLibraries.map { "linked in: \($0)\n" } ?? ""
     return
-      "cachefetch \(number)\nSQLite \(StoreVersion.sqlite) (write-ahead log, strict tables)\n\(transport)\n\(linked)"
+      "cachefetch \(Release.version)\nSQLite \(StoreVersion.sqlite) (write-ahead log, strict tables)\n\(transport)\n\(linked)"
   }
 }

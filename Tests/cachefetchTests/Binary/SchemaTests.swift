@@ -38,7 +38,7 @@ import TestTurns
       try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8)
     }
     let schema = try text("docs/delivery.schema.json")
-    for (file, count) in [("API/Response", 17), ("Values/DataServiceError", 20)] {
+    for (file, count) in [("Values/Kept", 17), ("Values/DataServiceError", 20)] {
       let names = try text("Sources/DataService/\(file).swift").matches(
         of: #/= (?:Kind|KeptReason|Self)\("(?<name>[A-Za-z?]+)"\)/#
       ).map { String($0.name) }

@@ -1,14 +1,4 @@
 extension DataService {
-  /// How a fresh body compares with the stored one.
-  public enum Change: String, Sendable, Hashable {
-    /// Nothing was stored.
-    case new
-    /// It differs.
-    case changed
-    /// It is the same by the request's ``ChangeRule``.
-    case unchanged
-  }
-
   /// One thing handed to the caller. At most one `stored`, then one of the others, or the end.
   public enum Delivery<Value: Sendable>: Sendable {
     /// The last good response.
@@ -43,9 +33,4 @@ extension DataService.Delivery {
     case .failure(let error, let lastKnown): .failure(error, lastKnown: lastKnown.map(transform))
     }
   }
-}
-
-extension DataService {
-  /// A body that arrives piece by piece.
-  public typealias BodyStream = TransportBody
 }

@@ -49,13 +49,3 @@ extension DataService {
     }
   }
 }
-
-/// When a fresh body counts as unchanged.
-public enum ChangeRule: Sendable, Hashable {
-  /// Only when the origin said 304.
-  case notModified
-  /// When the origin said 304 or the bytes are the same.
-  case bytes
-  /// When, read as JSON, they differ at most below these JSON Pointers (RFC 6901); bytes where either is not JSON.
-  case json(ignoring: [String])
-}

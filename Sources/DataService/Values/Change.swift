@@ -1,0 +1,21 @@
+extension DataService {
+  /// How a fresh body compares with the stored one.
+  public enum Change: String, Sendable, Hashable {
+    /// Nothing was stored.
+    case new
+    /// It differs.
+    case changed
+    /// It is the same by the request's ``ChangeRule``.
+    case unchanged
+  }
+}
+
+/// When a fresh body counts as unchanged.
+public enum ChangeRule: Sendable, Hashable {
+  /// Only when the origin said 304.
+  case notModified
+  /// When the origin said 304 or the bytes are the same.
+  case bytes
+  /// When, read as JSON, they differ at most below these JSON Pointers (RFC 6901); bytes where either is not JSON.
+  case json(ignoring: [String])
+}

@@ -1,0 +1,51 @@
+extension DataService {
+  /// Whether a response is in the store.
+  public enum Kept: Sendable, Hashable {
+    /// Committed.
+    case yes
+    /// Not committed, and why.
+    case no(KeptReason)
+  }
+
+  /// Why a response is not in the store. An open set.
+  public struct KeptReason: Sendable, Hashable {
+    /// The name used in JSON output, such as `noStore`.
+    public let name: String
+    package init(_ name: String) { self.name = name }
+
+    /// `no-store` on the request, the response or a redirect.
+    public static let noStore = Self("noStore")
+    /// The store was locked.
+    public static let busy = Self("busy")
+    /// The disk or the store is full.
+    public static let full = Self("full")
+    /// The store may not be written.
+    public static let readOnly = Self("readOnly")
+    /// The store is damaged.
+    public static let corrupt = Self("corrupt")
+    /// The store cannot be used.
+    public static let unusable = Self("unusable")
+    /// Responses of this status are not kept.
+    public static let status = Self("status")
+    /// The method is not one whose answers are stored.
+    public static let method = Self("method")
+    /// The request passed the store by.
+    public static let passThrough = Self("passThrough")
+    /// A newer answer is stored already.
+    public static let superseded = Self("superseded")
+    /// Larger than half the store's limit.
+    public static let tooLarge = Self("tooLarge")
+    /// Reached through a temporary redirect to another host, as captive portals do.
+    public static let portal = Self("portal?")
+    /// Of none of the media types that the request accepts.
+    public static let mediaType = Self("mediaType")
+    /// A decoder refused it.
+    public static let undecodable = Self("undecodable")
+    /// The account was signed out.
+    public static let signedOut = Self("signedOut")
+    /// More variants than a key may have, or `Vary: *` where nothing could be matched.
+    public static let vary = Self("vary")
+    /// The `http` policy may not store it (RFC 9111 section 3).
+    public static let notStorable = Self("notStorable")
+  }
+}
