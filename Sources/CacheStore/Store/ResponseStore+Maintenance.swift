@@ -49,7 +49,9 @@ extension ResponseStore {
   /// left is done by the next call, of this process or another.
   ///
   /// - Returns: The error that ended it before its time, or `nil`; the next call begins anew (law 9).
-  @discardableResult public func performMaintenance(budget: Duration = .milliseconds(50)) async -> CacheStoreError? {
+  @discardableResult public func performMaintenance(budget: Duration = .milliseconds(50)) async
+    -> CacheStoreError?
+  {
     guard !configuration.isReadOnly, FileStatus(path: files.database) != nil else { return nil }
     let deadline = Platform.monotonicNanoseconds() + budget.wholeNanoseconds
     await flushUsage()
