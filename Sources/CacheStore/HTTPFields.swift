@@ -251,7 +251,7 @@ extension UnsafeBufferPointer<UInt8> {
 
   fileprivate func containsIgnoringCase(_ letters: StaticString) -> Bool {
     let wanted = UnsafeBufferPointer(start: letters.utf8Start, count: letters.utf8CodeUnitCount)
-    guard wanted.count > 0, count >= wanted.count else { return false }
+    guard count >= wanted.count else { return false }
     return (0...count - wanted.count).contains { start in
       self[start].lowercasedASCII == wanted[0]
         && Self(rebasing: self[start..<start + wanted.count]).equalsIgnoringCase(wanted)

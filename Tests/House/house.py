@@ -95,6 +95,8 @@ def main(arguments):
         problems = circles.check(targets)
         if problems:
             sys.exit("error: " + "\n".join(problems))
+    elif len(arguments) != 2:
+        sys.exit(__doc__.strip())
     else:
         print("| | now | how it is counted |\n|---|---|---|")
         for row in [*traced(targets, *arguments), *of_circles(targets), *of_files(targets)]:

@@ -33,9 +33,9 @@ extension Database {
   /// never ends it waits seldom.
   func restartLog() throws(CacheStoreError) {
     let deadline = waiting.deadline
-    let patience: Int64 =
+    let timeLimit: Int64 =
       logBytes < 10 << 20 ? 100_000_000 : logBytes < 12 << 20 ? 1_000_000_000 : 3_000_000_000
-    waiting.deadline = Platform.monotonicNanoseconds() + patience
+    waiting.deadline = Platform.monotonicNanoseconds() + timeLimit
     defer { waiting.deadline = deadline }
     // While another process writes back, which on a slow disk is most of the time, SQLite says "busy" without waiting.
     while try !checkpoint(.restarting) {

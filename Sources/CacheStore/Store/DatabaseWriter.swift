@@ -10,7 +10,7 @@ final class DatabaseWriter: Sendable {
   private struct Slot: @unchecked Sendable {
     var connection: Connection?
     var isClosed = false
-    /// Looks since the latest piece of work; see ``lookNow(_:)``.
+    /// Looks since the latest piece of work; see ``readNow(_:)``.
     var looks = 0
   }
 
@@ -34,25 +34,25 @@ final class DatabaseWriter: Sendable {
   }
 
   /// Runs work on the queue; the waiting time for other processes counts from now, the queue's other work included.
-  /// - Parameter patience: That waiting time, where it is another than `busyTimeout`.
+  /// - Parameter timeLimit: That waiting time, where it is another than `busyTimeout`.
   func perform<Result: Sendable>(
-    within patience: Duration? = nil,
+    within timeLimit: Duration? = nil,
     _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result
   ) async throws(CacheStoreError) -> Result {
     let result: Swift.Result<Result, CacheStoreError> = await withUnsafeContinuation { continuation in
-      perform(within: patience, work) { continuation.resume(returning: $0) }
+      perform(within: timeLimit, work) { continuation.resume(returning: $0) }
     }
     return try result.get()
   }
 
   /// The same, with a function that is called on the queue once the work is done, before the next work.
   func perform<Result: Sendable>(
-    within patience: Duration? = nil,
+    within timeLimit: Duration? = nil,
     _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result,
     completion: @escaping @Sendable (Swift.Result<Result, CacheStoreError>) -> Void
   ) {
     let deadline =
-      Platform.monotonicNanoseconds() + (patience ?? configuration.busyTimeout).wholeNanoseconds
+      Platform.monotonicNanoseconds() + (timeLimit ?? configuration.busyTimeout).wholeNanoseconds
     enqueue {
       completion(self.attempt(waitingUntil: deadline, work))
       self.keepLogShort()
@@ -156,7 +156,7 @@ final class DatabaseWriter: Sendable {
   ///
   /// - Returns: `nil` where the connection is in use or not open, the file is another, or anything goes wrong: a reading
   ///   connection is then the way, and says what it is.
-  func lookNow<Result>(_ look: (Connection) throws(CacheStoreError) -> Result) -> Result? {
+  func readNow<Result>(_ look: (Connection) throws(CacheStoreError) -> Result) -> Result? {
     slot.withLockIfAvailable { slot -> Result? in
       guard slot.looks < Self.looksAfterWrite, let connection = slot.connection else { return nil }
       slot.looks += 1

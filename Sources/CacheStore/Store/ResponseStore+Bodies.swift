@@ -33,7 +33,7 @@ extension ResponseStore {
   public func partialBody(
     accountID: Int64, key: RequestKey
   ) async throws(CacheStoreError) -> (body: UnfinishedBody, partial: UnfinishedBody.Partial)? {
-    let found = try await writer.perform(within: Self.resumptionPatience) {
+    let found = try await writer.perform(within: Self.resumptionTimeout) {
       (connection) throws(CacheStoreError) in
       // Whoever makes room looks in a writing transaction whether anybody holds the body: before this one, or after it.
       try connection.transaction { () throws(CacheStoreError) in
@@ -56,7 +56,7 @@ extension ResponseStore {
   }
 
   /// How long an exchange may be held up to learn where to go on.
-  private static let resumptionPatience = Duration.milliseconds(250)
+  private static let resumptionTimeout = Duration.milliseconds(250)
 
   private struct TakenPartial: Sendable {
     var id: Int64

@@ -26,13 +26,13 @@ extension ResponseStore {
 
   /// Writes what waits, in memory and in `STORE.uses`, in one transaction. What cannot be written is dropped: it is a
   /// convenience.
-  /// - Parameter patience: How long to wait for other processes, where it is another than `busyTimeout`.
-  func flushUsage(within patience: Duration? = nil) async {
+  /// - Parameter timeLimit: How long to wait for other processes, where it is another than `busyTimeout`.
+  func flushUsage(within timeLimit: Duration? = nil) async {
     let batch = takeBatch()
     guard !configuration.isReadOnly, FileStatus(path: files.database) != nil else { return }
     guard !batch.isEmpty || UsageJournal(files: files).isThere else { return }
     // No one waits for these numbers, and no delivery depends on them.
-    _ = try? await writer.perform(within: patience) { (connection) throws(CacheStoreError) in
+    _ = try? await writer.perform(within: timeLimit) { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in
         try self.storeUsageJournal(connection)
         for mark in batch.latestMarks() { try self.mark(mark.row, at: mark.instant, connection) }
@@ -81,7 +81,7 @@ extension ResponseStore {
       lines.counts = counts.known
       return lines.bytes(of: identity.inode)
     }
-    if let lines = writer.lookNow(look) { return lines }
+    if let lines = writer.readNow(look) { return lines }
     return try pool.withConnection(waitingUntil: 0, look) ?? nil
   }
 

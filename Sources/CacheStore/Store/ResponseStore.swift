@@ -17,7 +17,7 @@ public final class ResponseStore: Sendable {
     /// Rows that did not, and are being removed.
     public var damaged: Int
     /// What there is to know before an origin is asked, where that was looked up too.
-    package var outlook: Outlook?
+    package var preflight: Preflight?
 
     /// Makes a result.
     public init(accountID: Int64? = nil, rows: [StoredResponse] = [], damaged: Int = 0) {
@@ -94,18 +94,18 @@ public final class ResponseStore: Sendable {
       defer { statement.reset() }
       if let responder {
         // Of an account that is not there nothing is known, nor by a store made before there were such tables.
-        found.outlook = Outlook()
+        found.preflight = Preflight()
         ahead?.bind(5, responder)
       }
       statement.bind(1, key.account)
       statement.bind(2, key.target)
       statement.bind(3, key.method)
       statement.bind(4, key.extra)
-      let first = ahead == nil ? 0 : Outlook.columnCount
+      let first = ahead == nil ? 0 : Preflight.columnCount
       while try statement.step() {
         let (account, row) = RowCoder.identifiers(statement, from: first)
         found.accountID = account
-        if ahead != nil { found.outlook = Outlook(statement) }
+        if ahead != nil { found.preflight = Preflight(statement) }
         guard let row else { continue }
         if let read = try connection.coder.read(statement, from: first, key, connection) {
           found.rows.append(read)

@@ -8,7 +8,7 @@ enum Query: Int, CaseIterable {
   case removedSince, recordRemoval, rowsOfTarget
   case insertTag, setPinned, insertUse, markUsed, addUsage
   case pauseOf
-  case usedAt, tagsOfRow, outlook
+  case usedAt, tagsOfRow, preflight
   case pageCount, freePages, rowCount, unfinishedCount, dataVersion, lastBody, leastRecentlyUsed, anyReleased,
     deleteOneChunk
   case releasedBefore, unfinishedAfter
@@ -21,7 +21,7 @@ enum Query: Int, CaseIterable {
     case .rowByID: Self.rowByIDText
     case .rowsOfTarget: Self.rowsOfTargetText
     case .bodyChecksum: "SELECT checksum FROM body WHERE id = ?1"
-    case .outlook: Self.outlookText
+    case .preflight: Self.preflightText
     case .bodyOwner: "SELECT account_id FROM body WHERE id = ?1 AND released_at_ms IS NULL"
     case .chunk: "SELECT checksum, bytes FROM chunk WHERE id = ?1 << 20 | ?2"
     case .accountID: "SELECT id FROM account WHERE name = ?1"
@@ -126,7 +126,7 @@ extension Query {
   /// Whether it asks a table that a store made earlier may lack; see `Connection.optionalStatement(_:)`.
   var isOfLaterTable: Bool {
     switch self {
-    case .storeLimits, .lookUpAhead, .outlook, .pauseOf, .insertPartial, .deletePartial: true
+    case .storeLimits, .lookUpAhead, .preflight, .pauseOf, .insertPartial, .deletePartial: true
     default: false
     }
   }
@@ -141,7 +141,7 @@ extension Query {
   private static let lookUpText =
     "SELECT \(RowCoder.selected), c.checksum, c.bytes \(rowsOfKey) WHERE a.name = ?1"
 
-  /// The same with what there is to know before an origin is asked, see ``outlookText``: a look less for each exchange.
+  /// The same with what there is to know before an origin is asked, see ``preflightText``: a look less for each exchange.
   private static let lookUpAheadText = """
     SELECT p.heard_boot, p.heard_ns, p.pause_ms,
       EXISTS (SELECT 1 FROM body WHERE checksum IS NULL AND account_id = a.id AND partial_target = ?2),
@@ -188,7 +188,7 @@ extension Query {
 
 extension Query {
   /// Whether an origin is to be left alone, and whether a download was cut off.
-  private static let outlookText = """
+  private static let preflightText = """
     SELECT p.heard_boot, p.heard_ns, p.pause_ms,
       EXISTS (SELECT 1 FROM body WHERE checksum IS NULL AND account_id = ?1 AND partial_target = ?3)
     FROM account a LEFT JOIN pause p ON p.account_id = a.id AND p.responder = ?2 WHERE a.id = ?1

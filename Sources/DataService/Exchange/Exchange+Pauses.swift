@@ -4,19 +4,19 @@ internal import CacheStore
 extension Exchange {
   /// What the store knows that matters before the request goes out.
   nonisolated(nonsending) func preflight(
-    knowing known: ResponseStore.Outlook?
-  ) async -> ResponseStore.Outlook {
+    knowing known: ResponseStore.Preflight?
+  ) async -> ResponseStore.Preflight {
     if let known { return known }
-    if isStoreSilent { return ResponseStore.Outlook() }
+    if isStoreSilent { return ResponseStore.Preflight() }
     guard let id = generation.known else {
-      var preflight = ResponseStore.Outlook()
+      var preflight = ResponseStore.Preflight()
       preflight.pause = await pause(of: prepared.url)
       return preflight
     }
     return await core.storeCall { [core, prepared] in
-      core.store.outlookNow(
+      core.store.preflightNow(
         accountID: id, responder: prepared.responder(of: prepared.url), target: prepared.key.target)
-    } ?? ResponseStore.Outlook()
+    } ?? ResponseStore.Preflight()
   }
 
   /// Whether a look-up has not come back: another would not either.

@@ -65,7 +65,7 @@ extension Exchange {
   /// Tries, tries again as ``RetryRule`` says, and with `onlineWait` as long as there is no network.
   /// - Parameter preflight: What is known before the first try; before a later one it is looked up again.
   nonisolated(nonsending) private func attempts(
-    until deadline: Int64, knowing preflight: ResponseStore.Outlook?
+    until deadline: Int64, knowing preflight: ResponseStore.Preflight?
   ) async throws(DataServiceError) -> ExchangeOutcome {
     let clock = core.timekeeper
     let onlineUntil = prepared.request.onlineWait.map { clock.instant(after: $0) }
@@ -122,7 +122,7 @@ extension Exchange {
 
   /// One try. Where the answer turns out to need the stored bytes, and these are gone, the origin is asked for the whole.
   nonisolated(nonsending) private func attempt(
-    until deadline: Int64, knowing known: ResponseStore.Outlook?
+    until deadline: Int64, knowing known: ResponseStore.Preflight?
   ) async throws(DataServiceError) -> ExchangeOutcome {
     let preflight = await preflight(knowing: known)
     try check(preflight.pause, of: prepared.url)

@@ -21,7 +21,7 @@ final class Exchange: AnyExchange {
     /// Whether the answer is for the store alone, as behind a stale answer under `http`.
     var isForStore = false
     /// What the look-up has said that matters before the origin is asked; `nil` where it has to be asked for.
-    var preflight: ResponseStore.Outlook?
+    var preflight: ResponseStore.Preflight?
 
     var candidate: StoredResponse? { row?.value }
   }

@@ -14,12 +14,12 @@ struct Leasing {
   static let interval = Duration.milliseconds(5)
 
   /// For opening the lock file: longer than a busy machine takes, since whoever goes alone asks the origin once more.
-  private static let openingPatience = Duration.seconds(2)
+  private static let openingTimeout = Duration.seconds(2)
 
   private let exchange: Exchange
   private let deadline: Int64
   /// Until when another process is waited for: one that is stopped, or whose machine is, holds its lease for ever.
-  private let patience: Int64
+  private let waitsUntil: Int64
   private let hash: UInt64
   private var store: ResponseStore { exchange.core.store }
 
@@ -27,7 +27,8 @@ struct Leasing {
     self.exchange = exchange
     self.deadline = deadline
     let limits = exchange.plan.prepared.request.limits
-    patience = exchange.core.timekeeper.instant(after: min(limits.firstByteTimeout, limits.totalTimeout / 2))
+    waitsUntil = exchange.core.timekeeper.instant(
+      after: min(limits.firstByteTimeout, limits.totalTimeout / 2))
     hash = exchange.core.leaseHash(of: exchange.plan.prepared)
   }
 
@@ -85,7 +86,7 @@ struct Leasing {
   nonisolated(nonsending) private func tryLease() async throws(CacheStoreError) -> Lease?? {
     let core = exchange.core
     let waiting = StoreWaiting(
-      clock: core.timekeeper, thread: core.thread, patience: Self.openingPatience)
+      clock: core.timekeeper, thread: core.thread, timeLimit: Self.openingTimeout)
     if store.isReadyToLease {
       let tried = await core.storeCalls.result(
         waiting,
@@ -129,7 +130,7 @@ struct Leasing {
       }
       let now = exchange.core.timekeeper.bootNanoseconds
       guard now < deadline else { throw CacheStoreError(.busy, "the leader is not done") }
-      guard now < patience else { return false }
+      guard now < waitsUntil else { return false }
       do {
         try await exchange.core.timekeeper.sleep(for: Self.interval)
       } catch {

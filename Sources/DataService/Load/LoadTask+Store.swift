@@ -21,11 +21,11 @@ extension LoadTask {
     state.withLock { $0.pendingLookup = nil }
   }
 
-  private func beginWatch(_ patience: Duration) -> LookupWatch {
+  private func beginWatch(_ timeLimit: Duration) -> LookupWatch {
     let pending = FirstValue<Void>()
     state.withLock { $0.pendingLookup = pending }
     guard !isOnlyIfCached else { return LookupWatch(pending: pending, timer: nil) }
-    let timer = core.timekeeper.after(patience) { [weak self] in
+    let timer = core.timekeeper.after(timeLimit) { [weak self] in
       self?.handle(.storeIsSlow)
     }
     return LookupWatch(pending: pending, timer: timer)
@@ -33,9 +33,9 @@ extension LoadTask {
 
   /// Looks up where waiting is allowed.
   ///
-  /// - Parameter patience: How long the exchange waits for it; `nil` for as long as for a store that is open.
-  func lookupInQueue(patience: Duration? = nil) {
-    let watch = beginWatch(patience ?? core.configuration.timeouts.slowStore)
+  /// - Parameter timeLimit: How long the exchange waits for it; `nil` for as long as for a store that is open.
+  func lookupInQueue(timeLimit: Duration? = nil) {
+    let watch = beginWatch(timeLimit ?? core.configuration.timeouts.slowStore)
     if let timer = watch.timer { state.withLock { $0.timers.append(timer) } }
     Task(executorPreference: core.thread) { [self] in
       defer { watch.pending.set(()) }
@@ -69,7 +69,7 @@ extension LoadTask {
     state.withLock { state in
       state.row = row
       state.accountID = found.accountID
-      state.preflight = found.outlook
+      state.preflight = found.preflight
       // A fresh answer takes its place, whether or not anybody sees the stored one.
       if policy == .freshOnly { state.usedRow = row?.value.id }
       if row == nil {

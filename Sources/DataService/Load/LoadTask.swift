@@ -23,7 +23,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     /// Why the request is forwarded, for `Cache-Status`; `nil` where that hangs on the row's freshness.
     var forward: CacheStatus.Forward?
     var isForStore = false
-    var preflight: ResponseStore.Outlook?
+    var preflight: ResponseStore.Preflight?
     /// How the exchange failed, for the rule that may serve the stored response all the same.
     var httpFailure: HTTPStaleness.Failure?
     var accountID: Int64?
@@ -99,7 +99,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     }
     guard !prepared.isPassThrough else { return handle(.storeAnswered(.nothing)) }
     if core.configuration.keepsStoreApart, core.thread.isCurrent {
-      return lookupInQueue(patience: core.store.isReadyToLookUp ? nil : core.configuration.timeouts.commit)
+      return lookupInQueue(timeLimit: core.store.isReadyToLookUp ? nil : core.configuration.timeouts.commit)
     }
     let watch = watchOpening()
     do throws(CacheStoreError) {

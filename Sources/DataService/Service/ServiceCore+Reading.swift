@@ -45,8 +45,8 @@ extension ServiceCore {
     _ part: @escaping @Sendable () async throws(CacheStoreError) -> Value
   ) async throws(CacheStoreError) -> Value {
     guard configuration.keepsStoreApart else { return try await part() }
-    let patience = configuration.store.busyTimeout + configuration.timeouts.commit
-    let waiting = StoreWaiting(clock: timekeeper, thread: thread, patience: patience)
+    let timeLimit = configuration.store.busyTimeout + configuration.timeouts.commit
+    let waiting = StoreWaiting(clock: timekeeper, thread: thread, timeLimit: timeLimit)
     guard let result = await waiting.result(late: late, of: part) else { throw StoreWaiting.gaveUp }
     return try result.get()
   }

@@ -4,7 +4,7 @@ internal import CacheStore
 struct StoreWaiting: Sendable {
   let clock: any Timekeeper
   let thread: NetworkThread
-  let patience: Duration
+  let timeLimit: Duration
 
   /// What the work comes to; `nil` where it takes longer, in which case `late` is told once it is done.
   nonisolated(nonsending) func result<Value: Sendable>(
@@ -27,7 +27,7 @@ struct StoreWaiting: Sendable {
   /// The value, or `nil` where it takes longer; nothing that is set later counts.
   nonisolated(nonsending) func value<Value: Sendable>(of first: FirstValue<Value?>) async -> Value? {
     if let value = first.current { return value }
-    let timer = clock.after(patience) { first.set(nil) }
+    let timer = clock.after(timeLimit) { first.set(nil) }
     defer { timer.cancel() }
     return await first.value
   }
@@ -38,6 +38,6 @@ struct StoreWaiting: Sendable {
 extension ServiceCore {
   /// For as long as a delivery waits for its row.
   var commitWaiting: StoreWaiting {
-    StoreWaiting(clock: timekeeper, thread: thread, patience: configuration.timeouts.commit)
+    StoreWaiting(clock: timekeeper, thread: thread, timeLimit: configuration.timeouts.commit)
   }
 }

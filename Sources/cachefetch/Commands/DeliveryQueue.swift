@@ -128,7 +128,7 @@ final class DeliveryQueue {
   /// Does the work, which takes what comes, then ends what is still under way.
   /// - Returns: The exit status where a signal or an output that cannot be written ended the work; else `nil`.
   func run(
-    patience: Duration, status: (() -> ExitStatus)? = nil, _ work: () throws(OutputError) -> Void
+    timeLimit: Duration, status: (() -> ExitStatus)? = nil, _ work: () throws(OutputError) -> Void
   ) -> ExitStatus? {
     do throws(OutputError) {
       try work()
@@ -139,16 +139,16 @@ final class DeliveryQueue {
     cancel()
     let left = max(.milliseconds(100), ContinuousClock.now.duration(to: lastDelivery + Self.writing))
     if let status { endAfter(left, status()) }
-    _ = fetcher.close(min(patience, left))
+    _ = fetcher.close(min(timeLimit, left))
     return nil
   }
 
   /// Ends the process after that time, whatever still holds it up.
-  private func endAfter(_ patience: Duration, _ status: ExitStatus) {
-    guard turn.load(ordering: .relaxed) == Turn.other else { return fetcher.endAfter(patience, status) }
+  private func endAfter(_ timeLimit: Duration, _ status: ExitStatus) {
+    guard turn.load(ordering: .relaxed) == Turn.other else { return fetcher.endAfter(timeLimit, status) }
     // The store does not answer, and the service's own thread may be waiting for it by now.
     StandIn.thread {
-      usleep(UInt32(clamping: patience.milliseconds * 1_000))
+      usleep(UInt32(clamping: timeLimit.milliseconds * 1_000))
       _exit(status.rawValue)
     }
   }

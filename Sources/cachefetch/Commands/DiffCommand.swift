@@ -23,7 +23,7 @@ struct DiffCommand {
   func run() -> ExitStatus {
     let queue = DeliveryQueue(fetcher, diagnostics: diagnostics)
     var status = ExitStatus.nothing
-    let stopped = queue.run(patience: .seconds(10)) { () throws(OutputError) in
+    let stopped = queue.run(timeLimit: .seconds(10)) { () throws(OutputError) in
       do throws(BodyError) {
         status = try follow(queue)
       } catch {

@@ -16,9 +16,9 @@ struct Fetcher: Sendable {
       _ ended: @escaping @Sendable () -> Void
     ) -> @Sendable () -> Void
   /// Ends what is under way and flushes what is to be kept; `true` when that is done.
-  let close: @Sendable (_ patience: Duration) -> Bool
+  let close: @Sendable (_ timeLimit: Duration) -> Bool
   /// Ends the process with a status after that time, whatever holds the main thread up: a disk that does not answer.
-  var endAfter: @Sendable (_ patience: Duration, _ status: ExitStatus) -> Void = { _, _ in }
+  var endAfter: @Sendable (_ timeLimit: Duration, _ status: ExitStatus) -> Void = { _, _ in }
 
   init(
     start:
@@ -37,10 +37,10 @@ struct Fetcher: Sendable {
       let load = service.start(request, policy: policy, progress: progress, deliver: deliver, ended: ended)
       return { load.cancel() }
     }
-    endAfter = { patience, status in
-      service.afterIfRunning(patience) { _exit(status.rawValue) }
+    endAfter = { timeLimit, status in
+      service.afterIfRunning(timeLimit) { _exit(status.rawValue) }
     }
-    close = { patience in
+    close = { timeLimit in
       // A load that has said its last is over a moment later.
       for _ in 0..<20 {
         if service.closeNow() {
@@ -55,7 +55,7 @@ struct Fetcher: Sendable {
         await service.close()
         closed.post(true)
       }
-      return closed.wait(milliseconds: Int32(clamping: patience.milliseconds), heedsSignals: false) ?? false
+      return closed.wait(milliseconds: Int32(clamping: timeLimit.milliseconds), heedsSignals: false) ?? false
     }
   }
 }

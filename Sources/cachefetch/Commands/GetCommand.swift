@@ -45,7 +45,7 @@ final class GetCommand {
   }
 
   private func goOn() -> ExitStatus {
-    let stopped = queue.run(patience: .seconds(10), status: { self.status }) { () throws(OutputError) in
+    let stopped = queue.run(timeLimit: .seconds(10), status: { self.status }) { () throws(OutputError) in
       try runLoads()
     }
     return stopped ?? status

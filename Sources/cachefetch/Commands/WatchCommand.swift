@@ -40,7 +40,7 @@ final class WatchCommand {
   /// Runs until a signal, or the first change under `--until-changed`.
   func run() -> ExitStatus {
     if diagnostics.terminal.isError { diagnostics.show(TerminalText.visible(plan.announcement) + "\n") }
-    let stopped = queue.run(patience: .seconds(2)) { () throws(OutputError) in
+    let stopped = queue.run(timeLimit: .seconds(2)) { () throws(OutputError) in
       while !isDone { try step() }
     }
     return stopped

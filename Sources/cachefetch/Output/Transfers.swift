@@ -13,7 +13,7 @@ struct Transfers {
   }
 
   /// What is over sooner needs no bar.
-  static let patience = Duration.milliseconds(500)
+  static let shortTime = Duration.milliseconds(500)
 
   /// The loads under way, those of which nothing has come yet included.
   private var loads: Set<Int> = []
@@ -28,7 +28,7 @@ struct Transfers {
   mutating func take(_ progress: DataService.TransferProgress, of number: Int, at now: Instant) {
     guard loads.contains(number) else { return }
     let began = transfers[number]?.began ?? now
-    let isShort = progress.received == progress.expected && now - began < Self.patience
+    let isShort = progress.received == progress.expected && now - began < Self.shortTime
     transfers[number] = Transfer(began: began, progress: progress, wasShort: isShort)
   }
 
@@ -40,7 +40,7 @@ struct Transfers {
 
   /// When the next transfer will have taken long enough to be shown; `nil` where none waits for that.
   func due(after now: Instant) -> Instant? {
-    transfers.values.filter { !$0.wasShort && !isLong($0, now) }.map { $0.began + Self.patience }.min()
+    transfers.values.filter { !$0.wasShort && !isLong($0, now) }.map { $0.began + Self.shortTime }.min()
   }
 
   /// The bar for those that have taken long; `nil` where there is none.
@@ -55,5 +55,5 @@ struct Transfers {
     return ProgressBar.text(sum, elapsed: now - began, width: width)
   }
 
-  private func isLong(_ transfer: Transfer, _ now: Instant) -> Bool { now - transfer.began >= Self.patience }
+  private func isLong(_ transfer: Transfer, _ now: Instant) -> Bool { now - transfer.began >= Self.shortTime }
 }

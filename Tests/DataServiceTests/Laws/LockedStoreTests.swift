@@ -32,13 +32,13 @@ struct LockedStoreTests {
     let isOpen: Bool
     /// What all the waiting of a load for such a store comes to at most: for its row and for the stored response, where the
     /// store is open and can be read; else for the look-up and the lock file as well.
-    let patience: Duration
+    let timeLimit: Duration
     var testDescription: String { "\(kind.rawValue), \(isOpen ? "open" : "not open") here" }
 
     static let all = [
-      Holding(kind: .writing, isOpen: true, patience: .milliseconds(600)),
-      Holding(kind: .writing, isOpen: false, patience: .seconds(3)),
-      Holding(kind: .exclusive, isOpen: false, patience: .seconds(3)),
+      Holding(kind: .writing, isOpen: true, timeLimit: .milliseconds(600)),
+      Holding(kind: .writing, isOpen: false, timeLimit: .seconds(3)),
+      Holding(kind: .exclusive, isOpen: false, timeLimit: .seconds(3)),
     ]
   }
 
@@ -77,7 +77,7 @@ struct LockedStoreTests {
     async let all = Self.deliveries(of: fixture, url, policy, hasCome)
     let (_, passed) = try await clock.passing(longest: .seconds(10)) { await hasCome.wait() }
     // Nobody has let go of the store yet; what there is to write still waits for it.
-    #expect(passed <= holding.patience, what)
+    #expect(passed <= holding.timeLimit, what)
     await holder.release()
     let deliveries = await all
     let response = try #require(deliveries.last?.fresh, what)

@@ -31,7 +31,7 @@ import TestTurns
     arguments: [
       ("example.com", "https://example.com"), ("example.com:8080/x", "https://example.com:8080/x"),
       ("//a/b", "https://a/b"), ("localhost", "http://localhost"), ("127.0.0.1:80", "http://127.0.0.1:80"),
-      ("localhost:80/x", "http://localhost:80/x"),
+      ("localhost:80/x", "http://localhost:80/x"), ("localhost:90", "http://localhost:90"),
     ])
   func proposal(text: String, expected: String) {
     #expect(failure(text)?.hasSuffix("did you mean \(expected)?") == true, "\(failure(text) ?? "taken")")
@@ -48,7 +48,7 @@ import TestTurns
       ("/etc/passwd", "path of a file"), ("./x", "path of a file"), ("~/x", "path of a file"),
       (#"{"a":1}"#, "--json takes no value"), (#"{"a": 1}"#, "--json takes no value"),
       (#"[{"a":1}]"#, "--json takes no value"), ("http://a/[1-3].png", "pattern"),
-      ("http://a/[a-c]", "pattern"),
+      ("http://a/[a-c]", "pattern"), ("http://a/[0-9]", "pattern"),
       ("http://a/[01-10:2]", "pattern"), ("http://a/{x,y}/z", "pattern"),
       ("http://{a,b}.example/", "pattern"),
       ("http://a/?page=[1-3]", "pattern"), ("http://-ü.example/", "no valid name"),

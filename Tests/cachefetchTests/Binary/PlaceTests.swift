@@ -60,6 +60,19 @@
       chmod(shell.store.folder.path, 0o700)
     }
 
+    @Test func `a store whose log is there is written, though its folder may not be`() async throws {
+      let shell = try Shell()
+      let origin = try ChangingOrigin()
+      #expect(try await shell.run(origin.url).status == 0)
+      chmod(shell.store.folder.path, 0o555)
+      origin.answer(.ok("two"))
+      let run = try await confined(shell, .file, "--json", origin.url)
+      #expect(run.lines.last?.contains("\"kept\":true") == true, "\(run.outputText)\(run.errorText)")
+      let doctor = try await confined(shell, .file, "doctor")
+      #expect(doctor.status == 0 && !doctor.outputText.contains("may not be written"), "\(doctor.outputText)")
+      chmod(shell.store.folder.path, 0o700)
+    }
+
     @Test func `in a folder that may not be written and holds no store, what is fresh is delivered`()
       async throws
     {

@@ -1,6 +1,6 @@
 extension ResponseStore {
   /// What an exchange has to know before it asks an origin.
-  package struct Outlook: Sendable, Hashable {
+  package struct Preflight: Sendable, Hashable {
     /// That the origin asked to be left alone, over or not; `nil` where it did not.
     package var pause: Pause?
     /// Whether a download of the target was cut off, and may be resumed.
@@ -22,20 +22,20 @@ extension ResponseStore {
   ///
   /// Nothing where that would have to wait: a store in trouble holds no exchange up (law 9), and a download can be
   /// begun anew.
-  package func outlookNow(accountID: Int64, responder: String, target: String) -> Outlook {
-    guard (try? checkRunning()) != nil else { return Outlook() }
+  package func preflightNow(accountID: Int64, responder: String, target: String) -> Preflight {
+    guard (try? checkRunning()) != nil else { return Preflight() }
     do throws(CacheStoreError) {
       return try readNow { (connection) throws(CacheStoreError) in
-        guard let statement = try connection.optionalStatement(.outlook) else { return Outlook() }
+        guard let statement = try connection.optionalStatement(.preflight) else { return Preflight() }
         defer { statement.reset() }
         statement.bind(1, accountID)
         statement.bind(2, responder)
         statement.bind(3, target)
-        return try statement.step() ? Outlook(statement) : Outlook()
-      } ?? Outlook()
+        return try statement.step() ? Preflight(statement) : Preflight()
+      } ?? Preflight()
     } catch {
       // What is wrong is found again, and said, by whoever looks next.
-      return Outlook()
+      return Preflight()
     }
   }
 
@@ -45,7 +45,7 @@ extension ResponseStore {
   func readNow<Result>(
     _ look: (Connection) throws(CacheStoreError) -> Result
   ) throws(CacheStoreError) -> Result? {
-    if let found = writer.lookNow(look) { return found }
+    if let found = writer.readNow(look) { return found }
     return try pool.withConnection(waitingUntil: 0, look)
   }
 }

@@ -1,0 +1,81 @@
+import CacheStore
+import FoundationEssentials
+import TestSupport
+import Testing
+import TestTurns
+
+@Suite("Lists, removal and counts", .inTurn) struct EntrySelectionTests {
+  @Test func `rows are selected by account, prefix, host, tag, age, size, pin and kind`() async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    func put(_ url: String, account: String = "", _ change: (inout ResponseStore.Write) -> Void = { _ in })
+      async throws
+    {
+      _ = try await store.put("12345", for: RequestKey(account: account, target: url), change)
+    }
+    try await put("https://a.example/x/1") { $0.tags = ["news", "old"] }
+    try await put("https://a.example/x/2") { $0.head.receivedAt = 5 }
+    try await put("https://a.example/y") { $0.isPinned = true }
+    try await put("http://a.example/") { $0.body = .bytes(Data(count: 100)) }
+    try await put("https://a.example.org/x/1", account: "alice")
+    try await put("https://b.example/") { $0.isGood = false }
+    func select(_ change: (inout EntrySelection) -> Void) async throws -> [String] {
+      var selection = EntrySelection.all
+      change(&selection)
+      return try await store.entries(selection).map { String($0.key.target.drop { $0 != "/" }.dropFirst(2)) }
+    }
+    #expect(try await store.entries().count == 6)
+    #expect(try await select { $0.accounts = ["alice"] } == ["a.example.org/x/1"])
+    #expect(try await select { $0.accounts = ["", "bob"] }.count == 5)
+    #expect(try await select { $0.accounts = [] }.isEmpty)
+    #expect(try await select { $0.prefix = "https://a.example/x/" } == ["a.example/x/1", "a.example/x/2"])
+    #expect(try await select { $0.host = "a.example" }.count == 4)
+    #expect(try await select { $0.tag = "news" } == ["a.example/x/1"])
+    #expect(try await select { $0.receivedBefore = 6 } == ["a.example/x/2"])
+    #expect(try await select { $0.minimumBytes = 100 } == ["a.example/"])
+    #expect(try await select { $0.isPinned = true } == ["a.example/y"])
+    #expect(try await select { $0.isGood = false } == ["b.example/"])
+    let tagged = try #require(try await store.entries().first { !$0.tags.isEmpty })
+    #expect(tagged.tags == ["news", "old"] && tagged.isSound && tagged.response.status == 200)
+    var selection = EntrySelection.all
+    selection.host = "a.example"
+    #expect(try await store.remove(selection, started: .at(9)) == 4)
+    #expect(try await store.entries().count == 2)
+    #expect(try fixture.number("SELECT count(*) FROM chunk") == 2)
+  }
+
+  @Test func `removing many and long rows leaves nothing of them`() async throws {
+    let fixture = try StoreFixture { $0.chunkBytes = 100_000 }
+    for number in 0..<150 {
+      _ = try await fixture.store.put("x", for: RequestKey(target: "https://example.org/\(number)"))
+    }
+    _ = try await fixture.store.put(Data(count: 3_000_000), for: .page)
+    #expect(try await fixture.store.remove(.all, started: .at(2)) == 151)
+    for table in ["last_request", "body", "chunk", "last_use", "tag"] {
+      #expect(try fixture.number("SELECT count(*) FROM \(table)") == 0)
+    }
+  }
+
+  @Test func `deliveries are counted in memory and written together`() async throws {
+    let fixture = try StoreFixture()
+    let row = try #require(try await fixture.store.put("a", for: .page).row).rowID
+    let account = try await fixture.store.accountID(named: "")
+    var count = UsageCount()
+    count.stored = 1
+    count.savedBytes = 10
+    count.anticipations.committed = 1
+    count.anticipations.leadMilliseconds = 90
+    for _ in 0..<3 { fixture.store.count(accountID: account, host: "example.org", count) }
+    fixture.store.count(accountName: "", host: "example.org", count)
+    fixture.store.count(accountName: "nobody", host: "example.org", count)
+    fixture.store.markUsed(rowID: row, atMilliseconds: 2_000_000)
+    #expect(try fixture.number("SELECT count(*) FROM usage") == 0)
+    await fixture.store.performMaintenance()
+    #expect(try fixture.number("SELECT stored FROM usage") == 4)
+    #expect(try fixture.number("SELECT saved_bytes FROM usage") == 40)
+    #expect(try fixture.number("SELECT count(*) FROM usage") == 1)
+    let ahead = try await fixture.store.statistics().parts.first?.deliveries.anticipations
+    #expect(ahead?.committed == 4 && ahead?.leadMilliseconds == 360)
+    #expect(try fixture.number("SELECT used_at_ms FROM last_use") == 2_000_000)
+  }
+}

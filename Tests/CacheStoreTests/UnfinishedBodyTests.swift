@@ -1,0 +1,126 @@
+import CacheStore
+import FoundationEssentials
+import TestSupport
+import Testing
+import TestTurns
+
+@Suite("Bodies that arrive, and downloads that were cut off", .inTurn) struct UnfinishedBodyTests {
+  @Test func `a body arrives chunk by chunk, and nobody sees it before the row is switched`() async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    let account = try await store.accountID(named: "")
+    let body = try await store.beginBody(accountID: account)
+    for part in 0..<5 { try await body.append(pattern(1000, seed: UInt8(part))) }
+    #expect(body.length == 5000 && body.chunkCount == 5)
+    #expect(try store.lookupNow(.page).rows.isEmpty)
+    _ = try await store.put("", for: .page) { $0.body = .unfinished(body) }
+    let row = try #require(try store.lookupNow(.page).rows.first)
+    var expected = Data()
+    for part in 0..<5 { expected += pattern(1000, seed: UInt8(part)) }
+    #expect(try await store.wholeBody(row) == expected)
+  }
+
+  @Test func `a body of which nothing came is an empty one`() async throws {
+    let fixture = try StoreFixture()
+    let account = try await fixture.store.accountID(named: "")
+    for instant in 1...2 {
+      let body = try await fixture.store.beginBody(accountID: account)
+      _ = try await fixture.store.put("", for: .page, at: Int64(instant)) { $0.body = .unfinished(body) }
+      let found = try fixture.store.lookupNow(.page)
+      #expect(found.damaged == 0)
+      #expect(try #require(found.rows.first).body.isWhole)
+      #expect(try await fixture.store.body(of: .page) == "")
+    }
+    await fixture.store.performMaintenance(budget: .seconds(60))
+    #expect(try fixture.number("SELECT count(*) FROM body") == 1)
+  }
+
+  @Test func `a cut-off download is resumed by another process, and by one at a time`() async throws {
+    let fixture = try StoreFixture()
+    let account = try await fixture.store.accountID(named: "")
+    let partial = UnfinishedBody.Partial(
+      key: .page, variant: "accept: x", url: RequestKey.page.target,
+      fields: ["ETag": "\"a\"", "Content-Type": "x/y"], strongETag: "\"a\"", wholeLength: 2000)
+    var body: UnfinishedBody? = try await fixture.store.beginBody(accountID: account, partial: partial)
+    try await body?.append(pattern(1000))
+    let other = fixture.another()
+    #expect(
+      try await other.partialBody(accountID: account, key: partial.key) == nil, "it is being received")
+    body = nil
+    let resumed = try #require(try await other.partialBody(accountID: account, key: partial.key))
+    #expect(resumed.partial == partial && resumed.body.length == 1000)
+    try await resumed.body.append(pattern(1000, seed: 1))
+    _ = try await other.put("", for: .page) { $0.body = .unfinished(resumed.body) }
+    let row = try #require(try fixture.store.lookupNow(.page).rows.first)
+    #expect(try await fixture.store.wholeBody(row) == pattern(1000) + pattern(1000, seed: 1))
+    #expect(try await other.partialBody(accountID: account, key: partial.key) == nil)
+  }
+
+  @Test func `a damaged partial download is given up`() async throws {
+    let fixture = try StoreFixture()
+    let account = try await fixture.store.accountID(named: "")
+    let partial = UnfinishedBody.Partial(
+      key: .page, url: "https://example.org/", strongETag: "\"a\"", wholeLength: nil)
+    do {
+      let body = try await fixture.store.beginBody(accountID: account, partial: partial)
+      try await body.append(pattern(1000))
+    }
+    try fixture.sql("UPDATE chunk SET bytes = x'00'")
+    #expect(try await fixture.store.partialBody(accountID: account, key: partial.key) == nil)
+    await fixture.store.performMaintenance(budget: .seconds(60))
+    #expect(try fixture.number("SELECT count(*) FROM body") == 0)
+  }
+
+  @Test func `bodies that nobody finishes are collected, those being received are not`() async throws {
+    let clock = TestClock()
+    let fixture = try StoreFixture { $0.now = { clock.now } }
+    let account = try await fixture.store.accountID(named: "")
+    let alive = try await fixture.store.beginBody(accountID: account)
+    try await alive.append(pattern(10))
+    let resumable = UnfinishedBody.Partial(
+      key: RequestKey(target: "t"), url: "t", strongETag: "\"a\"", wholeLength: nil)
+    for partial in [nil, resumable] {
+      let body = try await fixture.store.beginBody(accountID: account, partial: partial)
+      try await body.append(pattern(10))
+    }
+    await fixture.another().performMaintenance(budget: .seconds(60))
+    #expect(try fixture.number("SELECT count(*) FROM body") == 2, "one is being received, one can be resumed")
+    clock.now += 8 * 24 * 3600 * 1000
+    await fixture.another().performMaintenance(budget: .seconds(60))
+    #expect(try fixture.number("SELECT count(*) FROM body") == 1)
+    #expect(try fixture.number("SELECT count(*) FROM chunk") == 1)
+    try await alive.append(pattern(10))
+  }
+
+  @Test func `a body over half the limit is not kept`() async throws {
+    let fixture = try StoreFixture { $0.maximumBytes = 1 << 20 }
+    await #expect { try await fixture.store.put(Data(count: 600_000), for: .page) } throws: {
+      ($0 as? CacheStoreError)?.reason == .full
+    }
+    #expect(try fixture.store.lookupNow(.page).rows.isEmpty)
+    await fixture.store.performMaintenance(budget: .seconds(60))
+    #expect(try fixture.number("SELECT count(*) FROM body") == 0)
+  }
+
+  @Test func `a cut-off download is another request's as little as its row`() async throws {
+    let fixture = try StoreFixture()
+    let account = try await fixture.store.accountID(named: "")
+    let other = try await fixture.store.accountID(named: "alice")
+    let keys = ["", "insecure", "unix=2:/a", "host=1:b"].map { RequestKey(target: "t", extra: $0) }
+    for key in keys {
+      let body = try await fixture.store.beginBody(
+        accountID: account, partial: .init(key: key, url: key.extra, strongETag: "\"1\"", wholeLength: nil))
+      try await body.append(pattern(10))
+    }
+    for key in keys {
+      let found = try await fixture.store.partialBody(accountID: account, key: key)
+      #expect(found?.partial.url == key.extra)
+      found?.body.end()
+      #expect(try await fixture.store.partialBody(accountID: other, key: key) == nil)
+    }
+    #expect(
+      try await fixture.store.partialBody(accountID: account, key: RequestKey(target: "t", extra: "x")) == nil
+    )
+    #expect(try await fixture.store.partialBody(accountID: account, key: RequestKey(target: "u")) == nil)
+  }
+}
