@@ -24,5 +24,14 @@ import TestTurns
   func retryable(kind: DataServiceError.Kind, expected: Bool) {
     #expect(DataServiceError(kind, "").isRetryable == expected)
     #expect(DataServiceError(kind, "").isOffline == (kind == .offline))
+    #expect(DataServiceError(kind, "").isCancelled == (kind == .cancelled))
+  }
+
+  @Test func `of statuses only those may succeed later that say so`() {
+    for (status, expected) in [
+      (404, false), (401, false), (408, true), (429, true), (500, true), (503, true),
+    ] {
+      #expect(DataServiceError(.status, "", status: status).isRetryable == expected, "\(status)")
+    }
   }
 }

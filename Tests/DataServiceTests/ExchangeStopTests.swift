@@ -72,7 +72,7 @@ import TestTurns
 
     var waiter: ExchangeWaiter {
       ExchangeWaiter(
-        load: self, decodes: false, accepts: { _, _ in true }, received: nil,
+        load: self, acceptedStatuses: nil, decodes: false, accepts: { _, _ in true }, received: nil,
         finished: { [self] result in
           let text =
             switch result {

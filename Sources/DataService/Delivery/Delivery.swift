@@ -23,6 +23,22 @@ extension DataService {
 }
 
 extension DataService.Delivery {
+  /// The response that is delivered, stored or fresh; `nil` for a failure, whose last known response is not delivered.
+  public var response: DataService.Response<Value>? {
+    switch self {
+    case .stored(let response), .fresh(let response, _): response
+    case .failure: nil
+    }
+  }
+
+  /// The value of the response that is delivered; `nil` for a failure.
+  public var value: Value? { response?.value }
+
+  /// Why nothing fresh could be had; `nil` where it could.
+  public var error: DataServiceError? {
+    if case .failure(let error, _) = self { error } else { nil }
+  }
+
   /// The same delivery with another value.
   package func map<Other: Sendable>(_ transform: (DataService.Response<Value>) -> DataService.Response<Other>)
     -> DataService.Delivery<Other>
@@ -34,3 +50,5 @@ extension DataService.Delivery {
     }
   }
 }
+
+extension DataService.Delivery: Equatable where Value: Equatable {}

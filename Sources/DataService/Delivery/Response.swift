@@ -17,6 +17,15 @@ extension DataService {
       shared = head
     }
 
+    /// The same response with another value.
+    public func map<Other: Sendable, Failure: Error>(
+      _ transform: (Value) throws(Failure) -> Other
+    ) throws(Failure) -> Response<Other> {
+      .init(value: try transform(value), head: shared)
+    }
+
+    /// Where it came from.
+    public var source: Source { shared.value.source }
     /// The status code.
     public var status: Int { shared.value.status }
     /// The fields.
@@ -35,8 +44,16 @@ extension DataService {
     public var kept: Kept { shared.value.kept }
   }
 
+  /// Where a response came from.
+  public enum Source: String, Sendable, Hashable {
+    /// Out of the store.
+    case stored
+    /// From the origin, just now: also what a 304 has confirmed.
+    case fresh
+  }
+
   /// A response without its body.
-  public struct ResponseHead: Sendable {
+  public struct ResponseHead: Sendable, Equatable {
     /// `1.0`, `1.1` or `2`.
     public var version: String
     /// The status code.
@@ -72,6 +89,8 @@ extension DataService {
     /// The stored response beside which the exchange was made: where it was stale, that is why.
     package var staleReference: FreshnessInputs?
 
+    /// Where it came from.
+    public var source: Source { freshness.isStored ? .stored : .fresh }
     /// Its age when it was delivered (RFC 9111 section 4.2.3).
     public var age: Duration { .milliseconds(freshness.age) }
     /// Whether it was stale then (section 4.2).
@@ -97,5 +116,12 @@ extension DataService {
       if let staleReference { return staleReference.isStale ? .stale : .request }
       return wasValidated ? .stale : .uriMiss
     }
+  }
+}
+
+extension DataService.Response: Equatable where Value: Equatable {
+  /// Alike in value and head, the time it took included: those of two loads mostly differ.
+  public static func == (first: Self, second: Self) -> Bool {
+    first.value == second.value && first.head == second.head
   }
 }

@@ -18,6 +18,25 @@ enum ValueForm<Value: Sendable>: Sendable {
     if case .whole(true, _) = self { return true }
     return false
   }
+
+  /// The statuses of which it makes a value; `nil` for all.
+  func acceptedStatuses(for request: DataService.Request) -> ClosedRange<Int>? {
+    request.acceptedStatuses ?? (canRefuse ? 200...299 : nil)
+  }
+}
+
+extension ValueForm {
+  /// What a decoder makes of the whole body, which it may refuse.
+  static func decoded(_ decode: @escaping @Sendable (DataService.Response<Data>) throws -> Value) -> Self {
+    .whole(canRefuse: true, decode)
+  }
+}
+
+extension ValueForm where Value: Decodable {
+  /// What JSON says.
+  static func json(_ type: Value.Type, _ decoder: JSONDecoder) -> Self {
+    .decoded { try decoder.decode(type, from: $0.value) }
+  }
 }
 
 extension ValueForm where Value == Data {

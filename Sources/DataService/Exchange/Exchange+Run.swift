@@ -268,15 +268,15 @@ extension Exchange {
         answer.kept = .no(.init(failure))
         core.warn(store: failure)
       } else {
-        guard await isAccepted(answer) else {
-          answer.kept = .no(.undecodable)
+        if let reason = await refusal(of: answer) {
+          answer.kept = .no(reason)
           return .answered(answer)
         }
         return try await Commit(exchange: self).replace(answer, collected)
       }
     }
     try await checkGeneration()
-    _ = await isAccepted(answer)
+    _ = await refusal(of: answer)
     return .answered(answer)
   }
 
@@ -324,14 +324,18 @@ extension Exchange {
     }
   }
 
-  /// Whether every load that decodes takes the body. One that refuses keeps the stored row as it is, for all of
-  /// them: it knows better than the bytes what a good answer is (law 5).
-  nonisolated(nonsending) private func isAccepted(_ answer: Answer) async -> Bool {
-    let decoders = closeToNewLoads().filter { $0.decodes }
+  /// Why a load does not take the answer, by its status or because its decoder refuses the body; `nil` where all take it. One
+  /// that refuses keeps the stored row as it is, for all of them: it knows better than the bytes what a good answer is (law 5).
+  nonisolated(nonsending) private func refusal(of answer: Answer) async -> DataService.KeptReason? {
+    let waiters = closeToNewLoads()
+    // What is kept for `http` beside the good row takes nobody's place.
+    let isRefused = answer.isGood && !waiters.allSatisfy { $0.takes(status: answer.status) }
+    let decoders = waiters.filter { $0.decodes && $0.takes(status: answer.status) }
     guard !decoders.isEmpty,
       let data = await core.wholeBody(answer.body, limit: prepared.request.limits.dataBytes)
-    else { return true }
-    return await core.decoding { decoders.map { $0.accepts(answer, data) }.allSatisfy { $0 } }
+    else { return isRefused ? .status : nil }
+    let isDecoded = await core.decoding { decoders.map { $0.accepts(answer, data) }.allSatisfy { $0 } }
+    return isRefused ? .status : isDecoded ? nil : .undecodable
   }
 
   // MARK: - What the answer does besides

@@ -8,7 +8,7 @@ extension LoadTask {
     var received: (@Sendable (DataService.TransferProgress) -> Void)?
     if progress != nil { received = { update in self.received(update) } }
     return ExchangeWaiter(
-      load: self, decodes: form.canRefuse,
+      load: self, acceptedStatuses: acceptedStatuses, decodes: form.canRefuse,
       accepts: { answer, data in self.accepts(answer, data: data) }, received: received,
       finished: { result in self.exchangeFinished(result) }, settled: { self.settled() })
   }
@@ -28,12 +28,8 @@ extension LoadTask {
       if HTTPStaleness.isUnheard(error.kind) { noteStale(after: .noAnswer) }
       exchangeEnded(.failure(error))
     case .answer(let answer):
-      if noteStale(after: .status(answer.status)) {
-        return exchangeEnded(.failure(statusError(answer)))
-      }
-      if let failure = statusFailure(answer) ?? portalFailure(answer) {
-        return exchangeEnded(.failure(failure))
-      }
+      if noteStale(after: .status(answer.status)) || isStatusFailure(answer) { return statusFailed(answer) }
+      if let failure = portalFailure(answer) { return exchangeEnded(.failure(failure)) }
       guard prepared.isHTTP else { return makeFresh(answer) }
       let row = state.withLock { $0.row }
       makeFresh(HTTPPresentation.answer(answer, candidate: row?.value, prepared: prepared, core: core))
@@ -49,10 +45,26 @@ extension LoadTask {
     if isOver { settle() }
   }
 
-  /// 408, 429 and 5xx are failures where a stored response is there to fall back on (design section 5).
-  private func statusFailure(_ answer: Answer) -> DataServiceError? {
-    guard AnswerRule.isFailure(answer.status), policy.fallsBack, mayHaveStored else { return nil }
-    return statusError(answer)
+  /// A status that the load does not accept is a failure. 408, 429 and 5xx are where a stored response is there to fall back on,
+  /// too (design section 5).
+  private func isStatusFailure(_ answer: Answer) -> Bool {
+    if let acceptedStatuses, !acceptedStatuses.contains(answer.status) { return true }
+    return AnswerRule.isFailure(answer.status) && policy.fallsBack && mayHaveStored
+  }
+
+  /// Ends the exchange with a failure that carries the answer, its body included where that may be handed over as `Data`.
+  private func statusFailed(_ answer: Answer) {
+    let head = head(of: answer)
+    let limit = prepared.request.limits.dataBytes
+    if case .data(let data) = answer.body {
+      let body = Int64(data.count) <= limit ? data : Data()
+      return exchangeEnded(.failure(statusError(answer, .init(value: body, head: head))))
+    }
+    Task(executorPreference: core.thread) { [self] in
+      // Without it the status is the failure all the same.
+      let body = try? await core.collect(answer.body, limit: limit)
+      exchangeEnded(.failure(statusError(answer, .init(value: body ?? Data(), head: head))))
+    }
   }
 
   /// A captive portal's page is a failure where a stored response is there, under every policy but `http` (design
@@ -85,7 +97,7 @@ extension LoadTask {
         row.value, after: failure, directives: RequestDirectives(fields: prepared.fields),
         now: core.timekeeper.wallMilliseconds)
     else { return false }
-    let answered = state.withLock { $0.answer }.map(statusError)
+    let answered = state.withLock { $0.answer }.map { statusError($0) }
     // What it takes the place of is dropped outside of the lock: its end is the caller's.
     _ = state.withLock { state -> Fresh? in
       // Nothing follows from it by itself.
@@ -98,14 +110,16 @@ extension LoadTask {
     return true
   }
 
-  private func statusError(_ answer: Answer) -> DataServiceError {
+  private func statusError(
+    _ answer: Answer, _ response: DataService.Response<Data>? = nil
+  ) -> DataServiceError {
     let until = answer.retryAfter.map { length in
       let milliseconds = min(length.clampedNanoseconds / 1_000_000, Pause.longestMilliseconds)
       return "; paused until \(HTTPDate.format(core.timekeeper.wallMilliseconds + milliseconds))"
     }
     let status = DataService.ResponseHead.text(answer.status, answer.reason)
-    return DataServiceError(
-      .status, "\(prepared.url.authority) answered \(status)\(until ?? "")", status: answer.status)
+    return .status(
+      "\(prepared.url.authority) answered \(status)\(until ?? "")", status: answer.status, response: response)
   }
 
   private func makeFresh(_ answer: Answer) {

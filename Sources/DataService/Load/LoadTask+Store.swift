@@ -62,9 +62,10 @@ extension LoadTask {
           remedy: .checkStore))
     }
     if prepared.isHTTP { return takeJudged(found) }
-    var selected: Box<StoredResponse>?
-    if let row = core.select(from: found, for: prepared) { selected = Box(row) }
-    let row = selected
+    let selected = core.select(from: found, for: prepared)
+    var accepted: Box<StoredResponse>?
+    if let selected, accepts(selected) { accepted = Box(selected) }
+    let row = accepted
     core.trace(said(of: row?.value, found))
     state.withLock { state in
       state.row = row
@@ -73,8 +74,8 @@ extension LoadTask {
       // A fresh answer takes its place, whether or not anybody sees the stored one.
       if policy == .freshOnly { state.usedRow = row?.value.id }
       if row == nil {
-        let isOtherType = !prepared.request.acceptedMediaTypes.isEmpty
-        state.forward = found.rows.isEmpty ? .uriMiss : isOtherType ? .miss : .varyMiss
+        let isRefused = !prepared.request.acceptedMediaTypes.isEmpty || selected != nil
+        state.forward = found.rows.isEmpty ? .uriMiss : isRefused ? .miss : .varyMiss
       }
     }
     guard let row else { return handle(.storeAnswered(.nothing)) }
@@ -101,7 +102,8 @@ extension LoadTask {
 
   /// Under `http` RFC 9111 decides which row, if any, answers.
   private func takeJudged(_ found: ResponseStore.Lookup) {
-    let decision = core.judge(prepared, rows: found.rows)
+    let decision = core.judge(
+      prepared, rows: acceptedStatuses == nil ? found.rows : found.rows.filter(accepts))
     core.trace("http: \(decision.reason.rawValue)")
     state.withLock { state in
       state.row = decision.row.map { Box($0) }
@@ -111,6 +113,9 @@ extension LoadTask {
     }
     handle(.storeAnswered(.judged(decision.action, hasRow: decision.row != nil)))
   }
+
+  /// Whether a row is of a status that the load accepts.
+  private func accepts(_ row: StoredResponse) -> Bool { acceptedStatuses?.contains(row.status) ?? true }
 
   private func isYoung(_ row: StoredResponse) -> Bool {
     guard case .storedElseFresh(let maxAge) = policy.kind else { return true }
@@ -170,10 +175,8 @@ extension LoadTask {
   /// Why the stored response is not delivered.
   private func unusable(_ error: any Error) -> DataServiceError {
     if let error = error as? DataServiceError, error.kind != .undecodable { return error }
-    return DataServiceError(
-      .undecodable, "the stored response of \(prepared.url.authority) does not decode any more",
-      hint: "a fresh response that does replaces it",
-      underlying: (error as? DataServiceError)?.underlying ?? error)
+    return .storedUndecodable(
+      of: prepared.url.authority, underlying: (error as? DataServiceError)?.underlying ?? error)
   }
 }
 

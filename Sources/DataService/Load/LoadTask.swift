@@ -59,6 +59,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
   let prepared: PreparedRequest
   let policy: FetchPolicy
   let form: ValueForm<Value>
+  let acceptedStatuses: ClosedRange<Int>?
   let gate: CallbackGate
   let progress: (@Sendable (DataService.TransferProgress) -> Void)?
   let sink: @Sendable (LoadOutput<Value>) -> Void
@@ -77,6 +78,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     self.prepared = prepared
     self.policy = policy
     self.form = form
+    acceptedStatuses = form.acceptedStatuses(for: prepared.request)
     self.gate = gate
     self.progress = progress
     self.sink = sink

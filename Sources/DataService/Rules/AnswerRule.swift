@@ -84,7 +84,7 @@ package enum AnswerRule {
   }
 
   /// Whether the status says that the answer is not to be had now.
-  package static func isFailure(_ status: Int) -> Bool { status == 408 || status == 429 || status >= 500 }
+  package static func isFailure(_ status: Int) -> Bool { DataServiceError.isPassing(status: status) }
 
   /// Decides; `fields` are those of the final answer.
   package static func decide(status: Int, fields: HTTPFields, situation: Situation) -> Outcome {

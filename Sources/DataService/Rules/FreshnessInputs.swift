@@ -3,7 +3,7 @@ internal import CacheStore
 /// What a response's age and staleness are worked out from, when somebody asks.
 ///
 /// Most callers want the body alone, and reading the dates out of the fields costs a fifth of a stored look.
-package struct FreshnessInputs: Sendable {
+package struct FreshnessInputs: Sendable, Equatable {
   let status: Int
   let fields: HTTPFields
   let requestedAt: Int64

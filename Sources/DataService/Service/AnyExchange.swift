@@ -53,6 +53,8 @@ enum ExchangeResult: Sendable {
 struct ExchangeWaiter: Sendable {
   /// Which load it is.
   let load: any AnyLoad
+  /// The statuses that it takes for an answer; `nil` for all. Judged before ``accepts`` is asked.
+  let acceptedStatuses: ClosedRange<Int>?
   /// Whether ``accepts`` has to be asked, with the whole body in memory.
   let decodes: Bool
   /// Whether the load's decoder takes the answer; asked before the row is replaced, and never again.
@@ -63,4 +65,7 @@ struct ExchangeWaiter: Sendable {
   let finished: @Sendable (ExchangeResult) -> Void
   /// Told that what the exchange had to write is written or given up.
   let settled: @Sendable () -> Void
+
+  /// Whether an answer of that status is one.
+  func takes(status: Int) -> Bool { acceptedStatuses?.contains(status) ?? true }
 }

@@ -5,11 +5,15 @@ extension ServiceCore {
   /// The row among a look-up's that answers the request (RFC 9111 section 4.1).
   func select(from found: ResponseStore.Lookup, for prepared: PreparedRequest) -> StoredResponse? {
     let accepted = prepared.request.acceptedMediaTypes
+    let statuses = prepared.request.acceptedStatuses
     // Most rows have no Vary, and most keys one row.
-    if found.rows.count == 1, accepted.isEmpty, let row = found.rows.first, row.isGood, row.vary.isEmpty {
+    if found.rows.count == 1, accepted.isEmpty, statuses == nil, let row = found.rows.first, row.isGood,
+      row.vary.isEmpty
+    {
       return row
     }
-    let rows = prepared.isHTTP ? found.rows : found.rows.filter(\.isGood)
+    var rows = prepared.isHTTP ? found.rows : found.rows.filter(\.isGood)
+    if let statuses { rows = rows.filter { statuses.contains($0.status) } }
     return Vary.select(
       from: accepted.isEmpty ? rows : rows.filter { MediaTypes.accepts($0.fields, accepted: accepted) },
       requestFields: prepared.fields, protect: protect)

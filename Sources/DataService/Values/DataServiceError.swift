@@ -20,6 +20,8 @@ public struct DataServiceError: Error {
   public let remedy: Remedy?
   /// The cause, where it came from another library.
   public let underlying: (any Error)?
+  /// What ``response`` hands out, of a type that is made of values such as this.
+  let answered: (any AnyObject & Sendable)?
 
   /// The remedy's words, which hold in every program.
   public var hint: String? { remedy?.text }
@@ -32,13 +34,15 @@ public struct DataServiceError: Error {
   }
 
   package init(
-    _ kind: Kind, _ message: String, remedy: Remedy?, status: Int? = nil, underlying: (any Error)? = nil
+    _ kind: Kind, _ message: String, remedy: Remedy?, status: Int? = nil, underlying: (any Error)? = nil,
+    answered: (any AnyObject & Sendable)? = nil
   ) {
     self.kind = kind
     self.message = message
     self.remedy = remedy
     self.status = status
     self.underlying = underlying
+    self.answered = answered
   }
 }
 
@@ -63,12 +67,23 @@ extension DataServiceError {
   public var isOffline: Bool { kind == .offline }
   /// Whether the same request may succeed later without anybody's doing: the network, or the origin's own trouble.
   public var isRetryable: Bool {
-    kind.isConnectivity || kind.name.hasPrefix("timeout(")
-      || [.proxy, .truncated, .status, .paused].contains(kind)
+    if kind == .status { return status.map(Self.isPassing) ?? true }
+    return kind.isConnectivity || kind.name.hasPrefix("timeout(")
+      || [.proxy, .truncated, .paused].contains(kind)
   }
 }
 
 extension DataServiceError {
+  /// Whether the status says that the answer is not to be had now.
+  static func isPassing(status: Int) -> Bool { status == 408 || status == 429 || status >= 500 }
+
+  /// For a stored response that the caller's decoder refuses.
+  static func storedUndecodable(of authority: String, underlying: any Error) -> DataServiceError {
+    DataServiceError(
+      .undecodable, "the stored response of \(authority) does not decode any more",
+      hint: "a fresh response that does replaces it", underlying: underlying)
+  }
+
   /// For a task that was cancelled.
   static var cancelledTask: DataServiceError {
     DataServiceError(.cancelled, "the task was cancelled", underlying: CancellationError())
@@ -103,7 +118,7 @@ extension DataServiceError.Kind {
   public static let tooLarge = Self("tooLarge")
   /// More redirects than the limit.
   public static let tooManyRedirects = Self("tooManyRedirects")
-  /// The status says the answer is not to be had now (408, 429, 5xx).
+  /// The status says that the answer is not to be had now (408, 429, 5xx), or is none that the request accepts.
   public static let status = Self("status")
   /// The origin asked to be left alone for a while (`Retry-After`).
   public static let paused = Self("paused")

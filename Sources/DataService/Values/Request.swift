@@ -3,7 +3,7 @@ public import FoundationEssentials
 
 extension DataService {
   /// What to ask for, and for whom.
-  public struct Request: Sendable {
+  public struct Request: Sendable, Hashable {
     /// Where; `http` or `https`. User-info in it is sent as Basic credentials and never stored.
     public var url: URL
     /// The method; anything but GET and HEAD passes the store by unless ``isRead``.
@@ -34,6 +34,10 @@ extension DataService {
     /// all. An answer of another type, or of none, is a failure and replaces nothing; a stored response of another type is
     /// not delivered. No field is sent for it: ``fields`` say what is asked for, this says what is taken.
     public var acceptedMediaTypes: [String] = []
+    /// The statuses that an answer may have; `nil` is 200 to 299 for the forms that decode, and all for the others. Another
+    /// status is a failure of the kind `status`, judged before any decoder: it carries the response with its body
+    /// (``DataServiceError/response``), and what is stored stays as it is.
+    public var acceptedStatuses: ClosedRange<Int>?
     /// How long a load whose refresh failed for want of a network goes on trying, gently; `nil` does not. A request that
     /// changes something is only repeated where nothing of it has been sent (RFC 9110 section 9.2.2).
     public var onlineWait: Duration?
