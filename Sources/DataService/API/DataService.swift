@@ -84,16 +84,7 @@ extension DataService {
     progress: (@MainActor (TransferProgress) -> Void)? = nil,
     deliver: @escaping @MainActor (Delivery<Data>) -> Void
   ) -> Load {
-    // The main queue is first in, first out; tasks on the main actor promise no order.
-    let call: @Sendable (Delivery<Data>) -> Void = { delivery in
-      MainActor.assumeIsolated { deliver(delivery) }
-    }
-    var report: (@Sendable (TransferProgress) -> Void)?
-    if let progress {
-      report = { update in MainActor.assumeIsolated { progress(update) } }
-    }
-    return core.load(
-      request, policy: policy, form: .data, on: .queue(.main), progress: report, deliver: call)
+    core.load(request, policy: policy, form: .data, progress: progress, deliver: deliver)
   }
 
   /// Loads and calls back on a queue, in order and one call at a time, whether the queue is serial or concurrent.

@@ -55,6 +55,22 @@ extension ServiceCore {
     }
   }
 
+  /// Begins a load that calls back on the main actor.
+  func load<Value: Sendable>(
+    _ request: DataService.Request, policy: FetchPolicy, form: ValueForm<Value>,
+    progress: (@MainActor (DataService.TransferProgress) -> Void)?,
+    deliver: @escaping @MainActor (DataService.Delivery<Value>) -> Void
+  ) -> DataService.Load {
+    // The main queue is first in, first out; tasks on the main actor promise no order.
+    var report: (@Sendable (DataService.TransferProgress) -> Void)?
+    if let progress {
+      report = { update in MainActor.assumeIsolated { progress(update) } }
+    }
+    return load(
+      request, policy: policy, form: form, on: .queue(.main), progress: report,
+      deliver: { delivery in MainActor.assumeIsolated { deliver(delivery) } })
+  }
+
   /// Ends the loads and exchanges that satisfy the condition, and waits for what they write.
   func stop(_ error: DataServiceError, where condition: (PreparedRequest) -> Bool) async {
     // Copies: what follows calls the caller, and takes other locks.

@@ -32,14 +32,18 @@ extension DataService {
   /// All members may be called from any thread and return at once. Dropping it does nothing: it is held for its time.
   public struct Anticipation<Value: Sendable>: Sendable {
     let prefetch: Prefetch<Value>
-    let normal: Deliveries<Value>
+    /// A load like every other, in its place.
+    let normal: @Sendable (_ progress: (@Sendable (TransferProgress) -> Void)?) -> Deliveries<Value>
 
     /// Wants it after all: the deliveries of a normal load, which the anticipated one has begun. The first iteration
     /// takes what is ready and joins what is under way; where nothing is held any more it is a load like every other.
-    public func commit() -> Deliveries<Value> {
-      guard prefetch.commit() else { return normal }
-      return Deliveries { [prefetch, normal] sink in
-        prefetch.attach(sink) ? Load(task: prefetch) : normal.begin(sink)
+    ///
+    /// - Parameter progress: Told of the bytes received from then on, at most every 50 ms, on a thread of the service's.
+    public func commit(progress: (@Sendable (TransferProgress) -> Void)? = nil) -> Deliveries<Value> {
+      let other = normal(progress)
+      guard prefetch.commit(progress: progress) else { return other }
+      return Deliveries { [prefetch] sink in
+        prefetch.attach(sink) ? Load(task: prefetch) : other.begin(sink)
       }
     }
 
@@ -71,10 +75,48 @@ extension DataService {
     whenUnused unused: UnusedAnticipation = .cancelled,
     decode: @escaping @Sendable (Response<Data>) throws -> Value
   ) -> Anticipation<Value> {
-    let prefetch = Prefetch(
-      core: core, request: request, form: .whole(canRefuse: true, decode), group: group, unused: unused)
+    anticipate(request, form: .decoded(decode), group: group, holdFor: hold, whenUnused: unused)
+  }
+
+  /// Begins a load before it is known to be wanted, its body decoded from JSON.
+  ///
+  /// - Parameters:
+  ///   - request: What will be asked for.
+  ///   - type: What to decode.
+  ///   - decoder: The decoder to use, on a thread of the service's.
+  ///   - group: A new anticipation replaces the one held for the same group, such as a list whose rows are touched.
+  ///   - hold: How long it is held.
+  ///   - unused: What becomes of it if it is not committed by then.
+  public func anticipate<Value: Decodable & Sendable>(
+    _ request: Request, as type: Value.Type, decoder: JSONDecoder = .init(), group: String? = nil,
+    holdFor hold: Duration = .seconds(2), whenUnused unused: UnusedAnticipation = .cancelled
+  ) -> Anticipation<Value> {
+    anticipate(request, form: .json(type, decoder), group: group, holdFor: hold, whenUnused: unused)
+  }
+
+  /// Begins a load before it is known to be wanted, its body as `Data`.
+  ///
+  /// - Parameters:
+  ///   - request: What will be asked for.
+  ///   - group: A new anticipation replaces the one held for the same group, such as a list whose rows are touched.
+  ///   - hold: How long it is held.
+  ///   - unused: What becomes of it if it is not committed by then.
+  public func anticipate(
+    _ request: Request, group: String? = nil, holdFor hold: Duration = .seconds(2),
+    whenUnused unused: UnusedAnticipation = .cancelled
+  ) -> Anticipation<Data> {
+    anticipate(request, form: .data, group: group, holdFor: hold, whenUnused: unused)
+  }
+
+  private func anticipate<Value: Sendable>(
+    _ request: Request, form: ValueForm<Value>, group: String?, holdFor hold: Duration,
+    whenUnused unused: UnusedAnticipation
+  ) -> Anticipation<Value> {
+    let prefetch = Prefetch(core: core, request: request, form: form, group: group, unused: unused)
     core.hold(prefetch, for: hold)
-    return Anticipation(prefetch: prefetch, normal: deliveries(for: request, decode: decode))
+    return Anticipation(prefetch: prefetch) { [self] progress in
+      sequence(request, policy: .storedThenFresh, form: form, progress: progress)
+    }
   }
 
   /// What anticipation has brought since the service was made; `stats` adds up what it has ever brought.

@@ -5,6 +5,7 @@ internal import CacheStore
 /// All state is under one lock, held for moments and never while the sink or the load is called.
 final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
   typealias Sink = @Sendable (LoadOutput<Value>) -> Void
+  typealias Progress = @Sendable (DataService.TransferProgress) -> Void
 
   private enum Phase {
     /// Waits to be begun on the service's thread.
@@ -20,6 +21,8 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     var isCommitted = false
     var load: DataService.Load?
     var sink: Sink?
+    /// Told how far the body has come, once it is wanted.
+    var progress: Progress?
     var outputs: [LoadOutput<Value>] = []
     var isDelivering = false
     var hasFailed = false
@@ -85,7 +88,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     request.limits.bodyBytes = min(request.limits.bodyBytes, core.configuration.anticipation.bytes)
     let load = core.load(
       request, policy: .storedThenFresh, form: form, on: .inline,
-      progress: { [weak self] in self?.received($0.received) },
+      progress: { [weak self] in self?.received($0) },
       deliver: { [weak self] in self?.take(.delivery($0)) }, ended: { [weak self] in self?.take(.end) })
     let isReleased = state.withLock { state in
       state.load = load
@@ -117,13 +120,20 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     if isWanted {
       let load = core.load(
         wanted, policy: .storedThenFresh, form: form, on: .inline,
+        progress: { [weak self] in self?.received($0) },
         deliver: { [weak self] in self?.take(.delivery($0)) }, ended: { [weak self] in self?.take(.end) })
       state.withLock { $0.load = load }
     }
     resumeFinishers()
   }
 
-  private func received(_ bytes: Int64) { state.withLock { $0.bytes = max($0.bytes, bytes) } }
+  private func received(_ update: DataService.TransferProgress) {
+    let progress = state.withLock { state in
+      state.bytes = max(state.bytes, update.received)
+      return state.progress
+    }
+    progress?(update)
+  }
 
   private func take(_ output: LoadOutput<Value>) {
     let now = core.timekeeper.bootNanoseconds
@@ -151,11 +161,12 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
   // MARK: - Wanted, or not
 
   /// Takes it over; `false` where a normal load is better: nothing is held, or what is held has failed.
-  func commit() -> Bool {
+  func commit(progress: Progress? = nil) -> Bool {
     let now = core.timekeeper.bootNanoseconds
     let (isTaken, counts) = state.withLock { state -> (Bool, AnticipationCounts?) in
       guard !state.isCommitted, !state.hasFailed, state.phase != .released else { return (false, nil) }
       state.isCommitted = true
+      state.progress = progress
       guard state.phase == .holding else { return (true, nil) }
       state.phase = .committed
       let counts = count(state) { counts in

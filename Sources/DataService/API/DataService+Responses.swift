@@ -1,0 +1,172 @@
+public import FoundationEssentials
+
+extension DataService {
+  /// One response: the fresh one or, where the policy falls back on it, the stored one.
+  ///
+  /// Under `freshOnly` every failure is thrown, whatever is stored. A task that is cancelled before the load is over gets no
+  /// response: the error is of the kind `cancelled` (``DataServiceError/isCancelled``), with a `CancellationError` beneath.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for.
+  ///   - policy: Which answer is wanted. The default gives the fresh one three seconds where one is stored.
+  ///   - progress: Told of the bytes received, at most every 50 ms, on a thread of the service's.
+  /// - Throws: The failure that the policy leaves.
+  public func response(
+    for request: Request, policy: FetchPolicy = .freshElseStored(),
+    progress: (@Sendable (TransferProgress) -> Void)? = nil
+  ) async throws(DataServiceError) -> Response<Data> {
+    try await one(request, policy: policy, form: .data, progress: progress)
+  }
+
+  /// One response, its body as what `decode` makes of it; otherwise as ``response(for:policy:progress:)``.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for.
+  ///   - policy: Which answer is wanted.
+  ///   - progress: Told of the bytes received, at most every 50 ms, on a thread of the service's.
+  ///   - decode: Makes the value. An answer that it refuses is thrown as `undecodable` and replaces nothing.
+  /// - Throws: The failure that the policy leaves.
+  public func response<Value: Sendable>(
+    for request: Request, policy: FetchPolicy = .freshElseStored(),
+    progress: (@Sendable (TransferProgress) -> Void)? = nil,
+    decode: @escaping @Sendable (Response<Data>) throws -> Value
+  ) async throws(DataServiceError) -> Response<Value> {
+    try await one(request, policy: policy, form: .decoded(decode), progress: progress)
+  }
+
+  /// One response, its body decoded from JSON; otherwise as ``response(for:policy:progress:)``.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for.
+  ///   - type: What to decode.
+  ///   - decoder: The decoder to use.
+  ///   - policy: Which answer is wanted.
+  ///   - progress: Told of the bytes received, at most every 50 ms, on a thread of the service's.
+  /// - Throws: The failure that the policy leaves.
+  public func response<Value: Decodable & Sendable>(
+    for request: Request, as type: Value.Type, decoder: JSONDecoder = .init(),
+    policy: FetchPolicy = .freshElseStored(), progress: (@Sendable (TransferProgress) -> Void)? = nil
+  ) async throws(DataServiceError) -> Response<Value> {
+    try await one(request, policy: policy, form: .json(type, decoder), progress: progress)
+  }
+
+  private func one<Value: Sendable>(
+    _ request: Request, policy: FetchPolicy, form: ValueForm<Value>,
+    progress: (@Sendable (TransferProgress) -> Void)?
+  ) async throws(DataServiceError) -> Response<Value> {
+    guard !Task.isCancelled else { throw .cancelledTask }
+    let result = OneResult<Value>()
+    let load = core.load(
+      request, policy: policy, form: form, on: .inline, progress: progress,
+      deliver: { result.take($0) }, ended: { result.end() })
+    // Woken once, when all is over, and not for each delivery.
+    await withTaskCancellationHandler {
+      await load.finished()
+    } onCancel: {
+      load.cancel()
+    }
+    return try result.response()
+  }
+}
+
+extension DataService {
+  /// The stored response, at once: for the first frame of a user interface.
+  ///
+  /// Runs on the calling thread in some ten microseconds and never waits: where the store is locked, or the body is
+  /// longer than one chunk, there is none. Load with `.freshOnly` afterwards, or the stored one is shown twice.
+  @available(*, noasync, message: "use deliveries(for:), whose first delivery is the stored response")
+  public func storedResponse(for request: Request) -> Response<Data>? { core.storedResponse(for: request) }
+
+  /// The stored response, at once, its body as what `decode` makes of it on this thread; one that it refuses counts as not stored.
+  @available(*, noasync, message: "use deliveries(for:decode:), whose first delivery is the stored response")
+  public func storedResponse<Value: Sendable>(
+    for request: Request, decode: @escaping @Sendable (Response<Data>) throws -> Value
+  ) -> Response<Value>? {
+    core.value(of: core.storedResponse(for: request), for: request, form: .decoded(decode))
+  }
+
+  /// The stored response, at once, its body decoded from JSON on this thread; one that does not decode counts as not stored.
+  @available(*, noasync, message: "use deliveries(for:as:), whose first delivery is the stored response")
+  public func storedResponse<Value: Decodable & Sendable>(
+    for request: Request, as type: Value.Type, decoder: JSONDecoder = .init()
+  ) -> Response<Value>? {
+    core.value(of: core.storedResponse(for: request), for: request, form: .json(type, decoder))
+  }
+}
+
+extension DataService {
+  /// The newest stored response, now and whenever it changes, its body as what `decode` makes of it; otherwise as ``changes(to:)``.
+  /// One that `decode` refuses counts as not stored.
+  public func changes<Value: Sendable>(
+    to request: Request, decode: @escaping @Sendable (Response<Data>) throws -> Value
+  ) -> some AsyncSequence<Response<Value>?, Never> & Sendable {
+    changes(to: request, form: .decoded(decode))
+  }
+
+  /// The newest stored response, now and whenever it changes, its body decoded from JSON; otherwise as ``changes(to:)``. One that
+  /// does not decode counts as not stored.
+  public func changes<Value: Decodable & Sendable>(
+    to request: Request, as type: Value.Type, decoder: JSONDecoder = .init()
+  ) -> some AsyncSequence<Response<Value>?, Never> & Sendable {
+    changes(to: request, form: .json(type, decoder))
+  }
+
+  private func changes<Value: Sendable>(
+    to request: Request, form: ValueForm<Value>
+  ) -> some AsyncSequence<Response<Value>?, Never> & Sendable {
+    changes(to: request).map { [core] in core.value(of: $0, for: request, form: form) }
+  }
+}
+
+extension ServiceCore {
+  /// A stored response in the form that is wanted; `nil` where its status is not accepted or its body is refused.
+  fileprivate func value<Value: Sendable>(
+    of stored: DataService.Response<Data>?, for request: DataService.Request, form: ValueForm<Value>
+  ) -> DataService.Response<Value>? {
+    guard let stored, case .whole(_, let decode) = form,
+      form.acceptedStatuses(for: request)?.contains(stored.status) ?? true
+    else { return nil }
+    do {
+      let value = try decode(stored)
+      return stored.map { _ in value }
+    } catch {
+      let authority = (try? NormalisedURL(request.url.absoluteString))?.authority ?? "the server"
+      let trouble = DataServiceError.storedUndecodable(of: authority, underlying: error)
+      warn(.init(kind: trouble.kind, message: trouble.message, remedy: trouble.remedy))
+      return nil
+    }
+  }
+}
+
+/// What a load's deliveries come to where one response is wanted.
+private final class OneResult<Value: Sendable>: Sendable {
+  private struct State {
+    /// The response that the policy has delivered.
+    var delivered: DataService.Response<Value>?
+    var failure: DataServiceError?
+    /// Whether the deliveries are over; those of a load that was cancelled never are.
+    var isOver = false
+  }
+  private let state = Guarded(State())
+
+  func take(_ delivery: DataService.Delivery<Value>) {
+    state.withLock { state in
+      switch delivery {
+      case .stored(let response), .fresh(let response, _): state.delivered = response
+      case .failure(let error, let lastKnown):
+        state.failure = error
+        // What was signed out meanwhile is taken back.
+        if lastKnown == nil { state.delivered = nil }
+      }
+    }
+  }
+
+  func end() { state.withLock { $0.isOver = true } }
+
+  func response() throws(DataServiceError) -> DataService.Response<Value> {
+    let (isOver, delivered, failure) = state.withLock { ($0.isOver, $0.delivered, $0.failure) }
+    guard isOver else { throw .cancelledTask }
+    if let delivered { return delivered }
+    throw failure ?? .cancelledTask
+  }
+}
