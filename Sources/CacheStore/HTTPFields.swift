@@ -71,7 +71,7 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     }
     let needed = wire.count + name.count + value.count + 4
     // Not to the byte, or every field that follows would copy all before it.
-    if needed > wire.capacity { wire.reserveCapacity(max(needed, 2 * wire.capacity, 128)) }
+    if needed > wire.capacity { wire.reserveCapacity(Swift.max(needed, 2 * wire.capacity, 128)) }
     wire.append(contentsOf: name)
     wire.append(0x3A)
     wire.append(0x20)
@@ -170,7 +170,7 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   public var all: [Field] {
     var fields: [Field] = []
     forEachLine { line in
-      fields.append(Field(name: String(decoding: line.name, as: UTF8.self), value: line.valueString))
+      fields.append(line.field)
       return true
     }
     return fields
@@ -202,10 +202,15 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 }
 
 /// One line of a field section, as parts of it; gone with the bytes it points to.
-private struct FieldLine {
+struct FieldLine {
   let whole: UnsafeBufferPointer<UInt8>
   let name: UnsafeBufferPointer<UInt8>
   private let colon: Int
+
+  /// The field, as a value of its own.
+  var field: HTTPFields.Field {
+    .init(name: String(decoding: name, as: UTF8.self), value: valueString)
+  }
 
   init?(_ line: UnsafeBufferPointer<UInt8>) {
     guard let start = line.baseAddress, let found = memchr(start, 0x3A, line.count) else { return nil }
