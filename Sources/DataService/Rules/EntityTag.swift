@@ -35,11 +35,10 @@ package struct EntityTag: Sendable, Hashable {
     var member: [UInt8] = []
     var isQuoted = false
     for byte in Array(value.utf8) + [Ascii.comma] {
-      if byte == Ascii.comma, !isQuoted || member.isEmpty {
+      if byte == Ascii.comma, !isQuoted {
         let text = FieldList.trimmed(String(decoding: member, as: UTF8.self))
         if let tag = EntityTag(text) { tags.append(tag) }
         member = []
-        isQuoted = false
       } else {
         if byte == Ascii.quote { isQuoted.toggle() }
         member.append(byte)

@@ -132,4 +132,13 @@ import TestTurns
       }
     }
   }
+
+  @Test(arguments: [-1, 0, 1]) func `at least one may be under way`(limit: Int) {
+    var queue = ExchangeQueue<Int>(perHost: limit, inAll: 5)
+    var started = [queue.start(host: "a"), queue.start(host: "a"), queue.start(host: "b")]
+    #expect(started == [true, false, true] && queue.activeCount == 2)
+    queue = ExchangeQueue(perHost: 5, inAll: limit)
+    started = [queue.start(host: "a"), queue.start(host: "b")]
+    #expect(started == [true, false] && queue.activeCount == 1)
+  }
 }

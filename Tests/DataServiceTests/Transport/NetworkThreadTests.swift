@@ -182,4 +182,28 @@ import TestTurns
       #expect(seen == instants.sorted())
     }
   }
+
+  @Test func `cancelled timers are swept out once there are many, and then at twice as many`() {
+    var heap = TimerHeap()
+    #expect(heap.isEmpty && heap.count == 0 && heap.nextInstant == nil)
+    var waiting: [TimerHandle] = []
+    func insert(_ count: Int, cancelled: Bool) {
+      for _ in 0..<count {
+        let timer = TimerHandle {}
+        heap.insert(timer, at: 7)
+        if cancelled { timer.cancel() } else { waiting.append(timer) }
+      }
+    }
+    insert(40, cancelled: false)
+    insert(24, cancelled: true)
+    #expect(heap.count == 64 && heap.pending.count == 40)
+    insert(1, cancelled: false)
+    #expect(heap.count == 41, "the 65th sweeps")
+    insert(39, cancelled: true)
+    #expect(heap.count == 80)
+    insert(1, cancelled: false)
+    #expect(heap.count == 42, "at twice the 40 that stayed it sweeps again")
+    #expect(heap.pending.map(\.timer).elementsEqual(waiting) { $0 === $1 }, "in the order they were set")
+    #expect(heap.pending.allSatisfy { $0.instant == 7 } && heap.nextInstant == 7 && !heap.isEmpty)
+  }
 }

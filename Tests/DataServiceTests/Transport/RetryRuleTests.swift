@@ -156,4 +156,109 @@ import TestTurns
       ])
     #expect(OnlineWaitRule.delay(attempt: .max) == .seconds(5))
   }
+
+  @Test func `a budget earns a tenth with each attempt and holds no more than its reserve`() {
+    var budget = RetryBudget(reserve: 1)
+    #expect(budget.isFull)
+    var granted = [budget.spend(), budget.spend()]
+    #expect(granted == [true, false] && !budget.isFull)
+    for _ in 1...9 { budget.earn() }
+    granted = [budget.isFull, budget.spend()]
+    #expect(granted == [false, false])
+    budget.earn()
+    #expect(budget.isFull)
+    budget.earn()
+    granted = [budget.isFull, budget.spend(), budget.spend()]
+    #expect(granted == [true, true, false])
+    var none = RetryBudget(reserve: 0)
+    let isGranted = none.spend()
+    #expect(!isGranted)
+    #expect(RetryBudget() == RetryBudget(reserve: 10))
+  }
+
+  @Test func `of the budgets the one used longest ago goes first`() {
+    var budgets = RetryBudgets(limit: 2)
+    for origin in ["a", "b"] { for _ in 1...10 { _ = budgets.spend(origin: origin) } }
+    var granted = [budgets.spend(origin: "a"), budgets.spend(origin: "b"), budgets.spend(origin: "a")]
+    #expect(granted == [false, false, false] && budgets.count == 2, "both are exhausted")
+    _ = budgets.spend(origin: "c")
+    granted = [budgets.spend(origin: "a"), budgets.spend(origin: "b")]
+    #expect(granted == [false, true], "b had gone, a had stayed")
+    #expect(budgets.count == 2)
+  }
+
+  @Test func `there is always room for one budget`() {
+    for limit in [-1, 0, 1] {
+      var budgets = RetryBudgets(limit: limit)
+      for _ in 1...10 { _ = budgets.spend(origin: "a") }
+      let isGranted = budgets.spend(origin: "a")
+      #expect(!isGranted && budgets.count == 1, "\(limit)")
+    }
+  }
+
+  @Test func `the origin is asked for only where one has failed`() {
+    var budgets = RetryBudgets()
+    var asked = 0
+    func origin() -> String {
+      asked += 1
+      return "a"
+    }
+    budgets.earn(origin: origin())
+    #expect(asked == 0)
+    _ = budgets.spend(origin: "b")
+    budgets.earn(origin: origin())
+    #expect(asked == 1 && budgets.count == 1)
+  }
+
+  @Test func `each border of the rule`() {
+    let cases: [(name: String, decision: RetryRule.Decision, expected: RetryRule.Decision)] = [
+      ("the last retry", decision(.failure(.dns), attempt: 2), .retry(after: .milliseconds(250))),
+      ("one too many", decision(.failure(.dns), attempt: 3), .stop),
+      ("no time for it", decision(.failure(.dns), remaining: .milliseconds(125)), .stop),
+      (
+        "just time", decision(.failure(.dns), remaining: .microseconds(125_001)),
+        .retry(after: .milliseconds(125))
+      ),
+      ("a minute", decision(.status(429, retryAfter: .seconds(60))), .retry(after: .milliseconds(60_125))),
+      (
+        "more than a minute", decision(.status(429, retryAfter: .milliseconds(60_001))),
+        .pause(for: .milliseconds(60_001))
+      ),
+      ("asked for nothing, too late", decision(.status(503, retryAfter: .zero), attempt: 3), .stop),
+      (
+        "asked for the least, too late", decision(.status(503, retryAfter: .nanoseconds(1)), attempt: 3),
+        .pause(for: .nanoseconds(1))
+      ),
+      ("no chance below nothing", decision(.failure(.dns), random: -1), .retry(after: .zero)),
+      ("no chance above one", decision(.failure(.dns), random: 2), .retry(after: .milliseconds(250))),
+      ("before the first", decision(.failure(.dns), attempt: 0), .retry(after: .milliseconds(125))),
+      (
+        "408 is not asked", decision(.status(408, retryAfter: .seconds(61))),
+        .retry(after: .milliseconds(125))
+      ),
+      ("501", decision(.status(501, retryAfter: .seconds(61))), .stop),
+      ("505", decision(.status(505, retryAfter: nil)), .stop),
+      ("499", decision(.status(499, retryAfter: nil)), .stop),
+    ]
+    for (name, decision, expected) in cases { #expect(decision == expected, Comment(rawValue: name)) }
+    #expect(rule.base == .milliseconds(250) && rule.ceiling == .seconds(5))
+    #expect(rule.longestWait == .seconds(60) && rule.longestPause == .seconds(3_600))
+  }
+
+  @Test func `a chance is asked for only where something is tried again`() {
+    var asked = 0
+    func random() -> Double {
+      asked += 1
+      return 0
+    }
+    for outcome in [
+      .failure(.protocol), .status(404, retryAfter: nil), .status(429, retryAfter: .seconds(61)),
+    ]
+      as [RetryRule.Outcome]
+    {
+      _ = rule.decision(
+        after: outcome, attempt: 1, retries: 1, isRepeatable: true, remaining: .seconds(9), random: random())
+    }
+    #expect(asked == 0)
+  }
 }
