@@ -72,7 +72,7 @@ let package = Package(
       swiftSettings: strict),
     .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
     .executableTarget(
-      name: "StoreDriver", dependencies: ["CacheStore", "CFaultVFS", "TestSupport"],
+      name: "StoreDriver", dependencies: ["CacheStore", "CFaultVFS", "DataService", "TestSupport"],
       path: "Tests/StoreDriver", swiftSettings: strict),
     .testTarget(
       name: "CacheStoreTests",

@@ -47,6 +47,18 @@ enum Platform {
     return overflow ? nil : free
   }
 
+  /// Takes that many bytes of the disk for an empty file; `false` where it has not as many.
+  static func allocate(_ bytes: Int64, in file: Int32) -> Bool {
+    #if canImport(Darwin)
+      var room = fstore_t(
+        fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0, fst_length: off_t(bytes),
+        fst_bytesalloc: 0)
+      return fcntl(file, F_PREALLOCATE, &room) != -1 && ftruncate(file, off_t(bytes)) == 0
+    #else
+      return posix_fallocate(file, 0, off_t(bytes)) == 0
+    #endif
+  }
+
   /// The operating system's words for an error number.
   static func describe(_ number: Int32) -> String {
     isOfDescriptors(number) ? noDescriptors : String(cString: strerror(number))

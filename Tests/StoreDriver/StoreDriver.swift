@@ -19,6 +19,7 @@ import TestSupport
 ///     StoreDriver hold PATH exclusive|reading|writing
 ///     StoreDriver long PATH TARGET
 ///     StoreDriver fill PATH
+///     StoreDriver disk PATH ORIGIN
 ///     StoreDriver shape PATH PAGE CHUNK small|write|read
 @main enum StoreDriver {
   static func main() async {
@@ -36,6 +37,7 @@ import TestSupport
       case "hold": try hold(arguments[1], arguments[2])
       case "long": try await long(arguments[1], arguments[2])
       case "fill": try await fill(arguments[1])
+      case "disk": try await Disk(arguments).run()
       case "overwrite": try await overwrite(arguments[1], arguments[2])
       case "shape": try await Shape(arguments).run()
       default: exit(64)

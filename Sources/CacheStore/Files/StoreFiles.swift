@@ -32,6 +32,8 @@ struct StoreFiles: Sendable {
   /// Counts that wait to be stored in the tables, and those that are being stored.
   var usageJournal: String { database + ".uses" }
   var takenUsageJournal: String { database + ".uses-taken" }
+  /// Room that is given up where the disk has none; see ``Reserve``.
+  var reserve: String { database + ".reserve" }
   /// A repaired file that waits to take the damaged one's place.
   var repaired: String { database + ".mended" }
 

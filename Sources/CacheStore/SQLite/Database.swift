@@ -34,6 +34,8 @@ class Database {
   final private var logIdentity: FileIdentity?
   /// Up to which length of the files together there was room.
   final private var roomyBytes: Int64 = 0
+  /// Whether the latest transaction was to take room for what is new.
+  final private(set) var isStoring = false
   /// The name of the log.
   final let logPath: String
   /// The log's length from which on it is begun anew: after an attempt that a reader stood in the way of, a longer one,
@@ -297,6 +299,7 @@ extension Database {
   func writing<Result>(
     isStoring: Bool, _ body: () throws(CacheStoreError) -> Result
   ) throws(CacheStoreError) -> Result {
+    self.isStoring = isStoring
     try run(.begin)
     do throws(CacheStoreError) {
       // Quarantining needs the write lock, so this check cannot go stale inside the transaction.
@@ -330,6 +333,12 @@ extension Database {
       throw CacheStoreError.sqlite(SQLITE_FULL, path: self.path)
     }
     roomyBytes = fileBytes + log
+  }
+
+  /// Whether the disk has little more left than what stays free.
+  var isShortOfRoom: Bool {
+    guard let free = Platform.freeBytes(at: path) else { return false }
+    return free < (FileStatus(path: logPath)?.bytes ?? 0) + 2 * Self.keptFree
   }
 
   /// What stays free of a disk: as much as a transaction of many rows can add, and a removal after it.

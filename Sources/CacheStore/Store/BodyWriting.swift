@@ -63,7 +63,7 @@ extension ResponseStore {
       statement.bind(1, body)
       try statement.run()
     } else {
-      try release(body, at: configuration.now(), connection)
+      try connection.release(body: body, at: configuration.now())
     }
   }
 
@@ -74,15 +74,8 @@ extension ResponseStore {
       statement.bind(1, body)
       try statement.run()
     } else {
-      try release(body, at: 0, connection)
+      try connection.release(body: body, at: 0)
     }
-  }
-
-  func release(_ body: Int64, at instant: Int64, _ connection: Connection) throws(CacheStoreError) {
-    let statement = try connection.statement(.releaseBody)
-    statement.bind(1, body)
-    statement.bind(2, instant)
-    try statement.run()
   }
 
   func deleteRow(_ row: Int64, _ connection: Connection) throws(CacheStoreError) {

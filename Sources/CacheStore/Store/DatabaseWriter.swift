@@ -12,6 +12,8 @@ final class DatabaseWriter: Sendable {
     var isClosed = false
     /// Looks since the latest piece of work; see ``readNow(_:)``.
     var looks = 0
+    /// Whether the latest piece of work, if it failed, was to take room for what is new.
+    var wasStoring = false
   }
 
   let queue = DispatchQueue(label: "cachefetch.store.write")
@@ -24,6 +26,7 @@ final class DatabaseWriter: Sendable {
   let group = WriteGroup()
   private let opening: StoreOpener
   let checkpointer: Checkpointer
+  let room: DiskRoom
 
   init(files: StoreFiles, lockFile: LockFile, configuration: StoreConfiguration) {
     self.files = files
@@ -31,6 +34,7 @@ final class DatabaseWriter: Sendable {
     self.configuration = configuration
     opening = StoreOpener(files: files, lockFile: lockFile, configuration: configuration)
     checkpointer = Checkpointer(opening)
+    room = DiskRoom(files: files, lockFile: lockFile)
   }
 
   /// Runs work on the queue; the waiting time for other processes counts from now, the queue's other work included.
@@ -145,7 +149,8 @@ final class DatabaseWriter: Sendable {
     }
     switch outcome {
     case .none, .some(.none): return nil
-    case .some(.some(.failure(let error))) where error.reason == .busy || error.isMoved: return nil
+    case .some(.some(.failure(let error))) where error.reason == .busy || error.isMoved || error.isDiskFull:
+      return nil
     case .some(.some(let result)): return try result.get()
     }
   }
@@ -241,6 +246,9 @@ final class DatabaseWriter: Sendable {
       guard case .failure(let error) = outcome else { return outcome }
       // Where the file was set aside, by this or another process: the same work again, on its successor.
       var isReplaced = error.isMoved
+      if error.isDiskFull, makeRoom(&slot, waitingUntil: deadline) {
+        return run(&slot, waitingUntil: deadline, work)
+      }
       if error.isDamage {
         switch recover(&slot, waitingUntil: deadline) {
         case .success(let other): isReplaced = other
@@ -253,6 +261,23 @@ final class DatabaseWriter: Sendable {
       }
       return outcome
     }
+  }
+
+  /// Makes room after work that failed for want of it.
+  /// - Returns: Whether there is a connection to do the work again with.
+  private func makeRoom(_ slot: inout Slot, waitingUntil deadline: Int64) -> Bool {
+    let isStoring = slot.wasStoring
+    // The connection went with the failure. To open another may need room, which the reserve then gives.
+    var connection = try? opening.open(waitingUntil: deadline)
+    if connection == nil {
+      Reserve(files: files).release()
+      connection = try? opening.open(waitingUntil: deadline)
+    }
+    guard let connection else { return false }
+    slot.connection = connection
+    checkpointer.wait()
+    room.make(isStoring: isStoring, connection)
+    return true
   }
 
   private func run<Result: Sendable>(
@@ -272,6 +297,7 @@ final class DatabaseWriter: Sendable {
       slot.looks = 0
       return .success(try work(connection))
     } catch {
+      slot.wasStoring = slot.connection?.isStoring ?? false
       // What is wrong may be with the connection: the next piece of work opens its own.
       if error.reason != .busy, error.reason != .signedOut, error.reason != .missing { slot.connection = nil }
       return .failure(error)

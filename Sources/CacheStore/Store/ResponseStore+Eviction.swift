@@ -33,7 +33,9 @@ extension ResponseStore {
       return
     }
     var steps = 0
-    while try isOverLimit(connection), steps < Self.stepsAtOnce, try evictRemains(connection) { steps += 1 }
+    while try isOverLimit(connection), steps < Self.stepsAtOnce, try writer.room.collectRemains(connection) {
+      steps += 1
+    }
     let used = try connection.value(.pageCount) - connection.value(.freePages)
     guard try used <= limitPages(connection) / 2 * 3 else {
       throw CacheStoreError(
@@ -88,23 +90,8 @@ extension ResponseStore {
   /// A replaced body is kept for its readers, and a cut-off download to be resumed, only where there is room for it.
   /// - Returns: `false` where nothing is left that may go.
   func evictSome(sparing row: Int64 = 0, _ connection: Connection) throws(CacheStoreError) -> Bool {
-    if try evictRemains(connection) { return true }
+    if try writer.room.collectRemains(connection) { return true }
     return try evictRow(sparing: row, connection)
-  }
-
-  /// Makes some room out of what belongs to no row; `false` where there is no such thing.
-  private func evictRemains(_ connection: Connection) throws(CacheStoreError) -> Bool {
-    let released = try connection.value(.anyReleased)
-    if released > 0 {
-      try collectChunk(of: released, connection)
-      return true
-    }
-    if let cutOff = try unheldUnfinishedBody(connection) {
-      try release(cutOff, at: 0, connection)
-      try collectChunk(of: cutOff, connection)
-      return true
-    }
-    return false
   }
 
   /// Removes the least recently used row that is not pinned; `false` where there is none.
@@ -119,20 +106,6 @@ extension ResponseStore {
     try deleteRow(id, connection)
     try discard(body: body, length: length, connection)
     return true
-  }
-
-  /// The oldest body that is not whole and that no process is receiving.
-  ///
-  /// Whoever goes on with one takes its lease inside a writing transaction too: what no process holds now, none will hold
-  /// before this transaction ends.
-  private func unheldUnfinishedBody(_ connection: Connection) throws(CacheStoreError) -> Int64? {
-    let statement = try connection.statement(.unfinishedBodies)
-    defer { statement.reset() }
-    while try statement.step() {
-      let body = statement.integer(0)
-      if try !lockFile.isLocked(.body(body)) { return body }
-    }
-    return nil
   }
 
   /// The limit in pages; a store smaller than its own tables would be none.

@@ -209,7 +209,7 @@ extension ResponseStore {
 
   private func removeUnread(_ id: Int64, _ connection: Connection) throws(CacheStoreError) {
     if let body = try connection.first("SELECT body_id FROM last_request WHERE id = ?1", [id]) {
-      try release(body, at: 0, connection)
+      try connection.release(body: body, at: 0)
     }
     try deleteRow(id, connection)
   }

@@ -62,6 +62,7 @@ extension ResponseStore {
       try await collectUnfinished(until: deadline)
       try await collectOld()
       try await trim(until: deadline)
+      Reserve(files: files).make()
       return nil
     } catch {
       return error
@@ -94,7 +95,7 @@ extension ResponseStore {
     let limit = configuration.now() - configuration.releasedLifetime.wholeNanoseconds / 1_000_000
     try await repeatSteps(until: deadline) { (connection) throws(CacheStoreError) in
       guard let body = try connection.first(.releasedBefore, [limit]) else { return false }
-      try connection.transaction { () throws(CacheStoreError) in try self.collectChunk(of: body, connection) }
+      try connection.transaction { () throws(CacheStoreError) in try connection.collectChunk(of: body) }
       return true
     }
   }
@@ -112,7 +113,7 @@ extension ResponseStore {
         defer { lease.release() }
         try connection.transaction { () throws(CacheStoreError) in
           // It may have been finished between the two statements.
-          if try connection.bodyChecksum(of: body) == nil { try self.release(body, at: 0, connection) }
+          if try connection.bodyChecksum(of: body) == nil { try connection.release(body: body, at: 0) }
         }
         return body
       }
@@ -141,17 +142,6 @@ extension ResponseStore {
 
   /// Longer than any exchange lasts, in nanoseconds.
   static let hour: Int64 = 3_600_000_000_000
-
-  /// Deletes a chunk of a body, and after the last of them the body; inside a transaction.
-  func collectChunk(of body: Int64, _ connection: Connection) throws(CacheStoreError) {
-    let chunk = try connection.statement(.deleteOneChunk)
-    chunk.bind(1, body)
-    try chunk.run()
-    guard connection.changes == 0 else { return }
-    let statement = try connection.statement(.deleteBody)
-    statement.bind(1, body)
-    try statement.run()
-  }
 
   // MARK: Limits
 

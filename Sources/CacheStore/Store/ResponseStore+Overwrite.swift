@@ -152,7 +152,9 @@ extension ResponseStore {
 
   /// Releases a body that came too late; it is delivered all the same, so it is kept for its readers.
   private func abandon(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {
-    if case .unfinished(let body) = write.body { try release(body.id, at: configuration.now(), connection) }
+    if case .unfinished(let body) = write.body {
+      try connection.release(body: body.id, at: configuration.now())
+    }
     return .superseded
   }
 
@@ -165,7 +167,7 @@ extension ResponseStore {
     case .bytes(let bytes): return try writeBytes(bytes, write, replacing: existing, connection)
     case .unfinished(let unfinished) where unfinished.chunkCount == 0:
       // Nothing came: an empty body is one empty chunk.
-      try release(unfinished.id, at: 0, connection)
+      try connection.release(body: unfinished.id, at: 0)
       return try writeBytes(Data(), write, replacing: existing, connection)
     case .unfinished(let unfinished):
       let body = unfinished.whole()

@@ -6,7 +6,7 @@ extension ResponseStore {
   /// - Throws: `signedOut` where the account is gone, `missing` where the store is another than the one it was of.
   public func pause(accountID: Int64, responder: String, _ pause: Pause) async throws(CacheStoreError) {
     try await writer.perform { (connection) throws(CacheStoreError) in
-      try connection.transaction { () throws(CacheStoreError) in
+      try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
         _ = try connection.statement(.pauseOf, making: "pause")
         _ = try connection.first(
           """

@@ -123,6 +123,7 @@ extension ResponseStore {
       hosts.formUnion(removed.hosts)
     }
     if count > 0 { try await collectReleased() }
+    await giveBackOnShortDisk()
     try await forgetCounts(ofEmpty: hosts)
     return count
   }
@@ -149,6 +150,14 @@ extension ResponseStore {
       _ = try? connection.checkpoint(.truncating)
     }
     return all
+  }
+
+  /// Gives the room of what was removed back to a file system that has little left.
+  private func giveBackOnShortDisk() async {
+    // What was to be removed is; where its room cannot be given back now, the housekeeping does it.
+    _ = try? await writer.perform { [writer] (connection) throws(CacheStoreError) in
+      if connection.isShortOfRoom { writer.room.giveBack(connection) }
+    }
   }
 
   /// A host as the counts know it.

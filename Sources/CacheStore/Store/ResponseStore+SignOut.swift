@@ -142,7 +142,7 @@ extension ResponseStore {
     } catch {
       guard error.reason == .full else { throw error }
       // What the account had is free by now: given back, it is room for the copy.
-      try giveBackFreePages(connection)
+      writer.room.giveBack(connection)
       try rewrite(connection)
     }
     try connection.execute("PRAGMA temp_store = MEMORY")
@@ -168,18 +168,4 @@ extension ResponseStore {
         hint: "free some disk space and sign out again", sqliteCode: error.sqliteCode, sql: error.sql)
     }
   }
-
-  /// Gives every free page back to the file system, few at a time and with the log written back in between.
-  private func giveBackFreePages(_ connection: Connection) throws(CacheStoreError) {
-    var free = Int64.max
-    while true {
-      _ = try connection.checkpoint(.truncating)
-      let left = try connection.value(.freePages)
-      guard left > 0, left < free else { return }
-      free = left
-      try connection.execute("PRAGMA incremental_vacuum(\(Self.pagesGivenBackAtOnce))")
-    }
-  }
-
-  private static let pagesGivenBackAtOnce = 32
 }

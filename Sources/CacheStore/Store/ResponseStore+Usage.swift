@@ -33,7 +33,7 @@ extension ResponseStore {
     guard !batch.isEmpty || UsageJournal(files: files).isThere else { return }
     // No one waits for these numbers, and no delivery depends on them.
     _ = try? await writer.perform(within: timeLimit) { (connection) throws(CacheStoreError) in
-      try connection.transaction { () throws(CacheStoreError) in
+      try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
         try self.storeUsageJournal(connection)
         for mark in batch.latestMarks() { try self.mark(mark.row, at: mark.instant, connection) }
         for entry in try self.counts(of: batch, connection).known { try self.add(entry, connection) }

@@ -165,19 +165,23 @@ public final class UnfinishedBody: Sendable {
     end()
   }
 
-  /// Does not keep what has arrived, and gives the room back at once, chunk by chunk. No one waits for that either.
+  /// Does not keep what has arrived, and gives the room back at once, chunk by chunk: to the file system too, where that has
+  /// little left. No one waits for that either.
   package func remove() {
-    store.writer.submit { [store, id] (connection) throws(CacheStoreError) in
+    store.writer.submit { [id] (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in
-        try store.release(id, at: 0, connection)
+        try connection.release(body: id, at: 0)
       }
     }
     for _ in 0...chunkCount {
-      store.writer.submit { [store, id] (connection) throws(CacheStoreError) in
+      store.writer.submit { [id] (connection) throws(CacheStoreError) in
         try connection.transaction { () throws(CacheStoreError) in
-          try store.collectChunk(of: id, connection)
+          try connection.collectChunk(of: id)
         }
       }
+    }
+    store.writer.submit { [store] (connection) throws(CacheStoreError) in
+      if connection.isShortOfRoom { store.writer.room.giveBack(connection) }
     }
   }
 

@@ -89,8 +89,8 @@ struct BodyCollector {
       return collected
     } catch {
       await settleCommits()
-      // One that is too large would be too large again.
-      let isUseless = error.kind == .tooLarge
+      // One that is too large would be too large again, and one without room would have none again.
+      let isUseless = error.kind == .tooLarge || storeFailure?.reason == .full
       if isStoring, !pending.isEmpty, !isUseless, isResumable() {
         await commitPending()
         await settleCommits()
@@ -204,7 +204,8 @@ struct BodyCollector {
   /// What is stored already, then what is in memory, then the rest of the stream.
   private func handedOn(_ rest: DataService.BodyStream?) -> DataService.BodyStream {
     let pieces = JoinedBody(
-      chunk: chunk, stored: unfinished, chunkCount: chunkCount, held: pending, rest: rest,
+      chunk: chunk, stored: unfinished, isRemovedAfterwards: storeFailure?.reason == .full,
+      chunkCount: chunkCount, held: pending, rest: rest,
       received: received, limit: limit, promised: promised)
     return DataService.BodyStream(length: rest == nil ? received : rest?.length) {
       () async throws(DataServiceError) -> Data? in try await pieces.next()
@@ -243,7 +244,9 @@ enum BodyLimit {
 private actor JoinedBody {
   private let chunk: @Sendable (_ number: Int, _ body: UnfinishedBody) async throws(CacheStoreError) -> Data
   /// What the store took before it failed: held, so that nobody collects it while it is read.
-  private let stored: UnfinishedBody?
+  private var stored: UnfinishedBody?
+  /// Whether what is stored goes once it has been read, or nobody reads it any more.
+  private let isRemovedAfterwards: Bool
   private let chunkCount: Int
   private let rest: DataService.BodyStream?
   private var next = 0
@@ -254,17 +257,23 @@ private actor JoinedBody {
 
   init(
     chunk: @escaping @Sendable (Int, UnfinishedBody) async throws(CacheStoreError) -> Data,
-    stored: UnfinishedBody?, chunkCount: Int, held: Data, rest: DataService.BodyStream?,
+    stored: UnfinishedBody?, isRemovedAfterwards: Bool, chunkCount: Int, held: Data,
+    rest: DataService.BodyStream?,
     received: Int64, limit: Int64, promised: Int64?
   ) {
     self.chunk = chunk
     self.stored = stored
+    self.isRemovedAfterwards = isRemovedAfterwards
     self.chunkCount = chunkCount
     self.held = held
     self.rest = rest
     self.received = received
     self.limit = limit
     self.promised = promised
+  }
+
+  deinit {
+    if isRemovedAfterwards { stored?.remove() }
   }
 
   func next() async throws(DataServiceError) -> Data? {
@@ -275,6 +284,10 @@ private actor JoinedBody {
       } catch {
         throw DataServiceError(store: error)
       }
+    }
+    if isRemovedAfterwards, let stored {
+      stored.remove()
+      self.stored = nil
     }
     if !held.isEmpty {
       defer { held = Data() }
