@@ -130,42 +130,6 @@ struct CoalescingTests {
     // Every one of them was over, or this line is not reached; and none is still known to the service.
     await fixture.service.close()
   }
-
-  @Test func `changes(to:) yields the newest row, written by this service or another, and nil when it goes`()
-    async throws
-  {
-    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
-    let store = try TemporaryStore()
-    let observer = try ServiceFixture(store: store, transport: transport)
-    let writer = try ServiceFixture(store: store, transport: transport)
-    let url = try #require(URL(string: Self.url))
-    var changes = observer.service.changes(to: .init(url)).makeAsyncIterator()
-    #expect(isNothing(await changes.next()))
-    _ = await writer.outline(url)
-    #expect((await changes.next())??.text == "body 1")
-    _ = await observer.outline(url)
-    #expect((await changes.next())??.text == "body 2")
-    try await writer.service.remove(.all)
-    #expect(isNothing(await changes.next()))
-  }
-
-  @Test func `changes(to:) end when the service closes, and at once where it has been`() async throws {
-    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
-    let url = try #require(URL(string: Self.url))
-    _ = await fixture.outline(url)
-    var changes = fixture.service.changes(to: .init(url)).makeAsyncIterator()
-    #expect((await changes.next())??.text == "body")
-    await fixture.service.close()
-    #expect(await changes.next() == nil)
-    var later = fixture.service.changes(to: .init(url)).makeAsyncIterator()
-    #expect(await later.next() == nil)
-  }
-}
-
-/// Whether the sequence went on, and with no row.
-private func isNothing(_ element: DataService.Response<Data>??) -> Bool {
-  if case .some(.none) = element { return true }
-  return false
 }
 
 /// What one load delivered.

@@ -34,12 +34,14 @@ struct FollowWork {
     let service = DataService(configuration: .init(store: StoreConfiguration(path: store)))
     Self.say("observes")
     var seen = 0
-    for await response in service.changes(to: request) where response != nil {
-      // The first is what is stored already.
-      if seen > 0 { Self.say("\(Times.now)") }
-      seen += 1
-      if seen > count { break }
-    }
+    do {
+      for try await response in service.changes(to: request) where response != nil {
+        // The first is what is stored already.
+        if seen > 0 { Self.say("\(Times.now)") }
+        seen += 1
+        if seen > count { break }
+      }
+    } catch { fail("\(error)") }
     await service.close()
   }
 

@@ -99,7 +99,7 @@ extension DataService {
   /// One that `decode` refuses counts as not stored.
   public func changes<Value: Sendable>(
     to request: Request, decode: @escaping @Sendable (Response<Data>) throws -> Value
-  ) -> some AsyncSequence<Response<Value>?, Never> & Sendable {
+  ) -> some AsyncSequence<Response<Value>?, DataServiceError> & Sendable {
     changes(to: request, form: .decoded(decode))
   }
 
@@ -107,13 +107,13 @@ extension DataService {
   /// does not decode counts as not stored.
   public func changes<Value: Decodable & Sendable>(
     to request: Request, as type: Value.Type, decoder: JSONDecoder = .init()
-  ) -> some AsyncSequence<Response<Value>?, Never> & Sendable {
+  ) -> some AsyncSequence<Response<Value>?, DataServiceError> & Sendable {
     changes(to: request, form: .json(type, decoder))
   }
 
   private func changes<Value: Sendable>(
     to request: Request, form: ValueForm<Value>
-  ) -> some AsyncSequence<Response<Value>?, Never> & Sendable {
+  ) -> some AsyncSequence<Response<Value>?, DataServiceError> & Sendable {
     changes(to: request).map { [core] in core.value(of: $0, for: request, form: form) }
   }
 }

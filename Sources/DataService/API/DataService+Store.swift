@@ -1,5 +1,4 @@
 public import CacheStore
-public import FoundationEssentials
 
 extension DataService {
   /// What is stored, newest use first.
@@ -72,11 +71,12 @@ extension DataService {
 
   /// The newest stored response, now and whenever this process or another changes it; `nil` while there is none.
   ///
-  /// Only the newest is buffered. Changes are seen within 50 ms; nothing runs once the sequence is dropped. The sequence ends
-  /// when the service is closed, and at once where it has been.
-  public func changes(to request: Request) -> AsyncStream<Response<Data>?> {
-    core.changes(to: request)
-  }
+  /// Only the newest is buffered. A change is seen within some 20 ms; while nothing is written to the store nothing runs, nor once
+  /// the iterator is dropped. The sequence ends when the service is closed, and at once where it has been.
+  ///
+  /// It throws `invalidRequest`, and `store` where the store cannot be used until a person has done something: a folder in its
+  /// place, another program's file. A store that is damaged, in use or removed is made anew or free again, and observed on.
+  public func changes(to request: Request) -> Changes { Changes(core: core, request: request) }
 
   private func storeOperation<Value: Sendable>(
     _ operation: (ResponseStore) async throws(CacheStoreError) -> Value

@@ -1,10 +1,20 @@
 internal import CacheStore
 internal import FoundationEssentials
 
-extension ServiceCore {
-  /// How often an observed store is asked whether anything was committed.
-  private static var observationInterval: Duration { .milliseconds(20) }
+/// When an observer looks again after it was told that the store's files have changed.
+private enum ObservationRhythm {
+  /// The first look: by then the commit can be seen.
+  static let first = Duration.milliseconds(4)
+  /// The first look where the last one was just before: much is being written.
+  static let again = Duration.milliseconds(10)
+  /// The looks after that, each from the one before: a process that was held up in the middle of its commit.
+  static let later: [Duration] = [.milliseconds(16), .milliseconds(80), .milliseconds(400)]
+  /// Between looks where the store cannot be read, or the system tells of no changes.
+  static let unsettled = Duration.seconds(1)
+  static let untold = Duration.milliseconds(50)
+}
 
+extension ServiceCore {
   /// The stored response whose bytes are at hand, without waiting.
   func storedResponse(for request: DataService.Request) -> DataService.Response<Data>? {
     let began = timekeeper.bootNanoseconds
@@ -20,12 +30,18 @@ extension ServiceCore {
   }
 
   /// The row, and again whenever it has become another, until the sequence is dropped or the service closed.
-  func changes(to request: DataService.Request) -> AsyncStream<DataService.Response<Data>?> {
-    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      guard let number = addObserver({ continuation.finish() }) else { return continuation.finish() }
-      let task = Task(executorPreference: thread) { await self.observe(request, continuation) }
+  func changes(
+    to request: DataService.Request
+  ) -> AsyncThrowingStream<DataService.Response<Data>?, any Error> {
+    AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      let wakeup = Wakeup()
+      guard let number = addObserver(wakeup, { continuation.finish() }) else { return continuation.finish() }
+      let task = Task(executorPreference: thread) {
+        await self.observe(request, wakeup, continuation)
+      }
       continuation.onTermination = { _ in
         task.cancel()
+        wakeup.tell()
         self.removeObserver(number)
       }
     }
@@ -37,48 +53,100 @@ extension ServiceCore {
   }
 
   /// The observer's number; `nil` where the service is closed.
-  private func addObserver(_ end: @escaping @Sendable () -> Void) -> Int? {
+  private func addObserver(_ wakeup: Wakeup, _ end: @escaping @Sendable () -> Void) -> Int? {
     state.withLock { state in
       guard state.closed == nil else { return nil }
       state.lastObserver += 1
-      state.observers.append((state.lastObserver, end))
+      state.observers.append((state.lastObserver, wakeup, end))
       return state.lastObserver
     }
   }
 
   private func removeObserver(_ number: Int) {
-    // Its end may be the last reference to the caller's.
+    // Its end may be the last reference to the caller's; with the last of them the watch goes.
     let removed = state.withLock { state in
-      state.observers.firstIndex { $0.number == number }.map { state.observers.remove(at: $0) }
+      let observer = state.observers.firstIndex { $0.number == number }.map { state.observers.remove(at: $0) }
+      let watch = state.observers.isEmpty ? state.watch : nil
+      if state.observers.isEmpty { state.watch = nil }
+      return (observer, watch)
     }
     withExtendedLifetime(removed) {}
   }
 
+  private func tellObservers() {
+    for observer in state.withLock({ $0.observers }) { observer.wakeup.tell() }
+  }
+
+  /// Has the store's files watched, for all observers, where they are not yet.
+  /// - Returns: Whether they are.
+  private func watchStore() -> Bool {
+    if state.withLock({ $0.watch != nil }) { return true }
+    guard let new = store.watch({ [weak self] in self?.tellObservers() }) else { return false }
+    let surplus = state.withLock { state in
+      let isWanted = state.watch == nil && !state.observers.isEmpty
+      if isWanted { state.watch = new }
+      return isWanted ? nil : new
+    }
+    withExtendedLifetime(surplus) {}
+    return true
+  }
+
   private func observe(
-    _ request: DataService.Request, _ continuation: AsyncStream<DataService.Response<Data>?>.Continuation
+    _ request: DataService.Request, _ wakeup: Wakeup,
+    _ continuation: AsyncThrowingStream<DataService.Response<Data>?, any Error>.Continuation
   ) async {
-    defer { continuation.finish() }
-    guard let prepared = try? prepare(request, policy: .storedOnly) else { return }
-    var seen: Observed?
-    var version: Int64?
+    do throws(DataServiceError) {
+      try await observe(prepare(request, policy: .storedOnly), wakeup) { continuation.yield($0) }
+      continuation.finish()
+    } catch {
+      continuation.finish(throwing: error)
+    }
+  }
+
+  private func observe(
+    _ prepared: PreparedRequest, _ wakeup: Wakeup, _ deliver: @Sendable (DataService.Response<Data>?) -> Void
+  ) async throws(DataServiceError) {
+    var observation = Observation()
+    // How many looks there were since the last change of the files.
+    var looks = 0
     while !Task.isCancelled {
-      let current = await storeCall { [store] in try? store.dataVersionNow() } ?? nil
-      if seen == nil || current == nil || current != version {
-        version = current
-        if let found = try? await lookup(prepared) {
-          let row = select(from: found, for: prepared)
-          let now = Observed(row)
-          if now != seen {
-            seen = now
-            continuation.yield(await response(row, for: prepared))
-          }
-        }
+      // Before the look, so that nothing is missed between the two.
+      let isWatched = await storeCall { [self] in watchStore() } ?? false
+      let isSettled = try await look(prepared, &observation, deliver)
+      var pause = looks < ObservationRhythm.later.count ? ObservationRhythm.later[looks] : nil
+      if !isSettled { pause = pause ?? ObservationRhythm.unsettled }
+      if !isWatched { pause = ObservationRhythm.untold }
+      guard await wakeup.wait(atMost: pause, timekeeper) else {
+        looks += 1
+        continue
       }
-      do {
-        try await timekeeper.sleep(for: Self.observationInterval)
-      } catch {
-        return
+      let rest = looks == 0 ? ObservationRhythm.again : ObservationRhythm.first
+      looks = 0
+      do { try await timekeeper.sleep(for: rest) } catch { return }
+    }
+  }
+
+  /// Looks once.
+  /// - Returns: Whether the store could be read.
+  private func look(
+    _ prepared: PreparedRequest, _ observation: inout Observation,
+    _ deliver: @Sendable (DataService.Response<Data>?) -> Void
+  ) async throws(DataServiceError) -> Bool {
+    let version = await storeCall { [store] in try? store.dataVersionNow() } ?? nil
+    if let version, version == observation.version { return true }
+    do throws(CacheStoreError) {
+      let row = select(from: try await lookup(prepared), for: prepared)
+      observation.version = version
+      let now = Observed(row)
+      if now != observation.row {
+        observation.row = now
+        deliver(await response(row, for: prepared))
       }
+      return version != nil
+    } catch {
+      observation.version = nil
+      guard error.isLasting else { return false }
+      throw DataServiceError(store: error)
     }
   }
 
@@ -94,17 +162,38 @@ extension ServiceCore {
   }
 }
 
+/// What an observer has seen.
+private struct Observation {
+  /// The store as of the last look that could be made.
+  var version: Int64?
+  /// The row; `nil` before the first look.
+  var row: Observed?
+}
+
 /// What tells one state of a row from the next.
 private struct Observed: Equatable {
   let id: Int64?
   let started: StartMark?
   let receivedAt: Int64?
   let bodyID: Int64?
+  let isInvalid: Bool?
 
   init(_ row: StoredResponse?) {
     id = row?.id
     started = row?.started
     receivedAt = row?.receivedAt
     bodyID = row?.body.id
+    isInvalid = row?.isInvalid
+  }
+}
+
+extension CacheStoreError {
+  /// Whether looking again will not help, until a person has done something.
+  fileprivate var isLasting: Bool {
+    switch reason {
+    case .cannotOpen: remedy != .descriptors
+    case .newerSchema, .otherSchema, .foreignFile, .readOnly, .cannotLock: true
+    case .corrupt, .busy, .full, .signedOut, .replaced, .missing, .closed, .other: false
+    }
   }
 }

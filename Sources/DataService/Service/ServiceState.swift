@@ -18,8 +18,10 @@ struct ServiceState {
   var maintenance: Maintenance
   /// Why loads are refused, once the service is closed.
   var closed: DataServiceError?
-  /// What ends each sequence of `changes(to:)` that somebody listens to.
-  var observers: [(number: Int, end: @Sendable () -> Void)] = []
+  /// What wakes and what ends each sequence of `changes(to:)` that somebody listens to.
+  var observers: [(number: Int, wakeup: Wakeup, end: @Sendable () -> Void)] = []
+  /// What wakes them; while there is one of them.
+  var watch: StoreWatch?
   var lastObserver = 0
   /// The store's troubles that were told of. Few, so that no set is needed.
   var reported: [String] = []

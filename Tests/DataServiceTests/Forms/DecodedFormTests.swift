@@ -154,12 +154,12 @@ import TestTurns
   }
 
   /// What is observed while three bodies come one after the other.
-  private func changes<Changes: AsyncSequence<DataService.Response<Feed>?, Never>>(
+  private func changes<Changes: AsyncSequence<DataService.Response<Feed>?, DataServiceError>>(
     _ observe: (DataService, DataService.Request) -> Changes
   ) async throws -> [String?] {
     let (fixture, request) = try fixture(Self.good, "<html>", #"{"items":["b"]}"#)
     var seen: [String?] = []
-    for await response in observe(fixture.service, request) {
+    for try await response in observe(fixture.service, request) {
       seen.append(response?.value.items.joined())
       if seen.count == 4 { break }
       _ = try await fixture.service.response(for: request, policy: .freshOnly)

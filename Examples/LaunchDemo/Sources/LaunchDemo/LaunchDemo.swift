@@ -109,12 +109,17 @@ struct Reader {
   private mutating func follow() {
     guard let request = session.authorized(news.feed) else { return }
     following = Task { [service, post] in
-      for await response in service.changes(to: request) {
-        guard let data = response?.value, let feed = try? JSONDecoder().decode(News.Feed.self, from: data)
-        else {
-          continue
+      do {
+        for try await response in service.changes(to: request) {
+          guard let data = response?.value, let feed = try? JSONDecoder().decode(News.Feed.self, from: data)
+          else {
+            continue
+          }
+          post.yield(.feed(feed))
         }
-        post.yield(.feed(feed))
+      } catch {
+        // Without a store there is nothing to follow; loads go on without it.
+        return
       }
     }
   }

@@ -1,0 +1,48 @@
+public import FoundationEssentials
+
+extension DataService {
+  /// The newest stored response to a request, now and whenever it becomes another; `nil` while there is none. See
+  /// ``changes(to:)``.
+  public struct Changes: AsyncSequence, Sendable {
+    /// A stored response, or that there is none.
+    public typealias Element = Response<Data>?
+    /// `store` or `invalidRequest`.
+    public typealias Failure = DataServiceError
+
+    let core: ServiceCore
+    let request: Request
+
+    /// Observes for as long as it is there.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+      /// A stored response, or that there is none.
+      public typealias Element = Response<Data>?
+      /// `store` or `invalidRequest`.
+      public typealias Failure = DataServiceError
+
+      var elements: AsyncThrowingStream<Response<Data>?, any Error>.AsyncIterator
+
+      /// The next change; `nil` at the end.
+      public mutating func next() async throws(DataServiceError) -> Response<Data>?? {
+        try await next(isolation: nil)
+      }
+
+      /// The next change; `nil` at the end.
+      public mutating func next(
+        isolation actor: isolated (any Actor)?
+      ) async throws(DataServiceError) -> Response<Data>?? {
+        do {
+          return try await elements.next(isolation: actor)
+        } catch let error as DataServiceError {
+          throw error
+        } catch {
+          throw DataServiceError(.cancelled, "the changes are no longer observed")
+        }
+      }
+    }
+
+    /// Begins to observe.
+    public func makeAsyncIterator() -> AsyncIterator {
+      AsyncIterator(elements: core.changes(to: request).makeAsyncIterator())
+    }
+  }
+}
