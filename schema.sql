@@ -22,6 +22,7 @@ CREATE TABLE digest_key (
   proof  TEXT NOT NULL                           -- the keyed digest of the word 'cachefetch'
 ) STRICT;
 
+-- http_version is '0' where the program itself stored the response, without an exchange.
 -- The last good response to each request (good = 1) and, beside it, what only the http policy may reuse (good = 0).
 CREATE TABLE last_request (
   id               INTEGER PRIMARY KEY,

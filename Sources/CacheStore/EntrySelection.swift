@@ -2,6 +2,8 @@
 public struct EntrySelection: Sendable, Hashable {
   /// The accounts by name; `nil` for all, the empty name for requests without credentials.
   public var accounts: [String]?
+  /// The key, with all its variants; its account counts besides ``accounts``.
+  public var key: RequestKey?
   /// The beginning of the target, such as `https://example.org/news/`.
   public var prefix: String?
   /// The target's host, with `:port` where it is not the scheme's own.

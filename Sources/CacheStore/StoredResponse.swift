@@ -53,9 +53,18 @@ public struct StoredResponse: Sendable, Hashable {
   /// The body.
   public var body: Body
 
+  /// Whether the program itself has stored it: no origin has said it.
+  public var isLocal: Bool { httpVersion == Self.localVersion }
+  /// The version of HTTP in which that came: none.
+  package static let localVersion = "0"
+
   /// Whether it came with somebody else's file, and no exchange has confirmed it since: what it says of itself, its
   /// validators included, is that file's word.
   public var isImported: Bool { started.boot == StartMark.imported.boot }
+
+  /// Whether no exchange of this machine has brought or confirmed it, so that none can: validators are believed only from
+  /// who sent the bytes.
+  package var isUnconfirmed: Bool { isImported || isLocal }
 
   /// Makes a row's value.
   ///

@@ -125,6 +125,10 @@ extension ResponseStore {
       try keepWithinRowLimit(writing: row.id, connection)
     }
     try addTags(write.tags, to: row.id, connection)
+    // What an exchange brings that began earlier, as another variant too, is older than what the program has said.
+    if row.isLocal {
+      try fence(Checksum.ofTarget(write.key.target), write.accountID, row.started, connection)
+    }
     try keepWithinLimit(writing: row.id, connection)
     return .stored(rowID: row.id, body: body)
   }

@@ -24,7 +24,7 @@ extension ResponseStore {
     started.isBefore(other) && isBelieved(other.nanoseconds)
   }
 
-  private func fence(
+  func fence(
     _ targetHash: Int64, _ accountID: Int64, _ started: StartMark, _ connection: Connection
   ) throws(CacheStoreError) {
     let statement = try connection.statement(.recordRemoval)
@@ -107,11 +107,7 @@ extension ResponseStore {
     }
     var count = 0
     var hosts: Set<CountedHost> = []
-    for start in stride(from: 0, to: chosen.count, by: Self.batch) {
-      // Still by all that was selected: a row's identifier may have gone to another one meanwhile.
-      var some = selection
-      some.rowIDs = Array(chosen[start..<min(start + Self.batch, chosen.count)])
-      let batch = some
+    for batch in selection.batches(of: chosen) {
       let removed = try await writer.perform { (connection) throws(CacheStoreError) in
         try self.removingOnFullDisk(batch, connection) { (part) throws(CacheStoreError) in
           try connection.transaction { () throws(CacheStoreError) in
@@ -197,7 +193,7 @@ extension ResponseStore {
     return false
   }
 
-  private static func rowIDs(
+  static func rowIDs(
     _ selection: EntrySelection, _ connection: Connection
   ) throws(CacheStoreError) -> [Int64] {
     try connection.withStatement(selection.text("r.id")) {
@@ -218,9 +214,6 @@ extension ResponseStore {
     selection.rowIDs = [rowID]
     return try await remove(selection, started: started) > 0
   }
-
-  /// Rows removed in one transaction.
-  private static let batch = 64
 
   private func removeAll(
     _ selection: EntrySelection, _ started: StartMark, _ connection: Connection

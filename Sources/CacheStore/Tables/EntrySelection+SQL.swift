@@ -9,6 +9,10 @@ extension EntrySelection {
     if let accounts {
       conditions.append("a.name IN (\(Self.parameters("a", accounts.count)))")
     }
+    if key != nil {
+      conditions.append(
+        "a.name = :keyAccount AND r.target = :keyTarget AND r.method = :keyMethod AND r.extra = :keyExtra")
+    }
     if prefix != nil { conditions.append("r.target >= :prefix AND r.target < :prefixEnd") }
     if host != nil {
       let otherPorts =
@@ -33,6 +37,12 @@ extension EntrySelection {
   func bind(to statement: Statement) {
     for (index, name) in (accounts ?? []).enumerated() { statement.bind(":a\(index)", name) }
     for (index, id) in (rowIDs ?? []).enumerated() { statement.bind(":i\(index)", id) }
+    if let key {
+      statement.bind(":keyAccount", key.account)
+      statement.bind(":keyTarget", key.target)
+      statement.bind(":keyMethod", key.method)
+      statement.bind(":keyExtra", key.extra)
+    }
     if let prefix {
       statement.bind(":prefix", prefix)
       statement.bind(":prefixEnd", Self.end(of: prefix))

@@ -18,6 +18,45 @@ extension DataService {
     }
   }
 
+  /// Every row that is stored for a request, with all its variants: for ``entries(_:)``, ``remove(_:)``, ``unpin(_:)`` and the like.
+  /// - Throws: `invalidRequest`.
+  public func selection(for request: Request) throws(DataServiceError) -> EntrySelection {
+    var selection = EntrySelection.all
+    selection.key = try core.prepare(request, policy: .storedOnly).key
+    return selection
+  }
+
+  /// Lets stored responses be evicted again that a request with `isPinned` has pinned.
+  /// - Returns: How many were pinned.
+  /// - Throws: `store` where the store cannot be used.
+  @discardableResult public func unpin(_ selection: EntrySelection) async throws(DataServiceError) -> Int {
+    try await storeOperation { (store) throws(CacheStoreError) in try await store.unpin(selection) }
+  }
+
+  /// Takes a tag from stored responses.
+  /// - Returns: How many had it.
+  /// - Throws: `store` where the store cannot be used.
+  @discardableResult public func untag(
+    _ selection: EntrySelection, _ tag: String
+  ) async throws(DataServiceError) -> Int {
+    try await storeOperation { (store) throws(CacheStoreError) in try await store.untag(selection, tag) }
+  }
+
+  /// Marks stored responses stale, however new they are: they are still delivered as `stored`, but under every policy that may
+  /// ask an origin the next load does, as far as there is a network. Observers see them once more, with `isStale` set.
+  ///
+  /// An exchange that is under way neither replaces nor confirms them; one that begins later does both.
+  /// - Returns: How many were marked.
+  /// - Throws: `store` where the store cannot be used.
+  @discardableResult public func invalidate(
+    _ selection: EntrySelection
+  ) async throws(DataServiceError) -> Int {
+    let started = core.timekeeper.startMark
+    return try await storeOperation { (store) throws(CacheStoreError) in
+      try await store.invalidate(selection, started: started)
+    }
+  }
+
   /// The limits set in the store itself, which win over the configuration's, and those that hold.
   /// - Throws: `store` where the store cannot be used.
   public func limits() async throws(DataServiceError) -> (own: StoreLimits, inForce: StoreLimits) {

@@ -156,8 +156,9 @@ struct Commit {
       try await core.lookup(prepared)
     }
     try await exchange.checkGeneration()
-    // From a store that does not say, the origin's whole answer is the way.
-    guard case .success(let found) = looked, let row = core.select(from: found, for: prepared) else {
+    // From a store that does not say, or says what no origin has said, the origin's whole answer is the way.
+    guard case .success(let found) = looked, let row = core.select(from: found, for: prepared), !row.isLocal
+    else {
       return .askAgain(because: Self.rowIsGone)
     }
     var answer = Answer(row: row, url: head.url, comparedWith: exchange.plan.candidate)

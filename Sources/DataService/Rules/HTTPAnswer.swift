@@ -97,8 +97,8 @@ package enum HTTPAnswer {
 package enum HeadUpdate {
   /// Whether every validator in the answer, and its `Content-Length`, are those of the stored response.
   package static func agrees(stored: StoredResponse, answer: HTTPFields) -> Bool {
-    // What came with a file says nothing that could agree.
-    guard !stored.isImported else { return false }
+    // What no origin has said says nothing that could agree.
+    guard !stored.isUnconfirmed else { return false }
     for name in ["ETag", "Last-Modified"] {
       guard let answered = answer[name] else { continue }
       guard let held = stored.fields[name], FieldList.isSame(answered, held) else { return false }

@@ -7,7 +7,7 @@ package enum Validators {
   package static func conditionalFields(for stored: StoredResponse) -> HTTPFields {
     var fields = HTTPFields()
     // What came with a file is confirmed by nobody: a true validator beside false bytes would make them true for ever.
-    if stored.isImported { return fields }
+    if stored.isUnconfirmed { return fields }
     if let tag = entityTag(in: stored.fields) { fields.append("If-None-Match", tag) }
     // As received, not as reformatted: origins compare the text (RFC 9110 section 13.1.3).
     if let modified = lastModified(in: stored.fields) { fields.append("If-Modified-Since", modified) }
@@ -16,7 +16,7 @@ package enum Validators {
 
   /// Whether there is anything to validate the stored response with.
   package static func canValidate(_ stored: StoredResponse) -> Bool {
-    !stored.isImported && (entityTag(in: stored.fields) != nil || lastModified(in: stored.fields) != nil)
+    !stored.isUnconfirmed && (entityTag(in: stored.fields) != nil || lastModified(in: stored.fields) != nil)
   }
 
   /// The stored fields as a 304, or a HEAD answer, updates them (sections 3.2 and 4.3.4).

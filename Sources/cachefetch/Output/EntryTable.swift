@@ -81,6 +81,7 @@ struct EntryTable {
     if row.status != 200 { state += " \(row.status)" }
     if row.isPinned { state += " pinned" }
     if row.isImported { state += " imported" }
+    if row.isLocal { state += " local" }
     let method = entry.key.method == "GET" ? "" : entry.key.method + " "
     return Cells(
       figures: [Words.age(.milliseconds(max(0, now - row.receivedAt))), Words.size(row.body.length), state],

@@ -1,0 +1,89 @@
+/// What a person or a program changes about rows that stay.
+extension ResponseStore {
+  /// Lets the selected rows be evicted again.
+  /// - Returns: How many were pinned.
+  @discardableResult public func unpin(_ selection: EntrySelection) async throws(CacheStoreError) -> Int {
+    try await inBatches(selection) { (some, connection) throws(CacheStoreError) in
+      try Self.change(
+        "UPDATE last_request SET pinned = 0 WHERE pinned = 1 AND id IN (\(some.text("r.id")))", some,
+        connection)
+    }
+  }
+
+  /// Takes a tag from the selected rows.
+  /// - Returns: How many had it.
+  @discardableResult public func untag(
+    _ selection: EntrySelection, _ tag: String
+  ) async throws(CacheStoreError) -> Int {
+    try await inBatches(selection) { (some, connection) throws(CacheStoreError) in
+      let text = "DELETE FROM tag WHERE name = :untagged AND request_id IN (\(some.text("r.id")))"
+      return try Self.change(text, some, connection) { $0.bind(":untagged", tag) }
+    }
+  }
+
+  /// Marks the selected rows invalid, so that they are stale whatever they say of themselves. Exchanges that began before
+  /// `started` can no longer overwrite or freshen them; rows of later ones stay as they are.
+  /// - Returns: How many were marked.
+  @discardableResult public func invalidate(
+    _ selection: EntrySelection, started: StartMark
+  ) async throws(CacheStoreError) -> Int {
+    try await inBatches(selection) { (some, connection) throws(CacheStoreError) in
+      var count = 0
+      for id in try Self.rowIDs(some, connection) {
+        guard var found = try connection.rowHead(id), found.isSound else { continue }
+        try self.fence(
+          Checksum.ofTarget(found.key.target), found.row.accountID, started, connection)
+        guard !self.isBefore(started, found.row.started), !found.row.isInvalid else { continue }
+        found.row.isInvalid = true
+        try connection.coder.update(&found.row, found.key, connection)
+        count += 1
+      }
+      return count
+    }
+  }
+
+  /// Does work on what is selected when it begins, in short transactions, so that others can write in between.
+  private func inBatches(
+    _ selection: EntrySelection,
+    _ work: @escaping @Sendable (EntrySelection, Connection) throws(CacheStoreError) -> Int
+  ) async throws(CacheStoreError) -> Int {
+    guard FileStatus(path: files.database) != nil else { return 0 }
+    let chosen = try await writer.perform { (connection) throws(CacheStoreError) in
+      try Self.rowIDs(selection, connection)
+    }
+    var count = 0
+    for some in selection.batches(of: chosen) {
+      count += try await writer.perform { (connection) throws(CacheStoreError) in
+        try connection.transaction { () throws(CacheStoreError) in try work(some, connection) }
+      }
+    }
+    return count
+  }
+
+  private static func change(
+    _ text: String, _ selection: EntrySelection, _ connection: Connection,
+    _ bind: (Statement) -> Void = { _ in }
+  ) throws(CacheStoreError) -> Int {
+    try connection.withStatement(text) { (statement) throws(CacheStoreError) in
+      selection.bind(to: statement)
+      bind(statement)
+      try statement.run()
+    }
+    return connection.changes
+  }
+}
+
+extension EntrySelection {
+  /// Rows worked on in one transaction.
+  private static let batch = 64
+
+  /// The same selection of some of the rows at a time: still by all that was selected, since a row's identifier may have
+  /// gone to another one meanwhile.
+  func batches(of rows: [Int64]) -> [EntrySelection] {
+    stride(from: 0, to: rows.count, by: Self.batch).map { start in
+      var some = self
+      some.rowIDs = Array(rows[start..<min(start + Self.batch, rows.count)])
+      return some
+    }
+  }
+}

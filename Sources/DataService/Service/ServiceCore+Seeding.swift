@@ -1,0 +1,46 @@
+internal import CacheStore
+internal import FoundationEssentials
+
+extension ServiceCore {
+  /// Stores what no origin has sent in the place of the row that answers the request.
+  func seed(
+    _ body: Data, for request: DataService.Request, fields: HTTPFields, receivedAt: Date?
+  ) async throws(DataServiceError) -> DataService.Kept {
+    // Before anything else: what begins from here on is newer (law 8).
+    let started = timekeeper.startMark
+    let prepared = try prepare(request, policy: .storedOnly)
+    guard !prepared.isPassThrough, !prepared.isHead else {
+      throw DataServiceError(
+        .invalidRequest, "nothing can be stored for this request: its answers are never stored",
+        hint: "store for a GET, or for a request marked as a read")
+    }
+    guard Int64(body.count) <= request.limits.bodyBytes else {
+      throw DataServiceError(
+        .tooLarge, "the body is larger than the limit of \(Counted.text(request.limits.bodyBytes, "byte"))",
+        remedy: .largerBody)
+    }
+    do throws(CacheStoreError) {
+      let accountID = try await store.accountID(named: prepared.key.account)
+      let replaced = select(from: try await lookup(prepared), for: prepared)
+      let now =
+        receivedAt.map { Int64(($0.timeIntervalSince1970 * 1000).rounded()) } ?? timekeeper.wallMilliseconds
+      var storable = StoredFields.storable(fields, secretNames: secretFieldNames)
+      for name in Self.ofOrigins { storable.remove(name) }
+      let head = ResponseHead(
+        status: 200, fields: storable, version: StoredResponse.localVersion, started: started, receivedAt: now
+      )
+      var write = ResponseStore.Write(accountID: accountID, key: prepared.key, head: head, body: .bytes(body))
+      write.variant = replaced?.variant ?? ""
+      write.vary = replaced?.vary ?? ""
+      write.isPinned = request.isPinned
+      write.tags = request.tags
+      guard case .stored = try await store.overwrite(write) else { return .no(.superseded) }
+      return .yes
+    } catch {
+      throw DataServiceError(store: error)
+    }
+  }
+
+  /// What only an origin can say: a validator that it did not give would have it confirm what it never sent.
+  private static let ofOrigins = ["ETag", "Last-Modified", "Vary", "Age", "Content-Encoding"]
+}
