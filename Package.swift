@@ -76,7 +76,10 @@ let package = Package(
       path: "Tests/StoreDriver", swiftSettings: strict),
     .testTarget(
       name: "CacheStoreTests",
-      dependencies: ["CacheStore", "CFaultVFS", "CSQLite", "StoreDriver", "TestSupport", "TestTurns"],
+      dependencies: [
+        "CacheStore", "CFaultVFS", "CSQLite", "CTestSupport", "CXXHash", "StoreDriver", "TestSupport",
+        "TestTurns",
+      ],
       exclude: ["Fixtures"], swiftSettings: strict),
     .testTarget(
       name: "DataServiceTests",

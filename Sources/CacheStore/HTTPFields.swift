@@ -1,9 +1,3 @@
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
-
 /// The fields (headers) of a message: ordered, repeatable, names compared without case (RFC 9110 section 5).
 ///
 /// The bytes are kept exactly as received, one `Name: value` a line, so that what is stored is what is delivered;
@@ -69,9 +63,6 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         ?? "the value of header “\(String(decoding: name, as: UTF8.self))” has a line break or NUL in it"
       return
     }
-    let needed = wire.count + name.count + value.count + 4
-    // Not to the byte, or every field that follows would copy all before it.
-    if needed > wire.capacity { wire.reserveCapacity(Swift.max(needed, 2 * wire.capacity, 128)) }
     wire.append(contentsOf: name)
     wire.append(0x3A)
     wire.append(0x20)
@@ -180,11 +171,8 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   private func forEachLine(_ body: (FieldLine) -> Bool) {
     wire.withUnsafeBufferPointer { bytes in
       var rest = bytes
-      while let start = rest.baseAddress, rest.count > 0 {
-        let end = memchr(start, 0x0A, rest.count).map {
-          start.distance(to: $0.assumingMemoryBound(to: UInt8.self))
-        }
-        let next = end.map { $0 + 1 } ?? rest.count
+      while !rest.isEmpty {
+        let next = rest.firstIndex(of: 0x0A).map { $0 + 1 } ?? rest.count
         if let line = FieldLine(.init(rebasing: rest[..<next])), !body(line) { return }
         rest = .init(rebasing: rest[next...])
       }
@@ -213,9 +201,9 @@ struct FieldLine {
   }
 
   init?(_ line: UnsafeBufferPointer<UInt8>) {
-    guard let start = line.baseAddress, let found = memchr(start, 0x3A, line.count) else { return nil }
+    guard let colon = line.firstIndex(of: 0x3A) else { return nil }
     whole = line
-    colon = start.distance(to: found.assumingMemoryBound(to: UInt8.self))
+    self.colon = colon
     name = .init(rebasing: line[..<colon])
   }
 
@@ -238,29 +226,11 @@ struct FieldLine {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-  /// Whether both are the same text but for the case of ASCII letters.
-  func equalsIgnoringCase(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
-    guard count == other.count else { return false }
-    for index in indices where self[index] != other[index] {
-      guard self[index].lowercasedASCII == other[index].lowercasedASCII else { return false }
-    }
-    return true
-  }
-
   fileprivate var trimmedOfFieldWhitespace: Self {
     var (start, end) = (0, count)
     while start < end, self[start].isFieldWhitespace { start += 1 }
     while end > start, self[end - 1].isFieldWhitespace { end -= 1 }
     return Self(rebasing: self[start..<end])
-  }
-
-  fileprivate func containsIgnoringCase(_ letters: StaticString) -> Bool {
-    let wanted = UnsafeBufferPointer(start: letters.utf8Start, count: letters.utf8CodeUnitCount)
-    guard count >= wanted.count else { return false }
-    return (0...count - wanted.count).contains { start in
-      self[start].lowercasedASCII == wanted[0]
-        && Self(rebasing: self[start..<start + wanted.count]).equalsIgnoringCase(wanted)
-    }
   }
 }
 
@@ -276,40 +246,6 @@ extension UInt8 {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
     case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E, 0x5F, 0x60, 0x7C, 0x7E: true
     default: false
-    }
-  }
-}
-
-/// A set of field names, asked without regard to case and without making a text of what is asked about.
-package struct FieldNames: Sendable, ExpressibleByArrayLiteral {
-  /// The names in lower case, one after another, by their length.
-  private var byLength: [[UInt8]] = []
-
-  /// The set of these names, whatever their case.
-  package init(_ names: some Sequence<String>) {
-    for name in names {
-      let bytes = name.utf8.map(\.lowercasedASCII)
-      while byLength.count <= bytes.count { byLength.append([]) }
-      byLength[bytes.count] += bytes
-    }
-  }
-
-  package init(arrayLiteral names: String...) { self.init(names) }
-
-  /// Whether the name is one of them.
-  package func contains(_ name: String) -> Bool {
-    var name = name
-    return name.withUTF8 { contains($0) }
-  }
-
-  func contains(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-    let length = name.count
-    guard length > 0, length < byLength.count, !byLength[length].isEmpty else { return false }
-    return byLength[length].withUnsafeBufferPointer { names in
-      stride(from: 0, to: names.count, by: length).contains { start in
-        names[start] == name[0].lowercasedASCII
-          && name.equalsIgnoringCase(.init(rebasing: names[start..<start + length]))
-      }
     }
   }
 }

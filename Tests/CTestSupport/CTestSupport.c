@@ -55,3 +55,11 @@ int testsupport_file_with_room(long bytes) {
   return -1;
 #endif
 }
+
+int testsupport_has_avx2(void) {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx2") ? 1 : 0;
+#else
+  return 0;
+#endif
+}

@@ -49,13 +49,8 @@ public struct DigestKey: Sendable {
     var output = [UInt8](repeating: 0, count: 16)
     // Fails for lengths out of range only, and these are constants within it.
     crypto_generichash(&output, output.count, message, UInt64(message.count), bytes, bytes.count)
-    return String(unsafeUninitializedCapacity: 32) { text in
-      for (index, byte) in output.enumerated() {
-        text[2 * index] = Self.digit(byte >> 4)
-        text[2 * index + 1] = Self.digit(byte & 15)
-      }
-      return 32
-    }
+    return String(
+      decoding: output.flatMap { [Self.digit($0 >> 4), Self.digit($0 & 15)] }, as: UTF8.self)
   }
 
   /// What tells this key from another without giving it away.

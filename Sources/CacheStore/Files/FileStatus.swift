@@ -27,8 +27,7 @@ struct FileStatus: Sendable {
   /// `nil` where there is nothing of that name, or it cannot be seen.
   init?(path: String) {
     var status = stat()
-    // Handed over as an argument, the text would be copied into an array first.
-    guard path.withCString({ lstat($0, &status) }) == 0 else { return nil }
+    guard lstat(path, &status) == 0 else { return nil }
     self.init(status)
   }
 

@@ -47,11 +47,12 @@ class Database {
   final private(set) lazy var logWriteback = LogWriteback(log: logPath)
 
   final let handle: OpaquePointer
-  final private var statements: [Prepared?]
+  final private let statementCount: Int
   private struct Prepared {
     let raw: OpaquePointer
     let texts = TextSpace()
   }
+  final private var statements: PlaceTable<Prepared>
 
   /// Opens an existing file; links are refused.
   ///
@@ -64,7 +65,8 @@ class Database {
     self.path = name
     logPath = name + "-wal"
     self.purpose = purpose
-    statements = Array(repeating: nil, count: count + Own.allCases.count)
+    statementCount = count
+    statements = PlaceTable(count: count + Own.allCases.count)
     let isLocking = purpose == .writing || purpose == .readingAlone
     let access = isLocking ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
     var flags =
@@ -87,7 +89,7 @@ class Database {
   }
 
   deinit {
-    for case let statement? in statements {
+    for statement in statements.all {
       sqlite3_finalize(statement.raw)
       statement.texts.deallocate()
     }
@@ -200,7 +202,7 @@ extension Database {
   }
 
   private func run(_ own: Own) throws(CacheStoreError) {
-    try prepared(statements.count - Own.allCases.count + own.rawValue, own.sql).run()
+    try prepared(statementCount + own.rawValue, own.sql).run()
   }
 
   /// The prepared form of a statement, kept for the next use.

@@ -1,12 +1,6 @@
 internal import CSQLite
 internal import FoundationEssentials
 
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
-
 /// A prepared statement in use: parameters are bound, rows are stepped through, and it is reset for the next user.
 ///
 /// Parameters are numbered from 1, columns from 0, as SQLite does.
@@ -111,10 +105,10 @@ struct Statement {
     String(decoding: bytes(column), as: UTF8.self)
   }
 
-  /// Whether the column is this text, byte for byte.
+  /// Whether the column is this text, byte for byte: as texts, two ways to write the same letter would be equal.
   func isText(_ column: Int32, _ text: String) -> Bool {
     var text = text
-    return text.isText(bytes(column))
+    return text.withUTF8 { $0.elementsEqual(bytes(column)) }
   }
 
   func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
@@ -145,44 +139,5 @@ extension Statement {
   func bind(_ name: String, _ value: Int64) {
     let index = sqlite3_bind_parameter_index(raw, name)
     if index > 0 { bind(index, value) }
-  }
-}
-
-extension String {
-  /// Whether it is made of these bytes.
-  mutating func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    withUTF8 { text in
-      guard text.count == bytes.count else { return false }
-      guard let one = text.baseAddress, let other = bytes.baseAddress else { return true }
-      return memcmp(one, other, text.count) == 0
-    }
-  }
-}
-
-/// Where a prepared statement's texts stay until it is reset: SQLite would allocate and free a copy of each.
-///
-/// Freed by the connection, with the statement.
-struct TextSpace {
-  private static let capacity = 512
-  /// How many bytes are taken, and after it the bytes.
-  private let taken: UnsafeMutablePointer<Int>
-
-  init() {
-    taken = .allocate(capacity: 1 + Self.capacity / MemoryLayout<Int>.size)
-    taken.initialize(to: 0)
-  }
-
-  func deallocate() { taken.deallocate() }
-
-  /// Frees the room of the texts, once nothing is bound any more.
-  func removeAll() { taken.pointee = 0 }
-
-  /// A copy of the text; `nil` where there is no room for it.
-  func copy(_ text: UnsafeBufferPointer<CChar>) -> UnsafePointer<CChar>? {
-    guard let source = text.baseAddress, text.count <= Self.capacity - taken.pointee else { return nil }
-    let place = UnsafeMutableRawPointer(taken + 1) + taken.pointee
-    place.copyMemory(from: source, byteCount: text.count)
-    taken.pointee += text.count
-    return UnsafePointer(place.assumingMemoryBound(to: CChar.self))
   }
 }

@@ -22,7 +22,7 @@ struct Column {
   let role: Role
   let range: Range
 
-  @inline(__always) init(_ name: String, _ role: Role = .value, within range: Range = .all) {
+  init(_ name: String, _ role: Role = .value, within range: Range = .all) {
     self.name = name
     self.role = role
     self.range = range
@@ -48,15 +48,12 @@ protocol ColumnValue {
 }
 
 extension ColumnValue {
-  @inline(__always) mutating func clamp(to range: Column.Range) {}
+  mutating func clamp(to range: Column.Range) {}
 }
 
 // MARK: Visitors
 
 /// Writes a part of a statement's text.
-///
-/// Plain appending: lists that are mapped and joined make a program's start a twelfth longer, mostly by what the runtime
-/// looks up for them.
 struct ColumnText: ColumnVisitor {
   enum Part {
     case selected, selectedWithRequest
@@ -67,24 +64,25 @@ struct ColumnText: ColumnVisitor {
   }
 
   private let part: Part
-  private(set) var text = ""
+  private var list = CommaList()
   private var position = 0
 
   init(_ part: Part) { self.part = part }
 
+  var text: String { list.text }
+
   mutating func visit<Value: ColumnValue>(_ column: Column, _ value: inout Value) { add(column) }
 
-  @inline(never) private mutating func add(_ column: Column) {
+  private mutating func add(_ column: Column) {
     position += 1
     if part == .assignments, !column.isUpdated { return }
     if part == .selected, column.role == .request { return }
-    if !text.isEmpty { text += ", " }
     switch part {
     // An account without rows has an identifier all the same.
-    case .selected, .selectedWithRequest: text += column.role == .account ? "a.id" : "r." + column.name
-    case .names: text += column.name
-    case .parameters: text += "?" + position.description
-    case .assignments: text += column.name + " = ?" + position.description
+    case .selected, .selectedWithRequest: list.add(column.role == .account ? "a.id" : "r." + column.name)
+    case .names: list.add(column.name)
+    case .parameters: list.add("?" + position.description)
+    case .assignments: list.add(column.name + " = ?" + position.description)
     }
   }
 }
@@ -108,12 +106,12 @@ struct ParameterBinder: ColumnVisitor {
     self.purpose = purpose
   }
 
-  @inline(__always) mutating func visit<Value: ColumnValue>(_ column: Column, _ value: inout Value) {
+  mutating func visit<Value: ColumnValue>(_ column: Column, _ value: inout Value) {
     position += 1
     if isBound(column) { value.bind(to: &self) }
   }
 
-  @inline(__always) private func isBound(_ column: Column) -> Bool {
+  private func isBound(_ column: Column) -> Bool {
     switch purpose {
     case .insert(let identifier): column.role != .identifier || identifier
     case .update: column.role == .identifier || column.isUpdated
@@ -135,7 +133,7 @@ struct ColumnReader: ColumnVisitor {
     self.readsRequest = readsRequest
   }
 
-  @inline(__always) mutating func visit<Value: ColumnValue>(_ column: Column, _ value: inout Value) {
+  mutating func visit<Value: ColumnValue>(_ column: Column, _ value: inout Value) {
     guard column.role != .request || readsRequest else { return }
     value.read(statement, position)
     position += 1
@@ -144,14 +142,14 @@ struct ColumnReader: ColumnVisitor {
 
 extension ByteLayout: ColumnVisitor {
   /// Adds what is part of the checksum.
-  @inline(__always) mutating func visit<Value: ColumnValue>(_ column: Column, _ value: inout Value) {
+  mutating func visit<Value: ColumnValue>(_ column: Column, _ value: inout Value) {
     if column.isInChecksum { value.add(to: &self) }
   }
 }
 
 /// Brings numbers into their range.
 struct Clamp: ColumnVisitor {
-  @inline(__always) mutating func visit<Value: ColumnValue>(_ column: Column, _ value: inout Value) {
+  mutating func visit<Value: ColumnValue>(_ column: Column, _ value: inout Value) {
     if column.range != .all { value.clamp(to: column.range) }
   }
 }
@@ -159,15 +157,15 @@ struct Clamp: ColumnVisitor {
 // MARK: Values
 
 extension Int64: ColumnValue {
-  @inline(__always) mutating func read(_ statement: Statement, _ column: Int32) {
+  mutating func read(_ statement: Statement, _ column: Int32) {
     self = statement.integer(column)
   }
-  @inline(__always) mutating func bind(to binder: inout ParameterBinder) {
+  mutating func bind(to binder: inout ParameterBinder) {
     binder.statement.bind(binder.position, self)
   }
-  @inline(__always) mutating func add(to layout: inout ByteLayout) { layout.add(self) }
+  mutating func add(to layout: inout ByteLayout) { layout.add(self) }
 
-  @inline(__always) mutating func clamp(to range: Column.Range) {
+  mutating func clamp(to range: Column.Range) {
     switch range {
     case .instants: self = asInstant
     case .counts: self = asCount
@@ -183,64 +181,62 @@ extension Int64: ColumnValue {
 }
 
 extension Int: ColumnValue {
-  @inline(__always) mutating func read(_ statement: Statement, _ column: Int32) {
+  mutating func read(_ statement: Statement, _ column: Int32) {
     self = Int(statement.integer(column))
   }
-  @inline(__always) mutating func bind(to binder: inout ParameterBinder) {
+  mutating func bind(to binder: inout ParameterBinder) {
     binder.statement.bind(binder.position, self)
   }
-  @inline(__always) mutating func add(to layout: inout ByteLayout) { layout.add(Int64(self)) }
+  mutating func add(to layout: inout ByteLayout) { layout.add(Int64(self)) }
 
-  @inline(__always) mutating func clamp(to range: Column.Range) {
+  mutating func clamp(to range: Column.Range) {
     if range == .status, !(100...999).contains(self) { self = 999 }
   }
 }
 
 extension Bool: ColumnValue {
-  @inline(__always) mutating func read(_ statement: Statement, _ column: Int32) {
+  mutating func read(_ statement: Statement, _ column: Int32) {
     self = statement.flag(column)
   }
-  @inline(__always) mutating func bind(to binder: inout ParameterBinder) {
+  mutating func bind(to binder: inout ParameterBinder) {
     binder.statement.bind(binder.position, self)
   }
-  @inline(__always) mutating func add(to layout: inout ByteLayout) { layout.add(self ? 1 : 0) }
+  mutating func add(to layout: inout ByteLayout) { layout.add(self ? 1 : 0) }
 }
 
 extension String: ColumnValue {
   mutating func read(_ statement: Statement, _ column: Int32) {
-    // What it is already is not made anew.
-    let bytes = statement.bytes(column)
-    if !isText(bytes) { self = String(decoding: bytes, as: UTF8.self) }
+    self = statement.text(column)
   }
-  @inline(__always) mutating func bind(to binder: inout ParameterBinder) {
+  mutating func bind(to binder: inout ParameterBinder) {
     binder.statement.bind(binder.position, self)
   }
-  @inline(__always) mutating func add(to layout: inout ByteLayout) {
+  mutating func add(to layout: inout ByteLayout) {
     withUTF8 { layout.add(UnsafeRawBufferPointer($0)) }
   }
 }
 
 extension String?: ColumnValue {
-  @inline(__always) mutating func read(_ statement: Statement, _ column: Int32) {
+  mutating func read(_ statement: Statement, _ column: Int32) {
     self = statement.optionalText(column)
   }
-  @inline(__always) mutating func bind(to binder: inout ParameterBinder) {
+  mutating func bind(to binder: inout ParameterBinder) {
     binder.statement.bind(binder.position, self)
   }
-  @inline(__always) mutating func add(to layout: inout ByteLayout) {
+  mutating func add(to layout: inout ByteLayout) {
     layout.add(self == nil ? 0 : 1)
     layout.add(self ?? "")
   }
 }
 
 extension HTTPFields: ColumnValue {
-  @inline(__always) mutating func read(_ statement: Statement, _ column: Int32) {
+  mutating func read(_ statement: Statement, _ column: Int32) {
     self = HTTPFields(wire: Array(statement.bytes(column)))
   }
-  @inline(__always) mutating func bind(to binder: inout ParameterBinder) {
+  mutating func bind(to binder: inout ParameterBinder) {
     binder.fieldsPosition = binder.position
   }
-  @inline(__always) mutating func add(to layout: inout ByteLayout) {
+  mutating func add(to layout: inout ByteLayout) {
     wire.withUnsafeBytes { layout.add($0) }
   }
 }

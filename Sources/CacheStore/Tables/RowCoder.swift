@@ -7,9 +7,7 @@ internal import FoundationEssentials
 final class RowCoder {
   /// Calls the visitor with each column of the table, in the table's order, and the value that stands in it.
   ///
-  /// The order is that of the checksum too: changed, it would make every stored row a damaged one. Inlined, as the
-  /// visitors are, so that nothing of the list is left at run time.
-  @inline(__always)
+  /// The order is that of the checksum too: changed, it would make every stored row a damaged one.
   static func visit<Visitor: ColumnVisitor & ~Copyable>(
     _ row: inout StoredResponse, _ key: inout RequestKey, _ checksum: inout Int64,
     with visitor: inout Visitor
@@ -43,8 +41,6 @@ final class RowCoder {
   /// What a row's checksum is made of, in memory that is used again for the next row: one pass over contiguous bytes costs
   /// a tenth of what a streaming hash does for so little.
   private var layout = ByteLayout()
-  /// What the next row is read into: nearly always it has the boot mark of the row before, which is not made anew then.
-  private var template = StoredResponse.blank
 
   // MARK: Writing
 
@@ -106,12 +102,9 @@ final class RowCoder {
     _ statement: Statement, from first: Int32, _ key: RequestKey, _ connection: Connection
   ) throws(CacheStoreError) -> StoredResponse? {
     var key = key
-    var row = template
+    var row = StoredResponse.blank
     var reader = ColumnReader(statement, from: first, readsRequest: false)
     guard try read(&row, &key, &reader, .firstChunk, connection) else { return nil }
-    if template.head.started.boot != row.head.started.boot {
-      template.head.started.boot = row.head.started.boot
-    }
     return row
   }
 

@@ -3,8 +3,8 @@ internal import FoundationEssentials
 
 /// The head that goes with a delivery.
 enum HeadRule {
-  /// Of a stored row. Inlined, so that a row that is shared is not copied to be handed over.
-  @inline(__always) static func head(
+  /// Of a stored row.
+  static func head(
     of row: StoredResponse, prepared: PreparedRequest, now: Int64, elapsed: Duration
   ) -> DataService.ResponseHead {
     DataService.ResponseHead(

@@ -200,12 +200,7 @@ extension ServiceCore {
   /// The same number in every process for loads that may share an exchange.
   func leaseHash(of prepared: PreparedRequest) -> UInt64 {
     let (limits, connection) = (prepared.request.limits, prepared.request.connection)
-    let options = state.withLock { state in
-      if let last = state.leaseText, last.limits == limits, last.connection == connection { return last.text }
-      let text = limits.leaseText + connection.leaseText
-      state.leaseText = (limits, connection, text)
-      return text
-    }
+    let options = state.withLock { $0.leaseText.text(of: limits, connection) }
     return prepared.leaseHash(secrets: configuration.secrets, options: options)
   }
 }

@@ -37,9 +37,9 @@ struct LoadMachine: Sendable {
   }
 
   /// One thing to do.
-  enum Effect: UInt64, Sendable {
+  enum Effect: Sendable {
     /// Start the exchange; with the candidate's validators if there is a candidate.
-    case startExchange = 1
+    case startExchange
     /// Fetch the candidate's value, then report `storedPrepared`.
     case prepareStored
     /// Arm the 250 ms timer.
@@ -87,9 +87,9 @@ struct LoadMachine: Sendable {
   }
 
   /// Notes an event and says what to do.
-  mutating func handle(_ event: Event) -> Effects {
+  mutating func handle(_ event: Event) -> [Effect] {
     guard !hasEnded else { return [] }
-    var effects: Effects = []
+    var effects: [Effect] = []
     switch event {
     case .cancelled:
       return finish(with: [])
@@ -136,9 +136,10 @@ struct LoadMachine: Sendable {
     }
     if exchange == .idle, shouldStartExchange(after: event) {
       exchange = .running
-      effects.insertFirst(.startExchange)
+      effects.insert(.startExchange, at: 0)
     }
-    return effects + deliveries()
+    effects += deliveries()
+    return effects
   }
 
   private func shouldStartExchange(after event: Event) -> Bool {
@@ -153,11 +154,11 @@ struct LoadMachine: Sendable {
     }
   }
 
-  private mutating func deliveries() -> Effects {
+  private mutating func deliveries() -> [Effect] {
     let storeIsSettled = store == .ready || store == .nothing || store == .held
     switch policy {
     case .storedThenFresh:
-      var effects: Effects = []
+      var effects: [Effect] = []
       if store == .ready, !deliveredStored {
         deliveredStored = true
         effects.append(.deliverStored)
@@ -185,7 +186,7 @@ struct LoadMachine: Sendable {
 
   /// What RFC 9111 has decided: one delivery, but for a stored response that stands in for the origin's answer, which is
   /// followed by the reason. What is served while it is revalidated ends the load only when the store has the refresh.
-  private mutating func httpDeliveries() -> Effects {
+  private mutating func httpDeliveries() -> [Effect] {
     let isOver = exchange == .fresh || exchange == .failed
     if isOver, staleWillDo, store == .ready, action == .validate || action == .fetch {
       return finish(with: [.deliverStored, .deliverFailure])
@@ -199,7 +200,7 @@ struct LoadMachine: Sendable {
     case .reuse:
       return finish(with: [.deliverStored])
     case .reuseWhileRevalidating:
-      let effects: Effects = deliveredStored ? [] : [.deliverStored]
+      let effects: [Effect] = deliveredStored ? [] : [.deliverStored]
       deliveredStored = true
       return isOver ? finish(with: effects) : effects
     case .validate, .fetch, .gatewayTimeout:
@@ -207,7 +208,7 @@ struct LoadMachine: Sendable {
     }
   }
 
-  private mutating func terminal() -> Effects {
+  private mutating func terminal() -> [Effect] {
     switch exchange {
     case .idle, .running: []
     case .fresh: finish(with: [.deliverFresh])
@@ -215,11 +216,11 @@ struct LoadMachine: Sendable {
     }
   }
 
-  private mutating func fallBack(to failure: Effect) -> Effects {
+  private mutating func fallBack(to failure: Effect) -> [Effect] {
     finish(with: store == .ready ? [.deliverStored, failure] : [failure])
   }
 
-  private mutating func finish(with effects: Effects) -> Effects {
+  private mutating func finish(with effects: [Effect]) -> [Effect] {
     hasEnded = true
     return effects + [.end]
   }

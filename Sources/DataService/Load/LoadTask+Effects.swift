@@ -11,7 +11,7 @@ extension LoadTask {
 
   /// - Returns: What carrying out an effect has brought about at once.
   private func step(_ event: LoadMachine.Event) -> LoadMachine.Event? {
-    let effects = state.withLock { state -> LoadMachine.Effects in
+    let effects = state.withLock { state -> [LoadMachine.Effect] in
       let effects = state.machine.handle(event)
       // Passed in place: the state is large, and a copy of it some hundred references.
       count(effects, in: &state)
@@ -33,7 +33,7 @@ extension LoadTask {
   }
 
   /// Posts what is delivered for the counts of `stats`.
-  private func count(_ effects: LoadMachine.Effects, in state: inout State) {
+  private func count(_ effects: [LoadMachine.Effect], in state: inout State) {
     guard !prepared.isPassThrough else { return }
     var count = UsageCount()
     for effect in effects {
@@ -129,8 +129,6 @@ extension LoadTask {
       return false
     }
     if isNew { exchange.start() } else { core.trace("joining the same request, which is under way") }
-    // For the delivery and the end: made while the exchange is under way, not once its answer is there.
-    state.withLock { $0.outbox.reserveCapacity(3) }
     if isStray { leave(exchange) }
   }
 

@@ -145,8 +145,8 @@ extension LoadTask {
     }
   }
 
-  private func streamed(_ answer: Answer, head: Box<DataService.ResponseHead>) -> Outcome<
-    DataService.Response<Value>
+  private func streamed(_ answer: Answer, head: Box<DataService.ResponseHead>) -> Result<
+    DataService.Response<Value>, DataServiceError
   > {
     do {
       return .success(try value(of: answer.body, data: Data(), head: head))
@@ -155,7 +155,9 @@ extension LoadTask {
     }
   }
 
-  private func exchangeEnded(_ result: Outcome<DataService.Response<Value>>, answer: Answer? = nil) {
+  private func exchangeEnded(
+    _ result: Result<DataService.Response<Value>, DataServiceError>, answer: Answer? = nil
+  ) {
     let row = state.withLock { state in
       state.answer = answer
       return state.row
@@ -199,7 +201,7 @@ extension LoadTask {
 
   private func decode(
     _ data: Data, head: Box<DataService.ResponseHead>
-  ) -> Outcome<DataService.Response<Value>> {
+  ) -> Result<DataService.Response<Value>, DataServiceError> {
     guard case .whole(_, let decode) = form else { return .failure(undecodable(nil)) }
     guard Int64(data.count) <= prepared.request.limits.dataBytes else {
       return .failure(ServiceCore.tooLargeForData(prepared.request.limits.dataBytes))

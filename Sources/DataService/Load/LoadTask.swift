@@ -7,7 +7,7 @@ internal import FoundationEssentials
 /// All state is under one lock, held for moments and never while the sink, the store or the exchange is called.
 final class LoadTask<Value: Sendable>: AnyLoad {
   /// What the exchange has come to.
-  typealias Fresh = Outcome<(DataService.Response<Value>, DataService.Change)>
+  typealias Fresh = Result<(DataService.Response<Value>, DataService.Change), DataServiceError>
 
   /// What waits to be done outside of the lock, in order.
   enum Posted {
@@ -31,7 +31,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     var storeError: DataServiceError?
     /// Whether the row's value could not be made, so that there is nothing to fall back on.
     var isRowUnusable = false
-    var decoded: Outcome<Value>?
+    var decoded: Result<Value, DataServiceError>?
     var result: Fresh?
     /// The exchange's answer, and how it compares with a row that the store came up with only afterwards.
     var answer: Answer?

@@ -74,7 +74,9 @@ extension ServiceCore {
   /// Ends the loads and exchanges that satisfy the condition, and waits for what they write.
   func stop(_ error: DataServiceError, where condition: (PreparedRequest) -> Bool) async {
     // Copies: what follows calls the caller, and takes other locks.
-    let (loads, exchanges, prefetches) = state.withLock { ($0.loads, $0.exchanges.all, $0.prefetches.all) }
+    let (loads, exchanges, prefetches) = state.withLock {
+      ($0.loads.all, $0.exchanges.all, $0.prefetches.all)
+    }
     let ended = loads.filter { load in load.request.map(condition) ?? false }
     for exchange in exchanges where condition(exchange.prepared) { exchange.stop(with: error) }
     endLiveBodies(with: error, where: condition)

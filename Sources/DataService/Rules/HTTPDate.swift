@@ -29,25 +29,18 @@ package enum HTTPDate {
     let second = Int(seconds - days * 86_400)
     let (year, month, day) = Calendar.date(ofDay: days)
     let weekday = Int((days + 4).floorModulo(7))
-    return String(unsafeUninitializedCapacity: 29) { text in
-      func put(_ number: Int, at place: Int) {
-        text[place] = UInt8(0x30 + number / 10)
-        text[place + 1] = UInt8(0x30 + number % 10)
-      }
-      func put(_ letters: StaticString, from start: Int, count: Int, at place: Int) {
-        for index in 0..<count { text[place + index] = letters.utf8Start[start + index] }
-      }
-      put("Day, 00 Mon 0000 00:00:00 GMT", from: 0, count: 29, at: 0)
-      put("SunMonTueWedThuFriSat", from: 3 * weekday, count: 3, at: 0)
-      put(day, at: 5)
-      put("JanFebMarAprMayJunJulAugSepOctNovDec", from: 3 * (month - 1), count: 3, at: 8)
-      put(year / 100, at: 12)
-      put(year % 100, at: 14)
-      put(second / 3600, at: 17)
-      put(second / 60 % 60, at: 20)
-      put(second % 60, at: 23)
-      return 29
+    var text = Array("\(shortDays[weekday]), 00 \(months[month - 1]) 0000 00:00:00 GMT".utf8)
+    func put(_ number: Int, at place: Int) {
+      text[place] += UInt8(number / 10)
+      text[place + 1] += UInt8(number % 10)
     }
+    put(day, at: 5)
+    put(year / 100, at: 12)
+    put(year % 100, at: 14)
+    put(second / 3600, at: 17)
+    put(second / 60 % 60, at: 20)
+    put(second % 60, at: 23)
+    return String(decoding: text, as: UTF8.self)
   }
 
   /// The nearest instant of the years 0 to 9999, so that no sum overflows.

@@ -6,7 +6,6 @@ extension PreparedRequest {
   /// - Parameter options: What the request's limits and connection say.
   func leaseHash(secrets: SecretList, options: [UInt8]) -> UInt64 {
     var text: [UInt8] = []
-    text.reserveCapacity(512)
     func add(_ part: String) {
       text.append(contentsOf: part.utf8)
       text.append(0)

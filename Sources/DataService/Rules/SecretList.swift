@@ -3,22 +3,21 @@
 public struct SecretList: Sendable, Hashable {
   /// Field names, lower case. `Authorization`, `Cookie` and `Proxy-Authorization` are always secret besides.
   public var fields: Set<String> {
-    get { ownFields ?? Set(Self.commonFields) }
-    set { ownFields = newValue == Set(Self.commonFields) ? nil : newValue }
+    get { ownFields.names(usual: Self.commonFields) }
+    set { ownFields.set(newValue, usual: Self.commonFields) }
   }
   /// Query parameter names, lower case.
   public var parameters: Set<String> {
-    get { ownParameters ?? Set(Self.commonParameters) }
-    set { ownParameters = newValue == Set(Self.commonParameters) ? nil : newValue }
+    get { ownParameters.names(usual: Self.commonParameters) }
+    set { ownParameters.set(newValue, usual: Self.commonParameters) }
   }
 
   /// Whether names that look like a secret's count besides, such as those with `token`, `secret` or `password` in them
   /// and those that end with `-key`.
   public var includesPatterns = true
 
-  // `nil` for the defaults: to make the first set of all costs a program that starts 100 µs (docs/performance.md).
-  private var ownFields: Set<String>?
-  private var ownParameters: Set<String>?
+  private var ownFields = NameSet()
+  private var ownParameters = NameSet()
 
   /// The defaults: what common APIs call their keys and tokens.
   public init() {}
@@ -49,7 +48,7 @@ public struct SecretList: Sendable, Hashable {
   package func isSecretField(_ name: String) -> Bool {
     let lower = name.lowercased()
     return Self.credentialFields.contains(lower)
-      || ownFields?.contains(lower) ?? Self.commonFields.contains(lower)
+      || ownFields.contains(lower, usual: Self.commonFields)
       || includesPatterns && !Self.harmlessFields.contains(lower) && SecretPattern.isField(name.utf8)
   }
 
@@ -70,7 +69,7 @@ public struct SecretList: Sendable, Hashable {
   }
 
   private func isListed(_ parameter: String) -> Bool {
-    ownParameters?.contains(parameter) ?? Self.commonParameters.contains(parameter)
+    ownParameters.contains(parameter, usual: Self.commonParameters)
   }
 
   /// Whether a request field that `Vary` names may stand in the store as it is: one of the few that are known to be

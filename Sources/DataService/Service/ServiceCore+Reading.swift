@@ -6,17 +6,10 @@ extension ServiceCore {
   func select(from found: ResponseStore.Lookup, for prepared: PreparedRequest) -> StoredResponse? {
     let accepted = prepared.request.acceptedMediaTypes
     let statuses = prepared.request.acceptedStatuses
-    // Most rows have no Vary, and most keys one row.
-    if found.rows.count == 1, accepted.isEmpty, statuses == nil, let row = found.rows.first, row.isGood,
-      row.vary.isEmpty
-    {
-      return row
+    return Vary.select(from: found.rows, requestFields: prepared.fields, protect: protect) { row in
+      (prepared.isHTTP || row.isGood) && statuses?.contains(row.status) ?? true
+        && MediaTypes.accepts(row.fields, accepted: accepted)
     }
-    var rows = prepared.isHTTP ? found.rows : found.rows.filter(\.isGood)
-    if let statuses { rows = rows.filter { statuses.contains($0.status) } }
-    return Vary.select(
-      from: accepted.isEmpty ? rows : rows.filter { MediaTypes.accepts($0.fields, accepted: accepted) },
-      requestFields: prepared.fields, protect: protect)
   }
 
   /// A look-up on this thread, or on the store's queue where that would have to wait, or the store is kept apart.

@@ -6,10 +6,7 @@ internal import CacheStore
 /// last reference to something is handed out of the lock first: its end may be the caller's, too.
 struct ServiceState {
   /// The loads under way, kept alive: a dropped handle does not cancel.
-  ///
-  /// A list, not a dictionary: few are under way at once, and the first use of a dictionary with another type of key costs
-  /// a program that starts 50 to 100 µs (docs/performance.md).
-  private(set) var loads: [any AnyLoad] = []
+  private(set) var loads = IdentityList<any AnyLoad> { ObjectIdentifier($0) }
   var exchanges = ExchangesUnderWay()
   /// Bodies that are delivered while they arrive. Their loads are over, so that whoever ends loads must end them as well.
   var liveBodies: [WeakLiveBody] = []
@@ -31,20 +28,13 @@ struct ServiceState {
   var certificates = CertificateDigests()
   /// The names of the fields that are never stored.
   var secretFieldNames: FieldNames?
-  /// What the options of the last request say in its lease's text: most requests have the same.
-  var leaseText: (limits: Limits, connection: ConnectionOptions, text: [UInt8])?
+  var leaseText = LeaseTextMemory()
 
   init(now: Int64) { maintenance = Maintenance(last: now) }
 
-  mutating func add(_ load: any AnyLoad) { loads.append(load) }
+  mutating func add(_ load: any AnyLoad) { loads.add(load) }
 
-  mutating func remove(_ load: any AnyLoad) {
-    // Most loads end in the order in which they began, or at once.
-    guard let place = loads.last === load ? loads.count - 1 : loads.firstIndex(where: { $0 === load })
-    else { return }
-    loads.swapAt(place, loads.count - 1)
-    loads.removeLast()
-  }
+  mutating func remove(_ load: any AnyLoad) { loads.remove(load) }
 
   /// Whether nothing is under way.
   var isIdle: Bool { loads.isEmpty && exchanges.count == 0 && maintenance.task == nil }

@@ -1,24 +1,22 @@
 /// The first of several values that are set, for any number of tasks to wait for.
 final class FirstValue<Value: Sendable>: Sendable {
   private enum State {
-    /// Mostly one task waits, which needs no array.
-    case waiting(UnsafeContinuation<Value, Never>?, others: [UnsafeContinuation<Value, Never>])
+    case waiting([UnsafeContinuation<Value, Never>])
     case full(Value)
   }
-  private let state = Guarded(State.waiting(nil, others: []))
+  private let state = Guarded(State.waiting([]))
 
   /// Sets the value; all but the first call do nothing.
   /// - Returns: Whether this was the first call.
   @discardableResult func set(_ value: Value) -> Bool {
-    let (first, others, isFirst) = state.withLock {
-      state -> (UnsafeContinuation<Value, Never>?, [UnsafeContinuation<Value, Never>], Bool) in
-      guard case .waiting(let first, let others) = state else { return (nil, [], false) }
+    let waiting = state.withLock { state -> [UnsafeContinuation<Value, Never>]? in
+      guard case .waiting(let waiting) = state else { return nil }
       state = .full(value)
-      return (first, others, true)
+      return waiting
     }
-    first?.resume(returning: value)
-    for continuation in others { continuation.resume(returning: value) }
-    return isFirst
+    guard let waiting else { return false }
+    for continuation in waiting { continuation.resume(returning: value) }
+    return true
   }
 
   /// The value, where there is one already.
@@ -36,8 +34,7 @@ final class FirstValue<Value: Sendable>: Sendable {
         let value = state.withLock { state -> Value? in
           switch state {
           case .full(let value): return value
-          case .waiting(nil, let others): state = .waiting(continuation, others: others)
-          case .waiting(let first, let others): state = .waiting(first, others: others + [continuation])
+          case .waiting(let waiting): state = .waiting(waiting + [continuation])
           }
           return nil
         }

@@ -25,8 +25,7 @@ final class NetworkThreadCore: @unchecked Sendable {
     var isRunning = false
     var isEnding = false
     var isAsleep = false
-    /// Functions, since the first array of continuations makes the runtime search every conformance of the program.
-    var endWaiters: [@Sendable () -> Void] = []
+    var endWaiters: [UnsafeContinuation<Void, Never>] = []
     /// Made when the thread starts, so that an unused one costs no descriptor.
     var wakeup: WakeupPipe?
   }
@@ -70,7 +69,7 @@ final class NetworkThreadCore: @unchecked Sendable {
     let (isRunning, sleeping) = shared.withLock { shared -> (Bool, WakeupPipe?) in
       guard shared.isRunning else { return (false, nil) }
       shared.isEnding = true
-      if let waiter { shared.endWaiters.append { waiter.resume() } }
+      if let waiter { shared.endWaiters.append(waiter) }
       defer { shared.isAsleep = false }
       return (true, shared.isAsleep ? shared.wakeup : nil)
     }
@@ -222,7 +221,7 @@ final class NetworkThreadCore: @unchecked Sendable {
     engine?.close()
     engine = nil
     guard local.isEmpty else { return false }
-    let waiters: [@Sendable () -> Void]? = shared.withLock { shared in
+    let waiters: [UnsafeContinuation<Void, Never>]? = shared.withLock { shared in
       guard shared.items.isEmpty else { return nil }
       shared.isEnding = false
       shared.isRunning = false
@@ -232,7 +231,7 @@ final class NetworkThreadCore: @unchecked Sendable {
       return shared.endWaiters
     }
     guard let waiters else { return false }
-    for waiter in waiters { waiter() }
+    for waiter in waiters { waiter.resume() }
     return true
   }
 

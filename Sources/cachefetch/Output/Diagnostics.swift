@@ -98,9 +98,8 @@ struct Diagnostics: Sendable {
 
 /// The warnings said so far, from any thread.
 private final class Warned: Sendable {
-  // Few, and to give an empty set back costs a search through every conformance.
-  private let texts = Mutex<[String]>([])
+  private let texts = Mutex<Set<String>>([])
 
-  func insert(_ text: String) { texts.withLock { $0.append(text) } }
+  func insert(_ text: String) { texts.withLock { _ = $0.insert(text) } }
   func contains(_ text: String) -> Bool { texts.withLock { $0.contains(text) } }
 }

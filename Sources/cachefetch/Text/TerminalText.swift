@@ -3,8 +3,6 @@
 enum TerminalText {
   /// `text` on one line: every control character is shown, line breaks and tabs too.
   static func visible(_ text: String) -> String {
-    // Nearly all text needs nothing; looking is cheaper than copying.
-    guard text.unicodeScalars.contains(where: { isUnsafe($0) }) else { return text }
     var shown = ""
     for scalar in text.unicodeScalars { append(scalar, to: &shown) }
     return shown

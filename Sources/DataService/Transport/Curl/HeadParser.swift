@@ -69,7 +69,6 @@ struct HeadParser {
       throw Problem(message: "the status line is malformed")
     }
     (version, status, reason) = (parsed.version, parsed.status, parsed.reason)
-    wire.reserveCapacity(512)
   }
 
   private mutating func takeField(_ line: UnsafeRawBufferPointer) throws(Problem) {
@@ -256,7 +255,6 @@ extension UnsafeRawBufferPointer {
   /// As UTF-8 where it is valid, as ISO 8859-1 otherwise.
   fileprivate var text: String {
     if isEmpty { return "" }
-    if elementsEqual("OK".utf8) { return "OK" }
     return String(validating: self, as: UTF8.self)
       ?? String(String.UnicodeScalarView(map { Unicode.Scalar($0) }))
   }

@@ -44,10 +44,7 @@ struct Origin: Hashable {
   }
 
   private static func withLowerCaseScheme(_ url: String) -> String {
-    // Nearly always in lower case already: look before copying.
-    guard let colon = url.utf8.firstIndex(of: 0x3A),
-      url.utf8[..<colon].contains(where: { $0 >= 0x41 && $0 <= 0x5A })
-    else { return url }
+    guard let colon = url.utf8.firstIndex(of: 0x3A) else { return url }
     return url[..<colon].lowercased() + url[colon...]
   }
 }

@@ -1,0 +1,32 @@
+extension UnsafeBufferPointer<UInt8> {
+  /// Whether both are the same text but for the case of ASCII letters.
+  func equalsIgnoringCase(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard count == other.count else { return false }
+    for index in indices where self[index] != other[index] {
+      guard self[index].lowercasedASCII == other[index].lowercasedASCII else { return false }
+    }
+    return true
+  }
+
+  /// The plain form of ``equalsIgnoringCase(_:)``: each in lower case first.
+  func equalsInLowerCase(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
+    map(\.lowercasedASCII) == other.map(\.lowercasedASCII)
+  }
+
+  /// Whether these letters, at least one and given in lower case, are somewhere in it in any case.
+  func containsIgnoringCase(_ letters: StaticString) -> Bool {
+    let wanted = UnsafeBufferPointer(start: letters.utf8Start, count: letters.utf8CodeUnitCount)
+    guard count >= wanted.count else { return false }
+    return (0...count - wanted.count).contains { start in
+      self[start].lowercasedASCII == wanted[0]
+        && Self(rebasing: self[start..<start + wanted.count]).equalsIgnoringCase(wanted)
+    }
+  }
+
+  /// The plain form of ``containsIgnoringCase(_:)``.
+  func containsInLowerCase(_ letters: StaticString) -> Bool {
+    let wanted = letters.withUTF8Buffer { Array($0) }
+    let bytes = map(\.lowercasedASCII)
+    return bytes.indices.contains { bytes[$0...].starts(with: wanted) }
+  }
+}

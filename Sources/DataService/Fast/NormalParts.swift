@@ -1,0 +1,53 @@
+/// Where the parts of a URL end that is in its normal form already, as most are: nothing of it has to be made anew.
+///
+/// The plain form takes every URL apart: ``NormalisedURL/init(takingApart:)``.
+struct NormalParts {
+  let schemeEnd: Int
+  let hostEnd: Int
+  let authorityEnd: Int
+  let pathEnd: Int
+  let port: Int
+
+  /// `nil` where the URL is in another form, or where that takes a closer look.
+  init?(_ bytes: UnsafeBufferPointer<UInt8>) {
+    let isSecure = bytes.count > 4 && bytes[4] == UInt8(ascii: "s")
+    let ownPort = isSecure ? 443 : 80
+    schemeEnd = isSecure ? 5 : 4
+    guard bytes.starts(with: isSecure ? "https://".utf8 : "http://".utf8) else { return nil }
+    var index = schemeEnd + 3
+    while index < bytes.count, bytes[index].isPlainInHost { index += 1 }
+    hostEnd = index
+    var port = 0
+    if index < bytes.count, bytes[index] == UInt8(ascii: ":") {
+      index += 1
+      guard index < bytes.count, bytes[index] != UInt8(ascii: "0") else { return nil }
+      while index < bytes.count, bytes[index].isAsciiDigit, port <= 0xFFFF {
+        port = port * 10 + Int(bytes[index] - UInt8(ascii: "0"))
+        index += 1
+      }
+      guard port > 0, port <= 0xFFFF, port != ownPort else { return nil }
+    }
+    self.port = port == 0 ? ownPort : port
+    guard hostEnd > schemeEnd + 3, index < bytes.count, bytes[index] == UInt8(ascii: "/") else { return nil }
+    authorityEnd = index
+    var question: Int?
+    for index in index..<bytes.count {
+      let byte = bytes[index]
+      guard byte > 0x20, byte < 0x7F, byte != UInt8(ascii: "%"), byte != UInt8(ascii: "#") else { return nil }
+      guard question == nil else { continue }
+      if byte == UInt8(ascii: "?") { question = index }
+      if byte == UInt8(ascii: "."), bytes[index - 1] == UInt8(ascii: "/") { return nil }
+    }
+    pathEnd = question ?? bytes.count
+  }
+}
+
+extension UInt8 {
+  /// Whether the byte stands in a host as it is, and says nothing about where the host ends.
+  fileprivate var isPlainInHost: Bool {
+    switch self {
+    case 0x30...0x39, 0x61...0x7A, 0x2D, 0x2E: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import CTestSupport
+import CXXHash
+import FoundationEssentials
+import TestSupport
+import Testing
+import TestTurns
+
+@testable import CacheStore
+
+/// Each form of `Fast/` says what its plain twin says, on many inputs.
+@Suite("Fast forms and plain ones: the store", .inTurn) struct FastFormTests {
+  private var random = SeededGenerator(seed: 1)
+
+  private mutating func bytes(upTo most: Int) -> [UInt8] {
+    (0..<Int.random(in: 0...most, using: &random)).map { _ in .random(in: .min ... .max, using: &random) }
+  }
+
+  private mutating func name() -> String {
+    let letters = Array("aAbB-")
+    var name = ""
+    for _ in 0..<Int.random(in: 0...3, using: &random) {
+      name.append(letters[Int.random(in: 0..<5, using: &random)])
+    }
+    return name
+  }
+
+  @Test mutating func `bytes are laid out alike`() {
+    var fast = ByteLayout(capacity: 16)
+    var plain = PlainByteLayout()
+    for step in 0..<5000 {
+      switch Int.random(in: 0...8, using: &random) {
+      case 0:
+        fast.removeAll()
+        plain.removeAll()
+      case 1...3:
+        let number = Int64.random(in: .min ... .max, using: &random)
+        fast.add(number)
+        plain.add(number)
+      case 4...6:
+        let more = bytes(upTo: 60)
+        more.withUnsafeBytes { fast.add($0) }
+        more.withUnsafeBytes { plain.add($0) }
+      default:
+        let text = String(decoding: bytes(upTo: 40), as: UTF8.self)
+        fast.add(text)
+        plain.add(text)
+      }
+      #expect(Array(fast.bytes) == plain.bytes, "step \(step)")
+    }
+  }
+
+  @Test mutating func `tables by place hold alike`() {
+    var fast = PlaceTable<Int>(count: 20)
+    var plain = PlainPlaceTable<Int>()
+    for step in 0..<5000 {
+      let place = Int.random(in: 0..<20, using: &random)
+      #expect(fast[place] == plain[place], "step \(step)")
+      let value = Bool.random(using: &random) ? step : nil
+      fast[place] = value
+      plain[place] = value
+      #expect(fast.all == plain.all, "step \(step)")
+    }
+  }
+
+  @Test mutating func `hashes are alike, whatever the length`() {
+    let lengths =
+      Array(0...300) + Array(1000...1300) + (0..<300).map { _ in Int.random(in: 0...70_000, using: &random) }
+    let long = (0..<70_000 + 64).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+    for length in lengths {
+      let start = Int.random(in: 0..<64, using: &random)
+      let seed = random.next()
+      long[start..<start + length].withUnsafeBytes { bytes in
+        #expect(
+          cachefetch_xxh3(bytes.baseAddress, bytes.count, seed)
+            == cachefetch_xxh3_plain(bytes.baseAddress, bytes.count, seed), "\(length) bytes")
+      }
+    }
+  }
+
+  @Test mutating func `lists are written alike`() {
+    for _ in 0..<300 {
+      var fast = CommaList()
+      var plain = PlainCommaList()
+      for _ in 0..<Int.random(in: 0...8, using: &random) {
+        let item = "c" + String(decoding: bytes(upTo: 5), as: UTF8.self)
+        fast.add(item)
+        plain.add(item)
+      }
+      #expect(fast.text == plain.text)
+    }
+  }
+
+  @Test mutating func `names of fields are compared alike`() {
+    let letters = Array("aAbB-é[{@`".utf8)
+    for _ in 0..<20_000 {
+      let pair = (0..<2).map { _ in
+        (0..<Int.random(in: 0...4, using: &random)).map { _ in
+          letters[Int.random(in: letters.indices, using: &random)]
+        }
+      }
+      pair[0].withUnsafeBufferPointer { one in
+        pair[1].withUnsafeBufferPointer { other in
+          #expect(one.equalsIgnoringCase(other) == one.equalsInLowerCase(other), "\(pair)")
+          for wanted: StaticString in ["a", "ab", "b-"] {
+            #expect(one.containsIgnoringCase(wanted) == one.containsInLowerCase(wanted), "\(pair), \(wanted)")
+          }
+        }
+      }
+    }
+  }
+
+  @Test mutating func `sets of names have alike in them`() {
+    for _ in 0..<300 {
+      var names: [String] = []
+      for _ in 0..<Int.random(in: 0...6, using: &random) { names.append(name() + "a") }
+      let fast = FieldNames(names)
+      let plain = PlainFieldNames(names)
+      for _ in 0..<30 {
+        let asked = Bool.random(using: &random) ? name() : name() + "A"
+        #expect(fast.contains(asked) == plain.contains(asked), "\(asked) in \(names)")
+      }
+    }
+  }
+
+  @Test mutating func `texts stay as they were until the room is freed, and are refused where there is none`()
+  {
+    let space = TextSpace()
+    defer { space.deallocate() }
+    var kept: [(place: UnsafePointer<CChar>, text: [CChar])] = []
+    var refused = 0
+    for _ in 0..<2000 {
+      let text = bytes(upTo: 120).map { CChar(bitPattern: $0) } + [7]
+      if let place = text.withUnsafeBufferPointer({ space.copy($0) }) {
+        kept.append((place, text))
+      } else {
+        refused += 1
+        space.removeAll()
+        kept = []
+      }
+      for (place, text) in kept {
+        #expect(Array(UnsafeBufferPointer(start: place, count: text.count)) == text)
+      }
+    }
+    #expect(refused > 20 && refused < 1000)
+  }
+
+  @Test func `the processor's vectors are known as the compiler asks for them`() {
+    #expect(cachefetch_has_avx2() == testsupport_has_avx2())
+  }
+}
