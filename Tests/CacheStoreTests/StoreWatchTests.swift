@@ -1,0 +1,31 @@
+import FoundationEssentials
+import Synchronization
+import TestSupport
+import TestTurns
+import Testing
+
+@testable import CacheStore
+
+@Suite("Watching the store's files", .inTurn) struct StoreWatchTests {
+  @Test func `every commit is told of, also in a folder that came after the watch, or came again`()
+    async throws
+  {
+    let folder = try TemporaryFolder()
+    let configuration = StoreConfiguration(path: folder.file("caches/app/store.sqlite"))
+    let (told, tell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    var next = told.makeAsyncIterator()
+    let watch = try #require(ResponseStore(configuration: configuration).watch { tell.yield() })
+    for _ in 0..<2 {
+      let store = ResponseStore(configuration: configuration)
+      // More commits than there are folders whose making is told of.
+      for number in 1...6 {
+        _ = try await store.put("version \(number)", for: .page, at: Int64(number))
+        await next.next()
+      }
+      await store.close()
+      try FileManager.default.removeItem(atPath: folder.file("caches"))
+      await next.next()
+    }
+    withExtendedLifetime(watch) {}
+  }
+}
