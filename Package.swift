@@ -19,6 +19,7 @@ let package = Package(
   products: [
     .library(name: "CacheStore", targets: ["CacheStore"]),
     .library(name: "DataService", targets: ["DataService"]),
+    .library(name: "DataServiceTesting", targets: ["DataServiceTesting"]),
     .library(name: "Launch", targets: ["Launch"]),
     .library(name: "URLSessionTransport", targets: ["URLSessionTransport"]),
     .executable(name: "cachefetch", targets: ["cachefetch"]),
@@ -43,6 +44,9 @@ let package = Package(
     // Apart from DataService, so that nobody else pays for linking FoundationNetworking.
     .target(
       name: "URLSessionTransport", dependencies: ["CacheStore", "DataService"], swiftSettings: strict),
+    // For the tests of programs, and for ours.
+    .target(
+      name: "DataServiceTesting", dependencies: ["CacheStore", "DataService"], swiftSettings: strict),
     // Without package access: what it needs, every user of the package can have.
     .target(
       name: "Launch", dependencies: ["CacheStore", "DataService"], packageAccess: false, swiftSettings: strict
@@ -84,20 +88,26 @@ let package = Package(
     .testTarget(
       name: "DataServiceTests",
       dependencies: [
-        "CacheStore", "CCurl", "CFaultVFS", "DataService", "CSQLite", "FixtureServer", "StoreDriver",
+        "CacheStore", "CCurl", "CFaultVFS", "DataService", "DataServiceTesting", "CSQLite", "FixtureServer",
+        "StoreDriver",
         "TestSupport", "TestTurns",
         "URLSessionTransport",
       ], swiftSettings: strict),
     .testTarget(
+      name: "DataServiceTestingTests",
+      dependencies: ["CacheStore", "DataService", "DataServiceTesting", "TestTurns"], swiftSettings: strict),
+    .testTarget(
       name: "LaunchTests",
       dependencies: [
-        "CacheStore", "DataService", "FixtureServer", "Launch", "LaunchDemo", "TestSupport", "TestTurns",
+        "CacheStore", "DataService", "DataServiceTesting", "FixtureServer", "Launch", "LaunchDemo",
+        "TestSupport", "TestTurns",
       ],
       swiftSettings: strict),
     .testTarget(
       name: "cachefetchTests",
       dependencies: [
-        "cachefetch", "CacheStore", "DataService", "DemoOrigin", "FixtureServer", "Launch", "StoreDriver",
+        "cachefetch", "CacheStore", "DataService", "DataServiceTesting", "DemoOrigin", "FixtureServer",
+        "Launch", "StoreDriver",
         "TestSupport", "TestTurns",
       ],
       exclude: ["Screens"], swiftSettings: strict),

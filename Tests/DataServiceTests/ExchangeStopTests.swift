@@ -1,5 +1,6 @@
 import CacheStore
 import FixtureServer
+import DataServiceTesting
 import FoundationEssentials
 import Synchronization
 import TestSupport

@@ -1,5 +1,6 @@
 import CacheStore
 import FixtureServer
+import DataServiceTesting
 import FoundationEssentials
 import TestSupport
 import Testing
@@ -21,7 +22,7 @@ import TestTurns
       return .answer("body \(number)")
     }
     let leader = try ServiceFixture(transport: transport)
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
     // With the store made, no look-up has to wait and the follower sets no timer but the one it waits by.
     let other = try #require(URL(string: "http://origin.test/other"))
@@ -73,7 +74,7 @@ import TestTurns
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
     let (lease, _) = try lease(url, in: leader)
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
     let followed = Task { await follower.outline(url) }
     await follower.traced("waiting for another")
@@ -103,7 +104,7 @@ import TestTurns
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
     let (lease, hash) = try lease(url, in: leader)
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     var followers: [ServiceFixture] = []
     var tasks: [Task<[String], Never>] = []
     for _ in 0..<count {

@@ -1,5 +1,6 @@
 import CacheStore
 import DataService
+import DataServiceTesting
 import FoundationEssentials
 import TestSupport
 import Testing
@@ -7,7 +8,7 @@ import TestTurns
 
 /// `Retry-After`: heard of whoever says it, by those who ask in the same way, for an hour at most.
 @Suite("Pauses", .inTurn) struct PauseTests {
-  private let clock = TestTimekeeper()
+  private let clock = VirtualClock()
 
   private func fixture(_ script: @escaping ScriptedTransport.Script) throws -> (
     ServiceFixture, ScriptedTransport
@@ -135,7 +136,8 @@ import TestTurns
     let item = try url("http://a.test/item")
     _ = await fixture.outline(item)
     for other in [
-      TestTimekeeper(bootID: "next-boot"), TestTimekeeper(bootNanoseconds: clock.bootNanoseconds - 1),
+      VirtualClock(wallMilliseconds: clock.wallMilliseconds, bootID: "next-boot"),
+      VirtualClock(wallMilliseconds: clock.wallMilliseconds, bootNanoseconds: clock.bootNanoseconds - 1),
     ] {
       let transport = ScriptedTransport { _, _ in .answer("yes") }
       let later = try ServiceFixture(store: fixture.store, transport: transport, timekeeper: other)

@@ -1,5 +1,6 @@
 import CacheStore
 import FixtureServer
+import DataServiceTesting
 import FoundationEssentials
 import Synchronization
 import TestSupport
@@ -60,7 +61,7 @@ import TestTurns
   }
 
   @Test func `the value is decoded before it is wanted, and the time won is counted`() async throws {
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let decoded = Gate()
     let transport = ScriptedTransport { _, _ async in
       clock.advance(by: .milliseconds(80))
@@ -82,7 +83,7 @@ import TestTurns
   }
 
   @Test func `what anticipation brought is counted in the store, with no write of its own`() async throws {
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let transport = ScriptedTransport { request, _ async in
       clock.advance(by: .milliseconds(80))
       return .answer(request.url.path() == "/item" ? "wanted" : "wasted!")
@@ -106,7 +107,7 @@ import TestTurns
 
   @Test("not committed in time: stopped, or finished into the store, as chosen", arguments: [true, false])
   func unused(isFinished: Bool) async throws {
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let asked = Gate()
     let mayAnswer = Gate()
     let stopped = Gate()

@@ -1,5 +1,6 @@
 import CacheStore
 import DataService
+import DataServiceTesting
 import FixtureServer
 import FoundationEssentials
 import TestSupport
@@ -14,7 +15,7 @@ import TestTurns
   private func outline(
     _ transport: ScriptedTransport, isRead: Bool = false
   ) async throws -> (outline: [String], sent: Int) {
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
     let url = try #require(url)
     let (outline, _) = try await clock.passing(longest: .seconds(6)) {

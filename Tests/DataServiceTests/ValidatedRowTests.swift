@@ -1,5 +1,6 @@
 import CacheStore
 import DataService
+import DataServiceTesting
 import Dispatch
 import FixtureServer
 import FoundationEssentials
@@ -179,7 +180,7 @@ import TestTurns
     arguments: [false, true])
   func slowStore(isApart: Bool) async throws {
     let happening = Happening()
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let fixture = try ServiceFixture(transport: transport(happening), timekeeper: clock) {
       $0.keepsStoreApart = isApart
     }

@@ -19,7 +19,7 @@ enum RedirectRule {
 
   /// The hop after `hop`, or `nil` where the response is not a redirect that can be followed.
   ///
-  /// Credentials go along only to the origin they were given for; a body only under 307 and 308.
+  /// Credentials go along only to the origin they were given for; a body with its method: a POST that becomes a GET loses it.
   /// - Throws: `protocol` for a redirect from https to http or to a scheme other than these.
   static func next(
     after hop: Hop, from original: Hop, status: Int, fields: HTTPFields, secrets: SecretList

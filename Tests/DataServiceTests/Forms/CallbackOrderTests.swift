@@ -1,5 +1,6 @@
 import Dispatch
 import FixtureServer
+import DataServiceTesting
 import FoundationEssentials
 import Synchronization
 import TestSupport

@@ -1,4 +1,5 @@
 import DataService
+import DataServiceTesting
 import FixtureServer
 import FoundationEssentials
 import TestSupport

@@ -1,4 +1,5 @@
 import DataService
+import DataServiceTesting
 import Dispatch
 import FixtureServer
 import FoundationEssentials

@@ -1,4 +1,5 @@
 import DataService
+import DataServiceTesting
 import FixtureServer
 import FoundationEssentials
 import Synchronization
@@ -67,7 +68,7 @@ import TestTurns
   @Test func `the default gives the origin three seconds, then returns the stored response`()
     async throws
   {
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let transport = ScriptedTransport { _, number async throws(DataServiceError) in
       if number > 1 { try await asCancelled { try await clock.sleep(for: .seconds(4)) } }
       return .answer("body \(number)")
@@ -82,7 +83,7 @@ import TestTurns
   }
 
   @Test func `with nothing stored the default waits for the origin`() async throws {
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
       try await asCancelled { try await clock.sleep(for: .seconds(20)) }
       return .answer("late")

@@ -1,5 +1,6 @@
 import CacheStore
 import DataService
+import DataServiceTesting
 import FixtureServer
 import FoundationEssentials
 import TestSupport
@@ -9,7 +10,7 @@ import TestTurns
 /// Law 3 with the store held by another process, in `locking_mode=EXCLUSIVE`.
 @Suite("Law 3: a store that another process has for itself", .inTurn) struct HeldStoreTests {
   /// A store with `body 1` in it and nobody at it, and a transport whose next answer is `body 2`.
-  private func filled(_ clock: TestTimekeeper) async throws -> (TemporaryStore, ScriptedTransport, URL) {
+  private func filled(_ clock: VirtualClock) async throws -> (TemporaryStore, ScriptedTransport, URL) {
     let store = try TemporaryStore()
     let transport = ScriptedTransport { _, number in .answer("body \(number)", ["ETag": "\"\(number)\""]) }
     let url = try #require(URL(string: "http://origin.test/item"))
@@ -21,7 +22,7 @@ import TestTurns
 
   /// A service that would wait for the other process longer than any test machine is busy.
   private func fixture(
-    _ store: TemporaryStore, _ transport: ScriptedTransport, _ clock: TestTimekeeper
+    _ store: TemporaryStore, _ transport: ScriptedTransport, _ clock: VirtualClock
   ) throws -> ServiceFixture {
     try ServiceFixture(store: store, transport: transport, timekeeper: clock) {
       $0.store.busyTimeout = .seconds(300)
@@ -31,7 +32,7 @@ import TestTurns
   @Test func `law 3: a fresh response complete while another process holds the store waits for it`()
     async throws
   {
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let (store, transport, url) = try await filled(clock)
     let holder = try await StoreHolder(.exclusive, store.path)
     let fixture = try fixture(store, transport, clock)
@@ -58,7 +59,7 @@ import TestTurns
   func `law 3: where the other process holds it for 250 ms more, the fresh response is delivered alone`()
     async throws
   {
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let (store, transport, url) = try await filled(clock)
     let holder = try await StoreHolder(.exclusive, store.path)
     let fixture = try fixture(store, transport, clock)
@@ -79,7 +80,7 @@ import TestTurns
   }
 
   @Test func `law 3: the exchange begins without the store, and what it then has comes first`() async throws {
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let (store, _, url) = try await filled(clock)
     let isAsked = Gate()
     let mayAnswer = Gate()

@@ -1,5 +1,6 @@
 import CacheStore
 import DataService
+import DataServiceTesting
 import FixtureServer
 import FoundationEssentials
 import TestSupport
@@ -154,7 +155,7 @@ import TestTurns
 
   @Test func `law 13: a load ends at its total time even while it waits for a pause or a retry`() async throws
   {
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let transport = ScriptedTransport { _, _ in .answer("busy", status: 503, ["Retry-After": "30"]) }
     let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
     let url = try #require(URL(string: "http://origin.test/item"))

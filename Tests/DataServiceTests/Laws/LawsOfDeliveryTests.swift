@@ -1,5 +1,6 @@
 import CacheStore
 import DataService
+import DataServiceTesting
 import Dispatch
 import FixtureServer
 import FoundationEssentials
@@ -128,7 +129,7 @@ import TestTurns
   }
 
   @Test func `law 3: a fresh response complete before the store has answered waits for it`() async throws {
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let transport = ScriptedTransport { _, number in .answer("body \(number)") }
     let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
     let url = try #require(URL(string: "http://origin.test/item"))
@@ -151,7 +152,7 @@ import TestTurns
   }
 
   @Test func `law 3: after 250 ms more the fresh response is delivered alone`() async throws {
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let transport = ScriptedTransport { _, number in .answer("body \(number)") }
     let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
     let url = try #require(URL(string: "http://origin.test/item"))

@@ -1,5 +1,6 @@
 import CacheStore
 import DataService
+import DataServiceTesting
 import Dispatch
 import FixtureServer
 import FoundationEssentials
@@ -28,7 +29,7 @@ struct LawsOfTheRowTests {
   @Test func `law 4: a commit that takes longer than 250 ms does not hold the delivery, and goes on`()
     async throws
   {
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let hold = Mutex<(@Sendable () -> Void)?>(nil)
     let transport = ScriptedTransport { _, number in
       hold.withLock { $0 }?()

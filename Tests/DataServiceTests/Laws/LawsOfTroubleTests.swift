@@ -2,6 +2,7 @@ import CacheStore
 @testable import DataService
 import Dispatch
 import FixtureServer
+import DataServiceTesting
 import FoundationEssentials
 import Synchronization
 import TestSupport

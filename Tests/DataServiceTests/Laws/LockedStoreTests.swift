@@ -1,5 +1,6 @@
 import CacheStore
 import DataService
+import DataServiceTesting
 import FixtureServer
 import FoundationEssentials
 import TestSupport
@@ -57,7 +58,7 @@ struct LockedStoreTests {
   private func locked(
     _ body: [UInt8], at number: Int, hasRow: Bool, _ policy: FetchPolicy, _ holding: Holding, _ what: Comment
   ) async throws {
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let store = try TemporaryStore()
     let url = try #require(URL(string: "http://origin.test/item"))
     let transport = ScriptedTransport { request, _ in
@@ -127,7 +128,7 @@ struct LockedStoreTests {
 
   /// A service that would wait for the other process longer than any test machine is busy.
   private func fixture(
-    _ store: TemporaryStore, _ transport: ScriptedTransport, _ clock: TestTimekeeper
+    _ store: TemporaryStore, _ transport: ScriptedTransport, _ clock: VirtualClock
   ) throws -> ServiceFixture {
     try ServiceFixture(store: store, transport: transport, timekeeper: clock) {
       $0.store.busyTimeout = .seconds(300)

@@ -1,5 +1,6 @@
 import CacheStore
 import DataService
+import DataServiceTesting
 import FixtureServer
 import FoundationEssentials
 import Synchronization
@@ -23,7 +24,7 @@ struct SlowStoreTests {
       return .answer("late")
     }
     let leader = try ServiceFixture(transport: transport)
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
     let other = try #require(URL(string: "http://origin.test/other"))
     _ = await leader.outline(other)
@@ -108,7 +109,7 @@ struct SlowStoreTests {
   }
 
   @Test func `law 4: shared commits that take longer than 250 ms hold no delivery, and go on`() async throws {
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let (allAreHere, mayAnswer) = (Gate(), Gate())
     let count = 6
     let transport = ScriptedTransport { request, number async throws(DataServiceError) in

@@ -1,4 +1,5 @@
 import CacheStore
+import DataServiceTesting
 import FoundationEssentials
 import Synchronization
 import TestSupport
@@ -12,7 +13,7 @@ import TestTurns
   private struct Dripping: Transport {
     let pieces: Int
     let isLengthKnown: Bool
-    let clock: TestTimekeeper
+    let clock: VirtualClock
     let step: Duration
 
     func response(to request: TransportRequest) async throws(DataServiceError) -> TransportResponse {
@@ -41,7 +42,7 @@ import TestTurns
   private func told(pieces: Int, isLengthKnown: Bool = true, every step: Duration) async throws
     -> [DataService.TransferProgress]
   {
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let transport = Dripping(pieces: pieces, isLengthKnown: isLengthKnown, clock: clock, step: step)
     let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
     let told = Mutex<[DataService.TransferProgress]>([])

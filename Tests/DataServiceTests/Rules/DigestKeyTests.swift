@@ -1,4 +1,5 @@
 import CacheStore
+import DataServiceTesting
 import FoundationEssentials
 import Synchronization
 import TestSupport

@@ -1,4 +1,5 @@
 import CacheStore
+import DataServiceTesting
 import FoundationEssentials
 import TestSupport
 import Testing

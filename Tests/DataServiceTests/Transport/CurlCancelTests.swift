@@ -1,4 +1,5 @@
 import DataService
+import DataServiceTesting
 import FixtureServer
 import Foundation
 import Synchronization
@@ -170,7 +171,7 @@ import TestTurns
     let origin = try FixtureServer { _, connection in connection.waitForPeerClose() }
     let other = try FixtureServer { _, connection in connection.waitForPeerClose() }
     let thread = NetworkThread()
-    let keeper = TestTimekeeper()
+    let keeper = VirtualClock()
     var configuration = CurlTransport.Configuration()
     configuration.exchangesPerHost = 1
     configuration.exchangesInAll = 2

@@ -1,12 +1,13 @@
 @testable import DataService
 import FixtureServer
 import Foundation
+import DataServiceTesting
 import TestSupport
 import Testing
 import TestTurns
 
 @Suite("Deadlines of an exchange", .inTurn) struct CurlDeadlineTests {
-  private let keeper = TestTimekeeper()
+  private let keeper = VirtualClock()
   private let thread = NetworkThread()
   private var transport: CurlTransport { CurlTransport(thread: thread, timekeeper: keeper) }
 

@@ -1,4 +1,5 @@
 import DataService
+import DataServiceTesting
 import FoundationEssentials
 import Synchronization
 import TestSupport
@@ -18,7 +19,7 @@ import TestTurns
   }
 
   @Test func `a dead origin is asked hardly more often than there are loads`() async throws {
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let origin = Refusing()
     let fixture = try ServiceFixture(transport: origin, timekeeper: clock)
     let url = try #require(URL(string: "http://origin.test/"))

@@ -1,5 +1,6 @@
 import CacheStore
 import DataService
+import DataServiceTesting
 import Dispatch
 import FixtureServer
 import Foundation
@@ -153,7 +154,7 @@ import TestTurns
         mayGoOn.wait()
       }
     }
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let fixture = try ServiceFixture(timekeeper: clock)
     let first = await fixture.outline(origin.url("/item"))
     #expect(first == ["fresh(good, new)"])

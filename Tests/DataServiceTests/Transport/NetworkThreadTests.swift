@@ -1,4 +1,5 @@
 import DataService
+import DataServiceTesting
 import Foundation
 import Synchronization
 import TestSupport
@@ -112,7 +113,7 @@ import TestTurns
   }
 
   @Test func `sleeping ends at once when the task is cancelled`() async {
-    let keeper = TestTimekeeper()
+    let keeper = VirtualClock()
     let task = Task { () async -> Bool in
       do {
         try await keeper.sleep(for: .seconds(3600))
@@ -128,7 +129,7 @@ import TestTurns
   }
 
   @Test func `sleeping ends when the clock has moved far enough`() async throws {
-    let keeper = TestTimekeeper()
+    let keeper = VirtualClock()
     async let slept: Void = keeper.sleep(for: .seconds(5))
     await keeper.whenPending()
     keeper.advance(by: .seconds(4))

@@ -1,5 +1,6 @@
 import CacheStore
 import DataService
+import DataServiceTesting
 import FoundationEssentials
 import TestSupport
 import Testing
@@ -9,7 +10,7 @@ import TestTurns
   /// Two loads begun 100 ms before one is wanted and the other is not.
   private func filled() async throws -> Shell {
     let shell = try Shell()
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let transport = ScriptedTransport { request, _ async in
       clock.advance(by: .milliseconds(80))
       return .answer(request.url.path() == "/item" ? "wanted" : "wasted!")

@@ -1,8 +1,13 @@
-package import DataService
-import Synchronization
+public import DataService
+public import FoundationEssentials
+internal import Synchronization
 
-/// Clocks that stand still until a test moves them; timers fire on the thread that calls ``advance(by:)``.
-package final class TestTimekeeper: Timekeeper {
+/// The clocks of a service under test: they stand still until the test moves them, and timers fire on the thread that calls
+/// ``advance(by:)``. May be used from any thread.
+///
+/// Time-outs, retries, deadlines, ages and freshness go by it. Nothing waits for real time, so that a test of a
+/// thirty-second time-out ends at once.
+public final class VirtualClock: Timekeeper {
   private struct State {
     var wallMilliseconds: Int64
     var bootNanoseconds: Int64
@@ -22,9 +27,14 @@ package final class TestTimekeeper: Timekeeper {
   private let state: Mutex<State>
   package let bootID: String
 
-  /// Clocks at 2026-01-01 00:00:00 UTC and 1,000 seconds after boot, unless told otherwise.
+  /// Clocks at an instant, by default 2026-01-01 00:00:00 UTC.
+  public convenience init(at date: Date = Date(timeIntervalSince1970: 1_767_225_600)) {
+    self.init(wallMilliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
+  }
+
+  /// Clocks at 1,000 seconds after boot, unless told otherwise.
   package init(
-    wallMilliseconds: Int64 = 1_767_225_600_000, bootNanoseconds: Int64 = 1_000_000_000_000,
+    wallMilliseconds: Int64, bootNanoseconds: Int64 = 1_000_000_000_000,
     bootID: String = "test-boot"
   ) {
     state = Mutex(State(wallMilliseconds: wallMilliseconds, bootNanoseconds: bootNanoseconds))
@@ -46,8 +56,11 @@ package final class TestTimekeeper: Timekeeper {
     return timer
   }
 
-  /// Moves both clocks on and fires what has come due, in order, each at its own instant.
-  package func advance(by delay: Duration) {
+  /// What time it is.
+  public var now: Date { Date(timeIntervalSince1970: Double(wallMilliseconds) / 1000) }
+
+  /// Moves the clocks on and fires what has come due, in order, each at its own instant.
+  public func advance(by delay: Duration) {
     let end = state.withLock { $0.bootNanoseconds + delay.clampedNanoseconds }
     while fireNext(until: end) {}
     state.withLock { state in
@@ -57,6 +70,10 @@ package final class TestTimekeeper: Timekeeper {
   }
 
   /// Sets the wall clock, as a person or a time server does; timers and the clock since boot do not care.
+  public func set(_ date: Date) {
+    setWall(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
+  }
+
   package func setWall(milliseconds: Int64) { state.withLock { $0.wallMilliseconds = milliseconds } }
 
   /// How long from now the timers that are set would fire, in order.
@@ -71,8 +88,9 @@ package final class TestTimekeeper: Timekeeper {
     await when { timers, _ in timers.pending.count >= count }
   }
 
-  /// Returns as soon as a timer is set that fires exactly so long from now: the barrier where other timers may be set too.
-  package func whenPending(for delay: Duration) async {
+  /// Returns as soon as something waits for exactly so long from now: the barrier before ``advance(by:)``, so that a test moves the
+  /// clock when the time-out, the retry or the delay that it is about has begun, and not before.
+  public func whenPending(for delay: Duration) async {
     await when { timers, now in timers.pending.contains { $0.instant - now == delay.clampedNanoseconds } }
   }
 
@@ -93,12 +111,12 @@ package final class TestTimekeeper: Timekeeper {
   }
 
   /// Lets time pass, from one timer to the next as soon as it is set, until the work is done: nothing that only waits
-  /// holds the work up. One passage at a time.
+  /// holds the work up. For what is not about time, and waits all the same, such as the pause before a retry. One passage at a time.
   ///
   /// - Parameter longest: Timers further away than this are left alone. By default that is what the store's half waits for; a
   ///   load's own deadline is far longer.
   /// - Returns: What the work came to, and how much time has passed on these clocks.
-  package func passing<Value: Sendable>(
+  public func passing<Value: Sendable>(
     longest: Duration = .milliseconds(300), _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> (value: Value, passed: Duration) {
     let began = bootNanoseconds

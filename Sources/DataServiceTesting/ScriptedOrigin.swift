@@ -1,0 +1,170 @@
+public import CacheStore
+public import DataService
+public import FoundationEssentials
+internal import Synchronization
+
+/// An origin without a network: what it answers is set for each URL, and may be changed while the program under test runs.
+///
+/// A request that names the entity tag of the answer gets a 304, as of a real origin. A URL for which nothing is set is a failure
+/// that names it. May be used from any thread.
+///
+/// ```swift
+/// let origin = ScriptedOrigin()
+/// origin.answer("https://api.example.com/news", with: .json(News(edition: 1)))
+/// origin.answer("https://api.example.com/news", with: .failure(.offline))
+/// ```
+public final class ScriptedOrigin: Transport {
+  /// What it says of one URL.
+  public struct Answer: Sendable {
+    enum Outcome: Sendable {
+      case response(status: Int, fields: HTTPFields, body: Data)
+      case failure(DataServiceError)
+      case nothing
+    }
+    var outcome: Outcome
+    var delay: Duration?
+
+    /// Bytes.
+    public static func data(_ body: Data, status: Int = 200, fields: HTTPFields = [:]) -> Answer {
+      Answer(outcome: .response(status: status, fields: fields, body: body))
+    }
+
+    /// Text, as `text/plain` unless the fields name another type.
+    public static func text(_ text: String, status: Int = 200, fields: HTTPFields = [:]) -> Answer {
+      data(Data(text.utf8), status: status, fields: fields.with("Content-Type", "text/plain; charset=utf-8"))
+    }
+
+    /// A value as JSON.
+    /// - Throws: What the encoder throws.
+    public static func json(_ value: some Encodable, status: Int = 200, fields: HTTPFields = [:]) throws
+      -> Answer
+    {
+      let encoder = JSONEncoder()
+      // The same value is the same bytes, so that it counts as unchanged.
+      encoder.outputFormatting = .sortedKeys
+      return data(
+        try encoder.encode(value), status: status, fields: fields.with("Content-Type", "application/json"))
+    }
+
+    /// A failure of the network, such as `offline`, `refused` or `timeout(.connect)`.
+    public static func failure(_ kind: DataServiceError.Kind, _ message: String = "as scripted") -> Answer {
+      Answer(outcome: .failure(DataServiceError(kind, message)))
+    }
+
+    /// No answer: the request fails when its own limits of time are over on the origin's clock, or is cancelled.
+    public static let never = Answer(outcome: .nothing)
+
+    /// The same after so long on the origin's clock.
+    public func after(_ delay: Duration) -> Answer {
+      var answer = self
+      answer.delay = delay
+      return answer
+    }
+  }
+
+  private struct State {
+    var answers: [String: Answer] = [:]
+    var requests: [TransportRequest] = []
+  }
+
+  private let state = Mutex(State())
+  private let clock: VirtualClock
+
+  /// An origin that answers nothing yet.
+  /// - Parameter clock: What delays go by: the clock of the service, where they are to be seen.
+  public init(clock: VirtualClock = VirtualClock()) { self.clock = clock }
+
+  /// Sets what a URL is answered with, from now on and for every method.
+  public func answer(_ url: String, with answer: Answer) { state.withLock { $0.answers[url] = answer } }
+
+  /// The requests so far, each hop of a redirect and each retry one.
+  public var requests: [TransportRequest] { state.withLock { $0.requests } }
+
+  /// Answers as it was told to.
+  public func response(to request: TransportRequest) async throws(DataServiceError) -> TransportResponse {
+    let url = request.url.absoluteString
+    let answer = state.withLock { state in
+      state.requests.append(request)
+      return state.answers[url]
+    }
+    guard let answer else {
+      throw DataServiceError(.other, "nothing is scripted for \(url)", hint: "set it with answer(_:with:)")
+    }
+    try await wait(for: answer, request)
+    switch answer.outcome {
+    case .response(let status, let fields, let body):
+      let isHeld =
+        status == 200 && fields["ETag"] != nil && request.fields["If-None-Match"] == fields["ETag"]
+      return TransportResponse(
+        version: "1.1", status: isHeld ? 304 : status, fields: fields,
+        body: TransportBody(whole: isHeld || request.method == .head ? Data() : body))
+    case .failure(let error): throw error
+    case .nothing: throw Self.timeout(of: request)
+    }
+  }
+
+  /// Waits as long as the answer takes, and no longer than the request's limits allow, as every transport does.
+  private func wait(for answer: Answer, _ request: TransportRequest) async throws(DataServiceError) {
+    let limit = min(request.limits.firstByteTimeout, request.limits.totalTimeout)
+    let delay: Duration
+    if case .nothing = answer.outcome { delay = limit } else { delay = answer.delay ?? .zero }
+    if delay > .zero { try await Pause().end(after: min(delay, limit), on: clock) }
+    if delay > limit { throw Self.timeout(of: request) }
+  }
+
+  private static func timeout(of request: TransportRequest) -> DataServiceError {
+    let isFirst = request.limits.firstByteTimeout <= request.limits.totalTimeout
+    return DataServiceError(
+      .timeout(isFirst ? .firstByte : .total), "no response within the request's limits")
+  }
+}
+
+extension HTTPFields {
+  /// With a field that is not there yet.
+  fileprivate func with(_ name: String, _ value: String) -> HTTPFields {
+    var fields = self
+    if !fields.contains(name) { fields[name] = value }
+    return fields
+  }
+}
+
+/// A wait that the virtual clock ends, or the task's cancellation.
+private final class Pause: Sendable {
+  private struct State {
+    var continuation: CheckedContinuation<Bool, Never>?
+    var result: Bool?
+  }
+  private let state = Mutex(State())
+
+  /// Returns after so long.
+  /// - Throws: `cancelled` with the task.
+  func end(after delay: Duration, on clock: VirtualClock) async throws(DataServiceError) {
+    let timer = clock.after(delay) { self.end(true) }
+    defer { timer.cancel() }
+    guard await isOver() else { throw DataServiceError(.cancelled, "the request was cancelled") }
+  }
+
+  private func isOver() async -> Bool {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let result = state.withLock { state in
+          if state.result == nil { state.continuation = continuation }
+          return state.result
+        }
+        if let result { continuation.resume(returning: result) }
+      }
+    } onCancel: {
+      end(false)
+    }
+  }
+
+  private func end(_ result: Bool) {
+    let continuation = state.withLock { state in
+      guard state.result == nil else { return nil as CheckedContinuation<Bool, Never>? }
+      state.result = result
+      defer { state.continuation = nil }
+      return state.continuation
+    }
+    continuation?.resume(returning: result)
+  }
+}
