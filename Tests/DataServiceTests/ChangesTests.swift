@@ -1,5 +1,6 @@
 import CacheStore
 import DataService
+import DataServiceTesting
 import FoundationEssentials
 import TestSupport
 import TestTurns
@@ -43,7 +44,7 @@ import Testing
   }
 
   @Test func `while nothing happens, an observer waits for nothing but to be told`() async throws {
-    let clock = TestTimekeeper()
+    let clock = VirtualClock()
     let store = try TemporaryStore()
     let writer = try ServiceFixture(store: store, transport: numbered())
     let url = try #require(URL(string: Self.url))

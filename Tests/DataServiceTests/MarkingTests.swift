@@ -1,5 +1,6 @@
 import CacheStore
 import DataService
+import DataServiceTesting
 import FixtureServer
 import FoundationEssentials
 import TestSupport
