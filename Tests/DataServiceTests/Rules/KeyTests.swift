@@ -99,6 +99,7 @@ import TestTurns
       "isPinned": apart("a property of the row") { $0.isPinned = true },
       "changeRule": apart("it compares two answers") { $0.changeRule = .notModified },
       "acceptedMediaTypes": apart("what it refuses is never stored") { $0.acceptedMediaTypes = ["a/b"] },
+      "acceptedStatuses": apart("what it refuses is never stored") { $0.acceptedStatuses = 200...404 },
       "onlineWait": apart("it says how long a load waits") { $0.onlineWait = .seconds(1) },
       "yieldsToOthers": apart("it says who asks, not who answers") { $0.yieldsToOthers = true },
       // Enumerated by themselves.
