@@ -68,6 +68,28 @@ import Testing
     #expect(try await changes.next()??.text == "another")
   }
 
+  @Test func `a store that is removed with its folder, and made again, is observed on`() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("caches/app/store.sqlite")
+    let transport = numbered()
+    func service() -> DataService {
+      DataService(configuration: .init(store: StoreConfiguration(path: path)), transport: transport)
+    }
+    let observer = service()
+    let url = try #require(URL(string: Self.url))
+    var changes = observer.changes(to: .init(url)).makeAsyncIterator()
+    #expect(isNothing(try await changes.next()))
+    for number in 1...10 {
+      let writer = service()
+      #expect(try await writer.response(for: .init(url), policy: .freshOnly).kept == .yes)
+      #expect(try await changes.next()??.text == "body \(number)")
+      await writer.close()
+      try FileManager.default.removeItem(atPath: folder.file("caches"))
+      #expect(isNothing(try await changes.next()))
+    }
+    await observer.close()
+  }
+
   @Test func `where there can be no store, or no such request, the sequence says why`() async throws {
     let folder = try TemporaryFolder()
     let service = DataService(

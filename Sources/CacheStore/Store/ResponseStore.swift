@@ -202,6 +202,12 @@ public final class ResponseStore: Sendable {
     }
   }
 
+  /// Whether nothing has been committed between two versions. Without a store (the lower half is 0) there is no telling: one may
+  /// have come and gone.
+  package static func isUnchanged(from version: Int64?, to next: Int64) -> Bool {
+    version == next && Int32(truncatingIfNeeded: next) != 0
+  }
+
   // MARK: Leases
 
   /// Takes the right to refresh the request of that hash, without waiting.

@@ -133,7 +133,7 @@ extension ServiceCore {
     _ deliver: @Sendable (DataService.Response<Data>?) -> Void
   ) async throws(DataServiceError) -> Bool {
     let version = await storeCall { [store] in try? store.dataVersionNow() } ?? nil
-    if let version, version == observation.version { return true }
+    if let version, ResponseStore.isUnchanged(from: observation.version, to: version) { return true }
     do throws(CacheStoreError) {
       let row = select(from: try await lookup(prepared), for: prepared)
       observation.version = version
