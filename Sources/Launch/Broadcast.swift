@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A value that can be read at any time, and any number of sequences of what it becomes.
+/// A value that can be read at any time, and any number of sequences that yield its changes.
 final class Broadcast<Value: Sendable>: Sendable {
   private struct State {
     var value: Value
@@ -12,7 +12,7 @@ final class Broadcast<Value: Sendable>: Sendable {
   private let state: Mutex<State>
   private let buffer: AsyncStream<Value>.Continuation.BufferingPolicy
 
-  /// - Parameter buffer: What a slow reader is kept.
+  /// - Parameter buffer: Which values are buffered for a slow reader.
   init(_ value: Value, buffer: AsyncStream<Value>.Continuation.BufferingPolicy) {
     state = Mutex(State(value: value))
     self.buffer = buffer
@@ -38,7 +38,8 @@ final class Broadcast<Value: Sendable>: Sendable {
     }
   }
 
-  /// Changes the value. Callers order their calls; readers are told under the lock, so that all see one order.
+  /// Changes the value. Callers serialise their calls. Readers are notified under the lock, so that all see the same
+  /// order.
   func send(_ value: Value) {
     state.withLock { state in
       state.value = value

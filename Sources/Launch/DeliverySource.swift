@@ -1,26 +1,27 @@
 public import DataService
 
-/// What makes the deliveries of a load: the service itself, or a ``Session``, which adds the account's credentials.
+/// Performs loads: the service itself, or a ``Session``, which adds the account's credentials.
 public protocol DeliverySource: Sendable {
-  /// Makes one load, and returns when its last delivery has been handed over. Cancelled with its task.
+  /// Performs one load and returns after its last delivery. Cancelling the task cancels the load.
   ///
   /// - Parameters:
-  ///   - request: What to ask for.
-  ///   - policy: Which answers are wanted.
-  ///   - begin: Chooses the form of the load; called once for each load that is made for this one.
-  ///   - deliver: Told of each delivery, in order, one at a time.
+  ///   - request: The request to load.
+  ///   - policy: Which responses to deliver, and in which order.
+  ///   - begin: Starts a load in the form the caller wants; called once for each underlying load, of which a session
+  ///     may need several.
+  ///   - deliver: Called with each delivery, in order, one at a time.
   func load<Value: Sendable>(
     _ request: DataService.Request, policy: FetchPolicy,
     begin:
       @escaping @Sendable (DataService, DataService.Request, FetchPolicy) -> DataService.Deliveries<Value>,
     deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void) async
-  /// Where loads are best made that neither decode nor hand over anything: on the service's own thread, where that is all
-  /// there is to do; `nil` leaves it to the runtime.
+  /// The executor for loads that only fill the store: the service's own thread, which saves a change of threads. `nil`
+  /// leaves the choice to the runtime.
   var storingExecutor: (any TaskExecutor)? { get }
 }
 
 extension DeliverySource {
-  /// None.
+  /// `nil`: the runtime chooses.
   public var storingExecutor: (any TaskExecutor)? { nil }
 }
 

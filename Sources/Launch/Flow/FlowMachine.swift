@@ -1,8 +1,8 @@
 internal import DataService
 
-/// What the root must show, given the session and the preload. Pure.
+/// Decides which root to show, from the events of the session and of the preload. Pure.
 ///
-/// Preloads are numbered, so that what a replaced one still says is not taken for the present one's.
+/// Preloads are numbered, so that late events of a replaced preload are ignored.
 struct FlowMachine: Sendable {
   /// What has happened.
   enum Event: Sendable {
@@ -11,12 +11,12 @@ struct FlowMachine: Sendable {
     case anonymous
     case progress(run: Int, PreloadProgress)
     case prompt(run: Int, FailurePrompt)
-    /// A preload is over; `blocked` says why its data forbids going on.
+    /// A preload has ended; `blocked` is the reason to block the program, if its data gives one.
     case outcome(run: Int, LaunchOutcome, blocked: String?)
     case answered(FailurePrompt.Choice)
     case blocked(String)
     case unblocked
-    /// The splash has faded out over what comes after it.
+    /// The splash has faded out over the main root.
     case splashFaded
   }
 
@@ -27,7 +27,7 @@ struct FlowMachine: Sendable {
     case answerPreload(FailurePrompt.Choice)
   }
 
-  /// Whose data is wanted.
+  /// Whose data the root shows.
   private enum Subject: Equatable {
     case unknown
     case anonymous
@@ -36,14 +36,14 @@ struct FlowMachine: Sendable {
   }
 
   private(set) var root = LaunchRoot.splash(nil)
-  /// Whether the splash is still to be seen over the main root.
+  /// Whether the splash is still visible: alone, or over the main root.
   private(set) var isSplashShowing = true
   private var subject = Subject.unknown
   private var run = 0
   private var isRunning = false
   private var blockedBecause: String?
 
-  /// Whether the preload of that number is the one that is waited for.
+  /// Whether `number` is the current preload, still running.
   func expects(_ number: Int) -> Bool { isRunning && run == number }
 
   mutating func handle(_ event: Event) -> [Effect] {
@@ -88,7 +88,7 @@ struct FlowMachine: Sendable {
     return blockedBecause == nil ? cancelled + present() : cancelled
   }
 
-  /// Shows what the subject needs, from the beginning.
+  /// Shows the first root of the current subject and starts its preload, if it has one.
   private mutating func present() -> [Effect] {
     switch subject {
     case .nobody(let reason):
@@ -134,7 +134,7 @@ struct FlowMachine: Sendable {
     }
   }
 
-  /// Only the main root comes up below the splash; every other takes its place at once.
+  /// The main root appears below the splash, which then fades. Every other root replaces the splash at once.
   private mutating func show(_ next: LaunchRoot) {
     switch (root, next) {
     case (.splash, .main): isSplashShowing = true

@@ -1,7 +1,7 @@
 public import DataService
 internal import Synchronization
 
-/// Composes session and preload into what the root must show, from the launch screen on.
+/// Combines session and preload into the root to show, from the launch screen on.
 ///
 /// ```swift
 /// let flow = LaunchFlow(service: service, session: session) { account in plan }
@@ -17,8 +17,8 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// The root that is shown already is not shown again. While the splash shows, nothing comes between it and what
-/// follows. An account change goes through the splash. All members may be called from any thread and return at once.
+/// An unchanged root is not sent again. No other root appears between the splash and the root that follows it. A change
+/// of account shows the splash first. All members may be called from any thread and return at once.
 public final class LaunchFlow: Sendable {
   private struct State {
     var machine = FlowMachine()
@@ -39,12 +39,12 @@ public final class LaunchFlow: Sendable {
   /// Makes a flow; nothing happens before ``start()``.
   ///
   /// - Parameters:
-  ///   - service: Makes the loads where there is no session.
-  ///   - session: Who is signed in, and the loads in their name; `nil` for a program without accounts.
-  ///   - clock: What deadlines are measured by.
-  ///   - block: Why the data forbids going on, such as that an update is required; `nil` where it does not.
-  ///   - plan: What to have before the first screen, for an account or for none. A plan that asks puts its prompts to
-  ///     ``answer(_:)``; of another one, an incomplete outcome is shown as a prompt.
+  ///   - service: Performs the loads if there is no session.
+  ///   - session: Knows the signed-in account and performs its loads; `nil` for a program without accounts.
+  ///   - clock: Measures the deadlines.
+  ///   - block: Returns why the data forbids going on, such as a required update; `nil` if it does not.
+  ///   - plan: Makes the plan for an account, or for none. If the plan asks, its prompts are answered with
+  ///     ``answer(_:)``; if it does not, the flow shows an incomplete outcome as a prompt.
   public init(
     service: DataService, session: Session? = nil, clock: LaunchClock = .continuous,
     block: @escaping @Sendable (LaunchOutcome) -> String? = { _ in nil },
@@ -60,13 +60,13 @@ public final class LaunchFlow: Sendable {
   /// What the root shows now.
   public var current: LaunchRoot { broadcast.current }
 
-  /// What the root shows now, and every later root; a slow reader is given the newest only.
+  /// What the root shows now, and every later root; a slow reader gets only the newest.
   public var roots: AsyncStream<LaunchRoot> { broadcast.values }
 
-  /// Whether the splash is still to be seen: alone, or over the main root until ``splashFaded()``.
+  /// Whether the splash is still visible: alone, or over the main root until ``splashFaded()``.
   public var isSplashShowing: Bool { state.withLock { $0.machine.isSplashShowing } }
 
-  /// Begins; called once.
+  /// Starts the flow. Call it once.
   public func start() {
     let isFirst = state.withLock { state in
       defer { state.hasStarted = true }
@@ -86,13 +86,13 @@ public final class LaunchFlow: Sendable {
   /// Answers the prompt that is shown.
   public func answer(_ choice: FailurePrompt.Choice) { handle(.answered(choice)) }
 
-  /// Says that the splash is no longer to be seen over the main root.
+  /// Reports that the splash has faded out over the main root.
   public func splashFaded() { handle(.splashFaded) }
 
-  /// Shows that the program must not go on, until ``unblock()``.
+  /// Blocks the program and shows the reason until ``unblock()``.
   public func block(because reason: String) { handle(.blocked(reason)) }
 
-  /// Goes on after a block: what the session needs is loaded and shown.
+  /// Ends a block: loads and shows what the session needs.
   public func unblock() { handle(.unblocked) }
 
   /// Ends the flow: its preload is cancelled, and the roots end.
@@ -118,7 +118,7 @@ public final class LaunchFlow: Sendable {
     for effect in effects {
       switch effect {
       case .startPreload(let number, let account):
-        // Makes the caller's plan: not on this thread, which may be the main one.
+        // The caller's closure makes the plan. It must not run on this thread, which may be the main thread.
         Task { startPreload(number, account: account) }
       case .cancelPreload: preload?.cancel()
       case .answerPreload(let choice): preload?.answer(choice)

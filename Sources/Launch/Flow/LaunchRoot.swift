@@ -1,6 +1,6 @@
 /// What a program shows at its root.
 public enum LaunchRoot: Sendable, Hashable {
-  /// Why somebody has to sign in.
+  /// Why a sign-in is needed.
   public enum LoginReason: Sendable, Hashable {
     /// Nobody is signed in.
     case signedOut(SessionPhase.Reason)
@@ -10,18 +10,18 @@ public enum LaunchRoot: Sendable, Hashable {
 
   /// The launch screen, and how far the preload has come; `nil` before it has begun.
   case splash(PreloadProgress?)
-  /// The program must not go on, such as because an update is required; the words say why.
+  /// The program must not go on, for example because an update is required; the text says why.
   case blocked(String)
-  /// Somebody has to sign in.
+  /// A sign-in is needed.
   case login(LoginReason)
   /// The first screen, with everything to build it from.
   case main(LaunchOutcome)
-  /// The launch cannot have what it needs; answered with ``LaunchFlow/answer(_:)``.
+  /// The launch lacks something it needs; answered with ``LaunchFlow/answer(_:)``.
   case failed(FailurePrompt)
 }
 
 extension LaunchOutcome: Hashable {
-  /// Two outcomes are equal when they are of the same run.
+  /// Two outcomes are equal when they come from the same run.
   public static func == (left: LaunchOutcome, right: LaunchOutcome) -> Bool { left.run == right.run }
   /// Tells one run's outcome from another's.
   public func hash(into hasher: inout Hasher) { hasher.combine(run) }

@@ -1,10 +1,10 @@
 internal import DataService
 
-/// What to ask a person when the launch cannot have what it needs; answered with ``PreloadRun/answer(_:)``.
+/// The question to the user when the launch lacks something it needs; answered with ``PreloadRun/answer(_:)``.
 public struct FailurePrompt: Sendable, Hashable {
-  /// What the person can choose.
+  /// What the user can choose.
   public enum Choice: String, Sendable, Hashable, CaseIterable {
-    /// Try again what failed, with the whole deadline.
+    /// Retry the failed steps, with the full deadline.
     case retry
     /// Go on with what is stored.
     case continueWithStored
@@ -12,7 +12,7 @@ public struct FailurePrompt: Sendable, Hashable {
     case quit
   }
 
-  /// A few words.
+  /// The title, a few words.
   public let title: String
   /// One or two sentences: what is missing, and why.
   public let message: String
@@ -21,7 +21,7 @@ public struct FailurePrompt: Sendable, Hashable {
 
   init(missing: [(name: String, reason: String?)], isLate: Bool, canContinue: Bool) {
     title = isLate ? "This takes longer than usual" : "Not everything could be loaded"
-    // A step without a name goes by its URL, which may have a secret in it.
+    // A step without a name is named by its URL, which may contain a secret.
     let names = missing.map { "“\($0.name.contains("://") ? ShownURL.text($0.name) : $0.name)”" }
     let shown = names.prefix(3).joined(separator: ", ")
     let rest = names.count > 3 ? " and \(names.count - 3) more" : ""

@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 
-/// In which lines the values of a JSON text begin, and in which it stops being JSON: what a person needs to mend a file,
-/// and what the decoder does not tell.
+/// Finds the line where each value of a JSON text begins, and the first line that is not JSON. A person needs both to
+/// correct a file, and the decoder reports neither.
 struct JSONLines {
-  /// The line from which on it is not JSON, counted from 1; `nil` where nothing is found to be wrong.
+  /// The first line that is not JSON, counted from 1; `nil` if no mistake was found.
   private(set) var broken: Int?
 
   private let bytes: [UInt8]
@@ -17,7 +17,7 @@ struct JSONLines {
     if !value() || next() != nil { broken = line }
   }
 
-  /// The line where a value begins, or the nearest around it that is known.
+  /// The line where a value begins, or that of the nearest enclosing value with a known line.
   func line(of path: [String]) -> Int? {
     var path = path[...]
     while !path.isEmpty {
@@ -27,10 +27,10 @@ struct JSONLines {
     return lines[[]]
   }
 
-  /// As deep as the decoder goes.
+  /// The decoder's own limit of nesting.
   private static let depth = 512
 
-  /// The next byte that is no white space, which stays where it is.
+  /// Skips white space and returns the next byte without consuming it.
   private mutating func next() -> UInt8? {
     while position < bytes.count {
       switch bytes[position] {
@@ -60,7 +60,7 @@ struct JSONLines {
     }
   }
 
-  /// What stands in braces or brackets; each is named, elements by their number.
+  /// Reads the members of an object or the elements of an array, which are named by their index.
   private mutating func members(
     until end: Unicode.Scalar, naming: (inout JSONLines) -> String?
   ) -> Bool {
@@ -82,7 +82,7 @@ struct JSONLines {
     return name
   }
 
-  /// A string from its opening mark on.
+  /// Reads a string, starting at its opening quotation mark.
   private mutating func string() -> String? {
     let start = position
     position += 1
@@ -96,7 +96,7 @@ struct JSONLines {
     return nil
   }
 
-  /// A number, or one of the three words.
+  /// Reads a number, `true`, `false` or `null`.
   private mutating func word() -> Bool {
     let start = position
     while position < bytes.count, !" \t\r\n,:[]{}\"".utf8.contains(bytes[position]) { position += 1 }
@@ -106,7 +106,7 @@ struct JSONLines {
     return decoded(Double.self, start) != nil
   }
 
-  /// What a single value from there to here says; what makes a number or a string is known to the decoder.
+  /// Decodes the value between `start` and the current position. The decoder judges what is a number or a string.
   private func decoded<Value: Decodable>(_ type: Value.Type, _ start: Int) -> Value? {
     try? JSONDecoder().decode(type, from: Data(bytes[start..<position]))
   }

@@ -1,27 +1,27 @@
 public import DataService
 
-/// What a launch has to build its first screen from, without a second read or fetch.
+/// The result of a preload: everything to build the first screen from, without another read or fetch.
 public struct LaunchOutcome: Sendable {
   /// How the run ended.
   public enum Verdict: String, Sendable, Hashable {
     /// The plan's readiness rule is met.
     case ready
-    /// It is not, but every critical step is at least stored.
+    /// The rule is not met, but every critical step is at least stored.
     case stored
-    /// A critical step has nothing.
+    /// A critical step has no response.
     case incomplete
-    /// The person chose to quit, or the caller cancelled.
+    /// The user chose to quit, or the caller cancelled.
     case quit
   }
 
-  /// What became of one step.
+  /// The result of one step.
   public struct Step: Sendable {
-    /// What there is of it.
+    /// Which response the step has.
     public enum State: String, Sendable, Hashable { case fresh, stored, missing }
 
     /// Its name.
     public let name: String
-    /// What there is of it.
+    /// Which response the step has.
     public let state: State
     /// Whether the first screen cannot be built without it.
     public let isCritical: Bool
@@ -29,17 +29,17 @@ public struct LaunchOutcome: Sendable {
     public let change: DataService.Change?
     /// Whether the fresh response is in the store; `nil` where there is no fresh one.
     public let kept: DataService.Kept?
-    /// Why there is no fresh response, where that is known.
+    /// Why there is no fresh response, if known.
     public let error: DataServiceError?
-    /// How long it took until its newest response or its failure; `nil` where there was neither.
+    /// The time until its newest response or its failure; `nil` if it had neither.
     public let elapsed: Duration?
-    /// The length of its body where it is known.
+    /// The length of its body, if known.
     public let bytes: Int64?
   }
 
   /// How the run ended.
   public let verdict: Verdict
-  /// What became of each step, in the plan's order.
+  /// The result of each step, in the plan's order.
   public let steps: [Step]
   /// How long the run took.
   public let elapsed: Duration
@@ -47,14 +47,14 @@ public struct LaunchOutcome: Sendable {
   let run: UInt64
   let responses: [String: any Sendable]
 
-  /// A step's response, fresh where there is one, else stored; `nil` where there is none, or of another type.
+  /// A step's fresh response, else its stored one; `nil` if it has none or its value has another type.
   public func response<Value: Sendable>(
     _ name: String, as type: Value.Type = Value.self
   ) -> DataService.Response<Value>? {
     responses[name] as? DataService.Response<Value>
   }
 
-  /// A step's value; `nil` where there is none, or of another type.
+  /// A step's value; `nil` if it has none or its value has another type.
   public func value<Value: Sendable>(_ name: String, as type: Value.Type = Value.self) -> Value? {
     response(name, as: type)?.value
   }

@@ -1,19 +1,19 @@
 internal import Synchronization
 
-/// Events on their way to one reader. A progress that was not yet taken gives way to the next, so that however slowly
-/// the events are taken, no more wait than there are steps, twice.
+/// A queue of events for one reader. A newer progress replaces one that was not read yet, so that at most two events
+/// per step wait, however slow the reader.
 final class Mailbox: Sendable {
   private struct State {
     /// The newest last.
     var coming: [PreloadEvent] = []
-    /// The oldest last: taking one moves none of the others.
+    /// The oldest last, so that removing one moves no others.
     var going: [PreloadEvent] = []
     var isOver = false
     var waiting: CheckedContinuation<PreloadEvent?, Never>?
   }
   private let state = Mutex(State())
 
-  /// Adds an event; nothing is taken in after the outcome.
+  /// Adds an event; events after the outcome are dropped.
   func send(_ event: PreloadEvent) {
     let reader = state.withLock { state -> CheckedContinuation<PreloadEvent?, Never>? in
       guard !state.isOver else { return nil }

@@ -1,22 +1,22 @@
-/// What a run says while it goes on. The outcome is the last, and nothing follows it.
+/// An event of a run. The outcome is the last.
 public enum PreloadEvent: Sendable {
-  /// How far it has come. Where they are taken slowly, only the newest of several in a row is kept.
+  /// The run's progress. A slow reader gets only the newest of several in a row.
   case progress(PreloadProgress)
-  /// A step is over, with what became of it.
+  /// A step has ended, with its result.
   case step(LaunchOutcome.Step)
   /// The run waits for an answer.
   case prompt(FailurePrompt)
-  /// The run is over for its caller.
+  /// The run has ended for its caller; loads may continue into the store.
   case outcome(LaunchOutcome)
 }
 
-/// How far a launch has come: for a progress bar, and the line below it.
+/// The progress of a launch, for a progress bar and the line below it.
 public struct PreloadProgress: Sendable, Hashable {
   /// From 0 to 1, never less than before; `nil` while nothing is known, for an indeterminate bar.
   public let fraction: Double?
   /// Bytes received so far, decoded.
   public let receivedBytes: Int64
-  /// Bytes expected in all, where every step's length is known.
+  /// Bytes expected in all, if every step's length is known.
   public let expectedBytes: Int64?
   /// The step that was started last and is still under way.
   public let currentStep: String?
@@ -24,7 +24,7 @@ public struct PreloadProgress: Sendable, Hashable {
   public let stepCount: Int
   /// How many have a stored response and no fresh one yet.
   public let stored: Int
-  /// How many have a fresh response, or a stored one young enough.
+  /// How many have a fresh response, or a stored one no older than the plan's maximum age.
   public let fresh: Int
   /// How many have failed.
   public let failed: Int

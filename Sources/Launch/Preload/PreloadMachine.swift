@@ -1,21 +1,22 @@
 internal import DataService
 
-/// The course of one preload: what to start, when it is enough, when to ask, and when it is over. Pure.
+/// The state machine of one preload: which steps to start, when the plan is satisfied, when to ask and when to end.
+/// Pure.
 ///
-/// It knows names, weights and what became of each step, but no response: those stay with the run.
+/// It knows each step's name, weight and state but holds no responses; the run keeps those.
 struct PreloadMachine: Sendable {
   /// What has happened.
   enum Event: Sendable {
     case begin
-    /// Bytes of a step's body have come.
+    /// Bytes of a step's body have arrived.
     case received(Int, bytes: Int64, expected: Int64?)
-    /// A step's stored response is at hand.
+    /// A step's stored response has arrived.
     case stored(Int)
-    /// A step's fresh response is at hand.
+    /// A step's fresh response has arrived.
     case fresh(Int)
-    /// A step's fresh response cannot be had.
+    /// A step could not get a fresh response.
     case failed(Int, reason: String)
-    /// A step's load is over.
+    /// A step's load has ended.
     case ended(Int)
     case deadlinePassed
     case answered(FailurePrompt.Choice)
@@ -30,11 +31,11 @@ struct PreloadMachine: Sendable {
     case tell(Int)
     case ask(FailurePrompt)
     case finish(LaunchOutcome.Verdict)
-    /// Cancel what is under way.
+    /// Cancel the loads under way.
     case stopRest
   }
 
-  /// What there is of a step, and whether more may come.
+  /// The state of a step: what has arrived, and whether more may follow.
   struct Step: Sendable {
     let name: String
     let isCritical: Bool
@@ -55,12 +56,12 @@ struct PreloadMachine: Sendable {
   private let plan: PreloadPlan
   private(set) var steps: [Step]
   private var tally = PreloadTally()
-  /// Whether no step holds the launch up, so that the progress is that of all.
+  /// Whether no step holds the launch up; the progress then measures all steps.
   private let measuresAll: Bool
   private var phase = Phase.idle
   private var meter = ProgressMeter()
   private var lastStarted: Int?
-  /// No step before this one waits to be started.
+  /// No step before this index waits to be started.
   private var firstWaiting = 0
   private var attempts = 0
   private(set) var fraction: Double?
@@ -74,7 +75,7 @@ struct PreloadMachine: Sendable {
     for step in steps { tally.add(entry(step)) }
   }
 
-  /// Changes a step, and what is counted of it.
+  /// Changes a step and updates the tally.
   private mutating func change(_ index: Int, _ body: (inout Step) -> Void) {
     tally.remove(entry(steps[index]))
     body(&steps[index])
@@ -89,9 +90,9 @@ struct PreloadMachine: Sendable {
       step: step, part: isWaitedFor || measuresAll ? part : nil, isMissing: isWaitedFor && !isSatisfied(step))
   }
 
-  /// Whether the outcome is out; what still runs does so for the store's sake.
+  /// Whether the outcome has been sent; loads still running only fill the store.
   var isOver: Bool { phase == .over }
-  /// Whether progress is worth telling: not while a person is asked, and never after the outcome.
+  /// Whether progress is reported: not while a prompt awaits its answer, and never after the outcome.
   var tellsProgress: Bool { phase == .running }
 
   mutating func handle(_ event: Event) -> [Effect] {
@@ -119,7 +120,7 @@ struct PreloadMachine: Sendable {
       effects.append(.tell(index))
     case .ended(let index):
       guard steps[index].isRunning else { return [] }
-      // Stored and nothing more: young enough for the plan's maximum age.
+      // Only a stored response arrived: it is no older than the plan's maximum age.
       let isYoung = steps[index].hasStored && !steps[index].isFresh && !steps[index].hasFailed
       change(index) { step in
         step.isRunning = false
@@ -163,7 +164,7 @@ struct PreloadMachine: Sendable {
     return effects
   }
 
-  /// Whether the run ends with the failure there has been: nothing is begun only to be cancelled.
+  /// Whether a failure is about to end the run, so that no step is started only to be cancelled.
   private var isGivenUp: Bool { phase == .running && plan.onFailure == .fail && tally.missingFailed > 0 }
 
   private mutating func skipWaiting() {
@@ -190,7 +191,7 @@ struct PreloadMachine: Sendable {
     plan.readiness == .storedIsEnough ? step.hasAnything : step.isFresh
   }
 
-  /// Whether every critical step has at least something.
+  /// Whether every critical step has some response.
   private var canContinue: Bool { tally.criticalWithNothing == 0 }
 
   private mutating func settle(isLate: Bool) -> [Effect] {
@@ -236,7 +237,7 @@ struct PreloadMachine: Sendable {
 
   // MARK: - Progress
 
-  /// How far it has come.
+  /// The current progress.
   var progress: PreloadProgress {
     PreloadProgress(
       fraction: fraction, receivedBytes: tally.received,
@@ -246,7 +247,7 @@ struct PreloadMachine: Sendable {
 
   private var currentStep: String? {
     if let lastStarted, steps[lastStarted].isRunning { return steps[lastStarted].name }
-    // What runs was started not long ago, but for retries.
+    // Apart from retries, running steps were started last, so the search from the end is short.
     return tally.running == 0 ? nil : steps[..<firstWaiting].last(where: \.isRunning)?.name
   }
 }

@@ -3,7 +3,7 @@ public import DataService
 public import FoundationEssentials
 
 extension PreloadPlan {
-  /// A plan from a JSON file, each step's value being its body as `Data`, or none with `inMemory: false`.
+  /// Reads a plan from a JSON file. Each step's value is its body as `Data`; with `inMemory: false` it has none.
   ///
   /// ```json
   /// {"deadline_ms": 3000, "readiness": "critical-fresh", "parallel": 6, "max_age_ms": 60000, "steps": [
@@ -12,8 +12,9 @@ extension PreloadPlan {
   ///   {"url": "https://news.example.com/advert", "critical": false}]}
   /// ```
   ///
-  /// `steps` and each step's `url` must be there; a step without a name goes by its URL. `readiness` is one of
-  /// `all-fresh`, `critical-fresh` and `stored-is-enough`. Other names are refused, since they are most likely misspelt.
+  /// `steps` and each step's `url` are required; a step without a name is named by its URL. `readiness` is one of
+  /// `all-fresh`, `critical-fresh` and `stored-is-enough`. Unknown names are refused, since they are most likely
+  /// misspelt.
   ///
   /// - Parameters:
   ///   - json: The file's bytes.
@@ -70,7 +71,7 @@ extension PreloadPlan {
   }
 }
 
-/// What is wrong in a plan, and where: a path of names and numbers, or `nil` where it is no JSON.
+/// A mistake in a plan, with its place as a path of names and indices; `nil` if the text is not JSON.
 private struct Misfit: Error {
   let path: [String]?
   let message: String
@@ -81,7 +82,7 @@ private struct Misfit: Error {
   }
 }
 
-/// The file's shape.
+/// The structure of the file.
 private struct PlanFile: Decodable {
   struct Entry: Decodable {
     var name: String?
@@ -160,7 +161,7 @@ private struct PlanFile: Decodable {
     return .milliseconds(milliseconds)
   }
 
-  /// A whole number. Asked for as one, the decoder would say of another only that it does not fit, and not where it is.
+  /// Reads a whole number. Asked for an integer, the decoder reports any other number without its place.
   private static func whole<Name: CodingKey>(
     _ values: KeyedDecodingContainer<Name>, _ name: Name
   ) throws -> Int64? {
@@ -188,7 +189,7 @@ private struct PlanFile: Decodable {
     throw misfit(container.codingPath, "“\(unknown.stringValue)” is no name of a plan; there are \(all)")
   }
 
-  /// A decoder's error as a person can use it: where in the plan, and what, in words that are not the decoder's.
+  /// Turns a decoder's error into a message for a person: where in the plan, and what is wrong.
   private static func explain(_ error: any Error) -> Misfit {
     if let misfit = error as? Misfit { return misfit }
     switch error as? DecodingError {
@@ -200,7 +201,7 @@ private struct PlanFile: Decodable {
     }
   }
 
-  /// What a plan has of a type.
+  /// How messages name a type that a plan needs.
   private static func wanted(_ type: any Any.Type) -> String {
     switch type {
     case is String.Type: "a text in quotation marks"

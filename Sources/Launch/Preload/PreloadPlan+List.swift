@@ -2,8 +2,8 @@ public import DataService
 public import FoundationEssentials
 
 extension PreloadPlan {
-  /// A plan of one step for each line: its URL, which is also the step's name. Empty lines and lines that begin with
-  /// `#` are skipped, and a URL that comes again is asked for once.
+  /// Makes a plan with one step for each line: its URL, which is also the step's name. Empty lines and lines that begin
+  /// with `#` are skipped, and a repeated URL is requested once.
   ///
   /// The steps only bring the store up to date (``PreloadStep/storing(_:_:weight:isCritical:)``).
   ///
@@ -32,8 +32,8 @@ extension PreloadPlan {
     self.init(steps)
   }
 
-  /// The lines of a text, empty ones too. By bytes, which takes a third of the time that characters take; a carriage
-  /// return and a line feed are one line's end.
+  /// The lines of a text, empty ones too. Splitting by bytes takes a third of the time of splitting by characters. CR
+  /// LF is one line end.
   private static func lines(_ text: String) -> [Substring] {
     var lines: [Substring] = []
     var start = text.utf8.startIndex
@@ -55,8 +55,8 @@ extension PreloadPlan {
 }
 
 extension PreloadPlan {
-  /// How the URLs of plans and lists are read unless the caller does so: `http` and `https` with a host. One that is not
-  /// in ASCII is encoded where Foundation does that, and else refused.
+  /// Reads a URL of a plan or list, unless the caller has its own reader: `http` or `https` with a host. A URL that is
+  /// not ASCII is encoded if Foundation can encode it, and refused otherwise.
   public static func url(_ text: String) throws(PlanError) -> URL {
     guard let url = URL(string: text), let scheme = url.scheme?.lowercased() else {
       throw PlanError("“\(shown(text))” is not a URL")
@@ -71,7 +71,7 @@ extension PreloadPlan {
     return url
   }
 
-  /// The beginning of a line that may be anything, without control characters and secrets.
+  /// The beginning of an arbitrary line, without control characters and secrets.
   private static func shown(_ text: String) -> String {
     String(
       String.UnicodeScalarView(

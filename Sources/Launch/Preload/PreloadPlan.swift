@@ -1,6 +1,6 @@
 internal import DataService
 
-/// What to have before the first screen, how long that may take, and when it is enough.
+/// The loads needed before the first screen, how long they may take, and when they suffice.
 ///
 /// ```swift
 /// var plan = PreloadPlan([
@@ -15,19 +15,19 @@ public struct PreloadPlan: Sendable {
   public enum Readiness: String, Sendable, Hashable, CaseIterable {
     /// Every step is fresh.
     case allFresh = "all-fresh"
-    /// Every critical step is fresh; optional ones hold nothing up.
+    /// Every critical step is fresh; optional ones delay nothing.
     case criticalFresh = "critical-fresh"
-    /// Every critical step is at least stored; optional ones hold nothing up.
+    /// Every critical step is at least stored; optional ones delay nothing.
     case storedIsEnough = "stored-is-enough"
   }
 
-  /// What happens where the launch cannot have what it needs: a step it waits for has failed, or the deadline is over.
+  /// What happens if a step the launch waits for fails, or the deadline passes.
   public enum FailureRule: Sendable, Hashable {
     /// The caller is asked with a ``FailurePrompt``, and the run waits for the answer.
     case ask
-    /// What failed is tried again so many times, before the deadline; then what is stored has to do.
+    /// Failed steps are retried this many times before the deadline; then the run uses what is stored.
     case retry(Int)
-    /// What is stored has to do.
+    /// The run uses what is stored.
     case useStored
     /// The run ends with the first failure.
     case fail
@@ -37,18 +37,18 @@ public struct PreloadPlan: Sendable {
   public let steps: [PreloadStep]
   /// How long the run may take before its outcome, or its prompt; `nil` leaves that to the requests' own limits.
   public var deadline: Duration?
-  /// When it is enough.
+  /// When the launch has what it needs.
   public var readiness = Readiness.criticalFresh
-  /// What happens where it is not.
+  /// What happens if it does not get that.
   public var onFailure = FailureRule.useStored
   /// How many steps may be under way at once.
   public var parallelism = 6
-  /// What is stored and not older counts as fresh and is not asked for again.
+  /// A stored response no older than this counts as fresh and is not requested again.
   public var maxAge: Duration?
-  /// Whether what is still missing at the outcome goes on into the store; else it is cancelled.
+  /// Whether steps still missing at the outcome are loaded into the store afterwards; otherwise they are cancelled.
   public var finishesIntoStore = true
 
-  /// Whether the run tells how far it has come; where nobody shows it, nobody needs to be woken for it.
+  /// Whether the run reports progress. A caller that shows none saves the wake-ups.
   public var reportsProgress = true
 
   /// A plan of steps, whose names must differ.
@@ -62,12 +62,12 @@ public struct PreloadPlan: Sendable {
 
 /// Why a plan or a list of URLs could not be read.
 public struct PlanError: Error, Hashable, CustomStringConvertible {
-  /// The line that is wrong, counted from 1, where it is known.
+  /// The line that is wrong, counted from 1, if known.
   public let line: Int?
   /// What is wrong with it.
   public let message: String
 
-  /// An error of a caller's own reading.
+  /// Makes an error for a caller's own URL reader.
   public init(_ message: String) { self.init(line: nil, message) }
 
   init(line: Int?, _ message: String) {
@@ -75,6 +75,6 @@ public struct PlanError: Error, Hashable, CustomStringConvertible {
     self.message = message
   }
 
-  /// Both, as `line 3: …`.
+  /// The message after its line, as `line 3: …`.
   public var description: String { line.map { "line \($0): \(message)" } ?? message }
 }

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// A preload under way: its events, the answers to its prompts, and its end.
 ///
-/// All members may be called from any thread and return at once; the loads, the decoders and everything else run on
-/// other threads than the caller's.
+/// All members may be called from any thread and return at once; loads and decoders run on other threads than the
+/// caller's.
 public final class PreloadRun: Sendable {
   private struct State {
     var machine: PreloadMachine
@@ -13,11 +13,11 @@ public final class PreloadRun: Sendable {
     var tasks: [Int: Task<Void, Never>] = [:]
     var deadline: Task<Void, Never>?
     var beganAt = Duration.zero
-    /// Whether a prompt was put to the caller.
+    /// Whether the caller has been sent a prompt.
     var wasAsked = false
   }
 
-  /// What is known of a step besides what the machine knows.
+  /// What the run knows of a step beyond the machine's state.
   private struct Report {
     var beganAt: Duration?
     var elapsed: Duration?
@@ -39,9 +39,9 @@ public final class PreloadRun: Sendable {
   /// Starts a plan.
   ///
   /// - Parameters:
-  ///   - plan: What to have, and when it is enough.
+  ///   - plan: The steps, and when they suffice.
   ///   - source: The service, or a session on it.
-  ///   - clock: What the deadline is measured by.
+  ///   - clock: Measures the deadline.
   public init(_ plan: PreloadPlan, on source: any DeliverySource, clock: LaunchClock = .continuous) {
     self.plan = plan
     self.source = source
@@ -55,16 +55,16 @@ public final class PreloadRun: Sendable {
     Task { handle(.begin) }
   }
 
-  /// The run's events, for one reader; it ends after the outcome.
+  /// The run's events, for one reader; the sequence ends after the outcome.
   public var events: PreloadEvents { PreloadEvents(mailbox: mailbox) }
 
-  /// Answers the prompt that the run waits with; ignored where it waits for none.
+  /// Answers the current prompt; ignored if there is none.
   public func answer(_ choice: FailurePrompt.Choice) { handle(.answered(choice)) }
 
-  /// Ends the run at once: what is under way is cancelled, and the outcome says `quit`.
+  /// Ends the run at once: loads under way are cancelled, and the outcome says `quit`.
   public func cancel() { handle(.cancelled) }
 
-  /// Returns once nothing is under way any more, what goes on into the store after the outcome included.
+  /// Waits until every load has ended, including those that continue into the store after the outcome.
   public func finished() async {
     while let task = state.withLock({ $0.tasks.first?.value }) { await task.value }
   }
@@ -74,13 +74,13 @@ public final class PreloadRun: Sendable {
   private func handle(_ event: PreloadMachine.Event) {
     let cancelled = state.withLock { state in take(event, &state) }
     guard !cancelled.isEmpty else { return }
-    // A cancelled load reports at once, on the thread that cancels it: not under the lock, and not on the caller's.
+    // A cancelled load reports on the thread that cancels it, so cancel outside the lock and off the caller's thread.
     Task {
       for task in cancelled { task.cancel() }
     }
   }
 
-  /// Carries out what the machine decides, in one order for everyone, and returns the tasks to cancel.
+  /// Carries out the machine's effects under the lock, so that events keep one order, and returns the tasks to cancel.
   private func take(_ event: PreloadMachine.Event, _ state: inout State) -> [Task<Void, Never>] {
     let before = plan.reportsProgress ? state.machine.progress : nil
     let effects = state.machine.handle(event)
@@ -95,7 +95,7 @@ public final class PreloadRun: Sendable {
       case .start(let index):
         start(index, &state)
       case .armDeadline:
-        // From the beginning, or from the answer to a prompt, however long the task waits for a thread.
+        // Measured from the start, or from the answer to a prompt: waiting for a thread does not extend the deadline.
         let start = state.wasAsked ? clock.now() : state.beganAt
         state.deadline = plan.deadline.map { deadline in
           Task { [clock, weak self] in
@@ -124,7 +124,7 @@ public final class PreloadRun: Sendable {
   private func start(_ index: Int, _ state: inout State) {
     state.reports[index].beganAt = clock.now()
     let previous = state.tasks[index]
-    // What decodes, and what is handed over, stays off the thread that every transfer waits for.
+    // Decoding and handing over stay off the service's thread, which every transfer needs.
     let executor = plan.steps[index].keepsResponse ? nil : source.storingExecutor
     state.tasks[index] = Task(executorPreference: executor) { [self] in
       await previous?.value
@@ -162,7 +162,7 @@ public final class PreloadRun: Sendable {
   ) {
     let now = clock.now()
     state.withLock { state in
-      // After the outcome nobody will ask for it.
+      // The outcome has its responses already; a later one would never be read.
       if let response, plan.steps[index].keepsResponse, !state.machine.isOver {
         state.responses[plan.steps[index].name] = response
       }
@@ -189,16 +189,16 @@ public final class PreloadRun: Sendable {
   }
 }
 
-/// The events of a ``PreloadRun``, taken one after the other by one reader.
+/// The events of a ``PreloadRun``, read one after the other by one reader.
 public struct PreloadEvents: AsyncSequence, Sendable {
-  /// One step of the run.
+  /// An event of the run.
   public typealias Element = PreloadEvent
-  /// Failures are elements, so that nothing is thrown.
+  /// Nothing is thrown: failures are elements.
   public typealias Failure = Never
 
   let mailbox: Mailbox
 
-  /// Takes the events one after the other.
+  /// Iterates over the events.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let mailbox: Mailbox
     /// The next event, or `nil` after the outcome.
@@ -219,7 +219,7 @@ extension DataService {
 }
 
 extension PreloadRun {
-  /// The run's outcome, once it is there. Of a plan that asks, take the events instead: nobody answers here.
+  /// Waits for the run's outcome. For a plan that asks, read ``events`` instead: this method answers no prompts.
   public func outcome() async -> LaunchOutcome? {
     for await event in events {
       if case .outcome(let outcome) = event { return outcome }

@@ -1,13 +1,13 @@
 public import DataService
 public import FoundationEssentials
 
-/// One thing to have before the first screen: a request, and what makes a value of its answer.
+/// One load needed before the first screen: a request, and a decoder for its response.
 public struct PreloadStep: Sendable {
-  /// The name its response goes by; unique in a plan.
+  /// The name of its response in the outcome; unique in a plan.
   public let name: String
-  /// What to ask for.
+  /// The request to load.
   public let request: DataService.Request
-  /// Its share of the progress where lengths are not known, against the other steps'.
+  /// Its share of the progress relative to the other steps, if lengths are unknown.
   public let weight: Double
   /// Whether the first screen cannot be built without it.
   public let isCritical: Bool
@@ -15,7 +15,7 @@ public struct PreloadStep: Sendable {
   /// Whether the outcome carries its response.
   private(set) var keepsResponse = true
 
-  /// Makes one load and reports what happens.
+  /// Performs one load and reports its events.
   let run: Run
   typealias Run =
     @Sendable (
@@ -23,7 +23,8 @@ public struct PreloadStep: Sendable {
       _ report: @escaping @Sendable (StepNews) -> Void
     ) async -> Void
 
-  /// A step whose value `decode` makes. An answer that it refuses is a failure and leaves the stored row as it is.
+  /// A step whose value `decode` makes. A response that it refuses counts as a failure and leaves the stored row
+  /// unchanged.
   public init<Value: Sendable>(
     _ name: String, _ request: DataService.Request, weight: Double = 1, isCritical: Bool = true,
     decode: @escaping @Sendable (DataService.Response<Data>) throws -> Value
@@ -52,8 +53,8 @@ public struct PreloadStep: Sendable {
     }
   }
 
-  /// A step that only brings the store up to date: of any length, and nothing of it is kept in memory. The
-  /// outcome says what became of it, and has no response of it.
+  /// A step that only updates the store: the body may have any length and is not kept in memory. The outcome has the
+  /// step's result but not its response.
   public static func storing(
     _ name: String, _ request: DataService.Request, weight: Double = 1, isCritical: Bool = true
   ) -> PreloadStep {
@@ -92,7 +93,7 @@ public struct PreloadStep: Sendable {
   }
 }
 
-/// What a step's load says, whatever its value.
+/// An event of a step's load, whatever the type of its value.
 enum StepNews: Sendable {
   case received(Int64, expected: Int64?)
   case stored(any Sendable, bytes: Int64?)
@@ -106,7 +107,7 @@ enum StepNews: Sendable {
     case .fresh(let response, let change) where response.status < 400:
       self = .fresh(response, change, response.kept, bytes: response.head.bodyLength)
     case .fresh(let response, _):
-      // An answer to a person, but nothing that a screen could be built from.
+      // An error page may inform a person, but no screen can be built from it.
       let port = response.url.port.map { ":\($0)" } ?? ""
       let server = response.url.host().map { ($0.contains(":") ? "[\($0)]" : $0) + port } ?? "the server"
       self = .failed(

@@ -1,10 +1,10 @@
-/// How many of a plan's steps are in which state, kept up to date by the steps that change: an event of one step costs the
-/// same in a plan of three as in one of ten thousand.
+/// Counts a plan's steps by state. Each change of a step updates the counts, so that an event costs the same in a plan
+/// of three steps as in one of ten thousand.
 struct PreloadTally: Sendable {
-  /// One step as it is counted.
+  /// A step's contribution to the counts.
   struct Entry {
     var step: PreloadMachine.Step
-    /// What the progress takes of it; `nil` where nobody waits for it.
+    /// Its part of the progress; `nil` if the launch does not wait for it.
     var part: ProgressMeter.Part?
     /// Whether it holds the launch up.
     var isMissing: Bool
@@ -21,9 +21,9 @@ struct PreloadTally: Sendable {
   private(set) var criticalWithNothing = 0
   /// Steps that hold the launch up.
   private(set) var missing = 0
-  /// Those that may still come.
+  /// Missing steps that may still arrive.
   private(set) var missingInHope = 0
-  /// Those that have failed and do not run any more.
+  /// Missing steps that have failed and no longer run.
   private(set) var missingFailed = 0
 
   mutating func add(_ entry: Entry) {

@@ -1,16 +1,16 @@
 /// Measures how far the steps that a launch waits for have come: by bytes where every length is known, by weights
-/// otherwise. Pure; what it once said it never takes back.
+/// otherwise. Pure; the fraction never decreases.
 struct ProgressMeter: Sendable {
   /// One step as the meter sees it.
   struct Part: Sendable {
     var weight: Double
     var received: Int64 = 0
     var expected: Int64?
-    /// Whether nothing more is waited for.
+    /// Whether the launch waits for nothing more of it.
     var isDone = false
   }
 
-  /// All steps together, kept up to date by the steps that change: a plan may have ten thousand of them.
+  /// The sum over all steps, updated as steps change: a plan may have ten thousand of them.
   struct Sum: Sendable {
     private var parts = 0
     private var done = 0
@@ -45,7 +45,7 @@ struct ProgressMeter: Sendable {
     fileprivate var hasNews: Bool { withNews > 0 }
 
     fileprivate var fraction: Double {
-      // Sums of fractions are not exact; the end is.
+      // Sums of fractions are inexact, so the end is recognised by the count.
       if done == parts { return 1 }
       if withoutLength == 0, expected > 0 { return Double(received) / Double(expected) }
       return weight > 0 ? weightDone / weight : 1
@@ -54,7 +54,7 @@ struct ProgressMeter: Sendable {
 
   private var highest: Double?
 
-  /// The fraction, from 0 to 1; `nil` while no byte and no answer has come.
+  /// The fraction, from 0 to 1; `nil` until the first byte or response arrives.
   mutating func fraction(of sum: Sum) -> Double? {
     guard sum.hasNews || highest != nil else { return nil }
     let fraction = min(1, max(highest ?? 0, sum.fraction))
@@ -64,7 +64,7 @@ struct ProgressMeter: Sendable {
 }
 
 extension ProgressMeter.Part {
-  /// Its length in bytes, where it is known.
+  /// Its length in bytes, if known.
   fileprivate var length: Int64? { isDone ? received : expected }
 
   fileprivate var share: Double {

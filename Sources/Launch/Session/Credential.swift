@@ -1,14 +1,14 @@
 public import FoundationEssentials
 
-/// What proves who is signed in. Never printed: its description names the account only.
+/// Proves who is signed in. Its description names only the account, so that printing it reveals no secret.
 public struct Credential: Sendable, Hashable, Codable, CustomStringConvertible, CustomReflectable {
   /// The account's name; its rows in the store are those of `Account.named(account)`.
   public var account: String
-  /// What is sent.
+  /// The token sent with requests.
   public var token: String
-  /// What a new token is got with, where the origin gives such a thing.
+  /// The token to renew ``token`` with, if the origin issues one.
   public var refreshToken: String?
-  /// When the token expires, where that is known.
+  /// When the token expires, if known.
   public var expiresAt: Date?
 
   /// Makes a credential.
@@ -25,13 +25,13 @@ public struct Credential: Sendable, Hashable, Codable, CustomStringConvertible, 
   public var customMirror: Mirror { Mirror(self, children: ["account": account]) }
 }
 
-/// Where an app keeps the credential, such as a keychain or a file that only its user may read. It is what says
-/// whether somebody is signed in when the program starts again.
+/// Where an app keeps the credential, such as a keychain or a file that only its user may read. At launch it decides
+/// whether an account is signed in.
 public protocol CredentialStore: Sendable {
   /// The credential, or `nil` while nobody is signed in.
   func credential() async throws -> Credential?
-  /// Keeps a credential in place of the one before.
+  /// Saves a credential, replacing the previous one.
   func save(_ credential: Credential) async throws
-  /// Removes the credential; removing none is no error.
+  /// Removes the credential; it is no error if there is none.
   func remove() async throws
 }

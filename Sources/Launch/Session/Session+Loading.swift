@@ -28,7 +28,7 @@ extension Session {
     let relay = Relay(session: self, pass: first, deliver: deliver)
     let wanted = policy
     if hasExpired(first), policy != .storedOnly {
-      // What is stored does not wait for the renewal.
+      // The stored response does not wait for the renewal.
       if policy == .storedThenFresh {
         for await delivery in begin(service, authorized(request, by: first), .storedOnly) {
           if case .stored = delivery { relay.hand(delivery) }
@@ -44,7 +44,7 @@ extension Session {
     case .failure(let error):
       relay.hand(.failure(error, lastKnown: nil))
     case .success(let second):
-      // What is stored has been delivered already.
+      // The stored response has already been delivered.
       let again = wanted == .storedThenFresh ? .freshOnly : wanted
       for await delivery in begin(service, authorized(request, by: second), again) {
         if isRefused(delivery) { refusedAgain(second) }
@@ -53,7 +53,7 @@ extension Session {
     }
   }
 
-  /// Returns once it is known whether somebody is signed in, or the task is cancelled.
+  /// Waits until the session knows whether an account is signed in, or the task is cancelled.
   private func launched() async {
     guard current == .launching else { return }
     for await phase in phases where phase != .launching { return }
@@ -70,7 +70,8 @@ extension Session {
     return expiresAt.timeIntervalSince(configuration.now()) <= margin
   }
 
-  /// Whether the origin says that it takes the token no longer; a decoder may have refused its page.
+  /// Whether the origin has refused the token. The decoder may have refused the error page, so a failure can carry the
+  /// status.
   fileprivate func isRefused<Value: Sendable>(_ delivery: DataService.Delivery<Value>) -> Bool {
     switch delivery {
     case .stored: false
@@ -80,7 +81,7 @@ extension Session {
   }
 }
 
-/// Hands deliveries on as long as their account is the one signed in; then one failure in place of all that is late.
+/// Passes deliveries on while their account is signed in. After that it delivers one failure and drops the rest.
 private final class Relay<Value: Sendable>: Sendable {
   private struct State {
     var isOver = false

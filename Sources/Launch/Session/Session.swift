@@ -2,10 +2,10 @@ public import DataService
 internal import FoundationEssentials
 internal import Synchronization
 
-/// Who is signed in, and the loads that are made in their name.
+/// The signed-in account and the loads made for it.
 ///
-/// As a ``DeliverySource`` it puts the account and its token on every request, has an expired token renewed once for
-/// all requests that wait for it, and makes each of those once more. All members may be called from any thread.
+/// As a ``DeliverySource`` it puts the account and its token on every request, renews an expired token once for all
+/// requests that wait for it, and then repeats each of them once. All members may be called from any thread.
 public final class Session: DeliverySource {
   private struct State {
     var machine: SessionMachine
@@ -20,7 +20,7 @@ public final class Session: DeliverySource {
   private let broadcast = Broadcast<SessionPhase>(.launching, buffer: .unbounded)
   private let state: Mutex<State>
 
-  /// A session that knows nobody before ``start()``.
+  /// Makes a session without an account; the credential is read by ``start()``.
   public init(
     service: DataService, credentials: any CredentialStore, configuration: Configuration = .init()
   ) {
@@ -49,17 +49,17 @@ public final class Session: DeliverySource {
 
   /// Signs an account in, after a sign-out under way has ended. Another account that is signed in is replaced; its
   /// data stays stored under its name.
-  /// - Throws: What the credential store throws; the account is signed in all the same, until the program ends.
+  /// - Throws: The credential store's error; the account is signed in nevertheless, until the program ends.
   public func signIn(_ credential: Credential) async throws {
     _ = await state.withLock { $0.signOut }?.value
     handle(.signedIn(credential))
     try await credentials.save(credential)
   }
 
-  /// Signs the account out. From the moment of the call nothing of it is delivered; on return its credential is
-  /// removed and its bytes are gone from the store.
-  /// - Throws: `store`, where bytes cannot be removed; `other`, where the credential cannot. The phase is `signedOut`
-  ///   all the same.
+  /// Signs the account out. From the call on nothing of the account is delivered. On return its credential and its
+  /// stored responses are removed.
+  /// - Throws: `store` if the stored responses cannot be removed, `other` if the credential cannot. The phase is
+  ///   `signedOut` nevertheless.
   public func signOut() async throws(DataServiceError) {
     let task = state.withLock { state -> Task<DataServiceError?, Never>? in
       if let task = state.signOut { return task }
@@ -98,14 +98,14 @@ public final class Session: DeliverySource {
 
   // MARK: - Passes
 
-  /// What a request is made with, and which epoch and token it belongs to.
+  /// The credential a request is sent with, and its epoch and token generation.
   struct Pass: Sendable {
     let credential: Credential
     let epoch: UInt64
     let generation: UInt64
   }
 
-  /// The present pass; `nil` while nobody is signed in.
+  /// The current pass; `nil` while nobody is signed in.
   var pass: Pass? {
     state.withLock { state in
       guard case .signedIn = state.machine.phase, let credential = state.machine.credential else {
@@ -115,10 +115,10 @@ public final class Session: DeliverySource {
     }
   }
 
-  /// Whether what was begun with the pass may still be delivered.
+  /// Whether responses to requests made with the pass may still be delivered.
   func isCurrent(_ pass: Pass) -> Bool { state.withLock { $0.machine.epoch == pass.epoch } }
 
-  /// Another pass in place of one that the origin refuses, or that has expired; one renewal serves all that ask.
+  /// A new pass in place of one that the origin has refused or that has expired. All callers share one renewal.
   func renewed(_ pass: Pass) async -> Result<Pass, DataServiceError> {
     let renewal = state.withLock { state in
       advance(.rejected(generation: pass.generation), &state)
@@ -133,7 +133,7 @@ public final class Session: DeliverySource {
     return .success(present)
   }
 
-  /// The origin refuses even the renewed token.
+  /// Reports that the origin refuses even the renewed token.
   func refusedAgain(_ pass: Pass) { handle(.rejectedAgain(generation: pass.generation)) }
 
   static let signedOut = DataServiceError(.signedOut, "the account is signed out")
@@ -144,7 +144,8 @@ public final class Session: DeliverySource {
     state.withLock { state in advance(event, &state) }
   }
 
-  /// Takes an event in, begins what the machine wants, and says the phase, in one order for everyone.
+  /// Handles an event, carries out the machine's effects and broadcasts the phase, all under the lock: every reader
+  /// sees the same order.
   private func advance(_ event: SessionMachine.Event, _ state: inout State) {
     let before = state.machine.phase
     for effect in state.machine.handle(event) {
@@ -159,7 +160,7 @@ public final class Session: DeliverySource {
     do {
       let renewed = try await renew(credential)
       handle(.renewed(epoch: epoch, renewed))
-      // Kept for the next launch; for this one it is good even if it cannot be kept.
+      // Saved for the next launch. If it cannot be saved, it still serves this one.
       if pass?.credential == renewed { try? await credentials.save(renewed) }
       return nil
     } catch {

@@ -3,17 +3,17 @@ public import DataService
 public import FoundationEssentials
 
 extension Session {
-  /// How a session recognises and renews what has expired.
+  /// How a session recognises and renews an expired token.
   public struct Configuration: Sendable {
-    /// The statuses by which the origin says that it takes the token no longer.
+    /// The statuses with which the origin refuses a token.
     public var expiredStatuses: Set<Int> = [401]
-    /// Puts the token on a request; `Authorization: Bearer` unless another is given.
+    /// Puts the token on a request; by default as `Authorization: Bearer`.
     public var authorize: @Sendable (inout DataService.Request, Credential) -> Void = { request, credential in
       request.fields["Authorization"] = "Bearer \(credential.token)"
     }
-    /// Gets a new token for the same account; `nil` where there is no way. One call serves every request that waits.
-    /// A thrown `DataServiceError` that speaks of the network or a time-out is taken as passing, any other error as
-    /// the end of the session.
+    /// Gets a new token for the same account; `nil` if tokens cannot be renewed. One call serves all waiting requests.
+    /// A thrown `DataServiceError` about the network or a time-out counts as transient; any other error ends the
+    /// session.
     public var renew: (@Sendable (Credential) async throws -> Credential)?
     /// How long before its expiry a token counts as expired.
     public var expiryMargin: Duration = .seconds(5)

@@ -1,22 +1,22 @@
-/// The course of a session: from phase to phase, and what is to be done on the way. Pure.
+/// The state machine of a session: its phases, and the effects of each event. Pure.
 ///
-/// Two numbers keep what is late from mattering. The *epoch* changes whenever another account, or none, is signed in:
-/// what began in an earlier one is not delivered. The *generation* changes with every token: an answer to an older
-/// token says nothing about the present one.
+/// Two numbers make late events harmless. The *epoch* changes whenever another account, or none, is signed in; results
+/// from an earlier epoch are not delivered. The *generation* changes with every token; a refusal of an older token says
+/// nothing about the current one.
 struct SessionMachine: Sendable {
   /// What has happened.
   enum Event: Sendable, Hashable {
     /// The credential store has answered.
     case read(Credential?)
     case unreadable(String)
-    /// Somebody has signed in.
+    /// An account has signed in.
     case signedIn(Credential)
     /// The origin refused the token of this generation, or it has expired by the clock.
     case rejected(generation: UInt64)
     /// The origin refused a token that was just renewed.
     case rejectedAgain(generation: UInt64)
     case renewed(epoch: UInt64, Credential)
-    /// The token cannot be renewed: for good, or for want of a network.
+    /// The token could not be renewed: for good, or because the network failed.
     case notRenewed(epoch: UInt64, isTransient: Bool)
     case signOutBegan
     case signOutEnded
@@ -47,7 +47,7 @@ struct SessionMachine: Sendable {
     case (.unreadable(let message), .launching):
       phase = .signedOut(.unreadable(message))
     case (.signedIn, .signingOut):
-      // The caller waits for the sign-out to end, and comes again.
+      // `signIn` awaits a sign-out before it sends this event.
       break
     case (.signedIn(let credential), _):
       begin(credential)
@@ -82,7 +82,7 @@ struct SessionMachine: Sendable {
     case (.signOutEnded, .signingOut):
       phase = .signedOut(.requested)
     default:
-      // Late, or twice: what it speaks of is over.
+      // A late or repeated event.
       break
     }
     return []

@@ -6,7 +6,7 @@ public enum SessionPhase: Sendable, Hashable {
     case noCredential
     /// The credential could not be read at launch.
     case unreadable(String)
-    /// Somebody signed out.
+    /// The account was signed out.
     case requested
   }
 
@@ -16,9 +16,9 @@ public enum SessionPhase: Sendable, Hashable {
   case signedOut(Reason)
   /// An account is signed in; its token may be under renewal.
   case signedIn(account: String)
-  /// The origin takes the account's token no longer, and no new one can be had. Its data is still stored.
+  /// The origin refuses the account's token, and the token cannot be renewed. The account's data is still stored.
   case expired(account: String)
-  /// The account is being signed out: nothing of it is delivered any more.
+  /// The account is being signed out: nothing of it is delivered from now on.
   case signingOut(account: String)
 
   /// The account that the phase is about.
