@@ -9,8 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-// A program may return from `main` while an exchange begins. Then libcrypto takes itself down at exit, and a thread that
-// is inside it, most often because libcurl is being loaded, crashes with what the program had printed still unwritten.
+// A program may return from `main` while an exchange begins. Then libcrypto's exit handler frees its state. A thread
+// still inside libcrypto, most often because libcurl is being loaded, crashes before the program's buffered output is
+// written.
 
 static atomic_int busy;
 static atomic_bool exiting;
@@ -19,10 +20,10 @@ static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-// Registered by the program, so that it runs before any library's own end.
+// Registered by the program, so that it runs before the exit handlers of the libraries.
 static void stand_still(void) {
   atomic_store(&exiting, true);
-  // An exit called on such a thread does not wait for itself.
+  // If such a thread calls exit, it must not wait for itself.
   if (counts) ccurl_thread_rest();
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);

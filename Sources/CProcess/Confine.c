@@ -21,7 +21,7 @@ void cprocess_keep_memory_private(void) {
   (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-// Landlock as the kernel has it (linux/landlock.h), whose header may be older here than the kernel.
+// Landlock's structures from linux/landlock.h, repeated here because the installed header may be older than the kernel.
 struct ruleset {
   uint64_t handled;
 };
@@ -32,8 +32,7 @@ struct path_rule {
 
 enum { create_ruleset = 444, add_rule = 445, restrict_self = 446, ask_version = 1, path_beneath = 1 };
 
-// Bits of linux/landlock.h. Running programs is not restricted: there is no way to do harm with it that is not
-// restricted too.
+// Access bits of linux/landlock.h. Execution is not restricted: a started program inherits the other restrictions.
 static const uint64_t write_file = 1 << 1, read_file = 1 << 2, read_folder = 1 << 3, remove_and_make = 0x1FF << 4,
                       refer = 1 << 13, truncate_file = 1 << 14;
 
@@ -55,7 +54,7 @@ bool cprocess_confinement_allow(int rules, const char *path, bool writes) {
   struct path_rule rule = {.allowed = writes ? handled : read_file | read_folder, .folder = place};
   long result = syscall(add_rule, rules, path_beneath, &rule, 0);
   if (result != 0 && errno == EINVAL) {
-    // A file has none of a folder's rights.
+    // The kernel refuses folder rights on a regular file with EINVAL.
     rule.allowed &= write_file | read_file | truncate_file;
     result = syscall(add_rule, rules, path_beneath, &rule, 0);
   }

@@ -10,14 +10,14 @@
 static int argument_count;
 static char **arguments;
 
-// Whatever opens a file first would get the number of a standard stream that is closed, and what is meant for the
-// stream would go into it. The stand-ins open the other way round, so that using one is an error, as the caller wanted;
-// but messages may go nowhere.
+// If a standard stream is closed, the next file opened gets its number, and output meant for the stream goes into that
+// file. The replacements are opened in the opposite mode, so that using the stream is an error, as the caller wanted;
+// only standard error silently discards messages.
 static void fill_standard_streams(void) {
   static const int modes[] = {O_WRONLY, O_RDONLY, O_RDWR};
   for (int stream = 0; stream <= 2; stream++) {
     if (fcntl(stream, F_GETFD) >= 0) continue;
-    // Opened with O_PATH, a descriptor can be neither read nor written; where there is no /dev, that has to do.
+    // Without /dev: a descriptor opened with O_PATH can be neither read nor written.
     if (open("/dev/null", modes[stream]) < 0) (void)open("/", O_PATH);
   }
 }
@@ -29,8 +29,8 @@ static void begin(int count, char **words, char **environment) {
   fill_standard_streams();
 }
 
-// glibc gives such functions what it gives `main`, and calls them before anything of the program has opened a file. The
-// attribute `constructor` refuses functions with parameters.
+// glibc calls these functions with the arguments of `main`, before the program opens any file. The attribute
+// `constructor` refuses functions with parameters.
 __attribute__((section(".init_array"), used)) static void (*entry)(int, char **, char **) = begin;
 
 int cprocess_argument_count(void) { return arguments ? argument_count : 0; }
@@ -38,7 +38,7 @@ int cprocess_argument_count(void) { return arguments ? argument_count : 0; }
 char *const *cprocess_arguments(void) { return arguments; }
 
 void cprocess_raise_descriptor_limit(void) {
-  // More than any command line asks for; what lies above would only make others search longer tables.
+  // More than any command line needs. A higher limit only makes code that scans the descriptor table slower.
   const rlim_t enough = 65536;
   struct rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max || limit.rlim_cur >= enough) return;
@@ -46,7 +46,7 @@ void cprocess_raise_descriptor_limit(void) {
   (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// scripts/link-shipped links another in its place.
+// scripts/link-shipped links a strong definition in place of this one.
 __attribute__((weak)) const char cprocess_linked[] = "";
 
 const char *cprocess_linked_libraries(void) { return cprocess_linked; }

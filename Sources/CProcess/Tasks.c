@@ -31,7 +31,7 @@ struct entry {
 
 enum { most_threads = 8 };
 
-// Few at a time, so that a list is searched as fast as a heap.
+// Few jobs wait at a time, so that searching a list is as fast as a heap.
 static struct {
   pthread_mutex_t lock;
   pthread_cond_t more;
@@ -58,7 +58,7 @@ static void prepare(void) {
   pool.limit = processors < 2 ? 2 : processors > most_threads ? most_threads : (int)processors;
 }
 
-// The oldest of what is due; with the lock held. `next` becomes when to look again, INT64_MAX for never.
+// Removes the oldest due job; called with the lock held. `next` becomes the time to look again, INT64_MAX for never.
 static job *take(int64_t *next) {
   *next = INT64_MAX;
   int64_t time = 0;
@@ -102,7 +102,7 @@ static void *work(void *unused) {
   return NULL;
 }
 
-// One thread more; with the lock held. Signals are the main thread's.
+// Adds a thread; called with the lock held. The thread blocks all signals, which the main thread handles.
 static void add_thread(void) {
   sigset_t all, before;
   sigfillset(&all);
@@ -116,7 +116,7 @@ static void add_thread(void) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-// `false` where there is neither memory nor a thread for it.
+// Returns `false` if there is no memory or no thread for it.
 static bool add(job *job, int64_t due) {
   pthread_once(&once, prepare);
   pthread_mutex_lock(&pool.lock);

@@ -13,28 +13,28 @@
 /// The functions of one loaded libcurl. Never freed: code of a library that has made threads cannot be unloaded.
 typedef struct ccurl_library ccurl_library;
 
-/// What a transfer calls back. All of them are called on the thread that performs the transfer.
+/// The callbacks of a transfer, all called on the thread that performs the transfer.
 typedef struct ccurl_callbacks {
   /// One line of a head, with its line end; returns `size * count`, or less to fail the transfer.
   size_t (*header)(char *bytes, size_t size, size_t count, void *context);
   /// A piece of the body; returns `size * count`, or less to fail the transfer.
   size_t (*write)(char *bytes, size_t size, size_t count, void *context);
-  /// Room for a piece of the request's body; returns how much was put there, 0 at its end.
+  /// Fills `room` with the next piece of the request's body; returns its length, 0 at the end of the body.
   size_t (*read)(char *room, size_t size, size_t count, void *context);
-  /// Goes to another place of the request's body; returns a CURL_SEEKFUNC value.
+  /// Seeks in the request's body; returns a CURL_SEEKFUNC value.
   int (*seek)(void *context, curl_off_t offset, int origin);
   /// The connection is ready and the request is about to be sent; returns a CURL_PREREQFUNC value.
   int (*ready)(void *context, char *peer, char *own, int peer_port, int own_port);
 } ccurl_callbacks;
 
-/// Loads a library by its file name and initialises it; NULL with the reason in `problem` where that fails.
-/// Not to be called by two threads at once.
+/// Loads a library by its file name and initialises it; on failure returns NULL, with the reason in `problem`. Two
+/// threads must not call it at once.
 const ccurl_library *ccurl_open(const char *name, char *problem, size_t problem_size);
 
 /// The library's version as 0xXXYYZZ, and as text.
 unsigned ccurl_version_number(const ccurl_library *library);
 const char *ccurl_version_text(const ccurl_library *library);
-/// The libraries it uses and what they bring, by commas: "OpenSSL/3.0.15, HTTP/2, gzip, brotli".
+/// The libraries it uses and their features, separated by commas: "OpenSSL/3.0.15, HTTP/2, gzip, brotli".
 void ccurl_version_details(const ccurl_library *library, char *text, size_t size);
 
 CURL *ccurl_easy_init(const ccurl_library *library);
@@ -48,7 +48,7 @@ CURLcode ccurl_set_offset(const ccurl_library *library, CURL *easy, CURLoption o
 CURLcode ccurl_set_string(const ccurl_library *library, CURL *easy, CURLoption option, const char *value);
 CURLcode ccurl_set_list(const ccurl_library *library, CURL *easy, CURLoption option, struct curl_slist *value);
 CURLcode ccurl_set_buffer(const ccurl_library *library, CURL *easy, CURLoption option, char *value);
-/// The value of an information that is a long; 0 where there is none.
+/// The value of a CURLINFO of type long; 0 if there is none.
 long ccurl_get_long(const ccurl_library *library, CURL *easy, CURLINFO info);
 /// The context given with the callbacks.
 void *ccurl_get_context(const ccurl_library *library, CURL *easy);
@@ -62,21 +62,21 @@ CURLMcode ccurl_multi_set_long(const ccurl_library *library, CURLM *multi, CURLM
 CURLMcode ccurl_multi_add(const ccurl_library *library, CURLM *multi, CURL *easy);
 CURLMcode ccurl_multi_remove(const ccurl_library *library, CURLM *multi, CURL *easy);
 CURLMcode ccurl_multi_perform(const ccurl_library *library, CURLM *multi);
-/// Waits until a transfer can go on, `descriptor` is readable or the time is over.
+/// Waits until a transfer can go on, `descriptor` is readable or the time has passed.
 CURLMcode ccurl_multi_wait(const ccurl_library *library, CURLM *multi, int descriptor, int milliseconds);
-/// The next transfer that has ended, with its result; NULL where there is none.
+/// The next transfer that has ended, with its result; NULL if there is none.
 CURL *ccurl_multi_ended(const ccurl_library *library, CURLM *multi, CURLcode *result);
 const char *ccurl_multi_strerror(const ccurl_library *library, CURLMcode code);
 
 /// Gives the calling thread a name of at most 15 bytes, for debuggers and `ps -L`.
 void ccurl_name_thread(const char *name);
 
-/// The calling thread may call libcurl from now on: an exit of the process waits until it rests, a second at most. Where the
-/// process is exiting already, the thread stands still for good.
+/// The calling thread may call libcurl from now on: an exit of the process waits until the thread rests, for one second
+/// at most. If the process is already exiting, the call never returns.
 void ccurl_thread_resume(void);
-/// The calling thread calls nothing of libcurl's until it resumes, but for waiting.
+/// Until it resumes, the calling thread calls no function of libcurl except to wait.
 void ccurl_thread_rest(void);
-/// Stands still for good where the process is exiting; called now and then by a thread that does not rest.
+/// Never returns if the process is exiting. A thread that does not rest calls it from time to time.
 void ccurl_thread_check(void);
 
 #endif

@@ -1,35 +1,35 @@
-// What the command does as a process of its own system: its arguments, its descriptors, the threads that Swift's tasks
-// run on. For the executable only: a library leaves all of this to the program it is part of.
+// Process-wide settings of the command: its arguments, its descriptors, the threads of Swift's tasks. For the
+// executable only: a library leaves all of this to its program.
 #pragma once
 
 #if defined(__linux__)
 
 #include <stdbool.h>
 
-/// The words of the command line, the program's name first, as the C library handed them over; 0 and NULL where it did
-/// not. Swift's own `CommandLine` searches /proc/self/maps for them, which may not be there.
+/// The words of the command line, the program's name first, as the C library passed them; 0 and NULL if it did not.
+/// Swift's own `CommandLine` searches /proc/self/maps for them, which may be missing.
 int cprocess_argument_count(void);
 char *const *cprocess_arguments(void);
 
 /// Raises the limit of open descriptors as far as this process may.
 void cprocess_raise_descriptor_limit(void);
 
-/// Has Swift's tasks run on threads made here. The runtime's own, libdispatch's, need descriptors and /proc, and end
-/// the process where either is missing.
+/// Runs Swift's tasks on threads created here. The runtime's own threads, from libdispatch, need descriptors and /proc
+/// and abort the process if either is missing.
 void cprocess_take_over_tasks(void);
 
-/// No core files of this process, and no look into its memory by others of the user's.
+/// Disables core files, and keeps the user's other processes from reading this one's memory.
 void cprocess_keep_memory_private(void);
 
-/// Begins a list of what a thread may still do with files (Landlock); -1 where the kernel has no such thing.
+/// Creates a ruleset of the file accesses that stay allowed (Landlock); -1 if the kernel has no Landlock.
 int cprocess_confinement_begin(void);
-/// Lets files below a path, or one file, be read, or be read and written; `false` where there is no such path.
+/// Allows reading, or reading and writing, one file or all files below a folder; `false` if the path does not exist.
 bool cprocess_confinement_allow(int rules, const char *path, bool writes);
-/// Holds the calling thread, and every thread it makes from now on, to the list, for good.
+/// Restricts the calling thread, and every thread it creates from now on, to the ruleset, irrevocably.
 bool cprocess_confinement_enforce(int rules);
 
-/// The libraries that are linked in, with their packages' revisions: `sqlite3 3.40.1-2+deb12u2, …`; empty where the
-/// linker of the shipped binary was not used.
+/// The libraries linked statically, with their packages' revisions: `sqlite3 3.40.1-2+deb12u2, …`; empty unless
+/// scripts/link-shipped linked the binary.
 const char *cprocess_linked_libraries(void);
 
 #endif

@@ -1,5 +1,5 @@
-// The same hash with the vectors of AVX2, half the steps of SSE2: every x86-64 processor has the latter, most both, so
-// that who calls this has asked whether it is there. The plain form is `cachefetch_xxh3_plain`.
+// The same hash with AVX2, in half the steps of SSE2. Every x86-64 processor has SSE2 but not every one has AVX2, so
+// callers check for it first. The plain form is `cachefetch_xxh3_plain`.
 #if defined(__x86_64__)
 #include "CXXHash.h"
 #include <immintrin.h>

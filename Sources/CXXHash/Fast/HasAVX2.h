@@ -1,8 +1,8 @@
 #pragma once
-// Whether the processor has the vectors of AVX2, which the system keeps on a change of threads.
+// Whether the processor has AVX2 and the system saves its registers on a context switch.
 //
-// What the C library has found out when the program was loaded. The compiler's own way, which is the portable one below,
-// asks the processor some ten times once more before `main`; under a hypervisor each such question takes 10 µs.
+// glibc finds this out when the program is loaded. The compiler's builtin, the portable form below, executes CPUID
+// about ten more times before `main`; under a hypervisor each takes 10 µs.
 #if defined(__x86_64__)
 #if defined(__has_include) && __has_include(<sys/platform/x86.h>)
 #include <sys/platform/x86.h>
