@@ -1,9 +1,9 @@
 internal import DataService
 
-/// Reads a command line by the table of options. Depends on nothing but its argument.
+/// Parses a command line using the table of options. Pure: depends only on its argument.
 ///
-/// Options may stand anywhere, `--name=value` is `--name value`, letters may be joined (`-if`), and `--` ends options.
-/// The first operand is the verb if it is one; else the verb is `get` and it is the first URL.
+/// Options may stand anywhere, `--name=value` is `--name value`, short options may be combined (`-if`), and `--` ends
+/// options. The first operand is the verb if it is one; otherwise the verb is `get` and the operand is its first URL.
 struct ArgumentParser {
   private var words: ArraySlice<String>
   private var verb: Verb?
@@ -19,7 +19,7 @@ struct ArgumentParser {
 
   private init(_ words: [String]) { self.words = words[...] }
 
-  /// What `words`, the command line without the program's name, asks for.
+  /// Parses `words`, the command line without the program's name.
   static func parse(_ words: [String]) throws(UsageError) -> Arguments {
     var parser = ArgumentParser(words)
     return try parser.parse()
@@ -122,7 +122,7 @@ struct ArgumentParser {
       "there is no option \(written)", near.map { "did you mean \($0)?" } ?? "see cachefetch \(help)")
   }
 
-  /// The rules that need the whole line.
+  /// Checks the rules that need the whole command line.
   private func checked() throws(UsageError) -> Arguments {
     if options.contains(where: { $0.name == .version }) {
       return Arguments(

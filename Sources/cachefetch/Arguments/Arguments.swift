@@ -1,4 +1,4 @@
-/// A command line as understood: the verb, the options with their checked values, the operands.
+/// A parsed command line: the verb, the options with their checked values, the operands.
 struct Arguments: Sendable {
   /// An option as given.
   struct Given: Sendable, Hashable {

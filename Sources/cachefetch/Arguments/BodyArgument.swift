@@ -1,6 +1,6 @@
 /// The data of `-d TEXT`, `-d @FILE`, `-d @-` and `--data-urlencode`.
 enum BodyArgument {
-  /// The data that all of them together make, joined by `&` as in curl; `nil` where there is none.
+  /// The request body of all these options, joined by `&` as in curl; `nil` if none is given.
   static func body(_ arguments: Arguments) throws(UsageError) -> [UInt8]? {
     var body: [UInt8]?
     for option in arguments.options {
@@ -12,7 +12,7 @@ enum BodyArgument {
     return body
   }
 
-  /// Byte for byte.
+  /// The bytes unchanged.
   private static func plain(_ text: String) throws(UsageError) -> [UInt8] {
     text.hasPrefix("@") ? try InputFile.read(String(text.dropFirst()), for: "-d") : Array(text.utf8)
   }
@@ -28,13 +28,13 @@ enum BodyArgument {
   }
 
   private static func parts(_ text: String) -> (name: Substring, content: Substring, file: String?) {
-    // As in curl: the first = counts, and only where there is none the first @.
+    // As in curl: splits at the first =, or if there is none at the first @.
     guard let mark = text.firstIndex(of: "=") ?? text.firstIndex(of: "@") else { return ("", text[...], nil) }
     let rest = text[text.index(after: mark)...]
     return text[mark] == "=" ? (text[..<mark], rest, nil) : (text[..<mark], "", String(rest))
   }
 
-  /// As a form has it: a space is `+`.
+  /// Encodes as in an HTML form: a space becomes `+`.
   private static func encoded(_ byte: UInt8) -> [UInt8] {
     switch byte {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: return [byte]

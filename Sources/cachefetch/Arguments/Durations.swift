@@ -1,10 +1,10 @@
-/// Durations as they are written and read: `500ms`, `30s`, `5m`, `2h`, `7d`; a bare number is seconds, as in curl.
+/// Durations as text: `500ms`, `30s`, `5m`, `2h`, `7d`; a bare number is seconds, as in curl.
 enum DurationText {
   private static let units: [(name: String, milliseconds: Int64)] = [
     ("", 1_000), ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
   ]
 
-  /// The duration `text` says, at most a hundred years; `nil` where it is not one.
+  /// Parses a duration of at most a hundred years; `nil` if `text` is not one.
   static func parse(_ text: String) -> Duration? {
     let digits = text.utf8.prefix { $0 >= 0x30 && $0 <= 0x39 || $0 == 0x2E }
     let unit = String(text.dropFirst(digits.count))
@@ -14,7 +14,7 @@ enum DurationText {
     return .milliseconds(milliseconds)
   }
 
-  /// Whether `text` is written as a duration is, but says more than ``parse(_:)`` takes.
+  /// Whether `text` is a well-formed duration longer than ``parse(_:)`` accepts.
   static func isTooLong(_ text: String) -> Bool {
     let digits = text.utf8.prefix { $0 >= 0x30 && $0 <= 0x39 || $0 == 0x2E }
     let whole = digits.prefix { $0 != 0x2E }
@@ -23,7 +23,7 @@ enum DurationText {
     return isNumber && whole.count > 4 && units.contains { $0.name == unit } && parse(text) == nil
   }
 
-  /// `1.5` times `scale`, exact and rounded down; `nil` where the digits are no number or too many.
+  /// `1.5` times `scale`, exact and rounded down; `nil` if the digits are not a number or are too many.
   static func scaled(_ digits: String, by scale: Int64) -> Int64? {
     let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count <= 2, let first = parts.first, !first.isEmpty, let whole = Int64(first) else {
@@ -34,15 +34,15 @@ enum DurationText {
     guard parts.count == 2 else { return product }
     guard (1...6).contains(parts[1].count), let fraction = Int64(parts[1]) else { return nil }
     let power = (0..<parts[1].count).reduce(Int64(1)) { power, _ in power * 10 }
-    // At most 999,999 TiB, which a number of 64 bits can hold.
+    // At most 999,999 TiB, which fits in 64 bits.
     let (sum, sumOverflows) = product.addingReportingOverflow(fraction * scale / power)
     return sumOverflows ? nil : sum
   }
 }
 
-/// Sizes as they are written: `64k`, `10M`, `1G`, in powers of 1,024; a bare number is bytes.
+/// Sizes as text: `64k`, `10M`, `1G`, in powers of 1,024; a bare number is bytes.
 enum SizeText {
-  /// The number of bytes `text` says; `nil` where it says none.
+  /// Parses a number of bytes; `nil` if `text` is not a size.
   static func parse(_ text: String) -> Int64? {
     let digits = text.utf8.prefix { $0 >= 0x30 && $0 <= 0x39 || $0 == 0x2E }
     let scale: Int64? =

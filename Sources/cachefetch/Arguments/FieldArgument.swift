@@ -2,7 +2,7 @@ internal import CacheStore
 
 /// The fields of `-H 'N: V'` and `-H @FILE`. No message ever shows a value: it may be a secret.
 enum FieldArgument {
-  /// Adds what one `-H` says.
+  /// Adds the fields of one `-H`.
   static func append(_ argument: String, to fields: inout HTTPFields) throws(UsageError) {
     if argument.hasPrefix("@") {
       let path = String(argument.dropFirst())

@@ -2,10 +2,10 @@ internal import CPlatform
 internal import Glibc
 internal import Synchronization
 
-/// Files and standard input that options name, read whole.
+/// Reads files and standard input, named by options, completely.
 enum InputFile {
-  /// The bytes of `path`; `-` is standard input. At most 256 MiB. A pipe or a terminal is waited for as long as `-m`
-  /// allows, and no longer than until a signal comes.
+  /// The bytes of `path`; `-` is standard input. At most 256 MiB. Waits for a pipe or a terminal as long as `-m`
+  /// allows; a signal ends the wait.
   static func read(_ path: String, for option: String) throws(UsageError) -> [UInt8] {
     if path == "-" { try takeStandardInput(for: option) }
     if let bytes = memory.withLock({ $0?[path] }) { return bytes }
@@ -17,9 +17,9 @@ enum InputFile {
   /// Whether something has read standard input already.
   private static let isStandardInputTaken = Atomic(false)
 
-  /// Standard input can be read once: whoever came second would have nothing, and send that.
+  /// Standard input can be read once. A second option would read nothing and send an empty body.
   private static func takeStandardInput(for option: String) throws(UsageError) {
-    // In a process of its own: there each has what the first process found.
+    // The background process gets the contents that the first process read, so any number of options may use them.
     if ProcessStart.isBackground { return }
     guard isStandardInputTaken.exchange(true, ordering: .relaxed) else { return }
     throw UsageError(
@@ -28,7 +28,7 @@ enum InputFile {
 
   private static func readAnew(_ path: String, for option: String) throws(UsageError) -> [UInt8] {
     let isStandardInput = path == "-"
-    // A pipe that nobody writes to would hold up a plain `open`.
+    // A plain `open` would block on a pipe without a writer.
     let descriptor = isStandardInput ? STDIN_FILENO : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { throw unreadable(path, option, errno) }
     defer { if !isStandardInput { close(descriptor) } }
@@ -51,13 +51,13 @@ enum InputFile {
     }
   }
 
-  /// What was read, by the path as it was written; `nil` where nothing need be remembered.
+  /// The contents read so far, by path as written; `nil` unless they must be remembered.
   private static let memory = Mutex<[String: [UInt8]]?>(nil)
 
-  /// Remembers from now on what is read, for ``remembered``: another process is to have it too.
+  /// Starts to remember what is read, so that ``remembered`` can be passed to another process.
   static func remember() { memory.withLock { $0 = $0 ?? [:] } }
 
-  /// What was read since ``remember()``.
+  /// The contents read since ``remember()``.
   static var remembered: [String: [UInt8]] { memory.withLock { $0 ?? [:] } }
 
   /// Ends what ``remember()`` began.
@@ -65,15 +65,15 @@ enum InputFile {
     if !ProcessStart.isBackground { memory.withLock { $0 = nil } }
   }
 
-  /// Gives these bytes in place of what the paths lead to.
+  /// From now on, these bytes are read in place of the files at the paths.
   static func recall(_ files: [String: [UInt8]]) { memory.withLock { $0 = files } }
 
-  /// A name by which a library that blocks may open what `path` stands for: `path` itself where that is a file, else
-  /// a copy of what it holds (a pipe, as of `<(…)`).
+  /// A path that a blocking library can open safely: `path` itself if it is a file, otherwise that of a copy of its
+  /// contents (a pipe, as from `<(…)`).
   static func steadyPath(_ path: String, for option: String) throws(UsageError) -> String {
     var status = stat()
     let isThere = stat(path, &status) == 0
-    // What another process has read may have been its own alone.
+    // A path that only the first process could read is missing here; its contents were passed on.
     guard isThere ? ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) : isRemembered(path) else {
       return path
     }
@@ -86,7 +86,7 @@ enum InputFile {
       close(copy)
       throw unreadable(path, option, ENOSPC)
     }
-    // Open for as long as the process runs.
+    // The descriptor stays open as long as the process runs.
     return "/proc/self/fd/\(copy)"
   }
 
@@ -95,7 +95,7 @@ enum InputFile {
     return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 
-  /// Returns when there is something to read, or the end.
+  /// Waits until there is something to read, or the end of the file.
   private static func wait(for descriptor: Int32, _ path: String, _ option: String) throws(UsageError) {
     var polled = [
       pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
@@ -125,7 +125,7 @@ enum InputFile {
 
   private static func isRemembered(_ path: String) -> Bool { memory.withLock { $0?[path] != nil } }
 
-  /// Whether there is something of that name to read.
+  /// Whether a file with this path exists.
   static func isThere(_ path: String) -> Bool { !path.isEmpty && access(path, F_OK) == 0 }
 }
 

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// Hosts that are not in ASCII, in the form the name system has them: `bücher.example` is `xn--bcher-kva.example`
-/// (IDNA 2008, as curl has it).
+/// Converts hosts that are not ASCII to their DNS form: `bücher.example` is `xn--bcher-kva.example` (IDNA 2008, as in
+/// curl).
 ///
-/// libidn2 comes with libcurl, which needs it; it is loaded only for such a host.
+/// libcurl depends on libidn2, so it is installed; it is loaded only for such a host.
 enum InternationalHost {
-  /// Where libidn2 is; a test names another place.
+  /// The name of libidn2; tests pass another.
   static let library = "libidn2.so.0"
 
   private typealias LookUp =
@@ -18,7 +18,7 @@ enum InternationalHost {
   /// `IDN2_NFC_INPUT`, with `IDN2_NONTRANSITIONAL`, with `IDN2_TRANSITIONAL`.
   private static let flags: [Int32] = [1 | 8, 1 | 4]
 
-  /// `host` as it is, or its encoded form where it is not in ASCII.
+  /// `host` unchanged if it is ASCII, otherwise its encoded form.
   static func inASCII(_ host: some StringProtocol) throws(UsageError) -> String {
     host.utf8.allSatisfy { $0 < 0x80 } ? String(host) : try encoded(String(host))
   }

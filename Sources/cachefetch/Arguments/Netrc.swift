@@ -1,5 +1,6 @@
 /// User names and passwords by host, from a file as curl and ftp(1) read it: `machine`, `default`, `login`, `password`,
-/// `account` and `macdef`, white space between, `#` before a comment, `"` around what has white space in it.
+/// `account` and `macdef`, separated by white space, with `#` before a comment and `"` around values that contain white
+/// space.
 struct Netrc {
   /// Credentials; text of any bytes.
   struct Credentials: Hashable {
@@ -22,7 +23,7 @@ struct Netrc {
     return (Environment.value("HOME") ?? "") + "/.netrc"
   }
 
-  /// Reads the user's file; what is wrong with it is named, but nothing of what it says.
+  /// Reads the user's file. Errors name the mistake but quote nothing from the file.
   static func ofUser() throws(UsageError) -> Netrc {
     let path = path()
     return try Netrc(try InputFile.read(path, for: "-n"), name: TerminalText.visible(path))
@@ -51,15 +52,15 @@ struct Netrc {
         if word == "login" { entries[entries.count - 1].login = value }
         if word == "password" { entries[entries.count - 1].password = value }
       default:
-        // It may be half of a password with a space in it, so that it is not shown.
+        // The word may be part of a password that contains a space, so it is not shown.
         throw refuse("a word is none of machine, default, login, password, account, macdef")
       }
     }
     if tokens.isUnclosed { throw refuse("a quotation mark is not closed") }
   }
 
-  /// The credentials for a host: those of the first entry that names it, else of `default`. Where a user is named, only
-  /// entries of that user, or of none, count.
+  /// The credentials for a host: those of the first entry that names it, otherwise of `default`. If a user is given,
+  /// only entries for that user, or without a user, count.
   func credentials(for host: String, user: String?) -> Credentials? {
     let host = host.lowercased()
     let wanted = user.map { Array($0.utf8) }
@@ -76,7 +77,7 @@ struct Netrc {
 private struct NetrcTokens {
   private let bytes: [UInt8]
   private var position = 0
-  /// The line that was read last, counted from 1.
+  /// The line last read, counted from 1.
   private(set) var line = 1
   /// Whether the text ended within quotation marks.
   private(set) var isUnclosed = false

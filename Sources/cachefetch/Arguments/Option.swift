@@ -1,4 +1,4 @@
-/// One row of the table of options, from which parser, help, manual and completions all come.
+/// One row of the table of options, which the parser, help, manual and completions all use.
 struct Option: Sendable {
   /// What an option's value must be; parsed and checked in `OptionValue`.
   enum ValueKind: Sendable {
@@ -12,21 +12,21 @@ struct Option: Sendable {
     case tag
   }
 
-  /// What an option does with some of its verbs.
+  /// An option's help text for some of its verbs.
   typealias VerbText = (verbs: VerbSet, text: String)
 
   let name: OptionName
-  /// The letter, for those that have one.
+  /// The short form, if there is one.
   let short: Character?
   /// What its value must be; `nil` for a flag.
   let value: ValueKind?
   /// How help names the value.
   let placeholder: String
-  /// What it does, in one line.
+  /// The help text, in one line.
   let text: String
-  /// What it does with some verbs, where ``text`` does not say it; the first that fits counts.
+  /// Help texts that replace ``text`` for some verbs; the first match counts.
   let verbTexts: [VerbText]
-  /// Where it applies.
+  /// The verbs it applies to.
   let verbs: VerbSet
   /// Whether it may be given more than once.
   let repeats: Bool
@@ -54,12 +54,12 @@ struct Option: Sendable {
     self.repeats = repeats
   }
 
-  /// What it does with a verb.
+  /// The help text for a verb.
   func help(for verb: Verb) -> String {
     verbTexts.first { $0.verbs.contains(VerbSet(verb)) }?.text ?? text
   }
 
-  /// Its texts, each with the verbs it is for, in the order of the verbs.
+  /// Its help texts, each with its verbs, in the order of the verbs.
   var helpByVerbs: [VerbText] {
     var all: [VerbText] = []
     for verb in Verb.allCases where verbs.contains(VerbSet(verb)) {
@@ -73,7 +73,7 @@ struct Option: Sendable {
     return all
   }
 
-  /// Whether the value may be left out: a number, which no operand is.
+  /// Whether the value may be omitted: a number cannot be mistaken for an operand.
   var mayStandAlone: Bool { name == .parallel }
 
   /// `--name`, as it is written.
@@ -130,6 +130,7 @@ enum OptionName: String, CaseIterable, Sendable {
   case exact, bytes, rows
   case yes, repair, help, version
 
-  /// The one that is written so. `init(rawValue:)` makes a table of them all first, for one or two look-ups.
+  /// The option with this spelling. `init(rawValue:)` would first build a table of all options, for one or two
+  /// look-ups.
   static func named(_ name: String) -> OptionName? { allCases.first { $0.rawValue == name } }
 }

@@ -1,5 +1,5 @@
 extension Option {
-  /// The table: one row an option, in the order help shows them.
+  /// The table: one row for each option, in the order help shows them.
   static let table: [Option] = OptionName.allCases.map(row)
 
   /// The row of a letter.
@@ -7,7 +7,7 @@ extension Option {
     OptionName.allCases.lazy.map(row).first { $0.short == letter }
   }
 
-  /// The row of a name. Whoever adds an option adds it here; the order is that of ``OptionName``.
+  /// The row of a name. A new option gets its row here; the order is that of ``OptionName``.
   ///
   /// A function, so that a command line makes the rows it names and no others.
   static func row(_ name: OptionName) -> Option {
@@ -346,8 +346,8 @@ extension Option {
   }
 }
 
-/// In which order `list` shows rows.
+/// The order in which `list` shows rows.
 enum ListOrder: String, CaseIterable, Sendable { case url, age, size, used }
 
-/// What is printed; never what is done.
+/// Which deliveries are printed; the loads do not depend on it.
 enum PrintMode: String, CaseIterable, Sendable { case both, stored, fresh, last, changed, none }

@@ -1,4 +1,4 @@
-/// An option's value, checked against what the table says it must be.
+/// An option's value, checked against its row of the table.
 enum OptionValue: Sendable, Hashable {
   case flag
   case text(String)
@@ -11,7 +11,7 @@ enum OptionValue: Sendable, Hashable {
     guard let kind = option.value else {
       throw UsageError("\(option.spelling) takes no value", "write \(option.spelling) alone")
     }
-    // A limit of the store can be taken away; the other verb of the option refuses the word.
+    // `limits` can remove a limit of the store; the option's other verbs refuse the word.
     if text == "none", [.bytes, .rows, .olderThan].contains(option.name) {
       self = .text(text)
       return

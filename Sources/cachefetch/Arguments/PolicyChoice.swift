@@ -9,7 +9,7 @@ enum PolicyChoice: Sendable, Hashable {
   case storedElseFresh(Duration)
   case http
 
-  /// What `--policy` takes. `stored-else-fresh` needs an age and is written `--max-age`.
+  /// The values of `--policy`. `stored-else-fresh` needs an age and is written `--max-age`.
   static let spellings = ["stored-then-fresh", "stored-only", "fresh-only", "fresh-else-stored", "http"]
 
   /// The library's policy.
@@ -24,7 +24,7 @@ enum PolicyChoice: Sendable, Hashable {
     }
   }
 
-  /// The one that the options name; more than one of them is bad usage, since each is a whole policy.
+  /// The policy that the options choose. Each of these options is a whole policy, so more than one is bad usage.
   static func chosen(_ arguments: Arguments) throws(UsageError) -> PolicyChoice {
     let given = [OptionName.policy, .offline, .maxAge, .deadline].filter(arguments.has)
     if given.count > 1 {

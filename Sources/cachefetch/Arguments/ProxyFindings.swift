@@ -1,15 +1,15 @@
 internal import CacheStore
 
-/// What the environment says about proxies, as `doctor` reports it: libcurl reads these variables itself.
+/// The environment's proxy settings, as `doctor` reports them: libcurl reads these variables itself.
 enum ProxyFindings {
-  /// Every variable that libcurl heeds, in its own order; upper case counts too, but for `http_proxy`, which a web
-  /// server's CGI would let strangers set.
+  /// The variables libcurl reads, in its order. It accepts upper case too, except for `HTTP_PROXY`, which a client
+  /// could set through a web server's CGI.
   private static let heeded = [
     "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
   ]
   static let schemes: Set<String> = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
 
-  /// - Parameter value: The value of an environment variable, `nil` where it is not set.
+  /// - Parameter value: The value of an environment variable, `nil` if it is not set.
   static func all(_ value: (String) -> String?) -> [StoreFinding] {
     var found: [StoreFinding] = []
     for name in heeded {
@@ -49,7 +49,7 @@ enum ProxyFindings {
       text == "*" ? "\(name) takes every host past the proxy" : "\(name) takes \(text) past the proxy")
   }
 
-  /// What stands after the scheme and any credentials.
+  /// The host and port, after the scheme and any credentials.
   static func authority(_ text: String) -> Substring {
     let rest = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false).last ?? ""
     let whole = rest.prefix { $0 != "/" }

@@ -2,14 +2,14 @@ internal import CacheStore
 internal import DataService
 internal import FoundationEssentials
 
-/// Makes requests of the options that shape them; the same for every verb.
+/// Makes requests from the command line's options, in the same way for every verb.
 struct RequestArguments {
   private let arguments: Arguments
-  /// What does not depend on the URL.
+  /// The parts of a request that do not depend on the URL.
   private let template: DataService.Request
-  /// What `-G` adds to each URL.
+  /// The query `-G` adds to each URL.
   private let query: String?
-  /// What `-n` names.
+  /// The file that `-n` reads.
   private let netrc: Netrc?
 
   /// Reads the options, and the files they name.
@@ -48,7 +48,7 @@ struct RequestArguments {
     return request(for: try URLArgument.parse(url(text)))
   }
 
-  /// The request for a URL that is one.
+  /// The request for a parsed URL.
   func request(for url: URL) -> DataService.Request {
     var request = template
     request.url = url
@@ -60,7 +60,7 @@ struct RequestArguments {
     return request
   }
 
-  /// An operand with what `-G` adds to its query.
+  /// An operand with the query of `-G` appended.
   func url(_ operand: String) -> String {
     guard let query, !query.isEmpty else { return operand }
     let end = operand.firstIndex(of: "#") ?? operand.endIndex
@@ -85,7 +85,7 @@ struct RequestArguments {
     return requests
   }
 
-  /// Stands in the template until ``request(for:)`` puts the real one there.
+  /// The template's URL until ``request(for:)`` sets the real one.
   private static let placeholder = URL(string: "http:") ?? URL(filePath: "/")
 
   private static func fields(_ arguments: Arguments) throws(UsageError) -> HTTPFields {
@@ -152,7 +152,7 @@ struct RequestArguments {
     return types
   }
 
-  /// RFC 6901: empty, or begun by `/`, with `~` only before 0 and 1.
+  /// RFC 6901: empty, or starting with `/`, with `~` only before 0 and 1.
   private static func isPointer(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
     guard let first = bytes.first else { return true }
@@ -171,7 +171,7 @@ struct RequestArguments {
     if arguments.has(.noLocation) { request.limits.redirects = 0 }
   }
 
-  /// The proxy of `-x`. Nothing of it is shown but its scheme: it may have credentials in it.
+  /// The proxy of `-x`. Messages show only its scheme, since it may contain credentials.
   private static func proxy(_ text: String?) throws(UsageError) -> String? {
     guard let text else { return nil }
     let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
@@ -219,7 +219,7 @@ struct RequestArguments {
 
 /// `--resolve HOST:PORT:ADDRESS`.
 enum ResolveArgument {
-  /// The resolution `text` says; an IPv6 address may stand in brackets.
+  /// Parses a resolution; an IPv6 address may be in brackets.
   static func parse(_ text: String) throws(UsageError) -> ConnectionOptions.Resolution {
     let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count == 3, !parts[0].isEmpty, let port = Int(parts[1]), (1...65535).contains(port),

@@ -1,17 +1,17 @@
 internal import CacheStore
 
-/// Where the store is: `--store`, else `$CACHEFETCH_STORE`, else the user's cache folder.
+/// The store's path: `--store`, else `$CACHEFETCH_STORE`, else a file in the user's cache folder.
 enum StoreLocation {
   /// The path.
   static func path(_ arguments: Arguments) -> String { named(arguments) ?? StoreConfiguration.commandPath() }
 
-  /// The path, where an option or the environment names one.
+  /// The path that an option or the environment names, if any.
   private static func named(_ arguments: Arguments) -> String? {
     if let path = arguments.text(.store) { return path }
     return Environment.value("CACHEFETCH_STORE").flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// What `-v` says of it.
+  /// The path and where it comes from, for `-v`.
   static func explained(_ arguments: Arguments) -> String {
     let reason =
       arguments.has(.store)
@@ -22,7 +22,7 @@ enum StoreLocation {
   /// Whether the option or the variable names it.
   static func isNamed(_ arguments: Arguments) -> Bool { named(arguments) != nil }
 
-  /// That there is no store of that name.
+  /// The message that the named store does not exist.
   static func missing(_ arguments: Arguments) -> String {
     let path = TerminalText.visible(path(arguments))
     let remedy =
@@ -32,8 +32,9 @@ enum StoreLocation {
     return "there is no store at \(path); \(remedy)"
   }
 
-  /// The store's configuration for a command line. A store that is named and only looked into is opened to be read: an
-  /// exported copy stays as it is, and may be on a medium that cannot be written. It may come from anywhere, too.
+  /// The store's configuration for a command line. A store named by `--store` is untrusted, since the file may come
+  /// from anywhere. If it is only inspected it is opened read-only: an exported copy stays unchanged, and may be on a
+  /// read-only medium.
   static func configuration(_ arguments: Arguments) -> StoreConfiguration {
     var configuration = StoreConfiguration(path: path(arguments))
     configuration.isUntrusted = arguments.has(.store)

@@ -1,6 +1,7 @@
-/// Proposes what was meant by a name that is not known.
+/// Suggests a known name for an unknown one.
 enum Suggestion {
-  /// The nearest of `candidates`, if it is near enough to be a slip: one edit for short names, two or three for longer.
+  /// The nearest of `candidates`, if it is close enough to be a typing error: one edit for short names, two or three
+  /// for longer.
   static func nearest(to name: String, among candidates: [String]) -> String? {
     let allowed = max(1, min(3, name.count / 3))
     var best: (name: String, distance: Int)?
@@ -9,12 +10,12 @@ enum Suggestion {
       if distance <= allowed, distance < best?.distance ?? .max { best = (candidate, distance) }
     }
     if let best { return best.name }
-    // An abbreviation, where it can only mean one thing.
+    // An unambiguous abbreviation.
     let longer = candidates.filter { name.count >= 2 && $0.hasPrefix(name) }
     return longer.count == 1 ? longer[0] : nil
   }
 
-  /// What those who come from other programs should write here.
+  /// The equivalent here of an option of curl, wget or another program.
   static func foreign(_ option: String) -> String? {
     switch option {
     case "-L", "--location": "redirects are followed anyway; --no-location stops that"
@@ -66,7 +67,7 @@ enum Suggestion {
     }
   }
 
-  /// What those should write who gave `--json` its value, as in curl.
+  /// The remedy for `--json` with a value, as in curl.
   static let jsonBody =
     "--json takes no value here; send JSON with -d DATA -H 'Content-Type: application/json'"
 

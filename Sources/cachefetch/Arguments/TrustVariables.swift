@@ -1,7 +1,7 @@
 internal import DataService
 
-/// The environment's word on whom to trust, as for curl: `CURL_CA_BUNDLE`, else `SSL_CERT_DIR` and `SSL_CERT_FILE`.
-/// `--cacert` and `--insecure` come before them.
+/// The certificate authorities that the environment names, as for curl: `CURL_CA_BUNDLE`, else `SSL_CERT_DIR` and
+/// `SSL_CERT_FILE`. `--cacert` and `--insecure` come before them.
 enum TrustVariables {
   /// - Parameter value: The value of an environment variable, `nil` where it is not set.
   static func apply(to connection: inout ConnectionOptions, _ value: (String) -> String?) throws(UsageError) {
@@ -9,7 +9,7 @@ enum TrustVariables {
       connection.certificateAuthorityFile = bundle
       return
     }
-    // A folder that is not there holds no authority, and that is all that happens.
+    // A missing folder is no error: it just holds no authority.
     if let folder = value("SSL_CERT_DIR"), !folder.isEmpty { connection.certificateAuthorityFolder = folder }
     connection.certificateAuthorityFile = try file("SSL_CERT_FILE", value)
   }

@@ -3,7 +3,7 @@ internal import FoundationEssentials
 
 /// A URL as given on the command line.
 enum URLArgument {
-  /// The URL `text` says; only whole `http` and `https` URLs are taken, and for anything else a remedy is named.
+  /// Parses an absolute `http` or `https` URL; the error for anything else names a remedy.
   static func parse(_ text: String) throws(UsageError) -> URL {
     if text.isEmpty { throw UsageError("an empty URL is given", "write a whole URL: https://example.com/") }
     if let remedy = mistaken(text) {
@@ -43,7 +43,7 @@ enum URLArgument {
       throw UsageError(
         "the URL “\(TerminalText.visible(Shown.url(text)))” names no host", "write https://HOST/PATH")
     }
-    // `http://user:pass/word@host/`: what looks like the host is part of a password.
+    // `http://user:pass/word@host/`: the apparent host is part of a password.
     let mayBeCutOff = text[authority.endIndex...].contains("@")
     if host.hasPrefix("["), !host.contains("]") {
       throw UsageError(
@@ -81,7 +81,7 @@ enum URLArgument {
     return url
   }
 
-  /// What to do about text that was clearly not meant for a URL.
+  /// The remedy for text that was clearly not meant as a URL.
   private static func mistaken(_ text: String) -> String? {
     if text.hasPrefix("{") || text.hasPrefix("[{") || text.hasPrefix("[\"") { return Suggestion.jsonBody }
     if text.hasPrefix("/") && !text.hasPrefix("//") || text.hasPrefix("./") || text.hasPrefix("../")
@@ -92,7 +92,7 @@ enum URLArgument {
     return nil
   }
 
-  /// Whether there is a pattern that curl would expand: `[1-9]`, `[a-z]`, `[1-9:2]`, or, in the path, `{a,b}`.
+  /// Whether `text` contains a pattern that curl would expand: `[1-9]`, `[a-z]`, `[1-9:2]`, or, in the path, `{a,b}`.
   private static func hasPattern(_ text: String) -> Bool {
     var isInPath = true
     for start in text.indices {
@@ -111,7 +111,7 @@ enum URLArgument {
     return false
   }
 
-  /// `1-9`, `a-z` or either with `:2` behind it.
+  /// `1-9` or `a-z`, each optionally followed by `:2`.
   private static func isRange(_ text: Substring) -> Bool {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     let ends = parts.first?.split(separator: "-", omittingEmptySubsequences: false) ?? []
@@ -129,7 +129,7 @@ enum URLArgument {
     return afterAddress.firstIndex(of: ":").map { String(afterAddress[afterAddress.index(after: $0)...]) }
   }
 
-  /// The scheme in lower case; `nil` for `example.com:8080/x`, where what stands before the colon is a host.
+  /// The scheme in lower case; `nil` for `example.com:8080/x`, where a host precedes the colon.
   static func scheme(of text: String) -> String? {
     guard let colon = text.firstIndex(of: ":") else { return nil }
     let scheme = text[..<colon]

@@ -1,10 +1,10 @@
-/// Bad usage, or bad input data: one line that names the thing and the remedy.
+/// Bad usage, or bad input data: one line that names the problem and the remedy.
 struct UsageError: Error, Equatable {
   /// What is wrong.
   let message: String
   /// What to do about it.
   let remedy: String
-  /// What the command ends with.
+  /// The command's exit status.
   let status: ExitStatus
 
   init(_ message: String, _ remedy: String, status: ExitStatus = .usage) {

@@ -1,4 +1,4 @@
-/// What the command can be asked to do.
+/// The command's verbs.
 enum Verb: String, CaseIterable, Sendable {
   case get, preload, watch, diff, explain, list, show, rm
   case signOut = "sign-out"
@@ -33,7 +33,7 @@ enum Verb: String, CaseIterable, Sendable {
     }
   }
 
-  /// What it does, in one line.
+  /// A one-line summary.
   var summary: String {
     switch self {
     case .get: "print the stored response, then the fresh one (the default verb)"
@@ -156,7 +156,7 @@ struct VerbSet: OptionSet, Sendable, Hashable {
   static let help = VerbSet(rawValue: 1 << 14)
   static let limits = VerbSet(rawValue: 1 << 15)
 
-  /// Verbs that make an exchange.
+  /// Verbs that use the network.
   static let fetching: VerbSet = [.get, .preload, .watch, .diff]
   /// Verbs that name a request, if only to look it up.
   static let requesting: VerbSet = [.get, .preload, .watch, .diff, .explain, .show]
