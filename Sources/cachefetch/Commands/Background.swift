@@ -2,7 +2,7 @@ internal import CPlatform
 internal import Glibc
 
 /// The process of `--background`: the same load without output, in a session of its own, so that it outlives the
-/// terminal. Where another process already refreshes the same it ends at once, so that they never pile up.
+/// terminal. If another process is already refreshing the same URL, it ends at once, so that processes do not pile up.
 enum Background {
   /// `POSIX_SPAWN_SETSID`, which glibc declares for GNU programs only.
   private static let newSession: Int16 = 0x80
@@ -19,8 +19,8 @@ enum Background {
     return words + ["--"] + arguments.operands
   }
 
-  /// Starts it. Its order is its standard input, a file in memory; it inherits no other descriptor: a lock that a script
-  /// holds on one of its own must not be held for as long as the refresh takes.
+  /// Starts the process. Its standard input is its order, a file in memory. It inherits no other descriptor, so that it
+  /// does not hold a script's lock (`flock`) for as long as the refresh takes.
   static func start(_ order: BackgroundOrder) throws(OutputError) {
     let input = try MemoryFile.holding(order.bytes)
     defer { close(input) }
@@ -47,7 +47,8 @@ enum Background {
     guard result == 0 else { throw .failed(result, path: "/proc/self/exe") }
   }
 
-  /// In such a process: the command line of the order on standard input, which is let go of; `nil` where there is none.
+  /// In the background process: the command line from the order on standard input, which is then replaced by
+  /// `/dev/null`; `nil` without an order.
   static func receivedWords() -> [String]? {
     guard let bytes = try? InputFile.read("-", for: "the order"), let order = BackgroundOrder(bytes) else {
       return nil

@@ -1,13 +1,13 @@
-/// What the process of `--background` is to do: its command line, and what the files were found to hold that it names.
+/// The order for the process of `--background`: its command line, and the contents of the files it names.
 ///
-/// It is handed over as bytes and not as arguments, which every user of the machine can read. The files are read before:
-/// a pipe can be read once only, and standard input belongs to whoever started the command.
+/// It is passed as bytes, because every user of the machine can read a process's arguments. The first process reads the
+/// files: a pipe can be read only once, and standard input belongs to the command.
 struct BackgroundOrder: Equatable {
   var words: [String] = []
-  /// By the path as it was written.
+  /// By path as written.
   var files: [String: [UInt8]] = [:]
 
-  /// Each part with its length before it.
+  /// The encoded order: each part follows its length.
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
     Self.add(words.count, to: &bytes)
@@ -24,7 +24,7 @@ struct BackgroundOrder: Equatable {
     self.files = files
   }
 
-  /// `nil` where the bytes are no order.
+  /// `nil` if the bytes are not an order.
   init?(_ bytes: [UInt8]) {
     var rest = bytes[...]
     guard let count = Self.takeNumber(&rest), count <= rest.count else { return nil }

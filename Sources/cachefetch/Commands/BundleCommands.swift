@@ -5,8 +5,8 @@ internal import Glibc
 /// `export` and `import`: a portable copy is a store of one file, with the same schema and the same checksums.
 ///
 /// No request secret is in any store. Both leave out the responses to requests with credentials and those of accounts,
-/// unless `--account` names whose are wanted: to export because they are private, to import because a file from
-/// elsewhere must not speak for an account of this store.
+/// unless `--account` names one: on export because they are private, on import because a foreign file must not supply
+/// responses for an account of this store.
 extension StoreCommands {
   /// `export FILE`.
   func export() throws(UsageError) -> ExitStatus {
@@ -39,7 +39,7 @@ extension StoreCommands {
     }
   }
 
-  /// `import FILE`: taken in only when every byte of it has been checked; 65 where one is wrong.
+  /// `import FILE`: stores nothing before every byte has been checked; exits with 65 if one is wrong.
   func takeIn() throws(UsageError) -> ExitStatus {
     let bundle = try BundleFile.Source(arguments.operand, diagnostics)
     defer { bundle.clear() }
@@ -103,7 +103,7 @@ extension StoreCommands {
   ) async throws(CacheStoreError) {
     BundleFile.remove(path)
     var configuration = StoreConfiguration(path: path)
-    // A copy has room for what is copied.
+    // The copy's limit must not evict what is copied.
     configuration.maximumBytes = 1 << 50
     let target = ResponseStore(configuration: configuration)
     let copy = RowCopy(source: source, target: target)
@@ -112,18 +112,18 @@ extension StoreCommands {
         _ = try await copy.copy(entry, started: entry.response.started)
         count.rows += 1
       } catch {
-        // One that is damaged, or has gone meanwhile, does not keep the others from being written.
+        // A row that is damaged, or has been removed meanwhile, does not stop the export of the others.
         guard [.corrupt, .replaced].contains(error.reason), error.sqliteCode == 0 else { throw error }
         if error.reason == .corrupt { count.leaveOut(.damaged) }
       }
     }
-    // An export of nothing is a store all the same.
+    // An empty export is still a valid store.
     _ = try await target.accountID(named: "")
     try await target.convertToSingleFile()
     await target.close()
   }
 
-  /// An error in the words of who named the file, and not the one that is made beside it.
+  /// An error that names the user's file, not the temporary one beside it.
   private static func said(_ error: CacheStoreError, writing file: String?) -> DataServiceError {
     let name = file.map { "“\(TerminalText.visible($0))”" } ?? "the copy for standard output"
     let (message, hint): (String, String) =
@@ -135,7 +135,7 @@ extension StoreCommands {
     return DataServiceError(.store, message, hint: hint, underlying: error)
   }
 
-  /// Why a file is no bundle, with a remedy for it and not for the user's own store.
+  /// Why a file is not a bundle, with a remedy for that file instead of the user's store.
   private static func reason(_ error: CacheStoreError) -> String {
     switch error.reason {
     case .corrupt: "it is damaged; get it anew, nothing of it can be relied on"

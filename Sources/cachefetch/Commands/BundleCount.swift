@@ -1,6 +1,6 @@
 internal import CacheStore
 
-/// What `export` and `import` did: how many responses, and what was left out and why.
+/// The result of `export` or `import`: how many responses were copied, and how many were left out and why.
 struct BundleCount {
   /// Why responses were left out.
   enum Reason: String, CaseIterable {
@@ -8,26 +8,26 @@ struct BundleCount {
     case credentials
     /// They belong to an account that was not named.
     case account
-    /// What is stored is as new, or newer.
+    /// The stored response is as new or newer.
     case older
     /// They cannot be read whole.
     case damaged
   }
 
-  /// Responses written or taken in.
+  /// Responses exported or imported.
   var rows = 0
   private(set) var leftOut: [Reason: Int] = [:]
-  /// The accounts that were not named, by how many responses each has.
+  /// How many responses each account has that was not named.
   private(set) var accounts: [String: Int] = [:]
 
   mutating func leaveOut(_ reason: Reason) { leftOut[reason, default: 0] += 1 }
 
-  /// Splits entries into those of the accounts that are wanted, and counts the others.
+  /// Returns the entries of the wanted account and counts the others as left out.
   mutating func wanted(_ entries: [StoredEntry], of account: String?) -> [StoredEntry] {
     entries.filter { entry in
       let name = entry.key.account
       if name == account ?? "" { return true }
-      // Whoever names an account wants that and no other.
+      // With `--account`, entries of other accounts are not counted as left out.
       guard account == nil else { return false }
       if name.hasPrefix("auto:") {
         leaveOut(.credentials)

@@ -1,13 +1,13 @@
 internal import CacheStore
 internal import Glibc
 
-/// The file of `export` and `import`: a store of one file, or a standard stream that one comes from or goes to.
+/// The file of `export` and `import`: a store of one file, or a standard stream that carries one.
 enum BundleFile {
-  /// Where a bundle is written, or why not. The bundle is made beside the file and takes its place at once.
+  /// The destination of a bundle. The bundle is written beside the file and replaces it by a rename.
   struct Target {
-    /// What the operand names, links followed; `nil` for standard output.
+    /// The file the operand names, links followed; `nil` for standard output.
     let file: String?
-    /// Where the bundle is made.
+    /// The path the bundle is written to first.
     let part: String
     private let folder: PrivateFolder?
 
@@ -40,20 +40,20 @@ enum BundleFile {
       folder = nil
     }
 
-    /// Puts the bundle where it belongs.
+    /// Renames the bundle to the file, or copies it to standard output.
     func commit() throws(OutputError) {
       guard let file else { return try BundleFile.copy(part, to: .standardOutput) }
       guard rename(part, file) == 0 else { throw .failed(errno, path: file) }
     }
 
-    /// Removes what is left of the making.
+    /// Removes temporary files.
     func clear() {
       BundleFile.remove(part)
       folder?.remove()
     }
   }
 
-  /// A bundle to be read: the file, or what came through standard input, kept in a file of this process's own meanwhile.
+  /// A bundle to import: the file, or standard input spooled to a private file.
   struct Source {
     let path: String
     /// How messages name it.
@@ -86,7 +86,7 @@ enum BundleFile {
       (path, name, self.folder) = (folder.file("bundle"), "standard input", folder)
     }
 
-    /// A message without the path of the copy, which nobody has named.
+    /// A message without the path of the private copy, which the user does not know.
     func named(in message: String) -> String {
       folder == nil ? message : message.replacing(path, with: name)
     }
@@ -105,8 +105,8 @@ enum BundleFile {
     for suffix in ["", "-wal", "-shm", "-journal", ".lock", ".uses"] { unlink(path + suffix) }
   }
 
-  /// Throws where the file is something that an export must not replace: anything but a regular file, the store that is
-  /// exported, by whatever name, or another database.
+  /// Throws if an export must not replace the file: it is not a regular file, it is the exported store under any name,
+  /// or it is another database.
   private static func check(_ path: String, exporting store: String) throws(UsageError) {
     var status = stat()
     guard stat(path, &status) == 0 else { return }
@@ -129,8 +129,8 @@ enum BundleFile {
       "name another file, or remove this one first")
   }
 
-  /// Whether a file is a database and not an exported one: that bears the number of a store, and has neither a log nor a
-  /// lock file beside it. The number of a store in use may be in its log only.
+  /// Whether a file is a database but not an export. An export has the application ID of a store, and neither a
+  /// write-ahead log nor a lock file beside it. The application ID of a store in use may be only in its log.
   private static func isDatabase(_ path: String) -> Bool {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
@@ -140,13 +140,13 @@ enum BundleFile {
       return false
     }
     let isStore = head[68...].elementsEqual("CFCH".utf8)
-    // The versions of reading and writing: 2 means a write-ahead log (SQLite's file format, section 1.3.3).
+    // The file format's read and write versions: 2 means a write-ahead log (SQLite's file format, section 1.3.3).
     let isInUse =
       head[18] == 2 || head[19] == 2 || [".lock", "-wal"].contains { access(path + $0, F_OK) == 0 }
     return !isStore || isInUse
   }
 
-  /// What every database begins with.
+  /// The magic header of every SQLite database.
   private static let databaseMark = Array("SQLite format 3\0".utf8)
 
   private static func temporaryFolder() throws(UsageError) -> PrivateFolder {
@@ -157,7 +157,7 @@ enum BundleFile {
     }
   }
 
-  /// Writes standard input to a file. What does not begin as a database does is refused before it fills a disk.
+  /// Spools standard input to a file. Input without a database's header is refused before it fills the disk.
   private static func spool(to path: String) throws(UsageError) {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else {

@@ -1,6 +1,6 @@
 internal import CacheStore
 
-/// What of somebody else's file is taken in, and what is refused. Depends only on its arguments.
+/// Decides which rows of a foreign file are imported. Pure: depends only on its arguments.
 enum BundleRow {
   /// The entry as it may be stored here: without `Set-Cookie`, not pinned, and not received later than now.
   static func accepted(_ entry: StoredEntry, now: Int64) -> StoredEntry {
@@ -13,7 +13,7 @@ enum BundleRow {
     return entry
   }
 
-  /// What is wrong with an entry that no exchange could have brought; `nil` where nothing is.
+  /// Why no exchange could have produced an entry; `nil` if one could.
   static func refusal(_ entry: StoredEntry) -> String? {
     let (key, row) = (entry.key, entry.response)
     if !entry.isSound { return "is damaged" }
@@ -30,10 +30,10 @@ enum BundleRow {
     return texts.allSatisfy(isPlain) ? nil : "has control characters in it"
   }
 
-  /// Whether a text has no control characters, a line break and NUL among them.
+  /// Whether a text has no control characters, which include line breaks and NUL.
   private static func isPlain(_ text: String) -> Bool { !text.utf8.contains { $0 < 0x20 || $0 == 0x7F } }
 
-  /// Whether the bytes are lines of `Name: value` and CR LF, as this program writes them.
+  /// Whether the bytes are lines of `Name: value` ending in CR LF, as this program writes them.
   static func isWellFormed(_ wire: [UInt8]) -> Bool {
     var rest = wire[...]
     while !rest.isEmpty {

@@ -59,8 +59,8 @@ enum Command {
     return GetCommand(plan, fetcher: fetcher(arguments, diagnostics), diagnostics: diagnostics).run()
   }
 
-  /// The command line's words. All are text: what is not UTF-8 would be altered by being read as text, so that it is
-  /// refused; fields and bodies of any bytes come from files.
+  /// The command line's words; `nil` if one is not UTF-8, which reading as text would alter. Fields and bodies of other
+  /// bytes come from files.
   static func words() -> [String]? {
     if ProcessStart.isBackground { return Background.receivedWords() ?? [] }
     var words: [String] = []

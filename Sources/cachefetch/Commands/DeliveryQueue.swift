@@ -2,23 +2,24 @@ internal import DataService
 internal import Glibc
 internal import Synchronization
 
-/// The loads of a command, told apart by number: started, brought to the main thread in order, and ended together.
+/// The loads of a command, identified by number. It starts them, brings their deliveries to the main thread in order,
+/// and ends them together.
 ///
-/// While it waits, a bar on the terminal shows how far the longer transfers have come.
+/// While it waits, a bar on the terminal shows the progress of the longer transfers.
 final class DeliveryQueue {
   typealias Delivery = DataService.Delivery<DataService.BodyStream>
 
-  /// What comes of a load.
+  /// An event of a load.
   enum Event: Sendable {
     case delivery(Int, Delivery)
-    /// Nothing more comes; the row is committed.
+    /// The load has ended; its row is committed.
     case ended(Int)
   }
 
   private struct UnderWay {
     let number: Int
     let cancel: @Sendable () -> Void
-    /// Whether its last delivery has come: what goes on is for the store.
+    /// Whether its last delivery has arrived; the load may still be writing to the store.
     var isAnswered = false
   }
 
@@ -34,44 +35,44 @@ final class DeliveryQueue {
   /// `nil` where no bar is shown.
   private var transfers: Transfers?
   private var isBarShown = false
-  /// How often a bar is drawn anew while nothing comes: the rate sinks, and the window may be another size.
+  /// How often the bar is redrawn while nothing arrives: the rate falls, and the window may have been resized.
   private static let redrawing = Duration.milliseconds(250)
 
-  /// - Parameter showsBar: Whether the terminal's last line is the bar's to draw on: not where bytes as they are end in
-  ///   the middle of one.
+  /// - Parameter showsBar: Whether the bar may use the terminal's last line. It must not if raw bytes may end in the
+  ///   middle of a line.
   init(_ fetcher: Fetcher, diagnostics: Diagnostics, showsBar: Bool = true) {
     self.fetcher = fetcher
     self.diagnostics = diagnostics
     if showsBar, diagnostics.hasStatusLine { transfers = Transfers() }
   }
 
-  /// How long the store is waited for after the last delivery (law 4).
+  /// How long the command waits for the store after the last delivery (law 4).
   private static let writing = Duration.seconds(5)
   private var lastDelivery = ContinuousClock.now
 
-  /// Until when what is under way is waited for: without end while deliveries are to come.
+  /// When to stop waiting for the loads under way; `nil` while deliveries are outstanding.
   var deadline: ContinuousClock.Instant? {
     cancels.allSatisfy(\.isAnswered) ? lastDelivery + Self.writing : nil
   }
 
-  /// Who does the main thread's work.
+  /// Which thread does the main thread's work.
   private enum Turn {
     static let main = 0
-    /// The main thread, which is starting a load: it opens the store.
+    /// The main thread, which is starting a load and may block in the store.
     static let starting = 1
-    /// Another thread, since the main thread has not come back from the store.
+    /// Another thread, since the main thread is blocked in the store.
     static let other = 2
   }
   private let turn = Atomic(Turn.main)
   private let starter = Atomic<UInt>(0)
   private var startingNumber = 0
-  /// Goes on with the work in the main thread's place, and ends the process; see ``takeOver()``.
+  /// Continues the work in place of the main thread and ends the process; see ``takeOver()``.
   var goOn: (() -> Never)?
 
   /// How many loads are under way.
   var underWay: Int { cancels.count }
 
-  /// Starts a load; a stored delivery at hand can be taken at once.
+  /// Starts a load. Its stored delivery, if any, is in the queue on return.
   func start(_ number: Int, _ request: DataService.Request, _ policy: FetchPolicy) {
     let mailbox = mailbox
     var tell: Fetcher.Tell?
@@ -94,13 +95,13 @@ final class DeliveryQueue {
         expected: Turn.starting, desired: Turn.main, ordering: .acquiringAndReleasing
       ).exchanged
     else {
-      // The store answers at last; another thread has done, or is doing, what was to be done here.
+      // The store has answered too late: another thread has taken over this thread's work.
       while true { pause() }
     }
     cancels.append(UnderWay(number: number, cancel: cancel))
   }
 
-  /// What has come, without waiting.
+  /// The next event, without waiting.
   func next() -> Event? {
     while let message = mailbox.next() {
       if let event = take(message) { return event }
@@ -108,7 +109,7 @@ final class DeliveryQueue {
     return nil
   }
 
-  /// Waits for what comes next; `nil` when a signal has come, or the instant.
+  /// Waits for the next event; `nil` after a signal or at the deadline.
   func wait(until deadline: ContinuousClock.Instant? = nil) -> Event? {
     while true {
       let now = ContinuousClock.now
@@ -125,8 +126,8 @@ final class DeliveryQueue {
     }
   }
 
-  /// Does the work, which takes what comes, then ends what is still under way.
-  /// - Returns: The exit status where a signal or an output that cannot be written ended the work; else `nil`.
+  /// Runs `work`, which reads the events, then ends the loads still under way.
+  /// - Returns: The exit status if a signal or an output error ended the work; otherwise `nil`.
   func run(
     timeLimit: Duration, status: (() -> ExitStatus)? = nil, _ work: () throws(OutputError) -> Void
   ) -> ExitStatus? {
@@ -143,10 +144,10 @@ final class DeliveryQueue {
     return nil
   }
 
-  /// Ends the process after that time, whatever still holds it up.
+  /// Ends the process after the time limit, whatever still blocks it.
   private func endAfter(_ timeLimit: Duration, _ status: ExitStatus) {
     guard turn.load(ordering: .relaxed) == Turn.other else { return fetcher.endAfter(timeLimit, status) }
-    // The store does not answer, and the service's own thread may be waiting for it by now.
+    // The store does not answer, and the service's own thread may be blocked in it too.
     StandIn.thread {
       usleep(UInt32(clamping: timeLimit.milliseconds * 1_000))
       _exit(status.rawValue)
@@ -158,13 +159,13 @@ final class DeliveryQueue {
     for load in cancels { load.cancel() }
   }
 
-  /// Whether the main thread is inside the start of a load, seen from another one.
+  /// Whether the main thread is inside the start of a load, called from another thread.
   fileprivate var isHeldUp: Bool {
     turn.load(ordering: .relaxed) == Turn.starting
       && starter.load(ordering: .relaxed) != UInt(pthread_self())
   }
 
-  /// Goes on in the main thread's place, unless it has come back.
+  /// Continues in place of the main thread, unless it has returned from the store.
   fileprivate func takeOver() {
     guard let goOn,
       turn.compareExchange(
@@ -192,7 +193,7 @@ final class DeliveryQueue {
         transfers?.end(number)
         cancels.removeAll { $0.number == number }
       }
-      // What is written next may go to standard output.
+      // The next text may go to standard output, on the same terminal.
       diagnostics.status.clear()
       isBarShown = false
       return event
@@ -206,18 +207,18 @@ final class DeliveryQueue {
   }
 }
 
-/// Does the main thread's work where that is held up by the store: what the network has brought is printed all the same.
+/// Takes over if the main thread is blocked in the store, so that network responses are still printed.
 ///
-/// The store is looked into on the main thread, which is the fastest way to the first byte. Where its disk, or the machine
-/// that it is on, does not answer, no system call on it can be ended; only another thread can go on.
+/// The main thread reads the store, which is the fastest way to the first byte. If the store's disk or file server does
+/// not answer, the system call cannot be interrupted; only another thread can continue.
 // @unchecked: whoever has the queue's turn uses it, and nobody else.
 private struct StandIn: @unchecked Sendable {
   let queue: DeliveryQueue
 
-  /// A moment, in which a main thread that is only slow comes back.
+  /// Microseconds within which a main thread that is merely slow returns.
   private static let moment: UInt32 = 50_000
 
-  /// Looks, at a delivery, whether anybody is there to take it.
+  /// Checks at each delivery whether the main thread can take it.
   func noteDelivery() {
     guard queue.isHeldUp else { return }
     Self.thread {

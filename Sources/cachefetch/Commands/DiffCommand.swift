@@ -54,8 +54,8 @@ struct DiffCommand {
     }
   }
 
-  /// Nothing was stored. That is a beginning, and no failure, where the response is stored now: the next run has something to
-  /// compare with.
+  /// Nothing was stored. That is no failure if the fresh response is stored now, since the next run can compare with
+  /// it.
   private func first(_ response: DiffSide.Response) throws(BodyError) -> ExitStatus {
     do { try report.first(DiffSide(head: response.head)) } catch {
       throw .output(error)
@@ -81,7 +81,7 @@ struct DiffCommand {
     return difference == nil ? .success : .different
   }
 
-  /// How the bodies differ; `nil` where they do not.
+  /// How the bodies differ; `nil` if they do not.
   private func difference(_ stored: DiffSide, _ fresh: DiffSide) throws(BodyError) -> DiffReport.Difference? {
     let ignored: [String] = if case .json(let pointers) = request.changeRule { pointers } else { [] }
     if let difference = JSONDifference(from: stored.body, to: fresh.body, ignoring: ignored) {

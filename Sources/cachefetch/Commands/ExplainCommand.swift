@@ -1,7 +1,8 @@
 internal import DataService
 internal import FoundationEssentials
 
-/// `explain`: what the store and the caching rules would do with a request, and why. Asks the store, never the network.
+/// `explain`: what the store and the caching rules would do with a request, and why. Reads the store, never the
+/// network.
 enum ExplainCommand {
   static func run(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus {
     let request = try RequestArguments(arguments).request(for: arguments.operand)
@@ -36,7 +37,7 @@ enum ExplainCommand {
 }
 
 extension PolicyChoice {
-  /// How the policy is spelled, where the command line names one.
+  /// The policy's spelling, if the command line names one.
   fileprivate func spelling(in arguments: Arguments) -> String? {
     guard [OptionName.policy, .offline, .maxAge, .deadline].contains(where: arguments.has) else { return nil }
     switch self {

@@ -3,21 +3,22 @@ internal import DataService
 internal import FoundationEssentials
 internal import Glibc
 
-/// The service as the command uses it: the one file that knows how loads are started and ended.
+/// The service as the command uses it: the only file that starts and ends loads.
 struct Fetcher: Sendable {
   typealias Deliver = @Sendable (DataService.Delivery<DataService.BodyStream>) -> Void
   typealias Tell = @Sendable (DataService.TransferProgress) -> Void
 
-  /// Starts a load and returns what cancels it. A stored delivery at hand has been handed over when it returns; others
-  /// come on another thread. `ended` is called once, after the row is committed and the lease given back.
+  /// Starts a load and returns a function that cancels it. A stored delivery is made before it returns, the others on
+  /// another thread. `ended` is called once, after the row is committed and the lease released.
   let start:
     @Sendable (
       _ request: DataService.Request, _ policy: FetchPolicy, _ progress: Tell?, _ deliver: @escaping Deliver,
       _ ended: @escaping @Sendable () -> Void
     ) -> @Sendable () -> Void
-  /// Ends what is under way and flushes what is to be kept; `true` when that is done.
+  /// Ends the loads under way and flushes pending writes; `true` when that is done.
   let close: @Sendable (_ timeLimit: Duration) -> Bool
-  /// Ends the process with a status after that time, whatever holds the main thread up: a disk that does not answer.
+  /// Ends the process with a status after the time limit, even if the main thread is blocked by a disk that does not
+  /// answer.
   var endAfter: @Sendable (_ timeLimit: Duration, _ status: ExitStatus) -> Void = { _, _ in }
 
   init(
@@ -41,10 +42,10 @@ struct Fetcher: Sendable {
       service.afterIfRunning(timeLimit) { _exit(status.rawValue) }
     }
     close = { timeLimit in
-      // A load that has said its last is over a moment later.
+      // A load ends a moment after its last delivery.
       for _ in 0..<20 {
         if service.closeNow() {
-          // The process is about to end: what the service has is not given back piece by piece.
+          // The process is about to end, so the service's memory need not be freed.
           _ = Unmanaged.passRetained(service)
           return true
         }
@@ -61,8 +62,8 @@ struct Fetcher: Sendable {
 }
 
 extension Fetcher {
-  /// Ends after output could no longer be written: nobody reads any more, a signal came, or the disk is full. The loads
-  /// have been cancelled; what they were writing is finished or undone before the process ends.
+  /// Ends the command after an output error: the reader closed the pipe, a signal came, or the disk is full. The loads
+  /// have been cancelled; their writes are committed or rolled back before the process ends.
   func stop(after error: OutputError, _ diagnostics: Diagnostics) -> ExitStatus {
     _ = close(.seconds(2))
     return Output.status(after: error, diagnostics)
@@ -90,7 +91,7 @@ extension DataService {
     // Commands whose purpose is to fill the store wait for the commit as long as the store waits for a lock.
     if waitsForStore { configuration.timeouts.commit = configuration.store.busyTimeout }
     configuration.finishesAfterDeadline = false
-    // What is preloaded, or compared with next time, is for the store: a disk that is busy for a moment is no failure.
+    // `preload` and `diff` exist to fill the store, so a disk that is busy for a moment is no failure.
     if [.preload, .diff].contains(arguments.verb) { configuration.timeouts.commit = .seconds(5) }
     configuration.secrets = Shown.secrets
     configuration.onWarning = { diagnostics.warn($0) }

@@ -1,21 +1,21 @@
 internal import DataService
 internal import Glibc
 
-/// Carries out a `get` on the main thread: starts the loads, prints each delivery whole and in order, and says how it
-/// ended. A stored delivery is on standard output before anything of the network is waited for.
+/// Carries out a `get` on the main thread: starts the loads, prints each delivery whole and in order, and reports how
+/// it ended. A stored delivery is written to standard output before the command waits for the network.
 final class GetCommand {
   typealias Delivery = DataService.Delivery<DataService.BodyStream>
   typealias Response = DataService.Response<DataService.BodyStream>
 
   private struct State {
     var outcome = LoadOutcome()
-    /// The stored delivery that `--print last` may yet need.
+    /// The stored delivery that `--print last` may still need.
     var held: Response?
-    /// Whether the stored delivery's body was printed whole.
+    /// Whether the stored delivery's body was printed completely.
     var wasStoredPrinted = false
-    /// Whether anything went to standard output or the file.
+    /// Whether anything was written to standard output or the file.
     var hasPrinted = false
-    /// What `-w` tells, where it is asked for.
+    /// What `-w` prints, if given.
     var transfer: WriteOut.Transfer?
   }
 
@@ -24,7 +24,7 @@ final class GetCommand {
   private let diagnostics: Diagnostics
   private var printer: DeliveryPrinter
   private var states: [State]
-  /// The load to be started next.
+  /// The index of the next load to start.
   private var next = 0
 
   init(_ plan: GetPlan, fetcher: Fetcher, diagnostics: Diagnostics) {
@@ -39,7 +39,7 @@ final class GetCommand {
 
   /// Runs to the end and returns the exit status.
   func run() -> ExitStatus {
-    // The run ends the process, on whichever thread it ends.
+    // If another thread takes over, it must end the process itself, since `main` cannot return.
     queue.goOn = { [self] in _exit(goOn().rawValue) }
     return goOn()
   }
@@ -127,7 +127,7 @@ final class GetCommand {
     let verdict = PrintRule.fresh(
       plan.print, change, isRecord: plan.form.isJSON || plan.form.isHeadOnly,
       wasStoredPrinted: states[index].wasStoredPrinted)
-    // The newest body that may be shown; an error page may be one that is not.
+    // The fresh body must not be shown, perhaps an error page, so the held one is the newest that may be.
     if printer.withholds(response), try showHeld(of: index) {
       printer.showHeading(delivery, plan.lines[index])
     } else if verdict == .print {
@@ -154,7 +154,7 @@ final class GetCommand {
     }
   }
 
-  /// The load is over: what was held is the newest there is.
+  /// The load has ended, so the held delivery is the newest.
   private func end(_ index: Int) throws(OutputError) {
     try showHeld(of: index)
     let status = states[index].outcome.exitStatus(failsOnStatus: plan.form.failsOnStatus)
@@ -169,7 +169,7 @@ final class GetCommand {
     }
   }
 
-  /// Shows the stored delivery that `--print last` has held, if there is one.
+  /// Shows the stored delivery held for `--print last`, if any.
   @discardableResult private func showHeld(of index: Int) throws(OutputError) -> Bool {
     guard let held = states[index].held else { return false }
     states[index].held = nil
@@ -177,7 +177,7 @@ final class GetCommand {
     return true
   }
 
-  /// Says that a response's body was left out although it was delivered, and why.
+  /// Reports that a delivered body was not printed, and why.
   private func noteWithheld(_ response: Response, isStored: Bool, of index: Int) {
     let line = plan.lines[index]
     let status = response.head.statusText
@@ -196,7 +196,7 @@ final class GetCommand {
     }
   }
 
-  /// Says why nothing was printed although all went well.
+  /// Explains why a successful load printed nothing.
   private func sayLeftOut(of index: Int) {
     switch plan.print {
     case .fresh:
@@ -209,7 +209,7 @@ final class GetCommand {
     }
   }
 
-  /// Shows a delivery. Where its body breaks off, the load has not delivered what it said and counts as failed.
+  /// Shows a delivery. If its body is incomplete, the load counts as failed.
   private func show(_ delivery: Delivery, _ response: Response, of index: Int) throws(OutputError) {
     do throws(BodyError) {
       let count = try printer.show(delivery, response, as: plan.lines[index])

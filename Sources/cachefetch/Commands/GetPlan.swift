@@ -1,25 +1,24 @@
 internal import CacheStore
 internal import DataService
 
-/// A `get` as understood: what to load, by which policy, and what to print where.
+/// A parsed `get`: what to load, by which policy, and what to print where.
 struct GetPlan {
   var requests: [DataService.Request]
-  /// What is known of each request when its deliveries are shown.
+  /// How each request's deliveries are labelled.
   var lines: [DeliveryLine]
   var policy: PolicyChoice
   var print = PrintMode.both
   var form: DeliveryPrinter.Form
-  /// What `-w` has printed after each URL.
+  /// The text that `-w` prints after each URL.
   var writeOut: WriteOut?
-  /// What the process that refreshes is to do, where the refresh is left to one.
+  /// The order for the background process, if one does the refresh.
   var background: BackgroundOrder?
-  /// How many loads to have under way at once; `nil` starts them all, so that none waits for the network to show what
-  /// is stored.
+  /// How many loads run at once; `nil` starts them all, so that no stored response waits for another load's exchange.
   var parallel: Int?
-  /// Whether the request says `only-if-cached`, whose failure is a generated 504.
+  /// Whether the request has `only-if-cached`, whose failure is a generated 504.
   var isOnlyIfCached = false
 
-  /// Reads the options of `get` and checks what only they together can say.
+  /// Reads the options of `get` and checks their combinations.
   init(_ arguments: Arguments) throws(UsageError) {
     policy = try PolicyChoice.chosen(arguments)
     try Self.checkCombinations(arguments, policy)
@@ -46,8 +45,8 @@ struct GetPlan {
     if let fields = requests.first?.fields { isOnlyIfCached = CacheControl(fields: fields).onlyIfCached }
   }
 
-  /// What asks for something that only happens with the network. Limits and ways to connect are not among them: a limit
-  /// is kept where there is nothing to limit.
+  /// Options that have an effect only on the network. Limits and connection options are allowed offline: a limit holds
+  /// when nothing is transferred.
   private static let idleOffline: [OptionName] = [.pin, .tag, .keepAnyway, .ignorePath, .waitOnline]
 
   private static func checkCombinations(_ arguments: Arguments, _ policy: PolicyChoice) throws(UsageError) {
@@ -67,7 +66,7 @@ struct GetPlan {
     }
   }
 
-  /// What could never print anything is refused.
+  /// Refuses combinations that could never print anything.
   private static func checkPrint(_ arguments: Arguments, _ policy: PolicyChoice) throws(UsageError) {
     switch arguments.text(.print) {
     case "fresh" where policy == .storedOnly || arguments.has(.background):
@@ -95,7 +94,7 @@ struct GetPlan {
     }
   }
 
-  /// Nobody learns what became of a request that is left to another process.
+  /// Refuses unsafe methods, since the result of a request in the background is not reported.
   private func checkBackgroundRequests() throws(UsageError) {
     for request in requests where !request.method.isSafe && !request.isRead {
       throw UsageError(

@@ -3,13 +3,13 @@ internal import DataService
 internal import FoundationEssentials
 internal import Launch
 
-/// What a `preload` is asked to do.
+/// A parsed `preload`.
 struct PreloadArguments {
   let plan: PreloadPlan
-  /// How many loads may be under way at once, where that was said.
+  /// How many loads may run at once, if given.
   let parallel: Int?
 
-  /// Reads the operands: URLs, or one file that has a plan or a list of URLs; `-` is standard input.
+  /// Reads the operands: URLs, or one file with a plan or a list of URLs; `-` is standard input.
   init(_ arguments: Arguments) throws(UsageError) {
     parallel = arguments.count(.parallel)
     let plan =
@@ -38,14 +38,15 @@ struct PreloadArguments {
     return nil
   }
 
-  /// A plan is JSON and begins with a brace; anything else is a list of URLs. (A list in brackets is a plan gone wrong.)
+  /// A plan is JSON and begins with a brace; anything else is a list of URLs. (A file that begins with a bracket is
+  /// read as a plan, for its error message.)
   private static func plan(in file: String, _ arguments: Arguments) throws(UsageError) -> PreloadPlan {
     let requests = try RequestArguments(arguments)
     let bytes = try InputFile.read(file, for: "the plan or list")
     let name = file == "-" ? "standard input" : TerminalText.visible(file)
     let first = bytes.first { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) }
     let isPlan = first == 0x7B || first == 0x5B || file.hasSuffix(".json")
-    // URLs are what they are on the command line, and mistakes in them have the same remedies.
+    // URLs follow the same rules as on the command line, and mistakes have the same remedies.
     var remedy: String?
     func readURL(_ text: String) throws(PlanError) -> URL {
       do throws(UsageError) {
@@ -81,7 +82,7 @@ struct PreloadArguments {
     }
   }
 
-  /// What a plan's request leaves open is as the options say.
+  /// Completes a plan's request from the options.
   private static func complete(_ request: inout DataService.Request, from template: DataService.Request) {
     var complete = template
     if request.fields.contains("Authorization") { complete.fields["Authorization"] = nil }
@@ -91,8 +92,8 @@ struct PreloadArguments {
     request = complete
   }
 
-  /// The plan as the options want it. Everything is waited for: what the readiness rule of a plan would leave behind
-  /// is what this verb is for.
+  /// Applies the options to the plan. This verb waits for every step, even those the plan's readiness rule would not
+  /// wait for, since it exists to fill the store.
   private static func finished(_ plan: PreloadPlan, _ arguments: Arguments) throws(UsageError) -> PreloadPlan
   {
     var plan = plan
@@ -105,7 +106,7 @@ struct PreloadArguments {
     return plan
   }
 
-  /// What `--on-failure` says.
+  /// Parses `--on-failure`.
   static func failureRule(_ text: String?) throws(UsageError) -> PreloadPlan.FailureRule {
     switch text {
     case nil, "stored"?: return .useStored

@@ -1,10 +1,10 @@
 internal import DataService
 internal import Launch
 
-/// Carries out `preload`: fills the store, shows how far it has come, and sums up.
+/// Carries out `preload`: fills the store, shows the progress, and prints a summary.
 ///
-/// Everything is committed as it comes, so that an interrupt leaves the store whole and, with `--max-age`, the next run
-/// goes on where this one ended.
+/// Every response is committed when it arrives. After an interrupt the store is consistent and, with `--max-age`, the
+/// next run continues where this one ended.
 struct PreloadCommand {
   private let plan: PreloadPlan
   private let report: PreloadReport
@@ -33,7 +33,7 @@ struct PreloadCommand {
       waitsForStore: true)
   }
 
-  /// More than the usual six exchanges with a host only for whoever asks for them.
+  /// `--parallel` may raise the default limit of six exchanges with a host.
   private static func transport(parallel: Int?) -> (any Transport)? {
     var configuration = CurlTransport.Configuration()
     guard let parallel, parallel > configuration.exchangesPerHost else { return nil }
@@ -46,10 +46,10 @@ struct PreloadCommand {
     let mailbox = Mailbox<PreloadEvent>()
     let preload = service.preload(plan)
     let showsSteps = report.showsSteps
-    // On the thread that the events come from, since there is so little to do.
+    // On the thread that sends the events, since there is so little to do.
     Task(executorPreference: service.executor) {
       for await event in preload.events {
-        // Nothing wakes the main thread for what it does not show.
+        // The main thread is not woken for events it does not show.
         if case .step = event, !showsSteps { continue }
         mailbox.post(event)
       }
@@ -81,7 +81,7 @@ struct PreloadCommand {
     }
   }
 
-  /// Asks the person at the terminal until the answer is one of the choices.
+  /// Asks the user at the terminal until the answer is one of the choices.
   private func ask(_ prompt: FailurePrompt) throws(OutputError) -> FailurePrompt.Choice {
     report.clear()
     let choices = prompt.choices.map { choice in

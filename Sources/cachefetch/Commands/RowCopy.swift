@@ -1,12 +1,12 @@
 internal import CacheStore
 internal import FoundationEssentials
 
-/// Copies rows from one store into another, every byte checked on its way: what `export` and `import` do.
+/// Copies rows from one store into another for `export` and `import`, and checks every byte.
 struct RowCopy: Sendable {
   let source: ResponseStore
   let target: ResponseStore
 
-  /// Reads every byte of the rows, so that nothing is copied from a file of which a part is damaged.
+  /// Reads every byte of the rows, so that nothing is copied from a partly damaged file.
   func verify(_ entries: [StoredEntry]) async throws(CacheStoreError) {
     for entry in entries {
       guard entry.isSound else { throw Self.damaged(entry) }
@@ -14,9 +14,9 @@ struct RowCopy: Sendable {
     }
   }
 
-  /// Puts a row into the target as an exchange begun at `started` would; `false` where that was not to be.
+  /// Stores a row in the target as an exchange begun at `started` would; `false` if the target refused it.
   func copy(_ entry: StoredEntry, started: StartMark) async throws(CacheStoreError) -> Bool {
-    // Its numbers are not what its checksum was made of: copied, it would be sound again and wrong.
+    // The row does not match its checksum. A copy would get a new checksum over wrong values.
     guard entry.isSound else { throw Self.damaged(entry) }
     let row = entry.response
     let account = try await target.accountID(named: entry.key.account)
@@ -32,14 +32,14 @@ struct RowCopy: Sendable {
     return try await target.overwrite(write) != .superseded
   }
 
-  /// Whether the target has a response to the same request that is as new, or newer.
+  /// Whether the target has a response to the same request that is as new or newer.
   func hasAsNew(as entry: StoredEntry) async throws(CacheStoreError) -> Bool {
     let own = try await target.lookup(entry.key).rows
     let same = own.first { $0.isGood == entry.response.isGood && $0.variant == entry.response.variant }
     return same.map { $0.receivedAt >= entry.response.receivedAt } ?? false
   }
 
-  /// The body as the target takes it: whole where it is short, chunk by chunk where it is long.
+  /// The body for the target: whole if it is short, in chunks if it is long.
   private func body(of entry: StoredEntry, account: Int64) async throws(CacheStoreError)
     -> ResponseStore.Write.Body
   {
@@ -55,7 +55,7 @@ struct RowCopy: Sendable {
     return .unfinished(unfinished)
   }
 
-  /// The least a chunk has that is not the last of its body, in a store of any configuration.
+  /// The smallest size, in bytes, of a chunk that is not its body's last, in a store of any configuration.
   private static let leastChunk = 1 << 10
 
   private static func damaged(_ entry: StoredEntry) -> CacheStoreError {
@@ -63,7 +63,7 @@ struct RowCopy: Sendable {
       .corrupt, "the stored response of \(entry.key.target) is damaged", hint: "fetch it again")
   }
 
-  /// Bytes put together by one task, piece after piece.
+  /// Collects bytes piece by piece, in one task.
   private final class Collected {
     var bytes = Data()
   }
@@ -75,7 +75,8 @@ struct RowCopy: Sendable {
     var (number, length) = (0, Int64(0))
     while length < body.length {
       let chunk = try await source.chunk(number, of: body.id, accountID: entry.response.accountID)
-      // All but the last are long; a file of many empty ones was made to keep a reader busy.
+      // Every chunk but the last has a minimum size. A file with many empty chunks is an attempt to keep the reader
+      // busy.
       guard chunk.count >= Self.leastChunk || length + Int64(chunk.count) == body.length else {
         throw Self.damaged(entry)
       }

@@ -1,17 +1,17 @@
 internal import CacheStore
 internal import DataService
 
-/// The rows that `list`, `rm` and `export` are about.
+/// The rows that `list`, `rm` and `export` select.
 struct RowSelection {
-  /// What the store can select by itself.
+  /// The part of the selection that the store applies.
   var selection = EntrySelection()
   /// Only stale rows.
   var isStale = false
   /// The row's exact targets, from URLs and keys; `nil` for any.
   var targets: Set<String>?
-  /// What of the connection must be in the row's key, from `-k`, `--resolve` and their like.
+  /// Connection options that the row's key must contain, from `-k`, `--resolve` and similar options.
   var connection: Set<KeyExtra.Part> = []
-  /// The whole keys of the requests that the command line makes, from `--exact`; `nil` for any.
+  /// The complete keys of the command line's requests, for `--exact`; `nil` for any.
   var keys: Set<RequestKey>?
   /// Only these statuses.
   var status: StatusSelection?
@@ -51,7 +51,7 @@ struct RowSelection {
     selection == .all && !isStale && targets == nil && connection.isEmpty && status == nil && type == nil
   }
 
-  /// Whether a row that the store selected is meant.
+  /// Whether a row that the store selected passes the other filters.
   func includes(_ entry: StoredEntry, now: Int64) -> Bool {
     if let targets, !targets.contains(entry.key.target) { return false }
     if let keys, !keys.contains(entry.key) { return false }
@@ -65,7 +65,7 @@ struct RowSelection {
     return !isStale || Freshness.isStale(stored: entry.response, now: now)
   }
 
-  /// The operands of `rm`, `key:NAME` as `list` shows it among them, and `--key`.
+  /// The targets from the operands of `rm`, which may be `key:NAME` as `list` shows it, and from `--key`.
   private static func targets(
     _ arguments: Arguments, _ key: (DataService.Request) throws(UsageError) -> RequestKey
   ) throws(UsageError) -> Set<String>? {
@@ -83,7 +83,7 @@ struct RowSelection {
     return targets.isEmpty ? nil : targets
   }
 
-  /// The parts of a key that the connection's options make.
+  /// The parts of a key that come from connection options.
   private static func connection(
     _ arguments: Arguments, _ key: (DataService.Request) throws(UsageError) -> RequestKey
   ) throws(UsageError) -> Set<KeyExtra.Part> {
@@ -91,7 +91,7 @@ struct RowSelection {
       arguments.has)
     if given.isEmpty { return [] }
     let request = try RequestArguments(arguments).request(for: "http://localhost/")
-    // What the environment adds was not named.
+    // Parts that come from the environment do not filter.
     return Set(KeyExtra(try key(request).extra).parts.filter { $0.option.map(given.contains) ?? false })
   }
 
@@ -116,12 +116,12 @@ struct RowSelection {
     return keys
   }
 
-  /// The caller's own key, as `list` shows it: `key:NAME`.
+  /// A custom key, as `list` shows it: `key:NAME`.
   static func ownKey(_ operand: String) -> String? {
     operand.hasPrefix("key:") && operand.count > 4 ? String(operand.dropFirst(4)) : nil
   }
 
-  /// A host as targets have it: without a scheme's own port, in lower case and in ASCII.
+  /// A host as it appears in targets: without the scheme's default port, in lower case and in ASCII.
   private static func host(_ text: String) throws(UsageError) -> String {
     let name = namesPort(text) ? text[..<(text.lastIndex(of: ":") ?? text.endIndex)] : text[...]
     let host = try InternationalHost.inASCII(name).lowercased() + text[name.endIndex...]
@@ -129,7 +129,7 @@ struct RowSelection {
       ? String(host[..<(host.lastIndex(of: ":") ?? host.endIndex)]) : host
   }
 
-  /// Whether a port stands behind the host, which may be an IPv6 address in brackets.
+  /// Whether a port follows the host, which may be an IPv6 address in brackets.
   private static func namesPort(_ text: String) -> Bool {
     text[(text.lastIndex(of: "]") ?? text.startIndex)...].contains(":")
   }
@@ -190,7 +190,7 @@ struct TypeSelection: Equatable {
     (type, subtype) = (String(parts[0]), String(parts[1]))
   }
 
-  /// Whether a `Content-Type` names it, whatever its parameters.
+  /// Whether a `Content-Type` matches, whatever its parameters.
   func includes(_ field: String?) -> Bool {
     guard let media = field?.split(separator: ";", maxSplits: 1).first else { return false }
     let parts = media.lowercased().split(separator: "/", maxSplits: 1).map {

@@ -1,15 +1,15 @@
 internal import DataService
 
-/// What the command may do with files while it has to do with the network.
+/// The file accesses that stay allowed while the command uses the network.
 enum SandboxRules {
-  /// Puts them into force for the verbs that have to do with it.
+  /// Applies the rules for the verbs that use the network.
   static func prepare(_ arguments: Arguments) {
     guard VerbSet.fetching.contains(VerbSet(arguments.verb)), !arguments.has(.noSandbox) else { return }
-    // `diff` starts a program of that name, wherever it is.
+    // `diff` runs the program `diff`, which may be in any folder.
     Sandbox.prepare(holdsMainThread: arguments.verb != .diff) { all(arguments, Environment.value) }
   }
 
-  /// Everything that a load needs.
+  /// Every path that a load needs.
   static func all(_ arguments: Arguments, _ variable: (String) -> String?) -> [Sandbox.Rule] {
     var rules = system.map { Sandbox.Rule(path: $0) } + [Sandbox.Rule(path: "/dev", writes: true)]
     func folder(of path: String) -> Sandbox.Rule { Sandbox.Rule(path: Paths.folder(of: path), writes: true) }
@@ -34,13 +34,13 @@ enum SandboxRules {
     return rules
   }
 
-  /// What the system brings. Not: home folders, mounted disks, what services keep below `/srv`.
+  /// Folders of the operating system. Home folders, mounted disks and `/srv` are not among them.
   private static let system = [
     "/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/etc", "/opt", "/var", "/run", "/proc",
     "/sys", "/nix", "/gnu", "/snap",
   ]
 
-  /// Variables by which OpenSSL and the C library are told of further files.
+  /// Variables that name further files for OpenSSL and the C library.
   private static let libraryVariables = [
     "OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES", "HOSTALIASES", "GCONV_PATH", "LOCPATH",
   ]

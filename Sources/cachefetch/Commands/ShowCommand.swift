@@ -1,8 +1,8 @@
 internal import CacheStore
 internal import DataService
 
-/// `show`: one stored answer, exactly as it is stored; a `get --offline` that also knows keys of the caller's own, and
-/// says where else the URL is stored.
+/// `show`: prints one response exactly as stored. It is a `get --offline` that also accepts custom keys and reports
+/// under which other keys the URL is stored.
 enum ShowCommand {
   static func run(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus {
     let own = ownKey(arguments)
@@ -22,18 +22,18 @@ enum ShowCommand {
     return status
   }
 
-  /// The caller's own key, from `--key` or as `list` shows it.
+  /// The custom key, from `--key` or as `list` shows it.
   private static func ownKey(_ arguments: Arguments) -> String? {
     if let key = arguments.text(.key) { return key }
     return RowSelection.ownKey(arguments.operand)
   }
 
-  /// The command line with a URL for what needs one: under a key of its own nothing of it counts.
+  /// The command line with a placeholder URL: a custom key does not depend on the URL.
   private static func named(_ arguments: Arguments) -> Arguments {
     Arguments(verb: arguments.verb, options: arguments.options, operands: ["http://localhost/"])
   }
 
-  /// Says under which other accounts or options the same is stored.
+  /// Reports under which other accounts or options the same URL is stored.
   private static func sayElsewhere(
     _ request: DataService.Request, _ arguments: Arguments, _ diagnostics: Diagnostics
   ) throws(UsageError) {

@@ -2,7 +2,7 @@ internal import CacheStore
 internal import DataService
 
 extension StoreCommands {
-  /// `limits`: shows the store's limits and how much of them is used; with options it sets them first.
+  /// `limits`: shows the store's limits and their use; with options, it sets limits first.
   func limits() throws(UsageError) -> ExitStatus {
     let change = try LimitsChange(arguments)
     if change.isNone, let missing = missing() { return missing }
@@ -25,9 +25,9 @@ extension StoreCommands {
   }
 }
 
-/// What `limits` is told to set.
+/// The limits that `limits` is to set.
 struct LimitsChange: Equatable {
-  /// A limit as given: `nil` where it is left as it is, `none` where it is taken away.
+  /// A limit as given: `nil` leaves it unchanged, `none` removes it.
   enum Value<Limit: Equatable & Sendable>: Equatable {
     case none
     case set(Limit)
@@ -37,7 +37,7 @@ struct LimitsChange: Equatable {
   var rows: Value<Int>?
   var age: Value<Duration>?
 
-  /// The smallest store that holds anything to speak of.
+  /// The smallest useful limit.
   static let fewestBytes: Int64 = 1 << 20
 
   init(_ arguments: Arguments) throws(UsageError) {
@@ -59,10 +59,10 @@ struct LimitsChange: Equatable {
     }
   }
 
-  /// Whether nothing is to be set.
+  /// Whether no limit is to be set.
   var isNone: Bool { bytes == nil && rows == nil && age == nil }
 
-  /// The limits with what is given changed, and the others as they were.
+  /// The limits with the given ones changed.
   func applied(to limits: StoreLimits) -> StoreLimits {
     StoreLimits(
       maximumBytes: Self.applied(bytes, limits.maximumBytes),

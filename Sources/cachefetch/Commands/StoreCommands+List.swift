@@ -2,7 +2,7 @@ internal import CacheStore
 internal import DataService
 
 extension StoreCommands {
-  /// `list`: in a pipe a line an entry and nothing else; on a terminal with a header and how many there are.
+  /// `list`: in a pipe one line for each entry; on a terminal also a header and the total.
   func list() throws(UsageError) -> ExitStatus {
     let selection = try RowSelection(arguments, now: now, key: key)
     if let missing = missing() { return missing }

@@ -1,8 +1,8 @@
 internal import CacheStore
 internal import DataService
 
-/// The verbs that remove what a person names. Both ask by one rule: where more than one entry would go, somebody at a
-/// terminal is asked; where nobody can be asked, `--yes` is needed; one entry goes without a question.
+/// The verbs that remove entries. Both follow one rule: they ask before removing more than one entry, and require
+/// `--yes` if there is no terminal to ask at. They remove a single entry without a question.
 extension StoreCommands {
   /// `rm`.
   func rm() throws(UsageError) -> ExitStatus {
@@ -41,7 +41,7 @@ extension StoreCommands {
     let service = service
     return run { () async throws(DataServiceError) in
       var removed = 0
-      // In runs: a statement has room for so many identifiers.
+      // In batches, since a statement accepts a limited number of identifiers.
       for start in stride(from: 0, to: entries.count, by: 500) {
         var some = selection.selection
         some.rowIDs = entries[start..<min(start + 500, entries.count)].map(\.rowID)
@@ -86,7 +86,7 @@ extension StoreCommands {
     }
   }
 
-  /// The object of `--json` that says what went; without it nothing is written.
+  /// Writes the object of `--json` that says what was removed; without `--json`, nothing.
   private func writeRemoved(_ count: Int, _ members: (inout JSONWriter) -> Void) -> ExitStatus {
     guard arguments.has(.json) else { return .success }
     var json = JSONWriter()
@@ -94,8 +94,8 @@ extension StoreCommands {
     return Output.write(json.line(), diagnostics)
   }
 
-  /// Why more than one entry is not removed, as the status that comes of it; `nil` for a yes, from `--yes` or from the
-  /// person at the terminal.
+  /// The exit status if the removal of more than one entry is refused; `nil` if `--yes` or the user at the terminal
+  /// allows it.
   private func refusal(_ question: String, narrowing: String?) -> ExitStatus? {
     if arguments.has(.yes) { return nil }
     guard diagnostics.terminal.isInput, diagnostics.terminal.isError else {
@@ -103,7 +103,7 @@ extension StoreCommands {
       Diagnostics.fail(UsageError("\(question) There is nobody to ask", remedy))
       return .usage
     }
-    // Under `-q` too: nobody can answer what was not asked.
+    // Under `-q` too, since the command waits for the answer.
     diagnostics.status.write("\(TerminalText.visible(question)) [y/N] ")
     let answer = InputFile.line()
     if Signals.pending != nil {
@@ -115,8 +115,8 @@ extension StoreCommands {
     return .different
   }
 
-  /// Ends the pauses (`Retry-After`) of the origins that URLs and `--host` name, whether or not anything of them is stored:
-  /// whoever removes what is stored of an origin wants to ask it again.
+  /// Ends the pauses (`Retry-After`) of the origins that URLs and `--host` name, whether or not they have entries: a
+  /// user who removes an origin's entries wants to ask it again.
   private func endPauses() async throws(DataServiceError) {
     var origins: [String] = []
     for operand in arguments.operands {
@@ -134,7 +134,7 @@ extension StoreCommands {
     }
   }
 
-  /// Whether an origin is of a host, on any port unless one is given.
+  /// Whether an origin has this host, on any port unless one is given.
   private static func isHost(_ host: String, of origin: String) -> Bool {
     guard let url = try? NormalisedURL(origin) else { return false }
     return [url.host, url.authority, "\(url.host):\(url.port)"].contains(host)

@@ -1,9 +1,9 @@
 internal import CacheStore
 internal import DataService
 
-/// The verbs that say how the store is: `stats` and `doctor`.
+/// The verbs that report on the store: `stats` and `doctor`.
 extension StoreCommands {
-  /// `stats`: what is stored, and what it was good for.
+  /// `stats`: what is stored, and how often it was used.
   func stats() -> ExitStatus {
     if let missing = missing() { return missing }
     let store = service.store
@@ -20,7 +20,7 @@ extension StoreCommands {
     }
   }
 
-  /// `doctor`: what is wrong with the store and what it depends on, and what to do about it. 1 where something is.
+  /// `doctor`: problems of the store and of its dependencies, with remedies. Exits with 1 if there is a problem.
   func doctor() -> ExitStatus {
     let (store, repairs) = (service.store, arguments.has(.repair))
     return run { () async throws(DataServiceError) in
@@ -34,7 +34,7 @@ extension StoreCommands {
     }
   }
 
-  /// That there is no store is wrong where one was named: it may have been mistyped.
+  /// A missing store is a problem if the user named it: the name may be mistyped.
   private func named(_ finding: StoreFinding) -> StoreFinding {
     guard finding.subject == "file", finding.severity == .fine, StoreLocation.isNamed(arguments),
       service.store.isMissing
@@ -42,12 +42,12 @@ extension StoreCommands {
     return StoreFinding("file", .wrong, finding.message, remedy: "correct the name, or fetch something first")
   }
 
-  /// What is a part of this program, and is mended only by building it anew.
+  /// Libraries linked statically, which only a new build can update.
   private var linked: [StoreFinding] {
     ProcessStart.linkedLibraries.map { [StoreFinding("linked in", .fine, $0)] } ?? []
   }
 
-  /// What performs the exchanges, or that there is nothing to.
+  /// The transport, or the finding that there is none.
   private var transport: StoreFinding {
     do throws(DataServiceError) {
       return StoreFinding("transport", .fine, try TransportVersion.text())

@@ -1,7 +1,7 @@
 internal import CacheStore
 internal import DataService
 
-/// The verbs that work on the store alone: they need it, so that trouble with it ends them with 74.
+/// The verbs that work only on the store. They cannot do without it, so a store error ends them with 74.
 struct StoreCommands {
   let arguments: Arguments
   let diagnostics: Diagnostics
@@ -15,7 +15,7 @@ struct StoreCommands {
     service = .forCommand(arguments, diagnostics: diagnostics)
   }
 
-  /// Does the work and hands its result on; trouble with the store is said and comes to 74.
+  /// Runs `work` and passes its result to `finish`; reports a store error and returns 74.
   func run<Value: Sendable>(
     _ work: @escaping @Sendable () async throws(DataServiceError) -> Value, then finish: (Value) -> ExitStatus
   ) -> ExitStatus {
@@ -28,24 +28,24 @@ struct StoreCommands {
     }
   }
 
-  /// What to do about an error; where other processes have the store, who they are.
+  /// What to do about an error; if other processes hold the store, which ones.
   private func hint(for error: DataServiceError) -> String? {
-    // A hint that is not the one for every such error says more.
+    // Any hint but the general one is more specific.
     guard let cause = error.underlying as? CacheStoreError, cause.reason == .busy,
       cause.remedy == .tryAgain
     else { return error.advice }
     return "it is held by \(service.store.holders): try again, or end what holds it"
   }
 
-  /// 74, said, where the store was named and there is none: a name that was mistyped must not look like a store without
-  /// entries. Where it is not named, there may be none yet.
+  /// Reports a named store that does not exist and returns 74: a mistyped name must not look like an empty store. The
+  /// default store may not exist yet.
   func missing() -> ExitStatus? {
     guard StoreLocation.isNamed(arguments), service.store.isMissing else { return nil }
     diagnostics.say(StoreLocation.missing(arguments))
     return .inputOutput
   }
 
-  /// The rows that a selection means.
+  /// The rows of a selection.
   func entries(_ selection: RowSelection) async throws(DataServiceError) -> [StoredEntry] {
     try await service.entries(selection.selection).filter { selection.includes($0, now: now) }
   }

@@ -1,18 +1,19 @@
 internal import DataService
 internal import FoundationEssentials
 
-/// Carries out `watch`: looks at each URL again and again and prints what changed, one line where the state changed.
+/// Carries out `watch`: loads each URL repeatedly and prints what changed, and one line when a URL begins to fail or
+/// recovers.
 ///
-/// The baseline is the stored answer, else the first fresh one. A change is judged against what was last seen here, so
-/// that one that another process fetched first is not missed.
+/// The baseline is the stored answer, else the first fresh one. Each response is compared with the one this process saw
+/// last, so that a change another process fetched first is not missed.
 final class WatchCommand {
   typealias Delivery = DataService.Delivery<DataService.BodyStream>
   typealias Response = DataService.Response<DataService.BodyStream>
 
   private struct State {
-    /// The body last seen, where it is small enough to compare.
+    /// The body last seen, if small enough to compare.
     var baseline: Data?
-    /// The status last seen; `nil` where nothing was seen.
+    /// The status last seen; `nil` if none yet.
     var status: Int?
     /// When and why it began to fail.
     var failure: (since: ContinuousClock.Instant, kind: DataServiceError.Kind)?
@@ -74,7 +75,7 @@ final class WatchCommand {
     }
   }
 
-  /// The first look takes the stored answer as its baseline; the later ones are after the fresh one only.
+  /// The first load takes the stored response as its baseline; later loads want only the fresh one.
   private func takeBaseline(_ response: Response, of index: Int) {
     guard states[index].status == nil else { return }
     states[index].baseline = collected(response)
@@ -112,7 +113,7 @@ final class WatchCommand {
         diagnostics.say("\(plan.lines[index].url): answered \(response.head.statusText)")
       }
       states[index].outcome.end = .fresh(status: response.status)
-      // What the others are at does not count: the change was what was waited for.
+      // The state of the other URLs does not count: the awaited change has happened.
       for other in states.indices where other != index { states[other].outcome.end = .fresh(status: 200) }
       isDone = true
     }
@@ -130,7 +131,7 @@ final class WatchCommand {
     if plan.form.isJSON { try printer.showFailure(delivery, as: plan.lines[index]) }
   }
 
-  /// One line where the origin answers again; whether it had failed.
+  /// Prints a line if the origin answers again after a failure. Returns whether it had failed.
   private func takeRecovery(of index: Int) -> Bool {
     guard let failure = states[index].failure else { return false }
     states[index].failure = nil
@@ -155,7 +156,7 @@ final class WatchCommand {
     }
   }
 
-  /// The body, where it is small enough to be kept and compared.
+  /// The body, if it is small enough to keep and compare.
   private func collected(_ response: Response) -> Data? {
     guard response.value.length ?? 0 <= WatchPlan.largestBody,
       let bytes = try? BodyPieces(stream: response.value).collected(limit: WatchPlan.largestBody).bytes
@@ -165,7 +166,7 @@ final class WatchCommand {
 }
 
 extension DataServiceError {
-  /// A status that says the answer is not to be had now, where nothing is stored to fall back on.
+  /// The error for a status that means a temporary outage, when nothing is stored to fall back on.
   fileprivate static func outage(_ head: DataService.ResponseHead) -> DataServiceError {
     let authority =
       head.url.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).last?
@@ -175,7 +176,7 @@ extension DataServiceError {
 }
 
 extension DataService.Response<DataService.BodyStream> {
-  /// The same response with a body that is at hand, in place of one that has been read.
+  /// The same response with a body in memory, in place of a stream that has been read.
   func replacingBody(_ body: Data) -> Self {
     DataService.Response(value: .init(whole: body), head: head)
   }

@@ -1,20 +1,20 @@
 internal import CacheStore
 internal import DataService
 
-/// A `watch` as understood.
+/// A parsed `watch`.
 struct WatchPlan {
   let requests: [DataService.Request]
   let lines: [DeliveryLine]
   let form: DeliveryPrinter.Form
-  /// `--every`; `nil` follows the answers' own lifetimes.
+  /// `--every`; `nil` follows the responses' freshness lifetimes.
   let every: Duration?
   let endsAtChange: Bool
 
-  /// The largest body that is compared here; for larger ones the service's word is taken.
+  /// The largest body that is compared here; for larger ones the service's comparison counts.
   static let largestBody = 16 << 20
-  /// Without `--every`.
+  /// The pause without `--every`.
   static let usualPause = Duration.seconds(30)
-  /// An answer that says it stays fresh longer is looked at again all the same.
+  /// The longest pause, even for a response with a longer freshness lifetime.
   static let longestPause = Duration.seconds(3_600)
 
   init(_ arguments: Arguments) throws(UsageError) {
@@ -34,20 +34,20 @@ struct WatchPlan {
     }
   }
 
-  /// What a person at a terminal is told, who would else see nothing until something changes.
+  /// The first line on a terminal, where nothing else appears until something changes.
   var announcement: String {
     let what = lines.count == 1 ? lines[0].url : "\(lines.count) URLs"
     let pause = every.map { "every \(Words.elapsed($0))" } ?? "every 30 s, or as long as it stays fresh"
     return "watching \(what) \(pause); changes are shown, Ctrl-C ends it"
   }
 
-  /// The outage that a failure belongs to: an origin that asks to be left alone for a while, and is, has one.
+  /// The kind of outage a failure belongs to: a paused origin (`Retry-After`) is still in the outage its status began.
   static func outage(_ kind: DataServiceError.Kind) -> DataServiceError.Kind {
     kind == .paused ? .status : kind
   }
 
-  /// How long to wait after an answer: what `--every` says, else 30 seconds or as long as the answer says it stays
-  /// fresh; a tenth more or less, so that many watchers do not ask in step.
+  /// How long to wait after a response: the time of `--every`, otherwise 30 seconds or the response's freshness
+  /// lifetime. A random tenth more or less keeps many watchers from asking in step.
   func pause(
     after head: DataService.ResponseHead?, random: (ClosedRange<Int64>) -> Int64 = { .random(in: $0) }
   ) -> Duration {
