@@ -1,20 +1,20 @@
-/// A command line as bash sees it while somebody types: taken apart into words, and what would complete the last one put
-/// so that bash reads it as one word again. Pure.
+/// A command line as bash sees it during completion. It splits the line into words, and quotes candidates so that bash
+/// reads each as one word. Pure.
 ///
-/// bash inserts what a completion function gives it as it is, in place of what stands after the last character that
-/// breaks words (`COMP_WORDBREAKS`) or after an opening quotation mark.
+/// bash inserts a completion function's reply unchanged. The reply replaces the text after the last word-breaking
+/// character (`COMP_WORDBREAKS`) or after an opening quotation mark.
 struct BashLine {
-  /// What encloses the end of the last word.
+  /// The quotation mark open at the end of the last word.
   enum Quote: Character { case none = " ", single = "'", double = "\"" }
 
   /// The words without their quotation marks, the one being typed last.
   private(set) var words: [String] = []
-  /// What encloses the end of the line.
+  /// The quotation mark open at the end of the line.
   private(set) var quote = Quote.none
-  /// How many characters of the last word stand before what bash replaces.
+  /// How many characters of the last word precede the text that bash replaces.
   private(set) var kept = 0
 
-  /// Takes apart the line up to the cursor.
+  /// Splits the line up to the cursor.
   init(_ line: String, breaks: String) {
     let breaks = Set(breaks)
     var word: String?
@@ -22,7 +22,7 @@ struct BashLine {
     for character in line {
       if isEscaped {
         isEscaped = false
-        // Within double quotes a backslash stays what it is before most characters.
+        // Within double quotes a backslash is literal before most characters.
         if quote == .double, !"$`\"\\".contains(character) { word = (word ?? "") + "\\" }
         word = (word ?? "") + String(character)
         continue
@@ -55,8 +55,7 @@ struct BashLine {
     words.append(word ?? "")
   }
 
-  /// What is to be put in place of the end of the last word so that it becomes `candidate`; `nil` where no way of writing
-  /// it is safe.
+  /// The text that replaces the end of the last word to make it `candidate`; `nil` if no quoting is safe.
   func replacement(for candidate: String) -> String? {
     guard !candidate.unicodeScalars.contains(where: TerminalText.isUnsafe), let word = words.last,
       candidate.hasPrefix(word.prefix(kept))
@@ -69,7 +68,7 @@ struct BashLine {
       return rest.reduce(into: "") { text, character in
         switch character {
         case "$", "`", "\"", "\\": text += "\\" + String(character)
-        // A backslash before it would stay, so that it is left to single quotes.
+        // Within double quotes a backslash before `!` stays, so `!` goes into single quotes.
         case "!": text += "\"'!'\""
         default: text.append(character)
         }
@@ -77,7 +76,7 @@ struct BashLine {
     }
   }
 
-  /// A word outside of quotation marks, with a backslash before what means something to bash.
+  /// A word outside of quotation marks, with a backslash before each character special to bash.
   private static func escaped(_ text: Substring, isWordStart: Bool) -> String {
     var escaped = ""
     for (index, character) in text.enumerated() {

@@ -1,18 +1,18 @@
-/// What a shell is offered for the word being typed. Depends only on its arguments.
+/// Computes the candidates for the word being typed. Pure: depends only on its arguments.
 struct Completer {
-  /// One candidate, with a few words on it for shells that show them.
+  /// One candidate, with a short help text for shells that show it.
   struct Candidate: Hashable {
     let text: String
     var help = ""
   }
 
-  /// What is stored, asked for only where a candidate comes from it.
+  /// Reads the store, only if candidates come from it.
   struct Stored {
     var accounts: () -> [String] = { [] }
     var tags: () -> [String] = { [] }
-    /// Keys of the caller's own that begin so.
+    /// Custom keys that begin with `prefix`.
     var keys: (_ prefix: String) -> [String] = { _ in [] }
-    /// URLs that begin so.
+    /// URLs that begin with `prefix`.
     var urls: (_ prefix: String) -> [String] = { _ in [] }
   }
 
@@ -36,12 +36,12 @@ struct Completer {
     return operands(of: state, beginning: current)
   }
 
-  /// What the words before the current one say.
+  /// The state after the words before the current one.
   private struct State {
     var verb: Verb?
     var operandCount = 0
     var endsOptions = false
-    /// The option whose value comes next.
+    /// The option whose value is expected next.
     var awaiting: Option?
 
     init(_ words: [String]) {
@@ -139,7 +139,7 @@ struct Completer {
 
   private func urls(_ prefix: String) -> [Candidate] { stored.urls(prefix).map { Candidate(text: $0) } }
 
-  /// Keys of the caller's own as `list` shows them: `key:NAME`.
+  /// Custom keys as `list` shows them: `key:NAME`.
   private func keys(_ prefix: String) -> [Candidate] {
     let mark = "key:"
     guard prefix.hasPrefix(mark) || mark.hasPrefix(prefix) else { return [] }

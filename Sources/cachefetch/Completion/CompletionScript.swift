@@ -1,5 +1,5 @@
-/// The shells' completion scripts. Each asks the program itself, so that what is completed is what is understood; where
-/// it has nothing to offer, the shell completes files.
+/// The shells' completion scripts. Each asks the program itself, so that completions match what the parser accepts. If
+/// the program offers nothing, the shell completes file names.
 enum CompletionScript {
   enum Shell: String, CaseIterable { case bash, zsh, fish }
 

@@ -1,7 +1,7 @@
 internal import CacheStore
 internal import DataService
 
-/// `completions`: a shell's script, or what the script asks for.
+/// `completions`: prints a shell's script, or the candidates the script asks for.
 enum CompletionsCommand {
   /// The operand with which the scripts ask: `completions candidates -- WORD…`.
   static let question = "candidates"
@@ -20,18 +20,18 @@ enum CompletionsCommand {
     return Output.write(CompletionScript.text(shell), diagnostics)
   }
 
-  /// Says nothing on standard error: it is called while somebody types.
+  /// Prints nothing on standard error, since it runs while the user types.
   private static func candidates(_ arguments: Arguments) -> ExitStatus {
     let found = completer(arguments).candidates(Array(arguments.operands.dropFirst()))
     let lines = found.map { candidate in
-      // A name with a line break in it would become two candidates.
+      // A name that contains a line break would become two candidates.
       let text = TerminalText.visible(candidate.text)
       return candidate.help.isEmpty ? text : "\(text)\t\(candidate.help)"
     }
     return Output.write(lines.map { $0 + "\n" }.joined(), Diagnostics(isQuiet: true))
   }
 
-  /// What bash inserts, a line each.
+  /// The texts bash inserts, one on each line.
   private static func bashCandidates(_ arguments: Arguments) -> ExitStatus {
     let operands = arguments.operands.dropFirst()
     let line = BashLine(operands.last ?? "", breaks: operands.count > 1 ? operands.first ?? "" : "")
@@ -57,14 +57,14 @@ enum CompletionsCommand {
 
   private struct Entries {
     private let configuration: StoreConfiguration
-    /// What stands before a caller's own key in the place of a URL.
+    /// The prefix of a custom key given in place of a URL.
     static let mark = "key:"
 
     init(_ arguments: Arguments) {
       configuration = StoreLocation.configuration(arguments)
     }
 
-    /// The rows whose target begins so; none where the store cannot be read.
+    /// The rows whose target begins with `prefix`; none if the store cannot be read.
     func select(prefix: String = "") -> [StoredEntry] {
       var selection = EntrySelection()
       if !prefix.isEmpty { selection.prefix = prefix }
@@ -80,6 +80,6 @@ enum CompletionsCommand {
 }
 
 extension Sequence<String> {
-  /// Each once, sorted, at most 1,000.
+  /// The distinct elements, sorted, at most 1,000.
   fileprivate func uniqued() -> [String] { Array(Set(self).sorted().prefix(1000)) }
 }

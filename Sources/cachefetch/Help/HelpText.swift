@@ -1,4 +1,4 @@
-/// Help, made of the table of options and the verbs.
+/// The help text, generated from the table of options and the verbs.
 enum HelpText {
   /// The page of `cachefetch help`: at most one screen.
   static func overview() -> String {
@@ -25,12 +25,12 @@ enum HelpText {
       """
   }
 
-  /// The page of `cachefetch help VERB`, in lines of at most `width` columns where its words allow it.
+  /// The page of `cachefetch help VERB`, in lines of at most `width` columns, unless a single word is longer.
   static func verb(_ verb: Verb, width: Int = 80) -> String {
     let operands = verb.operands.isEmpty ? "" : " " + verb.operands
     var text = "cachefetch \(verb.rawValue): \(verb.summary)\n\n"
     text += "usage: cachefetch \(verb == .get ? "[get]" : verb.rawValue) [options]\(operands)\n\noptions:\n"
-    // A narrow window has no room for two columns.
+    // A narrow window has no room for the wide second column.
     let column = width < 70 ? 6 : 32
     for option in options(of: verb) {
       text += line(option.usage, option.help(for: verb), column: column, width: width)
@@ -49,7 +49,7 @@ enum HelpText {
     return text
   }
 
-  /// A name and its explanation, beside it or, where it is too long, below it.
+  /// A name with its explanation beside it, or below it if the name is too long.
   private static func line(_ name: String, _ help: String, column: Int, width: Int) -> String {
     let lines = Columns.wrapped(help, to: max(20, width - column))
     let space = String(repeating: " ", count: column)

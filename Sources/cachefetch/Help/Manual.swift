@@ -1,4 +1,4 @@
-/// The manual page, in mdoc(7), made of the table of options and the verbs.
+/// The manual page in mdoc(7), generated from the table of options and the verbs.
 enum Manual {
   /// The whole page.
   static func text() -> String {
@@ -62,7 +62,7 @@ enum Manual {
     return text + ".El\n"
   }
 
-  /// What is to be said of single verbs, each in a section of its own.
+  /// The notes on single verbs, each verb in its own section.
   private static var notes: String {
     var text = ""
     for verb in Verb.allCases {
@@ -203,7 +203,7 @@ enum Manual {
     return lines + "\n"
   }
 
-  /// Text in which roff sees no request and no escape.
+  /// Text escaped so that roff sees no request and no escape in it.
   private static func escaped(_ text: String) -> String {
     var shown = ""
     for character in text {

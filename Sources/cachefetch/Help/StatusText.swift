@@ -1,6 +1,6 @@
 /// What each exit status means for each verb, for help and the manual.
 extension ExitStatus {
-  /// What it means when `verb` ends with it; `nil` where the verb never does.
+  /// Its meaning for `verb`; `nil` if the verb never ends with it.
   func meaning(for verb: Verb) -> String? {
     switch self {
     case .success: Self.success(verb)
@@ -30,7 +30,7 @@ extension ExitStatus {
     return all
   }
 
-  /// The order in which several loads come to one status.
+  /// How the statuses of several loads combine.
   static let combination =
     "with several URLs the exit status is the first of 74, 4, 22, 3, 0 that applies to any of them"
 
@@ -101,6 +101,6 @@ extension ExitStatus {
     }
   }
 
-  /// Whether a verb works long enough to be interrupted with anything to clean up.
+  /// Whether a verb can be interrupted with something to clean up.
   private static func waits(_ verb: Verb) -> Bool { verb != .completions && verb != .help }
 }

@@ -1,5 +1,5 @@
 extension Verb {
-  /// What help and the manual say of a verb beyond its options: headings with paragraphs, and text that stands as it is.
+  /// What help and the manual say about a verb besides its options: headings, paragraphs, and preformatted text.
   enum Note {
     case heading(String)
     case paragraph(String)

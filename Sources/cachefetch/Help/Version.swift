@@ -3,7 +3,7 @@ internal import DataService
 
 /// `--version`.
 enum Version {
-  /// The versions of this program and of the libraries that do its work, and what they bring.
+  /// The versions of this program and its libraries, and the libraries' features.
   static func text() -> String {
     var transport: String
     do throws(DataServiceError) {

@@ -1,21 +1,21 @@
 internal import DataService
 internal import FoundationEssentials
 
-/// Why a body did not come to its end.
+/// Why a body is incomplete.
 enum BodyError: Error {
   case output(OutputError)
-  /// The stored bytes are damaged or gone, or the exchange broke off.
+  /// The stored bytes are damaged or removed, or the exchange was interrupted.
   case body(DataServiceError)
 }
 
-/// A body's pieces on the main thread: what is at hand at once, the rest pulled piece by piece.
+/// Reads a body on the main thread: a body in memory at once, any other piece by piece.
 struct BodyPieces {
   let stream: DataService.BodyStream
 
-  /// Pieces that are pulled before they are written.
+  /// How many pieces are read ahead of writing.
   private static let ahead = 2
 
-  /// Calls `take` with each piece until the end; while it works, the next are pulled.
+  /// Calls `take` with each piece until the end; meanwhile the next pieces are read.
   func forEach(_ take: (Data) throws(OutputError) -> Void) throws(BodyError) {
     if let whole = stream.whole { return try Self.wrap(whole, take) }
     let arrived = Mailbox<Result<Data?, DataServiceError>>()
@@ -42,7 +42,7 @@ struct BodyPieces {
     throw .output(.interrupted)
   }
 
-  /// The whole body where it is not larger than `limit`; `nil` and the length where it is.
+  /// The whole body, or `nil` if it is larger than `limit`; and its length.
   func collected(limit: Int) throws(BodyError) -> (bytes: [UInt8]?, length: Int64) {
     if let length = stream.length, length > limit { return (nil, length) }
     var bytes: [UInt8] = []

@@ -2,16 +2,16 @@ internal import CacheStore
 internal import DataService
 internal import FoundationEssentials
 
-/// Writes heads and bodies to standard output: exact in a pipe, made legible and harmless on a terminal.
+/// Writes heads and bodies to standard output: byte for byte to a pipe, readable and safe on a terminal.
 struct BodyPrinter {
-  /// Whether standard output is a terminal and was not insisted on with `-o -`.
+  /// Whether standard output is a terminal and `-o -` does not ask for exact bytes.
   let isTerminal: Bool
   let hasColour: Bool
-  /// Told why a body is not shown.
+  /// Reports why a body is not shown.
   let diagnostics: Diagnostics
 
   private let output: OutputDescriptor
-  /// Whether what was written last ended a line.
+  /// Whether the last output ended a line.
   private var endsLine = true
   /// The largest JSON document that is indented and coloured.
   private static let largestDocument = 4 << 20
@@ -25,13 +25,13 @@ struct BodyPrinter {
     self.output = output
   }
 
-  /// Writes a head; what was written before ends its line first, so that a head always begins one.
+  /// Writes a head, on a new line.
   mutating func printHead(_ bytes: [UInt8]) throws(OutputError) {
     try endLine()
     try printText(bytes)
   }
 
-  /// Writes other text, on the line where the last one ended.
+  /// Writes other text, continuing the current line.
   mutating func printText(_ bytes: [UInt8]) throws(OutputError) {
     try write(isTerminal ? TerminalText.body(bytes) : bytes)
   }
@@ -53,7 +53,7 @@ struct BodyPrinter {
     return isTerminal ? try showPieces(pieces, type: type) : try writePieces(pieces)
   }
 
-  /// Writes bytes as they are.
+  /// Writes bytes unchanged.
   mutating func write(_ bytes: [UInt8]) throws(OutputError) {
     guard let last = bytes.last else { return }
     try output.write(bytes)
@@ -88,7 +88,7 @@ struct BodyPrinter {
     try endLine()
   }
 
-  /// A long body, piece by piece; a character cut in two by a border is shown byte by byte.
+  /// Shows a long body piece by piece; a character split between two pieces is shown byte by byte.
   private mutating func showPieces(_ pieces: BodyPieces, type: String?) throws(BodyError) -> Int64 {
     var (count, last): (Int64, UInt8?) = (0, nil)
     var isRefused = false
@@ -118,7 +118,7 @@ struct BodyPrinter {
     )
   }
 
-  /// The declared encoding where the text is not UTF-8 all the same, as much that declares another is.
+  /// The declared encoding, unless the text is UTF-8: many texts that declare another encoding are UTF-8.
   private static func charset(of bytes: ArraySlice<UInt8>, isWhole: Bool, type: String?) -> SingleByteText? {
     guard let charset = SingleByteText(contentType: type), !isUTF8(bytes, isWhole: isWhole) else {
       return nil
@@ -126,23 +126,23 @@ struct BodyPrinter {
     return charset
   }
 
-  /// Whether the bytes begin as UTF-8; a character may be cut off at the end of what is looked at.
+  /// Whether the sample is UTF-8; its last character may be cut off.
   private static func isUTF8(_ bytes: ArraySlice<UInt8>, isWhole: Bool) -> Bool {
     let sample = bytes.prefix(sampleBytes)
     let mayBeCut = !isWhole || sample.count < bytes.count
     return (0...(mayBeCut ? 3 : 0)).contains { String(validating: sample.dropLast($0), as: UTF8.self) != nil }
   }
 
-  /// How much of a body is looked at to tell what it is.
+  /// How many bytes of a body are examined to recognise its kind.
   private static let sampleBytes = 8192
 
-  /// Text has no NUL in it and is, but for a character cut off at the end, nearly all UTF-8 or of the single-byte encoding
-  /// that it declares (`isText`).
+  /// Text contains no NUL and is, apart from a character cut off at the end, mostly UTF-8 or the single-byte encoding
+  /// it declares (`isText`).
   static func isBinary(_ bytes: ArraySlice<UInt8>, isWhole: Bool, isText: Bool = false) -> Bool {
     let sample = bytes.prefix(sampleBytes)
     if sample.contains(0) { return true }
     if isUTF8(bytes, isWhole: isWhole) { return false }
-    // Text in an older encoding has a few bytes outside ASCII; what is compressed or encoded has them everywhere.
+    // Text in an older encoding has few bytes outside ASCII; compressed or encrypted data is full of them.
     let foreign = sample.count {
       ($0 >= 0x80 && !isText) || ($0 < 0x20 && ![0x09, 0x0A, 0x0C, 0x0D, 0x1B].contains($0))
     }

@@ -4,28 +4,28 @@ internal import FoundationEssentials
 
 /// The JSON object of a delivery; `docs/delivery.schema.json` describes it.
 struct DeliveryLine {
-  /// What is known of the request.
+  /// The request's URL as shown.
   let url: String
   let method: String
 
-  /// For a request to the URL as it was given; user-info is left out and a secret query value is `~`.
+  /// For a request to a URL as given. User information is omitted and a secret query value is `~`.
   init(url: String, request: DataService.Request) {
     self.url = Shown.url(url)
     method = request.method.rawValue
   }
 
-  /// For what is asked for by a key of its own, as `list` shows it.
+  /// For a request with a custom key, as `list` shows it.
   init(key: String, request: DataService.Request) {
     url = "key:" + key
     method = request.method.rawValue
   }
 
-  /// What becomes of the body.
+  /// How the line shows the body.
   enum Body {
     case bytes([UInt8])
-    /// Larger than a line may hold, written elsewhere, or not wanted; with its length where it is known.
+    /// Too large for a line, written elsewhere, or not wanted; with its length if known.
     case omitted(Int64?)
-    /// There is none.
+    /// There is no body.
     case none
   }
 
@@ -112,11 +112,11 @@ extension Duration {
   var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
 }
 
-/// Instants as RFC 3339 has them.
+/// Instants in the format of RFC 3339.
 enum Timestamp {
   /// `2026-11-21T02:07:08.123Z`.
   static func text(milliseconds: Int64) -> String {
-    // Formatted as a fraction of a second, one in some would come out a millisecond less.
+    // Formatting fractional seconds would round some instants down by a millisecond.
     let rest = (milliseconds % 1000 + 1000) % 1000
     let whole = Date(timeIntervalSince1970: Double((milliseconds - rest) / 1000)).formatted(
       .iso8601.year().month().day().time(includingFractionalSeconds: false).timeZone(separator: .omitted))

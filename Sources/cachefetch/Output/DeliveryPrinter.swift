@@ -1,20 +1,20 @@
 internal import DataService
 
-/// How deliveries are shown: as bodies, with heads or as JSON Lines, on standard output or in the file of `-o`, each
-/// introduced by a heading where standard error is a terminal.
+/// Shows deliveries as bodies, with heads or as JSON Lines, on standard output or in the file of `-o`. If standard
+/// error is a terminal, a heading introduces each.
 struct DeliveryPrinter {
   typealias Delivery = DataService.Delivery<DataService.BodyStream>
   typealias Response = DataService.Response<DataService.BodyStream>
 
-  /// What the options ask for.
+  /// The form that the options choose.
   struct Form {
     var isJSON = false
     var includesHead = false
-    /// `-I`: the head is all there is.
+    /// `-I`: only heads are requested.
     var isHeadOnly = false
     /// `--fail` or `--fail-with-body`: a status of 400 or more is a failure.
     var failsOnStatus = false
-    /// `--fail`: and then no body is printed.
+    /// `--fail`: the body of such a response is not printed.
     var hidesFailedBody = false
     /// `-o FILE`; `-o -` is `insistsOnBytes`.
     var file: ReplacedFile?
@@ -63,7 +63,7 @@ struct DeliveryPrinter {
   }
 
   /// Shows a stored or fresh delivery: heading, head, body.
-  /// - Returns: How many bytes of body were written; `nil` where none was looked at.
+  /// - Returns: How many bytes of body were written; `nil` if the body was not read.
   @discardableResult
   mutating func show(
     _ delivery: Delivery, _ response: Response, as line: DeliveryLine
@@ -72,7 +72,7 @@ struct DeliveryPrinter {
     return form.isJSON ? try showLine(delivery, response, line) : try showBody(delivery, response)
   }
 
-  /// Says a failure on standard error.
+  /// Reports a failure on standard error.
   func say(_ error: DataServiceError, _ delivery: Delivery, as line: DeliveryLine) {
     if diagnostics.terminal.isError {
       showHeading(delivery, line)
@@ -89,7 +89,7 @@ struct DeliveryPrinter {
   /// Writes a head alone.
   mutating func showHead(_ bytes: [UInt8]) throws(OutputError) { try printer.printHead(bytes) }
 
-  /// Writes text of the command's own, as `-w` asks for it.
+  /// Writes the text that `-w` asks for.
   mutating func showText(_ bytes: [UInt8]) throws(OutputError) { try printer.printText(bytes) }
 
   /// The line on a terminal's standard error.
@@ -101,10 +101,10 @@ struct DeliveryPrinter {
     diagnostics.show(heading.line(delivery))
   }
 
-  /// Whether the body stays out of sight: `--fail` hides it, or the file of `-o` does not take it.
+  /// Whether the body is not shown: `--fail` hides it, or it must not go into the file of `-o`.
   func withholds(_ response: Response) -> Bool { hidesBody(of: response) || leavesFile(response) }
 
-  /// Whether there is a file, and it does not take the response.
+  /// Whether there is a file and the response must not go into it.
   func leavesFile(_ response: Response) -> Bool {
     form.file != nil && !PrintRule.fileTakes(status: response.status, kept: response.kept)
   }
@@ -141,7 +141,7 @@ struct DeliveryPrinter {
     return count
   }
 
-  /// Puts the response into the file of `-o`, if there is one that takes it and it is not there already.
+  /// Writes the response to the file of `-o`, unless it must not go there or is there already.
   private mutating func write(_ delivery: Delivery, _ response: Response) throws(BodyError) -> Int64? {
     guard let file = form.file, !leavesFile(response) else { return nil }
     if case .fresh(_, .unchanged) = delivery, wasFileWritten, !form.isHeadOnly { return nil }

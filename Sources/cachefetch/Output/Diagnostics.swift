@@ -3,11 +3,11 @@ internal import DataService
 internal import Glibc
 internal import Synchronization
 
-/// Standard error: one line at a time, each in one `write(2)`, so that threads and processes do not mix theirs.
+/// Standard error: one line at a time, each in one `write(2)`, so that lines of threads and processes do not mix.
 struct Diagnostics: Sendable {
-  /// Nothing but usage errors.
+  /// Whether only usage errors are reported (`-q`).
   let isQuiet: Bool
-  /// What is done and why, too.
+  /// Whether the steps and their reasons are reported too (`-v`).
   let isVerbose: Bool
   /// The terminal, if there is one.
   let terminal: Terminal
@@ -36,25 +36,25 @@ struct Diagnostics: Sendable {
     }
   }
 
-  /// A line only `-v` wants; those of heads bear marks of their own.
+  /// A line for `-v` only; lines of heads begin with `>` or `<`.
   func trace(_ text: String) {
     guard isVerbose else { return }
     let line = text.hasPrefix(">") || text.hasPrefix("<") ? text : "* " + text
     status.write((terminal.isError ? TerminalText.visible(line) : Self.oneLine(line)) + "\n")
   }
 
-  /// A heading or another line that is complete already.
+  /// Shows a heading or another complete line.
   func show(_ line: String) {
     if !isQuiet { status.write(line) }
   }
 
-  /// Text that was asked for, as it is; under `-q` too.
+  /// Writes text that the user asked for unchanged, also under `-q`.
   func write(_ text: String) {
     let bytes = Array(text.utf8)
     status.write(terminal.isError ? String(decoding: TerminalText.body(bytes), as: UTF8.self) : text)
   }
 
-  /// Trouble that did not stop a delivery.
+  /// Reports a problem that did not prevent a delivery.
   func warn(_ warning: DataService.Warning) {
     let text = Self.joined(warning.message, warning.remedy?.words)
     warned.insert(text)
@@ -62,29 +62,29 @@ struct Diagnostics: Sendable {
     say(text)
   }
 
-  /// What happened and what to do about it, on one line.
+  /// The message and its remedy, on one line.
   static func joined(_ message: String, _ hint: String?) -> String {
     hint.map { "\(message); \($0)" } ?? message
   }
 
-  /// A load's failure, unless it is the store's trouble that was warned of already.
+  /// Reports a load's failure, unless it repeats a warning about the store.
   func say(_ error: DataServiceError, of line: DeliveryLine) {
     let text = Self.joined(error.message, error.advice)
     if warned.contains(text) { return }
-    // One cause, one line: the store had no descriptor, and so the network had none.
+    // One line for one cause: the store and then the network ran out of descriptors.
     if error.remedy == .descriptors, warned.contains(Remedy.descriptors.text) {
       return
     }
-    // What is not stored is named by the message itself.
+    // For `notStored` the message itself names the URL.
     say(error.kind == .notStored ? text : "\(line.url): \(text)")
   }
 
-  /// A usage error; said even under `-q`.
+  /// Reports a usage error, even under `-q`.
   static func fail(_ error: UsageError, status: StatusLine = StatusLine()) {
     status.write("cachefetch: \(TerminalText.visible(Columns.shortened(error.line)))\n")
   }
 
-  /// An output that could not be written.
+  /// Reports an output that could not be written.
   func say(_ error: OutputError) {
     guard case .failed(let number, let path) = error else { return }
     let what = path.map { "“\($0)”" } ?? "standard output"
@@ -96,7 +96,7 @@ struct Diagnostics: Sendable {
   }
 }
 
-/// The warnings said so far, from any thread.
+/// The warnings reported so far, from any thread.
 private final class Warned: Sendable {
   private let texts = Mutex<Set<String>>([])
 

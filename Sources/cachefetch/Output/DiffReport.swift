@@ -1,6 +1,6 @@
 internal import DataService
 
-/// What `diff` says: the differences on standard output, or one JSON object (`docs/diff.schema.json`).
+/// The report of `diff`: the differences on standard output, or one JSON object (`docs/diff.schema.json`).
 struct DiffReport {
   /// How two responses differ.
   enum Difference {
@@ -9,7 +9,7 @@ struct DiffReport {
     /// The lines of a unified difference.
     case text([UInt8])
     case binary
-    /// Text, and there is no program to compare it with.
+    /// Texts that differ, but no `diff` program is installed.
     case unshown
   }
 
@@ -18,7 +18,7 @@ struct DiffReport {
   let diagnostics: Diagnostics
   var output = OutputDescriptor.standardOutput
 
-  /// There was nothing to compare with.
+  /// Reports that nothing was stored to compare with.
   func first(_ fresh: DiffSide) throws(OutputError) {
     if isJSON { try write("first", stored: nil, fresh: fresh) }
     switch fresh.head.kept {
@@ -31,13 +31,13 @@ struct DiffReport {
     }
   }
 
-  /// A fresh response could not be had.
+  /// Reports that no fresh response could be had.
   func failed(_ error: DataServiceError, stored: DiffSide?) throws(OutputError) {
     diagnostics.say(error, of: line)
     if isJSON { try write("failure", stored: stored, fresh: nil, error: error) }
   }
 
-  /// Both were there.
+  /// Reports the comparison of both responses.
   func compared(_ stored: DiffSide, _ fresh: DiffSide, _ difference: Difference?) throws(OutputError) {
     if isJSON {
       return try write(difference == nil ? "same" : "different", stored: stored, fresh: fresh, difference)

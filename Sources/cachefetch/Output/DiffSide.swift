@@ -6,14 +6,14 @@ struct DiffSide {
   typealias Response = DataService.Response<DataService.BodyStream>
 
   let head: DataService.ResponseHead
-  /// Its body, where that is looked at.
+  /// Its body, if it is compared.
   private(set) var body = Data()
-  /// Bodies are compared in memory.
+  /// The largest body that is compared, since bodies are compared in memory.
   private static let largestBody = 64 << 20
 
   init(head: DataService.ResponseHead) { self.head = head }
 
-  /// Takes the body, too.
+  /// Reads the body too.
   init(_ response: Response) throws(BodyError) {
     self.init(head: response.head)
     let (bytes, _) = try BodyPieces(stream: response.value).collected(limit: Self.largestBody)

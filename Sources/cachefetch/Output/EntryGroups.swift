@@ -1,6 +1,6 @@
 internal import CacheStore
 
-/// Entries by what tells those of one URL apart: the account, and the options that are part of the key.
+/// Groups entries of one URL by account and by the options that are part of the key.
 struct EntryGroups {
   private struct Group {
     var account: String
@@ -21,10 +21,10 @@ struct EntryGroups {
     groups = counts.values.sorted { ($0.account, $0.extra) < ($1.account, $1.extra) }
   }
 
-  /// Groups that are named one by one.
+  /// How many groups are named one by one.
   private static let most = 4
 
-  /// `2 of alice, 1 stored with -k`; `nil` where all are alike.
+  /// `2 of alice, 1 of no account with -k`; `nil` if there is only one group.
   var text: String? {
     guard groups.count > 1 else { return nil }
     var parts = groups.prefix(Self.most).map { group in
@@ -37,7 +37,7 @@ struct EntryGroups {
     return parts.joined(separator: ", ")
   }
 
-  /// The options that tell them apart: `--account, -k or --exact`; `nil` where none does.
+  /// The options that select one group: `--account, -k or --exact`; `nil` if there is none.
   var narrowing: String? {
     guard groups.count > 1 else { return nil }
     var options: [String] = groups.contains { !$0.account.isEmpty } ? ["--account"] : []
@@ -50,7 +50,7 @@ struct EntryGroups {
     return options.isEmpty ? last : options.joined(separator: ", ") + " or " + last
   }
 
-  /// How each is asked for: `without these options`, `with --account alice`, `with -k`.
+  /// How to request each: `without these options`, `with --account alice`, `with -k`.
   var waysToAsk: [String] {
     groups.prefix(Self.most).map { group in
       let account = group.account.isEmpty ? [] : ["--account \(group.account)"]

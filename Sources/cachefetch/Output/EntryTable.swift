@@ -1,9 +1,9 @@
 internal import CacheStore
 internal import DataService
 
-/// Entries as `list` shows them.
+/// The table of `list`.
 struct EntryTable {
-  /// The instant ages are told at, in milliseconds since 1970-01-01 UTC.
+  /// The instant ages are counted from, in milliseconds since 1970-01-01 UTC.
   let now: Int64
 
   /// Entries in the order asked for.
@@ -20,7 +20,7 @@ struct EntryTable {
     /// Age, size and state.
     var figures: [String]
     var target: String
-    /// What tells it from others of the URL; with the account's name cut, and whole.
+    /// What distinguishes it from other entries of the URL; `short` cuts the account's name.
     var short: String
     var long: String
   }
@@ -29,7 +29,7 @@ struct EntryTable {
   /// A narrower window has no room for the URL beside the rest.
   private static let narrow = 60
 
-  /// One line an entry, columns aligned; in a window of `width` each is cut to it, and a narrow one has two lines for each.
+  /// One line for each entry, columns aligned and cut to the window's `width`; a narrow window gets two lines for each.
   func text(_ entries: [StoredEntry], width: Int?, hasHeader: Bool = false) -> String {
     let rows = entries.map(cells)
     var widths = hasHeader ? Self.header.map(\.count) : [0, 0, 0]
@@ -51,7 +51,7 @@ struct EntryTable {
     return text
   }
 
-  /// How many there are, and how long their bodies; where only some are shown, that too.
+  /// The number of entries and the total length of their bodies; also how many are shown, if not all.
   static func total(of entries: [StoredEntry], shown: Int) -> String {
     let bytes = entries.reduce(Int64(0)) { $0 + $1.response.body.length }
     let first = shown < entries.count ? "the first \(shown) of " : ""
@@ -66,7 +66,7 @@ struct EntryTable {
     String(line.reversed().drop { $0 == " " }.reversed())
   }
 
-  /// The URL and what tells it from others, in that width: first the account's name is cut, then the URL.
+  /// The URL and its distinguishing details, in `width` columns: the account's name is cut first, then the URL.
   private static func fitted(_ row: Cells, to width: Int) -> String {
     if row.target.count + row.long.count <= width { return row.target + row.long }
     let room = width - row.short.count
@@ -101,7 +101,7 @@ struct EntryTable {
     return parts.map { "  " + TerminalText.visible($0) }.joined()
   }
 
-  /// `auto:` and the beginning of its digest; names as they are.
+  /// `auto:` with the beginning of its digest; names unchanged.
   static func shortAccount(_ name: String) -> String {
     name.hasPrefix("auto:") && name.count > 14 ? name.prefix(13) + "…" : name
   }

@@ -1,7 +1,7 @@
 internal import CacheStore
 internal import DataService
 
-/// A response's head as `-i` prints it, and as curl does: lines that end in CR LF, an empty one last.
+/// A response's head as `-i` prints it, like curl: lines that end in CR LF, the last one empty.
 enum HeadText {
   /// The head; a stored one carries `Age` and `Cache-Status`.
   static func bytes(_ head: DataService.ResponseHead, isStored: Bool) -> [UInt8] {
@@ -13,7 +13,7 @@ enum HeadText {
     return bytes + statusLine(head.version, head.status, head.reason) + fields.wire + [0x0D, 0x0A]
   }
 
-  /// The fields as received; of a stored response with `Age` as it is now and `Cache-Status` (RFC 9211).
+  /// The fields as received; for a stored response with its current `Age` and with `Cache-Status` (RFC 9211).
   static func fields(_ head: DataService.ResponseHead, isStored: Bool) -> HTTPFields {
     var fields = head.fields
     guard isStored else { return fields }
@@ -22,7 +22,7 @@ enum HeadText {
     return fields
   }
 
-  /// The answer that RFC 9111 section 5.2.1.7 has a cache make where `only-if-cached` finds nothing.
+  /// The response a cache generates if `only-if-cached` finds nothing (RFC 9111 section 5.2.1.7).
   static let gatewayTimeout = Array(
     "HTTP/1.1 504 Gateway Timeout\r\nCache-Status: cachefetch; fwd=miss\r\n\r\n".utf8)
 

@@ -2,7 +2,7 @@ internal import DataService
 
 /// The line on a terminal's standard error that introduces a delivery: kind, status, age or time taken, size, change.
 struct Heading {
-  /// The URL, where several are loaded.
+  /// The URL, if several are loaded.
   var url: String?
   /// The terminal's width in columns.
   var width = 80
@@ -22,7 +22,7 @@ struct Heading {
       return line("fresh", response.status >= 400 ? "31" : "32", parts + kept(response.head))
     case .failure(let error, let lastKnown):
       let known = lastKnown.map { ["the stored response is from \(Words.age($0.age))"] } ?? []
-      // What went wrong and what to do about it is never cut off.
+      // The error and its remedy are never cut off.
       return line("failure", "31", [error.message] + (error.advice.map { [$0] } ?? []) + known, isCut: false)
     }
   }
@@ -40,7 +40,7 @@ struct Heading {
     let (text, room) = (TerminalText.visible(parts.joined(separator: " · ")), max(10, width - 9))
     var lines = isCut ? [Columns.cut(text, to: room)] : Columns.wrapped(text, to: room)
     if let url = url.map(TerminalText.visible) {
-      // The URL is what tells the deliveries of several apart, so that it is there however narrow the window.
+      // The URL tells the deliveries of several loads apart, so it is shown however narrow the window.
       if lines.count == 1, text.count + 3 + url.count <= room {
         lines[0] += " · " + url
       } else {

@@ -1,29 +1,29 @@
 internal import DataService
 internal import FoundationEssentials
 
-/// What differs between two JSON documents, by path: each value that went or came, in the order of the paths. Each is
-/// looked at once, whatever their shape.
+/// The differences between two JSON documents: each removed or added value with its path, in the order of the paths.
+/// Each value is visited once, whatever the documents' shape.
 struct JSONDifference {
   /// One place where they differ.
   struct Change {
     /// A JSON Pointer (RFC 6901).
     let path: String
-    /// The value that was there; `nil` where there was none.
+    /// The old value; `nil` if there was none.
     let old: JSONValue?
-    /// The value that is there now.
+    /// The new value; `nil` if there is none.
     let new: JSONValue?
   }
 
-  /// The first of them.
+  /// The first differences, at most ``limit``.
   private(set) var changes: [Change] = []
-  /// How many more there are.
+  /// How many more differences there are.
   private(set) var omitted = 0
-  /// How many a person, or a program, is shown.
+  /// The most differences that are shown, to a user or a program.
   static let limit = 10_000
 
   private var path: [String] = []
 
-  /// `nil` where either is not JSON, or is nested too deep.
+  /// `nil` if either is not JSON or is nested too deep.
   init?(from old: Data, to new: Data, ignoring pointers: [String]) {
     guard var old = JSONValue(old), var new = JSONValue(new) else { return nil }
     for pointer in pointers.compactMap({ JSONPointer($0) }) {
@@ -33,7 +33,7 @@ struct JSONDifference {
     compare(old, new)
   }
 
-  /// One line for each value that went (`- /path: value`) or came (`+ /path: value`), and one for those left out.
+  /// One line for each removed value (`- /path: value`) or added one (`+ /path: value`), and one for those omitted.
   var lines: [String] {
     var lines: [String] = []
     for change in changes {
@@ -56,7 +56,8 @@ struct JSONDifference {
           index < old.count ? old[index] : nil, index < new.count ? new[index] : nil, at: String(index))
       }
     default:
-      // Two containers of different kinds differ without a look at what is in them; else one is no container.
+      // Here at least one is no container, or they are containers of different kinds, which differ whatever they
+      // contain.
       if old != new { add(old, new) }
     }
   }

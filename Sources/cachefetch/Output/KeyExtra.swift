@@ -1,8 +1,8 @@
 internal import CacheStore
 
-/// What in a key, besides account, method and URL, tells requests apart, as options of the command line.
+/// The parts of a key besides account, method and URL, as options of the command line.
 struct KeyExtra {
-  /// One of them: a name, and for most a value.
+  /// One part: a name, and usually a value.
   struct Part: Hashable {
     let name: String
     var value: String?
@@ -15,12 +15,12 @@ struct KeyExtra {
     parts = RequestKey.extraParts(extra).map { Part(name: $0.name, value: $0.value) }
   }
 
-  /// All of them, for a person; empty where there are none.
+  /// All parts as text for a user; empty if there are none.
   var text: String { parts.map(\.text).joined(separator: " ") }
 }
 
 extension KeyExtra.Part {
-  /// The option that makes it; of what stands there as a digest, its beginning.
+  /// The option it comes from; a digest is shortened to its beginning.
   var text: String {
     let value = value ?? ""
     switch name {
@@ -34,7 +34,7 @@ extension KeyExtra.Part {
     }
   }
 
-  /// The option by which `rm` can be narrowed to it, where there is one.
+  /// The option that narrows `rm` to it, if there is one.
   var option: OptionName? {
     switch name {
     case "insecure": .insecure
@@ -47,7 +47,7 @@ extension KeyExtra.Part {
     }
   }
 
-  /// That option as it is written.
+  /// The spelling of ``option``.
   var narrowing: String? {
     option.map { $0 == .insecure ? "-k" : $0 == .proxy ? "-x" : "--\($0.rawValue)" }
   }

@@ -1,13 +1,13 @@
 internal import CacheStore
 
-/// The store's limits and what is used of them, as `limits` shows them.
+/// The store's limits and their use, as `limits` shows them.
 struct LimitsReport: Sendable {
-  /// Those set in the store.
+  /// The limits set in the store.
   let own: StoreLimits
-  /// Those that hold.
+  /// The limits in force.
   let inForce: StoreLimits
   let use: StoreUse
-  /// How many entries went, where limits were set.
+  /// How many entries were removed, if limits were set.
   var removed: Int?
 
   /// A line for each limit, in columns.

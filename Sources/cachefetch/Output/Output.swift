@@ -1,4 +1,4 @@
-/// Text on standard output, with the exit status that its fate comes to.
+/// Writes text to standard output and returns the resulting exit status.
 enum Output {
   static func write(_ text: String, _ diagnostics: Diagnostics, status: ExitStatus = .success) -> ExitStatus {
     write(Array(text.utf8), diagnostics, status: status)
@@ -14,7 +14,7 @@ enum Output {
     }
   }
 
-  /// What an output that could not be written comes to; a closed pipe ends the process as the signal would.
+  /// The exit status after an output error. A closed pipe ends the process as SIGPIPE would.
   static func status(after error: OutputError, _ diagnostics: Diagnostics) -> ExitStatus {
     switch error {
     case .interrupted: return Signals.exitStatus

@@ -3,13 +3,14 @@ internal import DataService
 internal import FoundationEssentials
 internal import Launch
 
-/// What a `preload` shows: a bar on a terminal, else a line a step; JSON Lines on standard output; a summary.
+/// The output of `preload`: a bar on a terminal, otherwise a line for each step; JSON Lines on standard output; a
+/// summary.
 ///
-/// Every request is named, those too that the run's end came before.
+/// Every request is named, even those the run ended before.
 final class PreloadReport {
   private let urls: [String: String]
   private let plan: PreloadPlan
-  /// The steps that have been said, and those whose object has been written.
+  /// The steps reported so far, and those whose JSON object has been written.
   private var said: Set<String> = []
   private var written: Set<String> = []
   private let isJSON: Bool
@@ -35,25 +36,25 @@ final class PreloadReport {
   /// Whether anything is shown of a step: its line, its failure, or its object.
   var showsSteps: Bool { isJSON || !diagnostics.isQuiet }
 
-  /// Draws the bar anew.
+  /// Redraws the bar.
   func show(_ progress: PreloadProgress) {
     guard showsBar else { return }
     diagnostics.status.show(
       ProgressBar.text(progress, elapsed: clock.now - began, width: Terminal.width(of: 2) - 1))
   }
 
-  /// Takes the bar away, so that other lines can be written.
+  /// Erases the bar, so that other lines can be written.
   func clear() { diagnostics.status.clear() }
 
-  /// Says what became of a step.
+  /// Reports the result of a step.
   func show(_ step: LaunchOutcome.Step) throws(OutputError) {
     said.insert(step.name)
-    // One that may be tried again has its object at the end.
+    // A step that may be retried gets its object at the end.
     if isJSON, step.error == nil || !isTriedAgain { try write(step, step.error) }
     say(step, step.error)
   }
 
-  /// Sums the run up, after those requests that nothing has been said of.
+  /// Reports the remaining requests and then the summary.
   func sumUp(_ outcome: LaunchOutcome) throws(OutputError) {
     clear()
     for step in outcome.steps {
@@ -88,7 +89,7 @@ final class PreloadReport {
 
   private func url(of step: LaunchOutcome.Step) -> String { Shown.url(urls[step.name] ?? step.name) }
 
-  /// Why a request that neither came nor failed has nothing fresh.
+  /// Why a request has no fresh response although it did not fail.
   private func ending(_ outcome: LaunchOutcome) -> DataServiceError {
     if outcome.verdict == .quit {
       return DataServiceError(.cancelled, "was left, since the run was ended")
@@ -114,7 +115,7 @@ enum StepLine {
     return parts.joined(separator: ", ") + ": " + url
   }
 
-  /// One object a line, with the names of a delivery's.
+  /// A step's JSON object on one line, with the member names of a delivery's.
   static func json(_ step: LaunchOutcome.Step, _ error: DataServiceError?, url: String) -> [UInt8] {
     var json = JSONWriter()
     json.member("delivery", error != nil ? "failure" : isYoung(step) ? "stored" : "fresh")
@@ -162,7 +163,7 @@ enum StepLine {
       + Words.size(bytes)
   }
 
-  /// Whether a stored answer was young enough, so that nothing was asked.
+  /// Whether a stored response was young enough, so that no request was sent.
   private static func isYoung(_ step: LaunchOutcome.Step) -> Bool {
     step.state == .fresh && step.change == nil
   }

@@ -1,19 +1,19 @@
 internal import DataService
 
-/// What `--print` says of a delivery (docs/what-is-printed.md). Depends only on its arguments.
+/// Decides what `--print` does with a delivery (docs/what-is-printed.md). Pure: depends only on its arguments.
 enum PrintRule {
-  /// What becomes of a delivery's body, or of its JSON object.
+  /// What to do with a delivery's body or JSON object.
   enum Verdict: Hashable {
     case print
-    /// Kept until the load is over, which says whether it is needed (`--print last`).
+    /// Held until the load ends and decides whether it is needed (`--print last`).
     case hold
     case skip
   }
 
   /// For a stored delivery.
   ///
-  /// - Parameter mayBecomeFresh: Whether a fresh one may follow: only the default policy delivers both. Under the others
-  ///   there is nothing to wait for, also where the load goes on for the store's sake.
+  /// - Parameter mayBecomeFresh: Whether a fresh one may follow: only the default policy delivers both. Under other
+  ///   policies nothing follows, even if the load continues into the store.
   static func stored(_ mode: PrintMode, mayBecomeFresh: Bool) -> Verdict {
     switch mode {
     case .both, .stored, .changed: .print
@@ -22,9 +22,9 @@ enum PrintRule {
     }
   }
 
-  /// For a fresh delivery. No body is printed twice: an unchanged one only where the stored one was not.
+  /// For a fresh delivery. No body is printed twice: an unchanged one only if the stored one was not printed.
   ///
-  /// - Parameter isRecord: Whether heads or JSON objects are printed: these differ though the body does not.
+  /// - Parameter isRecord: Whether heads or JSON objects are printed: these differ even if the body does not.
   static func fresh(
     _ mode: PrintMode, _ change: DataService.Change, isRecord: Bool, wasStoredPrinted: Bool
   ) -> Verdict {
@@ -37,7 +37,7 @@ enum PrintRule {
     }
   }
 
-  /// For the JSON object of a failure; where one object is wanted, the stored one's is it.
+  /// For the JSON object of a failure. If only one object is wanted, a printed stored one is that object.
   static func failure(_ mode: PrintMode, wasStoredPrinted: Bool) -> Verdict {
     switch mode {
     case .both, .fresh, .changed: .print
@@ -46,7 +46,8 @@ enum PrintRule {
     }
   }
 
-  /// Whether the file of `-o` takes a response: not an error's page, nor one that somebody else seems to have sent.
+  /// Whether a response may go into the file of `-o`: not an error page, and not one that a captive portal seems to
+  /// have sent.
   static func fileTakes(status: Int, kept: DataService.Kept) -> Bool {
     status < 400 && kept != .no(.portal)
   }

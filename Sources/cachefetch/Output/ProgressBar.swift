@@ -11,16 +11,17 @@ enum ProgressBar {
     return text(progress.fraction, parts, width: width)
   }
 
-  /// `[=====>    ]  52%  1.3 MB/2.5 MB  1.2 MB/s  4 s left`; without a known length no share, and dots for the bar.
+  /// `[=====>    ]  52%  1.3 MB/2.5 MB  1.2 MB/s  4 s left`; without a known length no percentage, and dots for the
+  /// bar.
   static func text(_ progress: DataService.TransferProgress, elapsed: Duration, width: Int) -> String {
-    // An origin that sends more than it said is not done before it ends.
+    // If an origin sends more than its declared length, the length is treated as unknown.
     let expected = progress.expected.flatMap { $0 > 0 && $0 >= progress.received ? $0 : nil }
     let fraction = expected.map { Double(progress.received) / Double($0) }
     let size = Words.size(progress.received) + (expected.map { "/" + Words.size($0) } ?? "")
     return text(fraction, [size] + pace(fraction, bytes: progress.received, elapsed), width: width)
   }
 
-  /// Leaves out what stands last until there is room for a bar.
+  /// Omits parts from the end until there is room for a bar.
   private static func text(_ fraction: Double?, _ parts: [String], width: Int) -> String {
     let share = fraction.map { [percent($0)] } ?? []
     for count in stride(from: parts.count, through: 1, by: -1) {

@@ -2,7 +2,7 @@ import CacheStore
 import DataService
 
 extension Remedy {
-  /// What to do in this command: the one place where a remedy becomes an option or a verb.
+  /// The remedy in this command's terms: the only place where a remedy becomes an option or a verb.
   var words: String {
     switch code {
     case .freeSpace: "free some disk space, or name another store with --store PATH"
@@ -33,11 +33,11 @@ extension Remedy {
 }
 
 extension DataServiceError {
-  /// What to do about it, in this command's words.
+  /// The remedy in this command's terms.
   var advice: String? { remedy?.words }
 }
 
 extension CacheStoreError {
-  /// What to do about it, in this command's words.
+  /// The remedy in this command's terms.
   var advice: String? { remedy?.words }
 }

@@ -1,17 +1,18 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// The file of `-o`: it always holds one whole body, after its head where that is asked for. What comes is written beside it and takes its place at once.
+/// The file of `-o`: it always holds one complete body, after its head if that is wanted. New content is written beside
+/// it and replaces it by a rename.
 struct ReplacedFile {
-  /// The path as it was given.
+  /// The path as given.
   let name: String
   /// The file itself, symbolic links followed, so that a link stays one.
   let path: String
-  /// Whether it is something else than a regular file (a pipe, a device): then bytes go straight into it.
+  /// Whether it is not a regular file but a pipe or a device, which bytes are written to directly.
   let isDirect: Bool
 
   /// Prepares for a path; nothing is written yet.
-  /// - Throws: An error with the status of an output that cannot be written, where nothing could be written there.
+  /// - Throws: An error with the exit status of an output error, if nothing can be written there.
   init(_ path: String) throws(UsageError) {
     name = path
     var status = stat()
@@ -31,7 +32,7 @@ struct ReplacedFile {
     }
   }
 
-  /// Writes a head and the pieces of a body and, when they are all there, puts them in the file's place.
+  /// Writes a head and the pieces of a body and, when all are written, replaces the file.
   /// - Returns: How many bytes the body had.
   @discardableResult
   func replace(head: [UInt8] = [], with pieces: BodyPieces?) throws(BodyError) -> Int64 {
@@ -51,8 +52,8 @@ struct ReplacedFile {
     return count
   }
 
-  /// The permissions of the file that is there, where it is this user's; another's are not carried over to a file of ours,
-  /// and a set-user-ID bit to no file.
+  /// The permissions of the existing file if this user owns it. Those of another user's file are not kept, and a
+  /// set-user-ID bit never is.
   fileprivate var keptMode: mode_t? {
     var status = stat()
     guard !isDirect, stat(path, &status) == 0, status.st_uid == geteuid() else { return nil }
@@ -65,29 +66,29 @@ struct ReplacedFile {
     return String(cString: real)
   }
 
-  /// What a path leads to, links followed; `nil` where there is nothing yet.
+  /// The file a path leads to, links followed; `nil` if it does not exist yet.
   static func target(of path: String) -> String? {
     access(path, F_OK) == 0 ? resolved(path) : nil
   }
 
-  /// A content on its way to the file.
+  /// New content, before it replaces the file.
   final class Replacement {
     private let file: ReplacedFile
     private let temporary: String
     private var output: OutputDescriptor?
     private var written = 0
-    /// How much of it the disk has been asked to take.
+    /// How many bytes the kernel has been asked to write back.
     private var begun = 0
     private static let writeBackBytes = 8 << 20
-    /// Whether there is a content that would be lost, were the machine to lose its power between the file's new name
-    /// and its new bytes.
+    /// Whether there is old content, which would be lost if the power failed after the rename but before the new bytes
+    /// reach the disk.
     private let isReplacing: Bool
 
     fileprivate init(_ file: ReplacedFile) throws(OutputError) {
       self.file = file
       isReplacing = !file.isDirect && access(file.path, F_OK) == 0
       temporary = "\(file.path).\(getpid()).part"
-      // Left by an earlier process of the same number that was killed.
+      // Left by a killed process that had the same process ID.
       if !file.isDirect { unlink(temporary) }
       let mode = file.keptMode
       let opened =
@@ -96,17 +97,17 @@ struct ReplacedFile {
         : open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode ?? 0o666)
       guard opened >= 0 else { throw .failed(errno, path: file.path) }
       output = OutputDescriptor(number: opened)
-      // The umask has taken from it what the file had.
+      // The umask may have removed permissions that the old file has.
       if let mode { fchmod(opened, mode) }
     }
 
-    /// Opens a pipe or a device. One that nobody reads is waited for as long as `-m` allows.
+    /// Opens a pipe or a device. Waits for a pipe's reader as long as `-m` allows.
     private static func openDirect(_ path: String) throws(OutputError) -> Int32 {
       while true {
         let descriptor = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor < 0, errno == ENXIO else { return descriptor }
         if CommandDeadline.isOver { throw .failed(ENXIO, path: path) }
-        // Nothing tells when a reader comes.
+        // No event reports that a reader has opened the pipe, so poll.
         var signals = pollfd(fd: Signals.descriptor, events: Int16(POLLIN), revents: 0)
         if Signals.pending == nil { poll(&signals, 1, 20) }
         if Signals.pending != nil { throw .interrupted }
@@ -122,8 +123,8 @@ struct ReplacedFile {
       beginWriteBack()
     }
 
-    /// Lets the disk work while the rest is being read, so that the final `fsync` of a large file finds little to do:
-    /// Linux begins to write pages that it is told nobody will need soon.
+    /// Starts write-back while the rest is being read, so that the final `fsync` of a large file has little to do:
+    /// Linux begins to write pages marked POSIX_FADV_DONTNEED.
     private func beginWriteBack() {
       guard isReplacing, written - begun >= Self.writeBackBytes, let descriptor = output?.number else {
         return
@@ -132,8 +133,8 @@ struct ReplacedFile {
       begun = written
     }
 
-    /// Puts the content in the file's place. Where that had a content, the new one has reached the disk first, so that
-    /// not even a power cut leaves half of it.
+    /// Replaces the file. If it had content, the new content is synced to the disk first, so that not even a power
+    /// failure leaves half of it.
     func commit() throws(OutputError) {
       guard let descriptor = output?.number else { return }
       output = nil

@@ -1,8 +1,8 @@
 internal import CacheStore
 
-/// Statistics as `stats` shows them.
+/// The text of `stats`.
 enum StatisticsText {
-  /// The whole, then a line for each account and host.
+  /// The totals, then a line for each account and host.
   static func text(_ statistics: StoreStatistics, _ parts: [StoreStatistics.Part], width: Int?) -> String {
     let rows = parts.reduce(0) { $0 + $1.rows }
     let bytes = parts.reduce(Int64(0)) { $0 + $1.bytes }
@@ -31,7 +31,7 @@ enum StatisticsText {
     return text
   }
 
-  /// What loads begun before they were wanted have brought; nothing where there were none.
+  /// The results of prefetches; empty if there were none.
   static func ahead(_ counts: AnticipationCounts) -> String {
     guard let rate = counts.hitRate else { return "" }
     let lead = Words.elapsed(.milliseconds(counts.leadMilliseconds))
@@ -67,9 +67,9 @@ enum StatisticsText {
   }
 }
 
-/// Findings as `doctor` shows them.
+/// The text of `doctor`.
 enum FindingText {
-  /// A line for each, what to do about it below.
+  /// A line for each finding, with its remedy below.
   static func text(_ findings: [StoreFinding]) -> String {
     findings.map { finding in
       let remedy = finding.remedy.map { "\n       \(TerminalText.visible($0.words))" } ?? ""

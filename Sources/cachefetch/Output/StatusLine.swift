@@ -1,10 +1,9 @@
 internal import Synchronization
 
-/// A line at the foot of a terminal's standard error that is drawn over itself, and erased before anything else is
-/// written there.
+/// The last line of a terminal's standard error, which is redrawn in place and erased before anything else is written.
 ///
-/// The cursor waits at its beginning: where a window made narrower breaks the line in two, erasing from there on takes
-/// both away, and nothing that stands above.
+/// The cursor stays at its beginning. If a narrower window wraps the line, erasing from there on removes both parts and
+/// nothing above them.
 final class StatusLine: Sendable {
   private let isShown = Mutex(false)
   private let output: OutputDescriptor
@@ -12,7 +11,7 @@ final class StatusLine: Sendable {
 
   init(on output: OutputDescriptor = .standardError) { self.output = output }
 
-  /// Draws it anew.
+  /// Redraws the line.
   func show(_ text: String) {
     isShown.withLock { isShown in
       send("\r\(text)\u{1B}[J\r")
@@ -20,10 +19,10 @@ final class StatusLine: Sendable {
     }
   }
 
-  /// Takes it away.
+  /// Erases the line.
   func clear() { write("") }
 
-  /// Writes something else to standard error, in one piece.
+  /// Writes other text to standard error, in one piece.
   func write(_ text: String) {
     isShown.withLock { isShown in
       let whole = isShown ? Self.erased + text : text
@@ -33,7 +32,7 @@ final class StatusLine: Sendable {
   }
 
   private func send(_ text: String) {
-    // Nobody is left to be told that standard error is closed.
+    // There is nowhere to report that standard error is closed.
     try? output.write(Typography.fitting(text))
   }
 }

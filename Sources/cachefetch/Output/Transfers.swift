@@ -1,30 +1,30 @@
 internal import DataService
 
-/// How far the transfers under way have come, summed for one bar. Pure: instants are passed in.
+/// The progress of all transfers under way, summed for one bar. Pure: instants are passed in.
 struct Transfers {
   typealias Instant = ContinuousClock.Instant
 
   private struct Transfer {
-    /// When its first bytes came.
+    /// When its first bytes arrived.
     let began: Instant
     var progress: DataService.TransferProgress
-    /// Whole before it was worth a bar.
+    /// Whether it was complete before a bar was due.
     var wasShort: Bool
   }
 
-  /// What is over sooner needs no bar.
+  /// A transfer that ends sooner needs no bar.
   static let shortTime = Duration.milliseconds(500)
 
-  /// The loads under way, those of which nothing has come yet included.
+  /// The loads under way, including those without any bytes yet.
   private var loads: Set<Int> = []
   private var transfers: [Int: Transfer] = [:]
 
   init() {}
 
-  /// Begins a load.
+  /// Adds a load.
   mutating func begin(_ number: Int) { loads.insert(number) }
 
-  /// Takes in how far a load has come; nothing of one that is over.
+  /// Updates the progress of a load; ignored after its end.
   mutating func take(_ progress: DataService.TransferProgress, of number: Int, at now: Instant) {
     guard loads.contains(number) else { return }
     let began = transfers[number]?.began ?? now
@@ -32,18 +32,18 @@ struct Transfers {
     transfers[number] = Transfer(began: began, progress: progress, wasShort: isShort)
   }
 
-  /// Ends a load: its body is whole, or will not be.
+  /// Removes a load: its body is complete or has failed.
   mutating func end(_ number: Int) {
     loads.remove(number)
     transfers[number] = nil
   }
 
-  /// When the next transfer will have taken long enough to be shown; `nil` where none waits for that.
+  /// When the next transfer will have taken long enough for the bar; `nil` if there is none.
   func due(after now: Instant) -> Instant? {
     transfers.values.filter { !$0.wasShort && !isLong($0, now) }.map { $0.began + Self.shortTime }.min()
   }
 
-  /// The bar for those that have taken long; `nil` where there is none.
+  /// The bar for the transfers that take long; `nil` if there are none.
   func bar(at now: Instant, width: Int) -> String? {
     let long = transfers.values.filter { !$0.wasShort && isLong($0, now) }
     guard let began = long.map(\.began).min() else { return nil }

@@ -1,7 +1,7 @@
 internal import CacheStore
 internal import DataService
 
-/// The format of `-w`, with curl's names: what is printed about a load once it is over.
+/// The format of `-w`, with curl's variable names: what is printed about a load after its end.
 struct WriteOut: Sendable, Equatable {
   /// A piece of the format.
   enum Part: Sendable, Equatable {
@@ -11,7 +11,7 @@ struct WriteOut: Sendable, Equatable {
     case field(String)
   }
 
-  /// What can be asked for; each means what it means to curl, as far as a cache can say it.
+  /// The variables; each means the same as in curl, as far as that applies to a cache.
   enum Variable: String, CaseIterable, Sendable {
     case contentType = "content_type"
     case delivery, errormsg, exitcode
@@ -39,7 +39,7 @@ struct WriteOut: Sendable, Equatable {
     }
   }
 
-  /// What is known of a load when it is over.
+  /// What is known of a load at its end.
   struct Transfer: Sendable {
     let number: Int
     let url: String
@@ -49,7 +49,7 @@ struct WriteOut: Sendable, Equatable {
     /// `stored`, `fresh` or `failure`: the last delivery.
     var delivery = ""
     var error: DataServiceError?
-    /// How many bytes of body the origin sent, decoded, where they were counted.
+    /// How many bytes of body the origin sent, decoded, if they were counted.
     var received: Int64?
     private let began = ContinuousClock.now
 
@@ -75,7 +75,7 @@ struct WriteOut: Sendable, Equatable {
       return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
     }
 
-    /// What came from the origin in this load: nothing where the body is the stored one.
+    /// The bytes received from the origin in this load: 0 if the body is the stored one.
     fileprivate var bytes: Int64 {
       guard let head, !head.freshness.isStored, !head.wasValidated else { return 0 }
       return received ?? head.bodyLength ?? 0
@@ -84,7 +84,8 @@ struct WriteOut: Sendable, Equatable {
 
   let parts: [Part]
 
-  /// Reads the option's value; `@FILE` and `@-` name where the format stands, whose line breaks do not count, as in curl.
+  /// Reads the option's value; `@FILE` and `@-` name a file that holds the format; its line breaks are ignored, as in
+  /// curl.
   init(argument: String) throws(UsageError) {
     guard argument.hasPrefix("@") else {
       try self.init(format: argument)
@@ -191,13 +192,13 @@ struct WriteOut: Sendable, Equatable {
     }
   }
 
-  /// All of them in an object, as in curl: figures as numbers, what there is not as `null`.
+  /// All variables in one object, as in curl: figures as numbers, missing values as `null`.
   private static func json(_ transfer: Transfer, _ exitStatus: ExitStatus, file: String?) -> String {
     var json = JSONWriter()
     for variable in Variable.allCases where ![.json, .stderr, .stdout].contains(variable) {
       let text = value(of: variable, transfer, exitStatus, file: file)
       if variable.isFigure {
-        // A status is written with three digits, which JSON's numbers are not.
+        // A status is written with three digits, but JSON numbers have no leading zeros.
         let digits = text.contains(".") ? text[...] : text.drop { $0 == "0" }
         json.member(variable.rawValue, json: Array((digits.isEmpty ? "0" : digits).utf8))
       } else if text.isEmpty {

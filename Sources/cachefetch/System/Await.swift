@@ -1,4 +1,4 @@
-/// Asynchronous work waited for on the main thread.
+/// Waits on the main thread for asynchronous work.
 enum Await {
   /// The result of `work`; `nil` when a signal came first.
   static func result<Value: Sendable, Failure: Error>(

@@ -1,8 +1,8 @@
 internal import Glibc
 internal import Synchronization
 
-/// Until when files that options name may keep the command waiting: what `-m` allows, counted from the start. The loads
-/// have limits of their own.
+/// The deadline for reading files that options name: the time of `-m`, counted from the start. Loads have their own
+/// limits.
 enum CommandDeadline {
   /// Nanoseconds on the monotonic clock.
   private static let instant = Atomic(Int64.max)
@@ -13,7 +13,7 @@ enum CommandDeadline {
     instant.store(overflow ? .max : end, ordering: .relaxed)
   }
 
-  /// How much is left, for `poll(2)`: -1 where there is no limit.
+  /// The time left, for `poll(2)`: -1 if there is no limit.
   static var remainingMilliseconds: Int32 {
     let instant = instant.load(ordering: .relaxed)
     return instant == .max ? -1 : Int32(clamping: max(0, (instant - now + 999_999) / 1_000_000))
@@ -29,7 +29,7 @@ enum CommandDeadline {
 }
 
 extension Duration {
-  /// In nanoseconds, as many as there can be.
+  /// In nanoseconds, at most `Int64.max`.
   fileprivate var nanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -1,12 +1,12 @@
 internal import DataService
 
-/// What the command says when it ends. The one place where outcomes become numbers; `StatusText.swift` explains each.
+/// The command's exit status. The only place where outcomes become numbers; `StatusText.swift` explains each.
 enum ExitStatus: Int32, Sendable, CaseIterable {
   /// The policy was satisfied.
   case success = 0
-  /// `diff` found a difference, `doctor` something wrong; `rm` and `sign-out` were told no.
+  /// `diff` found a difference, `doctor` something wrong; the user refused `rm` or `sign-out`.
   case different = 1
-  /// A fresh answer was wanted and could not be had; the stored one was delivered.
+  /// No fresh response could be had; the stored one was delivered.
   case storedOnly = 3
   /// Nothing the policy allows could be delivered.
   case nothing = 4
@@ -23,32 +23,32 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
   /// Ended by SIGTERM.
   case terminated = 143
 
-  /// What several loads come to: the first that applies of 74, 4, 22, 3, 0.
+  /// The status of several loads: the first of 74, 4, 22, 3, 0 that applies.
   static func combined(_ all: [ExitStatus]) -> ExitStatus {
     [.inputOutput, .nothing, .httpFailure, .storedOnly].first(where: all.contains) ?? .success
   }
 }
 
 extension DataService.KeptReason {
-  /// Whether the store was the trouble, and not a rule that forbids to keep the response.
+  /// Whether the store failed, in contrast to a rule that forbids storing the response.
   var isOfStore: Bool { [.busy, .full, .readOnly, .corrupt, .unusable].contains(self) }
 }
 
-/// What one load has delivered so far, as far as the exit status depends on it.
+/// The part of a load's outcome that decides the exit status.
 struct LoadOutcome: Sendable, Hashable {
   /// How a load ended.
   enum End: Sendable, Hashable {
     /// With the stored delivery, or not yet.
     case none
     case fresh(status: Int)
-    /// With a failure; `storeIsUnusable` where the store, not the network, was the trouble.
+    /// With a failure; `storeIsUnusable` if the store failed, not the network.
     case failure(storeIsUnusable: Bool)
   }
 
-  /// The status of the stored delivery, where there was one.
+  /// The HTTP status of the stored delivery, if there was one.
   var storedStatus: Int?
   var end = End.none
-  /// Whether the file of `-o` was left as it is, since the newest response is not one to put there.
+  /// Whether the file of `-o` was left unchanged because the newest response must not replace it.
   var leavesFile = false
 
   /// The status of this load alone.

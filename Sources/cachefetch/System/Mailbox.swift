@@ -2,14 +2,14 @@ internal import DataService
 internal import Glibc
 internal import Synchronization
 
-/// Messages for the main thread, in the order they were posted; waiting ends when a signal comes.
+/// Messages for the main thread, in the order they were posted. A signal ends waiting.
 final class Mailbox<Message: Sendable>: Sendable {
   private struct State {
     /// The newest last.
     var coming: [Message] = []
-    /// The oldest last: taking one moves none of the others.
+    /// The oldest last, so that removing one moves no others.
     var going: [Message] = []
-    /// Made by the first who waits, which many a program never does.
+    /// Made by the first wait; many commands never wait.
     var wake: WakeupPipe?
   }
 
@@ -21,7 +21,7 @@ final class Mailbox<Message: Sendable>: Sendable {
   func post(_ message: Message) {
     let wake = state.withLock { state in
       state.coming.append(message)
-      // Whoever waits looks again until there is nothing: one signal is enough for all that come meanwhile.
+      // A waiting reader drains the queue, so one wake-up is enough for all messages posted meanwhile.
       return state.coming.count == 1 ? state.wake : nil
     }
     wake?.signal()
@@ -38,12 +38,12 @@ final class Mailbox<Message: Sendable>: Sendable {
     }
   }
 
-  /// Waits for a message; `nil` when a signal has come, or `milliseconds` are over.
+  /// Waits for a message; `nil` after a signal or after `milliseconds`.
   func wait(milliseconds: Int32 = -1, heedsSignals: Bool = true) -> Message? {
-    // Both are there before it is looked whether anything has come.
+    // Both descriptors exist before the queue is checked, so that no wake-up is lost.
     let wake = pipe()
     let signals = heedsSignals ? Signals.descriptor : -1
-    // Without descriptors for both nothing can wake it: then it looks by itself now and then.
+    // Without both descriptors nothing can wake the reader, so it polls.
     let isBlind = !wake.isUsable || heedsSignals && signals < 0
     let end = milliseconds < 0 ? Int64.max : Self.now + Int64(milliseconds)
     while true {
@@ -60,7 +60,7 @@ final class Mailbox<Message: Sendable>: Sendable {
     }
   }
 
-  /// Milliseconds on a clock that nobody sets.
+  /// Milliseconds on the monotonic clock.
   private static var now: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

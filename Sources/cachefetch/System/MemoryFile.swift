@@ -1,9 +1,9 @@
 internal import CPlatform
 internal import Glibc
 
-/// A file in memory: for bytes that another program is to read and that no disk is to have.
+/// A file in memory, for bytes that another program reads but that must not reach a disk.
 enum MemoryFile {
-  /// A descriptor at the beginning of those bytes; whoever starts a program with it closes it.
+  /// A descriptor at the beginning of the bytes; the caller closes it.
   static func holding(_ bytes: [UInt8]) throws(OutputError) -> Int32 {
     let descriptor = cplatform_memory_file("cachefetch")
     guard descriptor >= 0 else { throw .failed(errno, path: "a file in memory") }

@@ -5,13 +5,13 @@ internal import Glibc
 enum OutputError: Error, Equatable {
   /// The reader has closed the pipe.
   case closed
-  /// A signal came while it was waited for room.
+  /// A signal came while waiting for room.
   case interrupted
   /// The system's error number, and what was being written.
   case failed(Int32, path: String?)
 }
 
-/// A file descriptor to write to, by `write(2)`: the bytes have left the process when a call returns.
+/// A file descriptor written with `write(2)`, without a buffer: the bytes have left the process when a call returns.
 struct OutputDescriptor: Sendable {
   let number: Int32
 
@@ -56,7 +56,7 @@ struct OutputDescriptor: Sendable {
   /// Writes text, or throws.
   func write(_ text: String) throws(OutputError) { try write(Array(text.utf8)) }
 
-  /// The descriptor may have been made non-blocking by whoever shares it.
+  /// Another process that shares the descriptor may have made it non-blocking.
   private func waitForRoom() throws(OutputError) {
     var polled = [
       pollfd(fd: number, events: Int16(POLLOUT), revents: 0),

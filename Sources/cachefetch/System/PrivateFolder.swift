@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A folder of this process's own (mode 0700) for files that stand for a stream; it goes with everything in it.
+/// A private folder (mode 0700) for the file that stands in for a standard stream.
 struct PrivateFolder {
   let path: String
 

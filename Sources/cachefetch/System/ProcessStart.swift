@@ -1,28 +1,27 @@
 internal import CProcess
 
-/// What the process is given by the system, and what it asks of it before anything else.
+/// The process's arguments, and its set-up before anything else runs.
 enum ProcessStart {
-  /// Called once, before any thread is made.
+  /// Called once, before any thread is created.
   static func prepare() {
     cprocess_raise_descriptor_limit()
     cprocess_take_over_tasks()
   }
 
-  /// No core files, and no look into this process by others of the user's.
+  /// Disables core files and keeps the user's other processes from reading this one's memory.
   static func keepMemoryPrivate() { cprocess_keep_memory_private() }
 
-  /// The libraries that are a part of this program, with the revisions of their packages; `nil` where it was not built
-  /// as it is shipped.
+  /// The statically linked libraries with their packages' revisions; `nil` unless this is the shipped build.
   static var linkedLibraries: String? {
     let text = String(cString: cprocess_linked_libraries())
     return text.isEmpty ? nil : text
   }
 
-  /// What the process of `--background` is called, which is how it knows what it is.
+  /// The program name (`argv[0]`) of the background process, by which it recognises itself.
   static let backgroundName = "cachefetch-background"
   static let isBackground = argument(0).map { String(cString: $0) } == backgroundName
 
-  /// How many words the command line has, the program's name included.
+  /// The number of words in the command line, including the program's name.
   static var argumentCount: Int { Int(cprocess_argument_count()) }
 
   /// A word of the command line; 0 is the program's name.

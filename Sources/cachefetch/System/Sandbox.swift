@@ -2,27 +2,27 @@ internal import CProcess
 internal import DataService
 internal import Synchronization
 
-/// What the command may do with files while it has to do with the network: Landlock, where the kernel has it.
+/// Restricts file access while the command uses the network, with Landlock if the kernel has it.
 ///
-/// The network's thread puts the rules together, beside the loading of the network library, so that a stored answer does
-/// not wait for them. It and all threads that it starts are held to them, and the main thread before it takes what the
-/// network brought.
+/// The network's thread builds the ruleset before it loads the network library, so that a stored response does not wait
+/// for it. The ruleset binds that thread and all threads it starts, and the main thread before it reads data from the
+/// network.
 enum Sandbox {
-  /// A path below which files may be read, or written too.
+  /// A path below which files may be read, or also written.
   struct Rule: Hashable, Sendable {
     var path: String
     var writes = false
   }
 
-  /// The kernel's name of the rules; -1 until there are any.
+  /// The ruleset's descriptor; -1 before it is made.
   private static let rules = Atomic<Int32>(-1)
-  /// Whether the main thread is to be held to them.
+  /// Whether the ruleset must still be applied to the main thread.
   private static let awaitsMainThread = Atomic(false)
 
-  /// Sees to it that the network is only had to do with under the rules.
+  /// Makes sure the network is used only under the rules.
   /// - Parameters:
-  ///   - allowed: Everything that a load needs; asked for on the network's thread.
-  ///   - holdsMainThread: Whether the main thread is to be held to them too.
+  ///   - allowed: Returns every path that a load needs; called on the network's thread.
+  ///   - holdsMainThread: Whether the rules bind the main thread too.
   static func prepare(holdsMainThread: Bool, allowing allowed: @escaping @Sendable () -> [Rule]) {
     NetworkThread.setPreparation {
       guard rules.load(ordering: .acquiring) < 0 else {
@@ -38,14 +38,15 @@ enum Sandbox {
     }
   }
 
-  /// Called by the main thread before it takes what another thread has for it.
+  /// Called by the main thread before it reads what another thread has for it.
   static func takeIn() {
     guard awaitsMainThread.load(ordering: .acquiring) else { return }
     awaitsMainThread.store(false, ordering: .relaxed)
     _ = cprocess_confinement_enforce(rules.load(ordering: .acquiring))
   }
 
-  /// Allows it; where a folder to write to is still missing, that it be made.
+  /// Allows the path of a rule. If a folder to write to does not exist yet, allows its nearest existing parent, so that
+  /// it can be made.
   private static func allow(_ rule: Rule, in made: Int32) {
     var path = rule.path
     while !cprocess_confinement_allow(made, path, rule.writes), rule.writes, path != "/", path != "." {

@@ -3,14 +3,14 @@ internal import Glibc
 
 /// SIGINT and SIGTERM end the command after it has cleaned up; a second one ends it at once.
 ///
-/// The handler only stores the number and wakes whoever polls; it runs on the main thread, whose blocking system calls
-/// it interrupts, wherever the kernel delivered the signal.
+/// The handler only stores the number and wakes the polling thread. It runs on the main thread, so that it interrupts
+/// that thread's blocking system calls, whichever thread the kernel delivered the signal to.
 enum Signals {
-  /// What the handler touches; allocated before the handler is installed, so that it never allocates.
+  /// The handler's state, allocated before the handler is installed, because a handler must not allocate.
   private struct State {
     var main: pthread_t
     var number: Int32 = 0
-    /// Readable once a signal has come; made by the first who waits.
+    /// Readable after a signal; made by the first wait.
     var wake: WakeupPipe?
   }
 
@@ -28,9 +28,9 @@ enum Signals {
     state.pointee = State(main: pthread_self())
     var action = sigaction()
     action.__sigaction_handler.sa_handler = { number in Signals.handle(number) }
-    // What whoever started this process has it ignore (`trap '' INT`, a job in a script's background) stays ignored.
+    // A signal that this process inherited as ignored (`trap '' INT`, a background job of a script) stays ignored.
     for number in [SIGINT, SIGTERM] where !isIgnored(number) { sigaction(number, &action, nil) }
-    // A closed pipe is met as EPIPE where it is written, cleaned up after, and then ends the process as the signal would.
+    // A closed pipe gives EPIPE on write. The command cleans up and then ends as the signal would have ended it.
     action.__sigaction_handler.sa_handler = SIG_IGN
     sigaction(SIGPIPE, &action, nil)
   }
@@ -42,11 +42,11 @@ enum Signals {
       == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
-  /// The signal that came, if one has.
+  /// The signal received, if any.
   static var pending: Int32? { state.pointee.number == 0 ? nil : state.pointee.number }
 
-  /// Readable once a signal comes, for the main thread; it asks for it before ``pending``, since a signal that came
-  /// before is not told this way. Others have none: -1.
+  /// A descriptor for the main thread that becomes readable when a signal comes. Get it before reading ``pending``,
+  /// since it does not report earlier signals. For other threads: -1.
   static var descriptor: Int32 {
     guard pthread_equal(pthread_self(), state.pointee.main) != 0 else { return -1 }
     if let wake = state.pointee.wake { return wake.readEnd }
@@ -58,17 +58,17 @@ enum Signals {
   /// The signal of a closed pipe.
   static var brokenPipe: Int32 { SIGPIPE }
 
-  /// The exit status of the signal that came.
+  /// The exit status for the signal received.
   static var exitStatus: ExitStatus { pending == SIGTERM ? .terminated : .interrupted }
 
-  /// Ends the process as a signal would have done: the parent sees which.
+  /// Ends the process by the signal itself, so that the parent sees which.
   static func endProcess(by number: Int32) -> Never {
     signal(number, SIG_DFL)
     kill(getpid(), number)
     exit(128 + number)
   }
 
-  /// Ends the process some seconds from now, whatever still holds up the main thread then.
+  /// Ends the process after ``cleanUpSeconds``, even if the main thread is still blocked.
   private static func boundCleanUp() {
     var action = sigaction()
     action.__sigaction_handler.sa_handler = { _ in _exit(128 + (Signals.pending ?? SIGTERM)) }
@@ -76,7 +76,7 @@ enum Signals {
     alarm(cleanUpSeconds)
   }
 
-  /// As long as the store may take to end a write.
+  /// The time the store may take to finish a write.
   private static let cleanUpSeconds: UInt32 = 5
 
   private static func handle(_ number: Int32) {

@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// The system's error numbers in words, without the locale.
+/// Messages for `errno` values, independent of the locale.
 enum SystemError {
-  /// What helps, whatever the file was to be; `nil` where that depends on it.
+  /// The remedy for an error, if it does not depend on the file.
   static func remedy(_ number: Int32) -> String? {
     number == EMFILE || number == ENFILE ? "raise the limit (ulimit -n)" : nil
   }
 
-  /// What `number` means.
+  /// The message for `number`.
   static func text(_ number: Int32) -> String {
     switch number {
     case ENOENT: "no such file or folder"

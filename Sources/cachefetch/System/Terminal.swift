@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// What is known of the terminal, if there is one.
+/// The terminal's properties, if there is one.
 struct Terminal: Sendable, Equatable {
   /// Whether standard output is a terminal.
   var isOutput = false
   /// Whether standard error is a terminal.
   var isError = false
-  /// Whether somebody can be asked.
+  /// Whether standard input is a terminal, so that the user can be asked.
   var isInput = false
-  /// Whether a line can be drawn over itself: not with `TERM=dumb`.
+  /// Whether a line can be redrawn in place: not with `TERM=dumb`.
   var redraws = false
   /// Whether colours are wanted: not with `NO_COLOR` (no-color.org) or `TERM=dumb`.
   var hasColour = false
@@ -26,18 +26,18 @@ struct Terminal: Sendable, Equatable {
     return terminal
   }
 
-  /// Its width in columns, asked anew each time, since windows are resized; 80 where it is not known.
+  /// Its width in columns, read each time, since windows are resized; 80 if unknown.
   static func width(of descriptor: Int32) -> Int {
     columns(of: descriptor) ?? wantedColumns ?? 80
   }
 
-  /// The width for text that may go through a pager: that of standard output, else `$COLUMNS`, else that of the terminal
-  /// that standard error is; 80 where there is none.
+  /// The width for text that may go through a pager: that of standard output, else `$COLUMNS`, else that of standard
+  /// error; 80 if neither is a terminal.
   static func pagedWidth() -> Int {
     columns(of: STDOUT_FILENO) ?? wantedColumns ?? columns(of: STDERR_FILENO) ?? 80
   }
 
-  /// The columns of a terminal; `nil` where it is none, or does not know.
+  /// The columns of a terminal; `nil` if the descriptor is not a terminal or its size is unknown.
   private static func columns(of descriptor: Int32) -> Int? {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
@@ -49,7 +49,7 @@ struct Terminal: Sendable, Equatable {
   }
 }
 
-/// The environment, one variable at a time; reading it whole costs a tenth of the start.
+/// The environment, read one variable at a time: reading all of it costs a tenth of the start-up time.
 enum Environment {
   static func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 }

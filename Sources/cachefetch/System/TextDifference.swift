@@ -1,11 +1,11 @@
 internal import CPlatform
 internal import Glibc
 
-/// Two texts compared by diffutils' `diff`, which everybody can read.
+/// Compares two texts with diffutils' `diff`, whose output is well known.
 enum TextDifference {
-  /// The unified difference; `nil` where `diff` cannot be run.
+  /// The unified diff; `nil` if `diff` cannot be run.
   ///
-  /// The texts are handed over as files in memory: they may be private, and no disk is to have them.
+  /// The texts are passed as files in memory: they may be private and must not reach a disk.
   static func unified(_ texts: [[UInt8]], labels: [String]) throws(OutputError) -> [UInt8]? {
     var files: [Int32] = []
     defer { for file in files { close(file) } }
@@ -21,7 +21,7 @@ enum TextDifference {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, pipe[1], STDOUT_FILENO)
-    // Under their own numbers, where they are passed on: the copy of a descriptor onto itself stays open.
+    // `adddup2` of a descriptor onto itself clears close-on-exec, so the child inherits it under the same number.
     for file in files { posix_spawn_file_actions_adddup2(&actions, file, file) }
     var pointers = words.map { strdup($0) } + [nil]
     defer { for pointer in pointers { free(pointer) } }
@@ -33,7 +33,7 @@ enum TextDifference {
     let output = readToEnd(pipe[0])
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0, errno == EINTR {}
-    // 1 is “they differ”; above that diff itself failed.
+    // 1 means that the texts differ; above 1 `diff` itself failed.
     return status & 0x7F == 0 && (status >> 8) & 0xFF <= 1 ? output : nil
   }
 

@@ -1,5 +1,5 @@
-/// Pretty-prints a JSON document for a terminal: indented, coloured where wanted, numbers and strings as they are
-/// written, order kept, and nothing in it able to act on the terminal.
+/// Pretty-prints a JSON document for a terminal: indented and, if wanted, coloured. Numbers, strings and order stay as
+/// written; control characters are made visible.
 struct JSONText {
   private enum Colour: String {
     case key = "\u{1B}[34m"
@@ -14,8 +14,8 @@ struct JSONText {
   private var shown: [UInt8] = []
   private var depth = 0
 
-  /// The document prettily, with a line feed at its end; `nil` where the bytes are not one JSON document, or are nested
-  /// more than 200 deep.
+  /// The indented document, with a final line feed; `nil` if the bytes are not one JSON document or are nested more
+  /// than 200 deep.
   static func pretty(_ bytes: [UInt8], hasColour: Bool) -> [UInt8]? {
     guard String(validating: bytes, as: UTF8.self) != nil else { return nil }
     var text = JSONText(bytes: bytes, hasColour: hasColour)

@@ -1,6 +1,6 @@
 /// Writes one JSON object on one line, members in the order they are added.
 ///
-/// Characters that act on a terminal are escaped, which JSON allows and which changes no value.
+/// Characters that a terminal interprets are escaped; JSON allows that, and it changes no value.
 struct JSONWriter {
   private(set) var bytes: [UInt8] = [0x7B]
   private var isFirst = true
@@ -34,7 +34,7 @@ struct JSONWriter {
     bytes += (value ? "true" : "false").utf8
   }
 
-  /// A member that is JSON already.
+  /// A member whose value is already JSON.
   mutating func member(_ name: String, json: [UInt8]) {
     begin(name)
     bytes += json
@@ -97,7 +97,7 @@ struct JSONWriter {
     bytes.append(0x22)
   }
 
-  /// JSON of another's making, on one line, as this type would have written it.
+  /// Foreign JSON, given on one line, with the characters escaped that a terminal interprets.
   static func harmless(_ json: String) -> [UInt8] {
     var bytes: [UInt8] = []
     for scalar in json.unicodeScalars { appendHarmless(scalar, to: &bytes) }

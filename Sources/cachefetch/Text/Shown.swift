@@ -1,14 +1,14 @@
 internal import DataService
 internal import Synchronization
 
-/// URLs as the command shows them: without their secrets, those that the command line names included.
+/// URLs as the command shows them: without secrets, including those that the command line names.
 enum Shown {
   private static let list = Mutex(SecretList())
 
-  /// What is secret.
+  /// The names of secret fields and parameters.
   static var secrets: SecretList { list.withLock { $0 } }
 
-  /// Takes the names of `--secret-field` and `--secret-parameter`; called once, before anything is shown.
+  /// Adds the names of `--secret-field` and `--secret-parameter`; called once, before anything is shown.
   static func learn(fields: [String], parameters: [String]) {
     guard !fields.isEmpty || !parameters.isEmpty else { return }
     list.withLock { list in
@@ -17,6 +17,6 @@ enum Shown {
     }
   }
 
-  /// A URL, or what was meant for one.
+  /// A URL, or text that was meant as one.
   static func url(_ text: String) -> String { ShownURL.text(text, secrets: secrets) }
 }

@@ -1,8 +1,9 @@
-/// Text in one of the single-byte encodings that the web still declares, made UTF-8 for a terminal.
+/// Converts text in a single-byte encoding that web servers still declare to UTF-8, for a terminal.
 ///
-/// ISO 8859-1 and US-ASCII are read as Windows-1252, as browsers do: it has letters where those have control characters.
+/// ISO 8859-1 and US-ASCII are read as Windows-1252, as browsers do: it has printable characters where those have
+/// control characters.
 struct SingleByteText {
-  /// The encoding that a `Content-Type` declares; `nil` for UTF-8, for others and for none.
+  /// The encoding that a `Content-Type` declares; `nil` for UTF-8, for unknown encodings and without a declaration.
   init?(contentType: String?) {
     guard let parameters = contentType?.split(separator: ";").dropFirst() else { return nil }
     for parameter in parameters {
@@ -17,7 +18,7 @@ struct SingleByteText {
     return nil
   }
 
-  /// The bytes as UTF-8. The five that stand for nothing stay as they are.
+  /// The bytes as UTF-8. The five undefined bytes stay unchanged.
   func utf8(_ bytes: some Collection<UInt8>) -> [UInt8] {
     var text: [UInt8] = []
     text.reserveCapacity(bytes.count)
@@ -38,7 +39,7 @@ struct SingleByteText {
     "us-ascii", "ascii",
   ]
 
-  /// What Windows-1252 has from 0x80 to 0x9F; 0 for nothing.
+  /// The code points of Windows-1252 from 0x80 to 0x9F; 0 if undefined.
   private static let upper: [UInt32] = [
     0x20AC, 0, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0,
     0x017D, 0,

@@ -1,15 +1,15 @@
-/// Text of strangers made safe for a terminal: what would move the cursor, change colours, ring, set the title or
-/// reorder the line is shown instead of obeyed. In pipes nothing of this is done: there the bytes are exact.
+/// Makes foreign text safe for a terminal: it shows characters that would move the cursor, change colours, ring, set
+/// the title or reorder the line. Output to a pipe is left byte for byte.
 enum TerminalText {
-  /// `text` on one line: every control character is shown, line breaks and tabs too.
+  /// `text` on one line: every control character is made visible, including line breaks and tabs.
   static func visible(_ text: String) -> String {
     var shown = ""
     for scalar in text.unicodeScalars { append(scalar, to: &shown) }
     return shown
   }
 
-  /// A body of text: line breaks and tabs stay, CR LF is a line break, everything else is shown; bytes that are not
-  /// UTF-8 are shown as `\xNN`.
+  /// A text body: line breaks and tabs stay, CR LF is a line break, other control characters are made visible; bytes
+  /// that are not UTF-8 are shown as `\xNN`.
   static func body(_ bytes: some Collection<UInt8>) -> [UInt8] {
     var shown: [UInt8] = []
     shown.reserveCapacity(bytes.count)
@@ -34,7 +34,7 @@ enum TerminalText {
     return shown
   }
 
-  /// Whether a scalar would act on a terminal: C0, DEL, C1, and the marks that reorder text.
+  /// Whether a terminal would interpret a scalar: C0, DEL, C1, and the marks that reorder text.
   static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0x00...0x1F, 0x7F...0x9F: true
@@ -64,7 +64,7 @@ enum TerminalText {
   }
 }
 
-/// Takes bytes apart into scalars and bytes that are part of none.
+/// Splits bytes into scalars and bytes that belong to none.
 private struct UTF8Pieces<Bytes: Collection<UInt8>> {
   enum Piece {
     case scalar(Unicode.Scalar, isBeforeLineFeed: Bool)

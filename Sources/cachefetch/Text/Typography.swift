@@ -1,7 +1,7 @@
-/// Quotation marks, dashes and dots of messages and help, as far as the locale has them.
+/// Replaces the typographic marks of messages and help with ASCII if the locale lacks them.
 enum Typography {
-  /// `text` as the locale can show it: in ASCII where it names a character set other than UTF-8. Where no locale is set,
-  /// as in many containers and cron jobs, nothing is known against UTF-8.
+  /// `text` for the locale: in ASCII if the locale names a character set other than UTF-8. Without a locale, as in many
+  /// containers and cron jobs, UTF-8 is assumed.
   static func fitting(_ text: String, isUTF8: () -> Bool = { Typography.isUTF8(Environment.value) }) -> String
   {
     text.utf8.contains { $0 >= 0x80 } && !isUTF8() ? ascii(text) : text

@@ -1,6 +1,6 @@
 internal import CacheStore
 
-/// Figures as people say them.
+/// Figures in words.
 enum Words {
   /// An age: “just now”, “42 seconds ago”, “3 hours ago”.
   static func age(_ age: Duration) -> String {
@@ -21,7 +21,7 @@ enum Words {
     }
   }
 
-  /// A span that somebody has set, in the largest unit that is exact: “90 days”, “36 hours”, “1500 ms”.
+  /// A configured span, in the largest unit that is exact: “90 days”, “36 hours”, “1500 ms”.
   static func exactly(_ span: Duration) -> String {
     let milliseconds = span.milliseconds
     let units: [(length: Int64, name: String)] = [
