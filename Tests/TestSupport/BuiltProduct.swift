@@ -4,11 +4,11 @@
   import Glibc
 #endif
 
-/// Where the build put the programs that the tests run.
+/// Finds the built programs that the tests run.
 public enum BuiltProduct {
-  /// A product that was not built beside the tests.
+  /// The product has not been built with the tests.
   public struct Missing: Error, CustomStringConvertible {
-    /// Where it was looked for.
+    /// The path where it was expected.
     public let path: String
     /// What to do about it.
     public var description: String { "\(path) is missing: build it first (swift build --build-tests)" }

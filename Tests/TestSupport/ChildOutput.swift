@@ -7,7 +7,7 @@ import Synchronization
   import Glibc
 #endif
 
-/// What a child process has written to one of its streams, as it comes.
+/// The output of one of a child process's streams, collected as it arrives.
 public final class ChildOutput: Sendable {
   private struct Waiter {
     let isMet: @Sendable ([UInt8]) -> Bool
@@ -23,7 +23,8 @@ public final class ChildOutput: Sendable {
 
   private let state = Mutex(State())
 
-  /// Reads a descriptor on a thread of its own until its end, and closes it; -1 stands for a stream that is not read.
+  /// Reads a descriptor on its own thread until the end of the stream, then closes it; -1 means that the stream is not
+  /// read.
   init(reading fd: Int32) {
     guard fd >= 0 else {
       state.withLock { $0.hasEnded = true }
@@ -60,13 +61,13 @@ public final class ChildOutput: Sendable {
     return self.text.contains(text)
   }
 
-  /// Suspends until that many whole lines have appeared, and returns those there are.
+  /// Suspends until `count` whole lines have appeared or the stream has ended, and returns the lines so far.
   @discardableResult public func lines(_ count: Int) async -> [String] {
     await wait { bytes in bytes.count { $0 == 0x0A } >= count }
     return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
   }
 
-  /// Suspends until that many bytes have arrived.
+  /// Suspends until `count` bytes have arrived.
   public func waits(forBytes count: Int) async { await wait { $0.count >= count } }
 
   private func wait(until isMet: @escaping @Sendable ([UInt8]) -> Bool) async {

@@ -8,10 +8,10 @@ import Synchronization
   import Glibc
 #endif
 
-/// A program run by a test, its output captured as it comes.
+/// A program run by a test. Its output is captured as it arrives.
 ///
-/// Built on `posix_spawn`: Foundation's `Process` can crash on Linux when several run at once. A child still running
-/// when its object goes is killed.
+/// Built on `posix_spawn`: Foundation's `Process` can crash on Linux when several run at once. `deinit` kills a child
+/// that is still running.
 public final class ChildProcess: Sendable {
   /// How a process ended.
   public enum Exit: Sendable, Hashable {
@@ -19,7 +19,7 @@ public final class ChildProcess: Sendable {
     case signal(Int32)
   }
 
-  /// A process that has ended, with all it wrote.
+  /// A process that has ended, with all its output.
   public struct Finished: Sendable {
     /// How it ended.
     public let exit: Exit
@@ -37,7 +37,7 @@ public final class ChildProcess: Sendable {
 
   /// A program that could not be started.
   public struct NotStarted: Error, CustomStringConvertible {
-    /// What was to run.
+    /// The program's path.
     public let executable: String
     /// The `errno`.
     public let code: Int32
@@ -45,15 +45,15 @@ public final class ChildProcess: Sendable {
     public var description: String { "\(executable): \(String(cString: strerror(code)))" }
   }
 
-  /// Where one of the child's streams leads.
+  /// Where one of the child's streams is connected.
   public enum Stream: Sendable {
     /// A pipe that the test reads.
     case captured
-    /// A pseudo-terminal that the test reads: for what a program does only for a person.
+    /// A pseudo-terminal that the test reads, for behaviour that depends on a terminal.
     case terminal
-    /// For standard error: wherever standard output leads.
+    /// For standard error: the same as standard output.
     case asOutput
-    /// A descriptor of the test's, which stays open there.
+    /// A descriptor of the test, which the test keeps open.
     case descriptor(Int32)
     /// `/dev/null`.
     case discarded
@@ -69,9 +69,9 @@ public final class ChildProcess: Sendable {
 
   /// The process id.
   public let pid: Int32
-  /// What it writes to standard output; for a terminal given to both streams, all it writes.
+  /// Its standard output; if both streams share a terminal, all its output.
   public let output: ChildOutput
-  /// What it writes to standard error.
+  /// Its standard error.
   public let errors: ChildOutput
   private let input: Mutex<Int32>
   private let state = Mutex(State())
@@ -83,10 +83,10 @@ public final class ChildProcess: Sendable {
   ///   - arguments: Its arguments, without its name.
   ///   - environment: Variables changed from the test's own; `nil` removes one.
   ///   - directory: Its working directory, if not the test's.
-  ///   - input: What it reads from standard input; `nil` leaves that open for `write` and `closeInput`.
-  ///   - typesInput: Whether standard input is the terminal that standard output leads to.
-  ///   - output: Where standard output leads.
-  ///   - errors: Where standard error leads.
+  ///   - input: The content of its standard input; `nil` keeps it open for `write` and `closeInput`.
+  ///   - typesInput: Whether standard input is the terminal of standard output.
+  ///   - output: Where standard output goes.
+  ///   - errors: Where standard error goes.
   ///   - passing: A descriptor of the test's that the child gets as its descriptor 3.
   public init(
     _ executable: String, _ arguments: [String] = [], environment: [String: String?] = [:],
@@ -139,11 +139,11 @@ public final class ChildProcess: Sendable {
     }
   }
 
-  /// Sends a signal and returns when the process has ended: for the end of an object, which cannot suspend.
+  /// Sends a signal and blocks until the process has ended: for a `deinit`, which cannot suspend.
   package func end(by signal: Int32? = nil) {
     if let signal { send(signal) }
     let hasEnded = state.withLock { state in
-      // Not killed when this object goes: it ends by itself.
+      // `deinit` must not kill the process: it ends by itself.
       state.livesOn = true
       return state.exit != nil
     }
@@ -170,7 +170,7 @@ public final class ChildProcess: Sendable {
     return state.withLock { $0.exit ?? .signal(SIGKILL) }
   }
 
-  /// Suspends until the process has ended and its streams too.
+  /// Suspends until the process and its streams have ended.
   public func finished() async -> Finished {
     let exit = await exit()
     return Finished(
@@ -209,7 +209,7 @@ public final class ChildProcess: Sendable {
     }
   }
 
-  /// Collected under the lock, so that a signal never goes to another process that was given the same id.
+  /// The process is reaped under the lock, so that no signal reaches another process that reuses its ID.
   private func reap() {
     let waiters = state.withLock { state in
       (state.exit, state.peakMemoryBytes) = Self.collect(pid)

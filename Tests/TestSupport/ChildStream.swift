@@ -4,7 +4,7 @@
   import Glibc
 #endif
 
-/// Both ends of one of a child's standard streams, while it is being started.
+/// Both ends of one of a child's standard streams, during its start.
 package struct ChildStream {
   let child: Int32
   let parent: Int32
@@ -30,7 +30,7 @@ package struct ChildStream {
     return ChildStream(child: reading, parent: writing)
   }
 
-  /// The child reads what the test writes at the other end of a terminal, as it would what a person types there.
+  /// The child reads what the test writes to the terminal's other end, as if a user typed it.
   static func input(from terminal: ChildStream) -> ChildStream {
     ChildStream(child: terminal.child, parent: fcntl(terminal.parent, F_DUPFD_CLOEXEC, 0), ownsChild: false)
   }
@@ -46,7 +46,7 @@ package struct ChildStream {
     (self.child, self.parent, self.ownsChild) = (child, parent, ownsChild)
   }
 
-  /// The two ends of a new terminal; whoever asks closes them.
+  /// The two ends of a new pseudo-terminal; the caller closes them.
   package static func terminal() throws -> (child: Int32, parent: Int32) {
     let parent = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
     guard parent >= 0 else { throw ChildProcess.NotStarted(executable: "/dev/ptmx", code: errno) }
@@ -55,7 +55,7 @@ package struct ChildStream {
       unlockpt(parent)
       let name = ptsname(parent).map { String(cString: $0) } ?? ""
     #else
-      // Glibc's module has neither ptsname nor the macros for the requests below it.
+      // The Glibc module has neither ptsname nor the macros TIOCSPTLCK and TIOCGPTN.
       let (setLock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)
       var (locked, number): (Int32, Int32) = (0, 0)
       _ = ioctl(parent, setLock, &locked)

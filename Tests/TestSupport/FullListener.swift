@@ -4,7 +4,7 @@
   import Glibc
 #endif
 
-/// A listening socket whose queue is full, so that whoever connects next hangs in connecting.
+/// A listening socket whose queue is full, so that the next connection hangs in `connect`.
 public final class FullListener: Sendable {
   /// Where it listens, on loopback.
   public let port: UInt16
@@ -16,7 +16,7 @@ public final class FullListener: Sendable {
     public let code: Int32
   }
 
-  /// Makes it; what fills the queue is connected when this returns.
+  /// Makes the socket; its queue is full on return.
   public init() throws {
     let listener = try Self.socket()
     var address = sockaddr_in()
@@ -30,7 +30,7 @@ public final class FullListener: Sendable {
     }
     guard isBound else { throw Failed(code: errno) }
     port = UInt16(bigEndian: address.sin_port)
-    // A queue of length 0 holds one; the rest would be retried by the kernel, so they do not wait for it.
+    // A queue of length 0 holds one connection. The kernel would retry the others, so their sockets are non-blocking.
     var descriptors = [listener]
     for _ in 0..<4 {
       let client = try Self.socket()

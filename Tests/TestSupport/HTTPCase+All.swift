@@ -15,7 +15,7 @@ extension HTTPCase {
 
   private static func ok(_ fields: KeyValuePairs<String, String>) -> FixtureReply { .ok("one", fields) }
 
-  /// Stale on arrival, with the directives and a tag.
+  /// A response that is stale on arrival, with the directives and an entity tag.
   private static func aged(_ control: String, tag: String = "\"1\"") -> FixtureReply {
     .ok("one", ["Cache-Control": control, "Age": "100", "ETag": tag])
   }

@@ -3,8 +3,8 @@ package import DataService
 package import FixtureServer
 internal import FoundationEssentials
 
-/// A short conversation under the `http` policy: what the origin would answer at each step, and what has to come of it.
-/// Both the service and the built command are held to it.
+/// A short series of loads under the `http` policy: how the origin answers each, and the expected outcome. The service
+/// and the built command must both pass it.
 package struct HTTPCase: Sendable, CustomStringConvertible {
   /// One load.
   package struct Step: Sendable {
@@ -12,31 +12,31 @@ package struct HTTPCase: Sendable, CustomStringConvertible {
     package var method: RequestMethod = .get
     /// The caller's fields.
     package var fields: HTTPFields = [:]
-    /// What the origin answers if it is asked; `nil` hangs up.
+    /// The origin's reply, if it is asked; `nil` closes the connection.
     package var reply: FixtureReply?
-    /// What has to come of it.
+    /// The expected outcome.
     package var outcome: Outcome
   }
 
-  /// What has to come of a load.
+  /// The expected outcome of a load.
   package struct Outcome: Sendable {
     /// `stored`, `fresh`, `failure`, or `stored, failure`.
     package var kind: String
-    /// The status, where something is delivered.
+    /// The status, if something is delivered.
     package var status: Int?
-    /// The body, where something is delivered.
+    /// The body, if something is delivered.
     package var body: String?
     /// How many requests reach the origin.
     package var exchanges: Int
-    /// Fields that the last of them has to carry, or with an empty value must not carry.
+    /// Fields that the last request must have or, with an empty value, must not have.
     package var sent: [String: String] = [:]
-    /// Fields that the delivery has to carry, or with an empty value must not carry.
+    /// Fields that the delivery must have or, with an empty value, must not have.
     package var received: [String: String] = [:]
   }
 
   /// The rule the case shows, in words.
   package let name: String
-  /// The loads, one after the other, of one URL.
+  /// The loads of one URL, one after the other.
   package let steps: [Step]
 
   package var description: String { name }
@@ -67,7 +67,7 @@ extension HTTPCase.Step {
         received: received))
   }
 
-  /// The origin is asked in vain, and the stored response answers, followed by the reason.
+  /// The origin gives no usable answer; the stored response is delivered, followed by the failure.
   static func staleStored(_ body: String, _ fields: HTTPFields = [:], origin reply: FixtureReply? = nil)
     -> Self
   {
@@ -85,11 +85,11 @@ extension HTTPCase.Step {
 }
 
 extension HTTPCase {
-  /// What a load traces when the store has not answered within 20 ms, so that the exchange begins without it (law 3)
-  /// and another outcome is right. A case is then told again.
+  /// The trace of a load whose store did not answer within 20 ms. The exchange then begins without it (law 3), and
+  /// another outcome is right, so the case is run again.
   package static let slowStore = "the store is slow"
 
-  /// Runs the case until the store was quick enough for its rule to show; a few times at most.
+  /// Runs the case until the store is fast enough for its rule to apply, a few times at most.
   package func settledDifferences(
     _ attempt: () async throws -> (differences: [String], storeWasSlow: Bool)
   ) async throws -> [String] {
@@ -98,9 +98,9 @@ extension HTTPCase {
     return found.differences
   }
 
-  /// Runs the steps against an origin of its own, and says what differed; empty where nothing did.
+  /// Runs the steps against a new origin and returns the differences; empty if there are none.
   ///
-  /// - Parameter load: Makes the load and says what was delivered.
+  /// - Parameter load: Performs the load and returns what was delivered.
   package func differences(
     _ load: (_ step: Step, _ url: String) async throws -> (
       kind: String, status: Int?, body: String?, fields: HTTPFields
@@ -119,7 +119,7 @@ extension HTTPCase {
       expect("the delivery", got.kind, step.outcome.kind)
       expect("the status", "\(got.status ?? 0)", "\(step.outcome.status ?? got.status ?? 0)")
       expect("the body", got.body ?? "", step.outcome.body ?? got.body ?? "")
-      // A connection that dies unused is tried anew by the network library, which counts as one exchange.
+      // libcurl retries a request if a reused connection dies before any response; that counts as one exchange.
       let exchanges = step.reply == nil ? min(requests.count, 1) : requests.count
       expect("the number of exchanges", "\(exchanges)", "\(step.outcome.exchanges)")
       for (name, value) in step.outcome.sent { expect("sent \(name)", requests.last?[name] ?? "", value) }

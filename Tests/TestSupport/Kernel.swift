@@ -1,7 +1,7 @@
 internal import CTestSupport
 
-/// What the kernel under the tests can do.
+/// The features of the kernel that the tests run on.
 public enum Kernel {
-  /// Whether it restricts what threads may do with files (Landlock).
+  /// Whether it has Landlock, which restricts a thread's file accesses.
   public static var hasLandlock: Bool { testsupport_landlock_version() > 0 }
 }

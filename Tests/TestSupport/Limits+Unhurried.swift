@@ -1,8 +1,8 @@
 package import DataService
 
 extension Limits {
-  /// The default limits, but an hour for everything: for tests that run in real time, where how busy the machine is must
-  /// not decide what is seen.
+  /// The default limits with every time limit an hour: for tests in real time, whose result must not depend on how busy
+  /// the machine is.
   package static var unhurried: Limits {
     var limits = Limits()
     limits.connectTimeout = .seconds(3_600)

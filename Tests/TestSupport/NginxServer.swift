@@ -9,7 +9,7 @@ import FixtureServer
 /// A real nginx on a free loopback port, for contract tests and benchmarks.
 ///
 /// It inherits a socket that already listens (nginx's own upgrade mechanism), so that it is ready from the start:
-/// connections queue until its first `accept`, and nobody has to ask whether it is up.
+/// connections queue until its first `accept`, and no test polls whether it is up.
 public final class NginxServer {
   /// nginx is not installed, or did not start.
   public struct Unavailable: Error, CustomStringConvertible {
@@ -23,7 +23,7 @@ public final class NginxServer {
   public let root: String
   private let folder: TemporaryFolder
   private let program: String
-  /// Bound and silent, so that the port stays ours while nginx is stopped.
+  /// Bound but not listening, so that the port stays reserved while nginx is stopped.
   private let holder: Int32
   private var process: ChildProcess?
 
@@ -46,7 +46,8 @@ public final class NginxServer {
   }
 
   deinit {
-    // Not SIGKILL: its worker would live on. Before the folder goes, in which it would make others.
+    // SIGTERM, since SIGKILL would leave its worker running. nginx must end before its folder is removed, in which it
+    // would create files.
     process?.end(by: SIGTERM)
     close(holder)
   }
@@ -70,14 +71,14 @@ public final class NginxServer {
       passing: listening)
   }
 
-  /// Ends it and waits until it is gone: connections are refused from then on.
+  /// Ends nginx and waits for it: from then on connections are refused.
   public func stop() async {
     process?.send(SIGTERM)
     _ = await process?.exit()
     process = nil
   }
 
-  /// What it wrote to its error log.
+  /// The contents of its error log.
   public var errors: String { (try? folder.text(of: "error.log")) ?? process?.errors.text ?? "" }
 
   private func configuration(server: String, http: String, listen: String) -> String {

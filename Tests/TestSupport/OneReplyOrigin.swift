@@ -1,7 +1,7 @@
 package import FixtureServer
 internal import Synchronization
 
-/// An origin that gives every request the reply set last, or hangs up where that is `nil`.
+/// An origin that answers every request with the reply set last, or closes the connection if that is `nil`.
 package final class OneReplyOrigin: Sendable {
   private struct HungUp: Error {}
   private final class Current: Sendable {
@@ -20,6 +20,6 @@ package final class OneReplyOrigin: Sendable {
     }
   }
 
-  /// Answers so from now on.
+  /// Sets the reply to all further requests.
   package func answer(_ reply: FixtureReply?) { current.reply.withLock { $0 = reply } }
 }

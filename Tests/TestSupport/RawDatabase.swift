@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// A value as SQLite holds it.
+/// A value as SQLite stores it.
 public enum SQLiteValue: Sendable, Hashable, ExpressibleByIntegerLiteral, ExpressibleByStringLiteral,
   ExpressibleByNilLiteral
 {
@@ -25,11 +25,11 @@ public enum SQLiteValue: Sendable, Hashable, ExpressibleByIntegerLiteral, Expres
   public var bytes: [UInt8]? { if case .blob(let value) = self { value } else { nil } }
 }
 
-/// A connection to a database that shares no code with the store: what tests look at and break files with.
+/// A connection to a database that shares no code with the store. Tests use it to inspect and damage files.
 ///
 /// Not Sendable: one thread at a time. Waits up to ten seconds for a locked file.
 public final class RawDatabase {
-  /// What SQLite said.
+  /// An error of SQLite.
   public struct Failed: Error, CustomStringConvertible {
     /// The extended result code.
     public let code: Int32

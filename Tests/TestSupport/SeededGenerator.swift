@@ -4,7 +4,7 @@
   import Glibc
 #endif
 
-/// Random numbers that can be had again: SplitMix64, with a seed that the test prints.
+/// Reproducible random numbers: SplitMix64, with a seed that the test prints.
 ///
 /// `TEST_SEED=N` in the environment repeats a run.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
@@ -12,7 +12,8 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
   public let seed: UInt64
   private var state: UInt64
 
-  /// A generator with a given seed, or with that of the environment, or with a new one; a seed not given is printed.
+  /// Makes a generator with a given seed, else that of the environment, else a new one. A seed that was not given is
+  /// printed.
   public init(seed: UInt64? = nil, for name: String = #function) {
     let wished = getenv("TEST_SEED").flatMap { UInt64(String(cString: $0)) }
     self.seed = seed ?? wished ?? UInt64.random(in: 0...UInt64.max)
@@ -29,7 +30,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// That many random bytes.
+  /// `count` random bytes.
   public mutating func bytes(_ count: Int) -> [UInt8] {
     (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
   }

@@ -3,7 +3,7 @@ package import DataService
 package import FoundationEssentials
 internal import Synchronization
 
-/// A service on a fresh store, with what a test wants to know of it.
+/// A service on a fresh store, with its warnings and traces.
 package final class ServiceFixture: Sendable {
   package let store: TemporaryStore
   package let service: DataService
@@ -28,7 +28,8 @@ package final class ServiceFixture: Sendable {
     // With the real clock, a busy machine must not decide what a test sees.
     if let timekeeper {
       configuration.store.now = { timekeeper.wallMilliseconds }
-      // A clock that is moved on would cut short the calls that come back at once; here none is waited for.
+      // A test that advances its clock would time out calls to the store that are about to return, so here no call has
+      // a time limit.
       configuration.keepsStoreApart = false
     } else {
       configuration.timeouts = .endless
@@ -43,13 +44,13 @@ package final class ServiceFixture: Sendable {
 
   private let warningLog: WarningLog
 
-  /// What the service warned of.
+  /// The service's warnings.
   package var warnings: [DataService.Warning] { warningLog.all }
 
-  /// Returns once the service has said so under `-v`, as many times as that.
+  /// Suspends until the service has traced `event` (as under `-v`) so many times.
   package func traced(_ event: String, times: Int = 1) async { await events.wait(for: event, times: times) }
 
-  /// Whether the service has said so under `-v`.
+  /// Whether the service has traced `event` (as under `-v`).
   package func hasTraced(_ event: String) -> Bool { events.has(event) }
 
   /// All deliveries of one load.
@@ -94,12 +95,12 @@ extension DataService.Delivery where Value == Data {
     }
   }
 
-  /// The stored response, where it is one.
+  /// The stored response, if it is one.
   package var stored: DataService.Response<Data>? {
     if case .stored(let response) = self { response } else { nil }
   }
 
-  /// The fresh response, where it is one.
+  /// The fresh response, if it is one.
   package var fresh: DataService.Response<Data>? {
     if case .fresh(let response, _) = self { response } else { nil }
   }
@@ -152,7 +153,7 @@ private final class EventLog: Sendable {
 
   func has(_ event: String) -> Bool { state.withLock { $0.count(event) > 0 } }
 
-  /// Returns when the event has come so many times, or the test's time is over.
+  /// Suspends until the event has come so many times, or the task is cancelled.
   func wait(for event: String, times: Int) async {
     let number = state.withLock { state in
       state.next += 1

@@ -16,7 +16,7 @@ enum Spawn {
     private typealias Attributes = posix_spawnattr_t
   #endif
 
-  /// Starts a program whose descriptors 0, 1, 2 … are those given, and which has no others.
+  /// Starts a program with the given descriptors as 0, 1, 2 … and no others.
   static func start(
     _ executable: String, _ arguments: [String], environment: [String], directory: String?,
     descriptors: [Int32]
@@ -24,7 +24,7 @@ enum Spawn {
     var actions = emptyActions()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    // First out of the way of the low numbers, then into place: a descriptor may be one of them itself.
+    // Duplicate to high numbers first, then into place, since a given descriptor may itself have a low number.
     let high = descriptors.map { fcntl($0, F_DUPFD_CLOEXEC, 64) }
     defer { for fd in high { close(fd) } }
     for (number, fd) in high.enumerated() { posix_spawn_file_actions_adddup2(&actions, fd, Int32(number)) }
@@ -56,7 +56,7 @@ enum Spawn {
     return kept + changes.compactMap { name, value in value.map { "\(name)=\($0)" } }
   }
 
-  /// What the test runner ignores or blocks is as usual again in the child.
+  /// Unblocks all signals and restores the default actions that the test runner may have changed.
   private static func setSignals(_ attributes: inout Attributes) {
     var none = sigset_t()
     sigemptyset(&none)

@@ -1,18 +1,18 @@
-/// Another process that holds a store's database: it has said so when this object is there, and is told to let go.
+/// Another process that holds a store's database, from the end of `init` until `release`.
 public final class StoreHolder: Sendable {
   /// How the database is held.
   public enum Kind: String, Sendable {
-    /// In `locking_mode=EXCLUSIVE`: nobody else reads or writes.
+    /// In `locking_mode=EXCLUSIVE`: no other process reads or writes.
     case exclusive
-    /// In a reading transaction, which keeps the log from being emptied.
+    /// In a read transaction, which keeps a checkpoint from resetting the log.
     case reading
-    /// In a writing transaction.
+    /// In a write transaction.
     case writing
   }
 
   /// The process did not get the database.
   public struct Failed: Error {
-    /// What it said.
+    /// The process's output.
     public let output: String
   }
 
@@ -26,10 +26,10 @@ public final class StoreHolder: Sendable {
     }
   }
 
-  /// As the system calls it.
+  /// The process's ID.
   public var processID: Int32 { process.pid }
 
-  /// Returns when the process has let go of the database; it lives on.
+  /// Has the process release the database, and returns when it has; the process keeps running.
   public func release() async {
     process.write(Array("release\n".utf8))
     await process.output.waits(for: "released\n")

@@ -6,7 +6,7 @@
 
 /// System calls made safe for a test runner.
 enum SystemCall {
-  /// `write` to a pipe whose reader may be gone, without the signal that would end the test run.
+  /// `write` to a pipe whose reader may be gone, without the SIGPIPE that would end the test run.
   static func writeQuietly(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
     var pipe = sigset_t()
     sigemptyset(&pipe)
@@ -15,12 +15,12 @@ enum SystemCall {
     pthread_sigmask(SIG_BLOCK, &pipe, &earlier)
     defer { pthread_sigmask(SIG_SETMASK, &earlier, nil) }
     let written = write(fd, bytes.baseAddress, bytes.count)
-    // A write cut short by the reader's end returns a count and leaves the signal all the same.
+    // A write cut short because the reader ended returns a count, but the signal is pending nevertheless.
     if written < bytes.count { takePending(SIGPIPE) }
     return written
   }
 
-  /// Takes the thread's pending signal before it is unblocked again.
+  /// Consumes the thread's pending signal before it is unblocked.
   private static func takePending(_ signal: Int32) {
     var pending = sigset_t()
     sigpending(&pending)

@@ -6,7 +6,7 @@ import FoundationEssentials
   import Glibc
 #endif
 
-/// A fresh folder, removed with all it holds when the last reference to it goes.
+/// A fresh folder; `deinit` removes it with its contents.
 public final class TemporaryFolder: Sendable {
   /// A failure to make the folder.
   public struct Failed: Error {
@@ -26,7 +26,7 @@ public final class TemporaryFolder: Sendable {
   }
 
   deinit {
-    // A test may have taken the permissions away that removing needs.
+    // A test may have removed the permissions that removal needs.
     chmod(path, 0o700)
     try? FileManager.default.removeItem(atPath: path)
   }

@@ -1,27 +1,27 @@
-/// A place for a store of its own: a fresh folder and the path of a database in it that does not exist yet.
+/// A place for a new store: a fresh folder and the path of a database in it that does not exist yet.
 public final class TemporaryStore: Sendable {
-  /// The folder, with the database and what SQLite and the store put beside it.
+  /// The folder of the database and of the files that SQLite and the store put beside it.
   public let folder: TemporaryFolder
 
   /// The path of the database file.
   public let path: String
 
-  /// Makes the folder; the file is left to the store under test.
+  /// Makes the folder; the store under test makes the file.
   public init() throws {
     folder = try TemporaryFolder()
     path = folder.file("store.sqlite")
   }
 
-  /// Rows read by a connection of their own, past the code under test.
+  /// Reads rows on a separate connection, independent of the code under test.
   public func rows(_ sql: String) throws -> [[SQLiteValue]] { try RawDatabase(path).rows(sql) }
 
   /// The first value of the first row.
   public func value(_ sql: String) throws -> SQLiteValue { try rows(sql).first?.first ?? .null }
 
-  /// Runs statements on a connection of their own: how tests damage or age a store.
+  /// Runs statements on a separate connection, to damage or age a store.
   public func execute(_ sql: String) throws { try RawDatabase(path).execute(sql) }
 
-  /// Whether a run of bytes is anywhere in the database, its journal or whatever else lies in the folder.
+  /// Whether a text occurs in any file of the folder: the database, its log or others.
   public func filesContain(_ text: String) throws -> Bool {
     let wanted = Array(text.utf8)
     return try folder.names().contains { name in contains(wanted, in: try folder.bytes(of: name)) }
