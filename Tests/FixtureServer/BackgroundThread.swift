@@ -4,7 +4,7 @@
   import Glibc
 #endif
 
-/// A thread of its own for blocking work, so that no test blocks the shared concurrency threads.
+/// Runs blocking work on a new thread, so that no test blocks the threads of the concurrency runtime.
 package enum BackgroundThread {
   fileprivate final class Work {
     let body: @Sendable () -> Void

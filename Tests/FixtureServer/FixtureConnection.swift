@@ -6,9 +6,9 @@ import Synchronization
   import Glibc
 #endif
 
-/// One client connection, in the hands of a handler: replies, raw bytes, and every way to break off.
+/// One client connection for a handler: sends replies and raw bytes, and breaks off in every way.
 ///
-/// Calls block the calling thread, which is the connection's own. Of the others only `close` may be called elsewhere.
+/// Calls block and must come from the connection's own thread; only `close` may be called from any thread.
 public final class FixtureConnection: Sendable {
   private struct State {
     var fd: Int32
@@ -28,14 +28,14 @@ public final class FixtureConnection: Sendable {
 
   deinit { release() }
 
-  /// Sends a reply, head and body in one write; without a body where the request was a HEAD.
+  /// Sends a reply, head and body in one write; without a body if the request was a HEAD.
   public func send(_ reply: FixtureReply) throws {
     if !reply.keepAlive { state.withLock { $0.closesAfterReply = true } }
     try sendRaw(reply.bytes(answering: state.withLock(\.method)))
   }
 
-  /// Sends only the status line and fields of a reply. The body is up to the handler; give its `Content-Length` or a
-  /// `chunkSize` so that the framing is as wanted.
+  /// Sends only the status line and fields of a reply. The handler sends the body. The reply's `Content-Length` or
+  /// `chunkSize` decides the framing.
   public func sendHead(_ reply: FixtureReply) throws {
     if !reply.keepAlive { state.withLock { $0.closesAfterReply = true } }
     try sendRaw(reply.headBytes)
@@ -50,15 +50,15 @@ public final class FixtureConnection: Sendable {
   /// Sends one chunk of text.
   public func sendChunk(_ text: String) throws { try sendChunk(Array(text.utf8)) }
 
-  /// Sends bytes as they are: no reply is too broken.
+  /// Sends bytes unchanged, for malformed replies.
   public func sendRaw(_ bytes: [UInt8]) throws {
     try bytes.withUnsafeBytes { try Socket.writeAll(try descriptor(), $0) }
   }
 
-  /// Sends text as it is.
+  /// Sends text unchanged.
   public func sendRaw(_ text: String) throws { try sendRaw(Array(text.utf8)) }
 
-  /// Closes the connection in order. The descriptor lives on until the connection's thread has left it.
+  /// Closes the connection in order. The descriptor stays open until the connection's thread releases it.
   public func close() {
     state.withLock { state in
       state.isClosed = true
@@ -75,14 +75,14 @@ public final class FixtureConnection: Sendable {
     closeDescriptor(fd)
   }
 
-  /// Ends our side of the stream; the client can still send.
+  /// Shuts down the sending side; the client can still send.
   public func shutdownWrite() {
     state.withLock { state in
       if state.fd >= 0 { shutdown(state.fd, Int32(SHUT_WR)) }
     }
   }
 
-  /// Blocks until the client has closed or reset the connection. Bytes it sends meanwhile are thrown away.
+  /// Blocks until the client has closed or reset the connection. Bytes it sends meanwhile are discarded.
   public func waitForPeerClose() {
     guard let fd = try? descriptor() else { return }
     while let bytes = try? Socket.read(fd), !bytes.isEmpty {}
@@ -102,7 +102,7 @@ public final class FixtureConnection: Sendable {
 
   var isDone: Bool { state.withLock { $0.isClosed || $0.fd < 0 || $0.closesAfterReply } }
 
-  /// Frees the descriptor: for the connection's thread, at its end.
+  /// Closes the descriptor; called by the connection's thread at its end.
   func release() {
     let fd = takeDescriptor()
     if fd >= 0 { closeDescriptor(fd) }

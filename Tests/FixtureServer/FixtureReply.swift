@@ -1,6 +1,6 @@
-/// A response to send: every part of the message is the test's choice.
+/// A response to send; the test controls every part of the message.
 ///
-/// `Content-Length` (or `Transfer-Encoding: chunked`) is added where the status has a body and the test named neither;
+/// `Content-Length` (or `Transfer-Encoding: chunked`) is added if the status allows a body and the test gave neither;
 /// nothing else is added, not even `Date`.
 public struct FixtureReply: Sendable, Hashable {
   /// The status code.
@@ -65,10 +65,10 @@ public struct FixtureReply: Sendable, Hashable {
     return reply
   }
 
-  /// 200 with validators, or 304 where the request already names one of them.
+  /// 200 with validators, or 304 if the request's validators match.
   ///
-  /// As RFC 9110 section 13.2.2 wants it, `If-Modified-Since` counts only where there is no `If-None-Match`; dates are
-  /// compared as text, which is what a cache that repeats what it was given sends.
+  /// As in RFC 9110 section 13.2.2, `If-Modified-Since` counts only without `If-None-Match`. Dates are compared as
+  /// text, since a cache repeats the date it was given.
   public static func validated(
     _ body: String, etag: String? = nil, lastModified: String? = nil,
     for request: FixtureRequest, _ fields: KeyValuePairs<String, String> = [:]

@@ -1,4 +1,4 @@
-/// One field line as it stood on the wire, without the white space around its value.
+/// One field line as received, without the white space around its value.
 public struct FixtureField: Sendable, Hashable {
   /// The bytes before the colon, as received.
   public let rawName: [UInt8]
@@ -24,7 +24,7 @@ public struct FixtureField: Sendable, Hashable {
   func isNamed(_ other: String) -> Bool { name.lowercased() == other.lowercased() }
 }
 
-/// A request as the server received it, whole: it is logged and handled after its last body byte.
+/// A complete request: the server logs and handles it after the last byte of its body.
 public struct FixtureRequest: Sendable, Hashable {
   /// The method, such as `GET`.
   public let method: String

@@ -11,10 +11,10 @@ import Synchronization
   import Glibc
 #endif
 
-/// A scriptable HTTP/1.1 origin on 127.0.0.1, or on a Unix-domain socket, that does what a handler says.
+/// A scriptable HTTP/1.1 origin on 127.0.0.1, or on a Unix-domain socket, that runs a handler for each request.
 ///
-/// One thread a connection, connections kept alive, the handler called on the connection's thread, where it may block.
-/// Everything received is logged before the handler sees it.
+/// Each connection has its own thread, on which the handler is called and may block; connections are persistent. Every
+/// request is logged before its handler is called.
 ///
 /// ```swift
 /// let origin = try FixtureServer(routes: ["/a": .ok("hello", ["ETag": "\"1\""])])
@@ -37,7 +37,7 @@ public final class FixtureServer: Sendable {
 
   private struct State {
     var listener: Listener?
-    /// Bound and silent while the server is stopped: connections are refused and nobody else is given the port.
+    /// Bound but not listening while the server is stopped: connections are refused and the port stays reserved.
     var holder: Int32 = -1
     var accepted = 0
   }
@@ -72,7 +72,7 @@ public final class FixtureServer: Sendable {
     try self.init(fd: try Socket.bound(path: path), path: path, handler)
   }
 
-  /// Starts a server on a port whose earlier server has stopped: the origin is back.
+  /// Starts a server on the port of a server that has stopped: the origin is back.
   public static func on(port: UInt16, _ handler: @escaping Handler) throws -> FixtureServer {
     try FixtureServer(fd: try Socket.bound(port: port), path: nil, handler)
   }
@@ -106,10 +106,10 @@ public final class FixtureServer: Sendable {
     return url
   }
 
-  /// What was received so far, in the order in which it was complete; for one path (or target) if named.
+  /// The requests received so far, in the order of their completion; for one path (or target) if given.
   public func requests(to path: String? = nil) -> [FixtureRequest] { log.requests(to: path) }
 
-  /// Suspends until as many requests have been received, or the task is cancelled.
+  /// Suspends until `count` requests have been received, or the task is cancelled.
   public func waitForRequests(_ count: Int, to path: String? = nil) async { await log.wait(count, to: path) }
 
   /// Empties the log.
@@ -121,7 +121,7 @@ public final class FixtureServer: Sendable {
   /// How many connections are open now.
   public var openConnections: Int { state.withLock { $0.listener?.open ?? 0 } }
 
-  /// Stops the origin: open connections are closed, new ones refused. The port stays ours, so that `start` finds it free.
+  /// Stops the origin: open connections are closed, new ones refused. The port stays reserved for `start`.
   public func stop() {
     guard
       let listener = state.withLock({ state -> Listener? in
@@ -137,7 +137,7 @@ public final class FixtureServer: Sendable {
     if case .path(let path) = address { unlink(path) }
   }
 
-  /// Listens again where it did before `stop`.
+  /// Listens again at the same address as before `stop`.
   public func start() throws {
     guard state.withLock({ $0.listener == nil }) else { return }
     let holder = state.withLock { state in

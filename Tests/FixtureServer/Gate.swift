@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// A barrier for tests: closed until opened, then open for good. It stands where a delay would otherwise be guessed.
+/// A barrier for tests: closed until opened, then open forever. It replaces a guessed delay.
 public final class Gate: Sendable {
   private struct State {
     var isOpen = false
@@ -18,7 +18,7 @@ public final class Gate: Sendable {
   /// Whether `open` has been called.
   public var isOpen: Bool { state.withLock { $0.isOpen } }
 
-  /// Lets everyone through, now and later. Opening twice is harmless.
+  /// Releases all waiters, present and future. Opening twice is harmless.
   public func open() {
     let (blocked, suspended) = state.withLock { state in
       state.isOpen = true
@@ -32,7 +32,7 @@ public final class Gate: Sendable {
     for continuation in suspended { continuation.resume() }
   }
 
-  /// Blocks the thread until the gate opens: for handlers, which own theirs.
+  /// Blocks the thread until the gate opens: for handlers, which have their own thread.
   @available(*, noasync)
   public func wait() {
     let semaphore = state.withLock { state -> DispatchSemaphore? in

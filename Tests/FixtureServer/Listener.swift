@@ -7,7 +7,7 @@ import Synchronization
   import Glibc
 #endif
 
-/// The accepting side: one thread that accepts, one thread a connection, all ended by `stop`.
+/// Accepts connections: one thread that accepts and one for each connection, all ended by `stop`.
 final class Listener: Sendable {
   typealias Serve = @Sendable (FixtureConnection) -> Void
 
@@ -44,14 +44,14 @@ final class Listener: Sendable {
     }
   }
 
-  /// How many connections were accepted so far, those of earlier listeners of the same server included.
+  /// How many connections were accepted so far, including those of earlier listeners of the same server.
   var accepted: Int { state.withLock { $0.accepted } + firstNumber - 1 }
 
   /// How many are open now.
   var open: Int { state.withLock { $0.connections.count } }
 
-  /// Ends accepting, closes every connection and frees the listening socket. Handlers that wait at a gate go on until
-  /// it opens and then find their connection closed.
+  /// Ends accepting, closes every connection and frees the listening socket. A handler that waits at a gate continues
+  /// when it opens and then finds its connection closed.
   ///
   /// - Parameter beforeClosing: Called when the socket no longer listens but still holds its address.
   func stop(beforeClosing: () -> Void = {}) {

@@ -1,5 +1,5 @@
 extension FixtureReply {
-  /// The message as it goes out: one run of bytes, so that head and body leave together.
+  /// The message in one array, so that head and body are sent together.
   func bytes(answering method: String) -> [UInt8] {
     var out = headBytes
     guard method != "HEAD", hasBody else { return out }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What the server has received, and who waits for more of it.
+/// The requests the server has received, and the tasks that wait for more.
 final class RequestLog: Sendable {
   private struct Waiter {
     let count: Int

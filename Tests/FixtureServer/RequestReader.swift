@@ -1,8 +1,9 @@
-/// Reads requests one after another from a connection's bytes.
+/// Parses successive requests from a connection's bytes.
 ///
-/// Accepts what a client of ours may send, whole: a request line, field lines, and a body by `Content-Length` or chunked.
+/// Accepts complete requests as this project's clients send them: a request line, field lines, and a body by
+/// `Content-Length` or chunked.
 struct RequestReader {
-  /// Why a connection's bytes are no request.
+  /// Why a connection's bytes are not a request.
   struct Malformed: Error {
     let what: String
   }
@@ -16,7 +17,7 @@ struct RequestReader {
     self.sayContinue = sayContinue
   }
 
-  /// The next request, or `nil` where the client closed between two.
+  /// The next request, or `nil` if the client closed the connection between two requests.
   mutating func next(connection: Int) throws -> FixtureRequest? {
     guard let head = try readHead() else { return nil }
     var lines = head.split(separator: 0x0A, omittingEmptySubsequences: true).map { line in

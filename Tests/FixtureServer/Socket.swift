@@ -4,20 +4,20 @@
   import Glibc
 #endif
 
-/// A failed system call of the server's.
+/// A failed system call of the server.
 public struct FixtureSocketError: Error, CustomStringConvertible, Sendable {
   /// The call that failed.
   public let call: String
   /// Its `errno`.
   public let code: Int32
 
-  /// The call and the system's words for the error.
+  /// The call and the system's message for the error.
   public var description: String { "\(call): \(String(cString: strerror(code)))" }
 }
 
-/// The few socket calls the server needs, with their errors thrown.
+/// The few socket calls the server needs; they throw errors.
 package enum Socket {
-  /// A socket bound to 127.0.0.1, not yet listening; port 0 takes any free one.
+  /// A socket bound to 127.0.0.1, not yet listening; port 0 means any free one.
   package static func bound(port: UInt16) throws -> Int32 {
     let fd = try open(AF_INET)
     var one: Int32 = 1
@@ -64,7 +64,7 @@ package enum Socket {
     return UInt16(bigEndian: address.sin_port)
   }
 
-  /// Waits for a connection; `nil` when the wake descriptor became readable or the listener went away.
+  /// Waits for a connection; `nil` when the wake descriptor became readable or the listener was closed.
   static func accept(_ fd: Int32, wake: Int32) -> Int32? {
     var waiting = [
       pollfd(fd: fd, events: Int16(POLLIN), revents: 0), pollfd(fd: wake, events: Int16(POLLIN), revents: 0),
@@ -144,7 +144,8 @@ package enum Socket {
     throw FixtureSocketError(call: "bind", code: code)
   }
 
-  /// Nagle's algorithm and delayed acknowledgements together cost 40 ms a reply on a kept connection.
+  /// Sets the socket's options. Without TCP_NODELAY, Nagle's algorithm and delayed acknowledgements cost 40 ms for each
+  /// reply on a persistent connection.
   private static func prepare(_ fd: Int32) {
     _ = fcntl(fd, F_SETFD, FD_CLOEXEC)
     var one: Int32 = 1
