@@ -9,8 +9,8 @@ import TestSupport
   import Glibc
 #endif
 
-/// Downloads more than the disk holds with a service that goes on living, stores small responses, and removes
-/// everything when somebody else has taken the last of the disk. Says what came of each.
+/// Downloads more than the disk holds with a service that keeps running, stores small responses, and removes everything
+/// after another program has filled the disk. Prints the result of each.
 struct Disk {
   private let path: String
   private let origin: String
@@ -24,13 +24,13 @@ struct Disk {
     let service = service()
     StoreDriver.say("first \(await kept("/first", service))")
     StoreDriver.say("big \(await kept("/big", service))")
-    // After what is on the write queue.
+    // This call waits for the writes queued before it.
     _ = try await service.store.accountID(named: "another")
     StoreDriver.say("files \(size(path) + size(path + "-wal") < 2 << 20 ? "short" : "long")")
     for number in 1...3 { StoreDriver.say("small \(await kept("/small/\(number)", service))") }
     await service.store.performMaintenance(budget: .seconds(60))
     await service.close()
-    // A log that was left long would have room in itself.
+    // A long log would have free space inside, so truncate it.
     try RawDatabase(path).execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     let next = self.service()
@@ -55,7 +55,7 @@ struct Disk {
 
   private var filler: String { path + "-filler" }
 
-  /// Takes the disk to its last byte, as another program may.
+  /// Fills the disk to its last byte, as another program may.
   private func fill() throws {
     let file = open(filler, O_WRONLY | O_CREAT, 0o600)
     defer { close(file) }
@@ -70,7 +70,7 @@ struct Disk {
     return stat(path, &status) == 0 ? Int(status.st_size) : 0
   }
 
-  /// How many bytes of a fresh answer came, and whether they were kept.
+  /// How many bytes of a fresh response arrived, and whether they were stored.
   private func kept(_ target: String, _ service: DataService) async -> String {
     guard let url = URL(string: origin + target) else { return "no URL" }
     var request = DataService.Request(url)

@@ -7,11 +7,12 @@ import FoundationEssentials
   import Glibc
 #endif
 
-/// What a store of a given page and chunk size costs: one kind of work a process, so that each has its own peak memory.
+/// Measures the cost of a store with a given page and chunk size. Each process does one kind of work, so that each has
+/// its own peak memory.
 ///
 ///     StoreDriver shape PATH PAGE CHUNK small|write|read
 ///
-/// Says `name number` a line: processor time in nanoseconds an operation, the file's bytes, the peak in KiB.
+/// Prints lines of `name number`: processor time in nanoseconds for each operation, the file's bytes, the peak in KiB.
 struct Shape {
   private static let rows = 1_000
   private static let rowBytes = 10_000
@@ -116,7 +117,7 @@ struct Shape {
 
   private static func median(_ values: [Int64]) -> Int64 { values.sorted()[values.count / 2] }
 
-  /// Of all threads: on a busy machine it says more than the time that passes.
+  /// Of all threads. On a busy machine it says more than elapsed time.
   private static func processorTime() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

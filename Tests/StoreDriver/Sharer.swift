@@ -24,7 +24,7 @@ struct Sharer {
     configuration.maximumBytes = limit
     configuration.maximumRows = rows
     configuration.chunkBytes = 64 << 10
-    // In a short run nobody is turned away for slowness, however busy the machine: what is busy then is busy for good.
+    // In a short run a slow machine must not cause a time-out: a `busy` error then means that a lock is never released.
     if seconds < 30 { configuration.busyTimeout = .seconds(300) }
     let store = ResponseStore(configuration: configuration)
     let account = try await store.accountID(named: "")
@@ -39,7 +39,7 @@ struct Sharer {
   }
 
   private mutating func step(_ store: ResponseStore, _ account: Int64) async throws {
-    // Far more keys than fit, so that eviction is under way all the time; a few that everyone fights for.
+    // Far more keys than fit, so that eviction runs all the time, and a few that all processes contend for.
     let number =
       Int.random(in: 0..<4, using: &random) == 0
       ? Int.random(in: 0..<8, using: &random) : Int.random(in: 0..<5_000, using: &random)
@@ -70,7 +70,7 @@ struct Sharer {
     StartMark(boot: "boot-1", nanoseconds: TestClockReading.sinceBoot())
   }
 
-  /// A body says in its first bytes when its exchange began; whoever reads it compares that with the row.
+  /// A body's first bytes tell when its exchange began; readers compare that with the row.
   private mutating func overwrite(
     _ key: RequestKey, _ number: Int, count: Int, _ store: ResponseStore, _ account: Int64
   ) async throws {
@@ -85,8 +85,8 @@ struct Sharer {
       counts["superseded", default: 0] += 1
       return
     }
-    // Law 8: what is there now began no earlier than what was just stored. Where the row was evicted meanwhile, another
-    // has been made, of which nothing is known.
+    // Law 8: the present row's exchange began no earlier than that of the row just stored. If that row was evicted
+    // meanwhile, a new one has another ID and is not checked.
     if let row = try await store.lookup(key).rows.first, row.id == rowID,
       row.started.nanoseconds < mark.nanoseconds
     {

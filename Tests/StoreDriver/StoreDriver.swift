@@ -9,7 +9,7 @@ import TestSupport
   import Glibc
 #endif
 
-/// Works on a store in a process of its own, for tests that kill it or run many of it side by side.
+/// Works on a store in a separate process, for tests that kill it or run many side by side.
 ///
 ///     StoreDriver open PATH
 ///     StoreDriver work PATH SEED FIRST OPERATIONS [KINDS NTH]
@@ -55,7 +55,7 @@ import TestSupport
     await store.close()
   }
 
-  /// Overwrites one row again and again, with versions that tell themselves apart, until its input ends.
+  /// Overwrites one row repeatedly, with distinguishable versions, until its input ends.
   private static func overwrite(_ path: String, _ target: String) async throws {
     var configuration = StoreConfiguration(path: path)
     configuration.chunkBytes = 1000
@@ -79,7 +79,7 @@ import TestSupport
 
   private struct NotStored: Error {}
 
-  /// Stores a body of three chunks that is short all the same.
+  /// Stores a body that is short but has three chunks.
   private static func long(_ path: String, _ target: String) async throws {
     var configuration = StoreConfiguration(path: path)
     configuration.chunkBytes = 1000
@@ -93,7 +93,7 @@ import TestSupport
     await store.close()
   }
 
-  /// Looks a target up, keeps the connection, and waits for a line before it ends.
+  /// Looks a target up, keeps the connection open, and waits for a line before it ends.
   private static func read(_ path: String, _ target: String) async throws {
     let store = ResponseStore(configuration: StoreConfiguration(path: path))
     let found = try await store.lookup(RequestKey(account: "alice", target: target))
@@ -116,7 +116,7 @@ import TestSupport
     }
   }
 
-  /// Fills the disk that the store is on, then removes, signs out and stores again.
+  /// Fills the store's disk, then removes entries, signs out and stores again.
   private static func fill(_ path: String) async throws {
     let store = ResponseStore(configuration: StoreConfiguration(path: path))
     let accounts = [try await store.accountID(named: "alice"), try await store.accountID(named: "bob")]
@@ -131,7 +131,7 @@ import TestSupport
     }
     var number = 0
     var refused = 0
-    // Small ones find room longer than large ones.
+    // Small rows still fit when large ones no longer do.
     while refused < 20, number < 10_000 {
       number += 1
       do { try await put(number) } catch {
@@ -140,7 +140,7 @@ import TestSupport
       }
     }
     say("full after \(number - refused)")
-    // And whatever else is on the disk takes the rest of it.
+    // A file beside the store takes the rest of the disk.
     let filler = Glibc.open(path + "-filler", O_WRONLY | O_CREAT, 0o600)
     let block = [UInt8](repeating: 1, count: 4096)
     var free = 0
@@ -161,12 +161,12 @@ import TestSupport
     say(try RawDatabase(path).rows("PRAGMA integrity_check").first?.first == "ok" ? "ok" : "damaged")
   }
 
-  /// Holds the database as another program might, says so, and lets go of it when told by a line.
+  /// Holds the database as another program might, reports that, and releases it when it reads a line.
   private static func hold(_ path: String, _ how: String) throws {
     var database: RawDatabase? = try RawDatabase(path)
     switch how {
     case "exclusive":
-      // A reader of the log ignores BEGIN EXCLUSIVE; nobody gets past this.
+      // In WAL mode readers ignore BEGIN EXCLUSIVE; exclusive locking mode keeps them out.
       try database?.execute(
         "PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; UPDATE account SET name = name; COMMIT")
     case "reading": try database?.execute("BEGIN; SELECT count(*) FROM last_request")
@@ -176,18 +176,18 @@ import TestSupport
     guard readLine() != nil else { return }
     database = nil
     say("released")
-    // Until its input ends, so that the process is there to be seen.
+    // The process stays alive until its input ends, so that tests can see it.
     while readLine() != nil {}
   }
 
-  /// One line on standard output, at once.
+  /// Writes one line to standard output, unbuffered.
   static func say(_ text: String) {
     let bytes = Array((text + "\n").utf8)
     _ = write(1, bytes, bytes.count)
   }
 }
 
-/// What one version of a key holds; the test knows it too.
+/// The content of one version of a key; the test computes it too.
 func content(key: Int, version: Int64, count: Int) -> Data {
   var generator = SeededGenerator(seed: UInt64(key) << 40 ^ UInt64(bitPattern: version))
   return Data(generator.bytes(count))

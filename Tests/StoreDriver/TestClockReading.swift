@@ -4,7 +4,7 @@
   import Glibc
 #endif
 
-/// The machine's own clock since boot: the processes of one test share it.
+/// The machine's time since boot, which the processes of one test share.
 enum TestClockReading {
   static func sinceBoot() -> Int64 {
     var time = timespec()

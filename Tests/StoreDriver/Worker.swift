@@ -3,7 +3,7 @@ import CacheStore
 import FoundationEssentials
 import TestSupport
 
-/// Overwrites, freshens, removes and cleans up, and says before and after each what it does.
+/// Overwrites, freshens, removes and cleans up, and reports each operation before and after it.
 struct Worker {
   private let path: String
   private var random: SeededGenerator
