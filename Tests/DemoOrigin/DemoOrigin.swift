@@ -28,7 +28,7 @@ import FixtureServer
     }
   }
 
-  /// Straight to the descriptor: a reader on the other end of a pipe waits for it.
+  /// Written directly to the descriptor, without a buffer, since a reader of the pipe waits for it.
   private static func line(_ text: String) { _ = write(1, text + "\n", text.utf8.count + 1) }
 
   private static func serve() throws {

@@ -1,8 +1,8 @@
 import FixtureServer
 import Synchronization
 
-/// An origin with a page, `/news`, that changes when told to and knows its validator; and with what the launch demo
-/// needs: `/settings`, `/login`, which takes every name, and `/feed`, which wants the token that the login gave.
+/// An origin with a page `/news` that has a validator and changes on `publish`. For the launch demo it also has
+/// `/settings`, `/login`, which accepts every name, and `/feed`, which requires the token from the login.
 final class NewsOrigin: Sendable {
   private static let headlines = [
     "Night train reaches the coast on time", "Lighthouse lamp back after repair",
@@ -45,6 +45,6 @@ final class NewsOrigin: Sendable {
     ])
   }
 
-  /// Brings out the next edition.
+  /// Publishes the next edition.
   func publish() { edition.advance() }
 }

@@ -7,7 +7,7 @@ import TestSupport
   import Glibc
 #endif
 
-/// Five runs of cachefetch against an origin that changes, stays, goes away and comes back.
+/// Five runs of cachefetch against an origin that changes, stays the same, goes down and comes back.
 struct Tour {
   private struct Scene: Sendable {
     let title: String
@@ -17,7 +17,7 @@ struct Tour {
 
   let program: String
 
-  /// Straight to the descriptor, so that the order with the program's own output holds.
+  /// Written directly to the descriptor, which keeps the order with the program's own output.
   private func say(_ text: String, terminator: String = "\n") {
     let line = text + terminator
     _ = write(1, line, line.utf8.count)
@@ -65,8 +65,8 @@ struct Tour {
     return status
   }
 
-  /// On a terminal, whoever it is sees what they would see; in a pipe the program is shown a terminal, since its lines
-  /// about each delivery are what the tour is about.
+  /// On a terminal, the program writes to it directly. In a pipe, the program gets a pseudo-terminal, because the tour
+  /// is about the lines it prints for each delivery on a terminal.
   private func show(url: String, store: String) async throws -> ChildProcess.Exit {
     let onTerminal = isatty(1) == 1 && isatty(2) == 1
     let child = try ChildProcess(
@@ -79,6 +79,6 @@ struct Tour {
 }
 
 extension String {
-  /// A terminal turns every line end into two characters, which Swift sees as one.
+  /// A terminal turns every line end into CR LF, which Swift treats as one character.
   fileprivate var withPlainLineEnds: String { String(map { $0 == "\r\n" ? "\n" : $0 }) }
 }
