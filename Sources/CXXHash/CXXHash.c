@@ -14,7 +14,7 @@ uint64_t cachefetch_xxh3_plain(const void *bytes, size_t count, uint64_t seed) {
 uint64_t cachefetch_xxh3_avx2(const void *bytes, size_t count, uint64_t seed);
 
 uint64_t cachefetch_xxh3(const void *bytes, size_t count, uint64_t seed) {
-  // Short inputs take none of the wide steps.
+  // Short inputs do not reach the vector loop.
   if (count > 1024 && HAS_AVX2()) return cachefetch_xxh3_avx2(bytes, count, seed);
   return cachefetch_xxh3_plain(bytes, count, seed);
 }
