@@ -11,21 +11,21 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; elif have sudo; then sudo "$@"; else die "not root and no sudo; run as root: $*"; fi
 }
 
-# A program that only some scripts need; installed from Debian's package where it is missing. usage: need PROGRAM PACKAGE
+# Installs Debian's package of a program that only some scripts need, if it is missing. usage: need PROGRAM PACKAGE
 need() {
   have "$1" || [ -x "/usr/sbin/$1" ] || ! have apt-get ||
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$2" >&2 || true
   have "$1" || [ -x "/usr/sbin/$1" ] || die "$1 is needed and could not be installed"
 }
 
-# SwiftPM plans a package anew only when its own files change, not when a file is added to a package it depends on by
-# path: without its plan it looks again. usage: forget_plan BUILD_FOLDER
+# SwiftPM plans a package again only if its own files change, not if a file is added to a package it depends on by path.
+# Removing the plan makes it plan again. usage: forget_plan BUILD_FOLDER
 forget_plan() { rm -f "$1"/debug.yaml "$1"/release.yaml; }
 
 # Flags for every debug build of this package; scripts/check sets them, so that its steps share one build.
 read -ra build_flags <<< "${BUILD_FLAGS-}"
 
-# Runs tests, and where one fails says at the end again which, since thousands of lines come after it.
+# Runs tests and repeats the failures at the end, since thousands of lines follow them.
 # usage: run_tests COMMAND...
 run_tests() {
   local output status=0
