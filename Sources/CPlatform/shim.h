@@ -27,6 +27,6 @@ static inline int cplatform_close_from(void *actions, int from) { return cplatfo
 // A descriptor that is readable once a number has been written to it; -1 if no descriptor is left.
 static inline int cplatform_make_event(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
-// One heap for all threads.
+// Makes all threads share one heap.
 static inline int cplatform_share_heap(void) { return mallopt(M_ARENA_MAX, 1); }
 #endif

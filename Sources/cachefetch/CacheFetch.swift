@@ -4,7 +4,7 @@ internal import Glibc
 
 @main struct CacheFetch {
   static func main() {
-    // A heap for each thread would keep what only passes through it: a long body passes through several.
+    // With a heap for each thread, every thread that a long body passes through would retain memory for it.
     _ = cplatform_share_heap()
     ProcessStart.prepare()
     guard let words = Command.words() else {
@@ -13,7 +13,7 @@ internal import Glibc
       _exit(ExitStatus.usage.rawValue)
     }
     SQLiteLibrary.forgoMemoryCounts()
-    // Nothing is buffered here, and what libraries would still do at exit only takes time.
+    // This process buffers no output, so the exit handlers of libraries would only take time.
     _exit(Command.run(words).rawValue)
   }
 }

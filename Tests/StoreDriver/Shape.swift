@@ -117,7 +117,7 @@ struct Shape {
 
   private static func median(_ values: [Int64]) -> Int64 { values.sorted()[values.count / 2] }
 
-  /// Of all threads. On a busy machine it says more than elapsed time.
+  /// Of all threads. On a busy machine it is a better measure than elapsed time.
   private static func processorTime() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

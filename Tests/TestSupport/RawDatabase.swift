@@ -17,11 +17,11 @@ public enum SQLiteValue: Sendable, Hashable, ExpressibleByIntegerLiteral, Expres
   /// `nil` is `null`.
   public init(nilLiteral: ()) { self = .null }
 
-  /// The number, where it is an integer.
+  /// The number, if it is an integer.
   public var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
-  /// The text, where it is one.
+  /// The text, if it is one.
   public var text: String? { if case .text(let value) = self { value } else { nil } }
-  /// The bytes, where it is a blob.
+  /// The bytes, if it is a blob.
   public var bytes: [UInt8]? { if case .blob(let value) = self { value } else { nil } }
 }
 

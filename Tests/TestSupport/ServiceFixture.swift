@@ -47,7 +47,7 @@ package final class ServiceFixture: Sendable {
   /// The service's warnings.
   package var warnings: [DataService.Warning] { warningLog.all }
 
-  /// Suspends until the service has traced `event` (as under `-v`) so many times.
+  /// Suspends until the service has traced `event` (as under `-v`) `times` times.
   package func traced(_ event: String, times: Int = 1) async { await events.wait(for: event, times: times) }
 
   /// Whether the service has traced `event` (as under `-v`).
@@ -153,7 +153,7 @@ private final class EventLog: Sendable {
 
   func has(_ event: String) -> Bool { state.withLock { $0.count(event) > 0 } }
 
-  /// Suspends until the event has come so many times, or the task is cancelled.
+  /// Suspends until the event has come `times` times, or the task is cancelled.
   func wait(for event: String, times: Int) async {
     let number = state.withLock { state in
       state.next += 1

@@ -17,8 +17,8 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// An unchanged root is not sent again. No other root appears between the splash and the root that follows it. A change
-/// of account shows the splash first. All members may be called from any thread and return at once.
+/// An unchanged root is not sent again. The splash changes directly to the next root, without an intermediate one. A
+/// change of account shows the splash first. All members may be called from any thread and return at once.
 public final class LaunchFlow: Sendable {
   private struct State {
     var machine = FlowMachine()

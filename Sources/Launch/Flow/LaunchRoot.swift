@@ -8,7 +8,7 @@ public enum LaunchRoot: Sendable, Hashable {
     case expired(account: String)
   }
 
-  /// The launch screen, and how far the preload has come; `nil` before it has begun.
+  /// The launch screen with the preload's progress; `nil` before the preload has begun.
   case splash(PreloadProgress?)
   /// The program must not go on, for example because an update is required; the text says why.
   case blocked(String)

@@ -16,7 +16,7 @@ public struct FailurePrompt: Sendable, Hashable {
   public let title: String
   /// One or two sentences: what is missing, and why.
   public let message: String
-  /// What can be chosen; `continueWithStored` only where every critical step is stored.
+  /// The choices offered; `continueWithStored` only if every critical step is stored.
   public let choices: [Choice]
 
   init(missing: [(name: String, reason: String?)], isLate: Bool, canContinue: Bool) {

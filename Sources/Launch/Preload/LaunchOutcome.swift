@@ -25,9 +25,9 @@ public struct LaunchOutcome: Sendable {
     public let state: State
     /// Whether the first screen cannot be built without it.
     public let isCritical: Bool
-    /// How the fresh response compares with the stored one; `nil` where there is no fresh one.
+    /// How the fresh response compares with the stored one; `nil` if there is no fresh one.
     public let change: DataService.Change?
-    /// Whether the fresh response is in the store; `nil` where there is no fresh one.
+    /// Whether the fresh response is in the store; `nil` if there is no fresh one.
     public let kept: DataService.Kept?
     /// Why there is no fresh response, if known.
     public let error: DataServiceError?

@@ -32,8 +32,8 @@ extension PreloadPlan {
     self.init(steps)
   }
 
-  /// The lines of a text, empty ones too. Splitting by bytes takes a third of the time of splitting by characters. CR
-  /// LF is one line end.
+  /// The lines of a text, including empty ones. Splitting by bytes takes a third of the time of splitting by
+  /// characters. CR LF is one line end.
   private static func lines(_ text: String) -> [Substring] {
     var lines: [Substring] = []
     var start = text.utf8.startIndex

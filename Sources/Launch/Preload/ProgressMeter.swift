@@ -1,5 +1,5 @@
-/// Measures how far the steps that a launch waits for have come: by bytes where every length is known, by weights
-/// otherwise. Pure; the fraction never decreases.
+/// Measures the progress of the steps that a launch waits for: by bytes if every length is known, otherwise by weights.
+/// Pure; the fraction never decreases.
 struct ProgressMeter: Sendable {
   /// One step as the meter sees it.
   struct Part: Sendable {

@@ -16,7 +16,7 @@ extension Session {
     return request
   }
 
-  /// Loads for the session's account, as `DeliverySource` says.
+  /// Loads for the session's account; see `DeliverySource`.
   public func load<Value: Sendable>(
     _ request: DataService.Request, policy: FetchPolicy,
     begin:

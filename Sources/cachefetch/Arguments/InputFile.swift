@@ -60,7 +60,7 @@ enum InputFile {
   /// The contents read since ``remember()``.
   static var remembered: [String: [UInt8]] { memory.withLock { $0 ?? [:] } }
 
-  /// Ends what ``remember()`` began.
+  /// Forgets what was read since ``remember()``, and remembers nothing more.
   static func forget() {
     if !ProcessStart.isBackground { memory.withLock { $0 = nil } }
   }

@@ -76,7 +76,7 @@ struct Option: Sendable {
   /// Whether the value may be omitted: a number cannot be mistaken for an operand.
   var mayStandAlone: Bool { name == .parallel }
 
-  /// `--name`, as it is written.
+  /// The spelling `--name`.
   var spelling: String { "--" + name.rawValue }
 
   /// How help shows it: `-m, --timeout D`.

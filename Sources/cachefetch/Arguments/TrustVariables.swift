@@ -1,9 +1,9 @@
 internal import DataService
 
 /// The certificate authorities that the environment names, as for curl: `CURL_CA_BUNDLE`, else `SSL_CERT_DIR` and
-/// `SSL_CERT_FILE`. `--cacert` and `--insecure` come before them.
+/// `SSL_CERT_FILE`. `--cacert` and `--insecure` override them.
 enum TrustVariables {
-  /// - Parameter value: The value of an environment variable, `nil` where it is not set.
+  /// - Parameter value: The value of an environment variable, `nil` if it is not set.
   static func apply(to connection: inout ConnectionOptions, _ value: (String) -> String?) throws(UsageError) {
     if let bundle = try file("CURL_CA_BUNDLE", value) {
       connection.certificateAuthorityFile = bundle

@@ -1,8 +1,8 @@
 internal import CPlatform
 internal import Glibc
 
-/// The process of `--background`: the same load without output, in a session of its own, so that it outlives the
-/// terminal. If another process is already refreshing the same URL, it ends at once, so that processes do not pile up.
+/// The process of `--background`: the same load without output, in its own session, so that it outlives the terminal.
+/// If another process is already refreshing the same URL, it ends at once, so that processes do not pile up.
 enum Background {
   /// `POSIX_SPAWN_SETSID`, which glibc declares for GNU programs only.
   private static let newSession: Int16 = 0x80

@@ -32,7 +32,7 @@ final class DeliveryQueue {
   private let diagnostics: Diagnostics
   private let mailbox = Mailbox<Message>()
   private var cancels: [UnderWay] = []
-  /// `nil` where no bar is shown.
+  /// `nil` if no bar is shown.
   private var transfers: Transfers?
   private var isBarShown = false
   /// How often the bar is redrawn while nothing arrives: the rate falls, and the window may have been resized.

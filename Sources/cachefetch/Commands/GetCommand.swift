@@ -72,7 +72,7 @@ final class GetCommand {
       } else {
         guard let event = queue.wait(until: queue.deadline) else {
           if Signals.pending != nil { throw .interrupted }
-          // Everything is delivered, and the time for pending writes is over.
+          // Everything is delivered, and the time to wait for pending writes has passed.
           return
         }
         try handle(event)

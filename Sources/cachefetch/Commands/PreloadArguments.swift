@@ -19,7 +19,7 @@ struct PreloadArguments {
     self.plan = try Self.finished(plan, arguments)
   }
 
-  /// The operand that names a file; `nil` where all are URLs.
+  /// The operand that names a file; `nil` if all are URLs.
   private static func file(_ operands: [String]) throws(UsageError) -> String? {
     for operand in operands where !operand.contains("://") {
       guard operand == "-" || InputFile.isThere(operand) else {

@@ -37,7 +37,7 @@ struct BodyPrinter {
   }
 
   /// Writes a body.
-  /// - Returns: How many bytes it had.
+  /// - Returns: The length of the body in bytes.
   @discardableResult
   mutating func printBody(_ response: DataService.Response<DataService.BodyStream>) throws(BodyError) -> Int64
   {

@@ -33,7 +33,7 @@ struct ReplacedFile {
   }
 
   /// Writes a head and the pieces of a body and, when all are written, replaces the file.
-  /// - Returns: How many bytes the body had.
+  /// - Returns: The length of the body in bytes.
   @discardableResult
   func replace(head: [UInt8] = [], with pieces: BodyPieces?) throws(BodyError) -> Int64 {
     let replacement: Replacement

@@ -23,7 +23,7 @@ enum Columns {
     }.joined(separator: " ")
   }
 
-  /// The words of `text` in lines of at most `width`; a longer word has a line of its own.
+  /// The words of `text` in lines of at most `width`; a longer word gets its own line.
   static func wrapped(_ text: String, to width: Int) -> [String] {
     var lines: [String] = []
     for word in text.split(separator: " ") {
