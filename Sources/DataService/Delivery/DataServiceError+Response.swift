@@ -6,6 +6,13 @@ extension DataServiceError {
     (answered as? Box<DataService.Response<Data>>)?.value
   }
 
+  /// Makes by hand the failure that an answer's status is, such as a load would deliver: for previews and tests.
+  public static func status(of response: DataService.Response<Data>) -> DataServiceError {
+    .status(
+      "\(response.url.host() ?? "the server") answered \(response.head.statusText)", status: response.status,
+      response: response)
+  }
+
   /// A failure that is the answer's status.
   static func status(
     _ message: String, status: Int, response: DataService.Response<Data>?

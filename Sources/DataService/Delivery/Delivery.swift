@@ -15,7 +15,8 @@ extension DataService {
     public let received: Int64
     /// Bytes expected in all, where the origin said.
     public let expected: Int64?
-    package init(received: Int64, expected: Int64?) {
+    /// Makes one by hand, for a preview or a test.
+    public init(received: Int64, expected: Int64?) {
       self.received = received
       self.expected = expected
     }

@@ -12,6 +12,11 @@ extension DataService {
     public let remedy: Remedy?
     /// The remedy's words, which hold in every program.
     public var hint: String? { remedy?.text }
+    /// Makes one by hand, for the tests of what is told of warnings.
+    public init(_ kind: DataServiceError.Kind, _ message: String, hint: String? = nil) {
+      self.init(kind: kind, message: message, remedy: hint.map { Remedy($0) })
+    }
+
     package init(kind: DataServiceError.Kind, message: String, remedy: Remedy?) {
       self.kind = kind
       self.message = message

@@ -1,0 +1,42 @@
+public import CacheStore
+public import FoundationEssentials
+
+// For previews, tests of views and of decoders, and stand-ins for the service: the service itself takes a response from nobody.
+extension DataService.Response {
+  /// Makes a response by hand, such as a load would deliver.
+  ///
+  /// Whether it is stale follows from its fields and its age, as ever; without `Cache-Control` it is.
+  ///
+  /// - Parameters:
+  ///   - value: The value.
+  ///   - source: Where it is said to come from: `stored` in a ``DataService/Delivery/stored(_:)``, `fresh` in a
+  ///     ``DataService/Delivery/fresh(_:_:)``.
+  ///   - status: The status code.
+  ///   - fields: The fields.
+  ///   - url: Who answered; `nil` names nobody that exists.
+  ///   - receivedAt: When it was received.
+  ///   - age: How old it was when it was delivered, besides what its fields say (`Age`, `Date`).
+  ///   - wasValidated: Whether a 304 has just confirmed it.
+  ///   - kept: Whether it is in the store, and why not.
+  public init(
+    _ value: Value, source: DataService.Source, status: Int = 200, fields: HTTPFields = [:],
+    url: URL? = nil, receivedAt: Date = Date(), age: Duration = .zero, wasValidated: Bool = false,
+    kept: DataService.Kept = .yes
+  ) {
+    let url = url ?? nobody
+    let received = Int64((receivedAt.timeIntervalSince1970 * 1000).rounded())
+    let freshness = FreshnessInputs(
+      status: status, fields: fields, requestedAt: received, receivedAt: received,
+      now: received.plus(age.clampedNanoseconds / 1_000_000), isStored: source == .stored)
+    self.init(
+      value: value,
+      head: DataService.ResponseHead(
+        version: "1.1", status: status, reason: "", fields: fields, interim: [], url: url.absoluteString,
+        requestURL: url, account: "", receivedAtMilliseconds: received, freshness: freshness,
+        wasValidated: wasValidated, kept: kept, elapsed: .zero,
+        bodyLength: (value as? Data).map { Int64($0.count) }))
+  }
+}
+
+/// A name that can belong to nobody (RFC 6761 section 6.4).
+private let nobody = URL(string: "https://origin.invalid/") ?? URL(filePath: "/")
