@@ -59,6 +59,16 @@ let package = Package(
     .executableTarget(
       name: "LaunchDemo", dependencies: ["CacheStore", "DataService", "Launch"],
       path: "Examples/LaunchDemo/Sources/LaunchDemo", packageAccess: false),
+    // Another, whose tests are those of an application.
+    .target(
+      name: "NewsModels", dependencies: ["DataService", "Launch"],
+      path: "Examples/NewsReader/Sources/NewsModels", packageAccess: false),
+    .executableTarget(
+      name: "NewsReader", dependencies: ["DataService", "Launch", "NewsModels"],
+      path: "Examples/NewsReader/Sources/NewsReader", packageAccess: false),
+    .testTarget(
+      name: "NewsModelsTests", dependencies: ["DataService", "DataServiceTesting", "Launch", "NewsModels"],
+      path: "Examples/NewsReader/Tests/NewsModelsTests", packageAccess: false),
 
     .target(name: "FixtureServer", path: "Tests/FixtureServer", swiftSettings: strict),
     .executableTarget(
@@ -100,7 +110,7 @@ let package = Package(
       name: "LaunchTests",
       dependencies: [
         "CacheStore", "DataService", "DataServiceTesting", "FixtureServer", "Launch", "LaunchDemo",
-        "TestSupport", "TestTurns",
+        "NewsReader", "TestSupport", "TestTurns",
       ],
       swiftSettings: strict),
     .testTarget(

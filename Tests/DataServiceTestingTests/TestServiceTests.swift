@@ -1,0 +1,90 @@
+import DataService
+import DataServiceTesting
+import FoundationEssentials
+import TestTurns
+import Testing
+
+/// What an application's tests rely on; how they look is in `Examples/NewsReader`.
+@Suite("A service for tests", .inTurn) struct TestServiceTests {
+  private static let url = "https://api.example.com/news"
+
+  @Test func `an origin that does not answer is given up when its time is over, at once`() async throws {
+    let test = try TestService()
+    test.origin.answer(Self.url, with: .never)
+    var request = DataService.Request(try #require(URL(string: Self.url)))
+    request.limits.retries = 0
+    request.limits.firstByteTimeout = .seconds(77)
+    let service = test.service
+    async let deliveries = service.deliveries(for: request).reduce(into: []) { $0.append($1) }
+    await test.clock.whenPending(for: .seconds(77))
+    test.clock.advance(by: .seconds(77))
+    guard case .failure(let error, nil) = try #require(await deliveries.first) else {
+      throw DataServiceError(.other, "there was an answer")
+    }
+    #expect(error.kind == .timeout(.firstByte))
+    await test.close()
+  }
+
+  @Test func `an answer comes when the clock says so`() async throws {
+    let test = try TestService()
+    test.origin.answer(Self.url, with: .text("late").after(.seconds(9)))
+    let request = DataService.Request(try #require(URL(string: Self.url)))
+    let service = test.service
+    async let response = service.response(for: request)
+    await test.clock.whenPending(for: .seconds(9))
+    test.clock.advance(by: .seconds(9))
+    #expect(try await response.value == Data("late".utf8))
+    await test.close()
+  }
+
+  @Test func `an entity tag that the program has is answered with 304`() async throws {
+    let test = try TestService()
+    let request = DataService.Request(try #require(URL(string: Self.url)))
+    test.origin.answer(Self.url, with: .text("one", fields: ["ETag": "\"1\""]))
+    _ = try await test.service.response(for: request)
+    let second = try await test.service.response(for: request)
+    #expect(second.wasValidated && second.value == Data("one".utf8))
+    test.origin.answer(Self.url, with: .text("two", fields: ["ETag": "\"2\""]))
+    #expect(try await test.service.response(for: request).value == Data("two".utf8))
+    #expect(test.origin.requests.map { $0.fields["If-None-Match"] } == [nil, "\"1\"", "\"1\""])
+    await test.close()
+  }
+
+  @Test func `a URL for which nothing is set is named`() async throws {
+    let test = try TestService()
+    let request = DataService.Request(try #require(URL(string: "https://api.example.com/other")))
+    await #expect { _ = try await test.service.response(for: request) } throws: { error in
+      (error as? DataServiceError)?.message.contains("https://api.example.com/other") == true
+    }
+    await test.close()
+  }
+
+  @Test func `the store lies in a folder of its own, which goes with the service`() async throws {
+    let one = try TestService()
+    let other = try TestService()
+    #expect(one.folder != other.folder)
+    for test in [one, other] {
+      test.origin.answer(Self.url, with: .text("a"))
+      _ = try await test.service.response(
+        for: DataService.Request(try #require(URL(string: Self.url))))
+      #expect(try await test.service.entries().count == 1)
+      #expect(FileManager.default.fileExists(atPath: test.folder))
+      await test.close()
+      #expect(!FileManager.default.fileExists(atPath: test.folder))
+    }
+  }
+
+  @Test func `the clock says how old a response is`() async throws {
+    let clock = VirtualClock(at: Date(timeIntervalSince1970: 1_000_000_000))
+    let test = try TestService(clock: clock)
+    test.origin.answer(Self.url, with: .text("a", fields: ["Cache-Control": "max-age=60"]))
+    let request = DataService.Request(try #require(URL(string: Self.url)))
+    #expect(try await test.service.response(for: request).receivedAt == clock.now)
+    clock.advance(by: .seconds(59))
+    let young = try await test.service.response(for: request, policy: .storedOnly)
+    #expect(young.age == .seconds(59) && !young.isStale)
+    clock.set(Date(timeIntervalSince1970: 1_000_000_060))
+    #expect(try await test.service.response(for: request, policy: .storedOnly).isStale)
+    await test.close()
+  }
+}
