@@ -45,10 +45,11 @@ final class MemoryCredentials: CredentialStore {
 
   /// All deliveries of a load, in short; the gate opens at the first.
   private func outline(
-    _ request: DataService.Request, by source: any DeliverySource, first: Gate? = nil
+    _ request: DataService.Request, by source: any DeliverySource, policy: FetchPolicy = .storedThenFresh,
+    first: Gate? = nil
   ) async -> [String] {
     let lines = Mutex<[String]>([])
-    await source.load(request, policy: .storedThenFresh) { service, request, policy in
+    await source.load(request, policy: policy) { service, request, policy in
       service.deliveries(for: request, policy: policy)
     } deliver: { delivery in
       lines.withLock { $0.append(delivery.outline) }
@@ -87,6 +88,30 @@ final class MemoryCredentials: CredentialStore {
     #expect(transport.requests.count == 40)
     #expect(try await credentials.credential() == Self.new)
     #expect(session.current == .signedIn(account: "alice"))
+  }
+
+  @Test func `a token that is refused after what is stored was delivered: it is not delivered again`()
+    async throws
+  {
+    let transport = ScriptedTransport { request, number in
+      let isTaken = number == 1 || request.fields["Authorization"] == "Bearer new"
+      return isTaken ? .answer("body \(number)") : .answer("who are you?", status: 401)
+    }
+    let clock = VirtualClock()
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    var configuration = Session.Configuration()
+    configuration.renew = { Credential(account: $0.account, token: "new") }
+    let session = Session(
+      service: fixture.service, credentials: MemoryCredentials(Self.old), configuration: configuration)
+    await session.start()
+    let request = try request()
+    #expect(await outline(request, by: session) == ["fresh(body 1, new)"])
+    let policy = FetchPolicy.storedThenFresh(ifOlderThan: .seconds(60))
+    #expect(await outline(request, by: session, policy: policy) == ["stored(body 1)"])
+    clock.advance(by: .seconds(60))
+    #expect(
+      await outline(request, by: session, policy: policy) == ["stored(body 1)", "fresh(body 3, changed)"])
+    await fixture.service.close()
   }
 
   @Test func `a session survives a restart`() async throws {

@@ -30,7 +30,7 @@ struct LoadMachine: Sendable {
   enum StoreAnswer: Sendable, Equatable {
     /// Nothing usable.
     case nothing
-    /// A candidate; `isYoung` says whether `storedElseFresh` accepts its age.
+    /// A candidate; `isYoung` says whether the policy accepts its age without asking the origin.
     case candidate(isYoung: Bool)
     /// Under `http`: what RFC 9111 has decided, with a row or without one.
     case judged(HTTPReuse.Action, hasRow: Bool)
@@ -149,8 +149,16 @@ struct LoadMachine: Sendable {
     case .pending: return false
     case .nothing: return true
     case .held, .preparing, .ready:
-      if case .storedElseFresh = policy { return !isYoung }
+      if mayDoWithStored { return !isYoung }
       return policy != .http || action != .reuse
+    }
+  }
+
+  /// Whether a stored response that is young enough is all that the policy wants.
+  private var mayDoWithStored: Bool {
+    switch policy {
+    case .storedThenFresh(ifOlderThan: .some), .storedElseFresh: true
+    case .storedThenFresh, .storedOnly, .freshOnly, .freshElseStored, .http: false
     }
   }
 
@@ -163,6 +171,8 @@ struct LoadMachine: Sendable {
         deliveredStored = true
         effects.append(.deliverStored)
       }
+      // An exchange that began because the store was slow has been overtaken, unless it has brought something.
+      if mayDoWithStored, store == .ready, isYoung, exchange != .fresh { return finish(with: effects) }
       return storeIsSettled ? effects + terminal() : effects
     case .storedOnly:
       guard storeIsSettled else { return [] }

@@ -92,6 +92,11 @@ extension LoadTask {
     switch policy.kind {
     case .storedOnly: return "\(stored); the policy sends no request"
     case .freshOnly: return "\(stored); the policy does not use it"
+    case .storedThenFresh(let age?):
+      let limit = Explain.duration(age.clampedNanoseconds / 1_000_000)
+      return isYoung(row)
+        ? "\(stored), received less than \(limit) ago: no request"
+        : "\(stored), received at least \(limit) ago"
     case .storedElseFresh(let maxAge):
       let limit = Explain.duration(maxAge.clampedNanoseconds / 1_000_000)
       return isYoung(row)
@@ -118,9 +123,14 @@ extension LoadTask {
   private func accepts(_ row: StoredResponse) -> Bool { acceptedStatuses?.contains(row.status) ?? true }
 
   private func isYoung(_ row: StoredResponse) -> Bool {
-    guard case .storedElseFresh(let maxAge) = policy.kind else { return true }
-    return Freshness.isYoung(
-      row, maxAge: maxAge.clampedNanoseconds / 1_000_000, now: core.timekeeper.wallMilliseconds)
+    let now = core.timekeeper.wallMilliseconds
+    switch policy.kind {
+    case .storedThenFresh(let age?):
+      return Freshness.isRecent(row, within: age.clampedNanoseconds / 1_000_000, now: now)
+    case .storedElseFresh(let maxAge):
+      return Freshness.isYoung(row, maxAge: maxAge.clampedNanoseconds / 1_000_000, now: now)
+    default: return true
+    }
   }
 
   /// Makes the candidate's value: at once where its bytes are at hand, else chunk by chunk from the store.

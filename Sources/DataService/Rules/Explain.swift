@@ -22,6 +22,9 @@ package enum Explain {
     package var now: Int64
     /// Until when the origin is left alone, in milliseconds since 1970-01-01 UTC; `nil` where it is not.
     package var pausedUntil: Int64?
+    /// How long ago, in milliseconds, a stored response may have been received for `stored-then-fresh` to do with it; `nil`
+    /// where the fresh one is always wanted.
+    package var recent: Int64?
     /// How old, in milliseconds, a stored response may be for `stored-else-fresh`, where that is known.
     package var maxAge: Int64?
     /// How long, in milliseconds, `fresh-else-stored` waits, where that is known.
@@ -103,10 +106,18 @@ package enum Explain {
     return zip(
       names,
       [
-        "\(stored), then fresh or failure", stored, fresh, "\(inTime); else \(stored), then failure",
+        then(good, stored, subject), stored, fresh, "\(inTime); else \(stored), then failure",
         young(good, stored, subject),
       ]
     ).map { .init(policy: $0, outcome: $1) }
+  }
+
+  /// What `stored-then-fresh` does with a stored response.
+  private static func then(_ good: StoredResponse, _ stored: String, _ subject: Subject) -> String {
+    if let recent = subject.recent, Freshness.isRecent(good, within: recent, now: subject.now) {
+      return "\(stored), which was received less than \(duration(recent)) ago"
+    }
+    return "\(stored), then fresh or failure"
   }
 
   /// What `stored-else-fresh` does with a stored response.

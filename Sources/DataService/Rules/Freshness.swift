@@ -115,6 +115,13 @@ package enum Freshness {
     !stored.isInvalid && !isFromFuture(receivedAt: stored.receivedAt, now: now)
       && age(of: stored, now: now) <= maxAge
   }
+
+  /// Whether a stored response was received, or last validated, less than so many milliseconds ago; never one that is invalid or
+  /// from the future. Of one that seems to be from the next minute the clock is a little off: it was received now.
+  package static func isRecent(_ stored: StoredResponse, within limit: Int64, now: Int64) -> Bool {
+    !stored.isInvalid && !isFromFuture(receivedAt: stored.receivedAt, now: now)
+      && max(0, now.minus(stored.receivedAt)) < limit
+  }
 }
 
 extension Int64 {

@@ -23,6 +23,7 @@ extension ServiceCore {
       subject.pausedUntil = timekeeper.wallMilliseconds + left
     }
     switch policy?.kind {
+    case .storedThenFresh(let age?): subject.recent = age.clampedNanoseconds / 1_000_000
     case .storedElseFresh(let maxAge): subject.maxAge = maxAge.clampedNanoseconds / 1_000_000
     case .freshElseStored(let deadline, _):
       subject.deadline = deadline.map { $0.clampedNanoseconds / 1_000_000 }

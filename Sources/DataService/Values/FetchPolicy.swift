@@ -1,7 +1,8 @@
 /// Which answers a load wants: the stored one, the fresh one, or both, and in what case.
 public struct FetchPolicy: Sendable, Hashable {
   enum Kind: Sendable, Hashable {
-    case storedThenFresh
+    /// `ifOlderThan`: from which age on the fresh one is wanted; `nil` wants it always.
+    case storedThenFresh(ifOlderThan: Duration?)
     case storedOnly
     case freshOnly
     /// `endsAnyway`: whether the deadline ends the load where nothing is stored, too.
@@ -12,7 +13,16 @@ public struct FetchPolicy: Sendable, Hashable {
   let kind: Kind
 
   /// The stored response at once, then the fresh one or a failure.
-  public static let storedThenFresh = FetchPolicy(kind: .storedThenFresh)
+  public static let storedThenFresh = FetchPolicy(kind: .storedThenFresh(ifOlderThan: nil))
+  /// The stored response at once; where it was received, or last validated, less than `age` ago, nothing more, and the origin
+  /// is not asked; else the fresh one or a failure. For screens that are opened again and again.
+  ///
+  /// The age is that of ``DataService/Response/receivedAt`` by this device's clock, in milliseconds; what the response itself says
+  /// (`Age`, `Cache-Control`) plays no part. One that was made invalid, or was received more than a minute from now, is old at
+  /// any age. `.zero` always asks.
+  public static func storedThenFresh(ifOlderThan age: Duration) -> FetchPolicy {
+    FetchPolicy(kind: .storedThenFresh(ifOlderThan: age))
+  }
   /// The stored response whatever its age, without the network; `notStored` where there is none.
   public static let storedOnly = FetchPolicy(kind: .storedOnly)
   /// The fresh response or a failure; the stored one only as a failure's last known.
@@ -38,8 +48,8 @@ public struct FetchPolicy: Sendable, Hashable {
   /// Whether the origin is asked whatever is stored.
   var asksAlways: Bool {
     switch kind {
-    case .storedThenFresh, .freshOnly, .freshElseStored: true
-    case .storedOnly, .storedElseFresh, .http: false
+    case .storedThenFresh(nil), .freshOnly, .freshElseStored: true
+    case .storedThenFresh, .storedOnly, .storedElseFresh, .http: false
     }
   }
 

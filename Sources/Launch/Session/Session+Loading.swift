@@ -44,8 +44,8 @@ extension Session {
     case .failure(let error):
       relay.hand(.failure(error, lastKnown: nil))
     case .success(let second):
-      // The stored response has already been delivered.
-      let again = wanted == .storedThenFresh ? .freshOnly : wanted
+      // What is stored is not delivered twice.
+      let again = wanted == .storedThenFresh || relay.hasHandedStored ? .freshOnly : wanted
       for await delivery in begin(service, authorized(request, by: second), again) {
         if isRefused(delivery) { refusedAgain(second) }
         relay.hand(delivery)
@@ -86,6 +86,7 @@ private final class Relay<Value: Sendable>: Sendable {
   private struct State {
     var isOver = false
     var wasRefused = false
+    var hasHandedStored = false
   }
   private let session: Session
   private let pass: Session.Pass
@@ -102,10 +103,13 @@ private final class Relay<Value: Sendable>: Sendable {
 
   var wasRefused: Bool { state.withLock { $0.wasRefused } }
 
+  var hasHandedStored: Bool { state.withLock { $0.hasHandedStored } }
+
   func hand(_ delivery: DataService.Delivery<Value>) {
     let isCurrent = session.isCurrent(pass)
     let isFirstLate = state.withLock { state in
       defer { if !isCurrent { state.isOver = true } }
+      if case .stored = delivery { state.hasHandedStored = true }
       return !isCurrent && !state.isOver
     }
     if isCurrent { return deliver(delivery) }

@@ -117,6 +117,32 @@ import TestTurns
         == [.startExchange, .prepareStored, .deliverStored, .deliverFailure, .end])
   }
 
+  @Test
+  func `stored, then fresh if older: a young row is all there is, unless the fresh one is there as well`() {
+    let policy = FetchPolicy.storedThenFresh(ifOlderThan: .seconds(300))
+    let young: [Event] = [.storeAnswered(.candidate(isYoung: true)), .storedPrepared(true)]
+    #expect(effects(policy, young) == [.prepareStored, .deliverStored, .end])
+    #expect(
+      effects(policy, [.storeIsSlow] + young) == [.startExchange, .prepareStored, .deliverStored, .end])
+    #expect(
+      effects(policy, [.storeIsSlow, .exchangeFinished(isFresh: true)] + young)
+        == [.startExchange, .boundStoreWait, .prepareStored, .deliverStored, .deliverFresh, .end])
+    #expect(
+      effects(policy, [.storeIsSlow, .exchangeFinished(isFresh: false)] + young)
+        == [.startExchange, .boundStoreWait, .prepareStored, .deliverStored, .end])
+    let old: [Event] = [.storeAnswered(.candidate(isYoung: false)), .storedPrepared(true)]
+    #expect(
+      effects(policy, old + [.exchangeFinished(isFresh: true)])
+        == [.startExchange, .prepareStored, .deliverStored, .deliverFresh, .end])
+    #expect(
+      effects(policy, old + [.exchangeFinished(isFresh: false)])
+        == [.startExchange, .prepareStored, .deliverStored, .deliverFailure, .end])
+    let refused: [Event] = [.storeAnswered(.candidate(isYoung: true)), .storedPrepared(false)]
+    #expect(
+      effects(policy, refused + [.exchangeFinished(isFresh: true)])
+        == [.prepareStored, .startExchange, .deliverFresh, .end])
+  }
+
   @Test func `a row that turns out unusable is a miss under every policy`() {
     let events: [Event] = [.storeAnswered(.candidate(isYoung: true)), .storedPrepared(false)]
     #expect(effects(.storedOnly, events) == [.prepareStored, .deliverNotStored, .end])
@@ -128,7 +154,7 @@ import TestTurns
   @Test func `law 2: in order, once, whatever comes in whatever order`() {
     let policies: [FetchPolicy] = [
       .storedThenFresh, .storedOnly, .freshOnly, .freshElseStored(within: .seconds(1)), .freshElseStored(),
-      .storedElseFresh(maxAge: .seconds(1)),
+      .storedElseFresh(maxAge: .seconds(1)), .storedThenFresh(ifOlderThan: .seconds(1)),
     ]
     var random = SeededGenerator(seed: 20_261_121)
     let events: [Event] = [

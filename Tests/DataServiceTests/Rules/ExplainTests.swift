@@ -57,6 +57,20 @@ import TestTurns
     #expect(explanation.changes == ["in 45 s, at \(Rule.date(55)), it is stale"])
   }
 
+  @Test("Stored, then fresh if older: the verdict goes by when the row was received") func recent() {
+    let row = Rule.row(["Age": "60"])
+    func outcome(_ recent: Int64) -> String {
+      var subject = Explain.Subject(
+        key: RequestKey(account: "alice", target: "http://a.test/"), method: .get, fields: [:],
+        url: "http://a.test/", rows: [row], now: Rule.noon + 10_000)
+      subject.recent = recent
+      let explanation = Explain.explanation(of: subject, protect: Rule.plain)
+      return verdict("stored-then-fresh", explanation)
+    }
+    #expect(outcome(10_001) == "stored, 1 min 10 s old, which was received less than 10 s ago")
+    #expect(outcome(10_000) == "stored, 1 min 10 s old, then fresh or failure")
+  }
+
   @Test("A stale row says for how long, and what would accept it") func stale() {
     let explanation = explain([Rule.row(["Cache-Control": "max-age=5"])])
     #expect(explanation.terms.contains { $0.name == "stale for" && $0.value == "5 s" })

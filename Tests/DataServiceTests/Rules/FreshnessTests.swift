@@ -175,6 +175,20 @@ import TestTurns
     #expect(!Freshness.isYoung(row, maxAge: 300_000, now: Rule.noon + 300_001))
   }
 
+  @Test(
+    "Recent is received less than so long ago, whatever Age and Date say; never what is invalid or from the future",
+    arguments: [
+      (0, true), (299_999, true), (300_000, false), (300_001, false), (-60_000, true), (-60_001, false),
+      (86_400_000 * 36_500, false),
+    ] as [(Int64, Bool)])
+  func recent(later: Int64, isRecent: Bool) {
+    let row = Rule.row(["Age": "86400", "Date": Rule.date(-86_400)])
+    let now = Rule.noon + later
+    #expect(Freshness.isRecent(row, within: 300_000, now: now) == isRecent)
+    #expect(!Freshness.isRecent(Rule.row(isInvalid: true), within: .max, now: now))
+    #expect(!Freshness.isRecent(row, within: 0, now: now))
+  }
+
   @Test("Fresh at an instant means fresh at every earlier one since receipt") func monotone() {
     for lifetime in [0, 1, 5, 60] as [Int64] {
       let row = Rule.row(["Cache-Control": "max-age=\(lifetime)", "Age": "1"])
