@@ -95,5 +95,5 @@ public struct StartMark: Hashable, Sendable {
 
 extension StartMark {
   /// Whether this exchange began before the other; marks of two boots do not compare (law 8).
-  func isBefore(_ other: StartMark) -> Bool { boot == other.boot && nanoseconds < other.nanoseconds }
+  package func isBefore(_ other: StartMark) -> Bool { boot == other.boot && nanoseconds < other.nanoseconds }
 }

@@ -111,7 +111,7 @@ extension DataService {
     changes(to: request, form: .json(type, decoder))
   }
 
-  private func changes<Value: Sendable>(
+  func changes<Value: Sendable>(
     to request: Request, form: ValueForm<Value>
   ) -> some AsyncSequence<Response<Value>?, DataServiceError> & Sendable {
     changes(to: request).map { [core] in core.value(of: $0, for: request, form: form) }

@@ -13,7 +13,7 @@ enum HeadRule {
       account: prepared.key.account,
       receivedAtMilliseconds: row.receivedAt,
       freshness: FreshnessInputs(stored: row, now: now),
-      wasValidated: false, kept: .yes, elapsed: elapsed, bodyLength: row.body.length)
+      wasValidated: false, kept: .yes, elapsed: elapsed, bodyLength: row.body.length, started: row.started)
   }
 
   /// Of an exchange's answer.
@@ -34,6 +34,6 @@ enum HeadRule {
         status: answer.status, fields: answer.fields, requestedAt: answer.requestedAt,
         receivedAt: answer.receivedAt, now: now, isStored: false),
       wasValidated: answer.wasValidated, kept: answer.kept, elapsed: elapsed, bodyLength: answer.body.length,
-      forward: forward, staleReference: staleReference)
+      forward: forward, staleReference: staleReference, started: answer.started)
   }
 }

@@ -88,6 +88,8 @@ extension DataService {
     package var forward: CacheStatus.Forward?
     /// The stored response beside which the exchange was made: where it was stale, that is why.
     package var staleReference: FreshnessInputs?
+    /// When the exchange began that brought it: which of two responses to a request is the newer one (law 8).
+    package var started: StartMark?
 
     /// Where it came from.
     public var source: Source { freshness.isStored ? .stored : .fresh }

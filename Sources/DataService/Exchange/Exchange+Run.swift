@@ -161,7 +161,7 @@ extension Exchange {
       version: response.version, status: response.status, reason: response.reason, fields: response.fields,
       interim: arrival.interim, redirects: arrival.redirects, url: shown(arrival.url),
       body: .data(Data()), wasValidated: false, requestedAt: arrival.requestedAt,
-      receivedAt: core.timekeeper.wallMilliseconds, kept: .no(.status))
+      receivedAt: core.timekeeper.wallMilliseconds, kept: .no(.status), started: started)
     switch verdict.delivery {
     case .protocolFailure:
       throw DataServiceError(

@@ -47,6 +47,8 @@ struct Answer: Sendable {
   var isGood = true
   /// How long the responder asked to be left alone.
   var retryAfter: Duration?
+  /// When the exchange that brought it began.
+  var started: StartMark?
 }
 
 extension Answer {
@@ -63,6 +65,7 @@ extension Answer {
     requestedAt = row.requestedAt
     receivedAt = row.receivedAt
     kept = .yes
+    started = row.started
     if let previous {
       comparison = (
         previous.body, previous.changedAt == row.changedAt && previous.body.length == row.body.length

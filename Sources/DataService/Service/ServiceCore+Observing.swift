@@ -52,8 +52,9 @@ extension ServiceCore {
     for observer in state.withLock({ $0.observers }) { observer.end() }
   }
 
-  /// The observer's number; `nil` where the service is closed.
-  private func addObserver(_ wakeup: Wakeup, _ end: @escaping @Sendable () -> Void) -> Int? {
+  /// Has `end` called when the service closes, and `wakeup` told of what is written to the store.
+  /// - Returns: The observer's number; `nil` where the service is closed.
+  func addObserver(_ wakeup: Wakeup?, _ end: @escaping @Sendable () -> Void) -> Int? {
     state.withLock { state in
       guard state.closed == nil else { return nil }
       state.lastObserver += 1
@@ -62,7 +63,7 @@ extension ServiceCore {
     }
   }
 
-  private func removeObserver(_ number: Int) {
+  func removeObserver(_ number: Int) {
     // Its end may be the last reference to the caller's; with the last of them the watch goes.
     let removed = state.withLock { state in
       let observer = state.observers.firstIndex { $0.number == number }.map { state.observers.remove(at: $0) }
@@ -74,7 +75,7 @@ extension ServiceCore {
   }
 
   private func tellObservers() {
-    for observer in state.withLock({ $0.observers }) { observer.wakeup.tell() }
+    for observer in state.withLock({ $0.observers }) { observer.wakeup?.tell() }
   }
 
   /// Has the store's files watched, for all observers, where they are not yet.

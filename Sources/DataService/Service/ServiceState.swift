@@ -15,8 +15,8 @@ struct ServiceState {
   var maintenance: Maintenance
   /// Why loads are refused, once the service is closed.
   var closed: DataServiceError?
-  /// What wakes and what ends each sequence of `changes(to:)` that somebody listens to.
-  var observers: [(number: Int, wakeup: Wakeup, end: @Sendable () -> Void)] = []
+  /// What wakes and what ends each sequence of `changes(to:)` that somebody listens to; those of `live(_:)` are only ended.
+  var observers: [(number: Int, wakeup: Wakeup?, end: @Sendable () -> Void)] = []
   /// What wakes them; while there is one of them.
   var watch: StoreWatch?
   var lastObserver = 0

@@ -1,0 +1,66 @@
+public import FoundationEssentials
+
+// One sequence for a screen that stays open, built upon `deliveries(for:)` and `changes(to:)`.
+extension DataService {
+  /// The deliveries of a load and then, for as long as it is read, whatever else there is to show: what any task or process stores
+  /// for the request, and the deliveries of further loads.
+  ///
+  /// What others store comes as `fresh` with the change against what was delivered last, its `source` being `stored`; what the
+  /// program itself stores (``store(_:for:fields:receivedAt:)``) as `stored`. Nothing is delivered twice, and nothing older than what
+  /// was: what a load of this sequence has stored comes once, from the load. A response that is removed stays on the screen.
+  ///
+  /// A failure is a delivery and ends nothing. The sequence ends when the service is closed, its task is cancelled, or the loop is
+  /// left: then its load is cancelled. Every iteration is a sequence of its own. Bodies are held in memory
+  /// (``Limits/dataBytes``), the last one for comparison.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for.
+  ///   - policy: Which answers the first load wants; further ones are `freshOnly`, under `http` `http`.
+  ///   - refetch: When the origin is asked again, besides ``Live/refetch()``.
+  public func live(
+    _ request: Request, policy: FetchPolicy = .storedThenFresh, refetch: Set<Refetch> = []
+  ) -> Live<Data> {
+    live(request, policy, refetch, LiveSource.form(canRefuse: false) { $0.value })
+  }
+
+  /// The same, bodies as what `decode` makes of them; see ``live(_:policy:refetch:)``.
+  ///
+  /// A fresh answer that `decode` refuses is delivered as `undecodable` and leaves what is stored as it is; what others have stored
+  /// and it refuses is not delivered.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for.
+  ///   - policy: Which answers the first load wants.
+  ///   - refetch: When the origin is asked again, besides ``Live/refetch()``.
+  ///   - decode: Makes the value; runs on a thread of the service's, or of Swift's pool.
+  public func live<Value: Sendable>(
+    _ request: Request, policy: FetchPolicy = .storedThenFresh, refetch: Set<Refetch> = [],
+    decode: @escaping @Sendable (Response<Data>) throws -> Value
+  ) -> Live<Value> {
+    live(request, policy, refetch, LiveSource.form(canRefuse: true, decode))
+  }
+
+  /// The same, bodies decoded from JSON; see ``live(_:policy:refetch:decode:)``.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for.
+  ///   - type: What to decode.
+  ///   - decoder: The decoder to use.
+  ///   - policy: Which answers the first load wants.
+  ///   - refetch: When the origin is asked again, besides ``Live/refetch()``.
+  public func live<Value: Decodable & Sendable>(
+    _ request: Request, as type: Value.Type, decoder: JSONDecoder = .init(),
+    policy: FetchPolicy = .storedThenFresh, refetch: Set<Refetch> = []
+  ) -> Live<Value> {
+    live(
+      request, policy, refetch, LiveSource.form(canRefuse: true) { try decoder.decode(type, from: $0.value) })
+  }
+
+  private func live<Value: Sendable>(
+    _ request: Request, _ policy: FetchPolicy, _ refetch: Set<Refetch>,
+    _ form: ValueForm<WholeValue<Value>>
+  ) -> Live<Value> {
+    Live(
+      source: LiveSource(service: self, request: request, policy: policy, refetch: refetch, form: form))
+  }
+}

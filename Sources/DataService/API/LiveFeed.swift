@@ -1,0 +1,194 @@
+internal import FoundationEssentials
+
+/// One iteration of a live sequence: its loads, one after the other, beside an observer of the store, and what they have brought
+/// that was not yet taken.
+///
+/// A slow reader holds up the loads: none begins before all is taken. Of the rows that the observer brings meanwhile the newest
+/// waits.
+final class LiveFeed<Value: Sendable>: Sendable {
+  private typealias Delivery = DataService.Delivery<Value>
+  private typealias Waiting = UnsafeContinuation<DataService.Delivery<Value>?, Never>
+
+  /// Why the origin is asked again.
+  private enum Reason { case demand, interval, reconnect }
+
+  private struct State {
+    var judge: LiveJudge<Value>
+    var ready: [Delivery] = []
+    /// Whether the last one that is ready is the observer's.
+    var isLastObserved = false
+    var waiting: Waiting?
+    var isDemanded = false
+    var hasBegun = false
+    var isOver = false
+    var task: Task<Void, Never>?
+    var observer: Int?
+    var reader: Int?
+  }
+
+  /// Between one try to observe a store that cannot be used and the next.
+  private static var unusablePause: Duration { .seconds(5) }
+
+  private let source: LiveSource<Value>
+  private let readers: LiveReaders
+  /// Wakes the loads: somebody wants another one, or has taken what was ready.
+  private let wakeup = Wakeup()
+  private let state: Guarded<State>
+  private var core: ServiceCore { source.service.core }
+
+  init(_ source: LiveSource<Value>, _ readers: LiveReaders) {
+    self.source = source
+    self.readers = readers
+    state = Guarded(State(judge: LiveJudge(began: source.service.core.timekeeper.startMark)))
+  }
+
+  // MARK: - The reader
+
+  func beginOnce() {
+    let began = core.timekeeper.startMark
+    let isFirst = state.withLock { state in
+      guard !state.hasBegun, !state.isOver else { return false }
+      state.hasBegun = true
+      state.judge = LiveJudge(began: began)
+      return true
+    }
+    guard isFirst else { return }
+    guard let observer = core.addObserver(nil, { [weak self] in self?.end() }) else { return end() }
+    let reader = readers.add { [weak self] in self?.demand() }
+    let task = Task {
+      await withTaskGroup { group in
+        group.addTask { await self.load() }
+        group.addTask { await self.observe() }
+      }
+    }
+    let isOver = state.withLock { state in
+      (state.task, state.observer, state.reader) = (task, observer, reader)
+      return state.isOver
+    }
+    if isOver { leave(task, observer, reader) }
+  }
+
+  func next() async -> DataService.Delivery<Value>? {
+    await withUnsafeContinuation { continuation in
+      let (isReady, delivery, isLast) = state.withLock { state -> (Bool, Delivery?, Bool) in
+        if !state.ready.isEmpty { return (true, state.ready.removeFirst(), state.ready.isEmpty) }
+        if !state.isOver { state.waiting = continuation }
+        return (state.isOver, nil, false)
+      }
+      if isReady { continuation.resume(returning: delivery) }
+      if isLast { wakeup.tell() }
+    }
+  }
+
+  /// Ends the iteration, and drops what has come and was not taken (law 11).
+  func end() {
+    // What is dropped ends outside of the lock: its end is the caller's.
+    let dropped = state.withLock { state in
+      defer {
+        state.isOver = true
+        state.ready = []
+        (state.waiting, state.task, state.observer, state.reader) = (nil, nil, nil, nil)
+      }
+      return state
+    }
+    dropped.waiting?.resume(returning: nil)
+    leave(dropped.task, dropped.observer, dropped.reader)
+  }
+
+  private func leave(_ task: Task<Void, Never>?, _ observer: Int?, _ reader: Int?) {
+    task?.cancel()
+    if let observer { core.removeObserver(observer) }
+    if let reader { readers.remove(reader) }
+  }
+
+  private func demand() {
+    state.withLock { $0.isDemanded = true }
+    wakeup.tell()
+  }
+
+  // MARK: - The loads
+
+  private func load() async {
+    var reason: Reason?
+    // How many loads in a row had no network.
+    var failures = 0
+    repeat {
+      var isOffline = false
+      for await delivery in source.deliveries(isFirst: reason == nil) {
+        if let kind = delivery.error?.kind {
+          isOffline = kind.isConnectivity
+          // The end of the sequence says that the service is closed.
+          if kind == .closed || isOffline && reason == .reconnect { continue }
+        }
+        post(isObserved: false) { $0.loaded(delivery) }
+      }
+      failures = isOffline && source.refetch.contains(.onReconnect) ? failures + 1 : 0
+      reason = await nextReason(failures: failures)
+    } while reason != nil
+  }
+
+  /// Waits until the origin is to be asked again; `nil` at the end.
+  private func nextReason(failures: Int) async -> Reason? {
+    while state.withLock({ !$0.ready.isEmpty }), !Task.isCancelled { await wait(atMost: nil) }
+    let pause = failures > 0 ? OnlineWaitRule.delay(attempt: failures) : source.interval
+    let until = pause.map { core.timekeeper.instant(after: $0) }
+    while !Task.isCancelled {
+      let isDemanded = state.withLock { state in
+        defer { state.isDemanded = false }
+        return state.isDemanded
+      }
+      if isDemanded { return .demand }
+      let left = until.map { $0 - core.timekeeper.bootNanoseconds }
+      if let left, left <= 0 { return failures > 0 ? .reconnect : .interval }
+      await wait(atMost: left.map { .nanoseconds($0) })
+    }
+    return nil
+  }
+
+  private func wait(atMost pause: Duration?) async {
+    await withTaskCancellationHandler {
+      _ = await wakeup.wait(atMost: pause, core.timekeeper)
+    } onCancel: {
+      wakeup.tell()
+    }
+  }
+
+  // MARK: - The observer
+
+  /// Hands on what is stored, until the service is closed. A store that cannot be used is tried again; the loads, and the
+  /// service's warnings, say what is wrong with it, or with the request.
+  private func observe() async {
+    while !Task.isCancelled {
+      do throws(DataServiceError) {
+        for try await response in source.service.changes(to: source.request, form: source.form) {
+          let last = state.withLock { $0.judge.lastData }
+          let change =
+            response.map { source.request.changeRule.change(from: last, to: $0.value.data) } ?? .new
+          post(isObserved: true) { $0.observed(response, change) }
+        }
+        return
+      } catch {
+        guard error.kind == .store else { return }
+      }
+      do { try await core.timekeeper.sleep(for: Self.unusablePause) } catch { return }
+    }
+  }
+
+  /// Hands on what the judge makes of what has come.
+  func post(
+    isObserved: Bool, _ judge: (inout LiveJudge<Value>) -> DataService.Delivery<Value>?
+  ) {
+    let (delivery, waiting, replaced) = state.withLock { state -> (Delivery?, Waiting?, Delivery?) in
+      guard !state.isOver, let delivery = judge(&state.judge) else { return (nil, nil, nil) }
+      defer { state.waiting = nil }
+      if let waiting = state.waiting { return (delivery, waiting, nil) }
+      // The newest row stands for those before it.
+      let replaced = isObserved && state.isLastObserved ? state.ready.popLast() : nil
+      state.ready.append(delivery)
+      state.isLastObserved = isObserved
+      return (nil, nil, replaced)
+    }
+    withExtendedLifetime(replaced) {}
+    waiting?.resume(returning: delivery)
+  }
+}
