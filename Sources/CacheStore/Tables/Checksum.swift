@@ -3,19 +3,19 @@ internal import FoundationEssentials
 
 /// The checksums of chunks, bodies and rows; all are XXH3-64.
 enum Checksum {
-  /// The checksum of a chunk; one that turns up in another place or body does not match.
+  /// The checksum of a chunk, seeded with its body and number: a chunk in another place does not match.
   static func ofChunk(_ bytes: UnsafeRawBufferPointer, body: Int64, number: Int) -> Int64 {
     hash(bytes, seed: UInt64(bitPattern: body) << 24 ^ UInt64(number))
   }
 
-  /// The checksum of a chunk; one that turns up in another place or body does not match.
+  /// The checksum of a chunk, seeded with its body and number: a chunk in another place does not match.
   static func ofChunk(_ bytes: Data, body: Int64, number: Int) -> Int64 {
     bytes.withUnsafeBytes { ofChunk($0, body: body, number: number) }
   }
 
-  /// The checksum of a body: that of its chunks' checksums, in order.
+  /// The checksum of a body: the hash of its chunks' checksums, in order.
   static func ofBody(chunks checksums: [Int64]) -> Int64 {
-    // Little-endian on every machine this is built for; the file is not carried between machines of two kinds.
+    // Every supported machine is little-endian.
     checksums.withUnsafeBytes { hash($0, seed: 0) }
   }
 

@@ -1,21 +1,21 @@
 /// A column of `last_request`, as ``RowCoder`` lists it.
 struct Column {
-  /// What it is for; all but `identifier`, `checksum` and `mark` are in the row's checksum.
+  /// The column's purpose; every role but `identifier`, `checksum` and `mark` is part of the row's checksum.
   enum Role {
     case identifier
     case account
-    /// What the row was asked for by.
+    /// A part of the request key.
     case request
-    /// What else tells the rows of a request apart.
+    /// Distinguishes the rows of one request.
     case place
     case value
     case checksum
-    /// What people set, and deliveries do not depend on.
+    /// Set by people; no delivery depends on it.
     case mark
   }
 
-  /// The numbers that it may hold. A checksum says that they are as they were written, not who wrote them: they are brought
-  /// into a range in which every sum and difference of theirs is a number, too.
+  /// The range a number is clamped to. A matching checksum proves that the row was not damaged, not who wrote it, so
+  /// every value is clamped to a range in which sums and differences cannot overflow.
   enum Range { case all, status, instants, counts }
 
   let name: String
@@ -30,16 +30,16 @@ struct Column {
 
   var isInChecksum: Bool { role != .identifier && role != .checksum && role != .mark }
 
-  /// Whether a row that is written again gets it anew: its place among the rows stays.
+  /// Whether an UPDATE sets the column; the columns that identify the row stay.
   var isUpdated: Bool { role == .value || role == .checksum || role == .mark }
 }
 
-/// What is done with each column of a row and its value, in their order; see ``RowCoder``.
+/// Visits each column of a row with its value, in the table's order; see ``RowCoder``.
 protocol ColumnVisitor: ~Copyable {
   mutating func visit<Value: ColumnValue>(_ column: Column, _ value: inout Value)
 }
 
-/// What may stand in a column.
+/// A value that can be stored in a column.
 protocol ColumnValue {
   mutating func read(_ statement: Statement, _ column: Int32)
   mutating func bind(to binder: inout ParameterBinder)
@@ -53,13 +53,13 @@ extension ColumnValue {
 
 // MARK: Visitors
 
-/// Writes a part of a statement's text.
+/// Builds the column list of a statement.
 struct ColumnText: ColumnVisitor {
   enum Part {
     case selected, selectedWithRequest
-    /// What an insertion names, and its parameters.
+    /// The column names of an INSERT, and its parameters.
     case names, parameters
-    /// What an update sets.
+    /// The SET list of an UPDATE.
     case assignments
   }
 
@@ -78,7 +78,7 @@ struct ColumnText: ColumnVisitor {
     if part == .assignments, !column.isUpdated { return }
     if part == .selected, column.role == .request { return }
     switch part {
-    // An account without rows has an identifier all the same.
+    // From the account: the LEFT JOIN also returns an account without rows.
     case .selected, .selectedWithRequest: list.add(column.role == .account ? "a.id" : "r." + column.name)
     case .names: list.add(column.name)
     case .parameters: list.add("?" + position.description)
@@ -87,7 +87,7 @@ struct ColumnText: ColumnVisitor {
   }
 }
 
-/// Binds the values to a statement whose parameters are numbered as the columns.
+/// Binds the values to a statement whose parameters have the columns' numbers.
 struct ParameterBinder: ColumnVisitor {
   enum Purpose {
     case insert(identifier: Bool)
@@ -98,7 +98,7 @@ struct ParameterBinder: ColumnVisitor {
   private let purpose: Purpose
   /// The parameter of the value that is being bound.
   private(set) var position: Int32 = 0
-  /// The parameter of the fields, which are bound where they are for as long as the statement runs.
+  /// The parameter of the fields, which are bound without a copy while the statement runs.
   var fieldsPosition: Int32 = 0
 
   init(_ statement: Statement, _ purpose: Purpose) {
@@ -119,12 +119,12 @@ struct ParameterBinder: ColumnVisitor {
   }
 }
 
-/// Reads the values of the row that a statement stands on.
+/// Reads the values of the statement's current row.
 struct ColumnReader: ColumnVisitor {
   let statement: Statement
-  /// Whether what the row was asked for by is among the columns.
+  /// Whether the columns include the request key.
   let readsRequest: Bool
-  /// The next column; at last the one after the row's.
+  /// The next column; after the visit, the first column behind the row's own.
   private(set) var position: Int32
 
   init(_ statement: Statement, from position: Int32, readsRequest: Bool) {
@@ -141,13 +141,13 @@ struct ColumnReader: ColumnVisitor {
 }
 
 extension ByteLayout: ColumnVisitor {
-  /// Adds what is part of the checksum.
+  /// Adds the columns that are part of the checksum.
   mutating func visit<Value: ColumnValue>(_ column: Column, _ value: inout Value) {
     if column.isInChecksum { value.add(to: &self) }
   }
 }
 
-/// Brings numbers into their range.
+/// Clamps numbers to the range of their column.
 struct Clamp: ColumnVisitor {
   mutating func visit<Value: ColumnValue>(_ column: Column, _ value: inout Value) {
     if column.range != .all { value.clamp(to: column.range) }
@@ -173,10 +173,10 @@ extension Int64: ColumnValue {
     }
   }
 
-  /// An instant in milliseconds, within the years that have four digits, either side of 1970.
+  /// Clamped to an instant in milliseconds between the years 1 and 9999.
   var asInstant: Int64 { Swift.min(Swift.max(self, -62_135_596_800_000), 253_402_300_799_999) }
 
-  /// A count, a size or a duration: no less than nothing, and a million of the largest can be added up.
+  /// Clamped to a count, a size or a duration: not negative, and a million of the largest can be summed.
   var asCount: Int64 { Swift.min(Swift.max(self, 0), 1 << 43) }
 }
 

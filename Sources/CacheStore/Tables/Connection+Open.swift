@@ -1,6 +1,6 @@
-/// How a store is opened to be read: as all its users do where that can be, else alone and as it stands.
+/// Opens a store for reading: shared with other processes where possible, else alone, else without locks.
 extension Connection {
-  /// A connection for reading.
+  /// Opens a connection for reading.
   ///
   /// - Parameter deadline: Monotonic nanoseconds until which another process's lock is waited for; 0: not at all.
   /// - Returns: `nil` where the file is still empty.
@@ -11,28 +11,28 @@ extension Connection {
     do throws(CacheStoreError) {
       return try open(files, for: .reading, waitingUntil: deadline)
     } catch {
-      // A process ended while it made the file: whoever may write must first roll that back.
+      // A process ended during a transaction: a connection that may write must roll it back first.
       if error.needsRollback { return try open(files, for: .writing, waitingUntil: deadline) }
       if error.mayBeOfFolder, !files.isFolderWritable {
         return try openAsItStands(files, waitingUntil: deadline)
       }
-      // A file system on which memory cannot be shared: alone, for one look at a time.
+      // The file system cannot share memory: read with an exclusive lock, for one query at a time.
       guard error.isOfSharedMemory || error.mayBeOfFolder && FileStatus(path: files.log) != nil else {
         throw error
       }
       do throws(CacheStoreError) {
         return try open(files, for: .readingAlone, waitingUntil: deadline)
       } catch let second {
-        // Others have it open: with them memory is shared, and what went wrong was something else.
+        // Another process has the file open, so memory can be shared after all: the first error was the cause.
         throw second.reason == .busy ? error : second
       }
     }
   }
 
-  /// Reads where nothing can be made beside the file, not even the log's shared index.
+  /// Opens a store in a folder that may not be written, where not even the log's shared index can be created.
   ///
-  /// Nothing keeps another user's writes away meanwhile, so such a connection serves one look and is not kept; what it
-  /// reads is verified like everything else.
+  /// No lock keeps another user from writing meanwhile, so such a connection serves one query and is not reused;
+  /// everything it reads is verified as usual.
   static func openAsItStands(
     _ files: StoreFiles, waitingUntil deadline: Int64
   ) throws(CacheStoreError) -> Connection? {
@@ -47,8 +47,8 @@ extension Connection {
     connection.waiting.deadline = deadline
     let content = try Schema.content(of: connection)
     if files.isUntrusted, content == .store { try connection.distrust() }
-    // The first read has opened the log and the shared memory by name: all three belong together only if no other
-    // file was put in the database's place meanwhile.
+    // The first read opened the log and the shared memory by name: they belong to this database only if no other file
+    // has taken its name since.
     guard connection.isCurrent else {
       throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: files.database)
     }

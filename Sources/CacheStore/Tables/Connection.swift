@@ -1,17 +1,16 @@
-/// One open connection to a store: a database with this release's tables, and what is known of them from one piece of work
-/// to the next.
+/// One open connection to a store: a database with this release's tables, and what it caches between transactions.
 final class Connection: Database {
   let coder = RowCoder()
-  /// How many rows there are, once somebody has wanted to know.
+  /// The number of rows; `nil` until the first call of `rowCount(most:)`.
   var rowTally: RowTally?
 
-  /// The store's own limits as last read, and whether no one can have changed them since; see ``ownLimits()``.
+  /// The store's own limits as last read, and whether they are certainly still current; see ``ownLimits()``.
   var knownLimits: StoreLimits?
   var areLimitsCurrent = false
-  /// Which change of the file they are of.
+  /// The `contentVersion` at which they were read.
   private var limitsVersion: UInt32 = 0
 
-  /// Whether the transaction under way has stored what waits in the usage journal, and what follows its commit.
+  /// Whether the current transaction has stored the usage journal, and what to call after its commit.
   var hasStoredUsageJournal = false
   var afterCommit: (() -> Void)?
 
@@ -24,13 +23,14 @@ final class Connection: Database {
     try super.init(path: path, named: name, for: purpose, vfs, statements: Query.allCases.count)
   }
 
-  /// Takes the file for one that somebody else may have made, before anything is read from its tables.
+  /// Treats the file as untrusted, before anything is read from its tables.
   func distrust() throws(CacheStoreError) {
     try distrustFile()
     try SchemaCheck.check(self)
   }
 
-  /// Runs `body` in one transaction that holds the write lock from its beginning; see ``Database/writing(isStoring:_:)``.
+  /// Runs `body` in one transaction that holds the write lock from its beginning; see
+  /// ``Database/writing(isStoring:_:)``.
   func transaction<Result>(
     isStoring: Bool = false, _ body: () throws(CacheStoreError) -> Result
   ) throws(CacheStoreError) -> Result {
@@ -60,26 +60,26 @@ extension Connection {
     try prepared(query.rawValue, query.sql)
   }
 
-  /// The same of a table that a store made earlier may lack; `nil` where it does.
+  /// A statement on a table that an older store may lack; `nil` where it is missing.
   func optionalStatement(_ query: Query) throws(CacheStoreError) -> Statement? {
     try preparedIfKnown(query.rawValue, query.sql)
   }
 
-  /// The same, and a table that is not there is made first; inside a transaction.
+  /// A statement on a table that is created first where it is missing; inside a transaction.
   func statement(_ query: Query, making table: String) throws(CacheStoreError) -> Statement {
     if let statement = try optionalStatement(query) { return statement }
     try execute(Schema.text(of: table))
     return try statement(query)
   }
 
-  /// The integer that a prepared statement without parameters gives; 0 where it gives none.
+  /// The integer that a prepared statement without parameters returns; 0 where it returns no row.
   func value(_ query: Query) throws(CacheStoreError) -> Int64 {
     let statement = try statement(query)
     defer { statement.reset() }
     return try statement.step() ? statement.integer(0) : 0
   }
 
-  /// The integer that a prepared statement with integer parameters gives first; `nil` where it gives none.
+  /// The first integer that a prepared statement with integer parameters returns; `nil` where it returns no row.
   func first(_ query: Query, _ integers: [Int64]) throws(CacheStoreError) -> Int64? {
     let statement = try statement(query)
     defer { statement.reset() }

@@ -1,8 +1,8 @@
 extension EntrySelection {
-  /// The statement that gives those columns of the selected rows; `r` is the row, `a` its account.
+  /// The SELECT of these columns for the selected rows; `r` is the row, `a` its account.
   ///
-  /// Every condition has its parameter whether given or not, in a fixed place, so that only bound values vary; those
-  /// that an index can answer are written out only when given, since `OR ?` would keep SQLite from using it.
+  /// Only the conditions that are set appear in the text: a form such as `(?1 IS NULL OR …)` would keep SQLite from
+  /// using an index.
   func text(_ columns: String) -> String {
     var tables = "last_request r JOIN account a ON a.id = r.account_id"
     var conditions: [String] = []
@@ -68,6 +68,6 @@ extension EntrySelection {
     (0..<count).map { ":\(letter)\($0)" }.joined(separator: ", ")
   }
 
-  /// The first text after all that begin with `prefix`: no text has a scalar beyond the last one in it.
+  /// An upper bound for every text that begins with `prefix`: U+10FFFF is the last Unicode scalar.
   private static func end(of prefix: String) -> String { prefix + "\u{10FFFF}" }
 }

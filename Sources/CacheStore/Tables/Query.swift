@@ -1,4 +1,5 @@
-/// The statements that are prepared once for each connection and used again; every other text is in `Query+…`.
+/// The statements that each connection prepares once and reuses; a statement used only once is written where it is
+/// used.
 enum Query: Int, CaseIterable {
   case lookUp, lookUpAhead, rowByID, bodyChecksum, bodyOwner, chunk
   case accountID, insertAccount
@@ -46,7 +47,7 @@ enum Query: Int, CaseIterable {
       UPDATE body SET partial_target = NULL, partial_etag = NULL, partial_bytes = NULL
       WHERE id = ?1 AND checksum IS NULL
       """
-    // Without a name SQLite goes through all bodies in the order of their identifiers, to spare the sorting of few.
+    // Without INDEXED BY, SQLite would scan all bodies in rowid order to avoid sorting the few that match.
     case .unfinishedBodies:
       """
       SELECT id FROM body INDEXED BY body_unfinished WHERE checksum IS NULL AND released_at_ms IS NULL
@@ -62,17 +63,18 @@ enum Query: Int, CaseIterable {
     case .releasedBefore: "SELECT id FROM body WHERE released_at_ms <= ?1 LIMIT 1"
     case .releaseBody: "UPDATE body SET released_at_ms = ?2 WHERE id = ?1"
     case .deleteBody: "DELETE FROM body WHERE id = ?1"
-    // The length tells a body of one chunk from a longer one; SQLite reads it without reading the bytes.
+    // The length matches only a body of a single chunk; `length()` of a BLOB does not read its bytes.
     case .updateSingleChunk:
       "UPDATE chunk SET checksum = ?3, bytes = ?4 WHERE id = ?1 << 20 AND length(bytes) = ?2"
-    // Of a body that is gone, with its account, nothing is stored.
+    // Inserts nothing once the body's row is gone, as it is after a sign-out.
     case .insertChunk:
       "INSERT INTO chunk (id, checksum, bytes) SELECT ?1 << 20 | ?2, ?3, ?4 FROM body WHERE id = ?1"
-    // In the transaction that made the body. One that selects, as the one above, is a statement that SQLite may have to
-    // undo alone: it copies every page before it changes it.
+    // Runs in the transaction that inserted the body, so the body need not be looked up. An INSERT … SELECT as above
+    // may need a statement journal, and then SQLite copies every page before changing it.
     case .insertOnlyChunk: "INSERT INTO chunk (id, checksum, bytes) VALUES (?1 << 20, ?2, ?3)"
     case .removedSince:
-      // Two look-ups: IN would make a table of the two numbers, which costs more than everything else in an overwrite.
+      // Two index look-ups: IN would build an ephemeral table for the two numbers, which costs more than the rest of
+      // an overwrite.
       """
       SELECT started_ns FROM removal
       WHERE account_id = ?1 AND target_hash = 0 AND started_boot = ?3 AND started_ns > ?4
@@ -83,7 +85,8 @@ enum Query: Int, CaseIterable {
     case .recordRemoval: Self.recordRemovalText
     case .insertTag: "INSERT OR IGNORE INTO tag (name, request_id) VALUES (?1, ?2)"
     case .setPinned: "UPDATE last_request SET pinned = ?2 WHERE id = ?1"
-    // A new row has no entry yet, unless somebody removed rows by hand. OR REPLACE would copy pages, see above.
+    // A new row has no entry yet, unless rows were deleted by hand. OR REPLACE would need a statement journal, see
+    // above.
     case .insertUse: "INSERT OR IGNORE INTO last_use (request_id, used_at_ms) VALUES (?1, ?2)"
     case .markUsed: "UPDATE last_use SET used_at_ms = ?2 WHERE request_id = ?1 AND used_at_ms < ?2"
     case .addUsage: Self.addUsageText
@@ -91,12 +94,13 @@ enum Query: Int, CaseIterable {
     case .tagsOfRow: "SELECT name FROM tag WHERE request_id = ?1 ORDER BY name"
     case .pageCount: "PRAGMA page_count"
     case .freePages: "PRAGMA freelist_count"
-    // Every row has one here, and this is the smallest tree to count.
+    // Every row has one entry in `last_use`, which is the smallest B-tree to count.
     case .rowCount: "SELECT count(*) FROM last_use"
     case .unfinishedCount: "SELECT count(*) FROM body INDEXED BY body_unfinished WHERE checksum IS NULL"
     case .dataVersion: "PRAGMA data_version"
     case .lastBody: "SELECT seq FROM sqlite_sequence WHERE name = 'body'"
-    // CROSS keeps the order of the two: the other way round every row would be read and sorted for the one that goes.
+    // CROSS JOIN fixes the order of the two tables: the other way round SQLite would read and sort every row to find
+    // one.
     case .leastRecentlyUsed:
       """
       SELECT r.id, r.body_id, r.body_bytes
@@ -123,7 +127,7 @@ enum Query: Int, CaseIterable {
 }
 
 extension Query {
-  /// Whether it asks a table that a store made earlier may lack; see `Connection.optionalStatement(_:)`.
+  /// Whether the statement uses a table that an older store may lack; see `Connection.optionalStatement(_:)`.
   var isOfLaterTable: Bool {
     switch self {
     case .storeLimits, .lookUpAhead, .preflight, .pauseOf, .insertPartial, .deletePartial: true
@@ -137,11 +141,11 @@ extension Query {
 extension Query {
   private static let isKey = "account_id = ?1 AND target = ?2 AND method = ?3 AND extra = ?4"
 
-  /// No ORDER BY: a sorter would copy the bodies. The variant is chosen by the rules.
+  /// No ORDER BY: a sorter would copy the bodies. The caller selects among the variants.
   private static let lookUpText =
     "SELECT \(RowCoder.selected), c.checksum, c.bytes \(rowsOfKey) WHERE a.name = ?1"
 
-  /// The same with what there is to know before an origin is asked, see ``preflightText``: a look less for each exchange.
+  /// The look-up with the columns of ``preflightText``, which saves each exchange a second query.
   private static let lookUpAheadText = """
     SELECT p.heard_boot, p.heard_ns, p.pause_ms,
       EXISTS (SELECT 1 FROM body WHERE checksum IS NULL AND account_id = a.id AND partial_target = ?2),
@@ -173,7 +177,7 @@ extension Query {
 
   private static let rowsOfTargetText = "SELECT id FROM last_request WHERE account_id = ?1 AND target = ?2"
 
-  /// All of a key: at most sixteen, nearly always one, and whoever adds one has to know how many there are.
+  /// Every row of a key: at most sixteen, nearly always one. Adding one requires their number.
   private static let findRowText = """
     SELECT id, body_id, body_bytes, started_boot, started_ns, pinned, good, variant FROM last_request WHERE \(isKey)
     """
@@ -187,14 +191,14 @@ extension Query {
 // MARK: Order and counts
 
 extension Query {
-  /// Whether an origin is to be left alone, and whether a download was cut off.
+  /// Whether the origin sent a `Retry-After`, and whether a download of the target was cut off.
   private static let preflightText = """
     SELECT p.heard_boot, p.heard_ns, p.pause_ms,
       EXISTS (SELECT 1 FROM body WHERE checksum IS NULL AND account_id = ?1 AND partial_target = ?3)
     FROM account a LEFT JOIN pause p ON p.account_id = a.id AND p.responder = ?2 WHERE a.id = ?1
     """
 
-  /// A later mark replaces an earlier one of the same boot, any of another boot, and one later than now (?6).
+  /// Replaces an earlier mark of the same boot, any mark of another boot, and any mark later than now (?6).
   private static let recordRemovalText = """
     INSERT INTO removal (account_id, target_hash, started_boot, started_ns, removed_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)
     ON CONFLICT DO UPDATE SET started_boot = excluded.started_boot, started_ns = excluded.started_ns,
@@ -203,7 +207,7 @@ extension Query {
       OR removal.started_ns > ?6
     """
 
-  /// More than anything that is counted comes to; with it no sum of such is too large for an integer.
+  /// The upper bound of every counter: the sum of two counters at the bound still fits an `Int64`.
   static let mostCounted: Int64 = 1 << 53
 
   private static let addUsageText = """

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// Verifies all there is, for `doctor`.
+/// Verifies every row and every chunk, for `doctor`.
 enum RowCheck {
   /// The rows whose own checksum, or that of any chunk of their body, does not match.
   static func damagedRows(_ connection: Connection) throws(CacheStoreError) -> [Int64] {
@@ -16,7 +16,7 @@ enum RowCheck {
   }
 
   private static func isSound(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> Bool {
-    // Removed since it was listed, perhaps.
+    // Another process may have removed the row since it was listed.
     guard let found = try connection.wholeRow(id) else { return true }
     guard found.isSound else { return false }
     let body = found.row.body
@@ -32,12 +32,12 @@ enum RowCheck {
   }
 }
 
-/// One chunk as it stands in the file, and whether it is what was written.
+/// One chunk as read from the file, and whether its checksum matches.
 struct ChunkReading: Sendable {
   /// `nil` where it does not match the bytes.
   let checksum: Int64?
   let length: Int
-  /// The bytes, where they were asked for.
+  /// The bytes, where `keepingBytes` was set.
   let bytes: Data
 
   /// - Returns: `nil` where there is no such chunk.
@@ -58,7 +58,8 @@ struct ChunkReading: Sendable {
 }
 
 extension Connection {
-  /// What is written beside a body: of several chunks their checksum, of one 0; `nil` while it is not whole.
+  /// The checksum in a body's row: over its chunks' checksums, or 0 where there is one chunk; `nil` while the body is
+  /// unfinished.
   func bodyChecksum(of body: Int64) throws(CacheStoreError) -> Int64? {
     let statement = try statement(.bodyChecksum)
     defer { statement.reset() }

@@ -2,12 +2,12 @@ internal import FoundationEssentials
 
 /// Writes and reads the rows of `last_request`, and verifies those it reads (law 10).
 ///
-/// Everything that is done with a row goes over one list of its columns, ``visit(_:_:_:with:)``: the texts of the
-/// statements, their parameters, what is read, and the checksum. A new column is a line there and one in `schema.sql`.
+/// Everything done with a row goes through one list of its columns, ``visit(_:_:_:with:)``: the SQL, the parameters,
+/// the reading and the checksum. A new column is one line there and one in `schema.sql`.
 final class RowCoder {
-  /// Calls the visitor with each column of the table, in the table's order, and the value that stands in it.
+  /// Calls the visitor with each column of the table and its value, in the table's order.
   ///
-  /// The order is that of the checksum too: changed, it would make every stored row a damaged one.
+  /// The checksum uses this order too: a changed order would make every stored row fail its checksum.
   static func visit<Visitor: ColumnVisitor & ~Copyable>(
     _ row: inout StoredResponse, _ key: inout RequestKey, _ checksum: inout Int64,
     with visitor: inout Visitor
@@ -38,13 +38,13 @@ final class RowCoder {
     visitor.visit(Column("pinned", .mark), &row.isPinned)
   }
 
-  /// What a row's checksum is made of, in memory that is used again for the next row: one pass over contiguous bytes costs
-  /// a tenth of what a streaming hash does for so little.
+  /// The bytes a row's checksum is computed from, in memory reused for the next row: for so few bytes, one pass over
+  /// contiguous memory costs a tenth of a streaming hash.
   private var layout = ByteLayout()
 
   // MARK: Writing
 
-  /// Inserts a row, under an identifier of its own unless it has one, which is then in it.
+  /// Inserts a row under its `id`, or under a new one where that is 0; sets `id`.
   func insert(
     _ row: inout StoredResponse, _ key: RequestKey, _ connection: Connection
   ) throws(CacheStoreError) {
@@ -74,7 +74,7 @@ final class RowCoder {
   /// How much of the body is read and verified with the row.
   enum Extent { case firstChunk, head }
 
-  /// A row that was looked for by its identifier.
+  /// A row that was looked up by its identifier.
   struct Found {
     var row = StoredResponse.blank
     var key = RequestKey(target: "")
@@ -82,7 +82,8 @@ final class RowCoder {
     var isSound = false
   }
 
-  /// The row that a statement of ``Query/rowByID`` stands on; with `firstChunk`, of ``Query/wholeRowText``.
+  /// Reads the current row of a ``Query/rowByID`` statement; with `firstChunk`, of a ``Query/wholeRowText``
+  /// statement.
   func readWithKey(
     _ statement: Statement, _ extent: Extent, _ connection: Connection
   ) throws(CacheStoreError) -> Found {
@@ -92,11 +93,11 @@ final class RowCoder {
     return found
   }
 
-  /// The row that a statement of a look-up stands on.
+  /// Reads the current row of a look-up statement.
   ///
   /// - Parameters:
   ///   - first: The position of ``selected``'s first column.
-  ///   - key: What the row was asked for by; a row that an index leads to wrongly does not match its checksum.
+  ///   - key: The request key. It is part of the checksum, so a row that a damaged index leads to does not match.
   /// - Returns: `nil` where a checksum does not match or a part is missing.
   func read(
     _ statement: Statement, from first: Int32, _ key: RequestKey, _ connection: Connection
@@ -108,8 +109,8 @@ final class RowCoder {
     return row
   }
 
-  /// The account that the statement of a look-up found, and the identifier of the row it stands on; `nil` where the account
-  /// has none.
+  /// The account that a look-up found, and the identifier of the current row; `nil` where the account has no such
+  /// row.
   static func identifiers(_ statement: Statement, from first: Int32) -> (account: Int64, row: Int64?) {
     (statement.integer(first + 1), statement.isNull(first) ? nil : statement.integer(first))
   }
@@ -137,8 +138,8 @@ final class RowCoder {
     return isSound
   }
 
-  /// The checksum of a row's whole body, of which the first chunk is verified where it is read; `nil` where that does not
-  /// match, or the body is not whole.
+  /// The checksum of a row's whole body; with `firstChunk`, that chunk is verified. `nil` where it does not match or
+  /// the body is unfinished.
   private func bodyChecksum(
     of body: inout StoredResponse.Body, _ statement: Statement, _ column: Int32, _ extent: Extent,
     _ connection: Connection
@@ -162,9 +163,9 @@ final class RowCoder {
 
   // MARK: Checksum
 
-  /// The checksum of a row: all that is delivered of it, whose it is, and its body's checksum.
+  /// The checksum of a row: everything delivered from it, the account that owns it, and its body's checksum.
   ///
-  /// The account's name is in it beside the identifier, so that not even a damaged index can lead from one account's
+  /// It covers the account's name beside the identifier, so that not even a damaged index can lead from one account's
   /// name to another's row.
   private func checksum(
     of row: inout StoredResponse, _ key: inout RequestKey, bodyChecksum: Int64
@@ -181,12 +182,13 @@ final class RowCoder {
 // MARK: Statements
 
 extension RowCoder {
-  /// The columns that a look-up selects, of a row `r` of an account `a`; what it was asked for by is known.
+  /// The columns that a look-up selects, of a row `r` of an account `a`, without the request key, which the caller
+  /// knows.
   static let selected = text(.selected)
-  /// The same with what the row was asked for by.
+  /// ``selected`` with the request key.
   static let selectedWithRequest = text(.selectedWithRequest)
 
-  /// The row's identifier is NULL for one of its own.
+  /// NULL as the identifier assigns a new one.
   static let insertText =
     "INSERT INTO last_request (\(text(.names))) VALUES (\(text(.parameters)))"
 

@@ -6,18 +6,20 @@ internal import CSQLite
   internal import Glibc
 #endif
 
-/// How many rows the store holds, without counting them at each new one.
+/// The number of rows in the store, without counting them for each new row.
 ///
-/// What this connection adds and removes SQLite tells it; what others have committed since shows in `data_version`. Then
-/// the number is known only to be no more than it was, one for each body that was arriving then, and one for each made
-/// since, whose identifiers are never used again; where that is not enough, the rows are counted.
+/// An update hook counts the rows this connection inserts and deletes; `data_version` tells when another connection
+/// has committed. The tally then has only an upper bound: the last count, plus one for each body that was unfinished
+/// then, plus one for each body inserted since, whose identifiers are never reused. The rows are counted only where
+/// that bound exceeds the limit.
 final class RowTally {
   private var count: Int64 = 0
   private var version: Int64 = 0
   private var lastBody: Int64 = 0
   private var arriving: Int64 = 0
 
-  /// At least the number of rows, and exactly that where it is more than `most`; inside a writing transaction.
+  /// An upper bound of the number of rows, and the exact number where the bound exceeds `most`; inside a writing
+  /// transaction.
   fileprivate func bound(most: Int64, _ connection: Connection, isKnown: Bool) throws(CacheStoreError)
     -> Int64
   {
@@ -46,7 +48,8 @@ final class RowTally {
 }
 
 extension Connection {
-  /// At least the number of rows, and exactly that where it is more than `most`; inside a writing transaction.
+  /// An upper bound of the number of rows, and the exact number where the bound exceeds `most`; inside a writing
+  /// transaction.
   func rowCount(most: Int64) throws(CacheStoreError) -> Int64 {
     if let rowTally { return try rowTally.bound(most: most, self, isKnown: true) }
     let tally = RowTally()
@@ -56,7 +59,7 @@ extension Connection {
     return count
   }
 
-  /// Forgets the number of rows, after changes that were undone.
+  /// Forgets the number of rows after a rollback, which the update hook does not report.
   func forgetRowCount() {
     guard rowTally != nil else { return }
     sqlite3_update_hook(handle, nil, nil)

@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// What is in a file that was opened, and how an empty one becomes a store.
+/// Recognises a store by its header, and creates the tables in an empty file.
 enum Schema {
   /// `user_version` of the files this release writes.
   static let version = 1
@@ -9,9 +9,9 @@ enum Schema {
 
   enum Content: Sendable { case empty, store }
 
-  /// Looks at the two numbers in the file's header; throws for what is not this release's.
+  /// Reads `user_version` and `application_id`; throws where the file is not a store of this release.
   ///
-  /// In one transaction: another process may be making the tables, and the numbers with them.
+  /// Reads both in one transaction, since another process may be creating the tables.
   static func content(of connection: Connection) throws(CacheStoreError) -> Content {
     try connection.snapshot { () throws(CacheStoreError) in try contentNow(of: connection) }
   }
@@ -19,7 +19,7 @@ enum Schema {
   private static func contentNow(of connection: Connection) throws(CacheStoreError) -> Content {
     let version = try connection.integer("PRAGMA user_version") ?? 0
     let application = try connection.integer("PRAGMA application_id") ?? 0
-    // An empty file, or the first pages of a store whose making was cut off.
+    // An empty file, or a store whose creation was interrupted.
     if application == 0, version == 0,
       try connection.integer("SELECT count(*) FROM sqlite_schema") == 0
     {
@@ -28,7 +28,7 @@ enum Schema {
     guard application == self.application else {
       throw CacheStoreError(.foreignFile, CacheStoreError.notAStore(connection.path))
     }
-    // Numbers no release will ever have: the header is damaged.
+    // No release will ever have such a version: the header is damaged.
     guard version > 0, version < 10_000 else {
       throw CacheStoreError.sqlite(SQLITE_CORRUPT, path: connection.path)
     }
@@ -43,9 +43,9 @@ enum Schema {
 
   /// The settings of a connection that writes.
   static func configureWriting(_ connection: Connection) throws(CacheStoreError) {
-    // NORMAL: a commit is in the log, so it survives the process; the log is synced before it is written back.
-    // Half of SQLite's usual cache: a long body fills it with pages that nobody asks for again.
-    // A log that was longer once is cut to the limit when it begins anew; one of the usual length keeps its blocks.
+    // NORMAL: a commit survives the process because it is in the log, which is synced before a checkpoint. Half of
+    // SQLite's default cache: a long body would fill it with pages that are not read again. The size limit truncates
+    // a longer log when it restarts; a log of the usual length keeps its blocks.
     try connection.execute(
       """
       PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON;
@@ -54,10 +54,10 @@ enum Schema {
       """)
   }
 
-  /// Makes the tables. The caller holds the lock on the file's making; a kill at any point leaves an empty store.
+  /// Creates the tables. The caller holds `LockFile.Place.file`; a kill at any point leaves an empty store.
   static func create(_ connection: Connection, pageBytes: Int64, usesLog: Bool = true) throws(CacheStoreError)
   {
-    // The first two are written with the first page, which changing the journal mode writes.
+    // Changing the journal mode writes the first page, and these two settings with it.
     try connection.execute("PRAGMA page_size = \(pageBytes); PRAGMA auto_vacuum = INCREMENTAL")
     if usesLog { try useLog(connection) }
     try connection.transaction { () throws(CacheStoreError) in
@@ -69,7 +69,7 @@ enum Schema {
   /// `schema.sql`.
   private static var text: String { String(decoding: PackageResources.schema_sql, as: UTF8.self) }
 
-  /// The statement that makes a table, for a store made before it was there.
+  /// The CREATE TABLE statement of a table, for an older store that lacks it.
   static func text(of table: String) -> String {
     let text = text
     guard let start = text.firstRange(of: "CREATE TABLE \(table) ")?.lowerBound,
@@ -79,20 +79,20 @@ enum Schema {
     return String(text[start...last])
   }
 
-  /// Where the identifiers of a new store's accounts begin: at another place in each, so that one of them tells whether it
-  /// was given out by this store at all (see `ResponseStore.isRevoked(accountID:)`).
+  /// Starts the account identifiers of each new store at a random multiple, so that an identifier shows whether this
+  /// store assigned it (see `ResponseStore.isRevoked(accountID:)`).
   private static let firstAccount = """
     INSERT INTO sqlite_sequence (name, seq)
     SELECT 'account', (random() & \(mostStores - 1)) + 1 << \(accountBits)
     WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'account')
     """
 
-  /// The lower bits of an account's identifier; those above are the store's.
+  /// The lower bits number the account; the bits above identify the store.
   static let accountBits: Int64 = 24
   private static let mostStores: Int64 = 1 << 21
 
-  /// Goes back to the log in a store that was written without it, where memory can be shared again; while others have
-  /// it open, it stays as it is.
+  /// Returns to WAL a store that was written without it, where memory can be shared again. The journal mode stays
+  /// while another process has the store open.
   static func returnToLog(_ connection: Connection) throws(CacheStoreError) {
     guard try connection.integer("SELECT journal_mode <> 'wal' FROM pragma_journal_mode") == 1,
       connection.canShareMemory
@@ -104,9 +104,9 @@ enum Schema {
     }
   }
 
-  /// Changes to the write-ahead log, where the file system can; elsewhere the rollback journal stays.
+  /// Changes to WAL where the file system supports it; elsewhere the rollback journal stays.
   ///
-  /// The change needs the file for itself and says "busy" without asking the busy handler, so it is tried again.
+  /// The change needs an exclusive lock and returns SQLITE_BUSY without calling the busy handler, so it is retried.
   static func useLog(_ connection: Connection) throws(CacheStoreError) {
     while true {
       do throws(CacheStoreError) {

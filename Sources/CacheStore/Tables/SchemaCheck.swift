@@ -6,16 +6,16 @@ internal import CSQLite
   internal import Glibc
 #endif
 
-/// Whether a file that somebody else may have made has this release's tables and nothing else that SQLite would run: a
-/// view or a trigger in the place of a table does whatever its maker wants with whoever reads it.
+/// Checks that an untrusted file has this release's tables and nothing else that SQLite would run: a view or a
+/// trigger in the place of a table runs its author's SQL when the table is read.
 enum SchemaCheck {
   /// Tables that SQLite makes for itself.
   private static let ofSQLite = [
     "CREATE TABLE sqlite_sequence(name,seq)", "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
   ]
 
-  /// Throws unless each object is made by a statement of `schema.sql`. One that is missing harms nobody: what needs it
-  /// says so.
+  /// Throws unless every object's SQL is a statement of `schema.sql`. A missing object does no harm: the statement
+  /// that needs it fails.
   static func check(_ connection: Connection) throws(CacheStoreError) {
     var schema = KnownStatements()
     try connection.withStatement("SELECT sql, name FROM sqlite_schema") {
@@ -23,7 +23,7 @@ enum SchemaCheck {
       while try statement.step() {
         if statement.isNull(0), statement.text(1).hasPrefix("sqlite_autoindex_") { continue }
         let text = statement.bytes(0)
-        // First, and only for what is as short: those are in no order with ours.
+        // Compared first, and only for short texts: these are not in the order of `schema.sql`.
         if text.count < 64, ofSQLite.contains(String(decoding: text, as: UTF8.self)) { continue }
         guard schema.has(text) else {
           throw CacheStoreError(
@@ -35,14 +35,14 @@ enum SchemaCheck {
   }
 }
 
-/// The statements of `schema.sql`, looked for in their order: most files have them in it.
+/// The statements of `schema.sql`, searched in their order, which is the order in most files.
 private struct KnownStatements {
   private let text = PackageResources.schema_sql
   private var next = 0
-  /// Without comments and line breaks; made for a file that says the same in other words.
+  /// The text without comments and line breaks; built only for a file that formats its schema differently.
   private lazy var plain = Self.plain(text + Self.former.utf8)
 
-  /// Tables that stores made earlier have, and that nothing looks into any more.
+  /// Tables that older stores have and no statement uses any more.
   private static let former = """
     CREATE TABLE origin_pause ( account_id INTEGER NOT NULL REFERENCES account ON DELETE CASCADE, origin TEXT NOT NULL, \
     until_at_ms INTEGER NOT NULL, PRIMARY KEY (account_id, origin) ) STRICT, WITHOUT ROWID;
@@ -61,7 +61,7 @@ private struct KnownStatements {
     return plain.firstRange(of: wanted) != nil
   }
 
-  /// Where the statement ends in the text, which has it as a whole from the beginning of a line.
+  /// The end of the statement in the text, where it stands whole from the beginning of a line.
   private static func end(
     of statement: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer, from start: Int
   ) -> Int? {
