@@ -1,14 +1,14 @@
-/// Makes room on a disk that has none left for the store.
+/// Frees disk space for the store on a full disk.
 ///
-/// Everything it does is done again, and said, by the work that failed for want of room: its own failures need no words.
+/// Its own failures are ignored: the failed work runs again afterwards and reports what is still wrong.
 struct DiskRoom: Sendable {
   let files: StoreFiles
   let lockFile: LockFile
 
-  /// Makes room after a piece of work has failed for want of it, which can then be tried once more.
+  /// Frees space after a piece of work failed with a full disk, so that the caller can retry it once.
   ///
-  /// For what is to be stored, the log is emptied, and what belongs to no row goes: replaced bodies and downloads that were
-  /// cut off. What removes something gets the reserve besides.
+  /// Empties the log. Work that removes something also gets the reserve; work that stores something gets the space of
+  /// replaced bodies and cut-off downloads, which belong to no row.
   func make(isStoring: Bool, _ connection: Connection) {
     let deadline = connection.waiting.deadline
     defer { connection.waiting.deadline = deadline }
@@ -21,9 +21,10 @@ struct DiskRoom: Sendable {
     giveBack(connection)
   }
 
-  /// Gives free pages back to the file system, as many at a time as there is room to move others for, and empties the log.
+  /// Returns free pages to the file system, as many per transaction as the disk has room to move, and empties the
+  /// log.
   ///
-  /// Pages at the file's end, as those of a body that was just arriving, are cut off without being moved.
+  /// Free pages at the end of the file, such as those of a body just received, are truncated without being moved.
   func giveBack(_ connection: Connection) {
     var pages = Self.pagesAtOnce
     var rounds = 0
@@ -45,7 +46,7 @@ struct DiskRoom: Sendable {
     Reserve(files: files).make()
   }
 
-  /// Writes the log back and empties it; with the reserve's room, where the database cannot become longer without.
+  /// Checkpoints and truncates the log; releases the reserve first where the database cannot grow otherwise.
   private func emptyLog(_ connection: Connection) {
     do throws(CacheStoreError) {
       try connection.checkpoint(.truncating)
@@ -60,7 +61,7 @@ struct DiskRoom: Sendable {
     try connection.transaction { () throws(CacheStoreError) in try collectRemains(connection) }
   }
 
-  /// Deletes a chunk of what belongs to no row, inside a transaction; `false` where there is no such thing.
+  /// Deletes one chunk of a body that belongs to no row, inside a transaction; `false` where there is none.
   func collectRemains(_ connection: Connection) throws(CacheStoreError) -> Bool {
     let released = try connection.value(.anyReleased)
     if released > 0 {
@@ -75,10 +76,10 @@ struct DiskRoom: Sendable {
     return false
   }
 
-  /// The oldest body that is not whole and that no process is receiving.
+  /// The oldest unfinished body that no process is receiving.
   ///
-  /// Whoever goes on with one takes its lease inside a writing transaction too: what no process holds now, none will hold
-  /// before this transaction ends.
+  /// A process that resumes a download takes its lease inside a writing transaction too, so a body without a lease
+  /// stays without one until this transaction ends.
   private func unheldUnfinishedBody(_ connection: Connection) throws(CacheStoreError) -> Int64? {
     let statement = try connection.statement(.unfinishedBodies)
     defer { statement.reset() }
@@ -89,9 +90,9 @@ struct DiskRoom: Sendable {
     return nil
   }
 
-  /// How long readers under way are waited for, in nanoseconds.
+  /// How long to wait for current readers, in nanoseconds.
   private static let timeLimit: Int64 = 100_000_000
-  /// Chunks that go for one write at most.
+  /// The most chunks deleted for one write.
   private static let stepsAtOnce = 2_000
   private static let pagesAtOnce = 1_024
   private static let fewestPages = 16
@@ -99,7 +100,7 @@ struct DiskRoom: Sendable {
 }
 
 extension Connection {
-  /// Deletes a chunk of a body, and after the last of them the body; inside a transaction.
+  /// Deletes one chunk of a body, and the body after its last chunk; inside a transaction.
   func collectChunk(of body: Int64) throws(CacheStoreError) {
     let chunk = try statement(.deleteOneChunk)
     chunk.bind(1, body)
@@ -110,7 +111,7 @@ extension Connection {
     try statement.run()
   }
 
-  /// Marks a body as one that no row has any more.
+  /// Marks a body as released: no row refers to it any more.
   func release(body: Int64, at instant: Int64) throws(CacheStoreError) {
     let statement = try statement(.releaseBody)
     statement.bind(1, body)
@@ -120,6 +121,6 @@ extension Connection {
 }
 
 extension CacheStoreError {
-  /// Whether it is the disk that is full, not the store's own limit.
+  /// Whether the disk is full, rather than the store's own limit reached.
   var isDiskFull: Bool { reason == .full && sqliteCode != 0 }
 }

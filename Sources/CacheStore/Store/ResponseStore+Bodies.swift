@@ -1,10 +1,10 @@
 internal import FoundationEssentials
 
 extension ResponseStore {
-  /// Begins a body that will be committed chunk by chunk.
+  /// Begins a body whose chunks are committed one by one.
   ///
-  /// - Parameter partial: With it, what has arrived is kept when the download is cut off; an earlier cut-off download
-  ///   of the same key is given up.
+  /// - Parameter partial: Where given, a download that is cut off can be resumed; an earlier cut-off download of the
+  ///   same key is discarded.
   public func beginBody(
     accountID: Int64, partial: UnfinishedBody.Partial? = nil
   ) async throws(CacheStoreError) -> UnfinishedBody {
@@ -20,14 +20,14 @@ extension ResponseStore {
         let id = try self.ofAccount(accountID, connection) { () throws(CacheStoreError) in
           try self.insertBody(accountID: accountID, checksum: nil, partial: partial, connection)
         }
-        // Before anybody else can see the body: one without a lease is collected.
+        // The lease is taken before the commit: another process would collect a body without one.
         return UnfinishedBody(
           id: id, accountID: accountID, makesRoom: makingRoom, lease: try self.lease(.body(id)), store: self)
       }
     }
   }
 
-  /// A cut-off download of the key, to be resumed: its chunks so far have been verified.
+  /// A cut-off download of the key, to be resumed, after its chunks have been verified.
   ///
   /// - Returns: `nil` where there is none, or another process is receiving it.
   public func partialBody(
@@ -35,14 +35,14 @@ extension ResponseStore {
   ) async throws(CacheStoreError) -> (body: UnfinishedBody, partial: UnfinishedBody.Partial)? {
     let found = try await writer.perform(within: Self.resumptionTimeout) {
       (connection) throws(CacheStoreError) in
-      // Whoever makes room looks in a writing transaction whether anybody holds the body: before this one, or after it.
+      // `DiskRoom` checks the lease inside a writing transaction, so it runs entirely before this one or after it.
       try connection.transaction { () throws(CacheStoreError) in
         try self.takePartial(of: key, accountID, connection)
       }
     }
     guard let found else { return nil }
     guard let chunks = try await verifiedChunks(of: found.id) else {
-      // Damaged: given up, and collected once the lease is gone.
+      // A chunk is damaged: discard the download. It is collected once the lease is released.
       try await writer.perform { (connection) throws(CacheStoreError) in
         try connection.transaction { () throws(CacheStoreError) in
           try self.forgetPartials(of: key, accountID, connection)
@@ -55,7 +55,7 @@ extension ResponseStore {
     return (body, found.partial)
   }
 
-  /// How long an exchange may be held up to learn where to go on.
+  /// The longest an exchange waits to learn where to resume.
   private static let resumptionTimeout = Duration.milliseconds(250)
 
   private struct TakenPartial: Sendable {

@@ -9,10 +9,10 @@ internal import CXXHash
 #endif
 
 extension ResponseStore {
-  /// Looks at everything that can be wrong with the store, and repairs what can be repaired where asked to.
+  /// Checks everything that can be wrong with the store, and repairs what it can where `repair` is set.
   ///
-  /// Reads every byte of the store. Never throws: what cannot be looked at is a finding.
-  /// - Parameter now: With it, who asked to be left alone is a finding too; a repair ends that.
+  /// Reads every byte of the store. Never throws: a part that cannot be read is a finding.
+  /// - Parameter now: Where given, pauses (`Retry-After`) still in force are findings too, and a repair ends them.
   public func findings(repair: Bool = false, at now: StartMark? = nil) async -> [StoreFinding] {
     var found = [libraries]
     do throws(CacheStoreError) {
@@ -110,7 +110,7 @@ extension ResponseStore {
 
   // MARK: Schema
 
-  /// Which schema the file has, and how it is written. That every table and column is there, the damage check has seen.
+  /// The schema's version and the journal mode. The damage check has already verified every table and column.
   private func schema() async throws(CacheStoreError) -> StoreFinding {
     let message = try await read { deadline throws(CacheStoreError) in
       try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) -> String in
@@ -182,8 +182,8 @@ extension ResponseStore {
     ]
   }
 
-  /// Bodies that no row names, as after a damage to the name itself: nothing else would ever collect them. Where there are
-  /// none, nothing is said.
+  /// Bodies that no row refers to, as after damage to a row's `body_id`: no other step ever collects them. No finding
+  /// where there are none.
   private func bodies(_ repair: Bool) async throws(CacheStoreError) -> [StoreFinding] {
     let condition = """
       checksum IS NOT NULL AND released_at_ms IS NULL AND id NOT IN (SELECT body_id FROM last_request)
@@ -231,7 +231,7 @@ extension ResponseStore {
     ]
   }
 
-  /// Whether the accounts named by digests can still be found with the key there is.
+  /// Whether the current key still leads to the accounts named by digests.
   private func digestKey(_ repair: Bool) async throws(CacheStoreError) -> [StoreFinding] {
     let (accounts, proof) = try await read { deadline throws(CacheStoreError) in
       try self.pool.withConnection(waitingUntil: deadline) {

@@ -1,28 +1,29 @@
 extension ResponseStore {
-  /// How often the housekeeping is due, whichever process does it: what it looks after takes minutes to come about.
+  /// Nanoseconds between two maintenance runs of a store, by whichever process: what they collect takes minutes to
+  /// accumulate.
   static let maintenanceInterval: Int64 = 60_000_000_000
 
-  /// Whether the housekeeping is due, in which case the caller is taken to do it now; one process at a time is.
+  /// Whether maintenance is due; `true` also records that the caller runs it now, so that only one process does.
   ///
   /// - Parameter instant: Nanoseconds since boot.
   package func takeMaintenanceTurn(at instant: Int64) -> Bool {
-    // Making a store makes the lock file; none is put beside something else.
+    // Creating a store creates the lock file; none is placed beside a file that is not a store.
     guard !configuration.isReadOnly, FileStatus(path: files.lock) != nil,
       let last = try? lockFile.mark(Self.maintenanceSlot)
     else { return false }
-    // A later instant is another boot's.
+    // A later mark comes from another boot.
     guard last > instant || instant - last >= Self.maintenanceInterval else { return false }
     lockFile.setMark(Self.maintenanceSlot, to: instant)
-    // In a store just made there is nothing to see to, and others may be waiting for what was just committed.
+    // A new store has nothing to maintain, and other processes may be waiting for its first commit.
     return last != 0
   }
 
-  /// The slot before those of the leases.
+  /// The slot before the slots of the leases.
   static let maintenanceSlot = -1
 
-  /// Does at once what must be done before the process ends, where nothing of the store's is under way: leaves what is
-  /// counted, empties a long log. All else the system frees sooner.
-  /// - Returns: `false` where ``close()`` is the way.
+  /// Does what must precede the end of the process, on the calling thread and only where the store is idle: appends
+  /// the counts to the usage journal and truncates a long log. The system frees the rest sooner than `close()` does.
+  /// - Returns: `false` where the caller must use ``close()``.
   package func closeNow() -> Bool {
     guard (try? checkRunning()) != nil else { return false }
     return leaveUsage() && writer.closeNow()
@@ -31,24 +32,24 @@ extension ResponseStore {
   /// Whether this process has written to the store.
   package var isWriting: Bool { writer.isOpen }
 
-  /// Writes what is counted in memory, and the log back where it is long: what a program that runs on does more often
-  /// than the housekeeping. One that only reads opens nothing for that.
+  /// Writes the counts kept in memory, and checkpoints a long log: long-running programs do this more often than full
+  /// maintenance. A program that only reads opens no write connection for it.
   package func performSmallMaintenance() async {
     guard writer.isOpen else {
       if !leaveUsage() { await flushUsage() }
       return
     }
     await flushUsage()
-    // Law 9: what could not be done now is left for the next call.
+    // Law 9: the next call does what failed now.
     _ = try? await writeBackLog()
   }
 
-  /// Does the housekeeping that no delivery waits for: marks and counts, bodies nobody needs, the limits, the log.
+  /// Runs the maintenance that no delivery waits for: usage marks and counts, released bodies, limits, the log.
   ///
-  /// Works in short steps, between which other work of the store goes on, and begins none after `budget`. What is
-  /// left is done by the next call, of this process or another.
+  /// Works in short steps, between which the store does other work, and begins no step after `budget`. The next call,
+  /// of this process or another, does the rest.
   ///
-  /// - Returns: The error that ended it before its time, or `nil`; the next call begins anew (law 9).
+  /// - Returns: The error that ended it early, or `nil`; the next call starts over (law 9).
   @discardableResult public func performMaintenance(budget: Duration = .milliseconds(50)) async
     -> CacheStoreError?
   {
@@ -56,7 +57,7 @@ extension ResponseStore {
     let deadline = Platform.monotonicNanoseconds() + budget.wholeNanoseconds
     await flushUsage()
     do throws(CacheStoreError) {
-      // The log first: it is what the next process waits for.
+      // The log first, because a long one delays the next process's start.
       try await writeBackLog()
       try await collectReleased(until: deadline)
       try await collectUnfinished(until: deadline)
@@ -75,7 +76,7 @@ extension ResponseStore {
     }
   }
 
-  /// Runs steps on the write queue until one says that nothing is left, or the time is over.
+  /// Runs steps on the write queue until one returns that nothing is left, or the deadline has passed.
   private func repeatSteps(
     until deadline: Int64, _ step: @escaping @Sendable (Connection) throws(CacheStoreError) -> Bool
   ) async throws(CacheStoreError) {
@@ -90,7 +91,7 @@ extension ResponseStore {
 
   // MARK: Bodies
 
-  /// Deletes released bodies whose readers have had their time, one chunk a transaction.
+  /// Deletes released bodies after `releasedLifetime`, one chunk per transaction.
   func collectReleased(until deadline: Int64 = .max) async throws(CacheStoreError) {
     let limit = configuration.now() - configuration.releasedLifetime.wholeNanoseconds / 1_000_000
     try await repeatSteps(until: deadline) { (connection) throws(CacheStoreError) in
@@ -100,8 +101,8 @@ extension ResponseStore {
     }
   }
 
-  /// Deletes bodies that were cut off and that nobody is receiving: at once, or after `partialLifetime` where they
-  /// can be resumed. Whether somebody is, the body's lease tells.
+  /// Deletes cut-off bodies that no process is receiving: at once, or after `partialLifetime` where they can be
+  /// resumed. A body's lease shows whether a process is receiving it.
   private func collectUnfinished(until deadline: Int64) async throws(CacheStoreError) {
     let limit = configuration.now() - configuration.partialLifetime.wholeNanoseconds / 1_000_000
     var last: Int64 = 0
@@ -112,7 +113,7 @@ extension ResponseStore {
         guard let lease = try self.lease(.body(body)) else { return body }
         defer { lease.release() }
         try connection.transaction { () throws(CacheStoreError) in
-          // It may have been finished between the two statements.
+          // The body may have been finished between the two statements.
           if try connection.bodyChecksum(of: body) == nil { try connection.release(body: body, at: 0) }
         }
         return body
@@ -123,10 +124,10 @@ extension ResponseStore {
     try await collectReleased(until: deadline)
   }
 
-  /// Removals longer ago than any exchange lasts.
+  /// Deletes removal marks older than any exchange can be.
   ///
-  /// How long ago, the clock since boot says, which nobody sets. Marks of another boot are later than now on it or, after
-  /// an hour at the latest, long ago; of that boot's exchanges none goes on.
+  /// Their age follows the clock since boot, which nobody can set. A mark of another boot is later than now on this
+  /// clock, or becomes older than an hour within the hour; no exchange of that boot still runs.
   private func collectOld() async throws(CacheStoreError) {
     let bootNow = configuration.bootNow()
     try await writer.perform { (connection) throws(CacheStoreError) in
@@ -145,7 +146,7 @@ extension ResponseStore {
 
   // MARK: Limits
 
-  /// Evicts what is over the limits, and gives the room back to the file system.
+  /// Evicts rows and bodies above the limits, and returns the space to the file system.
   func trim(until deadline: Int64) async throws(CacheStoreError) {
     try await trimOld(until: deadline)
     try await trimRows(until: deadline)
@@ -154,7 +155,7 @@ extension ResponseStore {
     try await writeBackLog()
   }
 
-  /// Evicts what is over the limits: of rows, and of bytes where the limit is lower than it was.
+  /// Evicts above the limit of rows, and above the limit of bytes where that was lowered.
   private func trimRows(until deadline: Int64) async throws(CacheStoreError) {
     try await repeatSteps(until: deadline) { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in
@@ -174,11 +175,11 @@ extension ResponseStore {
     }
   }
 
-  /// Rows, or chunks of long bodies, that one step evicts.
+  /// Rows, or chunks of long bodies, evicted in one step.
   private static let evictedAtOnce = 16
 
-  /// Removes rows that were received longer ago than the limit allows, but for pinned ones. Goes through the rows in the
-  /// order of their identifiers, some a step, and begins the next time where the time was over.
+  /// Removes unpinned rows older than the limit of age. Goes through the rows by identifier, a few per step, and
+  /// notes where the next call continues when the deadline passes.
   private func trimOld(until deadline: Int64) async throws(CacheStoreError) {
     var next = try await writer.perform { (connection) throws(CacheStoreError) -> Int64? in
       let age = try connection.transaction { () throws(CacheStoreError) in
@@ -199,10 +200,10 @@ extension ResponseStore {
     }
   }
 
-  /// Rows that are looked at in one step.
+  /// Rows checked in one step.
   private static let lookedAtOnce: Int64 = 512
 
-  /// - Returns: The last row that was looked at; `nil` where it was the last of all.
+  /// - Returns: The last row checked; `nil` after the last row of all.
   private func trimOld(after row: Int64, _ connection: Connection) throws(CacheStoreError) -> Int64? {
     guard let age = try limits(connection).maximumAge else { return nil }
     let last = try connection.first(
@@ -233,18 +234,18 @@ extension ResponseStore {
     return last
   }
 
-  /// Free pages that are left for the next rows rather than given back, in pages.
+  /// Free pages kept for the next rows rather than returned to the file system.
   private static let sparePages: Int64 = 256
   private static let pagesAtOnce = 128
 
-  /// Gives free pages back to the file system, some a transaction: each means moving another page there.
+  /// Returns free pages to the file system, a few per transaction, since each may require moving another page.
   private func shrink(until deadline: Int64) async throws(CacheStoreError) {
     try await repeatSteps(until: deadline) { (connection) throws(CacheStoreError) in
       let free = try connection.value(.freePages)
       let pages = try connection.value(.pageCount)
       guard free > Self.sparePages || free * 2 > pages else { return false }
       try connection.transaction { () throws(CacheStoreError) in
-        // One page a step: the statement is run to its end.
+        // The pragma frees one page per `sqlite3_step`; `execute` runs it to its end.
         try connection.execute("PRAGMA incremental_vacuum(\(Self.pagesAtOnce))")
       }
       return try connection.value(.freePages) < free
@@ -253,12 +254,12 @@ extension ResponseStore {
 
   // MARK: A single file
 
-  /// Puts all that is stored into the one database file: no log is left beside it, and none is needed to read it.
+  /// Moves everything stored into the one database file: no log remains, and none is needed to read it.
   ///
-  /// For a store that no one else has open, before it is closed: the file can then be copied and sent.
+  /// For a store that no other process has open, before it is closed: the file can then be copied and sent.
   package func convertToSingleFile() async throws(CacheStoreError) {
     try await writer.perform { [writer] (connection) throws(CacheStoreError) in
-      // The log can be left by who is alone with the file, and what writes it back has it open too.
+      // Leaving WAL requires an exclusive lock, and the checkpointer has the file open too.
       writer.checkpointer.close()
       try connection.leaveLog()
     }

@@ -1,27 +1,27 @@
 extension ResponseStore {
-  /// What an exchange has to know before it asks an origin.
+  /// The state an exchange needs before it sends a request to an origin.
   package struct Preflight: Sendable, Hashable {
-    /// That the origin asked to be left alone, over or not; `nil` where it did not.
+    /// The origin's latest `Retry-After`, over or not; `nil` where it sent none.
     package var pause: Pause?
     /// Whether a download of the target was cut off, and may be resumed.
     package var mayHavePartialBody = false
-    /// Nothing.
+    /// Neither a pause nor a partial body.
     package init() {}
 
-    /// What the first columns of a statement say.
+    /// Reads the first columns of a statement's current row.
     init(_ statement: Statement) {
       pause = Pause(statement, from: 0)
       mayHavePartialBody = statement.flag(3)
     }
 
-    /// How many columns those are.
+    /// The number of those columns.
     static let columnCount: Int32 = 4
   }
 
-  /// What there is to know before an origin is asked, in one look on the calling thread.
+  /// The state needed before an origin is asked, in one query on the calling thread.
   ///
-  /// Nothing where that would have to wait: a store in trouble holds no exchange up (law 9), and a download can be
-  /// begun anew.
+  /// Empty where the read would have to wait: a store in trouble delays no exchange (law 9), and a download can start
+  /// again.
   package func preflightNow(accountID: Int64, responder: String, target: String) -> Preflight {
     guard (try? checkRunning()) != nil else { return Preflight() }
     do throws(CacheStoreError) {
@@ -34,12 +34,12 @@ extension ResponseStore {
         return try statement.step() ? Preflight(statement) : Preflight()
       } ?? Preflight()
     } catch {
-      // What is wrong is found again, and said, by whoever looks next.
+      // The next read meets the same error and reports it.
       return Preflight()
     }
   }
 
-  /// Reads on the calling thread without waiting, through whichever connection has the pages at hand.
+  /// Reads on the calling thread without waiting: first through the write connection, whose cache may hold the pages.
   ///
   /// - Returns: `nil` where there is no store yet.
   func readNow<Result>(

@@ -1,37 +1,37 @@
 internal import Synchronization
 
 extension ResponseStore {
-  /// Notes that a row was delivered; nothing is written before the next batch.
+  /// Notes that a row was delivered; written with the next batch.
   public func markUsed(rowID: Int64, atMilliseconds instant: Int64) {
     usage.withLock { $0.mark(rowID, at: instant) }
   }
 
-  /// Adds to the counts of an account and host; nothing is written before the next batch.
+  /// Adds to the counts of an account and host; written with the next batch.
   public func count(accountID: Int64, host: String, _ count: UsageCount) {
     usage.withLock { $0.count(.id(accountID), host: host, count) }
   }
 
-  /// Adds to the counts of an account that may have no row yet. What an account's row does not stand for when the next
-  /// batch is written is not counted.
+  /// Adds to the counts of an account that may have no row yet. Counts of an account that still has no row when the
+  /// batch is written are dropped.
   public func count(accountName: String, host: String, _ count: UsageCount) {
     usage.withLock { $0.count(.name(accountName), host: host, count) }
   }
 
-  /// Forgets what is counted of an account that is signed out.
+  /// Discards the counts of an account that is signed out.
   func forgetCounts(accountID id: Int64?, name: String) {
     usage.withLock { batch in
       batch.forgetCounts { account in account == .name(name) || id.map { account == .id($0) } ?? false }
     }
   }
 
-  /// Writes what waits, in memory and in `STORE.uses`, in one transaction. What cannot be written is dropped: it is a
-  /// convenience.
+  /// Writes the counts in memory and in `STORE.uses` in one transaction. Counts that cannot be written are dropped:
+  /// nothing depends on them.
   /// - Parameter timeLimit: How long to wait for other processes, where it is another than `busyTimeout`.
   func flushUsage(within timeLimit: Duration? = nil) async {
     let batch = takeBatch()
     guard !configuration.isReadOnly, FileStatus(path: files.database) != nil else { return }
     guard !batch.isEmpty || UsageJournal(files: files).isThere else { return }
-    // No one waits for these numbers, and no delivery depends on them.
+    // No caller awaits these numbers, and no delivery depends on them.
     _ = try? await writer.perform(within: timeLimit) { (connection) throws(CacheStoreError) in
       try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
         try self.storeUsageJournal(connection)
@@ -41,16 +41,17 @@ extension ResponseStore {
     }
   }
 
-  /// Leaves what waits in memory in `STORE.uses`, for the next who writes: far cheaper than a transaction, and done on
-  /// the calling thread.
-  /// - Returns: `false` where ``flushUsage(within:)`` is the way: it is too much, the file cannot be written, or has
-  ///   become long.
+  /// Appends the counts in memory to `STORE.uses`, for the next process that writes: far cheaper than a transaction,
+  /// and on the calling thread.
+  /// - Returns: `false` where the caller must use ``flushUsage(within:)``: the batch is too large, the file cannot be
+  ///   written, or it has become long.
   func leaveUsage() -> Bool {
     let batch = takeBatch()
     guard !configuration.isReadOnly, FileStatus(path: files.database) != nil else { return true }
     guard !batch.isEmpty else { return !UsageJournal(files: files).isLong }
     var outcome = UsageJournal.Appended.refused
-    // Nothing is put beside a file that may be something else; where the store is busy, the queue is the way too.
+    // No journal is placed beside a file that may not be a store; where the store is busy, the queue writes the
+    // batch.
     if batch.isSmall, pool.isOpen || writer.isOpen {
       outcome =
         (try? UsageJournal(files: files).append { () throws(CacheStoreError) in try self.lines(of: batch) })
@@ -68,15 +69,15 @@ extension ResponseStore {
     }
   }
 
-  /// The lines for a batch. The file is held meanwhile, so that no account of theirs is signed out before they are in it
-  /// and stays there.
+  /// The journal lines of a batch. The caller holds the journal, so that counts of an account signed out meanwhile do
+  /// not stay in it.
   private func lines(of batch: UsageBatch) throws(CacheStoreError) -> [UInt8]? {
     let look = { (connection: Connection) throws(CacheStoreError) -> [UInt8]? in
       guard let identity = connection.identity else { return nil }
       var lines = UsageJournalLines()
       lines.marks = batch.latestMarks()
       let counts = try self.counts(of: batch, connection)
-      // The row of an account that is new may be on its way through the queue, and there it is waited for.
+      // The row of a new account may still wait in the write queue; ``flushUsage(within:)`` runs behind it.
       guard counts.areAllKnown else { return nil }
       lines.counts = counts.known
       return lines.bytes(of: identity.inode)
@@ -85,10 +86,11 @@ extension ResponseStore {
     return try pool.withConnection(waitingUntil: 0, look) ?? nil
   }
 
-  /// Takes in what waits in `STORE.uses`, inside a transaction; once in each.
+  /// Stores the contents of `STORE.uses`, inside a transaction and at most once in each.
   ///
-  /// Before a row goes, too: its identifier may be given to another, and what was used last decides which goes.
-  /// - Parameter isLast: Whether nothing may stay in the file.
+  /// Runs before a row is deleted too: its identifier may be reused, and the time of last use decides which row is
+  /// evicted.
+  /// - Parameter isLast: Whether the file must be empty afterwards.
   func storeUsageJournal(isLast: Bool = false, _ connection: Connection) throws(CacheStoreError) {
     guard !connection.hasStoredUsageJournal, !configuration.isReadOnly else { return }
     connection.hasStoredUsageJournal = true
@@ -126,7 +128,7 @@ extension ResponseStore {
     try statement.run()
   }
 
-  /// A batch's counts, by the rows of those accounts that have one.
+  /// A batch's counts, for those accounts that have a row.
   private func counts(
     of batch: UsageBatch, _ connection: Connection
   ) throws(CacheStoreError) -> (known: [UsageJournalLines.Count], areAllKnown: Bool) {

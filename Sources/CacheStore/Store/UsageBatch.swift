@@ -1,20 +1,20 @@
-/// Marks and counts that wait in memory to be written together.
+/// Marks and counts kept in memory and written together.
 struct UsageBatch {
-  /// By its row where that is known, else by its name.
+  /// An account by its row's identifier where that is known, else by its name.
   enum Account: Equatable {
     case id(Int64)
     case name(String)
   }
 
-  /// The most marks and hosts kept in memory; beyond it new ones are not kept, which only makes eviction less exact.
+  /// The most marks and hosts kept in memory; later ones are dropped, which only makes eviction less exact.
   static let limit = 10_000
 
-  /// Rows and when they were delivered, in milliseconds; a row may come several times.
+  /// Rows and the time of their delivery, in milliseconds; a row may occur several times.
   private(set) var marks: [UsageJournalLines.Mark] = []
   private var isFull = false
-  /// By host, since hosts may be many and one host's accounts are few.
+  /// By host, since there may be many hosts but few accounts of one host.
   private var earlier: [String: [(account: Account, count: UsageCount)]] = [:]
-  /// The host counted last, which a program that runs for a moment needs no dictionary for.
+  /// The host counted last: a short-lived process needs no dictionary for it.
   private var latest: Latest?
 
   private struct Latest {
@@ -24,7 +24,7 @@ struct UsageBatch {
   }
 
   var isEmpty: Bool { marks.isEmpty && latest == nil && earlier.isEmpty }
-  /// Whether it is what a program has that ran for a moment.
+  /// Whether the batch is as small as that of a short-lived process.
   var isSmall: Bool { marks.count + earlier.count < 64 }
 
   mutating func mark(_ row: Int64, at instant: Int64) {
@@ -34,7 +34,7 @@ struct UsageBatch {
     }
     if marks.count == Self.limit {
       marks = latestMarks()
-      // Where that made little room it would soon have to be made again, at every delivery in the end.
+      // Where this freed little, it would soon be repeated, in the end at every delivery.
       isFull = marks.count > Self.limit / 2
     }
     if !isFull { marks.append(UsageJournalLines.Mark(row: row, instant: instant)) }
@@ -78,7 +78,7 @@ struct UsageBatch {
     if let latest { try body(latest.account, latest.host, latest.count) }
   }
 
-  /// Adds what was taken out and could not be written after all.
+  /// Adds a batch that was taken out and could not be written.
   mutating func putBack(_ other: UsageBatch) {
     for mark in other.marks { self.mark(mark.row, at: mark.instant) }
     if !other.earlier.isEmpty {

@@ -1,12 +1,12 @@
-/// A connection that only watches whether others commit.
+/// A connection used only to detect commits of other connections.
 ///
-/// `PRAGMA data_version` compares with what the same connection saw before, so it needs one to itself.
+/// `PRAGMA data_version` compares with what the same connection read before, so it needs a connection of its own.
 struct VersionObserver {
   // @unchecked: only ever used inside the store's lock around the observer.
   private struct Watch: @unchecked Sendable { let connection: Connection }
 
   private var watch: Watch?
-  /// Files seen so far, in the upper half of the number, so that a file's successor is a change.
+  /// The number of files seen so far, in the upper half of the version, so that a replaced file counts as a change.
   private var generation: Int64 = 0
   private let isClosed: Bool
 
@@ -26,7 +26,7 @@ struct VersionObserver {
     } else {
       guard let new = try Connection.openToRead(files, waitingUntil: 0) else { return generation << 32 }
       connection = new
-      // One that reads a file as it stands sees no change of it.
+      // A connection that reads without locks sees no change of the file.
       if new.purpose.isShared { watch = Watch(connection: new) }
     }
     let version = try connection.integer("PRAGMA data_version") ?? 0

@@ -1,18 +1,18 @@
 internal import Synchronization
 
-/// Small writes on their way into one transaction, in the order they came.
+/// Small writes collected for one transaction, in the order of their arrival.
 ///
-/// No write waits for others to come: the first asks the write queue for its turn, at the end of the turn of the thread that
-/// brings them, and what has come by then goes along.
-/// The slower the disk, the more that is.
+/// No write waits for later ones. The first write of a group enqueues the transaction at the end of the caller's
+/// turn, and the writes added until it runs join it. The slower the disk, the larger the group.
 final class WriteGroup: Sendable {
-  /// The most writes, and bytes, of one transaction: what a killed process may lose, and how long others wait for it.
+  /// The most writes and bytes of one transaction: they bound what a killed process loses, and how long other
+  /// processes wait for the lock.
   static let mostWrites = 64
   static let mostBytes = 1 << 20
 
   private let waiting = Mutex<[any GroupedWrite]>([])
 
-  /// Adds a write; `true` for the first, who asks for a turn.
+  /// Adds a write; `true` for the first, whose caller enqueues the transaction.
   func add(_ write: any GroupedWrite) -> Bool {
     waiting.withLock { waiting in
       waiting.append(write)
@@ -20,10 +20,10 @@ final class WriteGroup: Sendable {
     }
   }
 
-  /// How many wait.
+  /// The number of waiting writes.
   var count: Int { waiting.withLock { $0.count } }
 
-  /// Takes the next ones; with `isMore`, another turn is needed.
+  /// Takes the next writes; with `isMore`, the caller enqueues another transaction.
   func take() -> (writes: [any GroupedWrite], isMore: Bool) {
     waiting.withLock { waiting in
       var bytes = 0
@@ -38,19 +38,19 @@ final class WriteGroup: Sendable {
   }
 }
 
-/// One of a group's writes, and whoever waits for what becomes of it.
+/// One write of a group, and its completion.
 protocol GroupedWrite: AnyObject, Sendable {
-  /// About how much it writes.
+  /// The approximate number of bytes it writes.
   var bytes: Int { get }
-  /// Until when it may wait for other processes.
+  /// Monotonic nanoseconds until which it may wait for other processes' locks.
   var deadline: Int64 { get }
-  /// Runs inside the group's transaction; it may run again, where that was undone.
+  /// Runs inside the group's transaction; runs again where that transaction was rolled back.
   func run(_ connection: Connection) throws(CacheStoreError)
-  /// Tells whoever waits: what `run` came to is committed, or why it is not.
+  /// Reports the result of `run` after the commit, or the error that prevented it.
   func end(_ error: CacheStoreError?)
 }
 
-/// A write of some kind.
+/// A grouped write that returns a result.
 // @unchecked: `result` is only ever used on the write queue.
 final class GroupedWork<Result: Sendable>: GroupedWrite, @unchecked Sendable {
   let bytes: Int
