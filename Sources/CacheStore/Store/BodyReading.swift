@@ -1,10 +1,10 @@
 package import FoundationEssentials
 internal import Synchronization
 
-/// Reads a stored body in order, on the store's queue and ahead of who takes it: while one chunk is being used, the next
-/// are read and verified.
+/// Reads a stored body in order, on the store's queue and ahead of its reader: while the reader uses one chunk, the
+/// next are read and verified.
 package final class BodyReading: Sendable {
-  /// Chunks that are read before they are asked for, whatever the length of the body: one being read, one at hand.
+  /// Chunks read ahead, whatever the length of the body: one being read, one ready.
   private static let ahead = 2
 
   private struct State {
@@ -12,7 +12,7 @@ package final class BodyReading: Sendable {
     var number = 0
     /// Bytes that have not been read yet.
     var unread: Int64
-    /// What has been read, the oldest first. A failure is the last, and stays.
+    /// The chunks read, oldest first. A failure is the last entry and stays.
     var ready: [Result<Data, CacheStoreError>] = []
     var isReading = false
     var waiters: [UnsafeContinuation<Void, Never>] = []
@@ -28,7 +28,7 @@ package final class BodyReading: Sendable {
   private let store: ResponseStore
   private let state: Mutex<State>
 
-  /// Nothing is read before the first chunk is asked for.
+  /// Reads nothing before the first call of `next()`.
   package init(_ body: StoredResponse.Body, in store: ResponseStore) {
     self.body = body
     self.store = store
@@ -37,8 +37,8 @@ package final class BodyReading: Sendable {
 
   /// The next chunk; `nil` after the last.
   ///
-  /// - Throws: `corrupt` where a chunk is damaged or missing, `replaced` where the body is gone, `signedOut` where its
-  ///   account is.
+  /// - Throws: `corrupt` where a chunk is damaged or missing, `replaced` where the body is gone, `signedOut` where
+  ///   its account is gone.
   package func next() async throws(CacheStoreError) -> Data? {
     while true {
       readOn()
@@ -69,7 +69,7 @@ package final class BodyReading: Sendable {
   private func wait() async {
     await withUnsafeContinuation { continuation in
       let waits = state.withLock { state in
-        // Looked at again under the lock: what comes from now on finds the waiter.
+        // Checked again under the lock: a chunk that arrives later finds this waiter.
         guard state.ready.isEmpty, state.unread > 0 else { return false }
         state.waiters.append(continuation)
         return true
@@ -78,11 +78,11 @@ package final class BodyReading: Sendable {
     }
   }
 
-  /// Begins to read the next chunk, where there is one and room for it. One at a time, so that others' reads have their
-  /// turn between them.
+  /// Begins to read the next chunk, where there is one and fewer than ``ahead`` are ready. Reads one at a time, so
+  /// that other reads run in between.
   private func readOn() {
     guard let number = state.withLock({ $0.takeTurn() }) else { return }
-    // What its row brought along is not read again.
+    // The look-up has already read the first chunk with the row.
     guard number > 0 else { return receive(.success(body.firstChunk)) }
     store.readChunk(number, of: body) { self.receive($0) }
   }

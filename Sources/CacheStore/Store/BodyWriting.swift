@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// What the operations share for writing and releasing bodies; all of it runs inside a transaction.
+/// Shared steps for writing and releasing bodies; all of them run inside a transaction.
 extension ResponseStore {
   func insertBody(
     accountID: Int64, checksum: Int64?, partial: UnfinishedBody.Partial? = nil, _ connection: Connection
@@ -43,7 +43,7 @@ extension ResponseStore {
     return checksum
   }
 
-  /// The checksum of a body that is whole, of one chunk or several; `nil` where it is gone.
+  /// The checksum of a complete body, of one chunk or several; `nil` where the body is gone.
   func wholeChecksum(
     of body: Int64, length: Int64, _ connection: Connection
   ) throws(CacheStoreError) -> Int64? {
@@ -56,7 +56,7 @@ extension ResponseStore {
       ? Checksum.ofBody(chunk: first.integer(0)) : try connection.bodyChecksum(of: body)
   }
 
-  /// Releases a replaced body: one of a chunk is deleted, a longer one kept for its readers (law 10).
+  /// Deletes a replaced body of one chunk, and keeps a longer one for its readers (law 10).
   func releaseReplaced(body: Int64, length: Int64, _ connection: Connection) throws(CacheStoreError) {
     if length <= configuration.chunkBytes {
       let statement = try connection.statement(.deleteBody)
@@ -67,7 +67,7 @@ extension ResponseStore {
     }
   }
 
-  /// Deletes a body of one chunk, or leaves a longer one to the collection that follows, which goes chunk by chunk.
+  /// Deletes a body of one chunk; releases a longer one for the collection, which deletes it chunk by chunk.
   func discard(body: Int64, length: Int64, _ connection: Connection) throws(CacheStoreError) {
     if length <= configuration.chunkBytes {
       let statement = try connection.statement(.deleteBody)

@@ -1,19 +1,19 @@
 extension ResponseStore {
-  /// The account's row, made where there is none; its identifier is the account's generation.
+  /// The account's row, inserted where there is none; its identifier is the account's generation.
   ///
   /// The empty name is the account of requests without credentials.
   public func accountID(named name: String) async throws(CacheStoreError) -> Int64 {
     try await writer.perform { (connection) throws(CacheStoreError) in
-      // Of a file that was removed the identifier is another's, or nobody's.
+      // In a file that was removed, the identifier may be another account's or none.
       if connection.isCurrent, let id = try self.accountID(named: name, connection) { return id }
       return try connection.transaction { () throws(CacheStoreError) in
-        // Another process may have been first.
+        // Another process may have inserted it first.
         if let id = try self.accountID(named: name, connection) { return id }
         let statement = try connection.statement(.insertAccount)
         statement.bind(1, name)
         try statement.run()
         let id = connection.lastInsertedRow
-        // Without the key the name could not have been made; where it cannot be read there is no proof to leave.
+        // The name was made with the key. Where the key cannot be read, no proof is stored.
         if name.hasPrefix("auto:"), let key = try? DigestKey.load(nextTo: self.files.database) {
           _ = try connection.first(
             "INSERT OR IGNORE INTO digest_key (id, proof) VALUES (1, ?1)", [], [key.proof])
@@ -30,8 +30,8 @@ extension ResponseStore {
     return try statement.step() ? statement.integer(0) : nil
   }
 
-  /// Whether the account was signed out: this store gave the identifier out, and its row is gone. Of another file, put in
-  /// the place of one that was removed, nothing follows.
+  /// Whether the account was signed out: this store assigned the identifier, and its row is gone. `false` where the
+  /// file was replaced by another store, which says nothing about the account.
   package func isRevoked(accountID id: Int64) async throws(CacheStoreError) -> Bool {
     try await read { deadline throws(CacheStoreError) in
       try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
@@ -46,8 +46,8 @@ extension ResponseStore {
     return id >> Schema.accountBits == last >> Schema.accountBits
   }
 
-  /// Does work that writes rows of an account; where they were refused, says whether the account was signed out or the
-  /// file is another.
+  /// Runs work that writes rows of an account. Where a foreign key fails, throws `signedOut` where the account was
+  /// signed out, or `missing` where the file is another.
   func ofAccount<Result>(
     _ id: Int64, _ connection: Connection, _ work: () throws(CacheStoreError) -> Result
   ) throws(CacheStoreError) -> Result {

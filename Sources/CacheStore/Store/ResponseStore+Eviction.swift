@@ -1,9 +1,9 @@
 extension ResponseStore {
   /// Keeps the file within its limit, inside the transaction that made it grow, so that no process ever leaves it
-  /// larger: what goes is as much as came, least recently used first. Where the file is far larger, because the limit is
-  /// lower than it was, some goes; the housekeeping does the rest in steps of its own, so that no write is long.
+  /// larger: it evicts as much as was added, least recently used first. Where the file is far larger because the
+  /// limit was lowered, it evicts only a part, so that no write takes long; maintenance does the rest in steps.
   ///
-  /// - Parameter row: The row being written, which does not make room for itself; 0 for none.
+  /// - Parameter row: The row being written, which is not evicted; 0 for none.
   /// - Throws: `full` where only pinned rows and bodies being received are left.
   func keepWithinLimit(writing row: Int64, _ connection: Connection) throws(CacheStoreError) {
     guard try mayBeOverLimit(connection), try connection.value(.pageCount) > limitPages(connection) else {
@@ -24,10 +24,11 @@ extension ResponseStore {
     if extra > 0 { try connection.execute("PRAGMA incremental_vacuum(\(min(extra, Self.pagesAtOnce)))") }
   }
 
-  /// Gives a body that arrives, and may yet be refused, the room that no one needs any more; no row goes for it
-  /// before it becomes one (law 5). Until then the file may be larger than its limit by the largest body.
+  /// Frees space for a body that is being received and may still be refused: only released and cut-off bodies are
+  /// collected; no row is evicted before the body belongs to one (law 5). Until then the file may exceed its limit by
+  /// the largest body.
   ///
-  /// - Throws: `full` where bodies that arrive at the same time are larger than that together.
+  /// - Throws: `full` where the bodies being received exceed that together.
   func keepRoomForArriving(_ connection: Connection) throws(CacheStoreError) {
     guard try mayBeOverLimit(connection), try connection.value(.pageCount) > limitPages(connection) else {
       return
@@ -44,8 +45,8 @@ extension ResponseStore {
     }
   }
 
-  /// Whether the file and its log together, and what a transaction can add, are more than the limit: only then the pages
-  /// are counted, by a statement that SQLite prepares anew each time.
+  /// Whether the file, its log and what a transaction can add may exceed the limit: only then are the pages counted,
+  /// by a PRAGMA that SQLite prepares anew each time.
   private func mayBeOverLimit(_ connection: Connection) throws(CacheStoreError) -> Bool {
     let log = FileStatus(path: connection.logPath)?.bytes ?? 0
     let most = connection.fileBytes + log + Int64(configuration.chunkBytes) + Self.bytesAtOnce
@@ -55,14 +56,14 @@ extension ResponseStore {
   /// More than a transaction of many writes can add besides a chunk.
   private static let bytesAtOnce: Int64 = 32 << 20
 
-  /// Rows, or chunks of a body, that one write evicts at most because of their size: more than go for the
-  /// largest chunk where rows are small, and done in some ten milliseconds.
+  /// The most rows, or chunks of a body, that one write evicts for their size: enough for the largest chunk where
+  /// rows are small, in some ten milliseconds.
   private static let stepsAtOnce = 2_000
-  /// Pages that one write gives back at most: many more than it can have added.
+  /// The most pages that one write returns to the file system: many more than it can have added.
   private static let pagesAtOnce: Int64 = 1_024
 
-  /// Keeps the number of rows within its limit, inside the transaction that added one. Where there are many more than
-  /// that, because the limit is lower than it was, some go; the housekeeping removes the rest.
+  /// Keeps the number of rows within its limit, inside the transaction that added one. Where there are many more
+  /// because the limit was lowered, it evicts only some; maintenance removes the rest.
   ///
   /// - Throws: `full` where only pinned rows are left.
   func keepWithinRowLimit(writing row: Int64, _ connection: Connection) throws(CacheStoreError) {
@@ -76,7 +77,7 @@ extension ResponseStore {
     }
   }
 
-  /// Rows that one write evicts at most because of their number.
+  /// The most rows that one write evicts for their number.
   private static let rowsAtOnce: Int64 = 16
 
   /// Whether the pages in use are more than the limit allows.
@@ -84,11 +85,11 @@ extension ResponseStore {
     try connection.value(.pageCount) - connection.value(.freePages) > limitPages(connection)
   }
 
-  /// Makes some room: released bodies first, then downloads that were cut off, then the least
-  /// recently used row.
+  /// Frees some space: released bodies first, then cut-off downloads, then the least recently used row.
   ///
-  /// A replaced body is kept for its readers, and a cut-off download to be resumed, only where there is room for it.
-  /// - Returns: `false` where nothing is left that may go.
+  /// Replaced bodies are kept for their readers, and cut-off downloads to be resumed, only while there is space for
+  /// them.
+  /// - Returns: `false` where nothing is left that may be evicted.
   func evictSome(sparing row: Int64 = 0, _ connection: Connection) throws(CacheStoreError) -> Bool {
     if try writer.room.collectRemains(connection) { return true }
     return try evictRow(sparing: row, connection)
@@ -108,7 +109,7 @@ extension ResponseStore {
     return true
   }
 
-  /// The limit in pages; a store smaller than its own tables would be none.
+  /// The limit in pages, at least as many as the empty tables need.
   private func limitPages(_ connection: Connection) throws(CacheStoreError) -> Int64 {
     let most = try limits(connection).maximumBytes ?? configuration.maximumBytes
     return max(Self.fewestPages, most / configuration.pageBytes)

@@ -1,16 +1,17 @@
 internal import FoundationEssentials
 
 extension ResponseStore {
-  /// The slots for marks in the lock file: 64 KiB of it at most. Two requests that share one cost an exchange at most.
+  /// The number of slots for marks in the lock file, which take 64 KiB at most. Two requests that share a slot cost
+  /// at most one extra exchange.
   private static let slots: UInt64 = 8_192
 
-  /// Whether somebody refreshes the request of that hash; takes nothing, so that any number may ask at once.
+  /// Whether a process holds the lease of that hash. Takes no lock, so any number of processes may ask at once.
   public func isLeased(_ hash: UInt64) throws(CacheStoreError) -> Bool {
     try lockFile.isLocked(.request(hash))
   }
 
-  /// Tells the followers of a lease that no row will come of it, so that all of them go at once. Called by the
-  /// holder, before it releases the lease.
+  /// Tells the followers of a lease that its holder commits no row, so that they all stop waiting at once. The holder
+  /// calls this before it releases the lease.
   ///
   /// - Parameter instant: Nanoseconds since boot.
   public func markLeaseEndedWithoutRow(_ hash: UInt64, at instant: Int64) {
@@ -22,9 +23,9 @@ extension ResponseStore {
     try lockFile.mark(Int(hash % Self.slots)) >= instant
   }
 
-  /// Makes ready to read what the holder of a lease is about to commit: whoever waits for it has time for that now, and
-  /// everybody will want it at once then.
-  /// - Returns: Whether that is done; there may be no store yet.
+  /// Opens a reading connection while the caller waits for the holder of a lease: after the commit every follower
+  /// reads the row at once.
+  /// - Returns: Whether a connection is open; there may be no store yet.
   package func prepareLookup(_ key: RequestKey) -> Bool {
     // The look-up that follows meets the same error and reports it.
     _ = try? lookupNow(key)
@@ -33,8 +34,8 @@ extension ResponseStore {
     return true
   }
 
-  /// Uses for the first time what a row that is found is made of: the runtime makes a type's array when one is first
-  /// wanted, and Foundation asks for the size of a page, whose noting copies a page of memory that all threads share.
+  /// Runs the one-time work of reading a row before it is needed: the runtime creates an array type's metadata at
+  /// first use, and Foundation looks up the page size and stores it, which copies a shared page of memory.
   private func prepareValues() {
     var rows: [StoredResponse] = []
     rows.reserveCapacity(1)

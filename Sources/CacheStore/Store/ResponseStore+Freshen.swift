@@ -1,11 +1,11 @@
 extension ResponseStore {
-  /// What a 304 says about a row: a write whose body stays.
+  /// The update of a row after a 304; its body stays.
   public struct Freshening: Sendable {
-    /// The row, as the exchange began with it.
+    /// The row that the exchange validated.
     public var rowID: Int64
     /// The body that was validated, as the look-up gave it.
     public var body: StoredResponse.Body
-    /// The merged fields, and the times of the exchange; what else is in it is left as the row has it.
+    /// The merged fields and the times of the exchange; the rest of the row's head stays.
     public var head: ResponseHead
     /// Whether the row is to be pinned; `false` leaves a pinned row pinned.
     public var isPinned = false
@@ -28,7 +28,7 @@ extension ResponseStore {
     try await freshen(freshening, isOneOfMany: false)
   }
 
-  /// Freshens a row as ``freshen(_:)`` does; one of many shares its transaction with those that are on their way.
+  /// Freshens a row as ``freshen(_:)`` does; with `isOneOfMany`, in a transaction shared with other waiting writes.
   package func freshen(
     _ freshening: Freshening, isOneOfMany: Bool, soon: (@escaping @Sendable () -> Void) -> Void = { $0() }
   ) async throws(CacheStoreError) -> Bool {

@@ -1,7 +1,8 @@
 internal import Synchronization
 
 extension ResponseStore {
-  /// The limits set in the store itself, and those that hold: the store's own win over the configuration's.
+  /// The limits set in the store itself, and those in force: the store's own take precedence over the
+  /// configuration's.
   public func limits() async throws(CacheStoreError) -> (own: StoreLimits, inForce: StoreLimits) {
     let own =
       try await read { deadline throws(CacheStoreError) in
@@ -14,11 +15,11 @@ extension ResponseStore {
     return (own, inForce)
   }
 
-  /// Sets the store's own limits, which every process on it obeys from its next write on, and trims at once what is over
-  /// them, in short steps. `nil` leaves a limit to each program's configuration.
+  /// Sets the store's own limits, which every process obeys from its next write on, and evicts what exceeds them at
+  /// once, in short steps. `nil` leaves a limit to each program's configuration.
   ///
   /// Pinned rows stay, whatever the limits.
-  /// - Returns: How many rows went.
+  /// - Returns: How many rows were removed.
   @discardableResult public func setLimits(_ limits: StoreLimits) async throws(CacheStoreError) -> Int {
     let before = try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in try connection.writeLimits(limits) }
@@ -31,7 +32,7 @@ extension ResponseStore {
     return Int(max(0, before - after))
   }
 
-  /// The limits that hold; inside a writing transaction.
+  /// The limits in force; inside a writing transaction.
   func limits(_ connection: Connection) throws(CacheStoreError) -> StoreLimits {
     let found = try connection.ownLimits().over(StoreLimits(configuration))
     noteBytes(of: found)
@@ -42,20 +43,20 @@ extension ResponseStore {
     knownBytes.store(limits.maximumBytes ?? configuration.maximumBytes, ordering: .relaxed)
   }
 
-  /// The largest body that is kept, as far as is known without asking the file: whoever stores one asks.
+  /// The largest body that is stored, by the limits as last read; every write reads them anew.
   package var largestBody: Int64 { knownBytes.load(ordering: .relaxed) / 2 }
 
-  /// The same, asked of the file: before a body that seems too large is not kept.
+  /// ``largestBody`` by the limits in the file; read before a body that seems too large is dropped.
   package func readLargestBody() async -> Int64 {
-    // Law 9: what cannot be read now is as it was known.
+    // Law 9: where the limits cannot be read, the last ones known hold.
     _ = try? await limits()
     return largestBody
   }
 }
 
 extension Connection {
-  /// The store's own limits; inside a writing transaction. Read anew only where another connection has written since,
-  /// which SQLite tells for nothing.
+  /// The store's own limits; inside a writing transaction. Read anew only after a commit of another connection, which
+  /// SQLite reports without a query.
   func ownLimits() throws(CacheStoreError) -> StoreLimits {
     if let limits = knownLimits, areLimitsCurrent { return limits }
     let limits = try readLimits()
@@ -69,7 +70,7 @@ extension Connection {
     guard let statement = try optionalStatement(.storeLimits) else { return StoreLimits() }
     defer { statement.reset() }
     guard try statement.step() else { return StoreLimits() }
-    // What nobody can have set is not heeded.
+    // Values that `setLimits` cannot have written are ignored.
     func positive(_ column: Int32) -> Int64? {
       statement.isNull(column) || statement.integer(column) <= 0 ? nil : statement.integer(column)
     }
@@ -78,7 +79,7 @@ extension Connection {
       maximumAge: positive(2).map { .milliseconds($0) })
   }
 
-  /// Writes them; inside a transaction. A store made before there were any gets its table for them now.
+  /// Writes the limits, inside a transaction. An older store gets the table first.
   func writeLimits(_ limits: StoreLimits) throws(CacheStoreError) {
     if try optionalStatement(.storeLimits) == nil { try execute(Schema.text(of: "store_limit")) }
     try withStatement(
@@ -96,13 +97,13 @@ extension Connection {
     knownLimits = nil
   }
 
-  /// Up to which row ages have been looked at; 0 where all have been, or the table for it is not there yet.
+  /// The last row whose age has been checked; 0 where all have been, or the table does not exist yet.
   func checkedRow() throws(CacheStoreError) -> Int64 {
     guard try optionalStatement(.storeLimits) != nil else { return 0 }
     return try first("SELECT checked_id FROM store_limit WHERE id = 1", []) ?? 0
   }
 
-  /// Notes that.
+  /// Stores the last row whose age has been checked.
   func noteChecked(_ row: Int64) throws(CacheStoreError) {
     guard try optionalStatement(.storeLimits) != nil else { return }
     _ = try first("UPDATE store_limit SET checked_id = ?1 WHERE id = 1 AND checked_id <> ?1", [row])

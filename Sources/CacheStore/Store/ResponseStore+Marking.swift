@@ -1,4 +1,4 @@
-/// What a person or a program changes about rows that stay.
+/// Changes to rows that stay.
 extension ResponseStore {
   /// Lets the selected rows be evicted again.
   /// - Returns: How many were pinned.
@@ -10,7 +10,7 @@ extension ResponseStore {
     }
   }
 
-  /// Takes a tag from the selected rows.
+  /// Removes a tag from the selected rows.
   /// - Returns: How many had it.
   @discardableResult public func untag(
     _ selection: EntrySelection, _ tag: String
@@ -21,8 +21,8 @@ extension ResponseStore {
     }
   }
 
-  /// Marks the selected rows invalid, so that they are stale whatever they say of themselves. Exchanges that began before
-  /// `started` can no longer overwrite or freshen them; rows of later ones stay as they are.
+  /// Marks the selected rows invalid, so that they are stale whatever their fields say. Exchanges that began before
+  /// `started` can no longer overwrite or freshen them; rows of later exchanges stay as they are.
   /// - Returns: How many were marked.
   @discardableResult public func invalidate(
     _ selection: EntrySelection, started: StartMark
@@ -42,7 +42,7 @@ extension ResponseStore {
     }
   }
 
-  /// Does work on what is selected when it begins, in short transactions, so that others can write in between.
+  /// Runs work on the rows selected now, in short transactions, so that other processes can write in between.
   private func inBatches(
     _ selection: EntrySelection,
     _ work: @escaping @Sendable (EntrySelection, Connection) throws(CacheStoreError) -> Int
@@ -74,11 +74,11 @@ extension ResponseStore {
 }
 
 extension EntrySelection {
-  /// Rows worked on in one transaction.
+  /// The rows of one transaction.
   private static let batch = 64
 
-  /// The same selection of some of the rows at a time: still by all that was selected, since a row's identifier may have
-  /// gone to another one meanwhile.
+  /// The selection split by rows. Each part keeps the other conditions, since a row's identifier may have been reused
+  /// meanwhile.
   func batches(of rows: [Int64]) -> [EntrySelection] {
     stride(from: 0, to: rows.count, by: Self.batch).map { start in
       var some = self

@@ -1,9 +1,9 @@
 extension ResponseStore {
-  /// Notes for every process that somebody asked to be left alone (`Retry-After`). Pauses that are over go with it.
+  /// Records an origin's `Retry-After` for every process, and deletes pauses that are over.
   ///
-  /// - Parameter responder: `scheme://host[:port]`, and behind a space how it was reached where that is out of the
-  ///   ordinary.
-  /// - Throws: `signedOut` where the account is gone, `missing` where the store is another than the one it was of.
+  /// - Parameter responder: `scheme://host[:port]`, followed by a space and the route where the connection was not an
+  ///   ordinary one.
+  /// - Throws: `signedOut` where the account is gone, `missing` where the store was replaced by another.
   public func pause(accountID: Int64, responder: String, _ pause: Pause) async throws(CacheStoreError) {
     try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
@@ -38,7 +38,7 @@ extension ResponseStore {
     }
   }
 
-  /// What a responder asked for last, over or not; on the calling thread, without waiting.
+  /// A responder's latest pause, over or not; on the calling thread, without waiting.
   public func pauseNow(accountName: String, responder: String) throws(CacheStoreError) -> Pause? {
     try checkRunning()
     let found = try pool.withConnection(waitingUntil: 0) { (connection) throws(CacheStoreError) -> Pause? in
@@ -51,7 +51,7 @@ extension ResponseStore {
     return found ?? nil
   }
 
-  /// The pauses that are not over at that instant, by responder.
+  /// The pauses still in force at that instant, by responder.
   public func pauses(at now: StartMark) async throws(CacheStoreError) -> [StoredPause] {
     let found = try await read { deadline throws(CacheStoreError) in
       try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
@@ -79,7 +79,7 @@ extension ResponseStore {
   }
 
   /// Ends the pauses that satisfy the condition.
-  /// - Returns: How many of them were not over at that instant.
+  /// - Returns: How many of them were still in force at that instant.
   @discardableResult public func endPauses(
     at now: StartMark, where condition: @escaping @Sendable (StoredPause) -> Bool
   ) async throws(CacheStoreError) -> Int {
@@ -101,7 +101,7 @@ extension ResponseStore {
 }
 
 extension Pause {
-  /// What three columns of a statement say; `nil` where they are empty.
+  /// Reads three columns of a statement's current row; `nil` where they are NULL.
   init?(_ statement: Statement, from column: Int32) {
     guard !statement.isNull(column) else { return nil }
     self.init(

@@ -1,5 +1,5 @@
 extension ResponseStore {
-  /// How much of the limits is used; reads every row's head.
+  /// The use of the store's limits; reads every row's head.
   public func use() async throws(CacheStoreError) -> StoreUse {
     let read = try await read { deadline throws(CacheStoreError) in
       try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
@@ -20,10 +20,10 @@ extension ResponseStore {
     return use
   }
 
-  /// Whether there is no store of that name, nor a repaired one that waits to take its place.
+  /// Whether there is no store at the path, and no repaired one waiting to be renamed to it.
   package var isMissing: Bool { files.isMissing }
 
-  /// What is in the store and what it was good for; reads every row's head.
+  /// The store's contents and the deliveries it served; reads every row's head.
   public func statistics() async throws(CacheStoreError) -> StoreStatistics {
     await flushUsage()
     var statistics = StoreStatistics()

@@ -6,14 +6,15 @@ internal import Dispatch
   internal import Glibc
 #endif
 
-/// Tells when the store's files change, come, go or are replaced, whichever process does it. It costs nothing while
+/// Reports when the store's files change, appear, disappear or are replaced, by any process. Costs nothing while
 /// nothing happens.
 ///
-/// A commit is written to the log first, and can be seen a moment later: who is told has to look more than once.
+/// A commit writes the log before readers can see it, so an observer must look more than once.
 package final class StoreWatch: Sendable {
   private let watched: WatchedFiles
 
-  /// A watch that calls `onChange` on a queue of its own until it is dropped; `nil` where the system has no more of them.
+  /// A watch that calls `onChange` on a queue of its own until it is released; `nil` where the system grants no more
+  /// watches.
   init?(_ files: StoreFiles, _ onChange: @escaping @Sendable () -> Void) {
     guard let watched = WatchedFiles(files, onChange) else { return nil }
     self.watched = watched
@@ -23,21 +24,21 @@ package final class StoreWatch: Sendable {
 }
 
 extension ResponseStore {
-  /// Has `onChange` called, on a queue of the watch's own, whenever the store may have changed.
+  /// Calls `onChange`, on the watch's own queue, whenever the store may have changed.
   package func watch(_ onChange: @escaping @Sendable () -> Void) -> StoreWatch? {
     StoreWatch(files, onChange)
   }
 }
 
 #if os(Linux)
-  /// An inotify descriptor: on the store's folder, or the nearest one above it that is there, and on those above that for
-  /// being moved away.
-  // @unchecked: what changes is used on `queue` only, once `init` is over.
+  /// An inotify descriptor. Watches the contents of the store's folder, or of its nearest existing ancestor, and
+  /// every folder above for being moved or deleted.
+  // @unchecked: the mutable state is used on the source's queue only, once `init` has returned.
   private final class WatchedFiles: @unchecked Sendable {
     private let files: StoreFiles
     private let descriptor: Int32
     private let source: any DispatchSourceRead
-    /// Whether the store's own folder is watched, and not one above it.
+    /// Whether the watched folder is the store's own, not an ancestor.
     private var isFolderWatched = false
 
     init?(_ files: StoreFiles, _ onChange: @escaping @Sendable () -> Void) {
@@ -53,7 +54,7 @@ extension ResponseStore {
       }
       source.setCancelHandler { close(descriptor) }
       source.resume()
-      // A source must have been resumed before it is dropped.
+      // A dispatch source must be resumed before it is released.
       guard isWatching else {
         source.cancel()
         return nil
@@ -65,9 +66,9 @@ extension ResponseStore {
     private static let ofItself = IN_MOVE_SELF | IN_DELETE_SELF | IN_ONLYDIR
     private static let ofContent = IN_MODIFY | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO
 
-    /// - Returns: Whether the store's folder, or one above it, is watched.
+    /// - Returns: Whether the store's folder or an ancestor is watched.
     private func watch() -> Bool {
-      // A folder may be made between two looks; not many times in a row.
+      // A folder may be created between two attempts, but not many times in a row.
       for _ in 0..<4 {
         var missing: String?
         var isAnyWatched = false
@@ -100,22 +101,23 @@ extension ResponseStore {
         }
       }
       if isElsewhere || !isFolderWatched {
-        // Where it cannot be watched any more, what comes is not seen until something of the store is looked at again.
+        // Where the folder can no longer be watched, later changes go unreported until the observer reads the store
+        // for another reason.
         _ = watch()
         concerns = true
       }
       return concerns
     }
 
-    /// The database itself, its log, its journal; not the log's index, which whoever reads may make, nor the small files that
-    /// stand beside it for other reasons.
+    /// The database, its log and its journal. Not the log's index, which readers create too, nor the store's other
+    /// small files.
     private func isOfStore(_ name: String) -> Bool {
       name.isEmpty || name == files.name || name == files.name + "-wal" || name == files.name + "-journal"
     }
 
     private struct Event { var name: String }
 
-    /// The events that are there; `nil` where there is none.
+    /// The pending events; `nil` where there are none.
     private func read() -> [Event]? {
       withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer -> [Event]? in
         let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
@@ -135,10 +137,10 @@ extension ResponseStore {
     }
   }
 #elseif canImport(Darwin)
-  /// Vnode sources: on the store's folder, or the nearest one above it that is there, and on the log.
+  /// Vnode sources: on the store's folder, or its nearest existing ancestor, and on the log.
   ///
-  /// The database itself is not opened: closing it again would drop the locks that SQLite has on it.
-  // @unchecked: what changes is used on `queue` only.
+  /// Does not open the database itself: closing it again would drop SQLite's locks on it.
+  // @unchecked: the mutable state is used on `queue` only.
   private final class WatchedFiles: @unchecked Sendable {
     private let files: StoreFiles
     private let onChange: @Sendable () -> Void
@@ -159,7 +161,7 @@ extension ResponseStore {
       sources = []
     }
 
-    /// - Returns: Whether the store's folder, or one above it, is watched.
+    /// - Returns: Whether the store's folder or an ancestor is watched.
     private func watch() -> Bool {
       stop()
       var folder = files.folder
@@ -172,7 +174,7 @@ extension ResponseStore {
       return isWatching
     }
 
-    /// Something in the folder came or went, the log perhaps, or the folder itself.
+    /// A file appeared in the folder or disappeared, perhaps the log, or the folder itself did.
     private func folderChanged() {
       _ = watch()
       onChange()
@@ -192,7 +194,7 @@ extension ResponseStore {
     }
   }
 #else
-  /// None: who observes asks again and again.
+  /// No file watch on this system: observers poll.
   private final class WatchedFiles: Sendable {
     init?(_ files: StoreFiles, _ onChange: @escaping @Sendable () -> Void) { return nil }
     func end() {}
