@@ -3,11 +3,11 @@ internal import FoundationEssentials
 
 /// A body on its way to a caller.
 enum DeliveredBody: Sendable {
-  /// All of it, at hand.
+  /// The whole body, in memory.
   case data(Data)
-  /// In the store, to be read chunk by chunk.
+  /// A body in the store, read chunk by chunk.
   case stored(StoredResponse.Body)
-  /// Handed on while it arrives, because it may not be stored and is larger than 8 MiB (law 4).
+  /// A body passed on while it arrives: it may not be stored, and it is larger than 8 MiB (law 4).
   case live(DataService.BodyStream)
 
   init(_ body: StoredResponse.Body) {
@@ -23,17 +23,17 @@ enum DeliveredBody: Sendable {
   }
 }
 
-/// What an exchange brought: a whole answer, judged but not yet measured against any one load's policy.
+/// The result of an exchange: a complete answer, before a load applies its policy to it.
 struct Answer: Sendable {
   var version: String
   var status: Int
   var reason: String
   var fields: HTTPFields
   var interim: [TransportResponse.Interim]
-  /// How many redirects led to it; 0 where that was another exchange's.
+  /// The number of redirects followed; 0 where another exchange made the answer.
   var redirects = 0
   var url: String
-  /// Who answered, as pauses name them; empty where the answer is another exchange's.
+  /// The responder under the name that pauses use; empty where another exchange made the answer.
   var responder = ""
   var body: DeliveredBody
   /// Whether a 304 confirmed the stored body.
@@ -41,18 +41,18 @@ struct Answer: Sendable {
   var requestedAt: Int64
   var receivedAt: Int64
   var kept: DataService.Kept
-  /// The stored body the answer's bytes were compared with, and whether they were the same.
+  /// The stored body that the answer was compared with, and whether the bytes were the same.
   var comparison: (body: StoredResponse.Body, isSame: Bool)?
-  /// Whether it becomes the last good response; others are kept for `http` only.
+  /// Whether the answer becomes the last good response. Any other stored answer is kept for `http` only.
   var isGood = true
-  /// How long the responder asked to be left alone.
+  /// The delay that the responder asked for in `Retry-After`.
   var retryAfter: Duration?
   /// When the exchange that brought it began.
   var started: StartMark?
 }
 
 extension Answer {
-  /// A stored row as the answer, after another exchange has just written it.
+  /// The answer made from a row that another exchange has just written.
   init(row: StoredResponse, url: String, comparedWith previous: StoredResponse?) {
     version = row.httpVersion
     status = row.status
@@ -86,7 +86,8 @@ extension Answer {
     return answer
   }
 
-  /// Takes over the cookies that came with a 304: they are delivered, as those of any answer, and never stored (law 12).
+  /// Adds the cookies that came with a 304. Callers receive them like the cookies of any answer; the store does not
+  /// (law 12).
   mutating func addCookies(of head: Answer) {
     for cookie in head.fields.values(of: "Set-Cookie") { fields.append("Set-Cookie", cookie) }
   }

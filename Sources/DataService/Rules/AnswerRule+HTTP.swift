@@ -1,7 +1,7 @@
 internal import CacheStore
 
 extension AnswerRule {
-  /// The same under `http`: what RFC 9111 makes of an answer, in the terms of the table that the other policies share.
+  /// Decides under `http`: translates the verdict of RFC 9111 into the outcomes that the other policies use.
   static func decideHTTP(
     status: Int, fields: HTTPFields, situation: Situation, prepared: PreparedRequest, row: StoredResponse?,
     now: Int64
@@ -36,7 +36,7 @@ extension AnswerRule {
 }
 
 extension RetryAfter {
-  /// How long whoever sent the answer asks to be left alone, where its status is one with which that counts.
+  /// The delay that `Retry-After` asks for, for the statuses whose `Retry-After` is honoured; `nil` for any other.
   static func delay(of answer: Answer, now: Int64) -> Duration? {
     guard [408, 429, 503].contains(answer.status) else { return nil }
     return answer.fields["Retry-After"].flatMap { delay($0, date: answer.fields["Date"], now: now) }

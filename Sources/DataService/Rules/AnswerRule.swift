@@ -1,31 +1,31 @@
 package import CacheStore
 
-/// What an origin's answer does under every policy but `http`: what is delivered, and what becomes of the
-/// stored row.
+/// Decides, for every policy but `http`, what an origin's answer delivers and what it does to the stored row.
 package enum AnswerRule {
-  /// What was asked, and what the store holds, when the final answer's head is there.
+  /// The request and the stored row at the moment the final head arrives.
   package struct Situation: Sendable, Hashable {
     /// The method of the request.
     package var method: RequestMethod = .get
-    /// Whether the request passes the store by.
+    /// Whether the request bypasses the store.
     package var isPassThrough = false
     /// Whether the caller sent `Range`.
     package var hasCallerRange = false
     /// Whether the caller sent a precondition.
     package var hasCallerPrecondition = false
-    /// Whether our own validator was sent to the URL that answered.
+    /// Whether the URL that answered received our own validator.
     package var wasConditional = false
-    /// The fields of the row that the validator came from, as long as that row is still there and whole.
+    /// The fields of the row that gave the validator, while that row is present and intact.
     package var rowFields: HTTPFields?
     /// Whether a usable row exists and the policy may fall back on it.
     package var canFallBack = false
-    /// Whether the exchange has been repeated already.
+    /// Whether this is already the second try.
     package var isRepeated = false
-    /// Whether `no-store` stands on the request or on a hop before the final answer.
+    /// Whether the request or a redirect before the final answer says `no-store`.
     package var isNoStoreChain = false
-    /// Whether the caller wants the answer kept despite `no-store`.
+    /// Whether the caller wants the answer stored despite `no-store`.
     package var keepsAnyway = false
-    /// Whether a temporary redirect led to another host, and the stored row did not come that way.
+    /// Whether a temporary redirect led to another host, and the stored row did not take that redirect: a captive
+    /// portal may be answering.
     package var isPortalSuspect = false
     /// Whether the answer is of a media type that the caller accepts.
     package var isAcceptedMediaType = true
@@ -48,7 +48,7 @@ package enum AnswerRule {
     case mediaTypeFailure
     /// `failure(protocol)`.
     case protocolFailure
-    /// Nothing yet: the exchange is repeated once, without a condition.
+    /// Nothing yet: the exchange runs once more, without a condition.
     case repeatUnconditional
   }
 
@@ -58,13 +58,13 @@ package enum AnswerRule {
     case replaced
     /// The 304 freshens it.
     case freshened
-    /// Under `http`: the answer, no 2xx, is kept beside it.
+    /// Under `http`: the answer is not a 2xx and is stored for `http` only; the last good response stays.
     case keptBeside
     /// Under `http`: the answer to HEAD freshens it (RFC 9111 section 4.3.5).
     case freshenedByHead
-    /// Under `http`: the answer to HEAD speaks of another representation, so that it has to be validated.
+    /// Under `http`: the answer to HEAD describes another representation, so the row needs validation.
     case invalidatedByHead
-    /// It stays, byte for byte; the reason is what the delivery's `kept` says.
+    /// The row stays as it is. The delivery's `kept` states the reason.
     case untouched(DataService.KeptReason)
 
     /// Whether the answer's body is stored.
@@ -83,10 +83,10 @@ package enum AnswerRule {
     }
   }
 
-  /// Whether the status says that the answer is not to be had now.
+  /// Whether the status is a passing failure: the same request may succeed later.
   package static func isFailure(_ status: Int) -> Bool { DataServiceError.isPassing(status: status) }
 
-  /// Decides; `fields` are those of the final answer.
+  /// Decides from the final answer; `fields` are its fields.
   package static func decide(status: Int, fields: HTTPFields, situation: Situation) -> Outcome {
     switch status {
     case 304 where situation.wasConditional: return validated(fields: fields, situation: situation)
@@ -111,7 +111,7 @@ package enum AnswerRule {
       return situation.isRepeated
         ? Outcome(.protocolFailure, .untouched(.status)) : Outcome(.repeatUnconditional, .untouched(.status))
     }
-    // A 304 that forbids storing still confirms the row; only what it says itself is not written.
+    // A 304 that forbids storing still confirms the row. Only its own fields are not written.
     let isForbidden = situation.isNoStoreChain || CacheControl.forbidsStoring(fields)
     return Outcome(
       .freshByValidation, isForbidden && !situation.keepsAnyway ? .untouched(.noStore) : .freshened)

@@ -1,17 +1,17 @@
 /// One range of bytes out of a body (RFC 9110 section 14.1.2).
 package enum ByteRange {
-  /// What a `Range` field asks of a body.
+  /// The part of a body that a `Range` field selects.
   package enum Answer: Sendable, Hashable {
-    /// The whole body: the field is malformed, of another unit, or asks for several ranges, and may be ignored
+    /// The whole body: a server may ignore a field that is malformed, uses another unit or lists several ranges
     /// (section 14.2).
     case whole
-    /// These bytes, of which there is at least one.
+    /// These bytes, at least one.
     case part(Range<Int64>)
-    /// Nothing that the body has.
+    /// No byte of this body.
     case unsatisfiable
   }
 
-  /// What `value` asks of a body of that length in bytes.
+  /// The part that `value` selects of a body of `length` bytes.
   package static func answer(to value: String, length: Int64) -> Answer {
     guard let (unit, list) = FieldList.split(value, at: Ascii.equals), FieldList.lowercased(unit) == "bytes"
     else {
@@ -24,7 +24,7 @@ package enum ByteRange {
     return first.isEmpty ? suffix(last, length: length) : range(first, last, length: length)
   }
 
-  /// The `Content-Range` of that part.
+  /// The `Content-Range` of `part`.
   package static func contentRange(_ part: Range<Int64>, length: Int64) -> String {
     "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(length)"
   }
@@ -42,7 +42,7 @@ package enum ByteRange {
     return first < length ? .part(first..<min(last, length - 1) + 1) : .unsatisfiable
   }
 
-  /// Digits; what is too large for a number is larger than any body.
+  /// The number in `text`, or `nil` unless it is all digits. A number too large for `Int64` counts as the largest.
   private static func number(_ text: String) -> Int64? {
     guard !text.isEmpty, text.utf8.allSatisfy(\.isAsciiDigit) else { return nil }
     return Int64(text) ?? .max

@@ -2,58 +2,58 @@ package import CacheStore
 
 /// The directives of `Cache-Control`, of a request or of a response (RFC 9111 section 5.2).
 ///
-/// Parsing is total: any text gives a value. Names are compared without case, an argument may be a token or a quoted
-/// string, unknown directives are kept but mean nothing (section 5.2.3).
+/// Parsing never fails. Names are compared without case, an argument may be a token or a quoted string, and unknown
+/// directives are kept but ignored (section 5.2.3).
 package struct CacheControl: Sendable, Hashable {
-  /// One directive as it stood in the field.
+  /// One directive, as written in the field.
   package struct Directive: Sendable, Hashable {
     /// The name, in lower case.
     package let name: String
     /// The argument without quotation marks; `nil` where there is no equals sign.
     package let argument: String?
-    /// Whether white space stood around the equals sign, which the grammar does not allow.
+    /// Whether white space surrounds the equals sign, which the grammar forbids.
     package let hasStraySpace: Bool
   }
 
-  /// What `no-cache` says.
+  /// The meaning of `no-cache`.
   package enum NoCache: Sendable, Hashable {
     /// Nothing.
     case absent
     /// The response may not be reused without validation.
     case whole
-    /// These fields, in lower case, may not be reused without validation (section 5.2.2.4, qualified form).
+    /// These fields, in lower case, need validation before reuse (section 5.2.2.4, qualified form).
     case fields([String])
   }
 
-  /// What a directive with a number of seconds says.
+  /// The value of a directive that takes a number of seconds.
   package enum Seconds: Sendable, Hashable {
     /// The directive is not there.
     case absent
-    /// It is there, but without a number, or several times with different numbers.
+    /// The directive has no number, or appears several times with different numbers.
     case invalid
-    /// It says this many seconds, at most ``DeltaSeconds/maximum``.
+    /// This many seconds, at most ``DeltaSeconds/maximum``.
     case value(Int64)
 
-    /// The number, or `nil` where there is none or it is invalid.
+    /// The number, or `nil` if the directive is absent or invalid.
     package var value: Int64? {
       if case .value(let seconds) = self { seconds } else { nil }
     }
   }
 
-  /// What `max-stale` says (section 5.2.1.2).
+  /// The meaning of `max-stale` (section 5.2.1.2).
   package enum MaxStale: Sendable, Hashable {
-    /// Nothing: no stale response is asked for.
+    /// Absent: the request does not accept stale responses.
     case absent
-    /// Any staleness will do.
+    /// The request accepts any staleness.
     case any
-    /// Staleness up to this many seconds will do.
+    /// The request accepts staleness up to this many seconds.
     case seconds(Int64)
   }
 
   /// The directives, in order.
   package let directives: [Directive]
 
-  /// Whether `no-store` stands there though the grammar would not have it so: behind a semicolon, in quotation marks.
+  /// Whether `no-store` appears where the grammar does not allow it: behind a semicolon or in quotation marks.
   private let isNoStoreMisspelt: Bool
 
   /// The directives in a combined field value; `nil` gives none.
@@ -68,7 +68,7 @@ package struct CacheControl: Sendable, Hashable {
     self.init(fields.combined("Cache-Control"))
   }
 
-  /// Whether the fields forbid storing (``noStore``), without taking apart those that nowhere say it.
+  /// Whether the fields forbid storing (``noStore``). Parses only fields that mention `no-store`.
   package static func forbidsStoring(_ fields: HTTPFields) -> Bool {
     fields.contains("Cache-Control", mentioning: "no-store") && CacheControl(fields: fields).noStore
   }
@@ -76,10 +76,10 @@ package struct CacheControl: Sendable, Hashable {
   /// Whether there is a directive of that name, given in lower case.
   package func has(_ name: String) -> Bool { directives.contains { $0.name == name } }
 
-  /// The number of seconds a directive says.
+  /// The number of seconds that a directive gives.
   ///
-  /// A repeated directive with one number counts once; with different numbers it is invalid, since section 4.2.1
-  /// leaves only the first or staleness to choose from, and staleness errs on the safe side.
+  /// Repeats of one number count once. Different numbers are invalid: section 4.2.1 allows either the first value or
+  /// treating the response as stale, and stale is the safe choice.
   package func seconds(_ name: String) -> Seconds {
     let named = directives.filter { $0.name == name }
     guard let first = named.first else { return .absent }
@@ -93,8 +93,8 @@ package struct CacheControl: Sendable, Hashable {
     directive.hasStraySpace ? nil : directive.argument.flatMap(DeltaSeconds.parse)
   }
 
-  /// Whether `no-store` is a word of a member: between semicolons, white space and quotation marks, but not in the
-  /// quoted argument of another directive.
+  /// Whether a member contains the word `no-store` between semicolons, white space and quotation marks, but not in
+  /// the quoted argument of another directive.
   private static func misspellsNoStore(_ member: String) -> Bool {
     var rest = Array(member.utf8)[...]
     while !rest.isEmpty {
@@ -130,11 +130,11 @@ package struct CacheControl: Sendable, Hashable {
 extension CacheControl {
   /// Neither the request nor the response may be stored (sections 5.2.1.5 and 5.2.2.5).
   ///
-  /// Whoever writes `max-age=60; no-store` or `"no-store"` means it: what is not stored does less harm than what is.
+  /// An origin that writes `max-age=60; no-store` or `"no-store"` means it, and not storing is the safer reading.
   package var noStore: Bool { has("no-store") || isNoStoreMisspelt }
   /// `max-age` (sections 5.2.1.1 and 5.2.2.1).
   package var maxAge: Seconds { seconds("max-age") }
-  /// `private` (section 5.2.2.7); it binds shared caches only, but makes a response with it storable here.
+  /// `private` (section 5.2.2.7). It restricts shared caches only; this private cache may store such a response.
   package var isPrivate: Bool { has("private") }
   /// `public` (section 5.2.2.9).
   package var isPublic: Bool { has("public") }
@@ -155,8 +155,8 @@ extension CacheControl {
   /// `stale-if-error` in seconds (RFC 5861 section 4).
   package var staleIfError: Seconds { seconds("stale-if-error") }
 
-  /// `no-cache` (sections 5.2.1.4 and 5.2.2.4). Where both forms are there, or the list names no field, the whole
-  /// response is meant: the more restrictive reading.
+  /// `no-cache` (sections 5.2.1.4 and 5.2.2.4). The more restrictive reading wins: the directive applies to the whole
+  /// response if both forms are present, or if the list names no valid field.
   package var noCache: NoCache {
     let named = directives.filter { $0.name == "no-cache" }
     guard !named.isEmpty else { return .absent }
@@ -169,7 +169,7 @@ extension CacheControl {
     return .fields(fields)
   }
 
-  /// `max-stale`; one that is invalid asks for nothing.
+  /// `max-stale`; an invalid one counts as absent.
   package var maxStale: MaxStale {
     guard has("max-stale") else { return .absent }
     if directives.allSatisfy({ $0.name != "max-stale" || $0.argument == nil }) { return .any }
@@ -179,16 +179,16 @@ extension CacheControl {
 
 /// A non-negative whole number of seconds in a field value (RFC 9111 section 1.2.2).
 package enum DeltaSeconds {
-  /// The largest value: what is larger, or overflows, counts as this.
+  /// The largest value. Larger numbers, and those that overflow, count as this one.
   package static let maximum: Int64 = 1 << 31
 
-  /// The seconds that the text says: digits only, of any number; `nil` for everything else.
+  /// The seconds in the text, or `nil` unless it is all digits, however many.
   package static func parse(_ text: String) -> Int64? {
     guard !text.isEmpty else { return nil }
     var value: Int64 = 0
     for byte in text.utf8 {
       guard byte.isAsciiDigit else { return nil }
-      // Stays below 2^31 * 10 + 10, so that the arithmetic cannot overflow however many digits come.
+      // Stays below 2^31 * 10 + 10, so the arithmetic cannot overflow, however long the number.
       value = min(value * 10 + Int64(byte - 0x30), maximum)
     }
     return value

@@ -1,18 +1,18 @@
-/// How this cache handled a request, as it says so itself (RFC 9211).
+/// How this cache handled a request, as the `Cache-Status` field reports it (RFC 9211).
 package struct CacheStatus: Sendable, Hashable {
   /// Why a request was forwarded (section 2.2).
   package enum Forward: String, Sendable, Hashable {
-    /// The cache was told not to handle it: a pass-through request or a policy that wants the origin.
+    /// The request bypasses the store, or its policy requires the origin.
     case bypass
-    /// The method is not one whose answers are stored.
+    /// Answers to this method are not stored.
     case method
     /// Nothing is stored under the key.
     case uriMiss = "uri-miss"
     /// Rows are stored under the key, but none for these request fields.
     case varyMiss = "vary-miss"
-    /// Nothing is stored that could be used.
+    /// No stored response is usable.
     case miss
-    /// A fresh response is stored, but the request's directives did not want it.
+    /// A fresh response is stored, but the request's directives reject it.
     case request
     /// The stored response was stale.
     case stale
@@ -24,15 +24,15 @@ package struct CacheStatus: Sendable, Hashable {
   package var isHit = false
   /// Why there was an exchange.
   package var forward: Forward?
-  /// What the origin answered in it, where that is not the status delivered.
+  /// The origin's status, if it differs from the delivered one.
   package var forwardStatus: Int?
   /// Whole seconds of freshness left; negative when stale.
   package var timeToLive: Int64?
   /// Whether the origin's answer was stored.
   package var isStored = false
-  /// Whether the answer is that of another load's exchange.
+  /// Whether the answer comes from another load's exchange.
   package var isCollapsed = false
-  /// More, as a word.
+  /// Implementation-specific information: the `detail` parameter.
   package var detail: String?
 
   /// Makes the status of a delivery.
@@ -62,7 +62,7 @@ package struct CacheStatus: Sendable, Hashable {
     return text
   }
 
-  /// A token where the text is one, a string else; only visible ASCII may stand in either (RFC 8941 section 3.3).
+  /// The text as a token if it is one, otherwise as a string. Both allow visible ASCII only (RFC 8941 section 3.3).
   private static func item(_ text: String) -> String {
     let visible = String(decoding: text.utf8.filter { $0 >= 0x20 && $0 < 0x7F }, as: UTF8.self)
     let beginsLikeToken =

@@ -1,7 +1,7 @@
 internal import CacheStore
 package import FoundationEssentials
 
-/// How an answer compares with the row a load knew.
+/// Compares an answer with the row that the load found at its start.
 enum ChangeJudge {
   static func change(
     of answer: Answer, from row: Box<StoredResponse>?, for prepared: PreparedRequest
@@ -9,7 +9,7 @@ enum ChangeJudge {
     guard let row else { return .new }
     if answer.wasValidated { return .unchanged }
     if prepared.isHead {
-      // What goes with another status describes something else.
+      // The fields of another status describe something else.
       let isSame =
         answer.status == row.value.status && isSameRepresentation(answer.fields, row.value.fields)
       return isSame ? .unchanged : .changed
@@ -24,7 +24,7 @@ enum ChangeJudge {
     return comparison.isSame ? .unchanged : .changed
   }
 
-  /// A HEAD answer has no bytes to compare: its validators, or else its length, stand for them.
+  /// A HEAD answer has no body to compare, so its validators are compared, or else its length.
   private static func isSameRepresentation(_ answer: HTTPFields, _ stored: HTTPFields) -> Bool {
     for name in ["ETag", "Last-Modified", "Content-Length"] {
       if let one = answer[name], let other = stored[name] { return one == other }
@@ -34,7 +34,7 @@ enum ChangeJudge {
 }
 
 extension ChangeRule {
-  /// How a fresh body compares with the stored one; without a 304, which is `unchanged` under every rule.
+  /// Compares a fresh body with the stored one. The caller has handled 304, which is `unchanged` under every rule.
   ///
   /// - Parameters:
   ///   - stored: The stored body, or `nil` where nothing is stored.
@@ -56,7 +56,7 @@ extension ChangeRule {
     }
   }
 
-  /// The first of the paths to ignore that is not a JSON Pointer, for an error message; `nil` where all are.
+  /// The first ignored path that is not a JSON Pointer, for an error message; `nil` if all are.
   package var invalidPointer: String? {
     guard case .json(let ignored) = self else { return nil }
     return ignored.first { JSONPointer($0) == nil }

@@ -6,7 +6,7 @@ package struct EntityTag: Sendable, Hashable {
   package let opaque: String
   private let bytes: [UInt8]
 
-  /// The tag that the text is, or `nil` where it is none.
+  /// The entity tag in the text, or `nil` if the text is not one.
   package init?(_ text: String) {
     let bytes = Array(text.utf8)
     let isWeak = bytes.starts(with: [0x57, 0x2F])
@@ -19,17 +19,17 @@ package struct EntityTag: Sendable, Hashable {
     opaque = String(decoding: inner, as: UTF8.self)
   }
 
-  /// Whether both are strong and the same (section 8.8.3.2).
+  /// Strong comparison: both tags are strong and equal (section 8.8.3.2).
   package func stronglyMatches(_ other: EntityTag) -> Bool {
     !isWeak && !other.isWeak && bytes == other.bytes
   }
 
-  /// Whether they are the same but for weakness (section 8.8.3.2).
+  /// Weak comparison: the opaque tags are equal, weak or not (section 8.8.3.2).
   package func weaklyMatches(_ other: EntityTag) -> Bool { bytes == other.bytes }
 
-  /// The tags in a list such as `If-None-Match` has; what is no tag is left out.
+  /// The tags in a list such as `If-None-Match`; members that are not tags are skipped.
   ///
-  /// Split by hand: inside a tag a backslash is an ordinary character, in a quoted string it is not.
+  /// ``FieldList/members(_:)`` does not fit: a backslash escapes inside a quoted string, but not inside a tag.
   package static func list(_ value: String) -> [EntityTag] {
     var tags: [EntityTag] = []
     var member: [UInt8] = []

@@ -1,7 +1,7 @@
 import CacheStore
 
 extension Explain {
-  /// Every term that decides about a row: its age, its lifetime, and the directives of both sides.
+  /// The terms that decide about a row: its age, its lifetime, and the directives of response and request.
   static func terms(of row: StoredResponse, subject: Subject) -> [DataService.Explanation.Term] {
     ageTerms(of: row, now: subject.now) + lifetimeTerms(of: row, now: subject.now)
       + directiveTerms(of: row) + requestTerms(fields: subject.fields) + validatorTerms(of: row)
@@ -101,7 +101,7 @@ extension Explain {
     }
   }
 
-  /// What would make a verdict another.
+  /// The changes that would lead to another verdict.
   static func changes(subject: Subject, row: StoredResponse?, decision: HTTPReuse.Decision) -> [String] {
     guard let row else {
       let missing =

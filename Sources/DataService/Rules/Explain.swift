@@ -1,8 +1,8 @@
 package import CacheStore
 
-/// Puts the decision about a request into words; decides nothing itself, but asks the rules that do.
+/// Explains the decision about a request. It decides nothing itself but calls the same rules as a load.
 package enum Explain {
-  /// What is explained.
+  /// The request and rows to explain.
   package struct Subject {
     /// The key.
     package var key: RequestKey
@@ -12,7 +12,7 @@ package enum Explain {
     package var fields: HTTPFields
     /// Whether the request is marked as a read.
     package var isRead: Bool
-    /// Whether the caller wants the answer kept despite `no-store`.
+    /// Whether the caller wants the answer stored despite `no-store`.
     package var keepsAnyway: Bool
     /// The URL asked for.
     package var url: String
@@ -20,14 +20,14 @@ package enum Explain {
     package var rows: [StoredResponse]
     /// The instant of the request.
     package var now: Int64
-    /// Until when the origin is left alone, in milliseconds since 1970-01-01 UTC; `nil` where it is not.
+    /// When the pause of the origin ends, in milliseconds since 1970-01-01 UTC; `nil` without a pause.
     package var pausedUntil: Int64?
-    /// How long ago, in milliseconds, a stored response may have been received for `stored-then-fresh` to do with it; `nil`
-    /// where the fresh one is always wanted.
+    /// The time in milliseconds since its receipt within which a stored response satisfies `stored-then-fresh` alone;
+    /// `nil` if the policy always delivers a fresh one too.
     package var recent: Int64?
-    /// How old, in milliseconds, a stored response may be for `stored-else-fresh`, where that is known.
+    /// The maximum age in milliseconds for `stored-else-fresh`; `nil` if unknown.
     package var maxAge: Int64?
-    /// How long, in milliseconds, `fresh-else-stored` waits, where that is known.
+    /// The deadline in milliseconds for `fresh-else-stored`; `nil` if unknown.
     package var deadline: Int64?
 
     package init(
@@ -112,7 +112,7 @@ package enum Explain {
     ).map { .init(policy: $0, outcome: $1) }
   }
 
-  /// What `stored-then-fresh` does with a stored response.
+  /// The outcome of `stored-then-fresh` for a stored response.
   private static func then(_ good: StoredResponse, _ stored: String, _ subject: Subject) -> String {
     if let recent = subject.recent, Freshness.isRecent(good, within: recent, now: subject.now) {
       return "\(stored), which was received less than \(duration(recent)) ago"
@@ -120,7 +120,7 @@ package enum Explain {
     return "\(stored), then fresh or failure"
   }
 
-  /// What `stored-else-fresh` does with a stored response.
+  /// The outcome of `stored-else-fresh` for a stored response.
   private static func young(_ good: StoredResponse, _ stored: String, _ subject: Subject) -> String {
     let otherwise = "else stored, then failure"
     guard Freshness.isYoung(good, maxAge: .max, now: subject.now) else {
@@ -138,7 +138,7 @@ package enum Explain {
     "stored-then-fresh", "stored-only", "fresh-only", "fresh-else-stored", "stored-else-fresh",
   ]
 
-  /// A length of time for a person, in at most two units.
+  /// A duration for people to read, in at most two units.
   package static func duration(_ milliseconds: Int64) -> String {
     let magnitude = milliseconds == .min ? Int64.max : abs(milliseconds)
     let sign = milliseconds < 0 ? "-" : ""

@@ -1,10 +1,10 @@
 extension DataService {
-  /// Why a request is answered as it is: the key, the variants, every term of freshness, the verdict under each
-  /// policy, what a refresh would send, and what would change it all.
+  /// Why the service answers a request as it does: the key, the variants, every term of freshness, each policy's
+  /// verdict, the fields a refresh would send, and what would change the verdicts.
   ///
-  /// It holds no secret of the request. `Encodable` gives the object that `cachefetch explain --json` prints.
+  /// It contains no secret of the request. Encoding it gives the object that `cachefetch explain --json` prints.
   public struct Explanation: Sendable, Hashable, Encodable {
-    /// What the store looks the request up by.
+    /// The key of the request in the store.
     public struct Key: Sendable, Hashable, Encodable {
       /// The account's name; empty for none.
       public let account: String
@@ -12,17 +12,17 @@ extension DataService {
       public let target: String
       /// The method of the rows.
       public let method: String
-      /// What else tells requests apart.
+      /// Further parts that distinguish requests, such as a body's digest or a proxy.
       public let extra: String
     }
 
     /// One row under the key.
     public struct Variant: Sendable, Hashable, Encodable {
-      /// The request fields it was stored for, one `name: value` a line.
+      /// The request fields that the row was stored for, one `name: value` per line.
       public let fields: String
       /// The names that `Vary` listed.
       public let vary: String
-      /// Its status.
+      /// The status of the stored response.
       public let status: Int
       /// Whether it is the last good response; other rows are for the `http` policy only.
       public let isGood: Bool
@@ -36,21 +36,21 @@ extension DataService {
       }
     }
 
-    /// One fact, its value, and the section that gives it meaning.
+    /// One fact, its value, and the section that defines it.
     public struct Term: Sendable, Hashable, Encodable {
-      /// The name, as the section spells it.
+      /// The name, spelled as in the section.
       public let name: String
-      /// The value, for a person.
+      /// The value, as text for people.
       public let value: String
       /// The section, such as `RFC 9111 section 4.2.3`.
       public let section: String
     }
 
-    /// What one policy does.
+    /// The outcome under one policy.
     public struct Verdict: Sendable, Hashable, Encodable {
-      /// The policy as the command spells it.
+      /// The policy, spelled as on the command line.
       public let policy: String
-      /// What it does, for a person.
+      /// The outcome, as text for people.
       public let outcome: String
     }
 
@@ -58,13 +58,13 @@ extension DataService {
     public let key: Key
     /// The rows under the key.
     public let variants: [Variant]
-    /// The terms of the row that matches; empty where none does.
+    /// The terms of the matching row; empty if no row matches.
     public let terms: [Term]
-    /// What each policy does.
+    /// The outcome under each policy.
     public package(set) var verdicts: [Verdict]
-    /// Until when the origin asked to be left alone, as an HTTP date; `nil` where it did not, or the time is over.
+    /// When the pause that the origin asked for ends, as an HTTP date; `nil` without a pause, or after its end.
     public let pausedUntil: String?
-    /// The fields a refresh adds to the caller's, one `name: value` each.
+    /// The fields that a refresh adds to the caller's, one `name: value` each.
     public let refreshFields: [String]
     /// What would change the verdicts.
     public let changes: [String]
@@ -75,7 +75,7 @@ extension DataService {
       case refreshFields = "refresh_fields"
     }
 
-    /// The explanation as lines of text, without a closing line break.
+    /// The explanation as lines of text, without a final line break.
     public var text: String {
       var lines = ["key", "  target   \(key.target)", "  method   \(key.method)"]
       if !key.account.isEmpty { lines.append("  account  \(key.account)") }

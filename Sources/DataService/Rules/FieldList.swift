@@ -4,8 +4,8 @@ import CacheStore
 package enum FieldList {
   /// The members of a list, without the white space around them and without empty members.
   ///
-  /// Total: every string gives a list. A comma inside a quoted string does not separate; a quotation mark that is
-  /// never closed is an ordinary character, so that it cannot hide a `no-store` behind it.
+  /// Every string gives a list. A comma inside a quoted string does not separate members. A quotation mark that is
+  /// never closed is an ordinary character, so it cannot hide a `no-store` behind it.
   package static func members(_ value: String) -> [String] {
     let bytes = Array(value.utf8)
     var members: [String] = []
@@ -26,7 +26,8 @@ package enum FieldList {
     return members
   }
 
-  /// The text of a quoted string without its marks and backslashes, or `nil` where `text` is not exactly one.
+  /// The text of a quoted string without its quotation marks and backslashes, or `nil` if `text` is not exactly one
+  /// quoted string.
   package static func unquoted(_ text: String) -> String? {
     let bytes = Array(text.utf8)
     guard bytes.first == Ascii.quote, endOfQuotedString(bytes, from: 0) == bytes.count else { return nil }
@@ -50,17 +51,17 @@ package enum FieldList {
     return result + "\""
   }
 
-  /// The text before and after the first such byte, or `nil` where it has none.
+  /// The text before and after the first such byte, or `nil` if the text does not contain the byte.
   ///
-  /// By bytes, never by characters: an equals sign with a combining mark after it is another character, and still an
-  /// equals sign. And by equality of bytes, see ``isSame(_:_:)``.
+  /// Splits bytes, not characters: an equals sign followed by a combining mark is a different `Character`, but the
+  /// field grammar still sees an equals sign. ``isSame(_:_:)`` compares bytes for the same reason.
   package static func split(_ text: String, at byte: UInt8) -> (head: String, tail: String)? {
     guard let index = text.utf8.firstIndex(of: byte) else { return nil }
     let tail = text.utf8[text.utf8.index(after: index)...]
     return (String(decoding: text.utf8[..<index], as: UTF8.self), String(decoding: tail, as: UTF8.self))
   }
 
-  /// Whether both texts are the same bytes; Swift's own equality takes different spellings of one character for one.
+  /// Whether both texts have the same bytes. Swift's `==` also equates different encodings of one character.
   package static func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
 
   /// Whether the text is a token (RFC 9110 section 5.6.2).
@@ -68,7 +69,7 @@ package enum FieldList {
     !text.isEmpty && text.utf8.allSatisfy(\.isTokenByte)
   }
 
-  /// The text in lower case, as far as it is ASCII; names and keywords of HTTP are.
+  /// The text with its ASCII letters in lower case; HTTP names and keywords are ASCII.
   package static func lowercased(_ text: String) -> String {
     String(decoding: text.utf8.map(\.asciiLowercased), as: UTF8.self)
   }
@@ -101,7 +102,7 @@ package enum FieldList {
   }
 }
 
-/// The bytes that field values are taken apart at.
+/// The bytes that separate or quote parts of field values.
 enum Ascii {
   static let tab: UInt8 = 0x09
   static let space: UInt8 = 0x20

@@ -1,11 +1,11 @@
 package import CacheStore
 
-/// How long a response is fresh, how old it is, and so whether it is stale (RFC 9111 section 4.2).
+/// The freshness lifetime, age and staleness of a response (RFC 9111 section 4.2).
 ///
-/// Durations are milliseconds, instants milliseconds since 1970-01-01 UTC. Every function is total: instants before
-/// 1970, clocks set back and overflowing sums give an answer, and no age is ever negative.
+/// Durations are milliseconds; instants are milliseconds since 1970-01-01 UTC. Every input gives a result, even
+/// instants before 1970, clocks set back and overflowing sums. No age is negative.
 package enum Freshness {
-  /// How long a response is fresh, and what says so.
+  /// A freshness lifetime and its source.
   package struct Lifetime: Sendable, Hashable {
     /// The part of the response that the lifetime comes from.
     package enum Source: String, Sendable, Hashable {
@@ -15,24 +15,24 @@ package enum Freshness {
       case expires = "expires"
       /// A tenth of the time since `Last-Modified` (section 4.2.2).
       case heuristic = "heuristic"
-      /// Nothing: there is no default lifetime.
+      /// No source; there is no default lifetime.
       case none = "none"
     }
-    /// The lifetime; zero where nothing gives one or what gives it is invalid.
+    /// The lifetime; zero without a valid source.
     package var milliseconds: Int64
-    /// What it comes from.
+    /// The part of the response that gave the lifetime.
     package var source: Source
-    /// Whether the source is there but contradicts itself or cannot be read, which counts as stale (section 4.2.1).
+    /// Whether the source is present but unreadable or contradictory, which counts as stale (section 4.2.1).
     package var isInvalid = false
   }
 
   /// The longest heuristic lifetime: a week.
   package static let heuristicLimit: Int64 = 7 * 86_400_000
-  /// How far in the future a row may lie before its clock is not believed: a minute.
+  /// How far in the future a row's time of receipt may lie before the clock counts as set back: a minute.
   package static let futureTolerance: Int64 = 60_000
 
   /// The freshness lifetime for a private cache (section 4.2.1): `max-age`, else `Expires` less `Date`, else the
-  /// heuristic. `s-maxage` is for shared caches and ignored.
+  /// heuristic. `s-maxage` applies to shared caches only and is ignored.
   package static func lifetime(status: Int, fields: HTTPFields, receivedAt: Int64) -> Lifetime {
     switch CacheControl(fields: fields).maxAge {
     case .value(let seconds): return Lifetime(milliseconds: seconds * 1000, source: .maxAge)
@@ -41,7 +41,7 @@ package enum Freshness {
     }
     let expires = fields.values(of: "Expires")
     if let first = expires.first {
-      // Section 5.3: an invalid date, "0" above all, means the past. Two different ones contradict each other.
+      // Section 5.3: an invalid date, such as "0", means the past. Two different dates contradict each other.
       guard expires.allSatisfy({ $0 == first }), let instant = HTTPDate.parse(first, now: receivedAt) else {
         return Lifetime(milliseconds: 0, source: .expires, isInvalid: true)
       }
@@ -51,7 +51,7 @@ package enum Freshness {
     return heuristicLifetime(status: status, fields: fields, receivedAt: receivedAt)
   }
 
-  /// The heuristic lifetime (section 4.2.2), for responses whose status or `public` allows one; a tenth of the time
+  /// The heuristic lifetime (section 4.2.2) for responses whose status or `public` allows one: a tenth of the time
   /// between `Last-Modified` and `Date`, at most ``heuristicLimit``.
   package static func heuristicLifetime(status: Int, fields: HTTPFields, receivedAt: Int64) -> Lifetime {
     guard isHeuristicallyCacheable(status) || CacheControl(fields: fields).isPublic,
@@ -61,36 +61,36 @@ package enum Freshness {
     return Lifetime(milliseconds: min(sinceModified / 10, heuristicLimit), source: .heuristic)
   }
 
-  /// Whether the status code's definition lets a cache work out a lifetime (RFC 9110 section 15.1).
+  /// Whether the status code is heuristically cacheable (RFC 9110 section 15.1).
   package static func isHeuristicallyCacheable(_ status: Int) -> Bool {
     [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501].contains(status)
   }
 
-  /// `date_value`: the origin's time of the response, or the time of receipt where `Date` is missing or invalid
-  /// (RFC 9110 section 6.6.1).
+  /// `date_value`: the origin's `Date`, or the time of receipt if `Date` is missing or invalid (RFC 9110 section
+  /// 6.6.1).
   package static func dateValue(fields: HTTPFields, receivedAt: Int64) -> Int64 {
     fields["Date"].flatMap { HTTPDate.parse($0, now: receivedAt) } ?? receivedAt
   }
 
-  /// `age_value`: the first member of `Age`; zero where there is none or it is not a number (section 5.1).
+  /// `age_value`: the first member of `Age`, or zero if it is missing or not a number (section 5.1).
   package static func ageValue(fields: HTTPFields) -> Int64 {
     let first = fields["Age"].flatMap { FieldList.members($0).first }
     return (first.flatMap(DeltaSeconds.parse) ?? 0) * 1000
   }
 
-  /// The age of a response (section 4.2.3), with what the exchange itself took counted in.
+  /// The age of a response (section 4.2.3), including the duration of the exchange.
   package static func currentAge(fields: HTTPFields, requestedAt: Int64, receivedAt: Int64, now: Int64)
     -> Int64
   {
     AgeTerms(fields: fields, requestedAt: requestedAt, receivedAt: receivedAt, now: now).currentAge
   }
 
-  /// Whether a row was received so far in the future that the clock must have been set back since.
+  /// Whether a row's time of receipt lies so far in the future that the clock must have been set back since.
   package static func isFromFuture(receivedAt: Int64, now: Int64) -> Bool {
     receivedAt.minus(now) > futureTolerance
   }
 
-  /// The age of a stored response as it is shown: zero for one from the future.
+  /// The displayed age of a stored response; zero if the response is from the future.
   package static func age(of stored: StoredResponse, now: Int64) -> Int64 {
     guard !isFromFuture(receivedAt: stored.receivedAt, now: now) else { return 0 }
     return currentAge(
@@ -102,15 +102,15 @@ package enum Freshness {
     lifetime(status: stored.status, fields: stored.fields, receivedAt: stored.receivedAt)
   }
 
-  /// Whether a stored response is stale: its lifetime is over, an unsafe request has made it invalid, or it comes
-  /// from the future, so that its age is not known.
+  /// Whether a stored response is stale: its lifetime has passed, an unsafe request has invalidated it, or it is from
+  /// the future and its age is unknown.
   package static func isStale(stored: StoredResponse, now: Int64) -> Bool {
     stored.isInvalid || isFromFuture(receivedAt: stored.receivedAt, now: now)
       || lifetime(of: stored).milliseconds <= age(of: stored, now: now)
   }
 
-  /// Whether a stored response is not older than the caller allows, in milliseconds; never for one that is invalid
-  /// or from the future.
+  /// Whether a stored response is at most `maxAge` milliseconds old. An invalid response, or one from the future,
+  /// never is.
   package static func isYoung(_ stored: StoredResponse, maxAge: Int64, now: Int64) -> Bool {
     !stored.isInvalid && !isFromFuture(receivedAt: stored.receivedAt, now: now)
       && age(of: stored, now: now) <= maxAge
@@ -125,13 +125,13 @@ package enum Freshness {
 }
 
 extension Int64 {
-  /// The sum, or the nearest number there is.
+  /// The sum, clamped to the range of `Int64`.
   func plus(_ other: Int64) -> Int64 {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? (other < 0 ? .min : .max) : sum
   }
 
-  /// The difference, or the nearest number there is.
+  /// The difference, clamped to the range of `Int64`.
   func minus(_ other: Int64) -> Int64 {
     let (difference, overflow) = subtractingReportingOverflow(other)
     return overflow ? (other > 0 ? .min : .max) : difference
@@ -150,21 +150,21 @@ extension Int64 {
   }
 }
 
-/// The terms of an age, under the names that RFC 9111 section 4.2.3 gives them; all in milliseconds, none negative.
+/// The terms of an age, named as in RFC 9111 section 4.2.3; in milliseconds, never negative.
 package struct AgeTerms: Sendable, Hashable {
-  /// What `Age` says.
+  /// The value of `Age`.
   package let ageValue: Int64
-  /// How far `Date` lies before the receipt.
+  /// The time from `Date` to the receipt.
   package let apparentAge: Int64
-  /// What the exchange took.
+  /// The duration of the exchange.
   package let responseDelay: Int64
-  /// How long the response has been here.
+  /// The time since the receipt.
   package let residentTime: Int64
 
   /// The terms of a response with these fields.
   package init(fields: HTTPFields, requestedAt: Int64, receivedAt: Int64, now: Int64) {
     ageValue = Freshness.ageValue(fields: fields)
-    // Date has whole seconds: without rounding, every answer would arrive up to a second old.
+    // `Date` has whole seconds. Without rounding, every response would arrive up to a second old.
     let receivedSecond = receivedAt.minus(receivedAt.floorModulo(1000))
     apparentAge =
       fields["Date"].flatMap { HTTPDate.parse($0, now: receivedAt) }.map { max(0, receivedSecond.minus($0)) }

@@ -1,18 +1,18 @@
 internal import CacheStore
 
-/// What a response's age and staleness are worked out from, when somebody asks.
+/// The inputs for a response's age and staleness, which are computed on demand.
 ///
-/// Most callers want the body alone, and reading the dates out of the fields costs a fifth of a stored look.
+/// Most callers want the body alone, and parsing the dates would cost a fifth of a stored lookup.
 package struct FreshnessInputs: Sendable, Equatable {
   let status: Int
   let fields: HTTPFields
   let requestedAt: Int64
   let receivedAt: Int64
-  /// When the delivery was made: the age is that of then, however late it is asked for.
+  /// The time of the delivery. The age refers to it, however late the caller asks.
   let now: Int64
-  /// Whether it came out of the store.
+  /// Whether the response came from the store.
   package let isStored: Bool
-  /// Whether an unsafe request has made it invalid (RFC 9111 section 4.4).
+  /// Whether an unsafe request has invalidated the response (RFC 9111 section 4.4).
   var isInvalid = false
 
   init(
@@ -28,7 +28,7 @@ package struct FreshnessInputs: Sendable, Equatable {
     self.isInvalid = isInvalid
   }
 
-  /// That of a stored response.
+  /// The inputs of a stored response.
   init(stored row: StoredResponse, now: Int64) {
     self.init(
       status: row.status, fields: row.fields, requestedAt: row.requestedAt, receivedAt: row.receivedAt,
@@ -41,10 +41,10 @@ package struct FreshnessInputs: Sendable, Equatable {
     return Freshness.currentAge(fields: fields, requestedAt: requestedAt, receivedAt: receivedAt, now: now)
   }
 
-  /// Whether the freshness lifetime is over, or it is not known whether it is.
+  /// Whether the freshness lifetime has passed or cannot be known.
   var isStale: Bool { isInvalid || isFromFuture || age >= lifetime }
 
-  /// The remaining freshness lifetime in seconds, negative once it is over.
+  /// The remaining freshness lifetime in seconds; negative once stale.
   var secondsLeft: Int64 { (lifetime - age) / 1000 }
 
   private var isFromFuture: Bool { isStored && Freshness.isFromFuture(receivedAt: receivedAt, now: now) }

@@ -1,8 +1,8 @@
 package import CacheStore
 
-/// What an origin's answer does under `http` (RFC 9111 sections 3, 4.3.3, 4.3.4 and 4.3.5).
+/// Decides what an origin's answer does under `http` (RFC 9111 sections 3, 4.3.3, 4.3.4 and 4.3.5).
 package enum HTTPAnswer {
-  /// What was asked, and what the store holds.
+  /// The request and the stored row.
   package struct Situation: Sendable, Hashable {
     /// The method.
     package var method: RequestMethod
@@ -10,13 +10,13 @@ package enum HTTPAnswer {
     package var requestFields: HTTPFields
     /// Whether a method other than GET and HEAD is marked as a read.
     package var isRead = false
-    /// Whether the row's validators were sent.
+    /// Whether the request carried the row's validators.
     package var wasConditional = false
-    /// The row that matched the request, as long as it is still there and whole.
+    /// The row that matched the request, while it is present and intact.
     package var row: StoredResponse?
-    /// Whether the exchange has been repeated already.
+    /// Whether this is already the second try.
     package var isRepeated = false
-    /// Whether a redirect on the way said `no-store`.
+    /// Whether a redirect before the answer says `no-store`.
     package var isNoStoreChain = false
 
     /// A request with nothing stored.
@@ -26,25 +26,25 @@ package enum HTTPAnswer {
     }
   }
 
-  /// What is delivered, and what is written.
+  /// What the load delivers and what the store writes.
   package enum Outcome: Sendable, Hashable {
-    /// The answer is delivered and stored so.
+    /// The answer is delivered; the verdict says how it is stored.
     case deliver(HTTPStoring.Verdict)
-    /// The row, freshened by the 304, is delivered; `isWritten` says whether the store may learn of it.
+    /// The row, freshened by the 304, is delivered. `isWritten` says whether the freshened fields may be stored.
     case freshen(isWritten: Bool)
     /// The answer to HEAD is delivered, and the row freshened by it.
     case deliverAndFreshen
-    /// The answer is delivered, and the row marked invalid: the origin speaks of another representation.
+    /// The answer is delivered, and the row marked invalid because the answer describes another representation.
     case deliverAndInvalidate
     /// The stored response is delivered in place of the error.
     case serveStale
-    /// The exchange is repeated once, without a condition.
+    /// The exchange runs once more, without a condition.
     case repeatUnconditional
     /// `failure(protocol)`.
     case protocolFailure
   }
 
-  /// Decides; `fields` are those of the final answer, received at `now`.
+  /// Decides from the final answer; `fields` are its fields, received at `now`.
   package static func decide(status: Int, fields: HTTPFields, situation: Situation, now: Int64) -> Outcome {
     switch status {
     case 304 where situation.wasConditional: return validated(fields: fields, situation: situation)
@@ -81,8 +81,8 @@ package enum HTTPAnswer {
       row, after: .status(status), directives: RequestDirectives(fields: situation.requestFields), now: now)
   }
 
-  /// Section 4.3.5: a 200 to HEAD freshens the stored GET response where what both say agrees, and makes it invalid
-  /// where it does not.
+  /// Section 4.3.5: a 200 to HEAD freshens the stored GET response if both describe the same representation, and
+  /// invalidates it otherwise.
   private static func headOutcome(status: Int, fields: HTTPFields, situation: Situation) -> Outcome {
     guard status == 200, let row = situation.row, row.status == 200 else { return .deliver(.no(.method)) }
     guard HeadUpdate.agrees(stored: row, answer: fields) else { return .deliverAndInvalidate }
@@ -93,11 +93,11 @@ package enum HTTPAnswer {
   }
 }
 
-/// Whether an answer to HEAD speaks of the stored response (RFC 9111 section 4.3.5).
+/// Whether an answer to HEAD describes the stored response (RFC 9111 section 4.3.5).
 package enum HeadUpdate {
-  /// Whether every validator in the answer, and its `Content-Length`, are those of the stored response.
+  /// Whether every validator in the answer, and its `Content-Length`, equal those of the stored response.
   package static func agrees(stored: StoredResponse, answer: HTTPFields) -> Bool {
-    // What no origin has said says nothing that could agree.
+    // No origin has confirmed these fields, so there is nothing to compare with.
     guard !stored.isUnconfirmed else { return false }
     for name in ["ETag", "Last-Modified"] {
       guard let answered = answer[name] else { continue }

@@ -1,17 +1,16 @@
-/// Dates in field values (RFC 9110 section 5.6.7): three forms read, one written.
+/// Dates in field values (RFC 9110 section 5.6.7): parses all three forms, writes one.
 package enum HTTPDate {
-  /// The instant that the text names, in milliseconds since 1970-01-01 UTC, or `nil` where it is not a date.
+  /// The instant in the text, in milliseconds since 1970-01-01 UTC, or `nil` if the text is not a date.
   ///
-  /// The forms are those of the grammar and nothing else, though letters are compared without case (RFC 9111
-  /// section 4.2). A date with any zone but GMT, UTC included, is none. The day's name has to be one but is not held
-  /// against the date.
+  /// Accepts only the forms of the grammar, though letters are compared without case (RFC 9111 section 4.2). Any zone
+  /// but GMT is rejected, even UTC. The day name must be valid but is not checked against the date.
   ///
   /// - Parameters:
   ///   - text: An `IMF-fixdate`, an `rfc850-date` or an `asctime-date`.
-  ///   - now: The instant that a two-digit year is read against: one more than 50 years ahead is in the past.
-  ///     Without it such a year lies between 1970 and 2069.
+  ///   - now: The reference for a two-digit year: a year more than 50 years ahead is taken to be in the past. Without
+  ///     it, such a year lies between 1970 and 2069.
   package static func parse(_ text: String, now: Int64? = nil) -> Int64? {
-    // The longest form has 33 bytes; nothing longer is worth a look.
+    // The longest form has 33 bytes.
     guard text.utf8.count <= 40 else { return nil }
     let bytes = text.utf8.map(\.asciiLowercased)
     for form in [imfFixdate, rfc850Date, asctimeDate] {
@@ -21,8 +20,7 @@ package enum HTTPDate {
     return nil
   }
 
-  /// The instant as an `IMF-fixdate`, to the second below; instants before year 0 and after 9999 become the nearest
-  /// that can be written.
+  /// The instant as an `IMF-fixdate`, rounded down to the second and clamped to the years 0 to 9999.
   package static func format(_ milliseconds: Int64) -> String {
     let seconds = clamped(milliseconds).floorDivided(by: 1000)
     let days = seconds.floorDivided(by: 86_400)
@@ -43,7 +41,7 @@ package enum HTTPDate {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The nearest instant of the years 0 to 9999, so that no sum overflows.
+  /// The instant clamped to the years 0 to 9999, so that no sum overflows.
   static func clamped(_ milliseconds: Int64) -> Int64 { min(max(milliseconds, earliest), latest) }
 
   private static let earliest: Int64 = -62_167_219_200_000
@@ -74,7 +72,8 @@ package enum HTTPDate {
   static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 }
 
-/// Reads the parts of a date from left to right; every part says whether it was there.
+/// Scans the parts of a date from left to right; every method returns whether, or with which value, its part was
+/// present.
 private struct DateScanner {
   let bytes: [UInt8]
   let now: Int64?
@@ -91,7 +90,7 @@ private struct DateScanner {
 
   var isAtEnd: Bool { position == bytes.count }
 
-  /// The instant, or `nil` where the month has no such day.
+  /// The instant, or `nil` if the month has no such day.
   var milliseconds: Int64? {
     guard day >= 1, day <= Calendar.days(inMonth: month, of: year) else { return nil }
     return (Calendar.day(year: year, month: month, day: day) * 86_400 + Int64(second)) * 1000
@@ -168,7 +167,7 @@ private enum Calendar {
     }
   }
 
-  /// Counts from March, so that the leap day is the last of its year.
+  /// Years begin in March here, so that the leap day is the last day of its year.
   static func day(year: Int, month: Int, day: Int) -> Int64 {
     let shifted = Int64(month <= 2 ? year - 1 : year)
     let era = shifted.floorDivided(by: 400)

@@ -1,14 +1,15 @@
 package import CacheStore
 
-/// The fields a request of the `http` policy is forwarded with (RFC 9111 section 4.3.1).
+/// The fields of a forwarded request under `http` (RFC 9111 section 4.3.1).
 package enum HTTPExchangeFields {
   /// The caller's fields with the validators of the stored response.
   ///
   /// - Parameters:
-  ///   - caller: The caller's own fields. Its preconditions give way to the validators, and are judged against what
-  ///     the validation gives (section 4.3.2).
-  ///   - conditions: The validators; empty where nothing is validated.
-  ///   - isForStore: Whether the refresh is for the store alone, as behind a stale answer: it wants the whole.
+  ///   - caller: The caller's own fields. The validators replace its preconditions, which are evaluated afterwards
+  ///     against the validated response (section 4.3.2).
+  ///   - conditions: The validators; empty if there is nothing to validate.
+  ///   - isForStore: Whether the refresh only fills the store, as behind a stale answer; it then needs the whole
+  ///     body.
   package static func fields(caller: HTTPFields, conditions: HTTPFields, isForStore: Bool = false)
     -> HTTPFields
   {

@@ -1,18 +1,17 @@
 package import CacheStore
 
-/// What the `http` policy does with a request before any exchange: RFC 9111 section 4 for a private cache.
 package enum HTTPReuse {
   /// What is done.
   package enum Action: String, Sendable, Hashable {
     /// The stored response is the answer.
     case reuse
-    /// The stored response is the answer, and is validated besides.
+    /// The stored response is the answer and is validated in the background.
     case reuseWhileRevalidating
-    /// The origin is asked whether the stored response still holds.
+    /// A conditional request asks the origin to validate the stored response.
     case validate
-    /// The origin is asked for the response.
+    /// An unconditional request asks the origin for the response.
     case fetch
-    /// There is no answer: the caller wants none from the origin (`only-if-cached`), and nothing stored will do.
+    /// No answer: the request says `only-if-cached`, and no stored response is usable.
     case gatewayTimeout
   }
 
@@ -36,15 +35,15 @@ package enum HTTPReuse {
     case requestMinFresh = "not fresh for the request's min-fresh (section 5.2.1.3)"
   }
 
-  /// What is done, with which row, and why.
+  /// The action, the row it concerns, and the reason.
   package struct Decision: Sendable, Hashable {
     /// What is done.
     package var action: Action
     /// The rule that decided.
     package var reason: Reason
-    /// The row that matches the request, whether or not it may be used.
+    /// The row that matches the request, usable or not.
     package var row: StoredResponse?
-    /// Why the request is forwarded; `nil` where it is not.
+    /// Why the request is forwarded; `nil` if it is not.
     package var forward: CacheStatus.Forward?
 
     package init(
@@ -63,10 +62,11 @@ package enum HTTPReuse {
   ///   - method: The request's method.
   ///   - fields: The caller's own request fields.
   ///   - isRead: Whether a method other than GET and HEAD is marked as a read.
-  ///   - url: The URL asked for, to tell rows that a redirect led elsewhere; `nil` trusts the row.
-  ///   - rows: The key's rows, good and other.
+  ///   - url: The URL of the request. A row with another response URL was reached through a redirect; `nil` skips
+  ///     that check.
+  ///   - rows: All rows of the key, the last good response and those kept for `http` only.
   ///   - now: The instant of the request.
-  ///   - protect: What stands for a secret field's value in `variant`.
+  ///   - protect: Replaces a secret field's value in `variant`.
   package static func decide(
     method: RequestMethod, fields: HTTPFields, isRead: Bool = false, url: String? = nil,
     rows: [StoredResponse],
@@ -87,13 +87,14 @@ package enum HTTPReuse {
     return decision
   }
 
-  /// Why the store is not asked at all; `nil` where it is.
+  /// Why the request bypasses the store; `nil` if it does not.
   static func reasonToBypass(method: RequestMethod, fields: HTTPFields, isRead: Bool) -> Reason? {
     guard method == .get || method == .head || isRead else { return .method }
     return fields.contains("If-Match") || fields.contains("If-Unmodified-Since") ? .precondition : nil
   }
 
-  /// Section 5.2.1.7: no exchange, so what is served is not validated, and what would need one is a 504.
+  /// Section 5.2.1.7: `only-if-cached` forbids any exchange. A response in hand is served without validation, and
+  /// everything that needs the origin is a 504.
   private static func applyOnlyIfCached(to decision: inout Decision) {
     switch decision.action {
     case .reuse, .gatewayTimeout: break
@@ -119,7 +120,7 @@ package enum HTTPReuse {
     }
     guard directives.acceptsFreshness(remaining) else { return forwarded(.requestMinFresh, .request) }
     guard !directives.acceptsAge(age) else { return Decision(action: .reuse, reason: .fresh, row: row) }
-    // A reload's max-age does not reach a response that cannot change; no-cache does.
+    // The `max-age` of a reload does not apply to a response that cannot change; `no-cache` does.
     return CacheControl(fields: row.fields).isImmutable
       ? Decision(action: .reuse, reason: .immutable, row: row) : forwarded(.requestMaxAge, .request)
   }
@@ -141,7 +142,7 @@ package enum HTTPReuse {
     return forwarded(.stale, .stale)
   }
 
-  /// Why no age makes the row usable without an exchange; `nil` where its age decides.
+  /// Why the row needs validation at any age; `nil` if its age decides.
   static func reasonToValidateAlways(_ row: StoredResponse, url: String?, now: Int64) -> Reason? {
     if row.isInvalid { return .invalidated }
     if let url, let responseURL = row.responseURL, responseURL != url { return .redirected }

@@ -1,30 +1,30 @@
 package import CacheStore
 
-/// When a stale response may be served (RFC 9111 section 4.2.4, RFC 5861).
+/// Decides when a stale response may be served (RFC 9111 section 4.2.4, RFC 5861).
 package enum HTTPStaleness {
   /// How an exchange with the origin failed.
   package enum Failure: Sendable, Hashable {
-    /// No answer: not reached, timed out, hung up.
+    /// No answer: the origin was unreachable, timed out or closed the connection.
     case noAnswer
     /// An answer with this status.
     case status(Int)
   }
 
-  /// Whether an exchange that ended so brought no answer of the origin's: it was not reached, hung up, or is to be
-  /// left alone. What the caller ended, or the origin answered wrongly, is not meant.
+  /// Whether an exchange that failed so brought no answer from the origin: it was unreachable, closed the connection,
+  /// or is paused. Cancellation by the caller and wrong answers of the origin do not count.
   package static func isUnheard(_ kind: DataServiceError.Kind) -> Bool {
     kind.isConnectivity || [.proxy, .truncated, .paused, .libraryMissing].contains(kind)
       || kind.name.hasPrefix("timeout(") || kind.name.hasPrefix("tls(")
   }
 
-  /// How long a response has been stale, in milliseconds; zero or less while it is fresh.
+  /// How long a response has been stale, in milliseconds; zero or negative while it is fresh.
   package static func staleness(of stored: StoredResponse, now: Int64) -> Int64 {
     Freshness.age(of: stored, now: now).minus(Freshness.lifetime(of: stored).milliseconds)
   }
 
-  /// Whether the response forbids every use without validation once it is stale: `must-revalidate`, `no-cache`, or
-  /// an unsafe request since (sections 5.2.2.2, 5.2.2.4 and 4.4). `proxy-revalidate` and `s-maxage` bind shared
-  /// caches only.
+  /// Whether the response forbids every use without validation once stale: by `must-revalidate`, by `no-cache`, or
+  /// because an unsafe request has invalidated it (sections 5.2.2.2, 5.2.2.4 and 4.4). `proxy-revalidate` and
+  /// `s-maxage` apply to shared caches only.
   package static func isForbidden(_ stored: StoredResponse) -> Bool {
     let control = CacheControl(fields: stored.fields)
     return control.mustRevalidate || control.noCache == .whole || stored.isInvalid
@@ -38,7 +38,7 @@ package enum HTTPStaleness {
   }
 
   /// Whether a stale response may be served while it is validated (RFC 5861 section 3): `stale-while-revalidate`
-  /// covers its staleness and the caller has not ruled that out.
+  /// covers its staleness, and the request does not rule that out.
   package static func isAllowedWhileRevalidating(
     _ stored: StoredResponse, directives: RequestDirectives, now: Int64
   ) -> Bool {
@@ -47,9 +47,9 @@ package enum HTTPStaleness {
     return !isForbidden(stored) && staleness < seconds * 1000 && !directives.rulesOutStaleness(staleness)
   }
 
-  /// Whether a stored response may be served although the exchange failed: after no answer any that neither the
-  /// origin nor the caller has ruled out (section 4.2.4, disconnected); after 500, 502, 503 or 504 only within
-  /// `stale-if-error`, of the response or the request (RFC 5861 section 4).
+  /// Whether a stored response may be served although the exchange failed. Without an answer, any response may be
+  /// that neither origin nor request rules out (section 4.2.4, disconnected). After 500, 502, 503 or 504, it must be
+  /// within `stale-if-error` of the response or the request (RFC 5861 section 4).
   package static func isAllowed(
     _ stored: StoredResponse, after failure: Failure, directives: RequestDirectives, now: Int64
   ) -> Bool {

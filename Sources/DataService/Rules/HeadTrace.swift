@@ -1,15 +1,15 @@
 internal import CacheStore
 
-/// The heads of an exchange as lines for `-v`, marked `>` and `<` as curl marks them. Pure.
+/// The heads of an exchange as lines for `-v`, marked `>` and `<` as curl marks them.
 ///
-/// Secrets are left out (law 12): the values of secret fields and query parameters, user-info, and both again
-/// where an answer repeats them, in a `Location` say. What the connection adds by itself (`Accept`,
-/// `Accept-Encoding`, `User-Agent`) is not the service's to show.
+/// Secrets are left out (law 12): the values of secret fields and query parameters, user-info, and the same where an
+/// answer repeats them, for example in `Location`. The fields that the transport adds (`Accept`, `Accept-Encoding`,
+/// `User-Agent`) are unknown here and not shown.
 struct HeadTrace {
   let secrets: SecretList
 
-  /// The request's head. Over TLS the server chooses the version of HTTP, unless the caller has: it is known from the
-  /// answer alone.
+  /// The request's head. Over TLS the server negotiates the HTTP version, unless the caller has fixed it, so only the
+  /// answer shows it.
   func request(
     _ method: RequestMethod, _ url: NormalisedURL, _ fields: HTTPFields, isHTTP11Only: Bool = false
   ) -> [String] {
@@ -20,7 +20,7 @@ struct HeadTrace {
       + [">"]
   }
 
-  /// The answer's heads, those of 1xx first.
+  /// The answer's heads, interim 1xx responses first.
   func response(_ response: TransportResponse) -> [String] {
     var all: [String] = []
     for interim in response.interim {
@@ -39,6 +39,6 @@ struct HeadTrace {
     }
   }
 
-  /// Answers give secrets too.
+  /// Secret fields of answers, in addition to those of ``SecretList``.
   private static let alsoSecret: Set<String> = ["set-cookie", "set-cookie2", "authentication-info"]
 }

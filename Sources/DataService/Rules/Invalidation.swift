@@ -1,10 +1,10 @@
 package import CacheStore
 package import FoundationEssentials
 
-/// What an unsafe request makes invalid (RFC 9111 section 4.4).
+/// Invalidation of stored responses by an unsafe request (RFC 9111 section 4.4).
 package enum Invalidation {
-  /// The URLs whose rows are to be marked invalid after the answer: the target and, where they name the same origin,
-  /// what `Location` and `Content-Location` point to. Empty for a safe method and for an error (not 2xx or 3xx).
+  /// The URLs whose rows the answer invalidates: the target and, if they have the same origin, the URLs in `Location`
+  /// and `Content-Location`. Empty for a safe method and for an error (not 2xx or 3xx).
   package static func targets(method: RequestMethod, url: URL, status: Int, fields: HTTPFields) -> [URL] {
     guard !method.isSafe, (200..<400).contains(status) else { return [] }
     var targets = [url]

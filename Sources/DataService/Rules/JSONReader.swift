@@ -1,25 +1,25 @@
 package import FoundationEssentials
 
-/// Reads a JSON document (RFC 8259) in one pass: each byte is looked at a fixed number of times, whatever the document.
+/// Reads a JSON document (RFC 8259) in one pass, visiting each byte a bounded number of times.
 ///
-/// A decoder that tries one type after another reads what is nested once for each level above it.
+/// A decoder that tries one type after another would read nested parts once per enclosing level.
 package struct JSONReader {
-  /// The levels a document may be nested; what reads it, compares it and lets it go works level by level on one stack.
+  /// The nesting limit. Reading, comparing and freeing a document recurse once per level on one stack.
   package static let depth = 512
 
-  /// The values a document may have: each takes some hundred bytes of memory, however short it is written.
+  /// The limit on the number of values: each takes about a hundred bytes of memory, however short its text.
   package static let limit = 4 << 20
 
   private let bytes: ArraySlice<UInt8>
   private var index: Int
   private var level = 0
-  /// How many values there may still be.
+  /// How many more values the document may have.
   private var room: Int
-  /// Steps taken: what a document costs to read, for tests.
+  /// The steps taken, so that tests can measure the cost of a document.
   private var steps = 0
 
-  /// The document, or `nil` where the bytes are not one, are nested too deep or have too many values; and the steps that
-  /// took.
+  /// The document and the steps taken. The document is `nil` if the bytes are not JSON, are nested too deep or have
+  /// too many values.
   package static func read(_ data: Data, limit: Int = limit) -> (value: JSONValue?, steps: Int) {
     var reader = JSONReader(Array(data)[...], limit)
     let value = reader.document()
@@ -33,7 +33,7 @@ package struct JSONReader {
   }
 
   private mutating func document() -> JSONValue? {
-    // A byte-order mark is no part of the text; what else is no UTF-8 is no JSON.
+    // A byte-order mark is not part of the text. Strings are checked for valid UTF-8 where they are read.
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { index += 3 }
     guard let value = value() else { return nil }
     skipSpace()
@@ -51,7 +51,7 @@ package struct JSONReader {
     while let byte = current, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { next() }
   }
 
-  /// Takes that byte, after any space.
+  /// Consumes `byte`, after any white space.
   private mutating func take(_ byte: UInt8) -> Bool {
     skipSpace()
     guard current == byte else { return false }
@@ -127,14 +127,14 @@ package struct JSONReader {
     return .number(JSONNumber(bytes[start..<index]))
   }
 
-  /// Takes digits, one at least.
+  /// Consumes digits; false if there is none.
   private mutating func digits() -> Bool {
     let start = index
     while let byte = current, byte.isAsciiDigit { next() }
     return index > start
   }
 
-  /// A string from its opening mark on.
+  /// Reads a string, starting at its opening quotation mark.
   private mutating func string() -> String? {
     next()
     let start = index
@@ -149,7 +149,7 @@ package struct JSONReader {
     return nil
   }
 
-  /// The rest of a string that has escapes in it.
+  /// Reads the rest of a string, starting at its first escape.
   private mutating func escapedString(from start: Int) -> String? {
     var text = Array(bytes[start..<index])
     while let byte = current, byte >= 0x20 {
@@ -177,7 +177,7 @@ package struct JSONReader {
     return nil
   }
 
-  /// The scalar of `\uXXXX` from its digits on, or of two that are a pair; half a pair stands for no scalar.
+  /// Reads the scalar of `\uXXXX`, or of a surrogate pair, starting at the first digit. A lone surrogate gives `nil`.
   private mutating func scalar() -> Unicode.Scalar? {
     guard let first = codeUnit() else { return nil }
     guard (0xD800..<0xDC00).contains(first) else { return Unicode.Scalar(first) }

@@ -1,7 +1,6 @@
 package import FoundationEssentials
 
-/// A JSON document as a value, to compare two of them; texts are the same where their bytes are, numbers where their
-/// values are.
+/// A JSON document as a comparable value. Strings are equal if their bytes are, numbers if their values are.
 package indirect enum JSONValue: Sendable, Hashable {
   /// `null`.
   case null
@@ -16,8 +15,8 @@ package indirect enum JSONValue: Sendable, Hashable {
   /// An object.
   case object([String: JSONValue])
 
-  /// The document in the bytes, or `nil` where they are not JSON, nested deeper than ``JSONReader/depth``,
-  /// or have more values than ``JSONReader/limit``.
+  /// The document in the bytes, or `nil` if they are not JSON, are nested deeper than ``JSONReader/depth`` or have
+  /// more values than ``JSONReader/limit``.
   package init?(_ data: Data) {
     guard let value = JSONReader.read(data).value else { return nil }
     self = value
@@ -46,7 +45,7 @@ package indirect enum JSONValue: Sendable, Hashable {
     }
   }
 
-  /// The value without what the pointer points to; itself where that does not exist.
+  /// The value without the part that the pointer selects; unchanged if there is no such part.
   package func removing(_ pointer: JSONPointer) -> JSONValue { removing(pointer.tokens[...]) }
 
   private func removing(_ tokens: ArraySlice<String>) -> JSONValue {
@@ -60,7 +59,7 @@ package indirect enum JSONValue: Sendable, Hashable {
       return .object(members)
     case .array(var elements):
       guard let index = JSONPointer.index(token), elements.indices.contains(index) else { return self }
-      // Blanked, not taken out: the elements behind it keep their places.
+      // Replaced by null rather than removed, so that later elements keep their indices.
       elements[index] = rest.isEmpty ? .null : elements[index].removing(rest)
       return .array(elements)
     default: return self
@@ -69,7 +68,7 @@ package indirect enum JSONValue: Sendable, Hashable {
 }
 
 extension [String: JSONValue] {
-  /// Whether the object has that member, its name the same bytes.
+  /// Whether the object has that member under a name of the same bytes.
   fileprivate func hasMember(_ name: String, _ value: JSONValue) -> Bool {
     guard let index = index(forKey: name) else { return false }
     return FieldList.isSame(self[index].key, name) && self[index].value == value
@@ -78,11 +77,11 @@ extension [String: JSONValue] {
 
 /// A number of a JSON document, of any size and precision: `100`, `1e2` and `100.0` are the same.
 package struct JSONNumber: Sendable, Hashable {
-  /// As it was written.
+  /// The number as written.
   package let text: String
-  /// The significant digits with the sign, without zeros at either end; empty for 0.
+  /// The sign and significant digits, without leading or trailing zeros; empty for 0.
   private let digits: String
-  /// The power of ten of the last of them.
+  /// The power of ten of the last digit.
   private let exponent: Int
 
   package static func == (one: JSONNumber, other: JSONNumber) -> Bool {
@@ -94,14 +93,14 @@ package struct JSONNumber: Sendable, Hashable {
     hasher.combine(digits)
   }
 
-  /// The number that the bytes are, which the grammar of JSON has been found to allow.
+  /// The number in the bytes, whose grammar the reader has checked.
   init(_ bytes: ArraySlice<UInt8>) {
     text = String(decoding: bytes, as: UTF8.self)
     let mantissa = bytes.prefix { $0 | 0x20 != 0x65 }
     let whole = mantissa.prefix { $0 != 0x2E }
     let fraction = mantissa.dropFirst(whole.count).dropFirst()
     var digits = (whole + fraction).filter { $0 != 0x2D }.drop { $0 == 0x30 }[...]
-    // An exponent beyond what a number can count is as far as it goes: only such numbers could be taken for another.
+    // An exponent is clamped to ±2^60. Only numbers beyond that could compare as equal without being so.
     let written = bytes.dropFirst(mantissa.count).dropFirst()
     var exponent = Self.exponent(written) - fraction.count
     while digits.last == 0x30 {
@@ -122,11 +121,11 @@ package struct JSONNumber: Sendable, Hashable {
 
 /// A place in a JSON document (RFC 6901).
 package struct JSONPointer: Sendable, Hashable {
-  /// The names and indices from the root down, unescaped.
+  /// The unescaped names and indices, from the root down.
   package let tokens: [String]
 
-  /// The pointer that the text is: empty, or beginning with `/`; `nil` otherwise, or where `~` is not followed by
-  /// `0` or `1`.
+  /// The pointer in the text. `nil` if a nonempty text does not begin with `/`, or if `~` is not followed by `0` or
+  /// `1`.
   package init?(_ text: String) {
     guard !text.isEmpty else {
       tokens = []
@@ -141,7 +140,7 @@ package struct JSONPointer: Sendable, Hashable {
     self.tokens = Array(tokens.dropFirst())
   }
 
-  /// The array index that a token is: digits without a leading zero.
+  /// The array index in a token: digits without a leading zero.
   static func index(_ token: String) -> Int? {
     guard token == "0" || token.utf8.first != 0x30, token.utf8.allSatisfy(\.isAsciiDigit) else { return nil }
     return Int(token)

@@ -1,22 +1,23 @@
 internal import CacheStore
 internal import FoundationEssentials
 
-/// How a request's key is composed: all that decides who answers, what an answer is, and for whom (design section 2).
+/// Composes a request's key from everything that decides who answers, what the answer is, and for whom.
 ///
-/// Whatever else tells requests apart, a lease or a partial download, uses this value and no part of it.
+/// Leases and partial downloads use the whole key too, never a part of it, to distinguish requests.
 enum KeyRule {
-  /// The keyed digest of a file's content; `nil` where it cannot be read.
+  /// The keyed digest of a file's content; `nil` if the file cannot be read.
   typealias FileDigest = (_ path: String) -> String?
 
-  /// What the rule needs to know besides the request.
+  /// The inputs of the rule besides the request.
   struct Means {
     let secrets: SecretList
     let digest: PreparedRequest.Digest
     let fileDigest: FileDigest
   }
 
-  /// The key: account, normalised URL with secret values replaced, method, and what else decides who answers.
-  /// - Throws: `invalidRequest` where a client certificate that stands for an account cannot be read.
+  /// The key: account, normalised URL with secret values replaced, method, and the other parts that decide who
+  /// answers.
+  /// - Throws: `invalidRequest` if a client certificate that identifies the account cannot be read.
   static func key(
     for request: DataService.Request, url: NormalisedURL, fields: HTTPFields, means: Means
   ) throws(DataServiceError) -> RequestKey {
@@ -51,7 +52,7 @@ enum KeyRule {
           .invalidRequest, "the client certificate \(certificate) cannot be read",
           hint: "name a PEM file that can, or an account")
       }
-      // No field is called so.
+      // No field name contains a zero byte.
       credentials.append("\u{0}certificate: " + digest)
     }
     guard !credentials.isEmpty else { return "" }
@@ -60,7 +61,8 @@ enum KeyRule {
 
   // MARK: Who answers
 
-  /// What of the connection decides who answers; empty for most. A pause is heard by those alone who ask in the same way.
+  /// The connection options that decide who answers; empty for most requests. A pause applies only to requests with
+  /// the same route.
   static func route(
     of connection: ConnectionOptions, host: String?, means: Means
   ) -> String {
@@ -69,7 +71,7 @@ enum KeyRule {
     return parts.text
   }
 
-  /// The caller's own `Host`, where it is another than the URL's.
+  /// The caller's own `Host`, if it differs from the URL's authority.
   static func host(in fields: HTTPFields, url: NormalisedURL) -> String? {
     guard !fields.isEmpty, fields.contains("Host"), let host = fields.combined("Host")?.lowercased() else {
       return nil
@@ -82,7 +84,7 @@ enum KeyRule {
   ) -> Parts {
     var parts = Parts()
     put(request.connection, host: host(in: fields, url: url), into: &parts, means)
-    // An answer then is what else would be followed.
+    // The redirect itself is then the answer.
     if request.limits.redirects == 0 { parts.put("no-location") }
     return parts
   }
@@ -94,7 +96,7 @@ enum KeyRule {
     guard !connection.isUsual else { return }
     if connection.isInsecure { parts.put("insecure") }
     if let file = connection.certificateAuthorityFile {
-      // By what is in it: those who may answer. One that cannot be read lets nobody answer.
+      // The content counts, since it decides which servers are trusted. An unreadable file trusts none.
       parts.put("authorities", means.fileDigest(file) ?? "")
     }
     if let folder = connection.certificateAuthorityFolder { parts.put("authority-folder", absolute(folder)) }
@@ -109,7 +111,7 @@ enum KeyRule {
     path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
   }
 
-  /// The proxy's URL with a digest in the place of its user-info.
+  /// The proxy's URL with its user-info replaced by a digest.
   private static func withoutCredentials(_ proxy: String, _ means: Means) -> String {
     guard let at = proxy.lastIndex(of: "@") else { return proxy }
     let start = proxy.firstRange(of: "://").map(\.upperBound) ?? proxy.startIndex
@@ -117,7 +119,7 @@ enum KeyRule {
     return proxy[..<start] + "~" + means.digest(Array(proxy[start..<at].utf8)) + proxy[at...]
   }
 
-  /// Names and values one after another, as ``RequestKey/extraParts(_:)`` takes them apart again.
+  /// Names and values in the format that ``RequestKey/extraParts(_:)`` parses.
   private struct Parts {
     private(set) var text = ""
 
@@ -144,13 +146,13 @@ enum KeyRule {
 }
 
 extension ConnectionOptions {
-  /// Whether nothing in it decides who answers.
+  /// Whether no option decides who answers.
   fileprivate var isUsual: Bool {
     !isInsecure && unixSocket == nil && proxy == nil && certificateAuthorityFile == nil
       && certificateAuthorityFolder == nil && resolutions.isEmpty
   }
 
-  /// By host and port; of several for the same the order stays, since the first of them counts.
+  /// Sorted by host and port. Entries for the same host and port keep their order, since the first one counts.
   fileprivate var sortedResolutions: [Resolution] {
     resolutions.enumerated().sorted {
       ($0.element.host.lowercased(), $0.element.port, $0.offset)

@@ -1,16 +1,17 @@
 package import CacheStore
 
-/// Whether an answer is of a media type that the caller accepts.
+/// Checks an answer's media type against those that the caller accepts.
 package enum MediaTypes {
-  /// Whether `Content-Type` names one of the accepted types; a type may be `*`, a subtype `*` or `*+suffix`. Parameters and
-  /// case do not count. An empty list accepts everything, and an answer that names no type is of none of them.
+  /// Whether `Content-Type` matches one of the accepted types; a type may be `*`, a subtype `*` or `*+suffix`.
+  /// Parameters and case are ignored. An empty list accepts everything; otherwise an answer without a type is
+  /// rejected.
   package static func accepts(_ fields: HTTPFields, accepted: [String]) -> Bool {
     guard !accepted.isEmpty else { return true }
     guard let field = fields["Content-Type"], let type = parts(field) else { return false }
     return accepted.contains { parts($0).map { matches(type, $0) } ?? false }
   }
 
-  /// Whether a text is a type and a subtype that ``accepts(_:accepted:)`` can compare with.
+  /// Whether a text is a type and subtype that ``accepts(_:accepted:)`` can compare.
   package static func isValid(_ text: String) -> Bool {
     guard let parts = parts(text) else { return false }
     return FieldList.isToken(parts.type) && FieldList.isToken(parts.subtype) && !text.contains(";")

@@ -1,18 +1,19 @@
 internal import CacheStore
 package import FoundationEssentials
 
-/// A URL taken apart for the key and for the wire, from its bytes (RFC 3986 section 6.2.2 and 6.2.3).
+/// A URL, parsed from its bytes and normalised for the key and the wire (RFC 3986 sections 6.2.2 and 6.2.3).
 ///
-/// Scheme and host are lower case, a default port and the fragment are gone, an empty path is `/`, percent-encoded
-/// unreserved characters are decoded, the hexadecimal digits of the others are upper case, dot segments are removed.
+/// Normalising lowercases scheme and host, drops a default port and the fragment, turns an empty path into `/`,
+/// decodes percent-encoded unreserved characters, uppercases the hexadecimal digits of the others, and removes dot
+/// segments.
 package struct NormalisedURL: Sendable, Hashable {
-  /// The URL without user-info and fragment, as it is sent.
+  /// The URL as sent, without user-info and fragment.
   package let string: String
-  /// What stood before `@`, percent-encoded as written.
+  /// The user-info before `@`, percent-encoded as written.
   package let userInfo: String?
-  /// The port, the scheme's own where none was written.
+  /// The port, by default the scheme's own.
   package let port: Int
-  // Where the parts of `string` end, in bytes.
+  // The byte offsets in `string` at which the parts end.
   private let schemeEnd: Int
   private let hostEnd: Int
   private let authorityEnd: Int
@@ -20,15 +21,15 @@ package struct NormalisedURL: Sendable, Hashable {
 
   /// `http` or `https`.
   package var scheme: String { part(0, schemeEnd) }
-  /// The host, lower case, an IPv6 address in its brackets.
+  /// The host in lower case; an IPv6 address keeps its brackets.
   package var host: String { part(schemeEnd + 3, hostEnd) }
   /// The path, never empty.
   package var path: String { part(authorityEnd, pathEnd) }
-  /// What stood between `?` and `#`, without them; `nil` where there was no `?`.
+  /// The query without its `?`; `nil` if the URL has no `?`.
   package var query: String? { hasQuery ? part(pathEnd + 1, string.utf8.count) : nil }
-  /// Whether there was a `?`.
+  /// Whether the URL has a `?`.
   package var hasQuery: Bool { pathEnd < string.utf8.count }
-  /// `scheme://host[:port]`, the port only where it is not the scheme's own.
+  /// `scheme://host[:port]`; the port only if it is not the scheme's own.
   package var origin: String { part(0, authorityEnd) }
   /// `host[:port]`.
   package var authority: String { part(schemeEnd + 3, authorityEnd) }
@@ -40,14 +41,14 @@ package struct NormalisedURL: Sendable, Hashable {
   }
 
   /// The URL as Foundation's type.
-  /// - Throws: `invalidRequest` where Foundation takes it for none.
+  /// - Throws: `invalidRequest` if Foundation cannot parse it.
   package func foundationURL() throws(DataServiceError) -> URL {
     if let url = URL(string: string) { return url }
     throw DataServiceError(.invalidRequest, "the URL of \(authority) cannot be read")
   }
 
-  /// Takes a URL apart.
-  /// - Throws: `invalidRequest`, naming what is wrong and, for a missing scheme, proposing a URL.
+  /// Parses and normalises a URL.
+  /// - Throws: `invalidRequest`, naming the problem; for a missing scheme it suggests a URL.
   package init(_ text: String) throws(DataServiceError) {
     var copy = text
     if let parts = copy.withUTF8({ NormalParts($0) }) {
@@ -57,7 +58,7 @@ package struct NormalisedURL: Sendable, Hashable {
     }
   }
 
-  /// A URL in its normal form.
+  /// A URL that is already in normal form.
   private init(_ text: String, _ parts: NormalParts) {
     string = text
     userInfo = nil
@@ -66,7 +67,7 @@ package struct NormalisedURL: Sendable, Hashable {
     (authorityEnd, pathEnd) = (parts.authorityEnd, parts.pathEnd)
   }
 
-  /// Takes a URL apart, whatever its form: what ``NormalParts`` spares for those that are normal already.
+  /// Parses a URL in any form: the slow path that ``NormalParts`` avoids for URLs in normal form.
   init(takingApart text: String) throws(DataServiceError) {
     let bytes = Array(text.utf8)
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), Self.hasSlashes(bytes, after: colon) else {
@@ -74,7 +75,7 @@ package struct NormalisedURL: Sendable, Hashable {
     }
     let isSecure = Self.isWord("https", bytes[..<colon])
     guard isSecure || Self.isWord("http", bytes[..<colon]) else {
-      // What is no scheme may be a part of a password.
+      // Text that is not a scheme may be part of a password, so the message must not show it.
       guard bytes[..<colon].allSatisfy(\.isTokenByte) else { throw Self.withoutScheme(text) }
       let scheme = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
       throw DataServiceError(
@@ -147,10 +148,10 @@ package struct NormalisedURL: Sendable, Hashable {
     var userInfo: String?
     /// In lower case.
     var host: [UInt8]
-    /// `nil` where none was written.
+    /// `nil` if the URL names no port.
     var port: Int?
 
-    /// - Parameter mayBeCutOff: Whether it may end in the middle of a password.
+    /// - Parameter mayBeCutOff: Whether the authority may end in the middle of a password.
     init(_ bytes: ArraySlice<UInt8>, mayBeCutOff: Bool) throws(DataServiceError) {
       var hostAndPort = bytes
       if let at = bytes.lastIndex(of: UInt8(ascii: "@")) {
@@ -186,7 +187,7 @@ package struct NormalisedURL: Sendable, Hashable {
     guard !bytes.isEmpty else { return output.append(UInt8(ascii: "/")) }
     let start = output.count
     appendNormalised(bytes, to: &output)
-    // Only a segment that begins with a dot may be one to remove.
+    // Only a segment that begins with a dot can be a dot segment.
     let path = output[start...]
     guard zip(path, path.dropFirst()).contains(where: { $0 == UInt8(ascii: "/") && $1 == UInt8(ascii: ".") })
     else { return }
@@ -235,7 +236,7 @@ package struct NormalisedURL: Sendable, Hashable {
 }
 
 extension UInt8 {
-  /// The number that the byte stands for as a hexadecimal digit.
+  /// The value of the byte as a hexadecimal digit.
   var hexDigitValue: UInt8? {
     switch self {
     case 0x30...0x39: self - 0x30

@@ -1,12 +1,12 @@
 package import CacheStore
 
-/// Which requests the store stays out of.
+/// Decides which requests bypass the store.
 package enum PassThrough {
   /// Whether the request is an exchange of its own, never shared and never stored.
   ///
-  /// That is: a method other than GET and HEAD, unless the request is marked as a read; the caller's own `Range` or
-  /// precondition; and `no-store`, unless the caller wants the answer kept anyway. Under `http` only the method
-  /// decides here, and RFC 9111 the rest.
+  /// Such requests are: a method other than GET and HEAD, unless marked as a read; the caller's own `Range` or
+  /// precondition; and `no-store`, unless the caller wants the answer stored anyway. Under `http` only the method
+  /// decides here; RFC 9111 decides the rest.
   package static func isPassThrough(
     method: RequestMethod, fields: HTTPFields, isRead: Bool, keepsAnyway: Bool = false,
     underHTTP: Bool = false

@@ -1,11 +1,11 @@
 package import CacheStore
 
-/// The caller's own preconditions, answered from a stored response (RFC 9111 section 4.3.2).
+/// Evaluates the caller's own preconditions against a stored response (RFC 9111 section 4.3.2).
 package enum Precondition {
-  /// Whether the caller's `If-None-Match`, or without one its `If-Modified-Since`, means that what it has still
-  /// holds, so that a 304 is the answer.
+  /// Whether the caller's `If-None-Match`, or without one its `If-Modified-Since`, matches, so that a 304 is the
+  /// answer.
   ///
-  /// Only for a stored response that would be a 200 (RFC 9110 section 13.2.1).
+  /// Preconditions apply only to a stored response that would be a 200 (RFC 9110 section 13.2.1).
   package static func isNotModified(requestFields: HTTPFields, stored: StoredResponse) -> Bool {
     guard stored.status == 200 else { return false }
     if let tags = requestFields.combined("If-None-Match") {
@@ -17,14 +17,14 @@ package enum Precondition {
     return lastChange(of: stored) <= since
   }
 
-  /// Whether a range is to be cut from the stored response: `If-Range` is absent, or names it strongly
-  /// (RFC 9110 section 13.1.5).
+  /// Whether a range may be cut from the stored response: `If-Range` is absent or matches strongly (RFC 9110 section
+  /// 13.1.5).
   package static func allowsRange(requestFields: HTTPFields, stored: StoredResponse) -> Bool {
     guard let condition = requestFields["If-Range"] else { return true }
     if let tag = EntityTag(condition) {
       return stored.fields["ETag"].flatMap(EntityTag.init).map(tag.stronglyMatches) ?? false
     }
-    // A date is strong only if it is exactly that of a response made a second or more later.
+    // A date is a strong validator only if it equals the `Last-Modified` of a response made at least a second later.
     guard let date = HTTPDate.parse(condition, now: stored.receivedAt),
       let modified = stored.fields["Last-Modified"].flatMap({ HTTPDate.parse($0, now: stored.receivedAt) })
     else { return false }

@@ -1,9 +1,9 @@
 internal import CacheStore
 
 extension PreparedRequest {
-  /// The same number in every process for loads that may share an exchange; secret values count as their digests.
+  /// A hash that all processes agree on, equal for loads that may share an exchange. Secret values enter as digests.
   ///
-  /// - Parameter options: What the request's limits and connection say.
+  /// - Parameter options: The `leaseText` of the request's limits and connection options.
   func leaseHash(secrets: SecretList, options: [UInt8]) -> UInt64 {
     var text: [UInt8] = []
     func add(_ part: String) {
@@ -11,7 +11,7 @@ extension PreparedRequest {
       text.append(0)
     }
     for part in [key.account, key.target, key.method, key.extra, request.method.rawValue] { add(part) }
-    // Of the caller's own key it cannot be told where the request goes.
+    // The caller's own key does not show where the request goes.
     if request.key != nil { add(shownURL) }
     for field in fields.all {
       add(FieldList.lowercased(field.name))
@@ -27,7 +27,7 @@ extension PreparedRequest {
 }
 
 extension Limits {
-  /// Everything in it, one number after another. A test counts that nothing is forgotten.
+  /// All limits as numbers. A test checks that none is missing.
   var leaseText: [UInt8] {
     let numbers = [
       bodyBytes, dataBytes, Int64(fieldSectionBytes), Int64(fieldCount), Int64(redirects), Int64(retries),
@@ -39,7 +39,7 @@ extension Limits {
 }
 
 extension ConnectionOptions {
-  /// Everything in it. A test counts that nothing is forgotten.
+  /// All options. A test checks that none is missing.
   var leaseText: [UInt8] {
     var text: [UInt8] = []
     for flag in [isInsecure, isHTTP11Only, isCompressed] { text.append(flag ? 1 : 0) }

@@ -1,33 +1,33 @@
 internal import CacheStore
 internal import FoundationEssentials
 
-/// A request taken apart once, on the caller's thread: what is sent, under which key it is stored, and what tells
-/// exchanges apart. A class, since it goes through many hands and never changes.
+/// A request, validated and parsed once on the caller's thread: the fields to send, the key in the store, and what
+/// distinguishes exchanges. It is a class because it is immutable and passed along often.
 final class PreparedRequest: Sendable {
   let request: DataService.Request
-  /// Where the request goes, without user-info and fragment.
+  /// The URL to send to, without user-info and fragment.
   let url: NormalisedURL
-  /// What is sent, Basic credentials from the URL's user-info included.
+  /// The fields to send, including Basic credentials from the URL's user-info.
   let fields: HTTPFields
   let key: RequestKey
-  /// Whether RFC 9111 decides, as the `http` policy asks.
+  /// Whether RFC 9111 decides: the policy is `http`.
   let isHTTP: Bool
-  /// Whether the store stays out of it.
+  /// Whether the request bypasses the store.
   let isPassThrough: Bool
-  /// Digests what must distinguish keys but never be written.
+  /// Digests values that distinguish keys but must never be written.
   let digest: Digest
 
-  /// What of the connection and of the caller's `Host` decides who answers at the URL's origin, and at any other, where
-  /// no `Host` goes along. Empty for most.
+  /// The parts of the connection options and of the caller's `Host` that decide who answers: at the URL's own origin,
+  /// and elsewhere, where `Host` is not sent. Empty for most requests.
   let route: (own: String, elsewhere: String)
 
-  /// What may be shown of the URL: without user-info, secret query values replaced by digests.
+  /// The URL for messages: without user-info, with secret query values replaced by digests.
   let shownURL: String
 
   /// A keyed digest of bytes.
   typealias Digest = @Sendable (_ bytes: [UInt8]) -> String
 
-  /// - Throws: `invalidRequest` naming the thing that is wrong.
+  /// - Throws: `invalidRequest`, naming the invalid part.
   init(
     _ request: consuming DataService.Request, policy: FetchPolicy, secrets: SecretList,
     digest: @escaping Digest, fileDigest: @escaping KeyRule.FileDigest
@@ -68,10 +68,10 @@ final class PreparedRequest: Sendable {
     return Data("\(user):\(password)".utf8).base64EncodedString()
   }
 
-  /// Under what it is stored, for a message.
+  /// The key or URL that the response is stored under, for a message.
   var shownPlace: String { request.key.map { "under the key \($0)" } ?? "for \(shownURL)" }
 
-  /// Who answers for a URL of this request's, its own or one that a redirect leads to, as pauses name them.
+  /// The name that pauses use for the responder at `url`, the request's own URL or that of a redirect.
   func responder(of url: NormalisedURL) -> String {
     let origin = url.origin
     guard !route.own.isEmpty else { return origin }
@@ -79,15 +79,15 @@ final class PreparedRequest: Sendable {
     return way.isEmpty ? origin : origin + " " + way
   }
 
-  /// Whether a row of the key may be the answer to this request's method.
+  /// Whether the method is HEAD.
   var isHead: Bool { request.method == .head }
 
-  /// Whether it may be sent again where it failed.
+  /// Whether the request may be sent again after a failure.
   var isRepeatable: Bool { request.method == .get || request.method == .head || request.isRead }
 }
 
 extension PreparedRequest {
-  /// Whether two loads may share an exchange (law 7): whether they are alike in all that shapes it.
+  /// Whether two loads may share an exchange (law 7): they agree in everything that shapes it.
   func isAlike(_ other: PreparedRequest) -> Bool {
     key == other.key && request.method == other.request.method && url == other.url && fields == other.fields
       && request.body == other.request.body && request.limits == other.request.limits

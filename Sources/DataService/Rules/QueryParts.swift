@@ -1,14 +1,14 @@
-/// Finds the values of secret parameters in a URL: the one place that knows where a query's parts begin and end, for
-/// keys, for what is shown and for redirects alike. Pure.
+/// Finds the values of secret parameters in a URL. Keys, messages and redirects all use this one definition of where
+/// a parameter begins and ends.
 ///
-/// A part ends at `&`, `;`, `?` or `#`, in a path at `/` too, since one framework or another takes each of them for a
-/// separator; `&amp;` is `&` and `;`. What stands before the first equals sign is its name.
+/// A part ends at `&`, `;`, `?` or `#`, and in a path at `/` too, since each of them is a separator in some
+/// framework. `&amp;` counts as `&` followed by `;`. The text before the first equals sign is the name.
 enum QueryParts {
-  /// The bytes with another value in the place of each secret one, or `nil` where there is none.
+  /// The bytes with each secret value replaced, or `nil` if there is none.
   ///
   /// - Parameters:
-  ///   - bytes: All of a URL behind its host, or less.
-  ///   - isQuery: Whether they begin behind the `?`.
+  ///   - bytes: Everything in a URL after its host, or a part of that.
+  ///   - isQuery: Whether the bytes begin after the `?`.
   static func replacing(
     _ bytes: ArraySlice<UInt8>, isQuery: Bool = false, secrets: SecretList,
     by replacement: (_ value: ArraySlice<UInt8>) -> [UInt8]
@@ -48,14 +48,14 @@ enum QueryParts {
     }
   }
 
-  /// The value of one `name=value` where it is a secret, or a URL with a secret in it.
+  /// The value of one `name=value` if it is secret or is a URL that contains a secret.
   private static func secretValue(
     in part: ArraySlice<UInt8>, _ secrets: SecretList, _ looksInside: Bool
   ) -> ArraySlice<UInt8>? {
     guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return nil }
     let value = part[(equals + 1)...]
     if secrets.isSecretParameter(encoded: part[..<equals]) { return value }
-    // `redirect_uri=https%3A%2F%2Fhost%2F%3Ftoken%3D…`, and that again inside another.
+    // A URL can be nested, and encoded once per level: `redirect_uri=https%3A%2F%2Fhost%2F%3Ftoken%3D…`.
     guard looksInside else { return nil }
     var inner = value
     for _ in 0..<3 where inner.contains(UInt8(ascii: "%")) {
@@ -66,7 +66,7 @@ enum QueryParts {
     return nil
   }
 
-  /// The bytes with those decoded that are percent-encoded, and a plus sign as the space it stands for.
+  /// The bytes, percent-decoded; a plus sign becomes a space.
   static func decoded(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
     var output: [UInt8] = []
     output.reserveCapacity(bytes.count)

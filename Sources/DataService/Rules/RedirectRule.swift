@@ -1,7 +1,7 @@
 internal import CacheStore
 internal import FoundationEssentials
 
-/// Where a redirect leads and what goes along (RFC 9110 section 15.4).
+/// Computes the request that follows a redirect (RFC 9110 section 15.4).
 enum RedirectRule {
   /// One hop of an exchange.
   struct Hop: Sendable, Equatable {
@@ -11,16 +11,16 @@ enum RedirectRule {
     var body: Data?
   }
 
-  /// The statuses that are followed.
+  /// The redirect statuses that are followed.
   static let statuses: Set<Int> = [301, 302, 303, 307, 308]
 
   /// Temporary redirects (RFC 9110 section 15.4).
   static let temporaryStatuses: Set<Int> = [302, 303, 307]
 
-  /// The hop after `hop`, or `nil` where the response is not a redirect that can be followed.
+  /// The hop after `hop`, or `nil` if the response is not a redirect that can be followed.
   ///
-  /// Credentials go along only to the origin they were given for; a body with its method: a POST that becomes a GET loses it.
-  /// - Throws: `protocol` for a redirect from https to http or to a scheme other than these.
+  /// Credentials are sent only to the origin that they were given for. A POST that becomes a GET loses its body.
+  /// - Throws: `protocol` for a redirect from https to http, or to a scheme other than these two.
   static func next(
     after hop: Hop, from original: Hop, status: Int, fields: HTTPFields, secrets: SecretList
   ) throws(DataServiceError) -> Hop? {

@@ -1,9 +1,9 @@
-/// How long an origin asks to be left alone (RFC 9110 section 10.2.3).
+/// Parses `Retry-After` (RFC 9110 section 10.2.3).
 package enum RetryAfter {
-  /// How long the origin asks to be left alone: `value` is a number of seconds, or a date. `nil` where it is neither; an
-  /// instant that has passed is no time at all.
+  /// The requested delay: `value` is a number of seconds or a date. `nil` if it is neither; zero for a date in the
+  /// past.
   ///
-  /// A date is taken from the response's own `Date` where that is one, since both come from the same clock.
+  /// A date is compared with the response's own `Date` if that is valid, since both come from the same clock.
   package static func delay(_ value: String, date: String? = nil, now: Int64) -> Duration? {
     if let seconds = DeltaSeconds.parse(value) { return .seconds(seconds) }
     guard let instant = HTTPDate.parse(value, now: now) else { return nil }

@@ -1,25 +1,25 @@
-/// The fields and query parameters that hold secrets: never written anywhere, and each of them partitions
-/// (law 12).
+/// The fields and query parameters that hold secrets. Their values are never written, and different values have
+/// separate cache entries (law 12).
 public struct SecretList: Sendable, Hashable {
-  /// Field names, lower case. `Authorization`, `Cookie` and `Proxy-Authorization` are always secret besides.
+  /// Field names in lower case. `Authorization`, `Cookie` and `Proxy-Authorization` are always secret, listed or not.
   public var fields: Set<String> {
     get { ownFields.names(usual: Self.commonFields) }
     set { ownFields.set(newValue, usual: Self.commonFields) }
   }
-  /// Query parameter names, lower case.
+  /// Query parameter names in lower case.
   public var parameters: Set<String> {
     get { ownParameters.names(usual: Self.commonParameters) }
     set { ownParameters.set(newValue, usual: Self.commonParameters) }
   }
 
-  /// Whether names that look like a secret's count besides, such as those with `token`, `secret` or `password` in them
-  /// and those that end with `-key`.
+  /// Whether names that look secret count too, such as names that contain `token`, `secret` or `password`, or end
+  /// with `-key`.
   public var includesPatterns = true
 
   private var ownFields = NameSet()
   private var ownParameters = NameSet()
 
-  /// The defaults: what common APIs call their keys and tokens.
+  /// The default list: the names that common APIs give their keys and tokens.
   public init() {}
 
   private static let commonFields = [
@@ -41,7 +41,7 @@ public struct SecretList: Sendable, Hashable {
     "x-goog-credential", "x-goog-signature",
   ]
 
-  /// The fields that are credentials whatever the list says.
+  /// The fields that are always credentials, whatever the list says.
   static let credentialFields = ["authorization", "cookie", "proxy-authorization"]
 
   /// Whether a field, in any case, is secret.
@@ -55,10 +55,10 @@ public struct SecretList: Sendable, Hashable {
   /// Whether a query parameter, in any case, is secret.
   package func isSecretParameter(_ name: String) -> Bool { isSecretParameter(encoded: Array(name.utf8)[...]) }
 
-  /// Whether a query parameter is secret, its name as it stands in a URL.
+  /// Whether a query parameter is secret, given its name as encoded in a URL.
   ///
-  /// White space and brackets around it do not count: to one framework or another `+token`, `%20token` and `token[]`
-  /// are `token`.
+  /// Surrounding white space and brackets are ignored: some frameworks read `+token`, `%20token` and `token[]` as
+  /// `token`.
   func isSecretParameter(encoded name: ArraySlice<UInt8>) -> Bool {
     let bytes = QueryParts.decoded(name).map(\.asciiLowercased)
     let core = bytes.drop { !$0.isLetterOrDigit }
@@ -72,8 +72,8 @@ public struct SecretList: Sendable, Hashable {
     ownParameters.contains(parameter, usual: Self.commonParameters)
   }
 
-  /// Whether a request field that `Vary` names may stand in the store as it is: one of the few that are known to be
-  /// harmless. What others say, nobody can know.
+  /// Whether the store may hold the plain value of a request field that `Vary` names. Only fields known to be
+  /// harmless qualify; any other could hold a secret.
   package func isHarmlessField(_ name: String) -> Bool {
     let name = name.lowercased()
     return (name.hasPrefix("sec-") || Self.harmlessFields.contains(name)) && !isSecretField(name)
@@ -87,7 +87,7 @@ public struct SecretList: Sendable, Hashable {
 }
 
 extension SecretList {
-  /// Text with `~` in place of user-info and of the values of secret parameters, wherever in it a URL stands.
+  /// The text with user-info and secret parameter values replaced by `~` in every URL it contains.
   package func withoutSecrets(_ text: String) -> String {
     let bytes = Array(text.utf8)
     guard bytes.contains(UInt8(ascii: "=")) || bytes.contains(UInt8(ascii: "@")) else { return text }
@@ -105,7 +105,7 @@ extension SecretList {
     byte <= 0x20 || [0x22, 0x27, 0x2C, 0x3C, 0x3E].contains(byte)
   }
 
-  /// One URL, or one run of parameters.
+  /// Replaces the secrets of one word: a URL or a run of parameters.
   private func withoutSecrets(word: ArraySlice<UInt8>) -> [UInt8] {
     var word = Array(word)
     if let slashes = word.indices.first(where: { word[$0...].starts(with: "//".utf8) }) {

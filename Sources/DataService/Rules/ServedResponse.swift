@@ -1,21 +1,21 @@
 package import CacheStore
 
-/// A stored response as it is handed out under `http` (RFC 9111 section 4): the head, and which bytes of the body.
+/// A stored response as delivered under `http` (RFC 9111 section 4): the head, and a range of the body.
 package struct ServedResponse: Sendable, Hashable {
   /// The status.
   package var status: Int
-  /// The reason phrase; empty where it is not the stored one.
+  /// The reason phrase.
   package var reason: String
   /// The fields, with `Age`.
   package var fields: HTTPFields
   /// The bytes of the stored body; empty for HEAD, 304 and 416.
   package var body: Range<Int64>
 
-  /// The stored response as the answer to a request with these fields.
+  /// Makes the answer to a request with these fields from a stored response.
   ///
-  /// A precondition that holds makes it a 304 (section 4.3.2), a range of a 200 a 206 or 416 (RFC 9110 section
-  /// 14.2); HEAD has no body. `isValidated` says that a 304 has just confirmed it: then fields that `no-cache` names
-  /// may be sent.
+  /// A matching precondition makes it a 304 (section 4.3.2); a range of a 200 makes it a 206 or 416 (RFC 9110 section
+  /// 14.2); HEAD has no body. `isValidated` says that a 304 has just confirmed the response, which permits the fields
+  /// that `no-cache` names.
   package init(
     _ stored: StoredResponse, method: RequestMethod, requestFields: HTTPFields, now: Int64,
     isValidated: Bool = false
@@ -34,8 +34,8 @@ package struct ServedResponse: Sendable, Hashable {
     if method == .head { body = 0..<0 }
   }
 
-  /// The stored fields with `Age` as it is now, in whole seconds (section 4), and without those that `no-cache`
-  /// names (section 5.2.2.4) unless the response has just been validated.
+  /// The stored fields with the current `Age` in whole seconds (section 4), without the fields that `no-cache` names
+  /// (section 5.2.2.4) unless the response has just been validated.
   package static func fields(of stored: StoredResponse, now: Int64, isValidated: Bool = false) -> HTTPFields {
     var fields = stored.fields
     if case .fields(let names) = CacheControl(fields: fields).noCache, !isValidated {
@@ -45,7 +45,7 @@ package struct ServedResponse: Sendable, Hashable {
     return fields
   }
 
-  /// RFC 9110 section 15.4.5: no description of a body that does not come.
+  /// RFC 9110 section 15.4.5: a 304 has no body, so the fields that describe one are dropped.
   private mutating func becomeNotModified() {
     status = 304
     reason = "Not Modified"

@@ -1,5 +1,5 @@
-/// A URL, or what was meant for one, fit to be shown or logged: user-info left out, secret query values replaced by `~`
-/// (law 12). Works on what cannot be parsed too, since errors name it.
+/// Makes a URL fit to be shown or logged: removes user-info and replaces secret query values by `~` (law 12). Accepts
+/// text that is not a valid URL, since error messages quote such text.
 public enum ShownURL {
   /// The text without its secrets.
   public static func text(_ text: String, secrets: SecretList = SecretList()) -> String {
@@ -9,12 +9,13 @@ public enum ShownURL {
     var userEnd: Int?
     if isWellFormed(bytes, authority: start) {
       userEnd = bytes[start..<end].lastIndex(of: UInt8(ascii: "@"))
-      // `http://user:pass/word@host/`: what a person meant ends at the last sign.
+      // `http://user:pass/word@host/`: an unescaped password can contain a slash, so it ends at the last `@`.
       if userEnd == nil, isCutOffPassword(bytes[start..<end]) {
         userEnd = bytes.lastIndex(of: UInt8(ascii: "@"))
       }
     } else {
-      // `http:/user:pass@host/`: nobody knows what stands where, so that nothing before the last sign is shown.
+      // `http:/user:pass@host/`: the parts of a malformed URL are unknown, so everything before the last `@` is
+      // hidden.
       userEnd = bytes[start...].lastIndex(of: UInt8(ascii: "@"))
     }
     let rest = bytes[(userEnd.map { $0 + 1 } ?? start)...]
@@ -24,7 +25,7 @@ public enum ShownURL {
     return String(decoding: Array(bytes[..<start]) + (shown ?? Array(rest)), as: UTF8.self)
   }
 
-  /// Where user-info would begin: behind the scheme and whatever slashes follow.
+  /// Where user-info would begin: after the scheme and any slashes.
   private static func authorityStart(_ bytes: [UInt8]) -> Int {
     var start = 0
     if let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[..<colon].allSatisfy(isOfScheme) {
@@ -34,7 +35,7 @@ public enum ShownURL {
     return bytes[start...].firstIndex { !isSlash($0) } ?? bytes.count
   }
 
-  /// Whether what stands before the authority is a scheme, a colon and two slashes, and nothing is a blank.
+  /// Whether a scheme, a colon and two slashes precede the authority, and the text contains no white space.
   private static func isWellFormed(_ bytes: [UInt8], authority start: Int) -> Bool {
     start > 3 && bytes[..<start].suffix(3).elementsEqual("://".utf8) && !bytes.contains { $0 <= 0x20 }
   }
@@ -51,7 +52,7 @@ public enum ShownURL {
     byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
   }
 
-  /// Whether `host:port` has something else than a port in it.
+  /// Whether the text after the colon in `host:port` is not a number, so may be part of a password.
   private static func isCutOffPassword(_ authority: ArraySlice<UInt8>) -> Bool {
     guard authority.first != UInt8(ascii: "["), let colon = authority.lastIndex(of: UInt8(ascii: ":")) else {
       return false
@@ -59,7 +60,7 @@ public enum ShownURL {
     return !authority[(colon + 1)...].allSatisfy { (0x30...0x39).contains($0) }
   }
 
-  /// Whether a value is already what ``KeyRule`` puts in the place of a secret one.
+  /// Whether a value is already a digest with which ``KeyRule`` replaced a secret.
   private static func isDigest(_ value: ArraySlice<UInt8>) -> Bool {
     value.first == UInt8(ascii: "~") && value.count == 33
       && value.dropFirst().allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }

@@ -1,20 +1,22 @@
 package import CacheStore
 
-/// Which fields of a received response are stored (RFC 9111 section 3.1, law 12).
+/// Selects the fields of a received response that are stored (RFC 9111 section 3.1, law 12).
 package enum StoredFields {
-  /// Fields that are never stored, whatever the response says: those of the connection or the proxy, whether or not
+  /// Fields that are never stored, whatever the response says: connection and proxy fields, whether or not
   /// `Connection` names them, and cookies.
   private static let neverStored: FieldNames = [
     "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
     "proxy-authenticate", "proxy-authentication-info", "proxy-authorization", "set-cookie", "set-cookie2",
   ]
 
-  /// The fields without the hop-by-hop ones, those that `Connection` names, `Set-Cookie`, and the secret ones.
+  /// The received fields without the hop-by-hop fields, those that `Connection` names, `Set-Cookie`, and secret
+  /// fields.
   ///
   /// - Parameters:
   ///   - received: The fields as received.
-  ///   - secretNames: Names of fields that are never written anywhere.
-  ///   - receivedAt: Where given, and the response has no `Date`, one is added (RFC 9110 section 6.6.1).
+  ///   - secretNames: Names of fields that must never be written.
+  ///   - receivedAt: The time for a `Date` field, which is added if the response has none (RFC 9110 section 6.6.1);
+  ///     `nil` adds none.
   package static func storable(
     _ received: HTTPFields, secretNames: FieldNames = [], receivedAt: Int64? = nil
   ) -> HTTPFields {

@@ -1,15 +1,15 @@
 package import CacheStore
 
-/// Which of a key's rows a request may have: the fields that `Vary` names have to match (RFC 9111 section 4.1).
+/// Selects the row for a request: the fields that `Vary` names must match (RFC 9111 section 4.1).
 ///
-/// Only the caller's own request fields are looked at. What the transport adds (`User-Agent`, `Accept-Encoding`,
-/// `Host`, `Connection` …) is the same for every caller of one release and does not count.
+/// Only the caller's own request fields count. The fields that the transport adds (`User-Agent`, `Accept-Encoding`,
+/// `Host`, `Connection` …) are the same for all callers of one release.
 package enum Vary {
-  /// What stands for a field's value in the `variant` column: the value itself, or a keyed digest of a secret one.
+  /// Maps a field's value to its text in the `variant` column: the value itself, or a keyed digest of a secret value.
   package typealias Protection = (_ name: String, _ value: String) -> String
 
-  /// The names in `Vary` as the `vary` column has them: lower case, sorted, once each, by comma; `*` where a member
-  /// is `*`, or is no field name, so that nothing could ever be matched.
+  /// The names in `Vary` in the format of the `vary` column: lower case, sorted, unique, separated by commas. `*` if
+  /// a member is `*` or not a field name, since no request can then match.
   package static func names(in fields: HTTPFields) -> String {
     guard fields.contains("Vary") else { return "" }
     let members = Set(fields.values(of: "Vary").flatMap(FieldList.members).map(FieldList.lowercased))
@@ -17,8 +17,8 @@ package enum Vary {
     return members.sorted().joined(separator: ",")
   }
 
-  /// The request fields that `names` (the `vary` column) lists, as the `variant` column has them: one `name: value`
-  /// a line. A field that is absent has no line, so that it matches only where it is absent again.
+  /// The request fields that `names` (the `vary` column) lists, in the format of the `variant` column: one `name:
+  /// value` per line. An absent field has no line and so matches only its absence.
   package static func variant(names: String, requestFields: HTTPFields, protect: Protection) -> String {
     guard !names.isEmpty, names != "*" else { return "" }
     return names.split(separator: ",").compactMap { name -> String? in
@@ -28,21 +28,21 @@ package enum Vary {
     }.joined(separator: "\n")
   }
 
-  /// Whether the request's fields match those the row was stored for; never where its `Vary` was `*`.
+  /// Whether the request's fields match those that the row was stored for; never if its `Vary` was `*`.
   package static func matches(_ row: StoredResponse, requestFields: HTTPFields, protect: Protection) -> Bool {
     row.vary != "*"
       && FieldList.isSame(
         variant(names: row.vary, requestFields: requestFields, protect: protect), row.variant)
   }
 
-  /// The row for the request, or `nil`: of several that match the most recent by `Date`, then by receipt.
+  /// The matching row, or `nil`. Of several, the most recent by `Date`, then by time of receipt.
   package static func select(
     from rows: [StoredResponse], requestFields: HTTPFields, protect: Protection,
     where isWanted: (StoredResponse) -> Bool = { _ in true }
   ) -> StoredResponse? {
     var best: StoredResponse?
     for row in rows where isWanted(row) && matches(row, requestFields: requestFields, protect: protect) {
-      // Nearly always one matches: to read its date takes as long as half a look-up.
+      // Usually only one row matches, and parsing dates would take half as long as a lookup.
       if let best, !isNewer(row, than: best) { continue }
       best = row
     }
@@ -54,8 +54,8 @@ package enum Vary {
     return (dates[0], row.receivedAt) > (dates[1], other.receivedAt)
   }
 
-  /// Field lines joined, white space around list members evened out, and letters made small where the field's own
-  /// definition compares them so. The order is kept: origins do use it to break ties.
+  /// Joins the field lines, normalises white space between list members, and lowercases fields whose definition
+  /// ignores case. The order stays, since origins use it to break ties.
   private static func normalised(name: String, values: [String]) -> String {
     let joined = values.flatMap(FieldList.members).joined(separator: ", ")
     guard ["accept-language", "accept-encoding", "accept-charset"].contains(name) else { return joined }
