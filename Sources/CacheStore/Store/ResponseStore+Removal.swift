@@ -15,11 +15,11 @@ extension ResponseStore {
     return false
   }
 
-  /// Whether a start mark of this boot can be right: what lies in the future of this clock was written in another time
-  /// namespace, or by a clock that was meddled with, and decides nothing (law 8).
+  /// Whether a start mark of this boot can be right. A mark later than now comes from another time namespace or a
+  /// manipulated clock, and is ignored (law 8).
   func isBelieved(_ nanoseconds: Int64) -> Bool { nanoseconds <= configuration.bootNow() }
 
-  /// Whether an exchange began before the one that wrote a row, as far as that one's mark is believed.
+  /// Whether an exchange began before the one that wrote a row; `false` where that row's mark cannot be right.
   func isBefore(_ started: StartMark, _ other: StartMark) -> Bool {
     started.isBefore(other) && isBelieved(other.nanoseconds)
   }
@@ -50,7 +50,7 @@ extension ResponseStore {
     }
   }
 
-  /// The same for an account by its row; throws `signedOut` where that is gone.
+  /// Marks an account's rows invalid, by the account's identifier; throws `signedOut` where the account is gone.
   @discardableResult public func invalidate(
     accountID: Int64, targets: [String], started: StartMark
   ) async throws(CacheStoreError) -> Int {
@@ -93,10 +93,11 @@ extension ResponseStore {
     return found
   }
 
-  /// Removes the selected rows with their bodies, whatever the order of exchanges says of them; an exchange begun
-  /// before `started` does not bring them back.
+  /// Removes the selected rows with their bodies, whenever they were written; an exchange that began before `started`
+  /// does not store them again.
   ///
-  /// What is selected when it begins goes, in short transactions, so that others can write in between.
+  /// Removes the rows selected when the call begins, in short transactions, so that other processes can write in
+  /// between.
   /// - Returns: How many rows were removed.
   @discardableResult public func remove(
     _ selection: EntrySelection, started: StartMark
@@ -124,8 +125,8 @@ extension ResponseStore {
     return count
   }
 
-  /// Does work on a selection of rows; where the disk has no room for that, once more, row by row, with the log written
-  /// back after each: what one row needs there always is (see `Connection.transaction`).
+  /// Runs work on a selection of rows. Where the disk is full, runs it again row by row, with a checkpoint after
+  /// each: there is always enough space for one row (see `Connection.transaction`).
   private func removingOnFullDisk(
     _ selection: EntrySelection, _ connection: Connection,
     _ work: (EntrySelection) throws(CacheStoreError) -> Removed
@@ -148,15 +149,15 @@ extension ResponseStore {
     return all
   }
 
-  /// Gives the room of what was removed back to a file system that has little left.
+  /// Returns the freed space to a file system that has little left.
   private func giveBackOnShortDisk() async {
-    // What was to be removed is; where its room cannot be given back now, the housekeeping does it.
+    // The rows are already removed; where the space cannot be returned now, maintenance returns it.
     _ = try? await writer.perform { [writer] (connection) throws(CacheStoreError) in
       if connection.isShortOfRoom { writer.room.giveBack(connection) }
     }
   }
 
-  /// A host as the counts know it.
+  /// An account and host that have counts.
   struct CountedHost: Hashable, Sendable {
     var account: Int64
     var host: String
@@ -167,7 +168,7 @@ extension ResponseStore {
     var hosts: Set<CountedHost> = []
   }
 
-  /// Takes hosts of which nothing is stored any more out of the counts: what a person removes is gone from `stats` too.
+  /// Deletes the counts of hosts without stored rows, so that `stats` no longer shows what a person removed.
   private func forgetCounts(ofEmpty hosts: Set<CountedHost>) async throws(CacheStoreError) {
     guard !hosts.isEmpty else { return }
     try await writer.perform { (connection) throws(CacheStoreError) in
@@ -181,7 +182,7 @@ extension ResponseStore {
   }
 
   private static func hasRows(_ host: CountedHost, _ connection: Connection) throws(CacheStoreError) -> Bool {
-    // After a host comes its path, its query or nothing.
+    // A path, a query or nothing follows the host.
     let text = """
       SELECT 1 FROM last_request WHERE account_id = ?1
         AND (target = ?2 OR target >= ?2 || '/' AND target < ?2 || '0' OR target >= ?2 || '?' AND target < ?2 || '@')
@@ -246,11 +247,11 @@ extension ResponseStore {
       hosts: Set(found.map { CountedHost(account: $0.account, host: Self.host(of: $0.target)) }))
   }
 
-  /// Removes a row whose checksum failed, once the look-up that found it is over; checks again before.
+  /// Removes a row whose checksum failed, after the look-up that found it; verifies it again first.
   func removeDamaged(_ id: Int64) {
     guard !configuration.isReadOnly else { return }
     writer.submit { [self] (connection) throws(CacheStoreError) in
-      // Reported by the look-up; where it cannot be removed now, the next look-up finds it again.
+      // The look-up has reported it; where the removal fails, the next look-up finds it again.
       let wasRemoved = try connection.transaction { () throws(CacheStoreError) in
         try removeIfDamaged(id, connection)
       }
@@ -258,7 +259,7 @@ extension ResponseStore {
     }
   }
 
-  /// - Returns: Whether the row was damaged, and is removed.
+  /// - Returns: Whether the row was damaged and has been removed.
   func removeIfDamaged(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> Bool {
     guard let found = try connection.wholeRow(id), !found.isSound else { return false }
     try deleteRow(id, connection)

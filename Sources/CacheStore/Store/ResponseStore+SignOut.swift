@@ -7,15 +7,15 @@ internal import Synchronization
 #endif
 
 extension ResponseStore {
-  /// Ends an account: from the first moment on nothing of it is stored or found any more, in any process, and when this
-  /// returns its bytes are gone from the store's files.
+  /// Signs an account out: from the first commit on no process stores or finds anything of it, and when the call
+  /// returns, its bytes are gone from the store's files.
   ///
-  /// Rewrites the whole file, which takes a second or so for each gigabyte. A store that turns out to be damaged
-  /// meanwhile is repaired, and its damaged file removed like every other that may hold the account's bytes: what is gone is
-  /// looked at last.
-  /// - Throws: `busy`, naming the processes, where one has the store for itself, or keeps the last of the bytes by
-  ///   reading, for longer than `busyTimeout`; `readOnly`, naming the file, where one cannot be removed. The message says
-  ///   whether the account is signed out all the same.
+  /// Rewrites the whole file, which takes about a second per gigabyte. A store found damaged meanwhile is repaired,
+  /// and its damaged file removed like every other file that may hold the account's bytes. The check that the account
+  /// is gone comes last.
+  /// - Throws: `busy`, naming the processes, where one locks the store, or keeps the last bytes by reading, for
+  ///   longer than `busyTimeout`; `readOnly`, naming the file, where one cannot be removed. The message says whether
+  ///   the account is signed out nevertheless.
   public func signOut(accountName: String) async throws(CacheStoreError) {
     for _ in 0..<Self.attempts {
       guard try files.checkedStatus() != nil else { return try removeOtherFiles() }
@@ -26,13 +26,13 @@ extension ResponseStore {
       hint: "check the disk, then sign out again")
   }
 
-  /// - Returns: Whether the account is gone, and no file left that may hold its bytes: another repair, by whichever
-  ///   process, may have been at work in between.
+  /// - Returns: Whether the account is gone and no file is left that may hold its bytes; another repair, by any
+  ///   process, may have run in between.
   private func signOutOnce(_ accountName: String) async throws(CacheStoreError) -> Bool {
     try await namingHolders("the account is not signed out, because") { () async throws(CacheStoreError) in
       try await endAccount(accountName)
     }
-    // Before the file is rewritten: on a full disk that is where the room comes from.
+    // Before the file is rewritten, since on a full disk this frees the space for it.
     try removeOtherFiles()
     try await namingHolders("the account is signed out, but its last bytes stay, because") {
       () async throws(CacheStoreError) in
@@ -47,7 +47,7 @@ extension ResponseStore {
     return id == nil && otherFiles().isEmpty
   }
 
-  /// How often it is begun anew, where the store is found damaged while it is done.
+  /// The number of attempts, where the store is found damaged during the sign-out.
   private static let attempts = 3
 
   private func endAccount(_ accountName: String) async throws(CacheStoreError) {
@@ -61,7 +61,8 @@ extension ResponseStore {
         try self.deleteAccount(accountName, connection)
       }
       self.forgetCounts(accountID: id, name: accountName)
-      // The hosts it counted: what is of others is kept. Whoever appends later finds the account gone.
+      // The journal holds the account's hosts; storing it keeps only other accounts' counts. A process that appends
+      // later finds the account gone.
       for _ in 0..<3 where UsageJournal(files: self.files).isThere {
         try connection.transaction { () throws(CacheStoreError) in
           try self.storeUsageJournal(isLast: true, connection)
@@ -70,15 +71,15 @@ extension ResponseStore {
     }
   }
 
-  /// The fence: what belongs to the old identifier fails its foreign key from here on.
+  /// Revokes the identifier: every later write for it fails its foreign key.
   private func deleteAccount(_ name: String, _ connection: Connection) throws(CacheStoreError) {
     try connection.transaction { () throws(CacheStoreError) in
       _ = try connection.first("DELETE FROM account WHERE name = ?1", [], [name])
     }
   }
 
-  /// Removes what belongs to an account in the smallest of steps, with the log written back after each: how a disk
-  /// without room is begun to be emptied.
+  /// Deletes an account's rows in the smallest steps and checkpoints after each, which is how space is first freed on
+  /// a full disk.
   private func deleteRowByRow(_ account: Int64, _ connection: Connection) throws(CacheStoreError) {
     for table in ["last_request", "body"] {
       while true {
@@ -93,10 +94,10 @@ extension ResponseStore {
     _ = try? connection.checkpoint(.truncating)
   }
 
-  /// The processes that read or write the store at this moment, in words: `process 12 (sqlite3)`.
+  /// The processes that read or write the store now, in words: `process 12 (sqlite3)`.
   package var holders: String { LockHolders.description(on: files) }
 
-  /// Does work; where other processes keep it from being done, says which.
+  /// Runs work; where another process blocks it, throws an error that names the process.
   private func namingHolders(
     _ outcome: String, _ work: () async throws(CacheStoreError) -> Void
   ) async throws(CacheStoreError) {
@@ -111,8 +112,8 @@ extension ResponseStore {
     }
   }
 
-  /// Files that may hold an account's bytes beside the store: damaged ones set aside, and drafts of their successors,
-  /// each with what SQLite puts beside it.
+  /// Files beside the store that may hold an account's bytes: quarantined files and drafts of their replacements,
+  /// each with SQLite's companion files.
   private func otherFiles() -> [String] {
     let kinds = [".damaged-", ".new", ".mended"].map { files.name + $0 }
     return FolderNames.all(in: files.folder).filter { name in kinds.contains { name.hasPrefix($0) } }.sorted()
@@ -131,23 +132,23 @@ extension ResponseStore {
     }
   }
 
-  /// Rewrites the file without the bytes of what was deleted, and empties the log.
+  /// Rewrites the file without deleted bytes, and truncates the log.
   ///
-  /// `secure_delete` would not do: it leaves copies of index cells in the gaps of rebalanced pages.
+  /// `secure_delete` is not enough: it leaves copies of index cells in the free space of rebalanced pages.
   private func eraseDeletedBytes(_ connection: Connection) throws(CacheStoreError) {
-    // The copy that VACUUM makes holds no byte of the account; in memory it would be as large as the store.
+    // The temporary copy that VACUUM makes holds no byte of the account; in memory it would be as large as the store.
     try connection.execute("PRAGMA temp_store = FILE")
     do throws(CacheStoreError) {
       try connection.execute("VACUUM")
     } catch {
       guard error.reason == .full else { throw error }
-      // What the account had is free by now: given back, it is room for the copy.
+      // The account's pages are free now; returned to the file system, they make space for the copy.
       writer.room.giveBack(connection)
       try rewrite(connection)
     }
     try connection.execute("PRAGMA temp_store = MEMORY")
     let deadline = connection.waiting.deadline
-    // The checkpoint would wait for readers by itself, but could then not say who they are.
+    // The checkpoint itself would wait for readers, but could not name them.
     connection.waiting.deadline = 0
     while try !connection.checkpoint(.truncating) {
       guard Platform.monotonicNanoseconds() < deadline else {

@@ -4,9 +4,10 @@ internal import Synchronization
 
 /// The stored responses, in one SQLite file that any number of processes share.
 ///
-/// Look-ups run on connections of their own and never wait for a write of this or another process. Writes run one
-/// after another on the store's own queue. The synchronous forms (`…Now`) run on the calling thread and never wait:
-/// what is in use is reported as `busy`, or as `nil`. Nothing is opened, made or read before the first call.
+/// Look-ups use their own connections and never wait for a write of this or another process. Writes run one after
+/// another on the store's own queue. The synchronous forms (`…Now`) run on the calling thread and never wait: they
+/// report `busy`, or return `nil`, where the store is in use. Nothing is opened, created or read before the first
+/// call.
 public final class ResponseStore: Sendable {
   /// What a look-up found.
   public struct Lookup: Sendable {
@@ -14,9 +15,9 @@ public final class ResponseStore: Sendable {
     public var accountID: Int64?
     /// Every row of the key: all variants, good or not. Each has passed its checksums.
     public var rows: [StoredResponse]
-    /// Rows that did not, and are being removed.
+    /// The number of rows that failed theirs; they are being removed.
     public var damaged: Int
-    /// What there is to know before an origin is asked, where that was looked up too.
+    /// The state needed before an origin is asked, where the look-up included it.
     package var preflight: Preflight?
 
     /// Makes a result.
@@ -38,11 +39,11 @@ public final class ResponseStore: Sendable {
   let usage = Mutex(UsageBatch())
   /// The limit of bytes as last read from the file; until then the configuration's.
   let knownBytes: Atomic<Int64>
-  /// Whether a test holds the store back.
+  /// Whether a test has suspended the store.
   private let isSuspended = Atomic(false)
   private let observer = Mutex(VersionObserver())
 
-  /// A store that opens its file when it is first used; it cannot fail and touches nothing.
+  /// A store that opens its file at the first use; cannot fail and touches no file.
   public init(configuration: StoreConfiguration) {
     self.configuration = configuration
     files = StoreFiles(
@@ -69,7 +70,7 @@ public final class ResponseStore: Sendable {
     return try lookup(key, waitingUntil: 0)
   }
 
-  /// Every row of a key, as ``lookupNow(_:)`` gives them, and what there is to know before this responder is asked.
+  /// Every row of a key, as ``lookupNow(_:)`` returns them, with the state needed before this responder is asked.
   package func lookupNow(_ key: RequestKey, beforeAsking responder: String) throws(CacheStoreError) -> Lookup
   {
     try checkRunning()
@@ -93,7 +94,7 @@ public final class ResponseStore: Sendable {
       if let ahead { statement = ahead } else { statement = try connection.statement(.lookUp) }
       defer { statement.reset() }
       if let responder {
-        // Of an account that is not there nothing is known, nor by a store made before there were such tables.
+        // Stays empty where the account has no row, or an older store lacks the tables.
         found.preflight = Preflight()
         ahead?.bind(5, responder)
       }
@@ -126,9 +127,9 @@ public final class ResponseStore: Sendable {
   /// - Parameters:
   ///   - number: From 0; a body of `length` bytes ends with the chunk that reaches it.
   ///   - bodyID: The body.
-  ///   - accountID: Whose body it is; only with it can sign-out be told from replacement.
+  ///   - accountID: The account that owns the body; without it, `signedOut` is reported as `replaced`.
   /// - Throws: `corrupt` where the chunk is damaged or missing, `replaced` where the body is gone, `signedOut` where
-  ///   its account is.
+  ///   its account is gone.
   public func chunk(
     _ number: Int, of bodyID: Int64, accountID: Int64? = nil
   ) async throws(CacheStoreError) -> Data {
@@ -137,7 +138,7 @@ public final class ResponseStore: Sendable {
     }
   }
 
-  /// The same, with a function that is called on that queue.
+  /// Reads a chunk as ``chunk(_:of:accountID:)`` does, and calls `completion` on the reading queue.
   func readChunk(
     _ number: Int, of body: StoredResponse.Body,
     completion: @escaping @Sendable (Result<Data, CacheStoreError>) -> Void
@@ -148,7 +149,7 @@ public final class ResponseStore: Sendable {
       }, completion: completion)
   }
 
-  /// One chunk of a body, as ``chunk(_:of:accountID:)`` gives it, on the calling thread without waiting.
+  /// One chunk of a body, as ``chunk(_:of:accountID:)`` returns it, on the calling thread without waiting.
   package func chunkNow(
     _ number: Int, of bodyID: Int64, accountID: Int64? = nil
   ) throws(CacheStoreError) -> Data {
@@ -174,7 +175,7 @@ public final class ResponseStore: Sendable {
     return data
   }
 
-  /// Why a chunk is not there.
+  /// The error for a missing chunk.
   private func missing(
     _ bodyID: Int64, _ accountID: Int64?, _ connection: Connection
   ) throws(CacheStoreError) -> CacheStoreError {
@@ -194,7 +195,8 @@ public final class ResponseStore: Sendable {
 
   /// A number that changes whenever another connection, of this or another process, has committed a change.
   ///
-  /// Costs some microseconds and runs on the calling thread; what it means is only whether it differs from the last.
+  /// Takes some microseconds and runs on the calling thread. Only its difference from the previous number has a
+  /// meaning.
   public func dataVersionNow() throws(CacheStoreError) -> Int64 {
     try checkRunning()
     return try observer.withLock { (observer: inout VersionObserver) throws(CacheStoreError) in
@@ -202,28 +204,28 @@ public final class ResponseStore: Sendable {
     }
   }
 
-  /// Whether nothing has been committed between two versions. Without a store (the lower half is 0) there is no telling: one may
-  /// have come and gone.
+  /// Whether nothing has been committed between two versions. Never `true` without a store (the lower half is 0): one
+  /// may have existed in between.
   package static func isUnchanged(from version: Int64?, to next: Int64) -> Bool {
     version == next && Int32(truncatingIfNeeded: next) != 0
   }
 
   // MARK: Leases
 
-  /// Takes the right to refresh the request of that hash, without waiting.
+  /// Takes the lease for refreshing the request of that hash, without waiting.
   ///
-  /// - Returns: `nil` where another process, or another holder in this one, has it.
+  /// - Returns: `nil` where another process, or another holder in this one, holds it.
   public func tryLease(_ hash: UInt64) throws(CacheStoreError) -> Lease? {
     try lease(.request(hash))
   }
 
-  /// Whether the file is open to be read, so that a look-up need not look for it.
+  /// Whether a reading connection is open, so that a look-up need not open one.
   package var isReadyToLookUp: Bool { pool.isOpen }
 
-  /// Whether the lock file is open, so that ``tryLease(_:)`` need not look for it.
+  /// Whether the lock file is open, so that ``tryLease(_:)`` need not open it.
   package var isReadyToLease: Bool { lockFile.isOpen }
 
-  /// Takes a lease as ``tryLease(_:)`` does, on a queue of its own: a look-up that hangs does not hold it up.
+  /// Takes a lease as ``tryLease(_:)`` does, on its own queue, where a look-up that hangs does not delay it.
   package func openLease(_ hash: UInt64) async throws(CacheStoreError) -> Lease? {
     let result: Swift.Result<Lease?, CacheStoreError> = await withUnsafeContinuation { continuation in
       locks.async {
@@ -242,14 +244,14 @@ public final class ResponseStore: Sendable {
       throw CacheStoreError(
         .readOnly, "the store \(files.database) was opened for reading only", hint: "open it for writing")
     }
-    // No lock file is put beside a file that is something else.
+    // Opening the store first ensures that no lock file is placed beside a file that is not a store.
     if FileStatus(path: files.lock) == nil { _ = try pool.withConnection(waitingUntil: 0) { _ in } }
     return try lockFile.tryLock(place) ? Lease(place, of: lockFile) : nil
   }
 
   // MARK: Closing and testing
 
-  /// How many pages a new connection reads to open the store and look the key up.
+  /// The number of pages a new connection reads to open the store and look up the key.
   package func pagesReadForTesting(_ key: RequestKey) throws(CacheStoreError) -> Int {
     let pool = ReaderPool(files: files) {}
     let pages = try pool.withConnection(waitingUntil: 0) { (connection) throws(CacheStoreError) in
@@ -265,7 +267,7 @@ public final class ResponseStore: Sendable {
     return pages ?? 0
   }
 
-  /// Writes what is counted in memory, waits for the work under way and closes the file; later calls throw `closed`.
+  /// Writes the counts kept in memory, waits for the work under way and closes the file; later calls throw `closed`.
   public func close() async {
     if !leaveUsage() { await flushUsage() }
     await writer.close()
@@ -273,14 +275,14 @@ public final class ResponseStore: Sendable {
     observer.withLock { $0 = VersionObserver(isClosed: true) }
   }
 
-  /// Holds the store back as a slow disk would: synchronous forms find it busy, the queues' work waits.
+  /// Suspends the store as a slow disk would: synchronous forms find it busy, and the queues' work waits.
   package func suspendForTesting() {
     guard !isSuspended.exchange(true, ordering: .sequentiallyConsistent) else { return }
     reads.suspend()
     writer.queue.suspend()
   }
 
-  /// Ends what ``suspendForTesting()`` began.
+  /// Resumes a store that ``suspendForTesting()`` suspended.
   package func resumeForTesting() {
     guard isSuspended.exchange(false, ordering: .sequentiallyConsistent) else { return }
     reads.resume()
@@ -302,7 +304,7 @@ public final class ResponseStore: Sendable {
     return try result.get()
   }
 
-  /// The same, with a function that is called on the reading queue.
+  /// Runs a read on the reading queue, and calls `completion` there.
   private func read<Result: Sendable>(
     _ work: @escaping @Sendable (_ deadline: Int64) throws(CacheStoreError) -> Result,
     completion: @escaping @Sendable (Swift.Result<Result, CacheStoreError>) -> Void

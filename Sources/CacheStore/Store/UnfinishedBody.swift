@@ -1,24 +1,24 @@
 public import FoundationEssentials
 internal import Synchronization
 
-/// A body that is being received, or was cut off: each chunk is committed as it comes.
+/// A body being received, or cut off: each chunk is committed as it arrives.
 ///
-/// No look-up sees it until ``ResponseStore/overwrite(_:)`` switches a row to it. One that is dropped is collected later;
-/// one begun with `partial` is kept so that the download can be resumed. Appended to by one task at a time.
+/// No look-up sees it until ``ResponseStore/overwrite(_:)`` switches a row to it. An abandoned body is collected
+/// later; one begun with `partial` is kept so that the download can be resumed. One task at a time appends to it.
 public final class UnfinishedBody: Sendable {
-  /// What a cut-off download belongs to, and is resumed by.
+  /// The request and validator by which a cut-off download is resumed.
   public struct Partial: Sendable, Hashable {
-    /// The request's key; its account goes by the body's.
+    /// The request's key. The body's account counts, not the key's.
     public var key: RequestKey
     /// The request fields that its `Vary` names, as in a row.
     public var variant: String
-    /// The URL that sent it, and the only one that may send the rest.
+    /// The URL that sent the first part, and the only one that may send the rest.
     public var url: String
-    /// The fields it came with, `ETag` among them, as in a row.
+    /// The response's fields, `ETag` among them, as in a row.
     public var fields: HTTPFields
     /// Its strong validator.
     public var strongETag: String
-    /// The length of the whole, in bytes; `nil` where the origin did not say.
+    /// The complete length in bytes; `nil` where the origin did not send it.
     public var wholeLength: Int64?
 
     /// Makes a description.
@@ -39,16 +39,17 @@ public final class UnfinishedBody: Sendable {
     var checksums: [Int64] = []
     var length: Int64 = 0
     var first = Data()
-    /// Why a chunk could not be committed: none may follow it.
+    /// Why a chunk could not be committed; no later chunk is then committed.
     var failure: CacheStoreError?
   }
 
   /// The row of `body`.
   public let id: Int64
-  /// Whose body it is.
+  /// The account that owns the body.
   public let accountID: Int64
   private let store: ResponseStore
-  /// Whether rows go for it before it is one: where all of it is there, and can no longer be refused.
+  /// Whether rows may be evicted for it before it belongs to one: it has arrived completely and can no longer be
+  /// refused.
   private let makesRoom: Bool
   private let lease: Lease?
   private let chunks: Mutex<Chunks>
@@ -65,13 +66,13 @@ public final class UnfinishedBody: Sendable {
     self.store = store
   }
 
-  /// The bytes committed so far.
+  /// The number of bytes committed so far.
   public var length: Int64 { chunks.withLock { $0.length } }
 
-  /// The chunks committed so far.
+  /// The number of chunks committed so far.
   public var chunkCount: Int { chunks.withLock { $0.checksums.count } }
 
-  /// Commits the bytes as one chunk, in a transaction of its own; more than `chunkBytes` become several.
+  /// Commits the bytes as one chunk in its own transaction; more than `chunkBytes` become several chunks.
   ///
   /// - Throws: `signedOut` where the account is gone, `full` where the disk or half the store's limit is reached.
   public func append(_ bytes: Data) async throws(CacheStoreError) {
@@ -79,7 +80,7 @@ public final class UnfinishedBody: Sendable {
     let size = store.configuration.chunkBytes
     while start < bytes.endIndex {
       let end = bytes.index(start, offsetBy: size, limitedBy: bytes.endIndex) ?? bytes.endIndex
-      // Whole pieces are handed on as they are; only parts of a larger one are cut out.
+      // A piece of at most one chunk is not copied.
       let piece = start == bytes.startIndex && end == bytes.endIndex ? bytes : Data(bytes[start..<end])
       try await appendChunk(piece)
       start = end
@@ -93,8 +94,8 @@ public final class UnfinishedBody: Sendable {
     try result.get()
   }
 
-  /// Commits the bytes, `chunkBytes` at most, as the next chunk, after those that were given before: the caller need not
-  /// wait for these. After one that could not be committed none is.
+  /// Commits at most `chunkBytes` bytes as the next chunk. The caller need not await earlier chunks. After a chunk
+  /// that could not be committed, no other is.
   ///
   /// - Parameter completion: Called on the write queue.
   package func append(
@@ -102,7 +103,7 @@ public final class UnfinishedBody: Sendable {
   ) {
     store.writer.perform({ (connection) throws(CacheStoreError) in try self.commit(bytes, connection) }) {
       result in
-      // Noted before the next chunk's turn on the queue.
+      // Recorded before the queue runs the next chunk.
       if case .failure(let error) = result { self.chunks.withLock { $0.failure = $0.failure ?? error } }
       completion(result)
     }
@@ -135,7 +136,7 @@ public final class UnfinishedBody: Sendable {
     }
   }
 
-  /// The body as its row will have it.
+  /// The body as its row will store it.
   package func whole() -> StoredResponse.Body {
     chunks.withLock { chunks in
       StoredResponse.Body(
@@ -144,13 +145,13 @@ public final class UnfinishedBody: Sendable {
     }
   }
 
-  /// Commits no further chunk, not even those that wait for their turn; those committed stay.
+  /// Commits no further chunk, not even one already in the queue; committed chunks stay.
   package func stop(_ error: CacheStoreError) {
     chunks.withLock { $0.failure = $0.failure ?? error }
   }
 
-  /// Does not keep what has arrived to be resumed: it is collected once no process holds the body. No one waits for
-  /// that; where it cannot be done the body stays as a cut-off download, and goes by its age or to make room.
+  /// Discards a cut-off download: it is collected once no process holds its lease. No caller awaits that; where the
+  /// write fails, the body stays as a cut-off download and is removed by age or eviction.
   package func giveUp() {
     store.writer.submit { [id] (connection) throws(CacheStoreError) in
       let statement = try connection.statement(.giveUpPartial)
@@ -159,14 +160,14 @@ public final class UnfinishedBody: Sendable {
     }
   }
 
-  /// Gives up a body that came too late to be used.
+  /// Discards a body that came too late to be used, and releases its lease.
   package func abandon() {
     giveUp()
     end()
   }
 
-  /// Does not keep what has arrived, and gives the room back at once, chunk by chunk: to the file system too, where that has
-  /// little left. No one waits for that either.
+  /// Deletes the body at once, chunk by chunk, and returns the space to the file system where that has little left.
+  /// No caller awaits that either.
   package func remove() {
     store.writer.submit { [id] (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in
@@ -185,7 +186,7 @@ public final class UnfinishedBody: Sendable {
     }
   }
 
-  /// Tells the collection that the body is no longer worked on: after what was asked for before, and not on this thread.
+  /// Releases the lease, so that the body may be collected: after the writes already queued, and on the write queue.
   package func end() {
     guard let lease else { return }
     store.writer.afterwards { lease.release() }
