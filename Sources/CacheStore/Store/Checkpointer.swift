@@ -1,18 +1,18 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Writes the log back into the database while others go on writing, through a connection of its own on a queue of its
-/// own: what is left to be written back while everybody stands still, when the log begins anew, stays short.
+/// Checkpoints the log while other connections write, on its own connection and queue, so that little is left to
+/// checkpoint when the log restarts and every writer waits.
 final class Checkpointer: Sendable {
   private let opening: StoreOpener
   private let queue = DispatchQueue(label: "cachefetch.store.checkpoint")
   private let isUnderWay = Atomic(false)
-  // nonisolated(unsafe): used on the queue only.
+  // nonisolated(unsafe): used on `queue` only.
   nonisolated(unsafe) private var connection: Connection?
 
   init(_ opening: StoreOpener) { self.opening = opening }
 
-  /// Begins a pass, where none is under way.
+  /// Begins a checkpoint, where none is running.
   func begin() {
     guard !isUnderWay.exchange(true, ordering: .relaxed) else { return }
     queue.async {
@@ -21,22 +21,22 @@ final class Checkpointer: Sendable {
     }
   }
 
-  /// Returns once no pass is under way; for the store's own queues only.
+  /// Returns once no checkpoint is running; for the store's own queues only.
   func wait() { queue.sync {} }
 
-  /// Whether a pass is under way.
+  /// Whether a checkpoint is running.
   var isBusy: Bool { isUnderWay.load(ordering: .relaxed) }
 
-  /// Waits for the pass under way and closes the file.
+  /// Waits for a running checkpoint and closes the file.
   func close() { queue.sync { connection = nil } }
 
   private func pass() {
     do throws(CacheStoreError) {
       if connection?.isCurrent != true { connection = try opening.openMade(waitingUntil: 0) }
-      // Where another process writes back, this one need not.
+      // Where another process is running a checkpoint, this one is not needed.
       _ = try connection?.checkpoint(.passive)
     } catch {
-      // What is wrong, whoever writes next finds and says; the next pass opens a connection of its own.
+      // The next write meets the same error and reports it; the next checkpoint opens a new connection.
       connection = nil
     }
   }

@@ -3,16 +3,16 @@ internal import Synchronization
 
 /// The one connection that writes, and the queue its work runs on.
 ///
-/// Work comes from the queue, one piece after another, or from a calling thread that finds the connection idle. The
-/// lock says who has it; only the queue waits for the lock, and only for another's short piece of work.
+/// Work runs on the queue, one piece after another, or on a calling thread that finds the connection idle. The `slot`
+/// lock guards the connection; only the queue waits for it, and only for another thread's short piece of work.
 final class DatabaseWriter: Sendable {
   // @unchecked: the connection is only ever used inside `slot`'s lock.
   private struct Slot: @unchecked Sendable {
     var connection: Connection?
     var isClosed = false
-    /// Looks since the latest piece of work; see ``readNow(_:)``.
+    /// Reads since the latest piece of work; see ``readNow(_:)``.
     var looks = 0
-    /// Whether the latest piece of work, if it failed, was to take room for what is new.
+    /// Whether the latest failed piece of work was storing something.
     var wasStoring = false
   }
 
@@ -21,7 +21,7 @@ final class DatabaseWriter: Sendable {
   private let lockFile: LockFile
   private let configuration: StoreConfiguration
   private let slot = Mutex(Slot())
-  /// Pieces of work on the queue, or under way there.
+  /// Pieces of work waiting or running on the queue.
   private let queued = Atomic(0)
   let group = WriteGroup()
   private let opening: StoreOpener
@@ -37,8 +37,9 @@ final class DatabaseWriter: Sendable {
     room = DiskRoom(files: files, lockFile: lockFile)
   }
 
-  /// Runs work on the queue; the waiting time for other processes counts from now, the queue's other work included.
-  /// - Parameter timeLimit: That waiting time, where it is another than `busyTimeout`.
+  /// Runs work on the queue. The time limit for other processes' locks starts now and includes the queue's earlier
+  /// work.
+  /// - Parameter timeLimit: That limit, where it differs from `busyTimeout`.
   func perform<Result: Sendable>(
     within timeLimit: Duration? = nil,
     _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result
@@ -49,7 +50,7 @@ final class DatabaseWriter: Sendable {
     return try result.get()
   }
 
-  /// The same, with a function that is called on the queue once the work is done, before the next work.
+  /// Runs work on the queue, and calls `completion` there before the next work.
   func perform<Result: Sendable>(
     within timeLimit: Duration? = nil,
     _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result,
@@ -63,7 +64,7 @@ final class DatabaseWriter: Sendable {
     }
   }
 
-  /// Runs work on the queue that no one waits for; what becomes of it, the work itself says.
+  /// Runs work on the queue whose result no caller awaits; the work itself reports what it must.
   func submit(_ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Void) {
     let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
     enqueue {
@@ -72,7 +73,7 @@ final class DatabaseWriter: Sendable {
     }
   }
 
-  /// Runs work that needs no connection, after the work that is on the queue.
+  /// Runs work that needs no connection, after the work already queued.
   func afterwards(_ work: @escaping @Sendable () -> Void) { enqueue(work) }
 
   private func enqueue(_ work: @escaping @Sendable () -> Void) {
@@ -83,9 +84,10 @@ final class DatabaseWriter: Sendable {
     }
   }
 
-  /// Runs work in a transaction that it shares with others that are on their way (``WriteGroup``), and returns once that
-  /// is committed. Where one of them fails, each has a transaction of its own after all.
-  /// - Parameter soon: Calls what it is given, once those that come in the same turn of the caller's have come.
+  /// Runs work in a transaction shared with other waiting writes (``WriteGroup``), and returns after the commit.
+  /// Where one of the writes fails, each gets its own transaction instead.
+  /// - Parameter soon: Calls its argument at the end of the caller's turn, when the other writes of that turn have
+  ///   been added.
   func performTogether<Result: Sendable>(
     bytes: Int, soon: (@escaping @Sendable () -> Void) -> Void = { $0() },
     _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result
@@ -96,7 +98,8 @@ final class DatabaseWriter: Sendable {
     return try result.get()
   }
 
-  /// The same, with a function that is called on the write queue once the work is committed, or cannot be.
+  /// Runs work in a shared transaction, and calls `completion` on the write queue once the work is committed or has
+  /// failed.
   func performTogether<Result: Sendable>(
     bytes: Int, soon: (@escaping @Sendable () -> Void) -> Void,
     _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result,
@@ -117,7 +120,7 @@ final class DatabaseWriter: Sendable {
   }
 
   /// Commits writes in one transaction.
-  /// - Returns: Why that could not be done.
+  /// - Returns: The error where the commit failed.
   private func commit(_ writes: [any GroupedWrite]) -> CacheStoreError? {
     let deadline = writes.map(\.deadline).min() ?? 0
     let outcome = attempt(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
@@ -129,8 +132,8 @@ final class DatabaseWriter: Sendable {
     return error
   }
 
-  /// Runs work on the calling thread, or not at all: `nil` where the connection is in use or not open yet, or the
-  /// file is locked.
+  /// Runs work on the calling thread; `nil` without running it where the connection is in use or not open yet, and
+  /// `nil` where the file is locked, replaced or without space.
   func performNow<Result: Sendable>(
     _ work: (Connection) throws(CacheStoreError) -> Result
   ) throws(CacheStoreError) -> Result? {
@@ -155,12 +158,12 @@ final class DatabaseWriter: Sendable {
     }
   }
 
-  /// Looks on the calling thread through the connection that writes, whose cache holds the pages it has just written: a
-  /// reading connection would read them from the log. Only a few looks after each write, so that a program that reads
-  /// much more than it writes does not stand in the way of its writes.
+  /// Reads on the calling thread through the write connection, whose cache holds the pages it has just written; a
+  /// reading connection would read them from the log. Allows only a few reads after each write, so that a program
+  /// that reads much more than it writes does not delay its writes.
   ///
-  /// - Returns: `nil` where the connection is in use or not open, the file is another, or anything goes wrong: a reading
-  ///   connection is then the way, and says what it is.
+  /// - Returns: `nil` where the connection is in use or not open, the file was replaced, or an error occurs: the
+  ///   caller then uses a reading connection, which reports the error.
   func readNow<Result>(_ look: (Connection) throws(CacheStoreError) -> Result) -> Result? {
     slot.withLockIfAvailable { slot -> Result? in
       guard slot.looks < Self.looksAfterWrite, let connection = slot.connection else { return nil }
@@ -173,15 +176,15 @@ final class DatabaseWriter: Sendable {
 
   private static let looksAfterWrite = 4
 
-  /// Has the log written back while the work goes on, and begins it anew after the write that made it very long: what
-  /// is stored is stored, whatever becomes of it.
+  /// Starts a background checkpoint, or restarts the log after a write that made it very long. A failure changes
+  /// nothing about the committed work.
   private func keepLogShort() {
     slot.withLock { slot in
       guard let connection = slot.connection else { return }
       if connection.isLogVeryLong {
-        // Until then SQLite would say that somebody else writes back.
+        // While the checkpointer runs, `restartLog` would get SQLITE_BUSY.
         checkpointer.wait()
-        // Where it fails, the next write says what is wrong.
+        // The next write reports what is wrong.
         _ = try? connection.restartLog()
       } else if connection.takeCheckpointTurn() {
         checkpointer.begin()
@@ -189,8 +192,8 @@ final class DatabaseWriter: Sendable {
     }
   }
 
-  /// Does what a file needs before its process ends, where nothing is under way: the rest is freed by the system.
-  /// - Returns: `false` where something is: ``close()`` waits for it.
+  /// Truncates a long log before the process ends, where no work is queued; the system frees everything else.
+  /// - Returns: `false` where work is queued or running: ``close()`` waits for it.
   func closeNow() -> Bool {
     guard queued.load(ordering: .relaxed) == 0, group.count == 0, !checkpointer.isBusy else { return false }
     let isDone: Bool? = slot.withLockIfAvailable { slot in
@@ -200,7 +203,7 @@ final class DatabaseWriter: Sendable {
     return isDone ?? false
   }
 
-  /// Whether there is a connection, and it is idle.
+  /// Whether the connection is open and idle.
   var isOpen: Bool { slot.withLockIfAvailable { $0.connection != nil } ?? false }
 
   /// Closes the connection once the work under way is done; later work fails with `closed`.
@@ -218,7 +221,7 @@ final class DatabaseWriter: Sendable {
     }
   }
 
-  /// Closes at once what was never opened, without a thread.
+  /// Closes a store that was never opened, without a thread.
   private func closeUnopened() -> Bool {
     guard queued.load(ordering: .relaxed) == 0 else { return false }
     let isDone: Bool? = slot.withLockIfAvailable { slot in
@@ -229,12 +232,12 @@ final class DatabaseWriter: Sendable {
     return isDone ?? false
   }
 
-  /// Empties a log that would delay the next process's start. Writing it back is not enough: the first process to open
-  /// the store reads every frame in the file, those that have long been written back too.
+  /// Truncates a log that would delay the next process's start. A checkpoint is not enough: the first process to open
+  /// the store reads every frame in the log, including those already checkpointed.
   private func cutLongLog(_ connection: Connection) {
     guard FileStatus(path: files.log)?.bytes ?? 0 > LogPolicy.long else { return }
     connection.waiting.deadline = 0
-    // Where another process uses the log, its own closing comes to it.
+    // Where another process uses the log, that process truncates it when it closes.
     _ = try? connection.checkpoint(.truncating)
   }
 
@@ -244,7 +247,7 @@ final class DatabaseWriter: Sendable {
     slot.withLock { slot in
       var outcome = run(&slot, waitingUntil: deadline, work)
       guard case .failure(let error) = outcome else { return outcome }
-      // Where the file was set aside, by this or another process: the same work again, on its successor.
+      // Where this or another process replaced the file, run the same work again on the new file.
       var isReplaced = error.isMoved
       if error.isDiskFull, makeRoom(&slot, waitingUntil: deadline) {
         return run(&slot, waitingUntil: deadline, work)
@@ -263,11 +266,11 @@ final class DatabaseWriter: Sendable {
     }
   }
 
-  /// Makes room after work that failed for want of it.
-  /// - Returns: Whether there is a connection to do the work again with.
+  /// Frees space after work that failed with a full disk.
+  /// - Returns: Whether a connection is open to run the work again.
   private func makeRoom(_ slot: inout Slot, waitingUntil deadline: Int64) -> Bool {
     let isStoring = slot.wasStoring
-    // The connection went with the failure. To open another may need room, which the reserve then gives.
+    // The failure closed the connection. Opening another may need space, which the reserve then provides.
     var connection = try? opening.open(waitingUntil: deadline)
     if connection == nil {
       Reserve(files: files).release()
@@ -298,7 +301,7 @@ final class DatabaseWriter: Sendable {
       return .success(try work(connection))
     } catch {
       slot.wasStoring = slot.connection?.isStoring ?? false
-      // What is wrong may be with the connection: the next piece of work opens its own.
+      // The connection itself may be at fault, so the next piece of work opens its own.
       if error.reason != .busy, error.reason != .signedOut, error.reason != .missing { slot.connection = nil }
       return .failure(error)
     }
@@ -312,14 +315,14 @@ final class DatabaseWriter: Sendable {
     guard !configuration.isReadOnly else { return .success(false) }
     checkpointer.close()
     let recovery = Quarantine(files: files, lockFile: lockFile, configuration: configuration)
-    // Reading a whole file takes longer than waiting for a lock; its own waits still end.
+    // Reading a whole file takes longer than `busyTimeout` allows for; each wait for a lock still ends.
     return Self.result { () throws(CacheStoreError) in
       try recovery.run(waitingUntil: max(deadline, Platform.monotonicNanoseconds() + 1_000_000_000))
     }
   }
 
-  /// Looks whether the file is damaged and replaces it, as the repair that a person asked for.
-  /// - Returns: Whether it is another file now.
+  /// Checks the file for damage and replaces it where it is damaged, when a person asked for a repair.
+  /// - Returns: Whether the file was replaced.
   func repair() async throws(CacheStoreError) -> Bool {
     let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
     let result = await withUnsafeContinuation { continuation in
@@ -330,11 +333,11 @@ final class DatabaseWriter: Sendable {
     return try result.get()
   }
 
-  /// Looks whether the file is damaged, after a look-up that said so, and replaces it.
+  /// Checks the file for damage after a look-up that reported it, and replaces it where it is damaged.
   func checkForDamage() {
     enqueue {
       let deadline = Platform.monotonicNanoseconds() + self.configuration.busyTimeout.wholeNanoseconds
-      // What is wrong is found again, and reported, by whoever uses the store next.
+      // The next use of the store meets the same error and reports it.
       self.slot.withLock { slot in
         guard !slot.isClosed else { return }
         _ = self.recover(&slot, waitingUntil: deadline)

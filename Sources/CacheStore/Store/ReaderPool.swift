@@ -1,11 +1,11 @@
 internal import Synchronization
 
-/// The connections that look-ups use, opened when first needed and kept for the next.
+/// The connections for look-ups, opened when first needed and reused.
 final class ReaderPool: Sendable {
-  /// Idle connections kept; more are opened where more threads look at once.
+  /// The most idle connections kept; more are open while more threads read at once.
   private static let kept = 4
 
-  /// Hands a connection from one thread to the next.
+  /// Lets a connection pass from one thread to the next.
   // @unchecked: a connection is either in the pool, where the lock guards it, or with the one thread that took it out.
   private struct Idle: @unchecked Sendable { let connection: Connection }
 
@@ -20,7 +20,7 @@ final class ReaderPool: Sendable {
   private let reportDamage: @Sendable () -> Void
 
   /// - Parameters:
-  ///   - hasNoLocks: Whether the file system has no locks; as far as is known, or as it is found where it `asks`.
+  ///   - hasNoLocks: Whether the file system has no locks, as far as is known; with `asks`, it is tested.
   ///   - reportDamage: Called when SQLite finds the file damaged.
   init(
     files: StoreFiles, hasNoLocks: @escaping @Sendable (_ asks: Bool) -> Bool = { _ in false },
@@ -31,10 +31,10 @@ final class ReaderPool: Sendable {
     self.reportDamage = reportDamage
   }
 
-  /// Runs work with a connection to the store as it is now.
+  /// Runs work with a connection to the file that has the store's name now.
   ///
-  /// - Parameter deadline: Monotonic nanoseconds until which another process's lock is waited for; 0: not at all.
-  /// - Returns: `nil` where there is no store yet: no file, or an empty one. None is made.
+  /// - Parameter deadline: Monotonic nanoseconds until which to wait for another process's lock; 0: not at all.
+  /// - Returns: `nil` where there is no store yet: no file, or an empty one. Creates none.
   func withConnection<Result>(
     waitingUntil deadline: Int64, _ body: (Connection) throws(CacheStoreError) -> Result
   ) throws(CacheStoreError) -> Result? {
@@ -57,14 +57,14 @@ final class ReaderPool: Sendable {
     if idle == nil { idle = try open(waitingUntil: deadline) }
     guard let connection = idle else { return nil }
     connection.begin(waitingUntil: deadline)
-    // A connection that failed is not used again: what is wrong may be with it.
+    // A connection that failed is not reused: it may itself be at fault.
     let result = try body(connection)
     if connection.purpose.isShared { giveBack(connection) }
     return result
   }
 
   private func open(waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection? {
-    // Without locks nobody writes, and SQLite would say that somebody has one.
+    // On a file system without locks no process writes, but SQLite would report SQLITE_BUSY.
     if hasNoLocks(false) { return try Connection.openAsItStands(files, waitingUntil: deadline) }
     do throws(CacheStoreError) {
       return try Connection.openToRead(files, waitingUntil: deadline == 0 || hasNoLocks(true) ? 0 : deadline)
@@ -74,7 +74,7 @@ final class ReaderPool: Sendable {
     }
   }
 
-  /// Whether a connection waits for its next use.
+  /// Whether an idle connection is open.
   var isOpen: Bool { state.withLock { !$0.idle.isEmpty } }
 
   func close() {
@@ -88,7 +88,7 @@ final class ReaderPool: Sendable {
     try state.withLock { (state: inout State) throws(CacheStoreError) -> Idle? in
       guard !state.isClosed else { throw CacheStoreError(.closed, "the store was closed") }
       while let last = state.idle.popLast() {
-        // Another file of the same name: the one this connection has open was set aside or removed.
+        // A different identity: the file this connection has open was quarantined or removed.
         if last.connection.identity == identity { return last }
       }
       return nil

@@ -1,24 +1,25 @@
 internal import FoundationEssentials
 
 extension ResponseStore {
-  /// The most rows of one key, good and other together.
+  /// The most rows of one key: the last good responses and those kept for http only.
   package static let variantLimit = 16
 
-  /// Stores a response in one transaction: a reader sees the old row or the new, whole (law 6).
+  /// Stores a response in one transaction: a reader sees either the whole old row or the whole new one (law 6).
   ///
-  /// A body longer than a chunk is committed chunk by chunk beforehand, and the row switched to it at the end. Waits
+  /// A body longer than a chunk is committed chunk by chunk first; the last transaction switches the row to it. Waits
   /// up to `busyTimeout` for other processes.
   ///
   /// - Throws: `signedOut` where the account is gone, `full` for a body over half the store's limit, `busy`,
-  ///   `readOnly` and what else may be wrong with a file. The row is then as it was.
+  ///   `readOnly` and other errors of the file. The row then stays as it was.
   public func overwrite(_ write: Write) async throws(CacheStoreError) -> Overwritten {
     try await overwrite(write, isOneOfMany: false)
   }
 
-  /// Stores a response as ``overwrite(_:)`` does; one of many shares its transaction with those that are on their way,
-  /// and is committed when this returns.
+  /// Stores a response as ``overwrite(_:)`` does; with `isOneOfMany`, in a transaction shared with other waiting
+  /// writes. Returns after the commit.
   ///
-  /// - Parameter soon: Calls what it is given, once those that come in the same turn of the caller's have come.
+  /// - Parameter soon: Calls its argument at the end of the caller's turn, when the other writes of that turn have
+  ///   been added.
   package func overwrite(
     _ write: Write, isOneOfMany: Bool, soon: (@escaping @Sendable () -> Void) -> Void = { $0() }
   ) async throws(CacheStoreError) -> Overwritten {
@@ -46,10 +47,10 @@ extension ResponseStore {
     return result
   }
 
-  /// Stores a response in a transaction shared with others, as ``overwrite(_:isOneOfMany:soon:)`` does, and calls
-  /// `completion` on the store's queue once it is committed, or cannot be: for whoever needs no task to wait.
+  /// Stores a response in a shared transaction, as ``overwrite(_:isOneOfMany:soon:)`` does, and calls `completion` on
+  /// the store's queue once it is committed or has failed; for callers without a task to suspend.
   ///
-  /// - Returns: `false` where the body is longer than a chunk, and nothing is done.
+  /// - Returns: `false` where the body is longer than a chunk; then nothing has been done.
   package func overwriteTogether(
     _ write: Write, soon: (@escaping @Sendable () -> Void) -> Void,
     completion: @escaping @Sendable (Result<Overwritten, CacheStoreError>) -> Void
@@ -62,10 +63,10 @@ extension ResponseStore {
     return true
   }
 
-  /// Stores a response on the calling thread, which must not be one that others wait for.
+  /// Stores a response on the calling thread, which must not be one that other work depends on.
   ///
   /// - Returns: `nil` where the write connection is in use or not open yet, the file is locked, or the body is longer
-  ///   than a chunk: ``overwrite(_:)`` is then the way.
+  ///   than a chunk: the caller then uses ``overwrite(_:)``.
   package func overwriteNow(_ write: Write) throws(CacheStoreError) -> Overwritten? {
     if case .bytes(let bytes) = write.body, bytes.count > configuration.chunkBytes { return nil }
     if case .unfinished = write.body { return nil }
@@ -77,7 +78,7 @@ extension ResponseStore {
     }
   }
 
-  /// The row an overwrite finds in its place.
+  /// The row that an overwrite replaces.
   private struct Existing {
     var id: Int64
     var bodyID: Int64
@@ -86,7 +87,7 @@ extension ResponseStore {
   }
 
   private enum Place {
-    /// Beside so many others of the key.
+    /// No row yet; the key has this many other variants.
     case free(variants: Int)
     case taken(Existing)
     case newer
@@ -125,7 +126,7 @@ extension ResponseStore {
       try keepWithinRowLimit(writing: row.id, connection)
     }
     try addTags(write.tags, to: row.id, connection)
-    // What an exchange brings that began earlier, as another variant too, is older than what the program has said.
+    // An exchange that began earlier must not store another variant over the program's own response.
     if row.isLocal {
       try fence(Checksum.ofTarget(write.key.target), write.accountID, row.started, connection)
     }
@@ -154,7 +155,7 @@ extension ResponseStore {
     return .free(variants: variants)
   }
 
-  /// Releases a body that came too late; it is delivered all the same, so it is kept for its readers.
+  /// Releases a body that came too late. It is still being delivered, so it is kept for its readers.
   private func abandon(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {
     if case .unfinished(let body) = write.body {
       try connection.release(body: body.id, at: configuration.now())
@@ -170,7 +171,7 @@ extension ResponseStore {
     switch write.body {
     case .bytes(let bytes): return try writeBytes(bytes, write, replacing: existing, connection)
     case .unfinished(let unfinished) where unfinished.chunkCount == 0:
-      // Nothing came: an empty body is one empty chunk.
+      // No chunk arrived: an empty body is stored as one empty chunk.
       try connection.release(body: unfinished.id, at: 0)
       return try writeBytes(Data(), write, replacing: existing, connection)
     case .unfinished(let unfinished):
@@ -179,7 +180,7 @@ extension ResponseStore {
       finish.bind(1, body.id)
       finish.bind(2, unfinished.chunkCount == 1 ? 0 : body.checksum)
       try finish.run()
-      // Its row goes with the account, and by nothing else while it is being received.
+      // While a body is being received, only sign-out deletes its row.
       guard connection.changes == 1 else { throw CacheStoreError(.signedOut, "the account was signed out") }
       if let partial = try connection.optionalStatement(.deletePartial) {
         partial.bind(1, body.id)
@@ -214,8 +215,8 @@ extension ResponseStore {
       checksum: Checksum.ofBody(chunk: chunk), accountID: write.accountID)
   }
 
-  /// Rewrites a body of one chunk in place, since no reader comes back to it after the look-up. Its row in `body` stays
-  /// as it is: a page less in the log.
+  /// Rewrites a body of one chunk in place: a look-up reads the whole chunk, so no reader returns to it. The row in
+  /// `body` is not touched, which saves a page in the log.
   private func rewrite(
     _ existing: Existing, with bytes: Data, _ connection: Connection
   ) throws(CacheStoreError) -> StoredResponse.Body? {
@@ -238,7 +239,7 @@ extension ResponseStore {
 
   // MARK: Row
 
-  /// Evicts the variant written least recently.
+  /// Evicts the key's variant received longest ago.
   private func makeRoomForVariant(_ write: Write, _ connection: Connection) throws(CacheStoreError) {
     let oldest = try connection.statement(.oldestVariant)
     bindKeyParts(write, oldest)
@@ -270,7 +271,7 @@ extension ResponseStore {
 }
 
 extension ResponseStore.Write {
-  /// The row's value, still without an identifier.
+  /// The row to store, without an identifier yet.
   fileprivate func row(body: StoredResponse.Body) -> StoredResponse {
     StoredResponse(
       id: 0, accountID: accountID, isGood: isGood, variant: variant, vary: vary, head: head,

@@ -6,14 +6,14 @@ internal import CSQLite
   internal import Glibc
 #endif
 
-/// How a store is opened to be written, and made where there is none: with a log that all processes share, else, where
-/// they cannot, through the rollback journal.
+/// Opens a store for writing, and creates it where there is none: with a write-ahead log shared by all processes, or
+/// with the rollback journal where they cannot share memory.
 struct StoreOpener: Sendable {
   let files: StoreFiles
   let lockFile: LockFile
   let configuration: StoreConfiguration
 
-  /// A connection to the store, which is made where there is none.
+  /// Opens a connection to the store, and creates the store where there is none.
   func open(waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection {
     guard !configuration.isReadOnly else {
       throw CacheStoreError(.readOnly, "the store \(files.database) was opened for reading only")
@@ -32,13 +32,14 @@ struct StoreOpener: Sendable {
     }
   }
 
-  /// Goes over to the rollback journal, where the log's index cannot be shared between processes.
-  /// - Returns: `false` where it can be after all.
+  /// Changes to the rollback journal where processes cannot share the log's index.
+  /// - Returns: `false` where they can share it after all.
   private func leaveLog(waitingUntil deadline: Int64) throws(CacheStoreError) -> Bool {
     guard FileStatus(path: files.database) != nil else { return false }
     let connection = try connect(waitingUntil: deadline)
     guard !connection.canShareMemory else { return false }
-    // Alone with the file SQLite needs no shared memory to write the log back. A log that stayed would be looked into.
+    // With an exclusive lock SQLite needs no shared memory for the checkpoint. SQLite would look into a log that
+    // stayed.
     connection.setKeepsLog(false)
     try connection.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE")
     return true
@@ -54,7 +55,7 @@ struct StoreOpener: Sendable {
     return connection
   }
 
-  /// A connection to a store that has been made; `nil` where there is none, or only an empty file.
+  /// Opens a connection to an existing store; `nil` where there is none, or only an empty file.
   func openMade(waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection? {
     guard try files.checkedStatus() != nil else { return nil }
     let connection = try connect(waitingUntil: deadline)
@@ -79,13 +80,13 @@ struct StoreOpener: Sendable {
     return connection
   }
 
-  /// Makes the store, one process at a time; whoever comes second finds it made.
+  /// Creates the store, one process at a time; a second process finds it created.
   private func create(waitingUntil deadline: Int64, usesLog: Bool) throws(CacheStoreError) -> Connection {
     let left = max(0, deadline - Platform.monotonicNanoseconds())
     try lockFile.lock(.file, within: .nanoseconds(left))
     defer { lockFile.unlock(.file) }
     try files.makeFolder()
-    // A repair that ended with its process, before it could put the new file in place.
+    // A repair whose process ended before it could rename the new file into place.
     if try files.checkedStatus() == nil, let waiting = FileStatus(path: files.repaired) {
       try files.check(opened: waiting, "the store", files.repaired)
       rename(files.repaired, files.database)

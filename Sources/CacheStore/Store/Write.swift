@@ -9,23 +9,23 @@ extension ResponseStore {
       case bytes(Data)
       /// Chunks that are committed already.
       case unfinished(UnfinishedBody)
-      /// The body that the row has; where it has another by now, nothing is stored (`superseded`).
+      /// The body the row already has; where the row has another by now, nothing is stored (`superseded`).
       case sameAs(StoredResponse.Body)
     }
 
-    /// The account's row, as the exchange began with it.
+    /// The identifier of the account's row when the exchange began.
     public var accountID: Int64
-    /// What it answers; `key.account` is the account's name.
+    /// The request it answers; `key.account` is the account's name.
     public var key: RequestKey
-    /// Whether it is a good response; one that is not never replaces one that is.
+    /// Whether it is a good response. A response that is not good never replaces a good one.
     public var isGood = true
     /// The request fields that `Vary` names, one `name: value` a line.
     public var variant = ""
     /// The names in `Vary`.
     public var vary = ""
-    /// What was said before the body, by whom and when.
+    /// The response's head, its sender and its times.
     public var head: ResponseHead
-    /// When the body last became another, in milliseconds since 1970-01-01 UTC.
+    /// When the body last changed, in milliseconds since 1970-01-01 UTC.
     public var changedAt: Int64
     /// Whether the row is to be pinned; `false` leaves a pinned row pinned.
     public var isPinned = false
@@ -34,7 +34,7 @@ extension ResponseStore {
     /// The body.
     public var body: Body
 
-    /// Makes a write of a good response without variants and with a body of its own; the rest is set afterwards.
+    /// Makes a write of a good response without variants; the other properties are set afterwards.
     public init(accountID: Int64, key: RequestKey, head: ResponseHead, body: Body) {
       self.accountID = accountID
       self.key = key
@@ -43,7 +43,7 @@ extension ResponseStore {
       self.body = body
     }
 
-    /// Makes a write of what every response has; the rest is set afterwards.
+    /// Makes a write of the parts every response has; the other properties are set afterwards.
     public init(
       accountID: Int64, key: RequestKey, started: StartMark, status: Int, fields: HTTPFields,
       receivedAt: Int64, body: Body
@@ -57,7 +57,7 @@ extension ResponseStore {
   public enum Overwritten: Sendable, Hashable {
     /// It is committed.
     case stored(rowID: Int64, body: StoredResponse.Body)
-    /// A later exchange, removal or unsafe request came first, or the body meant by `sameAs` is gone.
+    /// A later exchange, removal or unsafe request came first, or the row no longer has the `sameAs` body.
     case superseded
   }
 }
