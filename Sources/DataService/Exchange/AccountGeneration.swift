@@ -1,9 +1,9 @@
 internal import CacheStore
 
-/// The account's row id that an exchange began with.
+/// The row id that the account had when the exchange began.
 ///
-/// Where the look-up knew none, the row is made while the exchange is under way: before it, in the order of the
-/// store's queue, comes no sign-out of this exchange's account that it could then outlive.
+/// If the lookup found no account row, the row is created while the exchange runs. The exchange therefore cannot
+/// write past a sign-out of its account: any sign-out comes after the row in the store's queue.
 final class AccountGeneration: Sendable {
   private enum State {
     case none
@@ -21,7 +21,7 @@ final class AccountGeneration: Sendable {
     state = Guarded(known.map { .known($0) } ?? .none)
   }
 
-  /// The id, where it is at hand.
+  /// The id, if it is known already.
   var known: Int64? {
     state.withLock { state in
       if case .known(let id) = state { return id }
@@ -29,17 +29,17 @@ final class AccountGeneration: Sendable {
     }
   }
 
-  /// Begins to make the row where there is none.
+  /// Starts creating the row if its id is unknown.
   func begin(on thread: NetworkThread) {
     guard case .none = state.withLock({ $0 }) else { return }
     let task = Task(executorPreference: thread) { await self.make() }
     state.withLock { state in
-      // It may have been made meanwhile.
+      // The task may have finished already.
       if case .none = state { state = .making(task) }
     }
   }
 
-  /// The id, once it is known.
+  /// Waits for the id.
   func id() async throws(CacheStoreError) -> Int64 {
     let state = state.withLock { $0 }
     switch state {
@@ -49,13 +49,13 @@ final class AccountGeneration: Sendable {
     }
   }
 
-  /// The id in the store that has taken the place of one that was removed; see `CacheStoreError.Reason.missing`.
+  /// The account's id in the store that replaced a removed one; see `CacheStoreError.Reason.missing`.
   func renewed(insteadOf old: Int64) async throws(CacheStoreError) -> Int64 {
     if let known, known != old { return known }
     return try await make().get()
   }
 
-  /// Does work with the id, once more where the store was removed meanwhile.
+  /// Runs `work` with the id, and once more with the new id if the store was removed meanwhile.
   func with<Value: Sendable>(
     _ work: (Int64) async throws(CacheStoreError) -> Value
   ) async throws(CacheStoreError) -> Value {

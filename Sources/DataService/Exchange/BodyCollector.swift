@@ -1,50 +1,50 @@
 internal import CacheStore
 internal import FoundationEssentials
 
-/// Collects a body as it arrives: in memory while it is short, in chunks of the store once it is long, and past the store
-/// where it may not or cannot be stored.
+/// Collects a body as it arrives: a short body in memory, a long one in chunks in the store, and one that may not or
+/// cannot be stored as a stream to the caller.
 struct BodyCollector {
-  /// What became of the body.
+  /// The collected body.
   enum Collected: Sendable {
     case short(Data)
     case long(UnfinishedBody)
     case live(DataService.BodyStream)
-    /// What was stored before cannot be put together with it: the whole has to be asked for.
+    /// The part stored earlier does not fit this response, so the whole body must be requested.
     case askAgain(because: String)
   }
 
-  /// A body that may not be stored is held in memory up to this size, then delivered while it arrives.
+  /// A body that may not be stored is held in memory up to this size; a larger one is delivered as a stream.
   static let heldBytes = 8 << 20
-  /// Chunks on their way into the store at a time: the next is there when one is committed.
+  /// The number of chunks committed at a time: the next chunk arrives while one is committed.
   private static let chunksUnderWay = 2
 
   let store: ResponseStore
   /// Reads a chunk of the body back.
   let chunk: @Sendable (_ number: Int, _ body: UnfinishedBody) async throws(CacheStoreError) -> Data
-  /// Opens a body in the store; `nil` where the answer may not be stored.
+  /// Opens a body in the store; `nil` if the answer may not be stored.
   let open: (@Sendable () async throws(CacheStoreError) -> UnfinishedBody)?
-  /// How long each step waits for the store; then the body goes on without it.
+  /// The time limit for each step of the store; after it, the body is delivered without being stored.
   let waiting: StoreWaiting
   /// The stored body to compare with.
   let previous: StoredResponse.Body?
   let limit: Int64
-  /// How long the body is, where that was promised for it and what came before; one of another length is refused.
+  /// The promised length of a resumed body; a body of another length is rejected.
   let promised: Int64?
   let chunkBytes: Int
-  /// Whether a body that is cut off can be resumed.
+  /// Whether a truncated body can be resumed later.
   let isResumable: () -> Bool
   let progress: (Int64) -> Void
 
   private(set) var isSameAsPrevious: Bool
-  /// Why the body, though it might be stored, is not.
+  /// The error that prevented storing the body, although it may be stored.
   private(set) var storeFailure: CacheStoreError?
   private var unfinished: UnfinishedBody?
   private var chunkCount = 0
-  /// What has arrived and is in no chunk yet.
+  /// The bytes received since the last chunk.
   private var pending = Data()
-  /// The chunks that are being committed, the oldest first.
+  /// The chunks being committed, oldest first.
   private var underWay: [ChunkCommit] = []
-  /// The stored body to compare with, as it is read; `nil` where it differs already.
+  /// A reader of the stored body to compare with; `nil` once the bodies differ.
   private var comparison: BodyReading?
   private var received: Int64 = 0
 
@@ -73,9 +73,9 @@ struct BodyCollector {
     chunkCount = resuming?.body.chunkCount ?? 0
   }
 
-  /// Pulls the stream to its end, or to where it has to be handed on.
+  /// Reads the stream to its end, or until the body has to be delivered as a stream.
   ///
-  /// Where the stream fails, what has arrived is stored as far as it can be resumed later.
+  /// If the stream fails, the bytes received so far are stored if a later download can resume from them.
   nonisolated(nonsending) mutating func collect(_ stream: DataService.BodyStream)
     async throws(DataServiceError) -> Collected
   {
@@ -89,7 +89,7 @@ struct BodyCollector {
       return collected
     } catch {
       await settleCommits()
-      // One that is too large would be too large again, and one without room would have none again.
+      // A body over the limit would fail again, and on a full disk so would storing it.
       let isUseless = error.kind == .tooLarge || storeFailure?.reason == .full
       if isStoring, !pending.isEmpty, !isUseless, isResumable() {
         await commitPending()
@@ -115,7 +115,7 @@ struct BodyCollector {
     if let promised, received != promised { return Self.broken(promised) }
     if isStoring, unfinished != nil, !pending.isEmpty { await commitPending() }
     await settleCommits()
-    // What was committed before can no longer be read: the origin has it still.
+    // The chunks committed earlier are gone with the store, but the origin still has the body.
     if storeFailure?.reason == .missing, chunkCount > 0 {
       return .askAgain(because: "the store was removed while the body arrived")
     }
@@ -136,7 +136,7 @@ struct BodyCollector {
     return .short(pending)
   }
 
-  /// Adds a piece to what is pending, which is committed each time it is a whole chunk and more has come.
+  /// Adds a piece to the pending bytes. A full chunk is committed only when more bytes follow it.
   nonisolated(nonsending) private mutating func take(_ piece: Data) async {
     var rest = piece
     while isStoring, pending.count + rest.count > chunkBytes {
@@ -148,7 +148,7 @@ struct BodyCollector {
     if pending.isEmpty, rest.count == piece.count { pending = piece } else { pending.append(rest) }
   }
 
-  /// Begins to commit what is pending as a chunk, once there is room on the way into the store.
+  /// Starts committing the pending bytes as a chunk, after waiting until fewer than two commits are running.
   nonisolated(nonsending) private mutating func commitPending() async {
     await settleCommits(leaving: Self.chunksUnderWay - 1)
     guard isStoring else { return }
@@ -167,7 +167,7 @@ struct BodyCollector {
     pending.reserveCapacity(chunkBytes)
   }
 
-  /// Waits for the oldest chunks under way. After one that could not be committed none is, and all are pending again.
+  /// Waits for the oldest running commits. When one fails, its chunk and all later ones become pending again.
   nonisolated(nonsending) private mutating func settleCommits(leaving count: Int = 0) async {
     while underWay.count > count, let commit = underWay.first {
       do throws(CacheStoreError) {
@@ -183,9 +183,9 @@ struct BodyCollector {
     }
   }
 
-  /// Compares a chunk with that of the stored body which has the same number.
+  /// Compares a chunk with the stored body's chunk of the same number.
   nonisolated(nonsending) private mutating func compare(_ chunk: Data) async {
-    // An old body that can no longer be read is another body to the caller; its row is found damaged on its own.
+    // An unreadable stored body counts as different. The reader reports the damage itself.
     if isSameAsPrevious, let comparison {
       let piece = await waiting.result { () async throws(CacheStoreError) in try await comparison.next() }
       if case .success(chunk) = piece { return }
@@ -197,11 +197,11 @@ struct BodyCollector {
   private mutating func fail(_ error: CacheStoreError) {
     storeFailure = error
     unfinished?.stop(error)
-    // Going on with it would find as little room: what there is of it goes once it has been read.
+    // Resuming later would run out of space too, so the stored part is removed once it has been read.
     if error.reason == .full { unfinished?.giveUp() }
   }
 
-  /// What is stored already, then what is in memory, then the rest of the stream.
+  /// A stream of the stored chunks, then the bytes in memory, then the rest of the transport's stream.
   private func handedOn(_ rest: DataService.BodyStream?) -> DataService.BodyStream {
     let pieces = JoinedBody(
       chunk: chunk, stored: unfinished, isRemovedAfterwards: storeFailure?.reason == .full,
@@ -213,18 +213,19 @@ struct BodyCollector {
   }
 }
 
-/// One chunk of a body on its way into the store, while the next one arrives.
+/// The commit of one chunk, which runs while the next chunk arrives.
 struct ChunkCommit: Sendable {
   let bytes: Data
   private let outcome = FirstValue<Result<Void, CacheStoreError>?>()
 
-  /// Has the bytes committed after those before them. What has arrived is kept although its exchange is cancelled.
+  /// Queues the bytes behind the earlier chunks. The commit goes on even if the exchange is cancelled, so that the
+  /// download can be resumed.
   init(_ bytes: Data, of body: UnfinishedBody) {
     self.bytes = bytes
     body.append(chunk: bytes) { [outcome] in outcome.set($0) }
   }
 
-  /// Returns once the chunk is committed; throws `busy` where the store does not take it in time.
+  /// Returns once the chunk is committed; throws `busy` if the store exceeds the time limit.
   nonisolated(nonsending) func wait(_ waiting: StoreWaiting) async throws(CacheStoreError) {
     guard let outcome = await waiting.value(of: outcome) else { throw StoreWaiting.gaveUp }
     try outcome.get()
@@ -240,12 +241,12 @@ enum BodyLimit {
   }
 }
 
-/// The state of a stream that is put together of parts.
+/// The state of a stream that joins stored chunks, bytes in memory and the transport's stream.
 private actor JoinedBody {
   private let chunk: @Sendable (_ number: Int, _ body: UnfinishedBody) async throws(CacheStoreError) -> Data
-  /// What the store took before it failed: held, so that nobody collects it while it is read.
+  /// The chunks stored before the failure. Holding them keeps the store from collecting them while they are read.
   private var stored: UnfinishedBody?
-  /// Whether what is stored goes once it has been read, or nobody reads it any more.
+  /// Whether the stored chunks are removed once they have been read or this stream is dropped.
   private let isRemovedAfterwards: Bool
   private let chunkCount: Int
   private let rest: DataService.BodyStream?
@@ -296,7 +297,7 @@ private actor JoinedBody {
     let piece = try await rest?.next()
     received += Int64(piece?.count ?? 0)
     guard received <= limit else { throw BodyLimit.exceeded(limit) }
-    // What has been handed on cannot be begun anew.
+    // The caller already has the first part, so the exchange cannot start again.
     if let promised, rest != nil, piece == nil ? received != promised : received > promised {
       throw DataServiceError(
         .truncated, "the body is not of the promised length, \(Counted.text(promised, "byte"))")

@@ -1,11 +1,12 @@
 internal import CacheStore
 internal import FoundationEssentials
 
-/// Writes what an answer makes of the stored row. A delivery waits 250 ms for that; the write goes on without it.
+/// Writes an answer's effect on the stored row. A delivery waits at most 250 ms for the write, which then continues
+/// without it.
 struct Commit {
   static let rowIsGone = "the validated response is gone"
   private static let storeIsGone = "the store was removed while the body arrived"
-  /// With so many exchanges under way commits are better shared than made at once on this thread.
+  /// From this many running exchanges on, sharing a commit is faster than one commit each on this thread.
   private static let many = 4
 
   let exchange: Exchange
@@ -25,7 +26,7 @@ struct Commit {
     if case .short = collected, exchange.plan.pendingLookup == nil, let accountID = exchange.generation.known
     {
       let write = write(answer, collected, accountID: accountID)
-      // Kept apart, a write that is handed over needs no task to wait for it.
+      // With the store on its own threads, handing over a write takes no task that waits for it.
       if isOneOfMany || core.configuration.keepsStoreApart {
         if let (done, pending) = await together(write), done?.isMissing != true {
           return .done(try outcome(done, pending, answer))
@@ -73,9 +74,9 @@ struct Commit {
     return write
   }
 
-  /// The head of an answer as its row will have it.
+  /// The head of an answer in the form that its row stores.
   ///
-  /// - Parameter endedAt: When the last of the body had come, where it was waited for.
+  /// - Parameter endedAt: The time at which the body was complete, if the exchange received one.
   private func storedHead(of answer: Answer, fields: HTTPFields, endedAt: Int64? = nil) -> ResponseHead {
     ResponseHead(
       status: answer.status, reason: answer.reason, fields: fields, version: answer.version,
@@ -106,7 +107,7 @@ struct Commit {
 
   // MARK: - The same row, confirmed
 
-  /// Merges a 304 into the row, and delivers the stored body with it.
+  /// Merges a 304 into the row and delivers the stored body.
   nonisolated(nonsending) func freshen(
     _ head: Answer, row: AnswerRule.Row
   ) async throws(DataServiceError) -> ExchangeStep {
@@ -147,7 +148,7 @@ struct Commit {
     return .answered(answer)
   }
 
-  /// The row is gone or newer: a newer one is the answer, a missing one means asking again.
+  /// Handles a row that changed during the exchange: a newer row is the answer; a missing one means asking again.
   nonisolated(nonsending) private func newerRow(
     _ head: Answer
   ) async throws(DataServiceError) -> ExchangeStep {
@@ -156,7 +157,8 @@ struct Commit {
       try await core.lookup(prepared)
     }
     try await exchange.checkGeneration()
-    // From a store that does not say, or says what no origin has said, the origin's whole answer is the way.
+    // Without an answer from the store, or with a local row that no origin has confirmed, only the origin's complete
+    // response will do.
     guard case .success(let found) = looked, let row = core.select(from: found, for: prepared), !row.isLocal
     else {
       return .askAgain(because: Self.rowIsGone)
@@ -165,12 +167,13 @@ struct Commit {
     answer.interim = head.interim
     answer.redirects = head.redirects
     answer.addCookies(of: head)
-    // Of another body the 304 says nothing.
+    // The 304 does not validate another body.
     answer.wasValidated = row.body == exchange.plan.candidate?.body
     return .answered(answer)
   }
 
-  /// Writes what an answer to HEAD says of the stored response (RFC 9111 section 4.3.5), and whether it was written.
+  /// Freshens or invalidates the stored response after an answer to HEAD (RFC 9111 section 4.3.5).
+  /// - Returns: Whether the row was written.
   nonisolated(nonsending) func freshenByHead(_ answer: Answer, row: AnswerRule.Row) async -> DataService.Kept
   {
     guard let stored = exchange.plan.candidate else { return .no(.method) }
@@ -201,7 +204,8 @@ struct Commit {
 
   // MARK: - How a write is waited for
 
-  /// Runs a write on this thread if the store is free; `nil` where it has to be queued, or the store is kept apart.
+  /// Runs a write on this thread if the store is free; `nil` if the write must be queued or the store has its own
+  /// threads.
   private func immediately<Value>(
     _ write: () throws(CacheStoreError) -> Value?
   ) -> Result<Value, CacheStoreError>? {
@@ -213,8 +217,9 @@ struct Commit {
     }
   }
 
-  /// Hands a write over to be committed with others, and waits for it as ``bounded(_:)`` does, without a task of its own.
-  /// - Returns: `nil` where it has to go another way.
+  /// Hands a write over to be committed with others, and waits for it like ``bounded(_:)`` but without a task of its
+  /// own.
+  /// - Returns: `nil` if the store cannot take the write this way.
   nonisolated(nonsending) private func together(
     _ write: ResponseStore.Write
   ) async -> (Result<ResponseStore.Overwritten, CacheStoreError>?, Task<Bool, Never>?)? {
@@ -233,7 +238,8 @@ struct Commit {
     return (nil, pending)
   }
 
-  /// Runs a queued write, and waits for it no longer than a delivery may; the task tells whether it succeeded.
+  /// Runs a queued write and waits for it within the time limit of a delivery. The returned task gives whether the
+  /// write succeeded.
   nonisolated(nonsending) private func bounded<Value: Sendable>(
     _ write: @escaping @Sendable () async throws(CacheStoreError) -> Value
   ) async -> (Result<Value, CacheStoreError>?, Task<Bool, Never>?) {

@@ -1,8 +1,8 @@
 internal import CacheStore
 
-// What the store knows before an origin is asked, and what it is told of an origin that wants to be left alone.
+// The store's knowledge before a request, and the pauses that origins ask for (`Retry-After`).
 extension Exchange {
-  /// What the store knows that matters before the request goes out.
+  /// The store's knowledge that matters before the request is sent.
   nonisolated(nonsending) func preflight(
     knowing known: ResponseStore.Preflight?
   ) async -> ResponseStore.Preflight {
@@ -19,11 +19,11 @@ extension Exchange {
     } ?? ResponseStore.Preflight()
   }
 
-  /// Whether a look-up has not come back: another would not either.
+  /// Whether an earlier lookup is still waiting for the store; another one would wait too.
   private var isStoreSilent: Bool { plan.pendingLookup.map { $0.current == nil } ?? false }
 
   nonisolated(nonsending) private func pause(of url: NormalisedURL) async -> Pause? {
-    // Without the store nothing is known of a pause.
+    // Pauses are recorded in the store.
     if isStoreSilent { return nil }
     let found = await core.storeCall { [core, prepared] in
       try? core.store.pauseNow(accountName: prepared.key.account, responder: prepared.responder(of: url))
@@ -31,7 +31,7 @@ extension Exchange {
     return (found ?? nil) ?? nil
   }
 
-  /// Throws `paused` where whoever answers for the URL has asked to be left alone.
+  /// Throws `paused` if the responder for the URL has asked clients to wait.
   nonisolated(nonsending) func checkPause(of url: NormalisedURL) async throws(DataServiceError) {
     try check(await pause(of: url), of: url)
   }
@@ -44,7 +44,7 @@ extension Exchange {
       hint: "the stored response is unaffected; try again then")
   }
 
-  /// Tells every process on the store that whoever answered wants to be left alone.
+  /// Records the responder's pause in the store, for all processes that use it.
   nonisolated(nonsending) func recordPause(
     for length: Duration, after result: Result<ExchangeOutcome, DataServiceError>
   ) async {

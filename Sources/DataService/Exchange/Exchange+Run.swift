@@ -1,31 +1,31 @@
 internal import CacheStore
 internal import FoundationEssentials
 
-/// What an exchange has brought.
+/// The result of an exchange.
 struct ExchangeOutcome: Sendable {
   var answer: Answer
-  /// A write that was not done in time for the delivery and still goes on.
+  /// A write that exceeded the delivery's time limit and still runs.
   var pendingWrite: Task<Bool, Never>?
 }
 
-/// What one request, with its redirects, has come to.
+/// The result of one request, including its redirects.
 enum ExchangeStep: Sendable {
   case done(ExchangeOutcome)
-  /// The origin has to be asked once more, for the whole and without a condition.
+  /// The request must be sent again without a condition.
   case askAgain(because: String)
 
   static func answered(_ answer: Answer) -> Self { .done(ExchangeOutcome(answer: answer)) }
 }
 
-// The work of an exchange, from top to bottom: lease, attempts, request, verdict, body, commit, result. What it calls is
-// `nonisolated(nonsending)`: it runs where its caller runs, and does not look up, at each call and each return, which
-// executor the task prefers (some two hundred instructions, sixty times an exchange).
+// The work of an exchange, from top to bottom: lease, attempts, request, verdict, body, commit, result. Its functions
+// are `nonisolated(nonsending)` and stay on the caller's executor. Otherwise each call and return would look up the
+// task's executor preference: about two hundred instructions, sixty times per exchange.
 extension Exchange {
-  /// All of it.
+  /// Runs the exchange and publishes its result.
   nonisolated(nonsending) func run() async {
     do throws(DataServiceError) {
       let outcome = try await refresh()
-      // The lease outlives the commit, so that whoever finds it free finds the row.
+      // The lease ends after the commit: a process that then gets the lease finds the row.
       if outcome.pendingWrite == nil { endLease(storedRow: outcome.answer.kept == .yes) }
       closeAndPublish(.answer(outcome.answer))
       if let write = outcome.pendingWrite { endLease(storedRow: await write.value) }
@@ -45,7 +45,8 @@ extension Exchange {
     publish(result)
   }
 
-  /// Takes the answer of another process that is refreshing this, or else asks the origin, under a lease.
+  /// Uses the answer of another process that is refreshing the same entry, or asks the origin while holding the
+  /// lease.
   nonisolated(nonsending) private func refresh() async throws(DataServiceError) -> ExchangeOutcome {
     let deadline = core.timekeeper.instant(after: prepared.request.limits.totalTimeout)
     guard plan.isShared else { return try await attempts(until: deadline, knowing: plan.preflight) }
@@ -62,8 +63,9 @@ extension Exchange {
 
   // MARK: - Attempts
 
-  /// Tries, tries again as ``RetryRule`` says, and with `onlineWait` as long as there is no network.
-  /// - Parameter preflight: What is known before the first try; before a later one it is looked up again.
+  /// Runs attempts, with the retries that ``RetryRule`` grants and, with `onlineWait`, for as long as there is no
+  /// network.
+  /// - Parameter preflight: The store's knowledge before the first attempt; later attempts look it up again.
   nonisolated(nonsending) private func attempts(
     until deadline: Int64, knowing preflight: ResponseStore.Preflight?
   ) async throws(DataServiceError) -> ExchangeOutcome {
@@ -102,8 +104,8 @@ extension Exchange {
     }
   }
 
-  /// Whether the request may be sent once more when the network is back: one that changes something only where nothing of
-  /// it has left (RFC 9110 section 9.2.2).
+  /// Whether the request may be sent again once the network is back. An unsafe request may only if no byte of it was
+  /// sent (RFC 9110 section 9.2.2).
   private func mayWaitOnline(after result: Result<ExchangeOutcome, DataServiceError>) -> Bool {
     guard case .failure(let error) = result, error.kind.isConnectivity else { return false }
     return prepared.isRepeatable || error.kind.isBeforeSending && !hasBeenAnswered
@@ -120,13 +122,14 @@ extension Exchange {
     }
   }
 
-  /// One try. Where the answer turns out to need the stored bytes, and these are gone, the origin is asked for the whole.
+  /// Runs one attempt. If the answer depends on stored bytes that are gone, it asks the origin for the whole
+  /// response.
   nonisolated(nonsending) private func attempt(
     until deadline: Int64, knowing known: ResponseStore.Preflight?
   ) async throws(DataServiceError) -> ExchangeOutcome {
     let preflight = await preflight(knowing: known)
     try check(preflight.pause, of: prepared.url)
-    // Nearly always there is none, and then this asks no other thread.
+    // Truncated downloads are rare, and looking for one takes a switch to another thread.
     let resumption = preflight.mayHavePartialBody ? await Resumption.find(for: self) : nil
     switch try await request(until: deadline, validating: plan.row, resuming: resumption, isRepeated: false) {
     case .done(let outcome): return outcome
@@ -140,7 +143,7 @@ extension Exchange {
 
   // MARK: - Request and verdict
 
-  /// One request and its redirects: the final answer is judged, received and stored.
+  /// Sends one request, follows its redirects, and judges, receives and stores the final answer.
   nonisolated(nonsending) private func request(
     until deadline: Int64, validating row: Box<StoredResponse>?, resuming resumption: Resumption?,
     isRepeated: Bool
@@ -174,7 +177,7 @@ extension Exchange {
     case .mediaTypeFailure:
       await invalidate(answer, url: arrival.url)
       throw .unaccepted(answer, of: arrival.url.authority, accepted: prepared.request.acceptedMediaTypes)
-    // Whether it is a failure depends on the load: on its policy, and on what it can fall back on.
+    // Each load decides whether this is a failure, from its policy and its stored response.
     case .fresh, .statusFailure, .portalFailure:
       return try await receive(response.body, of: answer, row: verdict.row, from: arrival, resuming: resumed)
     }
@@ -205,13 +208,13 @@ extension Exchange {
       row: plan.candidate, now: core.timekeeper.wallMilliseconds)
   }
 
-  /// Whether the stored row was answered by the same host, so that a temporary redirect to it is the usual way. With
-  /// nothing stored there is nothing to protect.
+  /// Whether the stored row came from the same host, so that a temporary redirect to it is normal. True if nothing is
+  /// stored, since there is no row to protect.
   nonisolated(nonsending) private func rowCameFrom(_ url: NormalisedURL) async -> Bool {
     var row = plan.candidate
     if row == nil, let pending = plan.pendingLookup {
-      // The store had not answered when the exchange began: what it has by now decides, and where it says nothing the
-      // answer is not trusted with the row.
+      // The store had not answered when the exchange began, so ask it again. If it still does not answer, protect the
+      // row.
       let found = await core.commitWaiting.result { [core, prepared] () async throws(CacheStoreError) in
         await pending.value
         return try await core.lookup(prepared)
@@ -226,20 +229,20 @@ extension Exchange {
 
   // MARK: - Body and commit
 
-  /// Collects the body, in the store where it may be stored and is long, and commits the row.
+  /// Collects the body, a long one in the store if it may be stored, and commits the row.
   nonisolated(nonsending) private func receive(
     _ body: DataService.BodyStream, of head: Answer, row: AnswerRule.Row, from arrival: Hops.Arrival,
     resuming: Resumption.Resumed?
   ) async throws(DataServiceError) -> ExchangeStep {
     let length = resuming?.wholeLength ?? body.length ?? 0
     var fits = length <= core.store.largestBody
-    // The store may allow more by now than this process knows of.
+    // Another process may have raised the store's limit.
     if !fits {
       let limit = await core.commitWaiting.result { [core] in await core.store.readLargestBody() }
       if case .success(let bytes) = limit { fits = length <= bytes }
     }
     if let resuming, !fits || !row.isStored {
-      // What may not be stored is not put together in the store either.
+      // A body that may not be stored must not be assembled in the store either.
       resuming.body.giveUp()
       resuming.body.end()
       return .askAgain(because: "the rest of the download may not be stored")
@@ -284,9 +287,9 @@ extension Exchange {
     of body: DataService.BodyStream, _ head: Answer, isStored: Bool, isRedirected: Bool,
     resuming: Resumption.Resumed?
   ) -> BodyCollector {
-    // Worked out only for a body that is long, or cut off.
+    // Computed only for a body that is long or truncated.
     let partial = { @Sendable [core, prepared] () -> UnfinishedBody.Partial? in
-      // What came after a redirect is not resumed: who sends it next is for another redirect to say.
+      // A body behind a redirect is not resumed: the redirect may lead elsewhere next time.
       guard !isRedirected else { return nil }
       return Resumption.partial(
         of: head, for: prepared, length: body.length, protect: core.protect,
@@ -324,11 +327,12 @@ extension Exchange {
     }
   }
 
-  /// Why a load does not take the answer, by its status or because its decoder refuses the body; `nil` where all take it. One
-  /// that refuses keeps the stored row as it is, for all of them: it knows better than the bytes what a good answer is (law 5).
+  /// The reason why some load refuses the answer, because of its status or because its decoder rejects the body;
+  /// `nil` if all accept it. One refusal keeps the stored row for all loads, since a decoder knows best what a good
+  /// answer is (law 5).
   nonisolated(nonsending) private func refusal(of answer: Answer) async -> DataService.KeptReason? {
     let waiters = closeToNewLoads()
-    // What is kept for `http` beside the good row takes nobody's place.
+    // A variant for `http` only does not replace the last good response, so no load needs to accept it.
     let isRefused = answer.isGood && !waiters.allSatisfy { $0.takes(status: answer.status) }
     let decoders = waiters.filter { $0.decodes && $0.takes(status: answer.status) }
     guard !decoders.isEmpty,
@@ -340,17 +344,17 @@ extension Exchange {
 
   // MARK: - What the answer does besides
 
-  /// What belongs to an account that was signed out meanwhile is not delivered, stored or not (design section 2).
+  /// Throws `signedOut` if the account was signed out meanwhile: its answer is not delivered, stored or not.
   nonisolated(nonsending) func checkGeneration() async throws(DataServiceError) {
     guard let id = plan.accountID, !prepared.key.account.isEmpty else { return }
     let isRevoked = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in
       try await core.store.isRevoked(accountID: id)
     }
-    // Of a store that does not say, or is another, nothing follows.
+    // If the store does not answer, or was replaced, nothing says that the account was signed out.
     if case .success(true) = isRevoked { throw DataServiceError.signedOut }
   }
 
-  /// Makes stored what a request that changes something has made out of date (RFC 9111 section 4.4).
+  /// Invalidates the stored responses that an unsafe request has made out of date (RFC 9111 section 4.4).
   nonisolated(nonsending) private func invalidate(_ answer: Answer, url: NormalisedURL) async {
     let method = prepared.request.method
     guard !method.isSafe, !prepared.request.isRead, let foundationURL = try? url.foundationURL() else {
@@ -369,7 +373,7 @@ extension Exchange {
 }
 
 extension Result where Success == ExchangeOutcome, Failure == DataServiceError {
-  /// The result as the retry rule sees it.
+  /// The result in the terms of ``RetryRule``.
   fileprivate var retryOutcome: RetryRule.Outcome {
     switch self {
     case .success(let outcome): .status(outcome.answer.status, retryAfter: outcome.answer.retryAfter)
@@ -386,7 +390,7 @@ extension Result where Success == ExchangeOutcome, Failure == DataServiceError {
 }
 
 extension DataServiceError {
-  /// For an answer of a media type that the request does not accept.
+  /// The error for an answer whose media type the request does not accept.
   fileprivate static func unaccepted(_ answer: Answer, of authority: String, accepted: [String]) -> Self {
     let type = answer.fields["Content-Type"].map { "“\($0)”" } ?? "no media type"
     return DataServiceError(

@@ -2,25 +2,27 @@ internal import CacheStore
 
 /// One exchange, and the loads that share it.
 ///
-/// Its work, ``run()``, is one asynchronous function on the network thread; what the loads do with it (join, leave, hear
-/// the result) happens on any thread, under one lock that is never held while anything else is called.
+/// ``run()`` is one asynchronous function on the network thread. Loads join, leave and receive the result on any
+/// thread, under one lock that is never held while other code is called.
 final class Exchange: AnyExchange {
-  /// What the exchange begins with.
+  /// The inputs of an exchange.
   struct Plan: Sendable {
     var prepared: PreparedRequest
     /// The stored row, for its validators; `nil` makes the exchange unconditional.
     var row: Box<StoredResponse>?
-    /// The account's generation as the look-up saw it.
+    /// The account's row id, as the lookup found it.
     var accountID: Int64?
-    /// A look-up that is not done yet: the row it is to find must not be replaced before.
+    /// A lookup that is still running. Its row must not be replaced before it ends.
     var pendingLookup: FirstValue<Void>?
-    /// Whether other loads and processes may take part.
+    /// Whether other loads and processes may share the exchange.
     var isShared: Bool
-    /// Whether a result of another process that began earlier will do; not for `freshOnly`.
+    /// Whether the result of an exchange that began earlier, here or in another process, is acceptable; false for
+    /// `freshOnly`.
     var mayFollow: Bool
-    /// Whether the answer is for the store alone, as behind a stale answer under `http`.
+    /// Whether the exchange only fills the store, as behind a stale answer under `http`.
     var isForStore = false
-    /// What the look-up has said that matters before the origin is asked; `nil` where it has to be asked for.
+    /// The store's knowledge that matters before the request, as read with the lookup; `nil` if it must be read
+    /// separately.
     var preflight: ResponseStore.Preflight?
 
     var candidate: StoredResponse? { row?.value }
@@ -29,7 +31,7 @@ final class Exchange: AnyExchange {
   private struct State {
     var waiters: [ExchangeWaiter] = []
     var task: Task<Void, Never>?
-    /// Whether loads may still join: until the body is whole.
+    /// Whether loads may still join; false once the body is complete.
     var isOpen = true
     var result: ExchangeResult?
     var isSettled = false
@@ -44,7 +46,7 @@ final class Exchange: AnyExchange {
   let core: ServiceCore
   /// When the exchange began, on the clock that decides which row is newer (law 8).
   let started: StartMark
-  /// The account's generation it began with.
+  /// The account's row id at the start of the exchange.
   let generation: AccountGeneration
   private let state = Guarded(State())
 
@@ -56,9 +58,9 @@ final class Exchange: AnyExchange {
     started = StartMark(boot: core.timekeeper.bootID, nanoseconds: core.timekeeper.bootNanoseconds)
   }
 
-  /// The exchange for a load: the one under way, joined, or a new one, which `isNew` says must be started.
+  /// Joins a running exchange, or creates one; `isNew` says that the caller must start it.
   ///
-  /// A load that may not follow an exchange begun before it (`freshOnly`) gets its own, which later loads join.
+  /// A load that may not share an exchange begun earlier (`freshOnly`) gets its own, which later loads can join.
   static func joined(
     by waiter: ExchangeWaiter, for plan: Plan, core: ServiceCore
   ) -> (any AnyExchange, isNew: Bool) {
@@ -73,7 +75,7 @@ final class Exchange: AnyExchange {
       }
       if let running {
         if running.join(waiter) { return (running, false) }
-        // Its body became whole, or it was stopped, in between.
+        // Its body was completed, or it was stopped, in between.
         core.state.withLock { $0.exchanges.detach(running) }
       } else if let made {
         return (made, true)
@@ -89,7 +91,7 @@ final class Exchange: AnyExchange {
 
   var accountID: Int64? { generation.known }
 
-  /// A URL as it may be stored and shown; that of the request has been worked out already.
+  /// A URL that may be stored and shown. The request's own is already computed.
   func shown(_ url: NormalisedURL) -> String {
     url == prepared.url ? prepared.shownURL : core.redacted(url)
   }
@@ -132,11 +134,11 @@ final class Exchange: AnyExchange {
     }
     publish(.failure(error))
     state.withLock { $0.task }?.cancel()
-    // Nothing is written from here on, whenever the transport gives up; only a write under way is waited for.
+    // A stopped exchange writes nothing more, however late the transport ends. Only a running write is waited for.
     if !isWriting { settle() }
   }
 
-  /// Says that the row is about to be written; `false` where the exchange has been stopped before.
+  /// Marks the start of writing the row; `false` if the exchange has been stopped.
   func beginWriting() -> Bool {
     state.withLock { state in
       guard !state.isStopped else { return false }
@@ -145,7 +147,8 @@ final class Exchange: AnyExchange {
     }
   }
 
-  /// Stops further loads from joining and says who has joined.
+  /// Stops further loads from joining.
+  /// - Returns: The loads that have joined.
   @discardableResult func closeToNewLoads() -> [ExchangeWaiter] {
     let (waiters, wasOpen) = state.withLock { state in
       defer { state.isOpen = false }
@@ -155,7 +158,7 @@ final class Exchange: AnyExchange {
     return waiters
   }
 
-  /// Hands the result to every load, once.
+  /// Passes the result to every load, once.
   func publish(_ result: ExchangeResult) {
     let waiters = state.withLock { state -> [ExchangeWaiter] in
       state.isOpen = false
@@ -164,7 +167,7 @@ final class Exchange: AnyExchange {
       return state.waiters
     }
     for (index, waiter) in waiters.enumerated() {
-      // A live body has one reader; a second load makes its own exchange of it.
+      // A live body has one reader; a second load needs its own exchange.
       if index > 0, case .answer(let answer) = result, case .live = answer.body {
         waiter.finished(.failure(.init(.other, "the body could not be shared; load it again")))
       } else {
@@ -173,7 +176,7 @@ final class Exchange: AnyExchange {
     }
   }
 
-  /// Says that nothing more will be written.
+  /// Tells the loads that nothing more will be written.
   func settle() {
     let waiters = state.withLock { state -> [ExchangeWaiter] in
       guard !state.isSettled else { return [] }
@@ -184,10 +187,10 @@ final class Exchange: AnyExchange {
     for waiter in waiters { waiter.settled() }
   }
 
-  /// Whether anybody has answered the request, if only by a redirect.
+  /// Whether a server has answered the request, even if only with a redirect.
   var hasBeenAnswered: Bool { state.withLock { $0.hasBeenAnswered } }
 
-  /// Notes that somebody has answered, which only matters where the request is not to be repeated.
+  /// Notes that a server has answered. This matters only for a request that must not be repeated.
   func noteAnswer() {
     guard !plan.prepared.isRepeatable else { return }
     state.withLock { $0.hasBeenAnswered = true }
@@ -198,7 +201,8 @@ final class Exchange: AnyExchange {
     state.withLock { $0.lease = lease }
   }
 
-  /// Lets other processes go on: once the row is committed, or as soon as it is known that there will be none.
+  /// Ends the lease, so that other processes continue: once the row is committed, or as soon as it is clear that
+  /// there will be none.
   func endLease(storedRow: Bool) {
     let lease = state.withLock { state -> ExchangeLease? in
       defer { state.lease = nil }
@@ -208,7 +212,7 @@ final class Exchange: AnyExchange {
     core.storeCalls.perform { lease.end(storedRow: storedRow) }
   }
 
-  /// Tells the loads how far the body has come.
+  /// Reports the body's progress to the loads.
   func report(_ progress: DataService.TransferProgress) {
     for waiter in state.withLock({ $0.waiters }) { waiter.received?(progress) }
   }

@@ -1,29 +1,29 @@
 internal import CacheStore
 internal import FoundationEssentials
 
-/// The way from a request to its final answer: one hop after another, as redirects lead (RFC 9110 section 15.4).
+/// The hops from a request through its redirects to the final answer (RFC 9110 section 15.4).
 struct Hops {
-  /// The final answer's head, and how it was reached.
+  /// The final answer's head, and the path to it.
   struct Arrival {
     let response: TransportResponse
-    /// Who answered.
+    /// The URL that answered.
     let url: NormalisedURL
-    /// How many redirects led there.
+    /// The number of redirects followed.
     let redirects: Int
-    /// All 1xx answers on the way.
+    /// The interim 1xx responses of all hops.
     let interim: [TransportResponse.Interim]
     let requestedAt: Int64
-    /// Whether the stored row's validators went along.
+    /// Whether the request carried the stored row's validators.
     let wasConditional: Bool
     /// Whether the request or a redirect said `no-store`.
     let isNoStoreChain: Bool
     /// Whether a temporary redirect has led to another host.
     let leftHostTemporarily: Bool
-    /// The cut-off download whose rest was asked for.
+    /// The truncated download whose rest was requested.
     let resumption: Resumption?
   }
 
-  /// What is remembered along the way.
+  /// The state from hop to hop.
   private struct Chain {
     var hop: RedirectRule.Hop
     var redirects = 0
@@ -33,7 +33,7 @@ struct Hops {
   }
 
   let exchange: Exchange
-  /// Until when all hops together may take, in nanoseconds since boot.
+  /// The deadline of all hops together, in nanoseconds since boot.
   let deadline: Int64
   private var core: ServiceCore { exchange.core }
   private var prepared: PreparedRequest { exchange.prepared }
@@ -52,14 +52,14 @@ struct Hops {
     )
     var chain = Chain(hop: original, isNoStore: CacheControl.forbidsStoring(prepared.fields))
     while true {
-      // That of the request itself has been asked for before the first hop.
+      // The pause of the request's own URL was checked before the first hop.
       if chain.redirects > 0 { try await exchange.checkPause(of: chain.hop.url) }
       let requestedAt = core.timekeeper.wallMilliseconds
       let validators = validators(of: row, for: chain.hop)
       var request = try transportRequest(for: chain.hop)
       request.fields = HTTPExchangeFields.fields(
         caller: request.fields, conditions: validators, isForStore: exchange.plan.isForStore)
-      // The rest is asked of who sent the beginning: the URL itself, before any redirect.
+      // The rest is requested only from the URL that sent the beginning, before any redirect.
       let resumption = chain.redirects == 0 ? resumption : nil
       resumption?.ask(in: &request)
       core.trace("\(validators.isEmpty ? "request" : "conditional request") to \(chain.hop.url.authority)")
@@ -91,11 +91,11 @@ struct Hops {
     fields.remove("Content-Length")
     var connection = prepared.request.connection
     if hop.url.origin != prepared.url.origin {
-      // A credential like those in the fields.
+      // A client certificate is a credential, like those in the fields.
       connection.clientCertificateFile = nil
       connection.clientKeyFile = nil
     }
-    // RFC 9111 decides over what the caller asks for, and nothing is asked for besides.
+    // Under `http` only the caller's fields select a stored variant, so no `Accept-Encoding` is added.
     if prepared.isHTTP { connection.isCompressed = false }
     var request = TransportRequest(
       url: try foundationURL(of: hop.url), method: hop.method, fields: fields, body: hop.body,
@@ -104,13 +104,13 @@ struct Hops {
     return request
   }
 
-  /// The caller's own value where it says the same: making one of a text takes longer than the comparison.
+  /// The caller's own `URL` if it has the same text: comparing is faster than parsing a new one.
   private func foundationURL(of url: NormalisedURL) throws(DataServiceError) -> URL {
     let own = prepared.request.url
     return exchange.shown(url) == own.absoluteString ? own : try url.foundationURL()
   }
 
-  /// The validators go only to the URL that gave them.
+  /// The row's validators, which are sent only to the URL that gave them.
   private func validators(of row: Box<StoredResponse>?, for hop: RedirectRule.Hop) -> HTTPFields {
     guard let row, !prepared.isPassThrough, hop.method == prepared.request.method else { return [:] }
     let source = row.value.responseURL ?? prepared.key.target

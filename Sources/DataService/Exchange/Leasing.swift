@@ -1,24 +1,26 @@
 internal import CacheStore
 
-/// Who refreshes: this process, or another that already does (law 7 across processes).
+/// Decides whether this process refreshes, or another that already does (law 7 across processes).
 struct Leasing {
   enum Role {
-    /// This process exchanges, at once or after it has waited for another; `nil` where the store cannot lease, so that each
-    /// goes alone.
+    /// This process asks the origin, at once or after waiting for another. The lease is `nil` if the store cannot
+    /// lease, so that each process asks alone.
     case lead(ExchangeLease?, isAtOnce: Bool)
-    /// Another process did, and this is its answer.
+    /// Another process refreshed the entry, and this is its answer.
     case follow(Answer)
   }
 
-  /// Followers look this often whether the leader has ended.
+  /// The interval at which followers check whether the leader has ended.
   static let interval = Duration.milliseconds(5)
 
-  /// For opening the lock file: longer than a busy machine takes, since whoever goes alone asks the origin once more.
+  /// The time limit for opening the lock file. It exceeds what a busy machine needs, since giving up costs the origin
+  /// another request.
   private static let openingTimeout = Duration.seconds(2)
 
   private let exchange: Exchange
   private let deadline: Int64
-  /// Until when another process is waited for: one that is stopped, or whose machine is, holds its lease for ever.
+  /// The deadline for waiting for another process: a suspended process, or one on a suspended machine, holds its
+  /// lease forever.
   private let waitsUntil: Int64
   private let hash: UInt64
   private var store: ResponseStore { exchange.core.store }
@@ -70,7 +72,7 @@ struct Leasing {
         }
       }
     } catch {
-      // A store that cannot lease is one that cannot be used, and then each goes alone.
+      // A store that cannot lease is unusable, so each process asks the origin alone.
       if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
       if exchange.core.timekeeper.bootNanoseconds >= deadline {
         throw DataServiceError(.timeout(.total), "another process's exchange took longer than the load may")
@@ -81,8 +83,8 @@ struct Leasing {
     throw DataServiceError(.other, "another process is refreshing this already")
   }
 
-  /// Takes the lease; `nil` where the file system does not answer in time. The lock file is opened on a queue: it may lie
-  /// on a disk, or another machine, that does not.
+  /// Tries to take the lease; the outer `nil` means that the file system did not answer in time. The lock file is
+  /// opened on a queue, since it may be on a disk or file server that hangs.
   nonisolated(nonsending) private func tryLease() async throws(CacheStoreError) -> Lease?? {
     let core = exchange.core
     let waiting = StoreWaiting(
@@ -110,8 +112,8 @@ struct Leasing {
     return try result.map { (result) throws(CacheStoreError) in try result.get() }
   }
 
-  /// Returns when nobody holds the lease, or the holder has said that no row will come.
-  /// - Returns: `false` where the holder is waited for no longer.
+  /// Waits until no process holds the lease, or the holder has announced that no row will come.
+  /// - Returns: `false` if the wait for the holder timed out.
   nonisolated(nonsending) private func waitWhileLeased(since began: Int64) async throws(CacheStoreError)
     -> Bool
   {
@@ -139,15 +141,15 @@ struct Leasing {
     }
   }
 
-  /// What has become of the process that refreshes.
+  /// The state of the process that refreshes.
   private enum Holder: Sendable {
     case working
     case gone
-    /// It has said that no row will come, whoever has the lease now.
+    /// The holder has announced that no row will come; another process may hold the lease by now.
     case endedWithoutRow
   }
 
-  /// - Returns: `nil` where the file system does not answer in time.
+  /// - Returns: `nil` if the file system does not answer in time.
   nonisolated(nonsending) private func holder(since began: Int64) async throws(CacheStoreError) -> Holder? {
     let found = await exchange.core.storeCall { [store, hash] () -> Result<Holder, CacheStoreError> in
       do throws(CacheStoreError) {
@@ -161,7 +163,7 @@ struct Leasing {
     return try found.map { (result) throws(CacheStoreError) in try result.get() }
   }
 
-  /// The leader's answer, if the row is another than at our look-up.
+  /// The leader's answer, if the row has changed since this exchange's lookup.
   nonisolated(nonsending) private func followed() async throws(CacheStoreError) -> Answer? {
     let prepared = exchange.plan.prepared
     let looked = await exchange.core.commitWaiting.result {
@@ -181,15 +183,15 @@ struct Leasing {
   }
 }
 
-/// The right to refresh, held until the row is committed or known not to come.
+/// The right to refresh, held until the row is committed or will certainly not come.
 struct ExchangeLease: Sendable {
   let lease: Lease
   let store: ResponseStore
   let hash: UInt64
   let clock: any Timekeeper
 
-  /// Gives the lease back. Without a row, followers are told first, so that all of them go at once instead of one
-  /// after the other.
+  /// Releases the lease. Without a row, followers are told first, so that they all proceed at once instead of one
+  /// after another.
   func end(storedRow: Bool) {
     if !storedRow { store.markLeaseEndedWithoutRow(hash, at: clock.bootNanoseconds) }
     lease.release()
@@ -197,7 +199,7 @@ struct ExchangeLease: Sendable {
 }
 
 extension ServiceCore {
-  /// The same number in every process for loads that may share an exchange.
+  /// A hash that all processes agree on, equal for loads that may share an exchange.
   func leaseHash(of prepared: PreparedRequest) -> UInt64 {
     let (limits, connection) = (prepared.request.limits, prepared.request.connection)
     let options = state.withLock { $0.leaseText.text(of: limits, connection) }

@@ -1,24 +1,24 @@
 internal import CacheStore
 internal import FoundationEssentials
 
-/// Going on with a download that was cut off (RFC 9110 sections 13.1.5 and 14).
+/// Resumes a truncated download (RFC 9110 sections 13.1.5 and 14).
 struct Resumption: Sendable {
-  /// What has arrived, verified.
+  /// The stored beginning of the body, verified.
   let body: UnfinishedBody
-  /// What it belongs to, and the head it came with.
+  /// The request that the beginning belongs to, and the head of its response.
   let partial: UnfinishedBody.Partial
 
-  /// A body that comes in two parts: what has arrived, and how long both are together.
+  /// The stored beginning of a body, and the length of the whole body.
   struct Resumed: Sendable {
     let body: UnfinishedBody
     let wholeLength: Int64
   }
 
-  /// What an answer to the request for the rest has turned out to be.
+  /// The outcome of a request for the rest.
   enum Joined {
-    /// The response as if it had come whole, and what it goes on with; the response itself where it is another.
+    /// The joined response with the stored beginning, or an unrelated response as it is.
     case response(TransportResponse, Resumed?)
-    /// The origin sent anything but the rest that was asked for.
+    /// The origin sent something other than the requested rest.
     case useless(because: String)
   }
 
@@ -30,7 +30,7 @@ struct Resumption: Sendable {
     request.connection.isCompressed = false
   }
 
-  /// Puts a response and the beginning of its body together.
+  /// Joins a response to the stored beginning of its body.
   static func joined(
     _ response: TransportResponse, to resumption: Resumption?, secretNames: FieldNames
   ) -> Joined {
@@ -49,15 +49,15 @@ struct Resumption: Sendable {
         body: response.body)
       return .response(joined, Resumed(body: resumption.body, wholeLength: whole))
     case 416: return resumption.refused("the origin has no such part")
-    // The whole, and another one: what there is of the old one is of no use any more.
+    // The origin sent a whole new body, so the stored beginning is useless.
     case 200..<300: resumption.giveUp()
     default: resumption.body.end()
     }
     return .response(response, nil)
   }
 
-  /// The length of the whole, where the response is the missing part of it and nothing else: uncoded, of the same strong
-  /// tag, as long as it says.
+  /// The length of the whole body, if the response is exactly the missing part: not encoded, with the same strong tag
+  /// and of the announced length.
   private func wholeLength(promisedBy response: TransportResponse) -> Int64? {
     let fields = response.fields
     let ranges = fields.values(of: "Content-Range")
@@ -76,13 +76,14 @@ struct Resumption: Sendable {
     return range.whole
   }
 
-  /// The first part's fields, updated by those of the rest (RFC 9111 section 3.4); a 206 need not repeat them all.
+  /// The first part's fields, updated by those of the rest (RFC 9111 section 3.4), since a 206 need not repeat all
+  /// fields.
   private func fields(
     with response: TransportResponse, wholeLength: Int64, _ secretNames: FieldNames
   ) -> HTTPFields {
     var fields = response.fields
     fields.removeAll(in: ["content-range", "content-encoding", "content-length"])
-    // The rest's own come as they were received, cookies too.
+    // The fields of the rest stay as received, including cookies.
     let sent = FieldNames(fields.all.map(\.name))
     var first = partial.fields
     first.removeAll(in: sent, or: ["age", "date", "content-length"])
@@ -96,13 +97,14 @@ struct Resumption: Sendable {
     return .useless(because: reason)
   }
 
-  /// Does not keep what has arrived.
+  /// Discards the stored beginning.
   func giveUp() {
     body.giveUp()
     body.end()
   }
 
-  /// What a download can be resumed by: a strong validator, and bytes that are stored as they were sent.
+  /// The data for resuming this download later, or `nil`: resuming needs a strong validator and a body without
+  /// content coding.
   static func partial(
     of answer: Answer, for prepared: PreparedRequest, length: Int64?, protect: Vary.Protection,
     secretNames: FieldNames
@@ -127,10 +129,10 @@ struct ContentRange: Sendable, Equatable {
   let last: Int64
   let whole: Int64
 
-  /// How many bytes it has.
+  /// The number of bytes in the range.
   var count: Int64 { last - first + 1 }
 
-  /// Whether it reaches to the end.
+  /// Whether the range extends to the end of the body.
   var isWholeRest: Bool { last == whole - 1 }
 
   init?(_ value: String?) {
@@ -150,15 +152,15 @@ struct ContentRange: Sendable, Equatable {
 }
 
 extension Resumption {
-  /// The cut-off download of this request, if there is one that nobody else goes on with: of the same key and variant,
-  /// sent by the same URL.
+  /// The truncated download of this request, if there is one that no other exchange is resuming: with the same key
+  /// and variant, from the same URL.
   nonisolated(nonsending) static func find(for exchange: Exchange) async -> Resumption? {
     let (core, prepared) = (exchange.core, exchange.prepared)
     guard exchange.plan.isShared, prepared.request.method == .get,
       !prepared.request.connection.isInsecure, let id = exchange.generation.known
     else { return nil }
     do throws(CacheStoreError) {
-      // What there is of it is verified first, which takes its time.
+      // The store verifies the stored part first, which takes time.
       let found = try await core.read(
         late: { if case .success(let found?) = $0 { found.body.end() } },
         { () async throws(CacheStoreError) in
@@ -171,11 +173,11 @@ extension Resumption {
         Vary.variant(names: names, requestFields: prepared.fields, protect: core.protect)
           == found.partial.variant
       else {
-        // Another's half: it waits for that one, or for the next download of this key.
+        // The part belongs to another variant. It stays for that variant, or for the next download of this key.
         found.body.end()
         return nil
       }
-      // With nothing in it there is no range to ask for.
+      // An empty part leaves no range to request.
       guard found.body.length > 0 else {
         resumption.giveUp()
         return nil
@@ -183,7 +185,7 @@ extension Resumption {
       core.trace("resuming a download that was cut off after \(Counted.text(found.body.length, "byte"))")
       return resumption
     } catch {
-      // A download that cannot be found again is begun anew.
+      // If the lookup fails, the download starts from the beginning.
       return nil
     }
   }
