@@ -5,18 +5,18 @@
 #endif
 internal import Synchronization
 
-/// `STORE.lock`: an empty file whose byte ranges stand for things one process at a time may do.
+/// `STORE.lock`: a file whose byte ranges are locks for what only one process at a time may do.
 ///
-/// The locks belong to the open file description, so that two stores in one process exclude each other as two
-/// processes do, and the kernel releases them when the process ends, however it ends. None of them ever blocks.
+/// The locks belong to the open file description: two stores in one process exclude each other as two processes do,
+/// and the kernel releases the locks when the process ends, however it ends. No lock call blocks.
 final class LockFile: Sendable {
-  /// What a byte of the file stands for.
+  /// What a lock of one byte protects.
   enum Place: Hashable, Sendable {
-    /// Making the database, and setting a damaged one aside.
+    /// Creating the database, and quarantining a damaged one.
     case file
     /// A body that is being received.
     case body(Int64)
-    /// A request whose refresh is under way, by the hash of its key.
+    /// A request being refreshed, by the hash of its key.
     case request(UInt64)
 
     var offset: Int64 {
@@ -31,13 +31,13 @@ final class LockFile: Sendable {
   private struct Opened {
     var descriptor: Int32 = -1
     var identity: FileIdentity?
-    /// Offsets held through this description; the kernel would grant them to us again.
+    /// The offsets locked through this description, for which the kernel would grant a second lock.
     var held: Set<Int64> = []
   }
 
   private struct State {
     var current = Opened()
-    /// Files that somebody removed while locks of ours were held in them.
+    /// Lock files that were removed while this process held locks in them.
     var removed: [Opened] = []
     var refusal: CacheStoreError?
 
@@ -65,7 +65,7 @@ final class LockFile: Sendable {
       guard !state.isHeld(offset) else { return false }
       guard Self.set(Int16(F_WRLCK), offset, on: state.current.descriptor) else {
         let number = errno
-        // Of a lock that somebody else holds this system says EAGAIN, and nothing else.
+        // For a lock that another process holds, the kernel returns EAGAIN and nothing else.
         guard number == EAGAIN else {
           let error = noLocks(number)
           state.refusal = error
@@ -85,11 +85,11 @@ final class LockFile: Sendable {
         + "and nothing is stored", hint: "keep the store on a local disk")
   }
 
-  /// Why no lock can be had, once that has turned out: SQLite would go on trying.
+  /// The error once a file system has turned out to have no locks; SQLite would keep retrying.
   var refusal: CacheStoreError? { state.withLock { $0.refusal } }
 
-  /// Whether the file system has no locks; asked where SQLite says that somebody else has one, as it also does then. Makes
-  /// no file.
+  /// Whether the file system has no locks. Called where SQLite reports SQLITE_BUSY, as it also does without locks.
+  /// Creates no file.
   func hasNoLocks() -> Bool {
     if refusal != nil { return true }
     guard FileStatus(path: files.lock) != nil else { return false }
@@ -105,11 +105,11 @@ final class LockFile: Sendable {
     }
   }
 
-  /// Whether the file is open, so that a lock is asked for without a look at the folder. One that another thread is busy
-  /// with counts as not open: the file system may be holding that thread up.
+  /// Whether the file is open, so that taking a lock need not look at the folder. `false` while another thread uses
+  /// the file: the file system may be blocking that thread.
   var isOpen: Bool { state.withLockIfAvailable { $0.current.descriptor >= 0 } ?? false }
 
-  /// Opens the file that has the name now: in one that was removed nobody else would see our locks.
+  /// Opens the file that has the name now: no other process sees locks in a removed file.
   private func openCurrent(_ state: inout State) throws(CacheStoreError) {
     if state.current.descriptor >= 0 {
       guard FileStatus(path: files.lock)?.identity != state.current.identity else { return }
@@ -124,7 +124,7 @@ final class LockFile: Sendable {
     state.current = Opened(descriptor: descriptor, identity: FileStatus(descriptor: descriptor)?.identity)
   }
 
-  /// Takes the lock, trying again every millisecond until the time is over; not for the calling thread.
+  /// Takes the lock, retrying every millisecond until the timeout; blocks, so never on a caller's thread.
   func lock(_ place: Place, within timeout: Duration) throws(CacheStoreError) {
     let deadline = Platform.monotonicNanoseconds() + timeout.wholeNanoseconds
     while try !tryLock(place) {
@@ -151,7 +151,7 @@ final class LockFile: Sendable {
     }
   }
 
-  /// Whether anybody, this process included, holds the lock; takes nothing.
+  /// Whether any process, this one included, holds the lock; takes none.
   func isLocked(_ place: Place) throws(CacheStoreError) -> Bool {
     let offset = place.offset
     return try state.withLock { (state: inout State) throws(CacheStoreError) -> Bool in
@@ -167,7 +167,7 @@ final class LockFile: Sendable {
     }
   }
 
-  /// The number last written to a slot of the file, 0 where there is none. A hint: nothing depends on it being there.
+  /// The number last written to a slot of the file, 0 where there is none. A hint that nothing depends on.
   func mark(_ slot: Int) throws(CacheStoreError) -> Int64 {
     try state.withLock { (state: inout State) throws(CacheStoreError) -> Int64 in
       if state.current.descriptor < 0 { try openCurrent(&state) }
@@ -182,7 +182,7 @@ final class LockFile: Sendable {
     state.withLock { state in
       guard state.current.descriptor >= 0 else { return }
       var value = value
-      // Lost marks cost followers a moment, no more.
+      // Without the mark, followers only wait a little longer.
       _ = pwrite(state.current.descriptor, &value, 8, off_t(8 + 8 * slot))
     }
   }
@@ -224,7 +224,7 @@ final class LockFile: Sendable {
   }
 }
 
-/// `F_OFD_SETLK` and `F_OFD_GETLK`, which the C library's module does not export.
+/// `F_OFD_SETLK` and `F_OFD_GETLK`, which the C library's module map does not export.
 #if canImport(Darwin)
   private let openDescriptionSetLock: Int32 = 90
   private let openDescriptionGetLock: Int32 = 92
@@ -242,9 +242,9 @@ extension Duration {
   }
 }
 
-/// The right to refresh one request, held by at most one process at a time.
+/// The right to refresh one request or to receive one body, held by at most one process at a time.
 ///
-/// Release it after the commit; it is also released when the value is gone and when the process ends.
+/// Release it after the commit. It is also released when the object is deallocated and when the process ends.
 public final class Lease: Sendable {
   private let place: LockFile.Place
   private let file: Mutex<LockFile?>

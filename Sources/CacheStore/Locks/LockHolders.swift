@@ -4,12 +4,12 @@
   internal import Glibc
 #endif
 
-/// Which other processes keep the store's files from being written or emptied, as far as the system tells.
+/// The other processes that block writing or truncating the store's files, as far as the system reveals them.
 ///
-/// Reads `/proc` rather than ask with a descriptor: closing one would drop this process's own locks. Elsewhere than on
-/// Linux, and for processes of other containers, nobody is found.
+/// Reads `/proc` instead of querying locks through a descriptor: closing that would drop this process's own locks.
+/// Finds no process on systems other than Linux, and none of other containers.
 enum LockHolders {
-  /// A process, as a person knows it.
+  /// A process, as a message names it.
   struct Process: Hashable {
     let id: Int32
     /// The name of its program, cut to 15 bytes by the system.
@@ -18,12 +18,12 @@ enum LockHolders {
     var description: String { name.isEmpty ? "process \(id)" : "process \(id) (\(name))" }
   }
 
-  /// SQLite's lock bytes in the shared memory: one for the writer, for checkpoints and for recovery, five for readers.
-  /// The one after them every open connection holds, which is in nobody's way.
+  /// SQLite's lock bytes in the shared memory: writer, checkpointer, recovery and five readers. Every open connection
+  /// holds the byte after them, which blocks no one.
   private static let sharedMemoryBytes: ClosedRange<Int64> = 120...127
 
-  /// The processes, but this one: those that read or write the log at this moment, or have the database for themselves;
-  /// where no lock is known, those that have the files open.
+  /// The other processes that read or write the log now, or lock the database exclusively; where no lock is found,
+  /// those that have the files open.
   static func processes(on files: StoreFiles) -> [Process] {
     let resolved = (try? files.resolved()) ?? files.database
     var found = Set<Int32>()
@@ -56,7 +56,7 @@ enum LockHolders {
     let isExclusive: Bool
     let bytes: ClosedRange<Int64>
 
-    /// `nil` for lines that say something else, such as that somebody waits.
+    /// `nil` for other lines, such as that of a waiting process.
     init?(_ line: Substring) {
       let words = line.split(separator: " ")
       guard words.count == 8, words[1] == "POSIX", let process = Int32(words[4]), process > 0,
@@ -87,7 +87,7 @@ enum LockHolders {
     return count > 0 ? String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self) : ""
   }
 
-  /// Its program's name; a program chooses its own, so that nothing but letters is taken over.
+  /// The name of the process's program. A program chooses its own name, so only printable ASCII is kept.
   private static func name(of process: Int32) -> String {
     let text = contents(of: "/proc/\(process)/comm") ?? ""
     return String(

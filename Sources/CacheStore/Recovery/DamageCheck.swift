@@ -6,11 +6,11 @@ internal import CSQLite
   internal import Glibc
 #endif
 
-/// Whether a file that SQLite or the schema complained about is a damaged store, a sound one, or somebody else's.
+/// Decides whether a file that failed is a damaged store, a sound one, or not a store.
 enum DamageCheck {
   enum Verdict: Sendable { case sound, damaged, notOurs }
 
-  /// - Parameter deadline: Monotonic nanoseconds until which other processes' locks are waited for.
+  /// - Parameter deadline: Monotonic nanoseconds until which to wait for other processes' locks.
   static func verdict(on files: StoreFiles, waitingUntil deadline: Int64) throws(CacheStoreError) -> Verdict {
     do throws(CacheStoreError) {
       let connection = try Connection(path: files.resolved(), named: files.database, for: .reading, files.vfs)
@@ -27,30 +27,31 @@ enum DamageCheck {
     }
   }
 
-  /// Whether the pages hang together and every statement finds its tables and columns.
+  /// Whether `integrity_check` passes and every statement finds its tables and columns.
   static func isSound(_ connection: Connection) throws(CacheStoreError) -> Bool {
-    // A store made before there were some of the tables lacks them and is none the worse for it.
+    // An older store may lack these tables and still be sound.
     for query in Query.allCases where !query.isOfLaterTable { _ = try connection.statement(query) }
     return try problems(connection, limit: 1).isEmpty
   }
 
-  /// What `integrity_check` finds.
+  /// The problems that `integrity_check` reports.
   static func problems(_ connection: Connection, limit: Int) throws(CacheStoreError) -> [String] {
     try connection.withStatement("PRAGMA integrity_check(\(limit))") { (statement) throws(CacheStoreError) in
       var found: [String] = []
       while try statement.step() { found.append(statement.text(0)) }
       if found == ["ok"] { return [] }
-      // Some are many lines in one, below a heading.
+      // Some results hold several lines below a heading.
       let lines = found.flatMap { $0.split(separator: "\n") }.filter { !$0.hasPrefix("***") }.map(String.init)
       return lines.isEmpty ? found : Array(lines.prefix(limit))
     }
   }
 
-  /// Whether a file SQLite cannot read, or whose numbers are not ours, was once a store: its own number is in the
-  /// header or its tables in the first pages, and the lock file that every store has is beside it.
+  /// Whether a file that SQLite cannot read, or whose header numbers are not a store's, was once a store: its
+  /// `application_id` is in the header or its tables are in the first pages, and a lock file is beside it.
   private static func looksLikeOurs(_ files: StoreFiles) throws(CacheStoreError) -> Bool {
     guard FileStatus(path: files.lock)?.kind == .file else { return false }
-    // Closing a descriptor drops this process's locks on the file: it matters only for a file that works.
+    // Closing a descriptor drops this process's locks on the file, which does no harm here: the file cannot be used
+    // anyway.
     let descriptor = open(files.database, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }

@@ -4,17 +4,18 @@
   internal import Glibc
 #endif
 
-/// Replaces a damaged store by a new one with what could be saved; the damaged file is kept under a dated name.
+/// Replaces a damaged store with a new one that holds every row that can still be read; keeps the damaged file under
+/// a dated name.
 struct Quarantine {
   let files: StoreFiles
   let lockFile: LockFile
   let configuration: StoreConfiguration
 
-  /// Looks at the file again, alone, and replaces it where it is damaged.
+  /// Checks the file again, holding the lock, and replaces it where it is damaged.
   ///
-  /// - Returns: Whether the file of that name may be another by now: replaced by this or another process.
+  /// - Returns: Whether the file of that name may be another now, replaced by this or another process.
   func run(waitingUntil deadline: Int64) throws(CacheStoreError) -> Bool {
-    // First without the lock: a lock file must not be put beside somebody else's file.
+    // First without the lock: no lock file may be placed beside a file that is not a store.
     guard try DamageCheck.verdict(on: files, waitingUntil: deadline) == .damaged else { return false }
     let left = max(0, deadline - Platform.monotonicNanoseconds())
     try lockFile.lock(.file, within: .nanoseconds(left))
@@ -25,7 +26,7 @@ struct Quarantine {
     let aside = QuarantinedFiles(files: files)
     let name = aside.freeName(at: configuration.now())
     try aside.exchange(for: name)
-    // What waits there names rows of the damaged file.
+    // The journal's lines refer to rows of the damaged file.
     UsageJournal(files: files).removeAll()
     aside.prune()
     configuration.onEvent?(
@@ -33,7 +34,7 @@ struct Quarantine {
     return true
   }
 
-  /// Makes the new file beside the damaged one, which is locked against writers as far as it still can be.
+  /// Builds the new file beside the damaged one, which is locked against writers as far as it still can be.
   private func rebuild(waitingUntil deadline: Int64) throws(CacheStoreError) -> (carriedOver: Int, lost: Int)
   {
     let draft = StoreFiles(path: files.database + ".new", vfs: files.vfs)
@@ -49,8 +50,8 @@ struct Quarantine {
     return counts
   }
 
-  /// Gives the new file the damaged one's mode and, where the administrator repairs a user's store, its owner: whoever
-  /// could read the store can read it still, and nobody else.
+  /// Gives the new file the damaged one's mode and, where root repairs a user's store, its owner: whoever could read
+  /// the store still can, and no one else.
   private func keepAccess(of draft: StoreFiles) throws(CacheStoreError) {
     guard let old = try files.checkedStatus() else { return }
     if geteuid() == 0 { chown(draft.database, old.owner, old.group) }
@@ -68,7 +69,7 @@ struct Quarantine {
     new.waiting.deadline = deadline
     try Schema.configureWriting(new)
     try Schema.create(new, pageBytes: configuration.pageBytes)
-    // A file that cannot be opened at all has nothing to carry over.
+    // A file that cannot be opened holds nothing to copy.
     guard
       let damaged = try? Connection(path: files.resolved(), named: files.database, for: .writing, files.vfs)
     else {
@@ -79,12 +80,12 @@ struct Quarantine {
     if files.isUntrusted {
       do throws(CacheStoreError) { try damaged.distrust() } catch {
         guard error.isDamage else { throw error }
-        // Without its tables' texts nobody knows what reading them would do.
+        // Reading tables with an unknown schema could run its author's SQL.
         try new.checkpoint(.truncating)
         return (0, 0)
       }
     }
-    // Best effort: a damaged file may not even be lockable.
+    // Best effort: it may be impossible to lock a damaged file.
     try? damaged.execute("BEGIN IMMEDIATE")
     var salvage = Salvage(from: damaged, to: new)
     try salvage.run()

@@ -4,15 +4,15 @@
   internal import Glibc
 #endif
 
-/// The names of damaged files that are kept, and moving a file to one of them.
+/// The names of quarantined files, and the move of a file to one of them.
 struct QuarantinedFiles {
-  /// Damaged files kept; older ones are removed.
+  /// The number of quarantined files kept; older ones are removed.
   static let kept = 2
   private static let mark = ".damaged-"
 
   let files: StoreFiles
 
-  /// The files set aside, oldest first.
+  /// The quarantined files, oldest first.
   func all() -> [String] {
     FolderNames.all(in: files.folder)
       .filter { $0.hasPrefix(files.name + Self.mark) && !$0.hasSuffix("-wal") }
@@ -20,7 +20,7 @@ struct QuarantinedFiles {
       .sorted()
   }
 
-  /// A dated name nobody has: `store.sqlite.damaged-20260102T030405Z`.
+  /// A dated name that is not taken: `store.sqlite.damaged-20260102T030405Z`.
   func freeName(at milliseconds: Int64) -> String {
     var seconds = time_t(milliseconds / 1000)
     var parts = tm()
@@ -41,10 +41,10 @@ struct QuarantinedFiles {
     return name
   }
 
-  /// Moves the damaged file and its log to `name` and puts the new file in its place.
+  /// Moves the damaged file and its log to `name`, and the new file into its place.
   ///
-  /// The log goes first: another file's log beside the new database would be taken for its own. Killed in between, the
-  /// next process to write finds the new file waiting under its own name (see `StoreFiles.repaired`).
+  /// The log is moved first: SQLite would take it for the new database's log. If the process is killed in between,
+  /// the next writer finds the new file at its own name (see `StoreFiles.repaired`).
   func exchange(for name: String) throws(CacheStoreError) {
     try move(files.log, to: name + "-wal", mayBeMissing: true)
     unlink(files.sharedMemory)

@@ -1,6 +1,6 @@
-/// Copies what can still be read whole from a damaged store into a new one, identifiers included.
+/// Copies every row of a damaged store that can still be read completely into a new one, with its identifiers.
 ///
-/// Every row is read on its own and verified, so that one bad page costs the rows on it and no others.
+/// Reads and verifies each row separately, so that a bad page costs only the rows on it.
 struct Salvage {
   let damaged: Connection
   let new: Connection
@@ -12,7 +12,7 @@ struct Salvage {
     self.new = new
   }
 
-  /// Copies; throws only for what is wrong with the new file.
+  /// Copies everything; throws only for errors of the new file.
   mutating func run() throws(CacheStoreError) {
     try copySequences()
     try copyAccounts()
@@ -28,7 +28,7 @@ struct Salvage {
     try copyTags()
   }
 
-  /// Every identifier that any way through the file still leads to: a page that ends one may not end another.
+  /// Every identifier that any scan still finds: a bad page that ends one scan may not end another.
   private func rowIDs() -> [Int64] {
     var found = Set<Int64>()
     for text in [
@@ -38,7 +38,7 @@ struct Salvage {
       "SELECT request_id FROM last_use NOT INDEXED",
       "SELECT request_id FROM last_use NOT INDEXED ORDER BY 1 DESC",
     ] {
-      // The error is where this way ends; the others go on.
+      // An error ends only this scan.
       try? damaged.withStatement(text) { (statement) throws(CacheStoreError) in
         while try statement.step() { found.insert(statement.integer(0)) }
       }
@@ -65,7 +65,7 @@ struct Salvage {
 
   private func texts(_ sql: String, _ parameter: Int64) -> [String] {
     var found: [String] = []
-    // Tags that cannot be read are lost; the row is not.
+    // Unreadable tags are lost; their row is not.
     try? damaged.withStatement(sql) { (statement) throws(CacheStoreError) in
       statement.bind(1, parameter)
       while try statement.step() { found.append(statement.text(0)) }
@@ -73,11 +73,11 @@ struct Salvage {
     return found
   }
 
-  /// The tags that the index of each row's own did not lead to, from the table itself.
+  /// Copies the tags that the look-ups by row missed, from the table itself.
   private func copyTags() throws(CacheStoreError) {
     for order in ["ASC", "DESC"] {
       var failure: CacheStoreError?
-      // The error is where this way through the table ends; one of the new file's is kept apart in `failure`.
+      // An error of the damaged file ends only this scan; an error of the new file is kept in `failure`.
       try? damaged.withStatement("SELECT request_id, name FROM tag ORDER BY name \(order)") {
         (statement) throws(CacheStoreError) in
         while failure == nil, try statement.step() {
@@ -94,7 +94,7 @@ struct Salvage {
     }
   }
 
-  /// - Returns: `false` where a chunk of the body is damaged; nothing of the row is then in the new file.
+  /// - Returns: `false` where a chunk of the body is damaged; then nothing of the row is in the new file.
   private func copy(_ row: Row) throws(CacheStoreError) -> Bool {
     let body = row.response.body
     _ = try new.first(
@@ -116,7 +116,7 @@ struct Salvage {
     return true
   }
 
-  /// Copies chunk by chunk, each committed on its own, so that neither memory nor the log grows with the body.
+  /// Copies chunk by chunk, each in its own transaction, so that neither memory nor the log grows with the body.
   private func copyChunks(of body: StoredResponse.Body) throws(CacheStoreError) -> Bool {
     var number = 0
     var length: Int64 = 0
@@ -124,7 +124,7 @@ struct Salvage {
       let current = number
       var count: Int64?
       var failure: CacheStoreError?
-      // An error here is the damaged file's; one of the new file's is kept apart in `failure`.
+      // An error here comes from the damaged file; an error of the new file is kept in `failure`.
       try? damaged.withStatement("SELECT checksum, bytes FROM chunk WHERE id = ?1 << 20 | ?2") {
         (statement) throws(CacheStoreError) in
         statement.bind(1, body.id)
@@ -153,12 +153,12 @@ struct Salvage {
     return length == body.length
   }
 
-  /// Accounts go over without rows too: an exchange under way carries its account's identifier, and would else be
-  /// taken for one of an account that was signed out.
+  /// Copies accounts without rows too: an exchange under way carries its account's identifier, and a missing one
+  /// would mean signed out.
   private func copyAccounts() throws(CacheStoreError) {
     var accounts: [(id: Int64, name: String)] = []
     for order in ["ASC", "DESC"] {
-      // The error is where this way through the table ends.
+      // An error ends only this scan.
       try? damaged.withStatement("SELECT id, name FROM account NOT INDEXED ORDER BY id \(order)") {
         (statement) throws(CacheStoreError) in
         while try statement.step() { accounts.append((statement.integer(0), statement.text(1))) }
@@ -170,13 +170,13 @@ struct Salvage {
     }
   }
 
-  /// The store's own limits hold for its successor too.
+  /// Copies the store's own limits.
   private func copyLimits() throws(CacheStoreError) {
     guard let limits = try? damaged.readLimits(), limits != StoreLimits() else { return }
     try new.writeLimits(limits)
   }
 
-  /// Identifiers go on where the damaged file's ended, with room for those that cannot be read any more.
+  /// Continues the identifiers where the damaged file's ended, with a gap of 1000 for those that cannot be read.
   private func copySequences() throws(CacheStoreError) {
     for table in ["account", "body"] {
       let sequence = try? damaged.first("SELECT seq FROM sqlite_sequence WHERE name = '\(table)'", [])
