@@ -8,6 +8,9 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// Each system's C library and Foundation, under one name each; no other module names them.
+let platform: [Target.Dependency] = ["PlatformC", "PlatformFoundation"]
+
 /// Checked copies in the C library, which need an optimiser.
 let fortified: [CSetting] = [
   .define("_FORTIFY_SOURCE", to: "2", .when(platforms: [.linux], configuration: .release))
@@ -36,23 +39,29 @@ let package = Package(
     // The command's own: what no library may do to the process it is part of.
     .target(name: "CProcess", cSettings: fortified),
     .systemLibrary(name: "CPlatform"),
+    .target(name: "PlatformC", swiftSettings: strict),
+    .target(name: "PlatformFoundation", swiftSettings: strict),
     .target(
-      name: "CacheStore", dependencies: ["CPlatform", "CSQLite", "CSodium", "CXXHash"],
+      name: "CacheStore", dependencies: platform + ["CPlatform", "CSQLite", "CSodium", "CXXHash"],
       resources: [.embedInCode("schema.sql")], swiftSettings: strict),
     .target(
-      name: "DataService", dependencies: ["CacheStore", "CCurl", "CPlatform"], swiftSettings: strict),
+      name: "DataService", dependencies: platform + ["CacheStore", "CCurl", "CPlatform"],
+      swiftSettings: strict),
     // Apart from DataService, so that nobody else pays for linking FoundationNetworking.
     .target(
       name: "URLSessionTransport", dependencies: ["CacheStore", "DataService"], swiftSettings: strict),
     // For the tests of programs, and for ours.
     .target(
-      name: "DataServiceTesting", dependencies: ["CacheStore", "DataService"], swiftSettings: strict),
+      name: "DataServiceTesting", dependencies: platform + ["CacheStore", "DataService"],
+      swiftSettings: strict),
     // Without package access: what it needs, every user of the package can have.
     .target(
-      name: "Launch", dependencies: ["CacheStore", "DataService"], packageAccess: false, swiftSettings: strict
+      name: "Launch", dependencies: platform + ["CacheStore", "DataService"], packageAccess: false,
+      swiftSettings: strict
     ),
     .executableTarget(
-      name: "cachefetch", dependencies: ["CacheStore", "CPlatform", "CProcess", "DataService", "Launch"],
+      name: "cachefetch",
+      dependencies: platform + ["CacheStore", "CPlatform", "CProcess", "DataService", "Launch"],
       swiftSettings: strict),
 
     // A package of its own to its users; here too, so that a test can drive it through a terminal.
@@ -70,34 +79,36 @@ let package = Package(
       name: "NewsModelsTests", dependencies: ["DataService", "DataServiceTesting", "Launch", "NewsModels"],
       path: "Examples/NewsReader/Tests/NewsModelsTests", packageAccess: false),
 
-    .target(name: "FixtureServer", path: "Tests/FixtureServer", swiftSettings: strict),
+    .target(
+      name: "FixtureServer", dependencies: platform, path: "Tests/FixtureServer", swiftSettings: strict),
     .executableTarget(
-      name: "DemoOrigin", dependencies: ["FixtureServer", "TestSupport"],
+      name: "DemoOrigin", dependencies: platform + ["FixtureServer", "TestSupport"],
       path: "Tests/DemoOrigin",
       swiftSettings: strict),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .target(
       name: "TestSupport",
-      dependencies: ["CacheStore", "CSQLite", "CTestSupport", "DataService", "FixtureServer"],
+      dependencies: platform + ["CacheStore", "CSQLite", "CTestSupport", "DataService", "FixtureServer"],
       path: "Tests/TestSupport", swiftSettings: strict),
     .target(name: "TestTurns", path: "Tests/TestTurns", swiftSettings: strict),
     .testTarget(
-      name: "FixtureServerTests", dependencies: ["FixtureServer", "TestSupport", "TestTurns"],
+      name: "FixtureServerTests", dependencies: platform + ["FixtureServer", "TestSupport", "TestTurns"],
       swiftSettings: strict),
     .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
     .executableTarget(
-      name: "StoreDriver", dependencies: ["CacheStore", "CFaultVFS", "DataService", "TestSupport"],
+      name: "StoreDriver",
+      dependencies: platform + ["CacheStore", "CFaultVFS", "DataService", "TestSupport"],
       path: "Tests/StoreDriver", swiftSettings: strict),
     .testTarget(
       name: "CacheStoreTests",
-      dependencies: [
+      dependencies: platform + [
         "CacheStore", "CFaultVFS", "CSQLite", "CTestSupport", "CXXHash", "StoreDriver", "TestSupport",
         "TestTurns",
       ],
       exclude: ["Fixtures"], swiftSettings: strict),
     .testTarget(
       name: "DataServiceTests",
-      dependencies: [
+      dependencies: platform + [
         "CacheStore", "CCurl", "CFaultVFS", "DataService", "DataServiceTesting", "CSQLite", "FixtureServer",
         "StoreDriver",
         "TestSupport", "TestTurns",
@@ -105,17 +116,18 @@ let package = Package(
       ], swiftSettings: strict),
     .testTarget(
       name: "DataServiceTestingTests",
-      dependencies: ["CacheStore", "DataService", "DataServiceTesting", "TestTurns"], swiftSettings: strict),
+      dependencies: platform + ["CacheStore", "DataService", "DataServiceTesting", "TestTurns"],
+      swiftSettings: strict),
     .testTarget(
       name: "LaunchTests",
-      dependencies: [
+      dependencies: platform + [
         "CacheStore", "DataService", "DataServiceTesting", "FixtureServer", "Launch", "LaunchDemo",
         "NewsReader", "TestSupport", "TestTurns",
       ],
       swiftSettings: strict),
     .testTarget(
       name: "cachefetchTests",
-      dependencies: [
+      dependencies: platform + [
         "cachefetch", "CacheStore", "DataService", "DataServiceTesting", "DemoOrigin", "FixtureServer",
         "Launch", "StoreDriver",
         "TestSupport", "TestTurns",

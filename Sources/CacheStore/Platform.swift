@@ -1,8 +1,7 @@
+internal import PlatformC
+
 #if canImport(Darwin)
   internal import CoreFoundation
-  internal import Darwin
-#else
-  internal import Glibc
 #endif
 
 /// The few things asked of the operating system, named once for every system this runs on.

@@ -1,4 +1,4 @@
-public import FoundationEssentials
+public import PlatformFoundation
 
 /// One row of `last_request`: a response as it was stored, and the beginning of its body.
 ///

@@ -1,6 +1,6 @@
 public import CacheStore
 public import DataService
-public import FoundationEssentials
+public import PlatformFoundation
 internal import Synchronization
 
 /// An origin without a network: what it answers is set for each URL, and may be changed while the program under test runs.

@@ -1,6 +1,6 @@
 internal import CacheStore
 public import DataService
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// A service for tests, with everything that it usually gets from outside in the test's hands: its store is a file in a folder of its
 /// own, its answers come from a ``ScriptedOrigin``, and its clock stands still until the test moves it.

@@ -1,5 +1,5 @@
 public import DataService
-public import FoundationEssentials
+public import PlatformFoundation
 internal import Synchronization
 
 /// The clocks of a service under test: they stand still until the test moves them, and timers fire on the thread that calls

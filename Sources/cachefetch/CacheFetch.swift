@@ -1,6 +1,6 @@
 internal import CacheStore
 internal import CPlatform
-internal import Glibc
+internal import PlatformC
 
 @main struct CacheFetch {
   static func main() {

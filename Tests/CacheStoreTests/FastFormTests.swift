@@ -1,6 +1,6 @@
 import CTestSupport
 import CXXHash
-import FoundationEssentials
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns

@@ -1,6 +1,6 @@
 import CFaultVFS
 import CacheStore
-import FoundationEssentials
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns

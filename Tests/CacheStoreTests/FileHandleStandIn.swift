@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import PlatformC
 
 /// An open file to write into; FoundationEssentials has no `FileHandle`.
 final class FileHandleStandIn {

@@ -1,14 +1,9 @@
 import CacheStore
-import FoundationEssentials
+import PlatformC
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 @Suite("What doctor finds in the store", .inTurn) struct FindingTests {
   func wrong(_ store: ResponseStore, repair: Bool = false) async -> [String] {

@@ -1,17 +1,12 @@
 import Dispatch
-import FoundationEssentials
+import PlatformFoundation
 import Synchronization
 import TestSupport
 import Testing
 import TestTurns
 
 @testable import CacheStore
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import PlatformC
 
 /// Files beside the store that somebody else put there, or that are not what they seem.
 @Suite("Foreign files beside the store", .inTurn) struct ForeignFileTests {

@@ -1,15 +1,10 @@
 import CFaultVFS
 import CacheStore
-import FoundationEssentials
+import PlatformC
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// The number an environment variable asks for, where a test can be run for longer than usual.
 func wished(_ name: String, else usual: Int) -> Int {

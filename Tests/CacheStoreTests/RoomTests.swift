@@ -1,14 +1,11 @@
-import FoundationEssentials
+import PlatformFoundation
 import Synchronization
 import TestSupport
 import Testing
 import TestTurns
 
 @testable import CacheStore
-
-#if canImport(Glibc)
-  import Glibc
-#endif
+import PlatformC
 
 @Suite("Room in the store, and what goes for it", .inTurn) struct RoomTests {
   private func filled(_ configure: (inout StoreConfiguration) -> Void = { _ in }) async throws -> StoreFixture

@@ -1,15 +1,10 @@
 import CacheStore
-import FoundationEssentials
+import PlatformC
+import PlatformFoundation
 import Synchronization
 import TestSupport
 import Testing
 import TestTurns
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 @Suite("The store's files", .inTurn) struct StoreFileTests {
   func mode(_ path: String) -> UInt32 {

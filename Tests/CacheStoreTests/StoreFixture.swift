@@ -1,5 +1,5 @@
 import CacheStore
-import FoundationEssentials
+import PlatformFoundation
 import TestSupport
 
 /// A store in a fresh folder that goes with this object; several may be opened on the same file.

@@ -1,6 +1,6 @@
 import CacheStore
 import DataService
-import FoundationEssentials
+import PlatformFoundation
 import Synchronization
 
 /// A body that arrives in pieces, with something happening before one of them.

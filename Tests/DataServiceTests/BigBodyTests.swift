@@ -1,7 +1,7 @@
 import CacheStore
 import DataService
 import FixtureServer
-import FoundationEssentials
+import PlatformFoundation
 import Synchronization
 import TestSupport
 import Testing

@@ -2,7 +2,7 @@ import CFaultVFS
 import CacheStore
 import DataService
 import FixtureServer
-import FoundationEssentials
+import PlatformFoundation
 import Synchronization
 import TestSupport
 import Testing

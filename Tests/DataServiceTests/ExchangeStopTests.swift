@@ -1,7 +1,7 @@
 import CacheStore
 import FixtureServer
 import DataServiceTesting
-import FoundationEssentials
+import PlatformFoundation
 import Synchronization
 import TestSupport
 import Testing

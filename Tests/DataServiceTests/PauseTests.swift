@@ -1,7 +1,7 @@
 import CacheStore
 import DataService
 import DataServiceTesting
-import FoundationEssentials
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns

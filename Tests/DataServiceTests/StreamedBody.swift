@@ -1,6 +1,6 @@
 import CacheStore
 import DataService
-import FoundationEssentials
+import PlatformFoundation
 import TestSupport
 
 /// A load's outcome with its body read to the end.

@@ -1,10 +1,5 @@
 import FixtureServer
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import PlatformC
 
 /// A small origin on loopback to try cachefetch against, and a tour that shows what it does.
 @main struct DemoOrigin {

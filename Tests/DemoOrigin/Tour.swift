@@ -1,11 +1,6 @@
 import FixtureServer
+import PlatformC
 import TestSupport
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// Five runs of cachefetch against an origin that changes, stays the same, goes down and comes back.
 struct Tour {

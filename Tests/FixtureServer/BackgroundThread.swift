@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import PlatformC
 
 /// Runs blocking work on a new thread, so that no test blocks the threads of the concurrency runtime.
 package enum BackgroundThread {

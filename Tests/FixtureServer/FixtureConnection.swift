@@ -1,10 +1,5 @@
+import PlatformC
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// One client connection for a handler: sends replies and raw bytes, and breaks off in every way.
 ///
@@ -122,10 +117,6 @@ public final class FixtureConnection: Sendable {
   }
 
   private func closeDescriptor(_ fd: Int32) {
-    #if canImport(Darwin)
-      _ = Darwin.close(fd)
-    #else
-      _ = Glibc.close(fd)
-    #endif
+    _ = PlatformC.close(fd)
   }
 }

@@ -1,15 +1,6 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+import PlatformC
+public import PlatformFoundation
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// A scriptable HTTP/1.1 origin on 127.0.0.1, or on a Unix-domain socket, that runs a handler for each request.
 ///

@@ -1,11 +1,6 @@
 import Dispatch
+import PlatformC
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// Accepts connections: one thread that accepts and one for each connection, all ended by `stop`.
 final class Listener: Sendable {

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import PlatformC
 
 /// A failed system call of the server.
 public struct FixtureSocketError: Error, CustomStringConvertible, Sendable {
@@ -47,11 +43,7 @@ package enum Socket {
   }
 
   package static func listen(_ fd: Int32) throws {
-    #if canImport(Darwin)
-      let failed = Darwin.listen(fd, 1_024) != 0
-    #else
-      let failed = Glibc.listen(fd, 1_024) != 0
-    #endif
+    let failed = PlatformC.listen(fd, 1_024) != 0
     if failed { throw FixtureSocketError(call: "listen", code: errno) }
   }
 
@@ -73,11 +65,7 @@ package enum Socket {
       let ready = poll(&waiting, 2, -1)
       if ready < 0, errno == EINTR { continue }
       guard ready > 0, waiting[1].revents == 0 else { return nil }
-      #if canImport(Darwin)
-        let connection = Darwin.accept(fd, nil, nil)
-      #else
-        let connection = Glibc.accept(fd, nil, nil)
-      #endif
+      let connection = PlatformC.accept(fd, nil, nil)
       if connection >= 0 {
         prepare(connection)
         return connection
@@ -91,9 +79,9 @@ package enum Socket {
     var rest = bytes
     while let base = rest.baseAddress, !rest.isEmpty {
       #if canImport(Darwin)
-        let written = Darwin.send(fd, base, rest.count, 0)
+        let written = PlatformC.send(fd, base, rest.count, 0)
       #else
-        let written = Glibc.send(fd, base, rest.count, Int32(MSG_NOSIGNAL))
+        let written = PlatformC.send(fd, base, rest.count, Int32(MSG_NOSIGNAL))
       #endif
       if written < 0 {
         if errno == EINTR { continue }
@@ -131,11 +119,7 @@ package enum Socket {
   private static func bind<Address>(_ fd: Int32, _ address: inout Address) throws {
     let failed = withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        #if canImport(Darwin)
-          Darwin.bind(fd, address, socklen_t(MemoryLayout<Address>.size)) != 0
-        #else
-          Glibc.bind(fd, address, socklen_t(MemoryLayout<Address>.size)) != 0
-        #endif
+        PlatformC.bind(fd, address, socklen_t(MemoryLayout<Address>.size)) != 0
       }
     }
     guard failed else { return }

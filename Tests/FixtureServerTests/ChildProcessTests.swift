@@ -1,12 +1,7 @@
+import PlatformC
 import TestSupport
 import Testing
 import TestTurns
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 @Suite("Child process", .inTurn) struct ChildProcessTests {
   @Test func `output, errors and status are captured`() async throws {

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import PlatformC
 
 /// A client of bare sockets, so that the server is not tested with what it is there to test.
 final class RawClient {
@@ -37,11 +33,7 @@ final class RawClient {
 
   func close() {
     guard fd >= 0 else { return }
-    #if canImport(Darwin)
-      _ = Darwin.close(fd)
-    #else
-      _ = Glibc.close(fd)
-    #endif
+    _ = PlatformC.close(fd)
     fd = -1
   }
 
@@ -90,9 +82,9 @@ final class RawClient {
   /// Without the signal that a broken connection would send to the whole test run.
   private static func send(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
     #if canImport(Darwin)
-      Darwin.send(fd, bytes.baseAddress, bytes.count, 0)
+      PlatformC.send(fd, bytes.baseAddress, bytes.count, 0)
     #else
-      Glibc.send(fd, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+      PlatformC.send(fd, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
     #endif
   }
 

@@ -1,13 +1,8 @@
 import FixtureServer
+import PlatformC
 import TestSupport
 import Testing
 import TestTurns
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 @Suite("Test support", .inTurn) struct TestSupportTests {
   @Test func `a temporary folder goes with its last reference`() throws {

@@ -9,6 +9,7 @@ import sys
 
 import circles
 import entered
+import imports
 import swift_source
 
 SOURCES = pathlib.Path(__file__).resolve().parent.parent.parent / "Sources"
@@ -92,7 +93,7 @@ def main(arguments):
     if arguments == ["--record"]:
         circles.record(targets)
     elif arguments == ["--check"]:
-        problems = circles.check(targets)
+        problems = circles.check(targets) + imports.check(SOURCES.parent)
         if problems:
             sys.exit("error: " + "\n".join(problems))
     elif len(arguments) != 2:

@@ -3,8 +3,8 @@ import DataService
 import DataServiceTesting
 import Dispatch
 import FixtureServer
-import FoundationEssentials
 import Launch
+import PlatformFoundation
 import Synchronization
 import TestSupport
 import Testing

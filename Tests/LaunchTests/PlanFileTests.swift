@@ -1,7 +1,7 @@
 import CacheStore
 import DataService
-import FoundationEssentials
 import Launch
+import PlatformFoundation
 import Testing
 import TestTurns
 

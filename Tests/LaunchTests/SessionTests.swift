@@ -2,8 +2,8 @@ import CacheStore
 import DataService
 import DataServiceTesting
 import FixtureServer
-import FoundationEssentials
 import Launch
+import PlatformFoundation
 import Synchronization
 import TestSupport
 import Testing

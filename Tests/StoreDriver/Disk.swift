@@ -1,13 +1,8 @@
 import CacheStore
 import DataService
-import FoundationEssentials
+import PlatformC
+import PlatformFoundation
 import TestSupport
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// Downloads more than the disk holds with a service that keeps running, stores small responses, and removes everything
 /// after another program has filled the disk. Prints the result of each.

@@ -1,11 +1,6 @@
 import CacheStore
-import FoundationEssentials
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import PlatformC
+import PlatformFoundation
 
 /// Measures the cost of a store with a given page and chunk size. Each process does one kind of work, so that each has
 /// its own peak memory.

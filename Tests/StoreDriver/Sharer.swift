@@ -1,5 +1,5 @@
 import CacheStore
-import FoundationEssentials
+import PlatformFoundation
 import TestSupport
 
 /// One of several processes that use a store at once: reads, overwrites, freshens, long bodies, removals, housekeeping.

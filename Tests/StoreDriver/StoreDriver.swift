@@ -1,13 +1,8 @@
 import CFaultVFS
 import CacheStore
-import FoundationEssentials
+import PlatformC
+import PlatformFoundation
 import TestSupport
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// Works on a store in a separate process, for tests that kill it or run many side by side.
 ///
@@ -141,11 +136,11 @@ import TestSupport
     }
     say("full after \(number - refused)")
     // A file beside the store takes the rest of the disk.
-    let filler = Glibc.open(path + "-filler", O_WRONLY | O_CREAT, 0o600)
+    let filler = PlatformC.open(path + "-filler", O_WRONLY | O_CREAT, 0o600)
     let block = [UInt8](repeating: 1, count: 4096)
     var free = 0
     while free < 256 {
-      guard Glibc.write(filler, block, block.count) == block.count else { break }
+      guard PlatformC.write(filler, block, block.count) == block.count else { break }
       free += 1
     }
     var selection = EntrySelection.all

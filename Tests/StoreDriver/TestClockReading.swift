@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import PlatformC
 
 /// The machine's time since boot, which the processes of one test share.
 enum TestClockReading {

@@ -1,6 +1,6 @@
 import CFaultVFS
 import CacheStore
-import FoundationEssentials
+import PlatformFoundation
 import TestSupport
 
 /// Overwrites, freshens, removes and cleans up, and reports each operation before and after it.

@@ -1,11 +1,6 @@
 import FixtureServer
+import PlatformC
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// The output of one of a child process's streams, collected as it arrives.
 public final class ChildOutput: Sendable {

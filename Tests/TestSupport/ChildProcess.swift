@@ -1,12 +1,7 @@
 internal import CTestSupport
 import FixtureServer
+import PlatformC
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// A program run by a test. Its output is captured as it arrives.
 ///

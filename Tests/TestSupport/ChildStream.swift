@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import PlatformC
 
 /// Both ends of one of a child's standard streams, during its start.
 package struct ChildStream {
@@ -74,11 +70,7 @@ package struct ChildStream {
 
   private static func pipe() throws -> (reading: Int32, writing: Int32) {
     var ends: [Int32] = [-1, -1]
-    #if canImport(Darwin)
-      let failed = Darwin.pipe(&ends) != 0
-    #else
-      let failed = Glibc.pipe(&ends) != 0
-    #endif
+    let failed = PlatformC.pipe(&ends) != 0
     if failed { throw ChildProcess.NotStarted(executable: "pipe", code: errno) }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     return (ends[0], ends[1])

@@ -1,9 +1,5 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 internal import CTestSupport
+import PlatformC
 
 /// A file in memory with a limited size: further writes fail, as on a full disk.
 public final class FileWithRoom: Sendable {

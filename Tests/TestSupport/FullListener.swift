@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import PlatformC
 
 /// A listening socket whose queue is full, so that the next connection hangs in `connect`.
 public final class FullListener: Sendable {
@@ -49,9 +45,9 @@ public final class FullListener: Sendable {
 
   private static func socket() throws -> Int32 {
     #if canImport(Darwin)
-      let descriptor = Darwin.socket(AF_INET, SOCK_STREAM, 0)
+      let descriptor = PlatformC.socket(AF_INET, SOCK_STREAM, 0)
     #else
-      let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      let descriptor = PlatformC.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     #endif
     guard descriptor >= 0 else { throw Failed(code: errno) }
     return descriptor

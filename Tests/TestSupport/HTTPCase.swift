@@ -1,7 +1,7 @@
 package import CacheStore
 package import DataService
 package import FixtureServer
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// A short series of loads under the `http` policy: how the origin answers each, and the expected outcome. The service
 /// and the built command must both pass it.

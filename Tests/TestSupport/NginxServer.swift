@@ -1,10 +1,5 @@
 import FixtureServer
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import PlatformC
 
 /// A real nginx on a free loopback port, for contract tests and benchmarks.
 ///

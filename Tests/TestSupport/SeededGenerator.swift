@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import PlatformC
 
 /// Reproducible random numbers: SplitMix64, with a seed that the test prints.
 ///

@@ -1,6 +1,6 @@
 internal import CacheStore
 package import DataService
-package import FoundationEssentials
+package import PlatformFoundation
 internal import Synchronization
 
 /// A service on a fresh store, with its warnings and traces.

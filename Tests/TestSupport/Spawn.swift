@@ -1,10 +1,5 @@
 internal import CTestSupport
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import PlatformC
 
 /// `posix_spawn` with the child's descriptors, signals and directory set.
 enum Spawn {

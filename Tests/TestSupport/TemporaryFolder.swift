@@ -1,10 +1,5 @@
-import FoundationEssentials
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import PlatformC
+import PlatformFoundation
 
 /// A fresh folder; `deinit` removes it with its contents.
 public final class TemporaryFolder: Sendable {

@@ -1,6 +1,6 @@
 package import CacheStore
 package import DataService
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 extension TransportResponse {
   /// A whole response.

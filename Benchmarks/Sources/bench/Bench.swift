@@ -1,7 +1,12 @@
 import CacheStore
 import DataService
 import Dispatch
-import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 #if canImport(Darwin)
   import Darwin

@@ -1,6 +1,11 @@
 import CacheStore
 import DataService
-import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// Answers every request at once with a body of so many bytes: what is left is the service and its store.
 struct ConstantTransport: Transport {

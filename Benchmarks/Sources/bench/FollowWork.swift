@@ -1,6 +1,11 @@
 import CacheStore
 import DataService
-import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 #if canImport(Darwin)
   import Darwin

@@ -1,7 +1,12 @@
 import CacheStore
 import DataService
-import FoundationEssentials
 import Launch
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// What a program does in its first seconds, on the real clock.
 struct LaunchWork {

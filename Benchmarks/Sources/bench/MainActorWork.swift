@@ -1,8 +1,13 @@
 import CacheStore
 import DataService
 import Dispatch
-import FoundationEssentials
 import Launch
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 #if canImport(Darwin)
   import Darwin

@@ -1,8 +1,13 @@
 import CacheStore
 import DataService
 import Dispatch
-import FoundationEssentials
 import Synchronization
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// The operations that are timed, on a store of so many rows.
 struct Workload {

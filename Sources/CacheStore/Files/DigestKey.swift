@@ -1,10 +1,5 @@
 internal import CSodium
-
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
+internal import PlatformC
 
 /// The secret with which digests of credentials and of secret query values are made.
 ///

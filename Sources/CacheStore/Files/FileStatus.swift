@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
+internal import PlatformC
 
 /// Which file a name stands for at the moment: two names with the same identity are one file.
 struct FileIdentity: Hashable, Sendable {

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
+internal import PlatformC
 
 /// `STORE.reserve`: room on the disk that is given up where there is none left, so that something can be removed.
 ///

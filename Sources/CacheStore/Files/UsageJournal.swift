@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
+internal import PlatformC
 
 /// `STORE.uses`: what programs that ran for a moment have counted, until somebody who writes anyway takes it into the
 /// tables.

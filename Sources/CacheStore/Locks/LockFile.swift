@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
+internal import PlatformC
 internal import Synchronization
 
 /// `STORE.lock`: a file whose byte ranges are locks for what only one process at a time may do.
@@ -199,11 +195,7 @@ final class LockFile: Sendable {
   private func open() throws(CacheStoreError) -> Int32 {
     try files.makeFolder()
     let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
-    #if canImport(Darwin)
-      let descriptor = Darwin.open(files.lock, flags, 0o600)
-    #else
-      let descriptor = Glibc.open(files.lock, flags, 0o600)
-    #endif
+    let descriptor = PlatformC.open(files.lock, flags, 0o600)
     guard descriptor >= 0 else {
       let number = errno
       let reason: CacheStoreError.Reason =

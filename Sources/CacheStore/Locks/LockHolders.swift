@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
+internal import PlatformC
 
 /// The other processes that block writing or truncating the store's files, as far as the system reveals them.
 ///

@@ -1,10 +1,5 @@
 internal import CSQLite
-
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
+internal import PlatformC
 
 /// Decides whether a file that failed is a damaged store, a sound one, or not a store.
 enum DamageCheck {

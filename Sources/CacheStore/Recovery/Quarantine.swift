@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
+internal import PlatformC
 
 /// Replaces a damaged store with a new one that holds every row that can still be read; keeps the damaged file under
 /// a dated name.

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
+internal import PlatformC
 
 /// The names of quarantined files, and the move of a file to one of them.
 struct QuarantinedFiles {

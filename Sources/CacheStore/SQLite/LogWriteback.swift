@@ -2,11 +2,7 @@
   internal import CPlatform
 #endif
 
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
+internal import PlatformC
 
 /// Asks the system to begin to write the log to the disk, without waiting for it.
 ///

@@ -1,10 +1,5 @@
 internal import CSQLite
-
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
+internal import PlatformC
 
 extension CacheStoreError {
   /// What an SQLite result code means to a caller of the store.

@@ -1,5 +1,5 @@
 internal import CSQLite
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// A prepared statement in use: parameters are bound, rows are stepped through, and it is reset for the next user.
 ///

@@ -1,4 +1,4 @@
-package import FoundationEssentials
+package import PlatformFoundation
 internal import Synchronization
 
 /// Reads a stored body in order, on the store's queue and ahead of its reader: while the reader uses one chunk, the

@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// Shared steps for writing and releasing bodies; all of them run inside a transaction.
 extension ResponseStore {

@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 extension ResponseStore {
   /// Begins a body whose chunks are committed one by one.

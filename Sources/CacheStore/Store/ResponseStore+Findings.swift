@@ -1,12 +1,7 @@
 internal import CSQLite
 internal import CSodium
 internal import CXXHash
-
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
+internal import PlatformC
 
 extension ResponseStore {
   /// Checks everything that can be wrong with the store, and repairs what it can where `repair` is set.

@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 extension ResponseStore {
   /// The number of slots for marks in the lock file, which take 64 KiB at most. Two requests that share a slot cost

@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 extension ResponseStore {
   /// The most rows of one key: the last good responses and those kept for http only.

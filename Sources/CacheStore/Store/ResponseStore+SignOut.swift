@@ -1,10 +1,5 @@
+internal import PlatformC
 internal import Synchronization
-
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
 
 extension ResponseStore {
   /// Signs an account out: from the first commit on no process stores or finds anything of it, and when the call

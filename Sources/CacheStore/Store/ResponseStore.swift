@@ -1,5 +1,5 @@
 internal import Dispatch
-public import FoundationEssentials
+public import PlatformFoundation
 internal import Synchronization
 
 /// The stored responses, in one SQLite file that any number of processes share.

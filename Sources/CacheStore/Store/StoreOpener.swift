@@ -1,10 +1,5 @@
 internal import CSQLite
-
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
+internal import PlatformC
 
 /// Opens a store for writing, and creates it where there is none: with a write-ahead log shared by all processes, or
 /// with the rollback journal where they cannot share memory.

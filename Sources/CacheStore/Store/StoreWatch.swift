@@ -1,10 +1,5 @@
 internal import Dispatch
-
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
+internal import PlatformC
 
 /// Reports when the store's files change, appear, disappear or are replaced, by any process. Costs nothing while
 /// nothing happens.
@@ -120,7 +115,7 @@ extension ResponseStore {
     /// The pending events; `nil` where there are none.
     private func read() -> [Event]? {
       withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer -> [Event]? in
-        let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+        let count = PlatformC.read(descriptor, buffer.baseAddress, buffer.count)
         guard count > 0 else { return nil }
         var events: [Event] = []
         var start = 0

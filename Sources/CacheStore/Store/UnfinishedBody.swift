@@ -1,4 +1,4 @@
-public import FoundationEssentials
+public import PlatformFoundation
 internal import Synchronization
 
 /// A body being received, or cut off: each chunk is committed as it arrives.

@@ -1,4 +1,4 @@
-public import FoundationEssentials
+public import PlatformFoundation
 
 extension ResponseStore {
   /// One response to be stored.

@@ -1,5 +1,5 @@
 internal import CXXHash
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// The checksums of chunks, bodies and rows; all are XXH3-64.
 enum Checksum {

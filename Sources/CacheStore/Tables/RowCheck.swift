@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// Verifies every row and every chunk, for `doctor`.
 enum RowCheck {

@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// Writes and reads the rows of `last_request`, and verifies those it reads (law 10).
 ///

@@ -1,10 +1,5 @@
 internal import CSQLite
-
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
+internal import PlatformC
 
 /// Checks that an untrusted file has this release's tables and nothing else that SQLite would run: a view or a
 /// trigger in the place of a table runs its author's SQL when the table is read.

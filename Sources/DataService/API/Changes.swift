@@ -1,4 +1,4 @@
-public import FoundationEssentials
+public import PlatformFoundation
 
 extension DataService {
   /// The newest stored response to a request, now and whenever it becomes another; `nil` while there is none. See

@@ -1,5 +1,5 @@
 public import Dispatch
-public import FoundationEssentials
+public import PlatformFoundation
 
 // The callback forms with a decoder. A fresh answer is decoded before the stored row is replaced: one that does not decode is
 // delivered as `undecodable` and leaves the row as it is. A stored one that does not decode counts as not stored.

@@ -1,4 +1,4 @@
-public import FoundationEssentials
+public import PlatformFoundation
 
 extension DataService {
   /// The deliveries of a load, bodies as `Data`.

@@ -1,4 +1,4 @@
-public import FoundationEssentials
+public import PlatformFoundation
 
 // One sequence for a screen that stays open, built upon `deliveries(for:)` and `changes(to:)`.
 extension DataService {

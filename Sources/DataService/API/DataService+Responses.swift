@@ -1,4 +1,4 @@
-public import FoundationEssentials
+public import PlatformFoundation
 
 extension DataService {
   /// One response: the fresh one or, where the policy falls back on it, the stored one.

@@ -1,5 +1,5 @@
 public import CacheStore
-public import FoundationEssentials
+public import PlatformFoundation
 
 extension DataService {
   /// Stores a response that no origin has sent: data that comes with the program, or what a write that is under way will

@@ -1,6 +1,6 @@
 package import CacheStore
 public import Dispatch
-public import FoundationEssentials
+public import PlatformFoundation
 
 /// An offline-first cache service: the last good answer at once, the fresh one when the network has it.
 ///

@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 extension DataService {
   /// The deliveries of a load as a sequence: every iteration is a load of its own, begun by its first `next()`.

@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// One iteration of a live sequence: its loads, one after the other, beside an observer of the store, and what they have brought
 /// that was not yet taken.

@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// What a live sequence asks for, of whom, and when again.
 struct LiveSource<Value: Sendable>: Sendable {

@@ -1,4 +1,4 @@
-public import FoundationEssentials
+public import PlatformFoundation
 
 extension DataServiceError {
   /// The origin's answer where its status is the failure: its head, and its body where that may be handed over as `Data`.

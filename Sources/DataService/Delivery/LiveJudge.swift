@@ -1,5 +1,5 @@
 internal import CacheStore
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// A value and the bytes that it was made of.
 struct WholeValue<Value: Sendable>: Sendable {

@@ -1,5 +1,5 @@
 public import CacheStore
-public import FoundationEssentials
+public import PlatformFoundation
 
 // For previews, tests of views and of decoders, and stand-ins for the service: the service itself takes a response from nobody.
 extension DataService.Response {

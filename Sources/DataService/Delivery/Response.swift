@@ -1,5 +1,5 @@
 public import CacheStore
-public import FoundationEssentials
+public import PlatformFoundation
 
 extension DataService {
   /// A response: the caller's value, and the head it came with.

@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// What a form of load makes of a body.
 enum ValueForm<Value: Sendable>: Sendable {

@@ -1,5 +1,5 @@
 internal import CacheStore
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// Collects a body as it arrives: a short body in memory, a long one in chunks in the store, and one that may not or
 /// cannot be stored as a stream to the caller.

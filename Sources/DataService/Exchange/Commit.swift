@@ -1,5 +1,5 @@
 internal import CacheStore
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// Writes an answer's effect on the stored row. A delivery waits at most 250 ms for the write, which then continues
 /// without it.

@@ -1,5 +1,5 @@
 internal import CacheStore
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// The result of an exchange.
 struct ExchangeOutcome: Sendable {

@@ -1,5 +1,5 @@
 internal import CacheStore
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// The hops from a request through its redirects to the final answer (RFC 9110 section 15.4).
 struct Hops {

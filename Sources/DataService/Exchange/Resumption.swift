@@ -1,5 +1,5 @@
 internal import CacheStore
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// Resumes a truncated download (RFC 9110 sections 13.1.5 and 14).
 struct Resumption: Sendable {

@@ -1,5 +1,5 @@
 internal import CacheStore
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// What a caller is given under `http`: the stored response or the answer, with the caller's preconditions and range
 /// applied (RFC 9111 section 4.3.2), and nothing else changed.

@@ -1,5 +1,5 @@
 internal import CacheStore
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 // What the exchange's answer makes of a load.
 extension LoadTask {

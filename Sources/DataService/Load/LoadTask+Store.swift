@@ -1,5 +1,5 @@
 internal import CacheStore
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 // What the store's answer makes of a load.
 extension LoadTask {

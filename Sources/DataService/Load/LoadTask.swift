@@ -1,5 +1,5 @@
 internal import CacheStore
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// One load under way: takes what the store and the exchange say to the ``LoadMachine``, and carries out what it
 /// decides.

@@ -1,5 +1,5 @@
 public import CacheStore
-public import FoundationEssentials
+public import PlatformFoundation
 
 extension ServiceCore {
   /// Holds a prefetch for its time, in place of its group's, and of the oldest where there are too many.

@@ -1,5 +1,5 @@
 internal import CacheStore
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// A body on its way to a caller.
 enum DeliveredBody: Sendable {

@@ -1,5 +1,5 @@
 internal import CacheStore
-package import FoundationEssentials
+package import PlatformFoundation
 
 /// Compares an answer with the row that the load found at its start.
 enum ChangeJudge {

@@ -1,5 +1,5 @@
 package import CacheStore
-package import FoundationEssentials
+package import PlatformFoundation
 
 /// Invalidation of stored responses by an unsafe request (RFC 9111 section 4.4).
 package enum Invalidation {

@@ -1,4 +1,4 @@
-package import FoundationEssentials
+package import PlatformFoundation
 
 /// Reads a JSON document (RFC 8259) in one pass, visiting each byte a bounded number of times.
 ///

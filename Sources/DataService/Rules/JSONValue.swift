@@ -1,4 +1,4 @@
-package import FoundationEssentials
+package import PlatformFoundation
 
 /// A JSON document as a comparable value. Strings are equal if their bytes are, numbers if their values are.
 package indirect enum JSONValue: Sendable, Hashable {

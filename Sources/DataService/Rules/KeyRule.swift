@@ -1,5 +1,5 @@
 internal import CacheStore
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// Composes a request's key from everything that decides who answers, what the answer is, and for whom.
 ///

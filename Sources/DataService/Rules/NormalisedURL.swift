@@ -1,5 +1,5 @@
 internal import CacheStore
-package import FoundationEssentials
+package import PlatformFoundation
 
 /// A URL, parsed from its bytes and normalised for the key and the wire (RFC 3986 sections 6.2.2 and 6.2.3).
 ///

@@ -1,5 +1,5 @@
 internal import CacheStore
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// A request, validated and parsed once on the caller's thread: the fields to send, the key in the store, and what
 /// distinguishes exchanges. It is a class because it is immutable and passed along often.

@@ -1,5 +1,5 @@
 internal import CacheStore
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// Computes the request that follows a redirect (RFC 9110 section 15.4).
 enum RedirectRule {

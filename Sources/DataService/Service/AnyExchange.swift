@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// A load, whatever its value.
 protocol AnyLoad: AnyObject, Sendable {

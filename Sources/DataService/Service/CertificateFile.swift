@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
+internal import PlatformC
 
 /// A file of certificates that is open for reading.
 struct CertificateFile: ~Copyable {

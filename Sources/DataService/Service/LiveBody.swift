@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// A body that is delivered while it arrives, for as long as somebody reads it.
 struct WeakLiveBody: Sendable { weak let body: LiveBody? }

@@ -1,5 +1,5 @@
 internal import CacheStore
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// When an observer looks again after it was told that the store's files have changed.
 private enum ObservationRhythm {

@@ -1,5 +1,5 @@
 internal import CacheStore
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 extension ServiceCore {
   /// The row among a look-up's that answers the request (RFC 9111 section 4.1).

@@ -1,5 +1,5 @@
 internal import CacheStore
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 extension ServiceCore {
   /// Stores what no origin has sent in the place of the row that answers the request.

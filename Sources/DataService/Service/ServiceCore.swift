@@ -1,11 +1,6 @@
 internal import CacheStore
 internal import Dispatch
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import PlatformC
 
 /// What the forms of the service share: the store, the transport, the clock, and all that is under way.
 final class ServiceCore: Sendable {

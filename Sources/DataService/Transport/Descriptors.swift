@@ -1,10 +1,5 @@
 import CacheStore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import PlatformC
 
 /// Whether the process can still open files and sockets: where it cannot, whatever fails seems to have another cause.
 enum Descriptors {

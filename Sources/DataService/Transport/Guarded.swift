@@ -1,11 +1,7 @@
 import Synchronization
 
 #if DEBUG
-  #if canImport(Glibc)
-    import Glibc
-  #elseif canImport(Darwin)
-    import Darwin
-  #endif
+  import PlatformC
 #endif
 
 /// A value under a lock that is held for moments, and under which no other lock of this module is taken.

@@ -2,13 +2,8 @@
   internal import CCurl
 #endif
 import Dispatch
+import PlatformC
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The loop behind a ``NetworkThread``, and what other threads hand to it.
 ///

@@ -1,11 +1,6 @@
 package import CacheStore
-import FoundationEssentials
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import PlatformC
+import PlatformFoundation
 
 /// The system's clocks, read without allocation.
 package enum SystemClock {

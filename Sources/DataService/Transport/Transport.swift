@@ -1,5 +1,5 @@
 public import CacheStore
-public import FoundationEssentials
+public import PlatformFoundation
 
 /// What performs exchanges: one request, one response, one hop.
 ///

@@ -1,4 +1,4 @@
-public import FoundationEssentials
+public import PlatformFoundation
 
 /// A body that arrives piece by piece: one pass, and pulled, so that a slow reader slows the sender down.
 ///

@@ -2,11 +2,7 @@
   internal import CPlatform
 #endif
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import PlatformC
 
 /// What wakes a thread that waits for descriptors: an `eventfd` on Linux, a pipe elsewhere. Closed with the object.
 package final class WakeupPipe: Sendable {

@@ -1,5 +1,5 @@
 public import CacheStore
-public import FoundationEssentials
+public import PlatformFoundation
 
 /// Why a load, or an operation on the store, did not do what was asked.
 public struct DataServiceError: Error {

@@ -1,5 +1,5 @@
 public import CacheStore
-public import FoundationEssentials
+public import PlatformFoundation
 
 extension DataService {
   /// What to ask for, and for whom.

@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// Finds the line where each value of a JSON text begins, and the first line that is not JSON. A person needs both to
 /// correct a file, and the decoder reports neither.

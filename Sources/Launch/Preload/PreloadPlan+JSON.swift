@@ -1,6 +1,6 @@
 internal import CacheStore
 public import DataService
-public import FoundationEssentials
+public import PlatformFoundation
 
 extension PreloadPlan {
   /// Reads a plan from a JSON file. Each step's value is its body as `Data`; with `inMemory: false` it has none.

@@ -1,5 +1,5 @@
 public import DataService
-public import FoundationEssentials
+public import PlatformFoundation
 
 extension PreloadPlan {
   /// Makes a plan with one step for each line: its URL, which is also the step's name. Empty lines and lines that begin

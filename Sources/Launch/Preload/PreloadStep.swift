@@ -1,5 +1,5 @@
 public import DataService
-public import FoundationEssentials
+public import PlatformFoundation
 
 /// One load needed before the first screen: a request, and a decoder for its response.
 public struct PreloadStep: Sendable {

@@ -1,4 +1,4 @@
-public import FoundationEssentials
+public import PlatformFoundation
 
 /// Proves who is signed in. Its description names only the account, so that printing it reveals no secret.
 public struct Credential: Sendable, Hashable, Codable, CustomStringConvertible, CustomReflectable {

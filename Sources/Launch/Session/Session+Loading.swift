@@ -1,5 +1,5 @@
 public import DataService
-internal import FoundationEssentials
+internal import PlatformFoundation
 internal import Synchronization
 
 extension Session {

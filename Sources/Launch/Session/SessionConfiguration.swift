@@ -1,6 +1,6 @@
 internal import CacheStore
 public import DataService
-public import FoundationEssentials
+public import PlatformFoundation
 
 extension Session {
   /// How a session recognises and renews an expired token.

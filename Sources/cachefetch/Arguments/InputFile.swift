@@ -1,5 +1,5 @@
 internal import CPlatform
-internal import Glibc
+internal import PlatformC
 internal import Synchronization
 
 /// Reads files and standard input, named by options, completely.
@@ -37,7 +37,7 @@ enum InputFile {
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
     while true {
       if waits { try wait(for: descriptor, path, option) }
-      let count = Glibc.read(descriptor, &buffer, buffer.count)
+      let count = PlatformC.read(descriptor, &buffer, buffer.count)
       if count == 0 { return bytes }
       if count < 0 {
         if errno == EAGAIN || errno == EINTR && Signals.pending == nil { continue }
@@ -135,7 +135,7 @@ extension InputFile {
     var bytes: [UInt8] = []
     var byte: UInt8 = 0
     while true {
-      let count = Glibc.read(STDIN_FILENO, &byte, 1)
+      let count = PlatformC.read(STDIN_FILENO, &byte, 1)
       if count == 1, byte != 0x0A {
         bytes.append(byte)
       } else if count == 1 {

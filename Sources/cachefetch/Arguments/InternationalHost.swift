@@ -1,4 +1,4 @@
-internal import Glibc
+internal import PlatformC
 
 /// Converts hosts that are not ASCII to their DNS form: `bücher.example` is `xn--bcher-kva.example` (IDNA 2008, as in
 /// curl).

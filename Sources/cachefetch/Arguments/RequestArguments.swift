@@ -1,6 +1,6 @@
 internal import CacheStore
 internal import DataService
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// Makes requests from the command line's options, in the same way for every verb.
 struct RequestArguments {

@@ -1,5 +1,5 @@
 internal import CPlatform
-internal import Glibc
+internal import PlatformC
 
 /// The process of `--background`: the same load without output, in its own session, so that it outlives the terminal.
 /// If another process is already refreshing the same URL, it ends at once, so that processes do not pile up.

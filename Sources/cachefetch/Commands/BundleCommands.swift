@@ -1,6 +1,6 @@
 internal import CacheStore
 internal import DataService
-internal import Glibc
+internal import PlatformC
 
 /// `export` and `import`: a portable copy is a store of one file, with the same schema and the same checksums.
 ///

@@ -1,5 +1,5 @@
 internal import CacheStore
-internal import Glibc
+internal import PlatformC
 
 /// The file of `export` and `import`: a store of one file, or a standard stream that carries one.
 enum BundleFile {

@@ -1,5 +1,5 @@
 internal import DataService
-internal import Glibc
+internal import PlatformC
 
 /// The whole command: from words to an exit status.
 enum Command {

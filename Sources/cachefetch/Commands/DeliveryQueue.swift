@@ -1,5 +1,5 @@
 internal import DataService
-internal import Glibc
+internal import PlatformC
 internal import Synchronization
 
 /// The loads of a command, identified by number. It starts them, brings their deliveries to the main thread in order,

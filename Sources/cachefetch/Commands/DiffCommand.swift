@@ -1,6 +1,6 @@
 internal import CacheStore
 internal import DataService
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// Carries out `diff`: the stored response against the fresh one. 0 the same, or the first time; 1 different; above 1
 /// trouble.

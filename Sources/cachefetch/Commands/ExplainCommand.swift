@@ -1,5 +1,5 @@
 internal import DataService
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// `explain`: what the store and the caching rules would do with a request, and why. Reads the store, never the
 /// network.

@@ -1,7 +1,7 @@
 internal import CacheStore
 internal import DataService
-internal import FoundationEssentials
-internal import Glibc
+internal import PlatformC
+internal import PlatformFoundation
 
 /// The service as the command uses it: the only file that starts and ends loads.
 struct Fetcher: Sendable {

@@ -1,5 +1,5 @@
 internal import DataService
-internal import Glibc
+internal import PlatformC
 
 /// Carries out a `get` on the main thread: starts the loads, prints each delivery whole and in order, and reports how
 /// it ended. A stored delivery is written to standard output before the command waits for the network.

@@ -1,7 +1,7 @@
 internal import CacheStore
 internal import DataService
-internal import FoundationEssentials
 internal import Launch
+internal import PlatformFoundation
 
 /// A parsed `preload`.
 struct PreloadArguments {

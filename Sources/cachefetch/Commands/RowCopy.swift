@@ -1,5 +1,5 @@
 internal import CacheStore
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// Copies rows from one store into another for `export` and `import`, and checks every byte.
 struct RowCopy: Sendable {

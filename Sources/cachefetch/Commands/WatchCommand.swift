@@ -1,5 +1,5 @@
 internal import DataService
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// Carries out `watch`: loads each URL repeatedly and prints what changed, and one line when a URL begins to fail or
 /// recovers.

@@ -1,5 +1,5 @@
 internal import DataService
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// Why a body is incomplete.
 enum BodyError: Error {

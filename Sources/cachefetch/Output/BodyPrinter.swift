@@ -1,6 +1,6 @@
 internal import CacheStore
 internal import DataService
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// Writes heads and bodies to standard output: byte for byte to a pipe, readable and safe on a terminal.
 struct BodyPrinter {

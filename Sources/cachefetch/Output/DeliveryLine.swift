@@ -1,6 +1,6 @@
 internal import CacheStore
 internal import DataService
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// The JSON object of a delivery; `docs/delivery.schema.json` describes it.
 struct DeliveryLine {

@@ -1,6 +1,6 @@
 internal import CacheStore
 internal import DataService
-internal import Glibc
+internal import PlatformC
 internal import Synchronization
 
 /// Standard error: one line at a time, each in one `write(2)`, so that lines of threads and processes do not mix.

@@ -1,5 +1,5 @@
 internal import DataService
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// One of the two responses that `diff` compares.
 struct DiffSide {

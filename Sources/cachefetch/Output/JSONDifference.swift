@@ -1,5 +1,5 @@
 internal import DataService
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// The differences between two JSON documents: each removed or added value with its path, in the order of the paths.
 /// Each value is visited once, whatever the documents' shape.

@@ -1,7 +1,7 @@
 internal import CacheStore
 internal import DataService
-internal import FoundationEssentials
 internal import Launch
+internal import PlatformFoundation
 
 /// The output of `preload`: a bar on a terminal, otherwise a line for each step; JSON Lines on standard output; a
 /// summary.

@@ -1,5 +1,5 @@
-internal import FoundationEssentials
-internal import Glibc
+internal import PlatformC
+internal import PlatformFoundation
 
 /// The file of `-o`: it always holds one complete body, after its head if that is wanted. New content is written beside
 /// it and replaces it by a rename.

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import PlatformC
 internal import Synchronization
 
 /// The deadline for reading files that options name: the time of `-m`, counted from the start. Loads have their own

@@ -1,5 +1,5 @@
 internal import DataService
-internal import Glibc
+internal import PlatformC
 internal import Synchronization
 
 /// Messages for the main thread, in the order they were posted. A signal ends waiting.

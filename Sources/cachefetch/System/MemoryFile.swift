@@ -1,5 +1,5 @@
 internal import CPlatform
-internal import Glibc
+internal import PlatformC
 
 /// A file in memory, for bytes that another program reads but that must not reach a disk.
 enum MemoryFile {

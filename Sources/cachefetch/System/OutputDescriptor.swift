@@ -1,5 +1,5 @@
-internal import FoundationEssentials
-internal import Glibc
+internal import PlatformC
+internal import PlatformFoundation
 
 /// Why something could not be written.
 enum OutputError: Error, Equatable {
@@ -22,7 +22,7 @@ struct OutputDescriptor: Sendable {
   func write(_ bytes: UnsafeRawBufferPointer) throws(OutputError) {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let written = Glibc.write(number, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+      let written = PlatformC.write(number, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
       if written >= 0 {
         rest = rest.dropFirst(written)
         continue

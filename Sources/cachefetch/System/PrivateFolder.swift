@@ -1,4 +1,4 @@
-internal import Glibc
+internal import PlatformC
 
 /// A private folder (mode 0700) for the file that stands in for a standard stream.
 struct PrivateFolder {

@@ -1,5 +1,5 @@
 internal import DataService
-internal import Glibc
+internal import PlatformC
 
 /// SIGINT and SIGTERM end the command after it has cleaned up; a second one ends it at once.
 ///

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import PlatformC
 
 /// Messages for `errno` values, independent of the locale.
 enum SystemError {

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import PlatformC
 
 /// The terminal's properties, if there is one.
 struct Terminal: Sendable, Equatable {

@@ -1,5 +1,5 @@
 internal import CPlatform
-internal import Glibc
+internal import PlatformC
 
 /// Compares two texts with diffutils' `diff`, whose output is well known.
 enum TextDifference {
@@ -11,7 +11,7 @@ enum TextDifference {
     defer { for file in files { close(file) } }
     for text in texts { files.append(try MemoryFile.holding(text)) }
     var pipe: [Int32] = [-1, -1]
-    guard Glibc.pipe(&pipe) == 0 else { throw .failed(errno, path: "a pipe") }
+    guard PlatformC.pipe(&pipe) == 0 else { throw .failed(errno, path: "a pipe") }
     for end in pipe { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     let words = [
       "diff", "-u", "--label", labels[0], "--label", labels[1], "/dev/fd/\(files[0])",

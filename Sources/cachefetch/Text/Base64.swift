@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 /// Base64 (RFC 4648 section 4), by FoundationEssentials.
 enum Base64 {

@@ -2,7 +2,7 @@ import CacheStore
 import DataService
 import DataServiceTesting
 import FixtureServer
-import FoundationEssentials
+import PlatformFoundation
 import Synchronization
 import TestSupport
 import Testing

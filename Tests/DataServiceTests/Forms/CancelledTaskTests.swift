@@ -1,7 +1,7 @@
 import DataService
 import DataServiceTesting
 import FixtureServer
-import FoundationEssentials
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns

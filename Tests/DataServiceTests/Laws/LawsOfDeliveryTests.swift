@@ -3,7 +3,7 @@ import DataService
 import DataServiceTesting
 import Dispatch
 import FixtureServer
-import FoundationEssentials
+import PlatformFoundation
 import Synchronization
 import TestSupport
 import Testing

@@ -3,7 +3,7 @@ import CacheStore
 import Dispatch
 import FixtureServer
 import DataServiceTesting
-import FoundationEssentials
+import PlatformFoundation
 import Synchronization
 import TestSupport
 import Testing

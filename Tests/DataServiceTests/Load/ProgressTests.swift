@@ -1,6 +1,6 @@
 import CacheStore
 import DataServiceTesting
-import FoundationEssentials
+import PlatformFoundation
 import Synchronization
 import TestSupport
 import Testing

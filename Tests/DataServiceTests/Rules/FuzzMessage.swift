@@ -1,6 +1,6 @@
 import CacheStore
 import DataService
-import FoundationEssentials
+import PlatformFoundation
 
 /// A request's and a response's fields, sent through every rule of the `http` policy.
 struct FuzzMessage {

@@ -1,6 +1,6 @@
 import CacheStore
-import FoundationEssentials
 @testable import DataService
+import PlatformFoundation
 
 /// What the fuzzer feeds, and the properties that have to hold of every input. The fuzzer's binary and the tests that
 /// replay its corpus share this file.

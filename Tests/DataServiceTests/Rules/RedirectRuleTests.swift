@@ -1,5 +1,5 @@
 import CacheStore
-import FoundationEssentials
+import PlatformFoundation
 import Testing
 import TestTurns
 

@@ -1,6 +1,6 @@
 import CacheStore
 import DataService
-import FoundationEssentials
+import PlatformFoundation
 
 /// Instants and rows for the rule tests; everything counts from one noon.
 enum Rule {

@@ -1,6 +1,6 @@
 #if os(Linux)
   import CCurl
-  import Glibc
+  import PlatformC
   import Testing
   import TestTurns
 

@@ -1,4 +1,4 @@
-import Glibc
+import PlatformC
 import TestSupport
 import Testing
 import TestTurns

@@ -1,6 +1,6 @@
 import FixtureServer
-import FoundationEssentials
-import Glibc
+import PlatformC
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns

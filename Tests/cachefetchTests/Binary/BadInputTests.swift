@@ -1,12 +1,7 @@
+import PlatformC
 import TestSupport
 import Testing
 import TestTurns
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// One line that names the thing and the remedy, and the documented status.
 @Suite("Command: bad input", .inTurn) struct BadInputTests {

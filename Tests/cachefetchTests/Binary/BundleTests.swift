@@ -1,15 +1,10 @@
 import CacheStore
 import FixtureServer
-import FoundationEssentials
+import PlatformC
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 @Suite("Command: export and import", .inTurn) struct BundleTests {
   /// Two rows without credentials, one long, one of alice, one with a password.

@@ -1,14 +1,9 @@
 import FixtureServer
-import FoundationEssentials
+import PlatformC
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// The laws through the built command, against a real origin on loopback. Laws 1, 7 and 8 have suites of their own.
 @Suite("Laws, through the command", .inTurn) struct CommandLawTests {

@@ -1,5 +1,5 @@
 import FixtureServer
-import Glibc
+import PlatformC
 import TestSupport
 import Testing
 import TestTurns

@@ -1,16 +1,10 @@
 import DataService
 import FixtureServer
+import PlatformC
 import TestSupport
 import Testing
 import TestTurns
-
 @testable import cachefetch
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 @Suite("Command: diff", .inTurn) struct DiffCommandTests {
   @Test func `the same is 0 and silent, other text is 1 and a unified difference`() async throws {

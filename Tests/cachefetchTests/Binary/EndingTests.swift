@@ -1,14 +1,9 @@
 import FixtureServer
-import FoundationEssentials
+import PlatformC
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 @Suite("Command: how it ends", .inTurn) struct EndingTests {
   @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])

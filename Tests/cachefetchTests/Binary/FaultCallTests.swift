@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 import TestTurns
 
-#if canImport(Glibc)
-  import Glibc
+#if os(Linux)
+  import PlatformC
 
   /// System calls on the store's files that fail, or wait for ever, around a whole command.
   @Suite("Laws 3 and 9: system calls that fail or wait", .inTurn) struct FaultCallTests {

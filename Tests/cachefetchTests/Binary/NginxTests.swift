@@ -1,4 +1,4 @@
-import FoundationEssentials
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns

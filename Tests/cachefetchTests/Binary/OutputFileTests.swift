@@ -1,13 +1,8 @@
 import FixtureServer
+import PlatformC
 import TestSupport
 import Testing
 import TestTurns
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 @Suite("Command: -o FILE", .inTurn) struct OutputFileTests {
   @Test func `the file holds the stored body at once and the fresh one when it is whole`() async throws {

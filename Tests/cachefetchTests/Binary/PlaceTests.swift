@@ -1,7 +1,7 @@
 #if os(Linux)
   import FixtureServer
-  import FoundationEssentials
-  import Glibc
+  import PlatformC
+  import PlatformFoundation
   import TestSupport
   import Testing
   import TestTurns

@@ -1,6 +1,6 @@
 import CacheStore
 import FixtureServer
-import FoundationEssentials
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns

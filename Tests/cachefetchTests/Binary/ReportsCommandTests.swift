@@ -1,15 +1,10 @@
 import CacheStore
 import FixtureServer
-import FoundationEssentials
+import PlatformC
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 @Suite("Command: stats and doctor", .inTurn) struct ReportsCommandTests {
   @Test func `stats counts what was delivered, by account and host`() async throws {

@@ -1,16 +1,11 @@
 import CacheStore
 import DataService
 import FixtureServer
-import FoundationEssentials
+import PlatformC
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// Law 12 through the built command: whatever is asked, and however it ends, no secret of a request is said or written.
 @Suite("Law 12: no request secret anywhere", .inTurn) struct SecretTests {

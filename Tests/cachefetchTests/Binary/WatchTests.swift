@@ -1,16 +1,10 @@
 import DataService
 import FixtureServer
+import PlatformC
 import TestSupport
 import Testing
 import TestTurns
-
 @testable import cachefetch
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 @Suite("Command: watch", .inTurn) struct WatchTests {
   @Test func `only changes are printed, against the stored answer, and SIGINT ends it with 130`() async throws

@@ -1,7 +1,7 @@
 import CacheStore
 import DataService
-import FoundationEssentials
 import Launch
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns

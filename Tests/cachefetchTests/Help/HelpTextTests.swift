@@ -1,5 +1,5 @@
-import FoundationEssentials
 import Launch
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns

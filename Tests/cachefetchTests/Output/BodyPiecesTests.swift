@@ -1,5 +1,5 @@
 import DataService
-import FoundationEssentials
+import PlatformFoundation
 import Testing
 import TestTurns
 

@@ -1,6 +1,6 @@
 import DataService
-import FoundationEssentials
-import Glibc
+import PlatformC
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns

@@ -1,4 +1,4 @@
-import FoundationEssentials
+import PlatformFoundation
 
 @testable import CacheStore
 @testable import DataService

@@ -1,13 +1,8 @@
 import FixtureServer
+import PlatformC
 import TestSupport
 import Testing
 import TestTurns
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// With few descriptors, or little memory, every verb answers, or fails with a line that names the cause.
 @Suite("Command: with little to live on", .inTurn) struct ExhaustionTests {

@@ -1,14 +1,9 @@
 import FixtureServer
-import FoundationEssentials
+import PlatformC
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// A download that ends with its process, and another process that goes on with it.
 @Suite("Command: a killed download is resumed", .inTurn) struct ResumeTests {

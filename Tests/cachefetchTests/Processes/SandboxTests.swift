@@ -1,15 +1,9 @@
-import FoundationEssentials
+import PlatformC
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns
-
 @testable import cachefetch
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 @Suite("Command: what it may do with the network", .inTurn) struct SandboxTests {
   private func rules(_ words: [String], _ variables: [String: String] = [:]) throws -> [Sandbox.Rule] {

@@ -1,12 +1,7 @@
-import FoundationEssentials
+import PlatformC
+import PlatformFoundation
 import TestSupport
 import Testing
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// nginx with a certificate that only itself vouches for.
 struct SelfSignedSite {

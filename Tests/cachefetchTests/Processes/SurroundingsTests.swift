@@ -1,14 +1,9 @@
 import FixtureServer
-import FoundationEssentials
+import PlatformC
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// What the command is started with and in: streams, signals, arguments, files that are none.
 @Suite("Command: its surroundings", .inTurn) struct SurroundingsTests {

@@ -1,5 +1,5 @@
-import FoundationEssentials
-import Glibc
+import PlatformC
+import PlatformFoundation
 import Testing
 import TestTurns
 
@@ -17,7 +17,7 @@ import TestTurns
 
   @Test @MainActor func `a descriptor that does not block is waited for`() async throws {
     var pipe: [Int32] = [-1, -1]
-    #expect(Glibc.pipe(&pipe) == 0)
+    #expect(PlatformC.pipe(&pipe) == 0)
     let (reader, writer) = (pipe[0], pipe[1])
     _ = fcntl(writer, F_SETFL, O_NONBLOCK)
     let count = 1 << 20

@@ -1,4 +1,4 @@
-import Glibc
+import PlatformC
 import Testing
 import TestTurns
 

@@ -1,8 +1,13 @@
 import CacheStore
 import DataService
 import Dispatch
-import FoundationEssentials
 import Launch
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// A news reader in a terminal: splash, login, a list that shows what is stored at once, sign-out.
 ///

@@ -1,6 +1,11 @@
 import DataService
-import FoundationEssentials
 import Launch
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// The news of an origin: what is asked, and what comes back.
 struct News: Sendable {

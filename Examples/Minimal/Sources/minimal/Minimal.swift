@@ -1,5 +1,10 @@
 import DataService
-import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// Prints what is stored for a URL, then what the network says: `swift run minimal URL`.
 @main struct Minimal {

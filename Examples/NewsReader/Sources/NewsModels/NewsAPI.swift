@@ -1,6 +1,11 @@
 import DataService
-import FoundationEssentials
 import Launch
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// A line of the list.
 public struct Headline: Codable, Sendable, Hashable, Identifiable {

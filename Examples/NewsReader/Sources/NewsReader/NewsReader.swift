@@ -1,7 +1,12 @@
 import DataService
-import FoundationEssentials
 import Launch
 import NewsModels
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// A news reader in a terminal, as plain text.
 ///

@@ -1,8 +1,13 @@
 import DataService
 import DataServiceTesting
-import FoundationEssentials
 import NewsModels
 import Testing
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 @Suite("The list of a news reader") @MainActor struct ListModelTests {
   @Test func `what is stored is shown at once, then what is fresh`() async throws {

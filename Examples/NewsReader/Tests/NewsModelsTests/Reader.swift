@@ -1,9 +1,14 @@
 import DataService
 import DataServiceTesting
-import FoundationEssentials
 import Launch
 import NewsModels
 import Testing
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// Credentials in memory, which outlive a launch as those in a keychain do.
 actor MemoryCredentials: CredentialStore {

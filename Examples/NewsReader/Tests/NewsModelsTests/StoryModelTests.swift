@@ -1,8 +1,13 @@
 import DataService
 import DataServiceTesting
-import FoundationEssentials
 import NewsModels
 import Testing
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 @Suite("A story of a news reader") @MainActor struct StoryModelTests {
   private static let thaw = Story(title: "Ice gone", text: "It thawed.")

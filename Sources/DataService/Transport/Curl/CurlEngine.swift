@@ -1,6 +1,6 @@
 #if os(Linux)
   internal import CCurl
-  import FoundationEssentials
+  import PlatformFoundation
 
   /// All exchanges of one transport: libcurl's multi handle on the network thread, its connections, and who may start.
   ///

@@ -1,6 +1,6 @@
 #if os(Linux)
   import CacheStore
-  import FoundationEssentials
+  import PlatformFoundation
 
   /// One exchange: what the engine brings on the network thread, and what the caller's task takes, wherever it runs.
   ///

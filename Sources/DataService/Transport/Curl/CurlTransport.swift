@@ -1,6 +1,6 @@
 #if os(Linux)
   import CacheStore
-  import FoundationEssentials
+  import PlatformFoundation
   import Synchronization
 
   /// Exchanges over libcurl, on one thread of their own, with connections kept and shared.

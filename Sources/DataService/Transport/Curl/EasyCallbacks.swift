@@ -1,7 +1,7 @@
 #if os(Linux)
   internal import CCurl
   import CacheStore
-  import FoundationEssentials
+  import PlatformFoundation
 
   /// What libcurl calls while it performs a transfer: always on the network thread, and never anything that calls
   /// back into libcurl. The context is the ``EasyHandle``.

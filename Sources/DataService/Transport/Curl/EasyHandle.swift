@@ -1,7 +1,7 @@
 #if os(Linux)
   internal import CCurl
   import CacheStore
-  import FoundationEssentials
+  import PlatformFoundation
 
   /// One of libcurl's easy handles, used for one exchange or, where libcurl is sound enough, for one after another.
   ///

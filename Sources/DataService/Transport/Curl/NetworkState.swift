@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import PlatformC
 
 /// Whether this machine has a way to anywhere but itself.
 enum NetworkState {

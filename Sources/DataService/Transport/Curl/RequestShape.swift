@@ -1,5 +1,5 @@
 import CacheStore
-import FoundationEssentials
+import PlatformFoundation
 
 /// What method and body mean for libcurl's options.
 enum RequestShape: Hashable {

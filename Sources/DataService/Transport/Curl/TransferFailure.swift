@@ -1,7 +1,7 @@
 #if os(Linux)
   internal import CacheStore
   internal import CCurl
-  import Glibc
+  import PlatformC
 
   /// What libcurl says about a transfer that failed, as a value, so that its meaning is a pure function of it.
   struct TransferFailure {
