@@ -1,19 +1,19 @@
 extension DataService {
-  /// One thing handed to the caller. At most one `stored`, then one of the others, or the end.
+  /// One delivery to the caller: at most one `stored`, then one of the others, or the end.
   public enum Delivery<Value: Sendable>: Sendable {
     /// The last good response.
     case stored(Response<Value>)
-    /// What the origin has just said, and how it compares.
+    /// The origin's answer, and how it compares with the stored response.
     case fresh(Response<Value>, Change)
-    /// Nothing fresh could be had; the last known response comes along.
+    /// No fresh response is available; the last known response is attached.
     case failure(DataServiceError, lastKnown: Response<Value>?)
   }
 
-  /// How far a transfer has come.
+  /// The progress of a transfer.
   public struct TransferProgress: Sendable, Hashable {
     /// Bytes received so far, decoded.
     public let received: Int64
-    /// Bytes expected in all, where the origin said.
+    /// The expected number of bytes, if the origin announced it.
     public let expected: Int64?
     /// Makes one by hand, for a preview or a test.
     public init(received: Int64, expected: Int64?) {
@@ -24,7 +24,8 @@ extension DataService {
 }
 
 extension DataService.Delivery {
-  /// The response that is delivered, stored or fresh; `nil` for a failure, whose last known response is not delivered.
+  /// The delivered response, stored or fresh; `nil` for a failure, whose last known response does not count as
+  /// delivered.
   public var response: DataService.Response<Value>? {
     switch self {
     case .stored(let response), .fresh(let response, _): response
@@ -32,10 +33,10 @@ extension DataService.Delivery {
     }
   }
 
-  /// The value of the response that is delivered; `nil` for a failure.
+  /// The value of the delivered response; `nil` for a failure.
   public var value: Value? { response?.value }
 
-  /// Why nothing fresh could be had; `nil` where it could.
+  /// The error of a failure; `nil` otherwise.
   public var error: DataServiceError? {
     if case .failure(let error, _) = self { error } else { nil }
   }

@@ -1,9 +1,9 @@
 internal import CacheStore
 internal import PlatformFoundation
 
-/// The head that goes with a delivery.
+/// Makes the head of a delivery.
 enum HeadRule {
-  /// Of a stored row.
+  /// The head for a stored row.
   static func head(
     of row: StoredResponse, prepared: PreparedRequest, now: Int64, elapsed: Duration
   ) -> DataService.ResponseHead {
@@ -16,11 +16,11 @@ enum HeadRule {
       wasValidated: false, kept: .yes, elapsed: elapsed, bodyLength: row.body.length, started: row.started)
   }
 
-  /// Of an exchange's answer.
+  /// The head for an exchange's answer.
   ///
   /// - Parameters:
-  ///   - forward: Why there was an exchange, where that does not hang on the stored row.
-  ///   - staleReference: What that row's freshness is worked out from.
+  ///   - forward: The reason for the exchange, if it does not depend on the stored row.
+  ///   - staleReference: The freshness inputs of that row.
   static func head(
     of answer: Answer, prepared: PreparedRequest, now: Int64, elapsed: Duration,
     forward: CacheStatus.Forward?, staleReference: FreshnessInputs?

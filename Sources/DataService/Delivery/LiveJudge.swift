@@ -1,25 +1,26 @@
 internal import CacheStore
 internal import PlatformFoundation
 
-/// A value and the bytes that it was made of.
+/// A value and the bytes it was made from.
 struct WholeValue<Value: Sendable>: Sendable {
   let value: Value
   let data: Data
 }
 
-/// What a live sequence hands on of what its loads and its observer bring: nothing twice, and nothing that is older than what
-/// was handed on (law 8). Pure.
+/// Decides which deliveries of its loads and its observer a live sequence passes on: no response twice, and none
+/// older than the last (law 8). Pure.
 ///
-/// A load and the observer tell of the same row in either order: the row is committed before the load delivers it.
+/// A load and the observer report the same row in either order, since the row is committed before the load delivers
+/// it.
 struct LiveJudge<Value: Sendable> {
   typealias Response = DataService.Response<WholeValue<Value>>
 
-  /// What tells one response from the next.
+  /// The identity of a response.
   private struct Seen {
     let started: StartMark?
     let receivedAt: Int64
     let data: Data
-    /// Whether the observer brought it.
+    /// Whether the observer reported it.
     let isObserved: Bool
 
     init(_ response: Response, isObserved: Bool) {
@@ -30,7 +31,7 @@ struct LiveJudge<Value: Sendable> {
     }
 
     func isSame(as other: Seen) -> Bool {
-      // Of two exchanges that began at the same instant, as where a clock stands still, the bytes tell.
+      // Two exchanges may begin at the same instant, for example while a clock stands still; then the bytes decide.
       started == other.started && receivedAt == other.receivedAt && data == other.data
     }
   }
@@ -42,10 +43,10 @@ struct LiveJudge<Value: Sendable> {
 
   init(began: StartMark) { self.began = began }
 
-  /// The bytes that were handed on last, to compare others with.
+  /// The bytes passed on last, for comparison.
   var lastData: Data? { last?.data }
 
-  /// What of a load's delivery is handed on.
+  /// The delivery to pass on for a load's delivery, if any.
   mutating func loaded(
     _ delivery: DataService.Delivery<WholeValue<Value>>
   ) -> DataService.Delivery<Value>? {
@@ -53,7 +54,7 @@ struct LiveJudge<Value: Sendable> {
       let seen = Seen(response, isObserved: false)
       if let last {
         if isBefore(seen, last) { return nil }
-        // What a load has confirmed is news, however alike.
+        // A load's confirmation is news, even if the bytes are the same.
         let isStored = if case .stored = delivery { true } else { false }
         if seen.isSame(as: last), isStored || last.isObserved { return nil }
       }
@@ -62,10 +63,10 @@ struct LiveJudge<Value: Sendable> {
     return delivery.map { response in response.map(\.value) }
   }
 
-  /// What of a row that the observer has seen is handed on: as fresh, since an exchange has just brought it to the store, unless
-  /// the program itself has stored it.
+  /// The delivery to pass on for a row that the observer has seen, if any: as fresh, since an exchange has just
+  /// stored it, unless the program itself has stored it.
   ///
-  /// - Parameter change: How it compares with ``lastData``.
+  /// - Parameter change: The row's comparison with ``lastData``.
   mutating func observed(
     _ response: Response?, _ change: DataService.Change
   ) -> DataService.Delivery<Value>? {
@@ -75,7 +76,7 @@ struct LiveJudge<Value: Sendable> {
     if let last {
       guard !isBefore(seen, last), !seen.isSame(as: last) else { return nil }
     } else if !hasObserved {
-      // What was stored before is for the load to deliver, where the policy wants it.
+      // A row stored before the sequence began is delivered by the load, if the policy wants it.
       guard let started = seen.started, began.isBefore(started) else { return nil }
     }
     last = seen
@@ -83,7 +84,8 @@ struct LiveJudge<Value: Sendable> {
     return response.isLocal ? .stored(value) : .fresh(value, change)
   }
 
-  /// Whether one exchange began before another; one of another boot, or an imported row, before all of this one.
+  /// Whether one exchange began before the other. An exchange of another boot, or an imported row, counts as earlier
+  /// than all of this boot.
   private func isBefore(_ one: Seen, _ other: Seen) -> Bool {
     guard let first = one.started, let second = other.started else { return false }
     return first.isBefore(second) || (first.boot != began.boot && second.boot == began.boot)

@@ -1,7 +1,8 @@
 public import CacheStore
 public import PlatformFoundation
 
-// For previews, tests of views and of decoders, and stand-ins for the service: the service itself takes a response from nobody.
+// For previews, tests of views and decoders, and stand-ins for the service. The service itself accepts no such
+// response.
 extension DataService.Response {
   /// Makes a response by hand, such as a load would deliver.
   ///
@@ -9,13 +10,13 @@ extension DataService.Response {
   ///
   /// - Parameters:
   ///   - value: The value.
-  ///   - source: Where it is said to come from: `stored` in a ``DataService/Delivery/stored(_:)``, `fresh` in a
+  ///   - source: The claimed source: `stored` in a ``DataService/Delivery/stored(_:)``, `fresh` in a
   ///     ``DataService/Delivery/fresh(_:_:)``.
   ///   - status: The status code.
   ///   - fields: The fields.
-  ///   - url: Who answered; `nil` names nobody that exists.
+  ///   - url: The URL that answered; `nil` gives a URL that cannot exist.
   ///   - receivedAt: When it was received.
-  ///   - age: How old it was when it was delivered, besides what its fields say (`Age`, `Date`).
+  ///   - age: Its age at delivery, in addition to the age that its fields state (`Age`, `Date`).
   ///   - wasValidated: Whether a 304 has just confirmed it.
   ///   - kept: Whether it is in the store, and why not.
   public init(
@@ -38,5 +39,5 @@ extension DataService.Response {
   }
 }
 
-/// A name that can belong to nobody (RFC 6761 section 6.4).
+/// A URL with a reserved host name that no server can have (RFC 6761 section 6.4).
 private let nobody = URL(string: "https://origin.invalid/") ?? URL(filePath: "/")

@@ -6,7 +6,7 @@ extension DataService {
   public struct Response<Value: Sendable>: Sendable {
     /// The body, or what the caller's decoder made of it.
     public let value: Value
-    /// What is known besides the value.
+    /// The response's head.
     public var head: ResponseHead { shared.value }
     private let shared: Box<ResponseHead>
 
@@ -30,7 +30,7 @@ extension DataService {
     public var status: Int { shared.value.status }
     /// The fields.
     public var fields: HTTPFields { shared.value.fields }
-    /// Who answered, after redirects.
+    /// The URL that answered, after redirects.
     public var url: URL { URL(string: head.url) ?? head.requestURL }
     /// When it was received, or last validated.
     public var receivedAt: Date { Date(timeIntervalSince1970: Double(head.receivedAtMilliseconds) / 1000) }
@@ -46,9 +46,9 @@ extension DataService {
 
   /// Where a response came from.
   public enum Source: String, Sendable, Hashable {
-    /// Out of the store.
+    /// From the store.
     case stored
-    /// From the origin, just now: also what a 304 has confirmed.
+    /// From the origin just now, including a response that a 304 has confirmed.
     case fresh
   }
 
@@ -64,9 +64,9 @@ extension DataService {
     public var fields: HTTPFields
     /// The 1xx responses before it; empty for a stored one.
     public var interim: [TransportResponse.Interim]
-    /// How many redirects were followed to it; 0 for a stored one, and where another process followed them.
+    /// The number of redirects followed; 0 for a stored response, and if another process followed them.
     public var redirects = 0
-    /// Who answered, after redirects; a secret query value is replaced by a digest.
+    /// The URL that answered, after redirects; secret query values are replaced by digests.
     public var url: String
     /// The URL that was asked for.
     package var requestURL: URL
@@ -74,7 +74,7 @@ extension DataService {
     public var account: String
     /// When it was received or last validated, in milliseconds since 1970-01-01 UTC.
     public var receivedAtMilliseconds: Int64
-    /// What its age is worked out from.
+    /// The inputs for its age and staleness.
     package var freshness: FreshnessInputs
     /// Whether a 304 has just confirmed it.
     public var wasValidated: Bool
@@ -84,11 +84,11 @@ extension DataService {
     public var elapsed: Duration
     /// The length of the body in bytes where it is known.
     public var bodyLength: Int64?
-    /// Why there was an exchange; `nil` for a stored response, and where it is not known.
+    /// The reason for the exchange; `nil` for a stored response, and if unknown.
     package var forward: CacheStatus.Forward?
-    /// The stored response beside which the exchange was made: where it was stale, that is why.
+    /// The freshness inputs of the stored response at the time of the exchange: if it was stale, that was the reason.
     package var staleReference: FreshnessInputs?
-    /// When the exchange began that brought it: which of two responses to a request is the newer one (law 8).
+    /// When the exchange that brought it began; decides which of two responses to a request is newer (law 8).
     package var started: StartMark?
 
     /// Where it came from.
@@ -122,7 +122,7 @@ extension DataService {
 }
 
 extension DataService.Response: Equatable where Value: Equatable {
-  /// Alike in value and head, the time it took included: those of two loads mostly differ.
+  /// Equal if value and head are, including the elapsed time, so responses of two loads usually differ.
   public static func == (first: Self, second: Self) -> Bool {
     first.value == second.value && first.head == second.head
   }

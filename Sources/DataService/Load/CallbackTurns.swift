@@ -1,14 +1,14 @@
 internal import Dispatch
 
-/// One load's calls on the caller's queue: in the order in which they were added and one at a time, also where the queue is
-/// concurrent, which nothing says of a queue.
+/// Runs one load's callbacks on the caller's queue, one at a time and in order. The queue may be concurrent, and a
+/// `DispatchQueue` does not reveal whether it is.
 ///
-/// Not a serial queue of the load's own: making one costs more than the calls of most loads, and would be for nothing where
-/// the caller's is serial.
+/// A serial queue per load would cost more than the callbacks of most loads, and would be useless if the caller's
+/// queue is serial.
 final class CallbackTurns: Sendable {
   private struct State {
     var waiting: [@Sendable () -> Void] = []
-    /// Whether a block that makes the calls is on the queue or under way.
+    /// Whether a block that runs the callbacks is queued or running.
     var isUnderWay = false
   }
 
@@ -17,7 +17,7 @@ final class CallbackTurns: Sendable {
 
   init(_ queue: DispatchQueue) { self.queue = queue }
 
-  /// Has it called after everything that was added before.
+  /// Runs `call` after all calls added before it.
   func add(_ call: @escaping @Sendable () -> Void) {
     let isFirst = state.withLock { state in
       state.waiting.append(call)

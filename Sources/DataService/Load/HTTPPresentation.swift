@@ -1,10 +1,10 @@
 internal import CacheStore
 internal import PlatformFoundation
 
-/// What a caller is given under `http`: the stored response or the answer, with the caller's preconditions and range
-/// applied (RFC 9111 section 4.3.2), and nothing else changed.
+/// Prepares a response for the caller under `http`: applies the caller's preconditions and range to the stored
+/// response or answer (RFC 9111 section 4.3.2) and changes nothing else.
 enum HTTPPresentation {
-  /// A stored response as an answer to the request, with the bytes that belong to it.
+  /// The answer to the request from a stored response, with the matching part of its body.
   static func response(
     from row: Box<StoredResponse>, prepared: PreparedRequest, core: ServiceCore, elapsed: Duration
   ) -> (head: Box<DataService.ResponseHead>, body: DeliveredBody) {
@@ -24,8 +24,8 @@ enum HTTPPresentation {
     return (Box(head), body)
   }
 
-  /// An answer as the caller may see it under `http`. One that a 304 confirmed is the stored response; of another only a
-  /// precondition can be said to hold, where ours went out in place of the caller's.
+  /// The caller's view of an answer under `http`. After a 304 that is the stored response. For any other answer the
+  /// caller's precondition is evaluated here only if our validators replaced it in the request.
   static func answer(
     _ answer: Answer, candidate: StoredResponse?, prepared: PreparedRequest, core: ServiceCore
   ) -> Answer {
@@ -49,7 +49,7 @@ enum HTTPPresentation {
 }
 
 extension ServiceCore {
-  /// What RFC 9111 makes of a request and the rows under its key.
+  /// The decision of RFC 9111 about a request and the rows under its key.
   func judge(_ prepared: PreparedRequest, rows: [StoredResponse]) -> HTTPReuse.Decision {
     let accepted = prepared.request.acceptedMediaTypes
     // A stored redirect is a miss when the caller follows redirects.
@@ -62,7 +62,7 @@ extension ServiceCore {
       url: prepared.shownURL, rows: rows, now: timekeeper.wallMilliseconds, protect: protect)
   }
 
-  /// A part of a body; the body itself where the part is all of it.
+  /// A range of a body; the body itself if the range covers all of it.
   func part(_ range: Range<Int64>, of body: DeliveredBody) -> DeliveredBody {
     if range == 0..<(body.length ?? -1) { return body }
     if range.isEmpty { return .data(Data()) }
@@ -78,7 +78,7 @@ extension ServiceCore {
   }
 }
 
-/// A run of bytes out of a stream; what lies before it is read and dropped.
+/// A byte range of a stream; the bytes before it are read and discarded.
 private actor BodyPart {
   private let stream: DataService.BodyStream
   private var skipped: Int64

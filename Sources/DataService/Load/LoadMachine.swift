@@ -1,14 +1,14 @@
-/// The order of one load: what to do next, given what has happened. Pure, so that the order laws can be tested
-/// without a store, a network or a clock.
+/// The state machine of one load: takes events and returns the next effects. Pure, so that the laws about order can
+/// be tested without a store, a network or a clock.
 ///
-/// The store's answer and the exchange's may come in either order; this type alone decides what is delivered, when
-/// the exchange starts and when the load is over (laws 1 to 4).
+/// The store and the exchange may answer in either order. This type alone decides what is delivered, when the
+/// exchange starts and when the load is over (laws 1 to 4).
 struct LoadMachine: Sendable {
-  /// What has happened.
+  /// An input of the machine.
   enum Event: Sendable, Equatable {
-    /// The store has answered: there is a candidate, of this age, or nothing usable.
+    /// The store has answered, with a candidate or with nothing usable.
     case storeAnswered(StoreAnswer)
-    /// The candidate's value is at hand (`true`), or turned out not to be usable (`false`).
+    /// The candidate's value is ready (`true`) or has proved unusable (`false`).
     case storedPrepared(Bool)
     /// 20 ms have passed without the store's answer.
     case storeIsSlow
@@ -16,27 +16,27 @@ struct LoadMachine: Sendable {
     case storeIsTooLate
     /// The exchange has ended, with an answer that counts as fresh or with a failure.
     case exchangeFinished(isFresh: Bool)
-    /// Under `http`: the exchange has failed, or is about to, so that the stored response may be served stale.
+    /// Under `http`: the exchange has failed or is about to, and the stored response may be served stale.
     case staleWillDo
     /// The deadline of `freshElseStored` has passed.
     case deadlinePassed
-    /// The account was signed out, or the service closed: the load ends with that failure, whatever else is known.
+    /// The account was signed out or the service closed. The load ends with that failure, whatever else is known.
     case stopped
     /// The caller cancelled.
     case cancelled
   }
 
-  /// What the store said.
+  /// The store's answer to the lookup.
   enum StoreAnswer: Sendable, Equatable {
     /// Nothing usable.
     case nothing
     /// A candidate; `isYoung` says whether the policy accepts its age without asking the origin.
     case candidate(isYoung: Bool)
-    /// Under `http`: what RFC 9111 has decided, with a row or without one.
+    /// Under `http`: the decision of RFC 9111, with or without a row.
     case judged(HTTPReuse.Action, hasRow: Bool)
   }
 
-  /// One thing to do.
+  /// An output of the machine, to be carried out by ``LoadTask``.
   enum Effect: Sendable {
     /// Start the exchange; with the candidate's validators if there is a candidate.
     case startExchange
@@ -44,23 +44,23 @@ struct LoadMachine: Sendable {
     case prepareStored
     /// Arm the 250 ms timer.
     case boundStoreWait
-    /// Hand over the stored response.
+    /// Deliver the stored response.
     case deliverStored
-    /// Hand over the exchange's answer.
+    /// Deliver the exchange's answer.
     case deliverFresh
-    /// Hand over the exchange's failure.
+    /// Deliver the exchange's failure.
     case deliverFailure
-    /// Hand over a failure because nothing is stored.
+    /// Deliver a failure because nothing is stored.
     case deliverNotStored
-    /// Hand over a failure because the deadline has passed.
+    /// Deliver a failure because the deadline has passed.
     case deliverDeadline
-    /// Nothing follows. The exchange goes on only for the store's sake.
+    /// The deliveries are over. The exchange continues only to fill the store.
     case end
   }
 
   private enum Store: Equatable {
     case pending
-    /// There is a candidate whose value only a failure would hand out.
+    /// There is a candidate whose value is needed only if the exchange fails.
     case held
     case preparing, ready, nothing
   }
@@ -86,7 +86,7 @@ struct LoadMachine: Sendable {
     mayExchange = policy != .storedOnly && !isOnlyIfCached
   }
 
-  /// Notes an event and says what to do.
+  /// Processes an event and returns the effects to carry out.
   mutating func handle(_ event: Event) -> [Effect] {
     guard !hasEnded else { return [] }
     var effects: [Effect] = []
@@ -154,7 +154,7 @@ struct LoadMachine: Sendable {
     }
   }
 
-  /// Whether a stored response that is young enough is all that the policy wants.
+  /// Whether the policy is satisfied by a stored response that is young enough.
   private var mayDoWithStored: Bool {
     switch policy {
     case .storedThenFresh(ifOlderThan: .some), .storedElseFresh: true
@@ -171,7 +171,7 @@ struct LoadMachine: Sendable {
         deliveredStored = true
         effects.append(.deliverStored)
       }
-      // An exchange that began because the store was slow has been overtaken, unless it has brought something.
+      // The exchange began because the store was slow. Its answer is not needed, unless it has already arrived.
       if mayDoWithStored, store == .ready, isYoung, exchange != .fresh { return finish(with: effects) }
       return storeIsSettled ? effects + terminal() : effects
     case .storedOnly:
@@ -194,14 +194,16 @@ struct LoadMachine: Sendable {
     }
   }
 
-  /// What RFC 9111 has decided: one delivery, but for a stored response that stands in for the origin's answer, which is
-  /// followed by the reason. What is served while it is revalidated ends the load only when the store has the refresh.
+  /// The deliveries under `http`: one, or two if a stored response replaces the origin's answer, which is then
+  /// followed by the reason. With `stale-while-revalidate`, the load ends only when the store has the refreshed
+  /// response.
   private mutating func httpDeliveries() -> [Effect] {
     let isOver = exchange == .fresh || exchange == .failed
     if isOver, staleWillDo, store == .ready, action == .validate || action == .fetch {
       return finish(with: [.deliverStored, .deliverFailure])
     }
-    // An exchange that began because the store was slow has been overtaken; one behind a stale answer never delivers.
+    // An answer that arrives first, because the store was slow, is delivered. An exchange behind a stale response
+    // never delivers.
     if exchange == .fresh, action != .reuseWhileRevalidating { return terminal() }
     guard store == .ready, action != .gatewayTimeout else {
       return mayExchange ? terminal() : finish(with: [.deliverNotStored])

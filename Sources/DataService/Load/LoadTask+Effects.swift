@@ -1,19 +1,19 @@
 internal import CacheStore
 
-// Carrying out what the machine decides.
+// Carries out the effects that the machine returns.
 extension LoadTask {
-  /// Tells the machine what has happened and carries out what it decides, until nothing follows from that; then delivers.
+  /// Passes an event to the machine and carries out the effects, until no further event results; then delivers.
   func handle(_ event: LoadMachine.Event) {
     var event = event
     while let following = step(event) { event = following }
     drain()
   }
 
-  /// - Returns: What carrying out an effect has brought about at once.
+  /// - Returns: The event that results at once from carrying out an effect.
   private func step(_ event: LoadMachine.Event) -> LoadMachine.Event? {
     let effects = state.withLock { state -> [LoadMachine.Effect] in
       let effects = state.machine.handle(event)
-      // Passed in place: the state is large, and a copy of it some hundred references.
+      // Passed `inout`: copying the large state would retain some hundred references.
       count(effects, in: &state)
       for effect in effects { post(effect, in: &state) }
       return effects
@@ -32,7 +32,7 @@ extension LoadTask {
     return following
   }
 
-  /// Posts what is delivered for the counts of `stats`.
+  /// Posts the counts of `stats` for the effects' deliveries.
   private func count(_ effects: [LoadMachine.Effect], in state: inout State) {
     guard !prepared.isPassThrough else { return }
     var count = UsageCount()
@@ -56,17 +56,17 @@ extension LoadTask {
       }
     }
     guard count != UsageCount() else { return }
-    // With a delivery and the end.
+    // Room for the count, a delivery and the end.
     state.outbox.reserveCapacity(3)
     state.outbox.append(.count(count, accountID: state.accountID, exchange: state.exchange))
   }
 
-  /// Adds to the counts of `stats`, in memory.
+  /// Adds to the counts of `stats` in memory.
   private func add(_ count: UsageCount, accountID: Int64?) {
     if let accountID {
       core.store.count(accountID: accountID, host: prepared.url.authority, count)
     } else {
-      // As at the first fetch of an account, whose row is being made.
+      // The id is unknown, as during an account's first fetch, while its row is created.
       core.store.count(accountName: prepared.key.account, host: prepared.url.authority, count)
     }
   }
@@ -82,7 +82,7 @@ extension LoadTask {
     return nil
   }
 
-  /// Puts what an effect delivers into the outbox.
+  /// Appends an effect's delivery to the outbox.
   private func post(_ effect: LoadMachine.Effect, in state: inout State) {
     let delivery: DataService.Delivery<Value>
     switch effect {
@@ -94,7 +94,7 @@ extension LoadTask {
       delivery = .fresh(response, state.lateChange ?? change)
     case .deliverFailure:
       guard case .failure(let error) = state.result else { return }
-      // Nothing of a signed-out account is handed out, not even as the last known.
+      // Nothing of a signed-out account is delivered, not even the last known response.
       delivery = .failure(error, lastKnown: error.kind == .signedOut ? nil : state.stored)
     case .deliverNotStored:
       let error =
@@ -121,7 +121,7 @@ extension LoadTask {
         preflight: $0.preflight)
     }
     let (exchange, isNew) = Exchange.joined(by: waiter, for: plan, core: core)
-    // Between joining and this line the exchange may have ended, and another thread may have ended the load.
+    // Between joining and this line, the exchange or another thread may have ended the load.
     let isStray = state.withLock { state -> Bool in
       guard !state.isExchangeOver else { return false }
       if state.machine.hasEnded { return state.result == nil }
@@ -133,12 +133,12 @@ extension LoadTask {
   }
 
   private func leave(_ exchange: any AnyExchange) {
-    // Into a store that is closed nothing goes any more.
+    // A closed store accepts no more writes.
     let finishes = !isCancelled && core.configuration.finishesAfterDeadline && core.closed == nil
     exchange.leave(self, finishingIntoStore: finishes)
   }
 
-  /// The deliveries are over; the exchange goes on only for the store's sake.
+  /// Leaves the exchange after the last delivery; it continues only to fill the store.
   private func ended() {
     let (exchange, timers, usedRow) = state.withLock { state in
       defer { state.timers = [] }
@@ -152,7 +152,7 @@ extension LoadTask {
     state.withLock { $0.exchange = nil }
   }
 
-  /// Hands over what is in the outbox, one at a time and in order, whichever thread put it there.
+  /// Delivers the outbox's contents one at a time and in order, whichever threads appended them.
   private func drain() {
     let begins = state.withLock { state in
       defer { state.isDraining = true }
@@ -175,7 +175,7 @@ extension LoadTask {
     if state.withLock({ settleIfOver(&$0) }) { settle() }
   }
 
-  /// Says that the load is over.
+  /// Announces that the load is over.
   func settle() {
     core.state.withLock { $0.remove(self) }
     let finishers = state.withLock { state in
@@ -186,9 +186,9 @@ extension LoadTask {
     for finisher in finishers { finisher.resume() }
   }
 
-  /// - Returns: Whether the load is over now, and was not before.
+  /// - Returns: Whether the load has just become over.
   func settleIfOver(_ state: inout State) -> Bool {
-    // While the outbox is being emptied, its last delivery may be out of it and not yet with the sink.
+    // During a drain the last delivery may have left the outbox without having reached the sink.
     guard state.machine.hasEnded, state.exchange == nil, state.outbox.isEmpty, !state.isDraining,
       !state.isSettled
     else { return false }

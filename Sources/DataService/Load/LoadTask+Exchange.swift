@@ -1,9 +1,9 @@
 internal import CacheStore
 internal import PlatformFoundation
 
-// What the exchange's answer makes of a load.
+// Handles the answer of the exchange.
 extension LoadTask {
-  /// This load, as its exchange sees it.
+  /// This load's callbacks for its exchange.
   var waiter: ExchangeWaiter {
     var received: (@Sendable (DataService.TransferProgress) -> Void)?
     if progress != nil { received = { update in self.received(update) } }
@@ -45,14 +45,14 @@ extension LoadTask {
     if isOver { settle() }
   }
 
-  /// A status that the load does not accept is a failure. 408, 429 and 5xx are where a stored response is there to fall back on,
-  /// too (design section 5).
+  /// Whether the answer's status is a failure: the load does not accept it, or it is 408, 429 or 5xx and there is a
+  /// stored response to fall back on.
   private func isStatusFailure(_ answer: Answer) -> Bool {
     if let acceptedStatuses, !acceptedStatuses.contains(answer.status) { return true }
     return AnswerRule.isFailure(answer.status) && policy.fallsBack && mayHaveStored
   }
 
-  /// Ends the exchange with a failure that carries the answer, its body included where that may be handed over as `Data`.
+  /// Ends the exchange with a failure that carries the answer, and its body if that may be delivered as `Data`.
   private func statusFailed(_ answer: Answer) {
     let head = head(of: answer)
     let limit = prepared.request.limits.dataBytes
@@ -61,14 +61,13 @@ extension LoadTask {
       return exchangeEnded(.failure(statusError(answer, .init(value: body, head: head))))
     }
     Task(executorPreference: core.thread) { [self] in
-      // Without it the status is the failure all the same.
+      // The status is a failure even if the body cannot be read.
       let body = try? await core.collect(answer.body, limit: limit)
       exchangeEnded(.failure(statusError(answer, .init(value: body ?? Data(), head: head))))
     }
   }
 
-  /// A captive portal's page is a failure where a stored response is there, under every policy but `http` (design
-  /// section 5).
+  /// The failure for a captive portal's page, if there is a stored response, under every policy but `http`.
   private func portalFailure(_ answer: Answer) -> DataServiceError? {
     guard answer.kept == .no(.portal), !prepared.isHTTP, mayHaveStored else { return nil }
     let other = (try? NormalisedURL(answer.url).authority) ?? "another host"
@@ -78,14 +77,14 @@ extension LoadTask {
       status: answer.status)
   }
 
-  /// Whether a usable stored response is there; one whose value is still being made counts.
+  /// Whether there is a usable stored response, even if its value is not ready yet.
   private var mayHaveStored: Bool {
     state.withLock { $0.stored != nil || ($0.row != nil && !$0.isRowUnusable) }
   }
 
   /// Under `http`: whether the stored response is served although the exchange failed (RFC 9111 section 4.2.4).
   ///
-  /// Asked when the exchange has failed and when the stored response is at hand, whichever comes last.
+  /// Called when the exchange has failed and when the stored response is ready; the later call decides.
   @discardableResult func noteStale(after failure: HTTPStaleness.Failure? = nil) -> Bool {
     guard prepared.isHTTP else { return false }
     let (row, failure) = state.withLock { state in
@@ -98,11 +97,12 @@ extension LoadTask {
         now: core.timekeeper.wallMilliseconds)
     else { return false }
     let answered = state.withLock { $0.answer }.map { statusError($0) }
-    // What it takes the place of is dropped outside of the lock: its end is the caller's.
+    // The replaced answer is released outside the lock, since its `deinit` may run the caller's code.
     _ = state.withLock { state -> Fresh? in
-      // Nothing follows from it by itself.
+      // This event alone returns no effects.
       _ = state.machine.handle(.staleWillDo)
-      // An error that had come before the stored response was at hand, and was taken for the answer, is the reason now.
+      // An error status arrived before the stored response was ready and counted as the answer. It is now the reason
+      // for serving stale.
       guard case .success = state.result, let answered else { return nil }
       defer { state.result = .failure(answered) }
       return state.result
@@ -183,7 +183,7 @@ extension LoadTask {
         forward: forward, staleReference: staleReference))
   }
 
-  /// When the load began, by the wall clock.
+  /// The start of the load by the wall clock.
   private var wallAtBeginning: Int64 {
     core.timekeeper.wallMilliseconds - (core.timekeeper.bootNanoseconds - beganAt) / 1_000_000
   }

@@ -1,4 +1,4 @@
-// How far the body has come, at a bounded rate.
+// Reports the body's progress at a limited rate.
 extension LoadTask {
   func received(_ update: DataService.TransferProgress) {
     guard let progress else { return }
@@ -22,7 +22,7 @@ extension LoadTask {
     if let update { progress?(update) }
   }
 
-  /// Ends the reports: the body is whole, or the load is over.
+  /// Ends the progress reports: the body is complete, or the load is over.
   func endProgress() {
     guard progress != nil else { return }
     let timer = state.withLock { state -> TimerHandle? in

@@ -1,19 +1,19 @@
 internal import CacheStore
 internal import PlatformFoundation
 
-// What the store's answer makes of a load.
+// Handles the answer of the store.
 extension LoadTask {
-  /// Watches over a look-up that has to open the store first, on this thread: where the disk, or the machine it is on, does
-  /// not answer, the exchange begins all the same (law 3). A store that is open is read without.
+  /// Watches a lookup that must first open the store on this thread. If the disk or file server does not respond, the
+  /// exchange begins without the stored response (law 3). A store that is already open needs no watch.
   ///
-  /// Opening has as long as a commit: on a busy machine it takes more than the 20 ms that a look-up has, and an exchange
-  /// that began without the stored validators would fetch again what is stored.
+  /// Opening has the time limit of a commit. On a busy machine it exceeds the 20 ms of a lookup, and an exchange
+  /// without the stored validators would download the stored body again.
   func watchOpening() -> LookupWatch? {
     guard !isOnlyIfCached, policy != .storedOnly, !core.store.isReadyToLookUp else { return nil }
     return beginWatch(core.configuration.timeouts.commit)
   }
 
-  /// The store has answered, mostly before the watch was wanted.
+  /// Ends the watch because the store has answered, usually before the time limit.
   func endWatch(_ watch: LookupWatch?) {
     guard let watch else { return }
     watch.timer?.cancel()
@@ -31,9 +31,9 @@ extension LoadTask {
     return LookupWatch(pending: pending, timer: timer)
   }
 
-  /// Looks up where waiting is allowed.
+  /// Looks the stored response up on the store's queue, where waiting is allowed.
   ///
-  /// - Parameter timeLimit: How long the exchange waits for it; `nil` for as long as for a store that is open.
+  /// - Parameter timeLimit: How long the exchange waits for the lookup; `nil` for the time limit of an open store.
   func lookupInQueue(timeLimit: Duration? = nil) {
     let watch = beginWatch(timeLimit ?? core.configuration.timeouts.slowStore)
     if let timer = watch.timer { state.withLock { $0.timers.append(timer) } }
@@ -48,7 +48,7 @@ extension LoadTask {
   }
 
   func storeFailed(_ error: CacheStoreError) {
-    // Where nothing but the store is asked, its trouble is the failure that is delivered.
+    // Under `storedOnly` the error itself is delivered, so it needs no warning.
     if policy != .storedOnly { core.warn(store: error) }
     state.withLock { $0.storeError = DataServiceError(store: core.advised(error)) }
     handle(.storeAnswered(.nothing))
@@ -71,7 +71,7 @@ extension LoadTask {
       state.row = row
       state.accountID = found.accountID
       state.preflight = found.preflight
-      // A fresh answer takes its place, whether or not anybody sees the stored one.
+      // A fresh answer replaces the row, whether or not the row is delivered.
       if policy == .freshOnly { state.usedRow = row?.value.id }
       if row == nil {
         let isRefused = !prepared.request.acceptedMediaTypes.isEmpty || selected != nil
@@ -82,7 +82,7 @@ extension LoadTask {
     handle(.storeAnswered(.candidate(isYoung: isYoung(row.value))))
   }
 
-  /// What was found, and what the policy makes of it, for whoever listens.
+  /// A description of the row and of the policy's decision, for the trace.
   private func said(of row: StoredResponse?, _ found: ResponseStore.Lookup) -> String {
     guard let row else {
       return found.rows.isEmpty ? "nothing is stored" : "no stored variant matches the request's headers"
@@ -119,7 +119,7 @@ extension LoadTask {
     handle(.storeAnswered(.judged(decision.action, hasRow: decision.row != nil)))
   }
 
-  /// Whether a row is of a status that the load accepts.
+  /// Whether the load accepts the row's status.
   private func accepts(_ row: StoredResponse) -> Bool { acceptedStatuses?.contains(row.status) ?? true }
 
   private func isYoung(_ row: StoredResponse) -> Bool {
@@ -133,8 +133,8 @@ extension LoadTask {
     }
   }
 
-  /// Makes the candidate's value: at once where its bytes are at hand, else chunk by chunk from the store.
-  /// - Returns: What has come of it; `nil` where that is not known yet.
+  /// Makes the candidate's value: at once if its bytes are in memory, otherwise chunk by chunk from the store.
+  /// - Returns: The resulting event; `nil` if it comes later.
   func prepareStored() -> LoadMachine.Event? {
     guard let row = state.withLock({ $0.row }) else { return .storedPrepared(false) }
     let (head, body) = HTTPPresentation.response(from: row, prepared: prepared, core: core, elapsed: elapsed)
@@ -182,7 +182,7 @@ extension LoadTask {
     }
   }
 
-  /// Why the stored response is not delivered.
+  /// The reason why the stored response is not delivered.
   private func unusable(_ error: any Error) -> DataServiceError {
     if let error = error as? DataServiceError, error.kind != .undecodable { return error }
     return .storedUndecodable(
@@ -190,7 +190,7 @@ extension LoadTask {
   }
 }
 
-/// A look-up under way, and the timer that lets the exchange begin without it.
+/// A running lookup, and the timer that starts the exchange without it.
 struct LookupWatch: Sendable {
   let pending: FirstValue<Void>
   let timer: TimerHandle?

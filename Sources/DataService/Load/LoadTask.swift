@@ -1,18 +1,19 @@
 internal import CacheStore
 internal import PlatformFoundation
 
-/// One load under way: takes what the store and the exchange say to the ``LoadMachine``, and carries out what it
-/// decides.
+/// One running load: passes events from the store and the exchange to the ``LoadMachine``, and carries out its
+/// effects.
 ///
-/// All state is under one lock, held for moments and never while the sink, the store or the exchange is called.
+/// All state is under one lock, held briefly and never while the sink, the store or the exchange is called.
 final class LoadTask<Value: Sendable>: AnyLoad {
-  /// What the exchange has come to.
+  /// The result of the exchange.
   typealias Fresh = Result<(DataService.Response<Value>, DataService.Change), DataServiceError>
 
-  /// What waits to be done outside of the lock, in order.
+  /// Work to do outside the lock, in order.
   enum Posted {
     case output(LoadOutput<Value>)
-    /// To be added to the counts of `stats`. Before the load is over, so that sign-out, which waits for that, forgets it.
+    /// An addition to the counts of `stats`. It is made before the load is over: sign-out waits for that and then
+    /// deletes the counts.
     case count(UsageCount, accountID: Int64?, exchange: (any AnyExchange)?)
   }
 
@@ -20,24 +21,24 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     var machine: LoadMachine
     /// The stored row that may be delivered.
     var row: Box<StoredResponse>?
-    /// Why the request is forwarded, for `Cache-Status`; `nil` where that hangs on the row's freshness.
+    /// Why the request is forwarded, for `Cache-Status`; `nil` if the row's freshness decides that.
     var forward: CacheStatus.Forward?
     var isForStore = false
     var preflight: ResponseStore.Preflight?
-    /// How the exchange failed, for the rule that may serve the stored response all the same.
+    /// The failure of the exchange, for the rule that may serve the stored response in spite of it.
     var httpFailure: HTTPStaleness.Failure?
     var accountID: Int64?
     var stored: DataService.Response<Value>?
     var storeError: DataServiceError?
-    /// Whether the row's value could not be made, so that there is nothing to fall back on.
+    /// Whether making the row's value failed, so that there is nothing to fall back on.
     var isRowUnusable = false
     var decoded: Result<Value, DataServiceError>?
     var result: Fresh?
-    /// The exchange's answer, and how it compares with a row that the store came up with only afterwards.
+    /// The exchange's answer, and its comparison with a row that the store returned later.
     var answer: Answer?
     var lateChange: DataService.Change?
     var exchange: (any AnyExchange)?
-    /// Whether the exchange has said that nothing more will be written.
+    /// Whether the exchange has announced that nothing more will be written.
     var isExchangeOver = false
     var pendingLookup: FirstValue<Void>?
     var outbox: [Posted] = []
@@ -46,7 +47,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     var isStopped = false
     /// Whether deliveries and writes are both over.
     var isSettled = false
-    /// Whether that has been said, and who waits for it.
+    /// Whether the end has been announced, and the callers that wait for it.
     var isOver = false
     var finishers: [UnsafeContinuation<Void, Never>] = []
     var timers: [TimerHandle] = []
@@ -64,7 +65,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
   let progress: (@Sendable (DataService.TransferProgress) -> Void)?
   let sink: @Sendable (LoadOutput<Value>) -> Void
   let beganAt: Int64
-  /// Whether the caller wants no exchange at all (RFC 9111 section 5.2.1.7).
+  /// Whether the request forbids any exchange (RFC 9111 section 5.2.1.7).
   let isOnlyIfCached: Bool
   let state: Guarded<State>
 
@@ -87,14 +88,14 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     state = Guarded(State(machine: LoadMachine(policy: policy, isOnlyIfCached: isOnlyIfCached)))
   }
 
-  /// Begins: looks the stored response up on this thread if that needs no waiting and this is not the network thread, which
-  /// all loads need; else on the store's queue.
+  /// Starts the load. The lookup runs on this thread if it needs no waiting and this is not the network thread, which
+  /// all loads share; otherwise on the store's queue.
   func start() {
     let closed = core.state.withLock { state in
       state.add(self)
       return state.closed
     }
-    // Added after `close()` has listed the loads: it ends here.
+    // `close()` listed the loads before this one was added, so the load ends itself.
     if let closed { return stop(with: closed) }
     if case .freshElseStored(let deadline?, _) = policy.kind {
       arm(deadline) { $0.handle(.deadlinePassed) }
@@ -121,10 +122,10 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     }
   }
 
-  /// Ends the load: nothing is delivered after this returns (law 11).
+  /// Cancels the load: nothing is delivered after this returns (law 11).
   func cancel() {
     gate.close()
-    // What is not delivered any more is dropped outside of the lock: its end is the caller's.
+    // Undelivered values are released outside the lock, since their `deinit` may run the caller's code.
     let (wasRunning, _) = state.withLock { state in
       defer { state.outbox = [] }
       state.isCancelled = true
@@ -138,7 +139,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
 
   var request: PreparedRequest? { prepared }
 
-  /// Ends the load with a failure that hands out nothing stored, as sign-out and closing do.
+  /// Ends the load with a failure that delivers nothing stored, for sign-out and closing.
   func stop(with error: DataServiceError) {
     _ = state.withLock { state -> (DataService.Response<Value>?, Fresh?) in
       guard !state.machine.hasEnded else { return (nil, nil) }
@@ -152,7 +153,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     handle(.stopped)
   }
 
-  /// Returns once everything is delivered, or cancelled, and nothing more will be written for this load.
+  /// Returns once everything is delivered or cancelled, and nothing more will be written for this load.
   func finished() async {
     await withUnsafeContinuation { finisher in
       let isOver = state.withLock { state in

@@ -1,14 +1,14 @@
-/// Bounds how often a load tells of its progress. Pure: the clock's reading is passed in.
+/// Limits how often a load reports progress. Pure: the caller passes the clock's reading.
 ///
-/// What comes too soon is held and told at the end of the interval, so that a transfer that stalls shows how far it has
-/// come; the last piece of a body whose length is known is told at once.
+/// An early update is held and reported at the end of the interval, so that the last report of a stalled transfer is
+/// current. The final update of a body of known length is reported at once.
 struct ProgressRate {
-  /// What to do about an update.
+  /// How to proceed with an update.
   enum Step: Equatable {
     case tell
-    /// Ask ``due(at:)`` after so long.
+    /// Call ``due(at:)`` after this time.
     case wait(Duration)
-    /// Somebody will ask already.
+    /// Do nothing; a call of ``due(at:)`` is already scheduled.
     case hold
   }
 
@@ -17,7 +17,7 @@ struct ProgressRate {
   private var lastTold: Int64?
   private var held: DataService.TransferProgress?
 
-  /// Takes an update in.
+  /// Records an update.
   mutating func take(_ update: DataService.TransferProgress, at now: Int64) -> Step {
     let left = (lastTold ?? now - Self.interval) + Self.interval - now
     if left <= 0 || update.received == update.expected {
@@ -29,7 +29,7 @@ struct ProgressRate {
     return held == nil ? .wait(.nanoseconds(left)) : .hold
   }
 
-  /// The update that was held back, to be told now; `nil` where a newer one has been told since.
+  /// The held update, to be reported now; `nil` if a newer one has been reported since.
   mutating func due(at now: Int64) -> DataService.TransferProgress? {
     guard let update = held else { return nil }
     lastTold = now
@@ -37,6 +37,6 @@ struct ProgressRate {
     return update
   }
 
-  /// Forgets what is held: the body is whole, or nobody wants to know any more.
+  /// Drops the held update: the body is complete, or the load is over.
   mutating func end() { held = nil }
 }

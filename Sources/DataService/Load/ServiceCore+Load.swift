@@ -5,17 +5,17 @@ internal import Synchronization
 extension ServiceCore {
   /// Where callbacks run.
   enum Context: Sendable {
-    /// Where the delivery comes up; for sinks that only pass it on.
+    /// On the delivering thread; for sinks that only pass the delivery on.
     case inline
     case queue(DispatchQueue)
 
-    /// The turns that callbacks wait for, where they run on a queue.
+    /// The callbacks' turns, if they run on a queue.
     var turns: CallbackTurns? {
       if case .queue(let queue) = self { CallbackTurns(queue) } else { nil }
     }
   }
 
-  /// Begins a load. A request that cannot be sent fails through the callback, as every other failure does.
+  /// Begins a load. An invalid request fails through the callback, like every other failure.
   func load<Value: Sendable>(
     _ request: DataService.Request, policy: FetchPolicy, form: ValueForm<Value>, on context: Context,
     progress: (@Sendable (DataService.TransferProgress) -> Void)? = nil,
@@ -71,9 +71,9 @@ extension ServiceCore {
       deliver: { delivery in MainActor.assumeIsolated { deliver(delivery) } })
   }
 
-  /// Ends the loads and exchanges that satisfy the condition, and waits for what they write.
+  /// Ends the loads and exchanges that satisfy the condition, and waits for their writes.
   func stop(_ error: DataServiceError, where condition: (PreparedRequest) -> Bool) async {
-    // Copies: what follows calls the caller, and takes other locks.
+    // Copied, because the calls below run caller's code and take other locks.
     let (loads, exchanges, prefetches) = state.withLock {
       ($0.loads.all, $0.exchanges.all, $0.prefetches.all)
     }
@@ -82,7 +82,7 @@ extension ServiceCore {
     endLiveBodies(with: error, where: condition)
     for load in ended { load.stop(with: error) }
     for load in ended { await load.finished() }
-    // Whether their loads have ended just now or long ago.
+    // All prefetches, also those whose loads have already ended.
     if error.kind == .signedOut { for prefetch in prefetches { prefetch.signOut(where: condition) } }
   }
 }
@@ -96,7 +96,7 @@ final class CallbackGate: Sendable {
   func close() { isClosed.store(true, ordering: .releasing) }
 }
 
-/// The handle of a load that never began.
+/// The handle of a load that never began because its request is invalid.
 private final class RefusedLoad: AnyLoad {
   private let gate: CallbackGate
   init(gate: CallbackGate) { self.gate = gate }

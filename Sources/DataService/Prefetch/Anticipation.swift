@@ -2,28 +2,28 @@ public import CacheStore
 public import PlatformFoundation
 
 extension ServiceCore {
-  /// Holds a prefetch for its time, in place of its group's, and of the oldest where there are too many.
+  /// Holds a prefetch for `duration`. It replaces the one held for its group, and the oldest if too many are held.
   func hold(_ prefetch: any AnyPrefetch, for duration: Duration) {
     let limit = max(1, configuration.anticipation.count)
     let replaced = state.withLock { $0.prefetches.hold(prefetch, limit: limit) }
     for prefetch in replaced { prefetch.release(.replaced) }
-    // The look-up, and the decoding of what is stored, are not for the caller's thread.
+    // The lookup and the decoding must not delay the caller's thread.
     thread.perform { prefetch.begin() }
     _ = timekeeper.after(duration) { [weak prefetch] in prefetch?.release(.timeOver) }
   }
 
-  /// Releases all that is held, and what comes from now on.
+  /// Releases all prefetches, and every later one.
   func releasePrefetches() {
     for prefetch in state.withLock({ $0.prefetches.close() }) { prefetch.release(.cancelled) }
   }
 }
 
 extension DataService {
-  /// What becomes of an anticipation that is not committed in time.
+  /// What happens to an anticipation that is not committed in time.
   public enum UnusedAnticipation: Sendable, Hashable {
     /// Its exchange is stopped.
     case cancelled
-    /// Its exchange goes on into the store.
+    /// Its exchange continues and fills the store.
     case finished
   }
 
@@ -32,13 +32,14 @@ extension DataService {
   /// All members may be called from any thread and return at once. Dropping it does nothing: it is held for its time.
   public struct Anticipation<Value: Sendable>: Sendable {
     let prefetch: Prefetch<Value>
-    /// A load like every other, in its place.
+    /// A normal load, for when the prefetch cannot be used.
     let normal: @Sendable (_ progress: (@Sendable (TransferProgress) -> Void)?) -> Deliveries<Value>
 
-    /// Wants it after all: the deliveries of a normal load, which the anticipated one has begun. The first iteration
-    /// takes what is ready and joins what is under way; where nothing is held any more it is a load like every other.
+    /// Asks for the anticipated load: returns the deliveries of a normal load. The first iteration takes what is
+    /// ready and joins what is running; if the prefetch is no longer held, the load is a normal one.
     ///
-    /// - Parameter progress: Told of the bytes received from then on, at most every 50 ms, on a thread of the service's.
+    /// - Parameter progress: Called with the bytes received from then on, at most every 50 ms, on a thread of the
+    ///   service.
     public func commit(progress: (@Sendable (TransferProgress) -> Void)? = nil) -> Deliveries<Value> {
       let other = normal(progress)
       guard prefetch.commit(progress: progress) else { return other }
@@ -47,13 +48,13 @@ extension DataService {
       }
     }
 
-    /// Whether it is still held: not committed, released or refused.
+    /// Whether the prefetch is still held: not committed, released or refused.
     public var isHeld: Bool { prefetch.isHeld }
 
-    /// Returns once its load is over, whatever came of it.
+    /// Returns once its load is over, whatever its result.
     package func finished() async { await prefetch.finished() }
 
-    /// Does not want it: its exchange is stopped, and nothing of it is delivered.
+    /// Releases the prefetch: its exchange is stopped, and nothing of it is delivered.
     public func cancel() { prefetch.release(.cancelled) }
   }
 
@@ -119,6 +120,6 @@ extension DataService {
     }
   }
 
-  /// What anticipation has brought since the service was made; `stats` adds up what it has ever brought.
+  /// The counts of anticipations since the service was made; `stats` has the counts of all time.
   public var anticipationCounts: AnticipationCounts { core.state.withLock { $0.prefetches.counts } }
 }

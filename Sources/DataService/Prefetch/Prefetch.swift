@@ -1,18 +1,18 @@
 internal import CacheStore
 
-/// A load that nobody has asked for yet: what it delivers is kept until somebody does, or until it is released.
+/// A load before the caller has asked for it. Its deliveries are kept until the caller commits it or it is released.
 ///
-/// All state is under one lock, held for moments and never while the sink or the load is called.
+/// All state is under one lock, held briefly and never while the sink or the load is called.
 final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
   typealias Sink = @Sendable (LoadOutput<Value>) -> Void
   typealias Progress = @Sendable (DataService.TransferProgress) -> Void
 
   private enum Phase {
-    /// Waits to be begun on the service's thread.
+    /// Waiting to begin on the service's thread.
     case waiting
     case holding
     case committed
-    /// Given up, or never begun: nothing is delivered.
+    /// Released, or never begun: nothing is delivered.
     case released
   }
 
@@ -21,28 +21,29 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     var isCommitted = false
     var load: DataService.Load?
     var sink: Sink?
-    /// Told how far the body has come, once it is wanted.
+    /// Receives the body's progress after the commit.
     var progress: Progress?
     var outputs: [LoadOutput<Value>] = []
     var isDelivering = false
     var hasFailed = false
-    /// Whether its account was signed out: nothing more is counted then.
+    /// Whether its account was signed out: nothing is counted after that.
     var isSignedOut = false
     let beganAt: Int64
     var freshAt: Int64?
     var bytes: Int64 = 0
     var finishers: [UnsafeContinuation<Void, Never>] = []
-    /// What is asked, once it has been begun.
+    /// The prepared request, once the load has begun.
     var prepared: PreparedRequest?
 
-    /// Where it counts in `stats`.
+    /// The account and host that its counts in `stats` belong to.
     var place: (account: String, host: String)? {
       prepared.map { (account: $0.key.account, host: $0.url.authority) }
     }
 
     init(beganAt: Int64) { self.beganAt = beganAt }
 
-    /// Takes what was delivered out, to be dropped outside of the lock: its end is the caller's.
+    /// Removes the kept deliveries. The caller releases them outside the lock, since their `deinit` may run user
+    /// code.
     mutating func takeOutputs() -> [LoadOutput<Value>] {
       defer { outputs = [] }
       return outputs
@@ -68,9 +69,9 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     state = Guarded(State(beganAt: core.timekeeper.bootNanoseconds))
   }
 
-  // MARK: - Before it is wanted
+  // MARK: - Before the commit
 
-  /// Begins the load if it may begin, unless it has been released already.
+  /// Begins the load if ``PrefetchRule`` allows it and it has not been released.
   func begin() {
     let prepared = try? core.prepare(wanted, policy: .storedThenFresh)
     guard let prepared, mayBegin(prepared) else { return refuse(prepared) }
@@ -78,7 +79,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
       guard state.phase == .waiting else { return (false, nil) }
       state.prepared = prepared
       state.phase = state.isCommitted ? .committed : .holding
-      // Wanted before it could be early.
+      // The commit came before the prefetch could begin.
       return (true, state.isCommitted ? count(state) { $0.committed = 1 } : nil)
     }
     add(counts)
@@ -106,7 +107,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
         now: core.timekeeper.bootNanoseconds, exchanges: exchanges))
   }
 
-  /// Begins nothing; a commit that has come already gets a normal load in its place.
+  /// Refuses to begin; a commit that has already come gets a normal load instead.
   private func refuse(_ prepared: PreparedRequest?) {
     core.state.withLock { $0.prefetches.remove(self) }
     let (isWanted, counts) = state.withLock { state -> (Bool, AnticipationCounts?) in
@@ -146,7 +147,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
       }
       if case .delivery(.failure(let error, _)) = output {
         state.hasFailed = true
-        // Nothing of a signed-out account is handed out, however early it was read.
+        // Nothing of a signed-out account is delivered, however early it was read.
         if error.kind == .signedOut || error.kind == .closed { dropped = state.takeOutputs() }
         if error.kind == .signedOut { state.isSignedOut = true }
       }
@@ -158,9 +159,10 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
 
   var isHeld: Bool { state.withLock { !$0.isCommitted && $0.phase != .released } }
 
-  // MARK: - Wanted, or not
+  // MARK: - Commit and release
 
-  /// Takes it over; `false` where a normal load is better: nothing is held, or what is held has failed.
+  /// Commits the prefetch; `false` if the caller should start a normal load, because nothing is held or the prefetch
+  /// has failed.
   func commit(progress: Progress? = nil) -> Bool {
     let now = core.timekeeper.bootNanoseconds
     let (isTaken, counts) = state.withLock { state -> (Bool, AnticipationCounts?) in
@@ -185,8 +187,8 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     return isTaken
   }
 
-  /// Counts for `stats`; under the lock, so that nothing is counted of an account once it is signed out.
-  /// - Returns: What is to be added to the service's own counts, outside of the lock.
+  /// Counts for `stats`. It runs under the lock, so that nothing is counted for an account after its sign-out.
+  /// - Returns: The addition to the service's own counts, to be made outside the lock.
   private func count(
     _ state: State, _ change: (inout AnticipationCounts) -> Void
   ) -> AnticipationCounts? {
@@ -201,7 +203,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     if let counts { core.state.withLock { $0.prefetches.counts += counts } }
   }
 
-  /// Hands everything to a sink, what is kept first; `false` where another one has it.
+  /// Sends all deliveries to a sink, the kept ones first; `false` if another sink is attached.
   func attach(_ sink: @escaping Sink) -> Bool {
     let attached = state.withLock { state in
       guard state.sink == nil, state.phase != .released else { return false }
@@ -232,7 +234,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     if reason == .cancelled || unused == .cancelled { load?.cancel() }
   }
 
-  /// Delivers what is kept, one at a time and in order, whichever thread put it there.
+  /// Delivers the kept outputs one at a time and in order, whichever threads appended them.
   private func drain() {
     while let (sink, output) = state.withLock({ state -> (Sink, LoadOutput<Value>)? in
       guard let sink = state.sink, !state.isDelivering, !state.outputs.isEmpty else { return nil }
@@ -244,7 +246,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     }
   }
 
-  // MARK: - As a load
+  // MARK: - AnyLoad
 
   var request: PreparedRequest? { nil }
 
@@ -272,7 +274,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
 
   func signOut(where condition: (PreparedRequest) -> Bool) {
     guard let prepared = state.withLock({ $0.prepared }), condition(prepared) else { return }
-    // While its load is under way, that hands the failure over.
+    // A running load delivers the failure itself.
     _ = state.withLock { state -> [LoadOutput<Value>] in
       guard state.sink == nil, case .end? = state.outputs.last else { return [] }
       state.hasFailed = true

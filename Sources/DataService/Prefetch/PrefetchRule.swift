@@ -1,19 +1,19 @@
-/// Whether anticipating may begin an exchange now. Pure.
+/// Decides whether a prefetch may begin an exchange now. Pure.
 enum PrefetchRule {
-  /// What the decision depends on.
+  /// The inputs of the decision.
   struct Situation: Sendable {
     var method = RequestMethod.get
     var isPassThrough = false
-    /// When an exchange last failed for want of a network, in nanoseconds since boot.
+    /// The time of the last exchange that failed for lack of a network, in nanoseconds since boot.
     var failedAt: Int64?
     var now: Int64
-    /// Exchanges under way for loads that are wanted.
+    /// The number of running exchanges for loads, not counting prefetches.
     var exchanges = 0
   }
 
-  /// How long a failing network is left alone, in nanoseconds.
+  /// How long prefetches pause after a network failure, in nanoseconds.
   static let quiet: Int64 = 30_000_000_000
-  /// With so many exchanges under way, the places that are left are for what is wanted: six a host in all.
+  /// From this many running exchanges on, the rest of the six connections per host is left to loads.
   static let busy = 4
 
   static func mayBegin(_ situation: Situation) -> Bool {
