@@ -1,14 +1,14 @@
-/// Which rows to list or remove: those that satisfy every condition given.
+/// Selects the rows to list or remove: those that satisfy every condition that is set.
 public struct EntrySelection: Sendable, Hashable {
   /// The accounts by name; `nil` for all, the empty name for requests without credentials.
   public var accounts: [String]?
-  /// The key, with all its variants; its account counts besides ``accounts``.
+  /// The key, with all its variants; its account must match as well as ``accounts``.
   public var key: RequestKey?
   /// The beginning of the target, such as `https://example.org/news/`.
   public var prefix: String?
   /// The target's host, with `:port` where it is not the scheme's own.
   public var host: String?
-  /// Whether ``host`` means all its ports.
+  /// Whether ``host`` includes all its ports.
   public var isAnyPort = false
   /// A tag the row must have.
   public var tag: String?
@@ -18,7 +18,7 @@ public struct EntrySelection: Sendable, Hashable {
   public var receivedBefore: Int64?
   /// Only rows whose body is at least that long, in bytes.
   public var minimumBytes: Int64?
-  /// Only pinned, or only other rows.
+  /// Only pinned rows, or only unpinned ones.
   public var isPinned: Bool?
   /// Only good responses, or only others.
   public var isGood: Bool?
@@ -26,6 +26,6 @@ public struct EntrySelection: Sendable, Hashable {
   /// Every row.
   public static let all = EntrySelection()
 
-  /// Every row; conditions are added to it.
+  /// Selects every row until conditions are set.
   public init() {}
 }

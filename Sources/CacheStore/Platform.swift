@@ -4,16 +4,16 @@ internal import PlatformC
   internal import CoreFoundation
 #endif
 
-/// The few things asked of the operating system, named once for every system this runs on.
+/// The operating system's services the store uses, under one name on every system.
 enum Platform {
-  /// Milliseconds since 1970-01-01 UTC, as everyone's wall clock has it.
+  /// Milliseconds since 1970-01-01 UTC, by the wall clock.
   static func wallMilliseconds() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 
-  /// Nanoseconds on a clock nobody can set, for waiting times within the process.
+  /// Nanoseconds on a clock that cannot be set, for timeouts within the process.
   static func monotonicNanoseconds() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
@@ -31,13 +31,13 @@ enum Platform {
     #endif
   }
 
-  /// Lets the calling thread rest; only ever called on the store's own queues.
+  /// Puts the calling thread to sleep; only called on the store's own queues.
   static func rest(nanoseconds: Int) {
     var time = timespec(tv_sec: nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000)
     nanosleep(&time, nil)
   }
 
-  /// The bytes that a file system has left for this user; `nil` where it does not say.
+  /// The free bytes of a file system for this user; `nil` where it does not report them.
   static func freeBytes(at path: String) -> Int64? {
     var status = statvfs()
     guard path.withCString({ statvfs($0, &status) }) == 0, status.f_blocks > 0 else { return nil }
@@ -46,7 +46,7 @@ enum Platform {
     return overflow ? nil : free
   }
 
-  /// Takes that many bytes of the disk for an empty file; `false` where it has not as many.
+  /// Allocates that many bytes on the disk for an empty file; `false` where the disk has fewer.
   static func allocate(_ bytes: Int64, in file: Int32) -> Bool {
     #if canImport(Darwin)
       var room = fstore_t(
@@ -58,15 +58,15 @@ enum Platform {
     #endif
   }
 
-  /// The operating system's words for an error number.
+  /// The operating system's description of an error number.
   static func describe(_ number: Int32) -> String {
     isOfDescriptors(number) ? noDescriptors : String(cString: strerror(number))
   }
 
-  /// How every message ends whose cause is that no file can be opened any more.
+  /// The end of every message whose cause is the limit of open files.
   static let noDescriptors = "too many open files"
 
-  /// Whether the process, or the system, has no further descriptor for an open file.
+  /// Whether the process or the system has reached its limit of open files.
   static func isOfDescriptors(_ number: Int32) -> Bool { number == EMFILE || number == ENFILE }
 
   /// The value of an environment variable; `nil` where it is missing or empty.
@@ -75,7 +75,7 @@ enum Platform {
     return String(cString: value)
   }
 
-  /// The bundle's identifier, else the name of the executable file: what a program's own files are told apart by.
+  /// The bundle's identifier, else the name of the executable file; distinguishes programs' files.
   static func programName() -> String {
     #if canImport(Darwin)
       if let identifier = CFBundleGetIdentifier(CFBundleGetMainBundle()) as String? { return identifier }
@@ -89,7 +89,7 @@ enum Platform {
 
   /// The name in the path of an executable file.
   static func programName(executable path: String) -> String {
-    // What Linux says of a file that was replaced, as by an update, while the program runs.
+    // Linux appends this to the path of an executable that was replaced while it runs, as by an update.
     let replaced = " (deleted)"
     let path = path.hasSuffix(replaced) ? path.dropLast(replaced.count) : path[...]
     let name = path.split(separator: "/").last ?? ""

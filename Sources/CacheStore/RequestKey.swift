@@ -1,7 +1,7 @@
-/// What makes two requests the same to the store.
+/// The key by which the store identifies a request.
 ///
-/// The service composes it; the store only compares it. No part of it holds a secret: where a secret tells requests
-/// apart, its keyed digest stands in its place.
+/// The service composes it; the store only compares it. No part holds a secret: a keyed digest stands in the place of
+/// a secret that distinguishes requests.
 public struct RequestKey: Hashable, Sendable {
   /// The partition: empty for none, the caller's name, or `auto:` and a keyed digest of the credentials.
   public var account: String
@@ -9,8 +9,9 @@ public struct RequestKey: Hashable, Sendable {
   public var target: String
   /// `GET` (which also answers HEAD), or the method of a request marked as a read.
   public var method: String
-  /// What else tells requests apart, each with its length, so that no value is taken for another part: the digest of the
-  /// body, the caller's own `Host`, and what of the connection decides who answers. Empty for most.
+  /// Everything else that distinguishes requests, each part with its length so that no value is read as another part:
+  /// the digest of the body, the caller's own `Host`, and connection options that decide which server answers.
+  /// Usually empty.
   public var extra: String
 
   /// Makes a key of its four parts.
@@ -23,13 +24,13 @@ public struct RequestKey: Hashable, Sendable {
 }
 
 extension RequestKey {
-  /// One part of ``extra``: a name alone, or `name=LENGTH:value` with the length in bytes, so that no value is taken for
-  /// another part.
+  /// One part of ``extra``: a name alone, or `name=LENGTH:value` with the length in bytes, so that no value is read
+  /// as another part.
   package static func extraPart(_ name: String, _ value: String?) -> String {
     value.map { "\(name)=\($0.utf8.count):\($0)" } ?? name
   }
 
-  /// The parts of an ``extra``, in order; one that is not well-formed ends them.
+  /// The parts of an ``extra``, in order, up to the first that is not well-formed.
   package static func extraParts(_ extra: String) -> [(name: String, value: String?)] {
     var parts: [(name: String, value: String?)] = []
     var rest = Array(extra.utf8)[...]

@@ -1,8 +1,8 @@
-/// What a response says before its body, who sent it and when: one value, from the exchange to the row and back.
+/// A response without its body: status, fields, sender and times. Exchanges and stored rows use the same type.
 ///
 /// Instants are milliseconds since 1970-01-01 UTC.
 public struct ResponseHead: Sendable, Hashable {
-  /// Who answered, where that is not the URL asked; the only URL the validator is sent to.
+  /// The URL that answered, where that is not the requested URL; the only URL the validator is sent to.
   public var url: String?
   /// `1.0`, `1.1`, `2` or `3`.
   public var version: String
@@ -10,7 +10,7 @@ public struct ResponseHead: Sendable, Hashable {
   public var status: Int
   /// The reason phrase; empty where there was none.
   public var reason: String
-  /// The response's fields; of a stored one without hop-by-hop fields, `Set-Cookie` and secret fields.
+  /// The response's fields; in a stored response without hop-by-hop fields, `Set-Cookie` and secret fields.
   public var fields: HTTPFields
   /// When the exchange began.
   public var started: StartMark
@@ -18,14 +18,14 @@ public struct ResponseHead: Sendable, Hashable {
   public var requestedAt: Int64
   /// `response_time` of RFC 9111 section 4.2.3, of the newest exchange, a 304 included.
   public var receivedAt: Int64
-  /// What the exchange took, in milliseconds.
+  /// The duration of the exchange, in milliseconds.
   public var exchangeMilliseconds: Int64
 
   /// Makes a head.
   ///
   /// - Parameters:
-  ///   - requestedAt: Where it is another instant than `receivedAt`.
-  ///   - endedAt: When the exchange was over, where that is another instant than `receivedAt`.
+  ///   - requestedAt: Where it differs from `receivedAt`.
+  ///   - endedAt: When the exchange ended, where that differs from `receivedAt`.
   public init(
     status: Int, reason: String = "", fields: HTTPFields, version: String = "1.1", url: String? = nil,
     started: StartMark, requestedAt: Int64? = nil, receivedAt: Int64, endedAt: Int64? = nil
@@ -41,7 +41,7 @@ public struct ResponseHead: Sendable, Hashable {
     exchangeMilliseconds = (endedAt ?? receivedAt) - self.requestedAt
   }
 
-  /// Takes over what a 304 or the answer to a HEAD brings: fields and times. The rest is as the body came with it.
+  /// Replaces the fields and times by those of a 304 or a HEAD response. The rest stays as received with the body.
   mutating func freshen(by other: ResponseHead) {
     fields = other.fields
     started = other.started
@@ -52,9 +52,9 @@ public struct ResponseHead: Sendable, Hashable {
 }
 
 extension StoredResponse {
-  /// When the exchange began that wrote the row.
+  /// When the exchange that wrote the row began.
   @inlinable public var started: StartMark { head.started }
-  /// Who answered, where redirects were followed; the only URL the validator is sent to.
+  /// The URL that answered, where redirects were followed; the only URL the validator is sent to.
   @inlinable public var responseURL: String? { head.url }
   /// `1.0`, `1.1`, `2` or `3`.
   @inlinable public var httpVersion: String { head.version }
@@ -68,22 +68,22 @@ extension StoredResponse {
   @inlinable public var requestedAt: Int64 { head.requestedAt }
   /// `response_time` of RFC 9111 section 4.2.3, of the newest exchange, a 304 included.
   @inlinable public var receivedAt: Int64 { head.receivedAt }
-  /// What the exchange took, in milliseconds.
+  /// The duration of the exchange, in milliseconds.
   @inlinable public var exchangeMilliseconds: Int64 { head.exchangeMilliseconds }
 }
 
-/// The instant an exchange began, on a clock that nobody can set: nanoseconds since boot, and which boot.
+/// The instant an exchange began, on a clock that cannot be set: nanoseconds since boot, and the boot's identifier.
 ///
-/// Within one boot a later mark never loses to an earlier one; marks of two boots do not compare, and the
-/// one being written wins (law 8).
+/// Within one boot a later mark never loses to an earlier one. Marks of two boots do not compare, and the write in
+/// progress wins (law 8).
 public struct StartMark: Hashable, Sendable {
   /// The boot's identifier.
   public var boot: String
   /// Nanoseconds since that boot, suspended time included.
   public var nanoseconds: Int64
 
-  /// The mark of what no exchange of this machine brought: it is before every exchange, and loses to none that is under
-  /// way.
+  /// The mark of imported responses, which no exchange of this machine brought. It compares with no exchange's mark:
+  /// every exchange overwrites such a row, and none supersedes an import.
   public static let imported = StartMark(boot: "import", nanoseconds: 0)
 
   /// Makes a mark.

@@ -2,49 +2,51 @@
 public struct StoreConfiguration: Sendable {
   /// The database file. Its lock file, digest key and write-ahead log stand beside it.
   public var path: String
-  /// Whether nothing may be written, not even a missing file; writes then fail with `readOnly`.
+  /// Whether the store may only be read; no file is created, and writes fail with `readOnly`.
   public var isReadOnly = false
-  /// Whether somebody else may have made the file, as an exported one that was sent: its tables are compared with this
+  /// Whether the file is untrusted, such as an exported store that was received: its tables are compared with this
   /// release's before anything is read, and no statement may take more steps than the file's size explains.
   public var isUntrusted = false
   /// How long a write, or an asynchronous look-up, waits for another process's lock.
   public var busyTimeout: Duration = .seconds(5)
-  /// The size above which the least recently used rows go; a body over half of it is not kept. Of the limits, those
-  /// that are set in the store itself win (``ResponseStore/setLimits(_:)``).
+  /// The size above which the least recently used rows are evicted; a body over half of it is not stored. Limits set
+  /// in the store itself take precedence (``ResponseStore/setLimits(_:)``).
   public var maximumBytes: Int64 = 2 << 30
-  /// The number of rows above which the least recently used go; `nil` for no limit. Each new row counts them, which
-  /// takes some ten microseconds for a thousand.
+  /// The number of rows above which the least recently used are evicted; `nil` for no limit. Each new row counts
+  /// them, which takes some ten microseconds for a thousand.
   public var maximumRows: Int?
-  /// How long ago a response may have been received; what is older goes with the housekeeping. `nil` for no limit.
+  /// The age, since it was received, above which maintenance removes a response; `nil` for no limit.
   public var maximumAge: Duration?
-  /// The size of a body's chunks; what a reader of a long body holds in memory at a time.
+  /// The size of a body's chunks in bytes: what a reader of a long body holds in memory at a time.
   public var chunkBytes = 256 << 10
   /// How long a cut-off download is kept so that it can be resumed.
   public var partialLifetime: Duration = .seconds(7 * 24 * 3600)
-  /// How long a replaced long body is kept for those who are reading it.
+  /// How long a replaced long body is kept for its current readers.
   public var releasedLifetime: Duration = .seconds(600)
   /// Milliseconds since 1970-01-01 UTC; replaced by tests.
   package var now: @Sendable () -> Int64 = { Platform.wallMilliseconds() }
   /// Nanoseconds since boot, by the clock that start marks are taken from; replaced by tests.
   package var bootNow: @Sendable () -> Int64 = { Platform.bootNanoseconds() }
 
-  /// The size of a page. Larger ones make the trees a level lower, so that a look-up among a million rows reads hardly
-  /// more than among a thousand, and give a body fewer overflow pages; smaller ones make a commit shorter.
+  /// The page size in bytes. Larger pages lower the B-trees by a level, so that a look-up among a million rows reads
+  /// hardly more than among a thousand, and give a body fewer overflow pages; smaller pages shorten a commit.
   static let usualPageBytes: Int64 = 8192
-  /// The size of a new store's pages; other than the usual only where sizes are compared.
+  /// The page size of a new store; changed only to compare sizes.
   package var pageBytes = Self.usualPageBytes
   /// The SQLite file system layer, for tests that inject faults.
   package var vfs: String?
-  /// Called on one of the store's queues when something happened that a person should be told.
+  /// Called on one of the store's queues with an event that a person should know of.
   public var onEvent: (@Sendable (StoreEvent) -> Void)?
 
-  /// A store in that file.
+  /// A configuration for the store in that file.
   public init(path: String) { self.path = path }
 
   /// This program's own store, `PROGRAM/cachefetch/store.sqlite` in the user's cache directory: `$XDG_CACHE_HOME` or
-  /// `~/.cache`, on Apple systems `~/Library/Caches`. PROGRAM is the bundle's identifier, else the name of the executable file.
+  /// `~/.cache`, on Apple systems `~/Library/Caches`. PROGRAM is the bundle's identifier, else the name of the
+  /// executable file.
   ///
-  /// Programs that are to share a store name one path. Empty where there is no home folder: using such a store says so.
+  /// Programs that share a store name one path. Empty where there is no home folder; using such a store fails with a
+  /// message that says so.
   public static func defaultPath() -> String { path(inCachesOf: Platform.programName() + "/cachefetch") }
 
   /// The store that the command `cachefetch` uses where none is named, `cachefetch/store.sqlite` in the same directory.
@@ -61,14 +63,14 @@ public struct StoreConfiguration: Sendable {
   }
 }
 
-/// How large a store may become and how old what is in it: what is set in the store itself, so that every process on it
-/// obeys the same, or what holds in the end.
+/// Limits of a store's size, rows and age: those set in the store itself, which every process obeys, or those in
+/// force.
 public struct StoreLimits: Sendable, Hashable {
-  /// The size of the file above which the least recently used rows go; a body over half of it is not kept.
+  /// The size of the file above which the least recently used rows are evicted; a body over half of it is not stored.
   public var maximumBytes: Int64?
-  /// The number of rows above which the least recently used go.
+  /// The number of rows above which the least recently used are evicted.
   public var maximumRows: Int?
-  /// How long ago a response may have been received; what is older goes with the housekeeping.
+  /// The age, since it was received, above which maintenance removes a response.
   public var maximumAge: Duration?
 
   /// Limits; `nil` sets none.
@@ -78,14 +80,14 @@ public struct StoreLimits: Sendable, Hashable {
     self.maximumAge = maximumAge
   }
 
-  /// What a program brings along, where the store sets nothing.
+  /// The program's own limits, for those that the store does not set.
   init(_ configuration: StoreConfiguration) {
     self.init(
       maximumBytes: configuration.maximumBytes, maximumRows: configuration.maximumRows,
       maximumAge: configuration.maximumAge)
   }
 
-  /// These where they are set, else the others.
+  /// These limits where they are set, else the others.
   func over(_ others: StoreLimits) -> StoreLimits {
     StoreLimits(
       maximumBytes: maximumBytes ?? others.maximumBytes, maximumRows: maximumRows ?? others.maximumRows,

@@ -2,10 +2,10 @@ public import PlatformFoundation
 
 /// One row of `last_request`: a response as it was stored, and the beginning of its body.
 ///
-/// Instants are milliseconds since 1970-01-01 UTC. Values of this type have passed the row's checksum; the first
-/// chunk has passed its own.
+/// Instants are milliseconds since 1970-01-01 UTC. A value read from the store has passed the row's checksum, and its
+/// first chunk has passed its own.
 public struct StoredResponse: Sendable, Hashable {
-  /// Where the body's bytes are.
+  /// The stored body and its first chunk.
   public struct Body: Sendable, Hashable {
     /// The row of `body`; identifiers are never reused.
     public var id: Int64
@@ -13,13 +13,13 @@ public struct StoredResponse: Sendable, Hashable {
     public var length: Int64
     /// The first chunk: the whole body where `length` is at most one chunk.
     public var firstChunk: Data
-    /// The checksum over the whole body: what tells two contents under one identifier apart, since a body of one
+    /// The checksum over the whole body. It distinguishes two contents under one identifier, since a body of one
     /// chunk is rewritten in place.
     public var checksum: Int64
-    /// The row of the account it belongs to: what tells a body that went with its account from one that was replaced.
+    /// The identifier of its account's row. It distinguishes a body deleted at sign-out from one that was replaced.
     public var accountID: Int64?
 
-    /// Whether the first chunk is all there is.
+    /// Whether the first chunk is the whole body.
     public var isWhole: Bool { Int64(firstChunk.count) == length }
 
     /// Makes a description of a stored body.
@@ -42,9 +42,9 @@ public struct StoredResponse: Sendable, Hashable {
   public var variant: String
   /// The names in `Vary`, lower case, sorted, by comma; `*` for `Vary: *`.
   public var vary: String
-  /// What was said before the body, by whom and when.
+  /// The response's head, its sender and its times.
   public var head: ResponseHead
-  /// When the body last became another.
+  /// When the body last changed.
   public var changedAt: Int64
   /// Whether an unsafe request to the target has made the row invalid (RFC 9111 section 4.4).
   public var isInvalid: Bool
@@ -53,22 +53,22 @@ public struct StoredResponse: Sendable, Hashable {
   /// The body.
   public var body: Body
 
-  /// Whether the program itself has stored it: no origin has said it.
+  /// Whether the program itself stored the response, rather than an origin sending it.
   public var isLocal: Bool { httpVersion == Self.localVersion }
-  /// The version of HTTP in which that came: none.
+  /// The HTTP version of such a response: none.
   package static let localVersion = "0"
 
-  /// Whether it came with somebody else's file, and no exchange has confirmed it since: what it says of itself, its
-  /// validators included, is that file's word.
+  /// Whether it was imported from a file and no exchange has confirmed it since: its fields and validators are only
+  /// as trustworthy as that file.
   public var isImported: Bool { started.boot == StartMark.imported.boot }
 
-  /// Whether no exchange of this machine has brought or confirmed it, so that none can: validators are believed only from
-  /// who sent the bytes.
+  /// Whether no exchange of this machine sent or confirmed it. It cannot be revalidated: only validators received
+  /// with the bytes are trusted.
   package var isUnconfirmed: Bool { isImported || isLocal }
 
   /// Makes a row's value.
   ///
-  /// - Parameter changedAt: Where it is another instant than the head's `receivedAt`.
+  /// - Parameter changedAt: Where it differs from the head's `receivedAt`.
   public init(
     id: Int64, accountID: Int64, isGood: Bool = true, variant: String = "", vary: String = "",
     head: ResponseHead, changedAt: Int64? = nil, isInvalid: Bool = false, isPinned: Bool = false, body: Body
@@ -85,7 +85,7 @@ public struct StoredResponse: Sendable, Hashable {
     self.body = body
   }
 
-  /// A row without anything in it, to be filled.
+  /// An empty row, to be filled.
   static var blank: StoredResponse {
     StoredResponse(
       id: 0, accountID: 0,
@@ -95,15 +95,15 @@ public struct StoredResponse: Sendable, Hashable {
   }
 }
 
-/// One row as a list shows it: everything but the body.
+/// One row without its body, for lists.
 public struct StoredEntry: Sendable, Hashable {
   /// The row's identifier.
   public var rowID: Int64
-  /// What it answers.
+  /// The request it answers.
   public var key: RequestKey
   /// The row; its body's first chunk is left out.
   public var response: StoredResponse
-  /// Whether the row's checksum matches; where it does not, nothing else here can be relied on.
+  /// Whether the row's checksum matches; where it does not, no other property is reliable.
   public var isSound: Bool
   /// When it was last delivered, in milliseconds since 1970-01-01 UTC.
   public var usedAt: Int64?

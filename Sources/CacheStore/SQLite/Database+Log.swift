@@ -1,23 +1,22 @@
 internal import CSQLite
 
-/// How long the log may become, in bytes.
+/// Limits of the write-ahead log's length, in bytes.
 enum LogPolicy {
-  /// Above it the log is written back when there is time, since a longer one delays the next process's start.
+  /// Above this, maintenance checkpoints the log, since a long one delays the next process's start.
   static let long: Int64 = 256 << 10
-  /// Above it even a large download stops until the log begins anew.
+  /// Above this, even a large download waits until the log restarts.
   static let veryLong: Int64 = 8 << 20
-  /// What is added to the log between one pass and the next that write it back meanwhile: each pass syncs the log and the
-  /// database.
+  /// The log's growth between two background checkpoints, each of which syncs the log and the database.
   static let step: Int64 = 1 << 20
 }
 
 extension Database {
   /// The log's length after this connection's latest commit, in bytes.
   var logBytes: Int64 { Int64(logFrames) * pageBytes }
-  /// Whether the log is longer than even a large download may make it.
+  /// Whether the log has reached the length at which it must restart.
   var isLogVeryLong: Bool { logBytes > restartBytes }
 
-  /// Whether so much has been added to the log that it should be written back meanwhile; the caller is taken to do so.
+  /// Whether a background checkpoint is due; `true` also records that the caller starts it.
   func takeCheckpointTurn() -> Bool {
     if logBytes < checkpointedBytes { checkpointedBytes = 0 }
     guard logBytes >= checkpointedBytes + LogPolicy.step else { return false }
@@ -25,19 +24,20 @@ extension Database {
     return true
   }
 
-  /// Begins the log anew.
+  /// Restarts the log.
   ///
-  /// Among many busy processes there is always one in the middle of a transaction, and a checkpoint that waits for
-  /// nobody never lets the log begin anew; this one does. Our own transactions are short, but on a busy machine their
-  /// processes may have to wait for a processor: the longer the log, the longer it waits for them. For a reader that
-  /// never ends it waits seldom.
+  /// With many busy processes, one is always inside a transaction, and a passive checkpoint never lets the log
+  /// restart; this one waits for them. The store's transactions are short, but on a busy machine their processes may
+  /// have to wait for a CPU: the longer the log, the longer this waits. After a timeout it waits again only once the
+  /// log has grown by a quarter, so that a reader that never ends delays few writes.
   func restartLog() throws(CacheStoreError) {
     let deadline = waiting.deadline
     let timeLimit: Int64 =
       logBytes < 10 << 20 ? 100_000_000 : logBytes < 12 << 20 ? 1_000_000_000 : 3_000_000_000
     waiting.deadline = Platform.monotonicNanoseconds() + timeLimit
     defer { waiting.deadline = deadline }
-    // While another process writes back, which on a slow disk is most of the time, SQLite says "busy" without waiting.
+    // While another process runs a checkpoint, which on a slow disk is most of the time, SQLite returns SQLITE_BUSY
+    // without waiting.
     while try !checkpoint(.restarting) {
       guard Platform.monotonicNanoseconds() < waiting.deadline else {
         restartBytes = logBytes + logBytes / 4
@@ -48,17 +48,17 @@ extension Database {
     restartBytes = LogPolicy.veryLong
   }
 
-  /// How the log is written back into the database.
+  /// The kinds of checkpoint the store uses.
   enum Checkpoint {
-    /// As far as others' transactions allow, waiting for none.
+    /// As far as other transactions allow, waiting for none.
     case passive
-    /// All of it, so that the next commit begins the log anew; waits for transactions under way.
+    /// The whole log, so that the next commit restarts it; waits for current transactions.
     case restarting
-    /// All of it, and the log is emptied.
+    /// The whole log, which is then truncated.
     case truncating
   }
 
-  /// Writes the log back into the database.
+  /// Checkpoints the log.
   /// - Returns: Whether everything was written back.
   @discardableResult func checkpoint(_ kind: Checkpoint = .passive) throws(CacheStoreError) -> Bool {
     var frames: Int32 = 0
@@ -76,15 +76,15 @@ extension Database {
     return frames == written
   }
 
-  /// Goes back to the rollback journal. The settings that keep the log at close would keep it here too, with what is
-  /// only in it.
+  /// Changes to the rollback journal. The settings that keep the log at close would also keep it here, with content
+  /// that is nowhere else.
   func leaveLog() throws(CacheStoreError) {
     _ = cachefetch_db_config_flag(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
     setKeepsLog(false)
     try execute("PRAGMA journal_mode = DELETE")
   }
 
-  /// Whether the index of a log can be shared with other processes here.
+  /// Whether processes can share the log's index on this file system.
   var canShareMemory: Bool {
     var file: UnsafeMutablePointer<sqlite3_file>?
     guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,

@@ -2,48 +2,48 @@ internal import CSQLite
 
 /// One open connection to a database file, with its prepared statements and its log. Used by one thread at a time.
 ///
-/// Knows nothing of what is in the file: see ``Connection``.
+/// Does not depend on the schema: see ``Connection``.
 class Database {
   enum Purpose: Sendable {
     case reading, writing
-    /// Reading with the file locked for this connection alone, where memory cannot be shared with others.
+    /// Reading with an exclusive lock, where memory cannot be shared with other processes.
     case readingAlone
-    /// Reading without locks, of a file and a log that may not be written.
+    /// Reading without locks, where neither the file nor its log may be written.
     case readingUnlocked
-    /// The same, of a file without a log.
+    /// Reading without locks a file that has no log.
     case readingUnchanging
 
-    /// Whether others may write meanwhile.
+    /// Whether other connections can write meanwhile and this one sees it.
     var isShared: Bool { self == .reading || self == .writing }
   }
 
   final let path: String
   final let purpose: Purpose
-  /// The file that was opened; another file of the same name is not this connection's.
+  /// The identity of the file that was opened; another file of the same name is not this connection's.
   final let identity: FileIdentity?
   final let waiting = BusyWaiting()
-  /// Of a file that somebody else may have made.
+  /// The bound on steps; set for an untrusted file only.
   final private var budget: StepBudget?
   /// Frames in the write-ahead log after this connection's latest commit.
   final var logFrames: Int32 = 0
-  /// The size of the file's pages, for what is counted in them.
+  /// The size of the file's pages, in bytes.
   final var pageBytes = StoreConfiguration.usualPageBytes
-  /// The length of the database's file without its log, when the transaction under way began.
+  /// The size of the database file without its log when the current transaction began, in bytes.
   final private(set) var fileBytes: Int64 = 0
-  /// The log that is in use; `nil` before the first transaction, and without one.
+  /// The identity of the log in use; `nil` before the first transaction and in a store without a log.
   final private var logIdentity: FileIdentity?
-  /// Up to which length of the files together there was room.
+  /// The size of database and log together for which the disk was last found to have space.
   final private var roomyBytes: Int64 = 0
-  /// Whether the latest transaction was to take room for what is new.
+  /// Whether the latest transaction was one that stores something.
   final private(set) var isStoring = false
   /// The name of the log.
   final let logPath: String
-  /// The log's length from which on it is begun anew: after an attempt that a reader stood in the way of, a longer one,
-  /// so that not every write waits for that reader.
+  /// The length at which the log is restarted: longer after an attempt that a reader blocked, so that not every write
+  /// waits for that reader.
   final var restartBytes = LogPolicy.veryLong
-  /// The log's length when it was last begun to be written back meanwhile, in bytes.
+  /// The log's length at the start of the latest background checkpoint, in bytes.
   final var checkpointedBytes: Int64 = 0
-  /// For those who write much: see ``LogWriteback``.
+  /// Created by the first write of a chunk; see ``LogWriteback``.
   final private(set) lazy var logWriteback = LogWriteback(log: logPath)
 
   final let handle: OpaquePointer
@@ -58,7 +58,7 @@ class Database {
   ///
   /// - Parameters:
   ///   - path: The name with all links of the folder resolved.
-  ///   - count: How many statements there are for ``prepared(_:_:)``.
+  ///   - count: The number of the caller's statements for ``prepared(_:_:)``.
   init(
     path: String, named name: String, for purpose: Purpose, _ vfs: String?, statements count: Int
   ) throws(CacheStoreError) {
@@ -72,7 +72,7 @@ class Database {
     var flags =
       access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
     if purpose == .readingUnchanging { flags |= SQLITE_OPEN_URI }
-    // What is opened is this file, where the name still stands for it after the first read: see `isCurrent`.
+    // SQLite opens this file unless the name changes in between, which `isCurrent` detects after the first read.
     identity = FileStatus(path: path)?.identity
     var handle: OpaquePointer?
     let code = sqlite3_open_v2(
@@ -100,17 +100,17 @@ class Database {
 // MARK: Settings
 
 extension Database {
-  /// Whether the log stays when the last connection has gone, or the file is written without it.
+  /// Whether the log file stays when the last connection closes or the journal mode changes.
   func setKeepsLog(_ keeps: Bool) {
     var persist: Int32 = keeps ? 1 : 0
     sqlite3_file_control(handle, "main", SQLITE_FCNTL_PERSIST_WAL, &persist)
   }
 
-  /// The name that tells SQLite to ask for no lock and to look for no log.
+  /// A URI that makes SQLite take no lock and look for no log.
   private static func unchanging(_ path: String) -> String {
     var name = "file:"
     for byte in path.utf8 {
-      // Every other byte would stand for something else in such a name, or may.
+      // Every other byte has, or may have, a special meaning in a URI.
       let isPlain =
         byte == UInt8(ascii: "/") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
         || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
@@ -124,20 +124,22 @@ extension Database {
   /// Settings of the connection itself; none of them reads the file.
   private func configure() {
     _ = cachefetch_db_config_flag(handle, SQLITE_DBCONFIG_ENABLE_FKEY, 1)
-    // Functions and tables named by a crafted schema must not run.
+    // Functions and virtual tables in a crafted schema must not run.
     _ = cachefetch_db_config_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     _ = cachefetch_db_config_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
-    // The log is kept at close and written back by `performMaintenance`: a fresh log costs two syncs at its first commit.
+    // The log is kept at close, and `performMaintenance` checkpoints it: a new log costs two syncs at its first
+    // commit.
     _ = cachefetch_db_config_flag(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     setKeepsLog(true)
-    // The default limit of the page cache stays; a value or row beyond this size is no value of ours.
+    // No value or row of a store is larger than this.
     sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, 64 << 20)
-    // Of a log that no other connection uses SQLite keeps the index in its own memory.
+    // With an exclusive lock SQLite keeps the log's index in its own memory.
     if purpose == .readingAlone || purpose == .readingUnlocked {
       sqlite3_exec(handle, "PRAGMA locking_mode = EXCLUSIVE", nil, nil, nil)
     }
     guard purpose == .writing else { return }
-    // Takes the place of SQLite's automatic checkpoint, which is a hook too: `PRAGMA wal_autocheckpoint` would remove it.
+    // Replaces SQLite's automatic checkpoint, which is a WAL hook too: `PRAGMA wal_autocheckpoint` would remove this
+    // one.
     sqlite3_wal_hook(
       handle,
       { context, _, _, frames in
@@ -146,26 +148,26 @@ extension Database {
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Begins a piece of work that waits until then for others' locks.
+  /// Begins a piece of work that waits for other connections' locks until the deadline.
   func begin(waitingUntil deadline: Int64) {
     waiting.deadline = deadline
     budget?.restart()
   }
 
-  /// Lets no statement take more steps than the size of the file explains, since somebody else may have made it.
+  /// Bounds the steps of each piece of work by the file's size, since the file is untrusted.
   func distrustFile() throws(CacheStoreError) {
     let budget = StepBudget(fileBytes: FileStatus(path: path)?.bytes ?? 0)
     budget.install(on: handle)
     self.budget = budget
-    // No views are ours; what a sorter cannot hold goes to no disk.
+    // A store has no views; a sorter must not spill to disk.
     _ = cachefetch_db_config_flag(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0)
     try execute("PRAGMA temp_store = MEMORY")
   }
 
-  /// Whether the file that was opened is still the one of that name.
+  /// Whether the file that was opened still has its name.
   var isCurrent: Bool { FileStatus(path: path)?.identity == identity }
 
-  /// Whether the file is of a kind this connection cannot write.
+  /// Whether this connection cannot write the file.
   var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") != 0 }
 
   /// Rows changed by the latest statement.
@@ -176,7 +178,7 @@ extension Database {
   /// Whether a transaction is open.
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-  /// Pages this connection has read from the file since the last call: what a look-up costs, for tests.
+  /// The pages this connection has read from the file since the last call, for tests of a look-up's cost.
   func pagesRead() -> Int {
     var current: Int32 = 0
     var highest: Int32 = 0
@@ -188,7 +190,7 @@ extension Database {
 // MARK: Statements
 
 extension Database {
-  /// The statements of this class; their places are after those of ``prepared(_:_:)``'s callers.
+  /// The statements of this class; their indices follow those of the callers of ``prepared(_:_:)``.
   private enum Own: Int, CaseIterable {
     case begin, commit, rollback
 
@@ -207,7 +209,7 @@ extension Database {
 
   /// The prepared form of a statement, kept for the next use.
   ///
-  /// - Parameter index: Its place among the caller's statements.
+  /// - Parameter index: The statement's index among the caller's.
   func prepared(_ index: Int, _ sql: @autoclosure () -> String) throws(CacheStoreError) -> Statement {
     if let known = statements[index] { return Statement(raw: known.raw, database: self, texts: known.texts) }
     let new = Prepared(raw: try prepare(sql(), flags: UInt32(SQLITE_PREPARE_PERSISTENT)))
@@ -215,7 +217,7 @@ extension Database {
     return Statement(raw: new.raw, database: self, texts: new.texts)
   }
 
-  /// The same of a table that may not be there; `nil` where it is not.
+  /// ``prepared(_:_:)`` for a table that may be missing; `nil` where it is.
   func preparedIfKnown(
     _ index: Int, _ sql: @autoclosure () -> String
   ) throws(CacheStoreError) -> Statement? {
@@ -226,7 +228,7 @@ extension Database {
     return Statement(raw: new.raw, database: self, texts: new.texts)
   }
 
-  /// Runs a statement whose text is made for the occasion, and finalises it.
+  /// Prepares a statement for one use, and finalises it afterwards.
   func withStatement<Result>(
     _ sql: String, _ body: (Statement) throws(CacheStoreError) -> Result
   ) throws(CacheStoreError) -> Result {
@@ -236,7 +238,7 @@ extension Database {
   }
 
   private func prepare(_ sql: String, flags: UInt32) throws(CacheStoreError) -> OpaquePointer {
-    // The texts are fixed: where one is wrong, the file's schema is not the one its number says.
+    // The statements are fixed: where one does not compile, the schema is not the one its version claims.
     guard let raw = try prepareIfKnown(sql, flags: flags) else { throw failure(SQLITE_CORRUPT, sql: sql) }
     return raw
   }
@@ -250,20 +252,21 @@ extension Database {
     return raw
   }
 
-  /// Runs statements that need no parameters and give no rows.
+  /// Runs statements without parameters or result rows.
   func execute(_ sql: String) throws(CacheStoreError) {
     let code = sqlite3_exec(handle, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw failure(code, sql: sql.utf8.count > 200 ? nil : sql) }
   }
 
-  /// The integer a statement such as a PRAGMA gives; `nil` where it gives none.
+  /// The integer that a statement such as a PRAGMA returns; `nil` where it returns no row.
   func integer(_ sql: String) throws(CacheStoreError) -> Int64? {
     try withStatement(sql) { (statement) throws(CacheStoreError) in
       try statement.step() ? statement.integer(0) : nil
     }
   }
 
-  /// Runs a statement with integer, and after them text parameters; gives the first column of its first row.
+  /// Runs a statement with integer parameters and text parameters after them; returns the first column of its first
+  /// row.
   func first(
     _ sql: String, _ integers: [Int64], _ texts: [String] = []
   ) throws(CacheStoreError) -> Int64? {
@@ -281,7 +284,7 @@ extension Database {
 // MARK: Transactions
 
 extension Database {
-  /// Reads in one transaction: all that `body` sees is of one instant.
+  /// Reads in one transaction, so that `body` sees one snapshot.
   func snapshot<Result>(_ body: () throws(CacheStoreError) -> Result) throws(CacheStoreError) -> Result {
     try execute("BEGIN")
     do throws(CacheStoreError) {
@@ -296,8 +299,8 @@ extension Database {
 
   /// Runs `body` in one transaction that holds the write lock from its beginning.
   ///
-  /// - Parameter isStoring: Whether it takes room for what is new. The last of a disk is left to removing, and to writing
-  ///   the log back, neither of which can be done without any.
+  /// - Parameter isStoring: Whether it stores something new. The last space of a disk is reserved for removals and
+  ///   checkpoints, which both need some.
   func writing<Result>(
     isStoring: Bool, _ body: () throws(CacheStoreError) -> Result
   ) throws(CacheStoreError) -> Result {
@@ -310,7 +313,7 @@ extension Database {
       }
       fileBytes = status.bytes
       let log = FileStatus(path: logPath)
-      // Removed while it was in use: whatever is written into it now, nobody finds again.
+      // The log was removed while in use: no process would find what is written to it now.
       if let logIdentity, log?.identity != logIdentity {
         throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: path)
       }
@@ -320,15 +323,15 @@ extension Database {
       try run(.commit)
       return result
     } catch {
-      // A failed commit may or may not have ended the transaction; where it did there is nothing to roll back.
+      // A failed commit may or may not have ended the transaction; where it has, there is nothing to roll back.
       if isInTransaction { try run(.rollback) }
       throw error
     }
   }
 
-  /// Throws where the file system has not room for the log to be written back, and for something to be removed, besides.
+  /// Throws where the file system lacks the space for a checkpoint and a removal beside this write.
   ///
-  /// Asked only once the files have grown: what is written over what was there before takes no room.
+  /// Checked only after the files have grown: overwriting existing pages needs no space.
   private func checkRoom(log: Int64) throws(CacheStoreError) {
     guard fileBytes + log > roomyBytes else { return }
     if let free = Platform.freeBytes(at: path), free < log + Self.keptFree {
@@ -337,17 +340,17 @@ extension Database {
     roomyBytes = fileBytes + log
   }
 
-  /// Whether the disk has little more left than what stays free.
+  /// Whether the disk has little more space than what is kept free.
   var isShortOfRoom: Bool {
     guard let free = Platform.freeBytes(at: path) else { return false }
     return free < (FileStatus(path: logPath)?.bytes ?? 0) + 2 * Self.keptFree
   }
 
-  /// What stays free of a disk: as much as a transaction of many rows can add, and a removal after it.
+  /// The bytes kept free on a disk: what a transaction of many rows can add, and a removal after it.
   private static let keptFree: Int64 = 2 << 20
 
-  /// A number that changes with every change of the file, this connection's own and, once it has begun a transaction,
-  /// everybody else's.
+  /// A number that changes with every change of the file: at once with this connection's own, and with other
+  /// connections' at the beginning of a transaction.
   var contentVersion: UInt32 {
     var version: UInt32 = 0
     sqlite3_file_control(handle, "main", SQLITE_FCNTL_DATA_VERSION, &version)
@@ -369,7 +372,7 @@ extension Database {
     return CacheStoreError.sqlite(code, systemError: isOfLog ? logErrorNumber : number, path: path, sql: sql)
   }
 
-  /// The system's error number of the log's latest failure, which SQLite does not take over from a failed COMMIT.
+  /// The system's error number of the log's latest failure, which SQLite does not report after a failed COMMIT.
   private var logErrorNumber: Int32 {
     var file: UnsafeMutablePointer<sqlite3_file>?
     var number: Int32 = 0

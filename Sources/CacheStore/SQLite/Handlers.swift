@@ -1,13 +1,13 @@
 internal import CSQLite
 
-/// How much work a file may cause that somebody else may have made: a bound on SQLite's steps, by the file's size.
+/// Limits the work that an untrusted file can cause: a bound on SQLite's steps, by the file's size.
 ///
-/// A store is read and written in a number of steps that grows with its rows. What grows faster was made to.
+/// The steps for reading and writing a store grow with its rows. A file that needs more was built to.
 final class StepBudget {
-  /// The steps between two looks.
+  /// The steps between two checks.
   private static let stride: Int32 = 1_000
-  /// For a file of no length, and more for each of its bytes; a row of a store has some hundred bytes and takes, in the
-  /// longest lists and checks, some hundred steps.
+  /// The budget of an empty file, and the steps added per byte. A row of a store has some hundred bytes and takes
+  /// some hundred steps in the longest lists and checks.
   private static let least: Int64 = 10_000_000
   private static let stepsOfByte: Int64 = 4
 
@@ -19,10 +19,10 @@ final class StepBudget {
     left = whole
   }
 
-  /// Begins anew, for another piece of work.
+  /// Restores the whole budget, for another piece of work.
   func restart() { left = whole }
 
-  /// Makes `database` stop where the budget is used up; the object must outlive it.
+  /// Interrupts `database` where the budget is used up; this object must outlive it.
   func install(on database: OpaquePointer) {
     sqlite3_progress_handler(
       database, Self.stride,
@@ -35,15 +35,15 @@ final class StepBudget {
   }
 }
 
-/// How long a connection waits for another's lock: until an instant, trying every half millisecond.
+/// Waits for another connection's lock until a deadline, retrying every half millisecond.
 ///
-/// SQLite's own time-out rests up to 100 ms between tries, which lets a process that has waited long lose against
-/// newcomers; and it cannot be given an instant instead of a length.
+/// SQLite's own busy timeout sleeps up to 100 ms between retries, so that a process that has waited long loses
+/// against newcomers; and it takes a duration, not a deadline.
 final class BusyWaiting {
-  /// Monotonic nanoseconds; 0 means not at all.
+  /// Monotonic nanoseconds; 0: does not wait.
   var deadline: Int64 = 0
 
-  /// Makes `database` wait as this object says; the object must outlive it.
+  /// Makes `database` wait until this object's deadline; this object must outlive it.
   func install(on database: OpaquePointer) {
     sqlite3_busy_handler(
       database,

@@ -4,13 +4,13 @@
 
 internal import PlatformC
 
-/// Asks the system to begin to write the log to the disk, without waiting for it.
+/// Asks the system to begin writing the log to the disk, without waiting for it.
 ///
-/// The sync before the log is written back into the database then finds most of it written: the disk has worked while
-/// the next chunk arrived. Nothing depends on it, and a system that cannot be asked is not.
+/// The sync before a checkpoint then finds most of the log on the disk, written while the next chunk arrived. This is
+/// a hint: no operation depends on it, and systems other than Linux get none.
 final class LogWriteback {
-  /// The log, opened beside SQLite, which locks no byte of it: closing this one frees no lock. Negative where there is
-  /// none.
+  /// The log, opened beside SQLite, which locks no byte of it, so that closing this descriptor drops no lock.
+  /// Negative where there is no log.
   private let file: Int32
 
   init(log path: String) { file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }

@@ -2,11 +2,11 @@ internal import CSQLite
 internal import PlatformC
 
 extension CacheStoreError {
-  /// What an SQLite result code means to a caller of the store.
+  /// The store's error for an SQLite result code.
   ///
   /// - Parameters:
   ///   - code: The extended result code.
-  ///   - systemError: The operating system's error number behind it, 0 where there is none.
+  ///   - systemError: The operating system's error number that caused it, 0 where there is none.
   ///   - path: The database file, for the message.
   ///   - sql: The failing statement; it holds no bound value.
   static func sqlite(_ code: Int32, systemError: Int32 = 0, path: String, sql: String? = nil)
@@ -34,7 +34,7 @@ extension CacheStoreError {
     return CacheStoreError(reason, message, sqliteCode: code, sql: sql)
   }
 
-  /// The message for a file that is something else.
+  /// The message for a file that is not a store.
   static func notAStore(_ path: String) -> String {
     "\(path) is not a store of cachefetch"
   }
@@ -50,7 +50,7 @@ extension CacheStoreError {
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: .busy
     case SQLITE_CORRUPT, SQLITE_FORMAT: .corrupt
     case SQLITE_NOTADB: .foreignFile
-    // Only a budget of steps interrupts: see ``StepBudget``.
+    // Only ``StepBudget`` interrupts statements.
     case SQLITE_INTERRUPT: .otherSchema
     case SQLITE_FULL: .full
     case SQLITE_READONLY: .readOnly
@@ -61,18 +61,18 @@ extension CacheStoreError {
 }
 
 extension CacheStoreError {
-  /// SQLITE_READONLY_DBMOVED: the file is no longer the one of that name.
+  /// SQLITE_READONLY_DBMOVED: the open file no longer has its name.
   static let movedCode: Int32 = SQLITE_READONLY | 4 << 8
 
   var isMoved: Bool { sqliteCode == Self.movedCode }
 
-  /// SQLITE_READONLY_ROLLBACK: a journal waits to be rolled back, which a reader may not do.
+  /// SQLITE_READONLY_ROLLBACK: a hot journal must be rolled back, which a read-only connection cannot do.
   var needsRollback: Bool { sqliteCode == SQLITE_READONLY | 3 << 8 }
 
-  /// Whether SQLite, or the schema, says that the file is damaged, or is no database at all.
+  /// Whether SQLite or the schema check reports that the file is damaged or not a database.
   var isDamage: Bool { sqliteCode != 0 && reason == .corrupt || reason == .foreignFile }
 
-  /// The same, with what helps where the store may be written: a damaged file is then replaced without anybody's doing.
+  /// The error with a hint for a writable store, which is quarantined without a person's help.
   package func advised(isReadOnly: Bool) -> CacheStoreError {
     guard reason == .corrupt, sqliteCode != 0, !isReadOnly else { return self }
     return CacheStoreError(
@@ -87,7 +87,7 @@ extension CacheStoreError {
     sqliteCode & 0xFF == SQLITE_IOERR && (18...21).contains(sqliteCode >> 8) && !isOfDescriptors
   }
 
-  /// What SQLite says where the log or its index would have to be made and cannot.
+  /// Whether it may be that the log or its index cannot be created in this folder.
   var mayBeOfFolder: Bool {
     (sqliteCode & 0xFF == SQLITE_CANTOPEN || sqliteCode & 0xFF == SQLITE_READONLY && !isMoved)
       && !isOfDescriptors

@@ -1,13 +1,13 @@
 internal import CSQLite
 internal import PlatformFoundation
 
-/// A prepared statement in use: parameters are bound, rows are stepped through, and it is reset for the next user.
+/// A prepared statement in use: bind its parameters, step through its rows, then reset it for the next use.
 ///
 /// Parameters are numbered from 1, columns from 0, as SQLite does.
 struct Statement {
   let raw: OpaquePointer
   unowned let database: Database
-  /// `nil` for one that is made for the occasion.
+  /// `nil` for a statement that is prepared for one use.
   let texts: TextSpace?
 
   // MARK: Parameters
@@ -42,7 +42,7 @@ struct Statement {
     }
   }
 
-  /// Binds bytes without copying them: they must stay where they are until the statement is reset.
+  /// Binds bytes without copying them: they must stay valid until the statement is reset.
   func bind(_ index: Int32, borrowing bytes: UnsafeRawBufferPointer) {
     if let base = bytes.baseAddress, bytes.count > 0 {
       _ = cachefetch_bind_blob_static(raw, index, base, Int32(bytes.count))
@@ -53,7 +53,7 @@ struct Statement {
 
   // MARK: Running
 
-  /// Goes to the next row; `false` when there is none.
+  /// Steps to the next row; `false` after the last.
   func step() throws(CacheStoreError) -> Bool {
     switch sqlite3_step(raw) {
     case SQLITE_ROW: return true
@@ -62,19 +62,19 @@ struct Statement {
     }
   }
 
-  /// Runs to the end and makes the statement ready for its next use.
+  /// Runs to the end and resets the statement.
   func run() throws(CacheStoreError) {
     defer { reset() }
     while try step() {}
   }
 
-  /// Runs to the end with one parameter bound to bytes where they are.
+  /// Runs to the end with one parameter bound to bytes that are not copied.
   func run(borrowing bytes: Data, at index: Int32) throws(CacheStoreError) {
-    // The closure of `withUnsafeBytes` cannot throw a typed error, so the outcome is carried out of it.
+    // The closure of `withUnsafeBytes` cannot throw a typed error, so it returns a `Result`.
     try bytes.withUnsafeBytes { outcome(borrowing: $0, at: index) }.get()
   }
 
-  /// Runs to the end with one parameter bound to bytes where they are.
+  /// Runs to the end with one parameter bound to bytes that are not copied.
   func run(borrowing bytes: [UInt8], at index: Int32) throws(CacheStoreError) {
     try bytes.withUnsafeBytes { outcome(borrowing: $0, at: index) }.get()
   }
@@ -101,11 +101,11 @@ struct Statement {
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(raw, column) == SQLITE_NULL }
 
   func text(_ column: Int32) -> String {
-    // Asked for as text, SQLite would copy it to add a zero.
+    // `sqlite3_column_text` would copy the text to append a NUL.
     String(decoding: bytes(column), as: UTF8.self)
   }
 
-  /// Whether the column is this text, byte for byte: as texts, two ways to write the same letter would be equal.
+  /// Whether the column is this text, byte for byte: `String` equality treats canonically equivalent texts as equal.
   func isText(_ column: Int32, _ text: String) -> Bool {
     var text = text
     return text.withUTF8 { $0.elementsEqual(bytes(column)) }
@@ -113,7 +113,7 @@ struct Statement {
 
   func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
 
-  /// The column's bytes, where they are; they go with the next step or reset.
+  /// The column's bytes without a copy; valid until the next step or reset.
   func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
     guard let bytes = sqlite3_column_blob(raw, column) else {
       return UnsafeRawBufferPointer(start: nil, count: 0)
