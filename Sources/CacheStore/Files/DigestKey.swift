@@ -1,16 +1,16 @@
 internal import CSodium
 internal import PlatformC
 
-/// The secret with which digests of credentials and of secret query values are made.
+/// The secret key for digests of credentials and of secret query values.
 ///
-/// It stands in a file of its own, `STORE.key` (32 bytes, mode 0600), so that whoever gets hold of the database alone
-/// cannot guess passwords from the digests in it. Where the file is lost a new one is made: the rows of credentialed
-/// requests are then misses, since nothing leads to their accounts any more.
+/// It is kept in its own file, `STORE.key` (32 bytes, mode 0600), so that the database alone does not allow guessing
+/// passwords from its digests. Where the file is lost, a new key is created, and rows of requests with credentials
+/// become misses, since no digest leads to their accounts any more.
 public struct DigestKey: Sendable {
   private static let length = 32
   private let bytes: [UInt8]
 
-  /// A key for this process only, where a store cannot be used: its digests tell requests apart and mean nothing else.
+  /// A key for this process only, where a store cannot be used: its digests only distinguish requests.
   public init() {
     var generator = SystemRandomNumberGenerator()
     bytes = (0..<Self.length).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
@@ -19,12 +19,12 @@ public struct DigestKey: Sendable {
   /// A key of given bytes, for tests.
   package init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The key beside the store at `path`, made when there is none.
+  /// The key beside the store at `path`, created where there is none.
   ///
   /// Takes some microseconds and may be called on any thread. Throws `cannotOpen` or `readOnly` naming the file.
   public static func loadOrCreate(nextTo path: String) throws(CacheStoreError) -> DigestKey {
     let files = StoreFiles(path: path)
-    // A file that vanishes or appears in between is seen on the next round.
+    // The next round sees a file that appeared or vanished in between.
     for _ in 0..<3 {
       if let key = try load(files) { return key }
       if let key = try create(files) { return key }
@@ -42,13 +42,13 @@ public struct DigestKey: Sendable {
   public func digest(_ message: [UInt8]) -> String {
     _ = Self.library
     var output = [UInt8](repeating: 0, count: 16)
-    // Fails for lengths out of range only, and these are constants within it.
+    // Fails only for lengths out of range; these constants are within it.
     crypto_generichash(&output, output.count, message, UInt64(message.count), bytes, bytes.count)
     return String(
       decoding: output.flatMap { [Self.digit($0 >> 4), Self.digit($0 & 15)] }, as: UTF8.self)
   }
 
-  /// What tells this key from another without giving it away.
+  /// Identifies this key without revealing it.
   var proof: String { digest(Array("cachefetch".utf8)) }
 
   private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
@@ -74,10 +74,10 @@ public struct DigestKey: Sendable {
     return DigestKey(bytes: Array(bytes[..<length]))
   }
 
-  /// Makes the file; `nil` where another process was first.
+  /// Creates the file; `nil` where another process was first.
   ///
-  /// The bytes are written to a file of a name nobody else has and then linked to the final name, which fails where
-  /// that exists: nobody ever sees half a key.
+  /// Writes the bytes to a file with a unique name and links that to the final name, which fails where it exists: no
+  /// process ever sees half a key.
   private static func create(_ files: StoreFiles) throws(CacheStoreError) -> DigestKey? {
     try files.makeFolder()
     let key = DigestKey()

@@ -1,12 +1,12 @@
 internal import PlatformC
 
-/// Which file a name stands for at the moment: two names with the same identity are one file.
+/// The file a name refers to at the moment: two names with the same identity are one file.
 struct FileIdentity: Hashable, Sendable {
   let device: UInt64
   let inode: UInt64
 }
 
-/// What `lstat` says about a name, symbolic links not followed.
+/// The result of `lstat`, which does not follow symbolic links.
 struct FileStatus: Sendable {
   enum Kind: Sendable { case file, folder, link, other }
 
@@ -14,13 +14,13 @@ struct FileStatus: Sendable {
   let kind: Kind
   let owner: UInt32
   let group: UInt32
-  /// How many names the file has.
+  /// The number of hard links.
   let names: Int
   /// The permission bits.
   let mode: UInt32
   let bytes: Int64
 
-  /// `nil` where there is nothing of that name, or it cannot be seen.
+  /// `nil` where the name does not exist or cannot be read.
   init?(path: String) {
     var status = stat()
     guard lstat(path, &status) == 0 else { return nil }
@@ -50,14 +50,14 @@ struct FileStatus: Sendable {
     bytes = Int64(status.st_size)
   }
 
-  /// Whether somebody not to be trusted may add and rename files in this folder.
+  /// Whether an untrusted user may add and rename files in this folder.
   var isSharedFolder: Bool { kind == .folder && (mode & 0o022 != 0 || !hasTrustedOwner) }
 
-  /// Whether the file's owner is one to trust: this user, or the system's administrator.
+  /// Whether the file belongs to this user or to root.
   var hasTrustedOwner: Bool { owner == geteuid() || owner == 0 }
 }
 
-/// The names in a folder, `.` and `..` too; none where it cannot be read.
+/// The names in a folder, including `.` and `..`; none where it cannot be read.
 enum FolderNames {
   static func all(in path: String) -> [String] {
     guard let folder = opendir(path) else { return [] }

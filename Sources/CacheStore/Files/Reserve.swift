@@ -1,18 +1,18 @@
 internal import PlatformC
 
-/// `STORE.reserve`: room on the disk that is given up where there is none left, so that something can be removed.
+/// `STORE.reserve`: allocated disk space that is released on a full disk, so that something can be removed.
 ///
-/// Removing needs room itself: it is appended to the log, and a log is emptied by writing it back into the database,
-/// which that may make longer. Another program that fills the disk leaves none for it.
+/// A removal itself needs space: it is appended to the log, and the checkpoint that empties the log may extend the
+/// database. Other programs that fill the disk leave no space for that.
 struct Reserve {
-  /// What a log that is written back at each megabyte, and a removal, take.
+  /// The space of a log that is checkpointed at each megabyte, and of a removal, in bytes.
   static let bytes: Int64 = 1 << 20
-  /// What the disk has left where a reserve is made, besides: more than what the store leaves free.
+  /// The free space required beside the reserve to create one: more than the store always leaves free.
   private static let leastFree: Int64 = 4 << 20
 
   let files: StoreFiles
 
-  /// Makes it, where there is none and room enough. Without it the store works as well, for as long as there is room.
+  /// Creates the reserve where there is none and enough space. The store works without it while the disk has space.
   func make() {
     guard FileStatus(path: files.reserve) == nil,
       Platform.freeBytes(at: files.database).map({ $0 >= Self.bytes + Self.leastFree }) ?? false
@@ -23,7 +23,7 @@ struct Reserve {
     if !Platform.allocate(Self.bytes, in: file) { unlink(files.reserve) }
   }
 
-  /// Gives its room back to the disk. What else may stand in its place is left alone.
+  /// Releases the reserve's space. Leaves any other file of that name alone.
   func release() {
     guard let status = FileStatus(path: files.reserve), status.kind == .file, status.bytes == Self.bytes
     else {

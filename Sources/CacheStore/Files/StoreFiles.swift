@@ -1,10 +1,10 @@
 internal import PlatformC
 
-/// The names of the store's files, and what must be true of them before one is opened.
+/// The names of the store's files, and the checks before one is opened.
 ///
-/// The store lives in a folder of its own where it makes the folder itself (mode 0700); the files have mode 0600.
-/// A symbolic link in the place of a file, and in a folder that others may write to any file of another owner, are
-/// refused: both are ways to make this program read or overwrite what somebody else chose.
+/// A folder that the store creates has mode 0700; its files have mode 0600. The store refuses a symbolic link in the
+/// place of a file, and in a folder that other users may write to every file of another owner: with either, another
+/// user could choose what this program reads or overwrites.
 struct StoreFiles: Sendable {
   /// The database, as the caller named it.
   let database: String
@@ -12,7 +12,7 @@ struct StoreFiles: Sendable {
   /// The SQLite file system layer to use, for tests that inject faults.
   let vfs: String?
 
-  /// Whether somebody else may have made them.
+  /// Whether the files are untrusted.
   let isUntrusted: Bool
 
   init(path: String, vfs: String? = nil, isUntrusted: Bool = false) {
@@ -25,15 +25,15 @@ struct StoreFiles: Sendable {
   var key: String { database + ".key" }
   var log: String { database + "-wal" }
   var sharedMemory: String { database + "-shm" }
-  /// Counts that wait to be stored in the tables, and those that are being stored.
+  /// Counts not yet stored in the tables, and those being stored.
   var usageJournal: String { database + ".uses" }
   var takenUsageJournal: String { database + ".uses-taken" }
-  /// Room that is given up where the disk has none; see ``Reserve``.
+  /// Space that is released on a full disk; see ``Reserve``.
   var reserve: String { database + ".reserve" }
-  /// A repaired file that waits to take the damaged one's place.
+  /// A repaired file that will replace the damaged one.
   var repaired: String { database + ".mended" }
 
-  /// The folder the store lies in.
+  /// The store's folder.
   var folder: String {
     guard let slash = database.lastIndex(of: "/") else { return "." }
     return slash == database.startIndex ? "/" : String(database[..<slash])
@@ -45,7 +45,7 @@ struct StoreFiles: Sendable {
     return String(database[database.index(after: slash)...])
   }
 
-  /// The database's name with every symbolic link of the folder's resolved, so that opening may refuse links outright.
+  /// The database's path with the folder's symbolic links resolved, so that opening can refuse every link.
   func resolved() throws(CacheStoreError) -> String {
     guard let real = realpath(folder, nil) else {
       throw CacheStoreError(
@@ -56,7 +56,7 @@ struct StoreFiles: Sendable {
     return path == "/" ? "/" + name : path + "/" + name
   }
 
-  /// The database's status, or `nil` where there is none yet; throws where something else stands in its place.
+  /// The database's status, or `nil` where there is none yet; throws where the name is that of something else.
   func checkedStatus() throws(CacheStoreError) -> FileStatus? {
     guard !database.isEmpty else {
       throw CacheStoreError(
@@ -74,7 +74,7 @@ struct StoreFiles: Sendable {
     return status
   }
 
-  /// Whether nothing stands in the database's place, and nothing waits to.
+  /// Whether neither the database nor a repaired file exists.
   var isMissing: Bool {
     guard !database.isEmpty, FileStatus(path: database) == nil, errno == ENOENT || errno == ENOTDIR else {
       return false
@@ -82,8 +82,8 @@ struct StoreFiles: Sendable {
     return FileStatus(path: repaired) == nil
   }
 
-  /// Why a store cannot be made here: what is wrong with the folder, or with the nearest one that is there; `nil` where
-  /// it can be.
+  /// Why a store cannot be created here: the error of the folder or of its nearest existing ancestor; `nil` where it
+  /// can be.
   func obstacle() -> String? {
     var folder = folder
     while access(folder, W_OK | X_OK) != 0 {
@@ -96,15 +96,15 @@ struct StoreFiles: Sendable {
     return nil
   }
 
-  /// Whether somebody not to be trusted may put files beside the store's; a link to a folder counts as what it leads to.
+  /// Whether an untrusted user may put files beside the store's; follows a link to the folder.
   private var isFolderShared: Bool {
     guard let real = realpath(folder, nil) else { return false }
     defer { free(real) }
     return FileStatus(path: String(cString: real))?.isSharedFolder == true
   }
 
-  /// Throws unless an open file beside the store is one to trust: a file, of an owner to trust, and of no other name
-  /// that somebody may have given to a file of this user's.
+  /// Throws unless an open file beside the store can be trusted: a regular file, of a trusted owner, without a second
+  /// name, which another user could have given to one of this user's files.
   func check(opened status: FileStatus?, _ what: String, _ path: String) throws(CacheStoreError) {
     let isShared = isFolderShared
     guard let status, status.kind == .file else {
@@ -114,7 +114,7 @@ struct StoreFiles: Sendable {
       throw CacheStoreError(
         .cannotOpen, "\(what) \(path) belongs to another user, which is refused", remedy: .ownFolder)
     }
-    // Making the key links it from another name, which goes at once.
+    // Creating the key links it to a second name, which is removed at once.
     guard status.names == 1 || status.names == 2 && path == key else {
       throw CacheStoreError(
         .cannotOpen, "\(what) \(path) is another file's second name, which is refused",
@@ -122,7 +122,7 @@ struct StoreFiles: Sendable {
     }
   }
 
-  /// Throws unless the file is one to open: a file, no link, and in a shared folder of an owner to trust.
+  /// Throws unless the file may be opened: a regular file, no link, and in a shared folder of a trusted owner.
   func check(_ status: FileStatus, of path: String) throws(CacheStoreError) {
     switch status.kind {
     case .file: break
@@ -149,7 +149,7 @@ struct StoreFiles: Sendable {
     }
   }
 
-  /// Checks the files that SQLite opens by itself: it would follow a second name, and wait for a pipe.
+  /// Checks the files that SQLite opens itself: it would follow a hard link, and block on a pipe.
   func checkCompanions() throws(CacheStoreError) {
     for path in [log, sharedMemory, database + "-journal"] {
       guard let status = FileStatus(path: path) else { continue }
@@ -162,13 +162,12 @@ struct StoreFiles: Sendable {
     }
   }
 
-  /// Checks them once more now that they are open, where somebody else might have put them there meanwhile.
+  /// Checks the opened files again where another user could have put them there meanwhile.
   func checkOpenedCompanions() throws(CacheStoreError) {
     if isFolderShared { try checkCompanions() }
   }
 
-  /// Makes room for a file of this store's own that is made anew: removes what was left of an earlier one, and throws
-  /// where that is somebody else's.
+  /// Removes a leftover file before the store creates a new one of that name; throws where it cannot be removed.
   func removeLeftover(_ path: String) throws(CacheStoreError) {
     guard unlink(path) != 0, errno != ENOENT else { return }
     throw CacheStoreError(
@@ -176,7 +175,7 @@ struct StoreFiles: Sendable {
       hint: "remove it, or name a store in a folder of your own")
   }
 
-  /// Makes the folder, with those above it, mode 0700; one that is there stays as it is.
+  /// Creates the folder and its ancestors with mode 0700; an existing folder stays as it is.
   func makeFolder() throws(CacheStoreError) {
     guard FileStatus(path: folder) == nil else { return }
     var end = folder.startIndex
@@ -184,7 +183,7 @@ struct StoreFiles: Sendable {
       end = folder[folder.index(after: end)...].firstIndex(of: "/") ?? folder.endIndex
       let part = String(folder[..<end])
       guard mkdir(part, 0o700) != 0 else { continue }
-      // Before it is looked whether it is there, which sets another.
+      // Saved before the look at the file, which sets `errno` too.
       let number = errno
       guard number != EEXIST, number != EISDIR, FileStatus(path: part) == nil else { continue }
       throw CacheStoreError(
@@ -194,11 +193,11 @@ struct StoreFiles: Sendable {
     }
   }
 
-  /// Makes an empty database file of mode 0600, unless there is one.
+  /// Creates an empty database file of mode 0600, unless there is one.
   ///
-  /// SQLite would give it 0644; the log and the shared memory then take over the database's mode.
+  /// SQLite would create it with 0644. The log and the shared memory inherit the database's mode.
   ///
-  /// - Parameter isNew: Whether one that is there already is somebody else's, and refused.
+  /// - Parameter isNew: Whether an existing file is refused.
   func makeDatabase(isNew: Bool = false) throws(CacheStoreError) {
     let descriptor = open(database, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor < 0 else {
@@ -215,10 +214,10 @@ struct StoreFiles: Sendable {
 }
 
 extension StoreFiles {
-  /// Whether files can be made beside the database.
+  /// Whether files can be created beside the database.
   var isFolderWritable: Bool { access(folder, W_OK) == 0 }
 
-  /// Whether the store as a whole can be written: a log that is there may be written in a folder that may not.
+  /// Whether the store can be written: in a folder that is not writable, an existing log may be.
   var isWritable: Bool {
     access(database, W_OK) == 0
       && (isFolderWritable || access(log, W_OK) == 0 && access(sharedMemory, W_OK) == 0)

@@ -1,36 +1,37 @@
 internal import PlatformC
 
-/// `STORE.uses`: what programs that ran for a moment have counted, until somebody who writes anyway takes it into the
+/// `STORE.uses`: the counts of short-lived programs, until another process that writes anyway stores them in the
 /// tables.
 ///
-/// A commit of its own costs such a program more than all it did before; a line appended costs some microseconds.
-/// Whoever appends holds the file shared; whoever takes it renames it first, so that nobody waits, and then has it once
-/// nobody holds it any more. Killed between its commit and the file's removal, it is taken once more.
+/// A commit would cost such a program more than all its other work; appending a line takes some microseconds. A
+/// process that appends holds a shared lock on the file. A process that stores it first renames it, so that no other
+/// has to wait, and then takes the exclusive lock. If it is killed between its commit and the file's removal, the
+/// lines are stored twice.
 struct UsageJournal {
-  /// What became of an append.
+  /// The result of an append.
   enum Appended {
-    /// It is in the file, which may have become long by now.
+    /// The lines are in the file; `isLong` tells whether it has become long.
     case done(isLong: Bool)
-    /// The file is not one to write to.
+    /// The file must not be written.
     case refused
   }
 
-  /// The length from which on whoever appends has the file stored.
+  /// The length in bytes above which the appending process stores the file.
   static let longest: Int64 = 64 << 10
 
   let files: StoreFiles
 
-  /// Whether something waits.
+  /// Whether there are lines to be stored.
   var isThere: Bool {
     FileStatus(path: files.usageJournal) != nil || FileStatus(path: files.takenUsageJournal) != nil
   }
 
-  /// Whether somebody should take it in by now.
+  /// Whether the file is so long that it should be stored now.
   var isLong: Bool { FileStatus(path: files.usageJournal)?.bytes ?? 0 > Self.longest }
 
-  /// Appends what `lines` gives once the file is held; `nil` appends nothing.
+  /// Appends the result of `lines`, called with the file locked; `nil` appends nothing.
   func append(_ lines: () throws(CacheStoreError) -> [UInt8]?) throws(CacheStoreError) -> Appended {
-    // Between opening and holding it somebody may rename it; not many times in a row.
+    // Another process may rename the file between opening and locking it, but not many times in a row.
     for _ in 0..<3 {
       let descriptor = open(
         files.usageJournal, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
@@ -49,11 +50,12 @@ struct UsageJournal {
     return .refused
   }
 
-  /// Takes what is in the file out of reach of those who append, and reads it. Called by one process at a time, inside
-  /// its writing transaction.
+  /// Renames the file, so that no process appends to it any more, and reads it. Called by one process at a time,
+  /// inside its writing transaction.
   ///
-  /// - Parameter isLast: Take it even where somebody holds it, as after a sign-out: what they append is lost.
-  /// - Returns: `nil` where there is nothing, or somebody still appends.
+  /// - Parameter isLast: Read it even while another process holds the lock, as after a sign-out; lines appended later
+  ///   are lost.
+  /// - Returns: `nil` where there is no file, or another process still appends.
   func take(isLast: Bool = false) -> [UInt8]? {
     if FileStatus(path: files.takenUsageJournal) == nil,
       rename(files.usageJournal, files.takenUsageJournal) != 0
@@ -76,10 +78,10 @@ struct UsageJournal {
     return bytes
   }
 
-  /// Removes what was taken, once it is committed.
+  /// Removes the file that was read, after the commit.
   func removeTaken() { unlink(files.takenUsageJournal) }
 
-  /// Removes all that waits.
+  /// Removes both files.
   func removeAll() {
     unlink(files.usageJournal)
     unlink(files.takenUsageJournal)

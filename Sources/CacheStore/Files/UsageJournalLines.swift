@@ -1,16 +1,16 @@
-/// Marks and counts as lines of text, as they wait in `STORE.uses`.
+/// Marks and counts as the lines of text in `STORE.uses`.
 ///
-/// A mark is `m FILE ROW INSTANT`, a count `c FILE ACCOUNT STORED FRESH UNCHANGED FAILED BYTES MILLISECONDS HOST`. FILE is
-/// the inode of the database that the identifiers belong to. A line that is neither, as a power cut may leave, says
-/// nothing.
+/// A mark is `m FILE ROW INSTANT`, a count `c FILE ACCOUNT STORED FRESH UNCHANGED FAILED BYTES MILLISECONDS HOST`.
+/// FILE is the inode of the database that assigned the identifiers. Any other line, as a power cut may leave, is
+/// ignored.
 struct UsageJournalLines: Equatable {
-  /// A row, and when it was delivered.
+  /// A row and the time of its delivery.
   struct Mark: Equatable {
     var row: Int64
     var instant: Int64
   }
 
-  /// What an account had of a host.
+  /// The counts of an account and a host.
   struct Count: Equatable {
     var account: Int64
     var host: String
@@ -22,7 +22,7 @@ struct UsageJournalLines: Equatable {
 
   var isEmpty: Bool { marks.isEmpty && counts.isEmpty }
 
-  /// The lines for the database with that inode; `nil` where a count has what no line has room for.
+  /// The lines for the database with that inode; `nil` where a count cannot be written as a line.
   func bytes(of file: UInt64) -> [UInt8]? {
     var text = ""
     for mark in marks { text += "m \(file) \(mark.row) \(mark.instant)\n" }
@@ -39,7 +39,8 @@ struct UsageJournalLines: Equatable {
 
   init() {}
 
-  /// What the lines say of the database with that inode, the latest mark of each row and the sum of each host.
+  /// Parses the lines for the database with that inode: the latest mark of each row and the sum for each account and
+  /// host.
   init(_ bytes: [UInt8], of file: UInt64) {
     var latest: [Int64: Int64] = [:]
     var sums: [String: [(account: Int64, count: UsageCount)]] = [:]
@@ -71,7 +72,7 @@ struct UsageJournalLines: Equatable {
     }
   }
 
-  /// A number that no sum of such makes too large.
+  /// A number from 0 to 2^52, so that sums do not overflow.
   private static func number(_ word: String) -> Int64? {
     guard let number = Int64(word), (0...1 << 52).contains(number) else { return nil }
     return number
