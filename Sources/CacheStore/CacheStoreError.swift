@@ -2,9 +2,9 @@
 public struct CacheStoreError: Error, Hashable {
   /// The distinctions a caller can act on.
   public enum Reason: Hashable, Sendable {
-    /// The file, or the part of it that was asked for, is damaged.
+    /// The file, or the requested part of it, is damaged.
     case corrupt
-    /// Another process or connection holds a lock, and the waiting time is over.
+    /// Another process or connection holds a lock, and the timeout has passed.
     case busy
     /// The disk, or the store's own limit, is full.
     case full
@@ -14,17 +14,17 @@ public struct CacheStoreError: Error, Hashable {
     case cannotOpen
     /// A newer release wrote this file.
     case newerSchema(found: Int)
-    /// A store, but with other tables than this release makes; of files that somebody else may have made only.
+    /// An untrusted file has other tables than this release creates, or takes too many steps to read.
     case otherSchema
-    /// A database, but not one of this program's; or not a database.
+    /// The file is another program's database, or no database.
     case foreignFile
     /// The account was signed out after the exchange began.
     case signedOut
-    /// The body was replaced and its ten minutes are over.
+    /// The body was replaced and is no longer kept for its readers.
     case replaced
-    /// What was written before is gone, with the file or without it: somebody removed the store while it was in use.
+    /// The store was removed while it was in use, and what was written before is gone.
     case missing
-    /// The file system has no locks, by which processes take turns.
+    /// The file system has no locks, without which processes cannot take turns.
     case cannotLock
     /// The store was closed.
     case closed
@@ -32,9 +32,9 @@ public struct CacheStoreError: Error, Hashable {
     case other
   }
 
-  /// What happened, in terms a caller can switch over.
+  /// The cause, for a caller to switch over.
   public let reason: Reason
-  /// One line for a person, naming the file where one is concerned and never a bound value.
+  /// One line for a person; it names the file concerned, and never a bound value.
   public let message: String
   /// What a person can do about it; `nil` where nothing is known to help.
   public let remedy: Remedy?
@@ -43,12 +43,12 @@ public struct CacheStoreError: Error, Hashable {
   /// The failing statement without its bound values, so that it is safe to log.
   public let sql: String?
 
-  /// The remedy's words, which hold in every program.
+  /// The remedy's text, which fits every program.
   public var hint: String? { remedy?.text }
 
   /// Makes an error.
   ///
-  /// - Parameter hint: What helps, where more is known than the reason.
+  /// - Parameter hint: What helps, where the reason alone does not say it.
   public init(
     _ reason: Reason, _ message: String, hint: String? = nil, sqliteCode: Int32 = 0, sql: String? = nil
   ) {
@@ -67,10 +67,10 @@ public struct CacheStoreError: Error, Hashable {
     self.sql = sql
   }
 
-  /// Whether no file could be opened any more: nothing is wrong with the store.
+  /// Whether the limit of open files was the cause: nothing is wrong with the store.
   var isOfDescriptors: Bool { remedy == .descriptors }
 
-  /// What helps where nothing more is known than the reason.
+  /// The remedy where only the reason is known.
   private static func remedy(for reason: Reason) -> Remedy? {
     switch reason {
     case .busy: .tryAgain

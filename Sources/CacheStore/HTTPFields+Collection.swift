@@ -1,26 +1,26 @@
-/// The fields one after another, in the order in which they stand on the wire. Each step reads one line.
+/// The fields in wire order. Each step reads one line.
 extension HTTPFields: Collection {
-  /// Where a field stands.
+  /// The position of a field.
   public struct Index: Sendable, Hashable, Comparable {
-    /// Where its line begins, in bytes.
+    /// The offset of its line, in bytes.
     let offset: Int
 
-    /// Whether the first stands before the second.
+    /// Whether the first position precedes the second.
     public static func < (first: Index, second: Index) -> Bool { first.offset < second.offset }
   }
 
   /// The first field.
   public var startIndex: Index { Index(offset: lineOfField(from: 0)) }
 
-  /// Behind the last field.
+  /// The position after the last field.
   public var endIndex: Index { Index(offset: wire.count) }
 
-  /// The next field.
+  /// The position of the next field.
   public func index(after index: Index) -> Index {
     Index(offset: lineOfField(from: lineEnd(from: index.offset)))
   }
 
-  /// The field that stands there.
+  /// The field at that position.
   public subscript(position: Index) -> Field {
     precondition(position.offset < wire.count, "there is no field behind the last one")
     return wire.withUnsafeBufferPointer { bytes in
@@ -30,12 +30,12 @@ extension HTTPFields: Collection {
     }
   }
 
-  /// Behind the line that begins there.
+  /// The offset after the line that begins at `offset`.
   private func lineEnd(from offset: Int) -> Int {
     (wire[offset...].firstIndex(of: 0x0A) ?? wire.count - 1) + 1
   }
 
-  /// Where the next line begins that is a field; behind all where there is none.
+  /// The offset of the next line that is a field; the end where there is none.
   private func lineOfField(from offset: Int) -> Int {
     var start = offset
     while start < wire.count {

@@ -1,15 +1,15 @@
 /// The fields (headers) of a message: ordered, repeatable, names compared without case (RFC 9110 section 5).
 ///
-/// The bytes are kept exactly as received, one `Name: value` a line, so that what is stored is what is delivered;
-/// a value is read as UTF-8 where it is valid UTF-8 and as ISO 8859-1 otherwise.
+/// The bytes are kept exactly as received, one `Name: value` per line, and delivered unchanged. A value is read as
+/// UTF-8 where it is valid UTF-8 and as ISO 8859-1 otherwise.
 ///
-/// A name that is not a token, or a value with a line break or a NUL in it, is refused, because it would
-/// become another field on the wire; ``refused`` names the first such field, and a request that carries one fails
-/// with a clear error instead of being sent without it.
+/// A name that is not a token, and a value with a line break or NUL, are refused, because they would become another
+/// field on the wire. ``refused`` names the first such field, and a request that carries one fails with a clear error
+/// instead of being sent without it.
 public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   /// One field: its name as received and its value without surrounding white space.
   public struct Field: Sendable, Hashable {
-    /// The name, in the letters it came in.
+    /// The name as received.
     public let name: String
     /// The value, without leading and trailing white space.
     public let value: String
@@ -20,9 +20,9 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     }
   }
 
-  /// The fields as they stand on the wire: `Name: value` and CR LF for each, without the closing empty line.
+  /// The fields as sent on the wire: `Name: value` and CR LF for each, without the closing empty line.
   public private(set) var wire: [UInt8]
-  /// The first field that was refused, described for an error message; `nil` when all were.
+  /// The first field that was refused, described for an error message; `nil` where none was.
   public private(set) var refused: String?
 
   /// No fields.
@@ -40,7 +40,7 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   /// Whether there is no field.
   public var isEmpty: Bool { wire.isEmpty }
 
-  /// Adds a field at the end; one that cannot be a field is not added and is described by ``refused``.
+  /// Adds a field at the end; an invalid field is not added and is described by ``refused``.
   public mutating func append(_ name: String, _ value: String) {
     var (name, value) = (name, value)
     name.withUTF8 { name in value.withUTF8 { append(name: name, value: $0) } }
@@ -113,8 +113,8 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     return found
   }
 
-  /// Whether a value of that name has these letters in it, given in lower case, in any case: cheaper than taking the
-  /// value apart, for whoever wants to know whether that is worth it.
+  /// Whether a value of that name contains these letters, given in lower case, in any case. Cheaper than parsing the
+  /// value, so that a caller parses only where it must.
   package func contains(_ name: String, mentioning letters: StaticString) -> Bool {
     var found = false
     forEachLine(named: name) { line in
@@ -189,7 +189,7 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   }
 }
 
-/// One line of a field section, as parts of it; gone with the bytes it points to.
+/// One line of a field section, as slices that are valid as long as the buffer they point to.
 struct FieldLine {
   let whole: UnsafeBufferPointer<UInt8>
   let name: UnsafeBufferPointer<UInt8>

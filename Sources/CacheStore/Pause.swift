@@ -1,20 +1,20 @@
-/// That an origin asked to be left alone (`Retry-After`): from when on, and how long. No wall clock decides.
+/// An origin's `Retry-After`: when it was received, and for how long. No wall clock decides.
 public struct Pause: Hashable, Sendable {
-  /// The longest that is heard, in milliseconds: an hour, so that no answer silences an origin for good.
+  /// The longest pause that is honoured, in milliseconds: an hour, so that no response silences an origin for good.
   public static let longestMilliseconds: Int64 = 3_600_000
 
-  /// When it was heard.
+  /// When it was received.
   public var heard: StartMark
   /// How long it lasts, in milliseconds.
   public var milliseconds: Int64
 
-  /// A pause of an hour at most.
+  /// A pause, limited to an hour.
   public init(heard: StartMark, milliseconds: Int64) {
     self.heard = heard
     self.milliseconds = min(max(milliseconds, 0), Self.longestMilliseconds)
   }
 
-  /// What is left of it, in milliseconds, rounded up; `nil` where it is over, of another boot, or from the future.
+  /// The remaining milliseconds, rounded up; `nil` where the pause is over, of another boot, or from the future.
   public func remaining(at now: StartMark) -> Int64? {
     guard heard.boot == now.boot, heard.nanoseconds <= now.nanoseconds else { return nil }
     let (elapsed, overflow) = now.nanoseconds.subtractingReportingOverflow(heard.nanoseconds)
@@ -23,13 +23,14 @@ public struct Pause: Hashable, Sendable {
   }
 }
 
-/// A pause as it is listed.
+/// A pause as listed.
 public struct StoredPause: Hashable, Sendable {
-  /// Whose requests heard it; empty for those without credentials.
+  /// The account whose request received it; empty for requests without credentials.
   public var account: String
-  /// Who asked: `scheme://host[:port]`, and behind a space how it was reached where that was out of the ordinary.
+  /// The responder: `scheme://host[:port]`, followed by a space and the route where the connection was not an
+  /// ordinary one.
   public var responder: String
-  /// From when on, and how long.
+  /// The start and length of the pause.
   public var pause: Pause
 
   /// `scheme://host[:port]`.

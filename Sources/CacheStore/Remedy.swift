@@ -1,6 +1,6 @@
 /// What a person can do about a failure or a finding.
 public struct Remedy: Hashable, Sendable {
-  /// What is to be done, for a program that has words or a button of its own for it. Later releases may add cases.
+  /// The remedy, for a program that has its own words or button for it. Later releases may add cases.
   public enum Code: String, Hashable, Sendable, CaseIterable {
     /// Try again.
     case tryAgain
@@ -12,23 +12,23 @@ public struct Remedy: Hashable, Sendable {
     case writableStore
     /// Use the release that wrote the store, or a newer one.
     case newerRelease
-    /// Name another file for the store, since this one is something else.
+    /// Name another file for the store, since this one is not a store.
     case otherFile
-    /// Name another file for the store, since this is no file.
+    /// Name another file for the store, since this is not a regular file.
     case regularFile
-    /// Name a file for the store, since there is no place for it by default.
+    /// Name a file for the store, since there is no default location.
     case nameStore
-    /// Keep the store in a folder that only its user may change.
+    /// Keep the store in a folder that only its user can change.
     case ownFolder
-    /// Keep the store in a file of its user's.
+    /// Keep the store in a file that its user owns.
     case ownFile
     /// Name another store if this one is not meant to be read only.
     case ownStore
     /// Repair the store.
     case repair
-    /// Repair the store, which removes what was found.
+    /// Repair the store, which removes what the check found.
     case repairRemoves
-    /// Restore the digest key, or repair the store, which removes what cannot be found without it.
+    /// Restore the digest key, or repair the store, which removes the entries that cannot be found without the key.
     case restoreKey
     /// Verify the rest of the store.
     case checkStore
@@ -52,12 +52,12 @@ public struct Remedy: Hashable, Sendable {
     case clientCertificate
   }
 
-  /// What is to be done; `nil` where the words say all there is.
+  /// The remedy's code; `nil` where the text says everything.
   public let code: Code?
   /// One line for a person, in words that hold in every program.
   public let text: String
 
-  /// A remedy that is words alone.
+  /// A remedy without a code.
   public init(_ text: String) {
     code = nil
     self.text = text
@@ -70,7 +70,7 @@ public struct Remedy: Hashable, Sendable {
 }
 
 extension Remedy: ExpressibleByStringInterpolation {
-  /// A remedy that is words alone.
+  /// A remedy without a code.
   public init(stringLiteral value: String) { self.init(value) }
 }
 

@@ -1,4 +1,4 @@
-/// One thing that `doctor` looked at.
+/// The result of one check of `doctor`.
 public struct StoreFinding: Sendable, Hashable {
   /// How bad it is.
   public enum Severity: Sendable, Hashable {
@@ -10,13 +10,13 @@ public struct StoreFinding: Sendable, Hashable {
     case repaired
   }
 
-  /// What was looked at: a short name that does not change between releases, such as `integrity`.
+  /// The subject of the check: a short name that does not change between releases, such as `integrity`.
   public var subject: String
   /// How bad it is.
   public var severity: Severity
   /// What was found, in one line.
   public var message: String
-  /// What to do about it, where there is something.
+  /// What a person can do about it, if anything.
   public var remedy: Remedy?
 
   /// Makes a finding.
@@ -28,15 +28,15 @@ public struct StoreFinding: Sendable, Hashable {
   }
 }
 
-/// Something that happened to the store and that a person should be told.
+/// An event in the store that a person should know of.
 public enum StoreEvent: Sendable, Hashable {
-  /// A damaged file was set aside and a new one made, with the rows that could still be read.
+  /// A damaged file was quarantined and replaced by a new one with the rows that could still be read.
   ///
   /// - Parameters:
   ///   - path: The store.
-  ///   - keptAs: What the damaged file is called now.
-  ///   - carriedOver: Rows that were read whole and are in the new file.
-  ///   - lost: Rows that were seen but could not be read; others may not even have been seen.
+  ///   - keptAs: The damaged file's name now.
+  ///   - carriedOver: Rows that were read completely and are in the new file.
+  ///   - lost: Rows that were found but could not be read; others may not have been found.
   case setAside(path: String, keptAs: String, carriedOver: Int, lost: Int)
   /// Rows that failed their checksum were removed.
   case removedDamagedRow(path: String)
@@ -54,7 +54,7 @@ public enum StoreEvent: Sendable, Hashable {
 
 /// Numbers with their nouns, for messages: “1 response”, “2 responses”.
 package enum Counted {
-  /// - Parameter plural: The noun for any other number than one; with an “s” unless it is said.
+  /// - Parameter plural: The noun for any number other than one; by default the noun with an “s”.
   package static func text(
     _ count: some BinaryInteger, _ noun: String, _ plural: String? = nil
   ) -> String { "\(count) \(count == 1 ? noun : plural ?? noun + "s")" }

@@ -1,4 +1,4 @@
-/// What is in the store and what it was good for, as `stats` shows it.
+/// The store's contents and the deliveries it served, as `stats` shows them.
 public struct StoreStatistics: Sendable, Hashable {
   /// The rows and counts of one host of one account.
   public struct Part: Sendable, Hashable {
@@ -8,13 +8,13 @@ public struct StoreStatistics: Sendable, Hashable {
     public var host: String
     /// Rows stored.
     public var rows = 0
-    /// Bytes of their bodies.
+    /// The bytes of their bodies.
     public var bytes: Int64 = 0
-    /// What was delivered.
+    /// The deliveries.
     public var deliveries = UsageCount()
   }
 
-  /// By account and host.
+  /// The parts by account and host.
   public var parts: [Part] = []
   /// Rows that are exempt from eviction.
   public var pinnedRows = 0
@@ -25,13 +25,13 @@ public struct StoreStatistics: Sendable, Hashable {
   /// The size above which rows are evicted, in bytes.
   public var limitBytes: Int64 = 0
 
-  /// All rows.
+  /// The number of all rows.
   public var rows: Int { parts.reduce(0) { $0 + $1.rows } }
   /// The bytes of all bodies.
   public var bytes: Int64 { parts.reduce(0) { $0 + $1.bytes } }
 }
 
-/// How much of a store's limits is used.
+/// The use of a store's limits.
 public struct StoreUse: Sendable, Hashable {
   /// Rows stored.
   public var rows = 0

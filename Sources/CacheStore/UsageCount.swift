@@ -1,4 +1,4 @@
-/// What was delivered, as `stats` counts it.
+/// The deliveries that `stats` counts.
 public struct UsageCount: Sendable, Hashable {
   /// Stored deliveries.
   public var stored: Int64 = 0
@@ -10,9 +10,9 @@ public struct UsageCount: Sendable, Hashable {
   public var failed: Int64 = 0
   /// Body bytes that did not have to be transferred.
   public var savedBytes: Int64 = 0
-  /// Milliseconds of exchanges that nobody had to wait for.
+  /// Milliseconds of exchanges that no caller had to await.
   public var savedMilliseconds: Int64 = 0
-  /// Loads begun before they were wanted.
+  /// Anticipations: loads begun before a caller asked for them.
   public var anticipations = AnticipationCounts()
 
   /// Nothing yet.
@@ -29,31 +29,31 @@ public struct UsageCount: Sendable, Hashable {
   }
 }
 
-/// What loads begun before they were wanted have brought, and what they have cost.
+/// The gain and the cost of anticipations: loads begun before a caller asked for them.
 public struct AnticipationCounts: Sendable, Hashable {
-  /// Those that began nothing: an unsafe method, a failing network, more urgent exchanges.
+  /// Loads that were not begun: an unsafe method, a failing network, more urgent exchanges.
   public var refused: Int64 = 0
-  /// Begun ones that were committed.
+  /// Begun loads that the caller committed.
   public var committed: Int64 = 0
-  /// Begun ones that were cancelled, replaced, or not committed in time.
+  /// Begun loads that were cancelled, replaced, or not committed in time.
   public var unused: Int64 = 0
-  /// By how many milliseconds the committed ones were begun before they were wanted, in all.
+  /// The milliseconds between the beginning and the commit of committed loads, in total.
   public var leadMilliseconds: Int64 = 0
-  /// How many milliseconds of waiting that has saved: of each lead no more than its exchange took.
+  /// The milliseconds of waiting this saved: for each load its lead, but no more than its exchange took.
   public var wonMilliseconds: Int64 = 0
-  /// Body bytes that were transferred for unused ones.
+  /// Body bytes transferred for unused loads.
   public var wastedBytes: Int64 = 0
 
   /// Nothing yet.
   public init() {}
 
-  /// The part of the begun ones that was committed, from 0 to 1; `nil` where none is decided.
+  /// The part of the begun loads that was committed, from 0 to 1; `nil` where none has ended either way.
   public var hitRate: Double? {
     let decided = committed + unused
     return decided > 0 ? Double(committed) / Double(decided) : nil
   }
 
-  /// Adds what happened meanwhile, or elsewhere.
+  /// Adds other counts.
   public static func += (left: inout AnticipationCounts, right: AnticipationCounts) {
     left.refused.saturate(adding: right.refused)
     left.committed.saturate(adding: right.committed)
@@ -65,8 +65,7 @@ public struct AnticipationCounts: Sendable, Hashable {
 }
 
 extension Int64 {
-  /// Adds, and stays at the largest number where the sum would be larger: counts come from files that anybody may have
-  /// written.
+  /// Adds, and stays at the largest number where the sum would overflow: the counts may come from an untrusted file.
   mutating func saturate(adding other: Int64) {
     let (sum, overflow) = addingReportingOverflow(other)
     self = overflow ? (other < 0 ? .min : .max) : sum

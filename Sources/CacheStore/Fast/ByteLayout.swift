@@ -1,6 +1,7 @@
-/// Bytes laid out one after another, in memory that is used again.
+/// Appends values to one contiguous buffer, which is reused.
 ///
-/// Raw memory, not an array as in ``PlainByteLayout``: at each value an array asks whether it is nobody else's and has room.
+/// Raw memory, not an array as in ``PlainByteLayout``: for each value an array checks that its storage is unique and
+/// has capacity.
 struct ByteLayout: ~Copyable {
   private var start: UnsafeMutableRawPointer
   private var capacity: Int
@@ -13,7 +14,7 @@ struct ByteLayout: ~Copyable {
 
   deinit { start.deallocate() }
 
-  /// What has been laid out.
+  /// The bytes so far.
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
   mutating func removeAll() { count = 0 }
@@ -24,7 +25,7 @@ struct ByteLayout: ~Copyable {
     count += 8
   }
 
-  /// Adds the bytes, and before them how many they are.
+  /// Adds the number of bytes, then the bytes.
   mutating func add(_ bytes: UnsafeRawBufferPointer) {
     add(Int64(bytes.count))
     guard let source = bytes.baseAddress else { return }
@@ -33,7 +34,7 @@ struct ByteLayout: ~Copyable {
     count += bytes.count
   }
 
-  /// Adds the text's bytes, and before them how many they are.
+  /// Adds the number of the text's UTF-8 bytes, then the bytes.
   mutating func add(_ text: String) {
     var text = text
     text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
@@ -51,20 +52,20 @@ struct ByteLayout: ~Copyable {
 
 /// The plain form of ``ByteLayout``.
 struct PlainByteLayout {
-  /// What has been laid out.
+  /// The bytes so far.
   private(set) var bytes: [UInt8] = []
 
   mutating func removeAll() { bytes = [] }
 
   mutating func add(_ value: Int64) { withUnsafeBytes(of: value.littleEndian) { bytes += $0 } }
 
-  /// Adds the bytes, and before them how many they are.
+  /// Adds the number of bytes, then the bytes.
   mutating func add(_ more: UnsafeRawBufferPointer) {
     add(Int64(more.count))
     bytes += more
   }
 
-  /// Adds the text's bytes, and before them how many they are.
+  /// Adds the number of the text's UTF-8 bytes, then the bytes.
   mutating func add(_ text: String) {
     add(Int64(text.utf8.count))
     bytes += text.utf8

@@ -1,7 +1,7 @@
-/// Texts with commas between them.
+/// A comma-separated list.
 ///
-/// Appended one after another, not joined as in ``PlainCommaList``, for which the runtime looks up more types than a start
-/// should pay for.
+/// Appends each text instead of joining them as ``PlainCommaList`` does: `joined` makes the runtime look up more
+/// types, which would slow the start.
 struct CommaList {
   private(set) var text = ""
 

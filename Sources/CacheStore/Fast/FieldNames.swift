@@ -1,6 +1,6 @@
-/// A set of field names, asked without regard to case and without making a text of what is asked about.
+/// A case-insensitive set of field names, searched without allocating a string.
 package struct FieldNames: Sendable, ExpressibleByArrayLiteral {
-  /// The names in lower case, one after another, by their length.
+  /// The lower-case names concatenated, by their length.
   private var byLength: [[UInt8]] = []
 
   /// The set of these names, whatever their case.

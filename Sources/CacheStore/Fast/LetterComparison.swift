@@ -1,5 +1,5 @@
 extension UnsafeBufferPointer<UInt8> {
-  /// Whether both are the same text but for the case of ASCII letters.
+  /// Whether both are equal, ignoring the case of ASCII letters.
   func equalsIgnoringCase(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
     guard count == other.count else { return false }
     for index in indices where self[index] != other[index] {
@@ -8,12 +8,12 @@ extension UnsafeBufferPointer<UInt8> {
     return true
   }
 
-  /// The plain form of ``equalsIgnoringCase(_:)``: each in lower case first.
+  /// The plain form of ``equalsIgnoringCase(_:)``: converts both to lower case first.
   func equalsInLowerCase(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
     map(\.lowercasedASCII) == other.map(\.lowercasedASCII)
   }
 
-  /// Whether these letters, at least one and given in lower case, are somewhere in it in any case.
+  /// Whether the buffer contains these letters, at least one and given in lower case, in any case.
   func containsIgnoringCase(_ letters: StaticString) -> Bool {
     let wanted = UnsafeBufferPointer(start: letters.utf8Start, count: letters.utf8CodeUnitCount)
     guard count >= wanted.count else { return false }

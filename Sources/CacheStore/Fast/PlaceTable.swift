@@ -1,11 +1,11 @@
-/// Values under small numbers.
+/// A table of values with small integer keys.
 ///
-/// A list with gaps, not a dictionary as in ``PlainPlaceTable``: for the first dictionary with keys other than text the
-/// runtime searches every conformance of the program, which a start would pay for.
+/// An array with gaps, not a dictionary as in ``PlainPlaceTable``: for the first dictionary whose keys are not
+/// strings the runtime searches every conformance of the program, which would slow the start.
 struct PlaceTable<Value> {
   private var values: [Value?]
 
-  /// - Parameter count: How many numbers there are, from 0 on.
+  /// - Parameter count: The number of keys, from 0 on.
   init(count: Int) { values = Array(repeating: nil, count: count) }
 
   subscript(place: Int) -> Value? {
@@ -13,7 +13,7 @@ struct PlaceTable<Value> {
     set { values[place] = newValue }
   }
 
-  /// Those there are, by their numbers.
+  /// The values, by key.
   var all: [Value] {
     var all: [Value] = []
     for case let value? in values { all.append(value) }
@@ -30,6 +30,6 @@ struct PlainPlaceTable<Value> {
     set { values[place] = newValue }
   }
 
-  /// Those there are, by their numbers.
+  /// The values, by key.
   var all: [Value] { values.sorted { $0.key < $1.key }.map(\.value) }
 }

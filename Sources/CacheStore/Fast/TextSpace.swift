@@ -1,10 +1,10 @@
-/// Where a prepared statement's texts stay until it is reset: SQLite would allocate and free a copy of each,
-/// as it does where there is none of this or no room in it.
+/// The memory of a prepared statement's bound texts until it is reset. Without it, or where it is full, SQLite
+/// allocates and frees a copy of each text.
 ///
-/// Freed by the connection, with the statement.
+/// The connection frees it with the statement.
 struct TextSpace {
   private static let capacity = 512
-  /// How many bytes are taken, and after it the bytes.
+  /// The number of bytes used, followed by the bytes.
   private let taken: UnsafeMutablePointer<Int>
 
   init() {
@@ -14,10 +14,10 @@ struct TextSpace {
 
   func deallocate() { taken.deallocate() }
 
-  /// Frees the room of the texts, once nothing is bound any more.
+  /// Discards the texts, once no parameter is bound to them.
   func removeAll() { taken.pointee = 0 }
 
-  /// A copy of the text; `nil` where there is no room for it.
+  /// A copy of the text; `nil` where the memory is full.
   func copy(_ text: UnsafeBufferPointer<CChar>) -> UnsafePointer<CChar>? {
     guard let source = text.baseAddress, text.count <= Self.capacity - taken.pointee else { return nil }
     let place = UnsafeMutableRawPointer(taken + 1) + taken.pointee
