@@ -54,7 +54,7 @@ public struct Remedy: Hashable, Sendable {
 
   /// The remedy's code; `nil` where the text says everything.
   public let code: Code?
-  /// One line for a person, in words that hold in every program.
+  /// One line for a person, in words that fit every program.
   public let text: String
 
   /// A remedy without a code.

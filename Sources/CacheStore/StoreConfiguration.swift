@@ -33,7 +33,7 @@ public struct StoreConfiguration: Sendable {
   static let usualPageBytes: Int64 = 8192
   /// The page size of a new store; changed only to compare sizes.
   package var pageBytes = Self.usualPageBytes
-  /// The SQLite file system layer, for tests that inject faults.
+  /// The SQLite VFS, for tests that inject faults.
   package var vfs: String?
   /// Called on one of the store's queues with an event that a person should know of.
   public var onEvent: (@Sendable (StoreEvent) -> Void)?

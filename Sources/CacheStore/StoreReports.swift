@@ -2,7 +2,7 @@
 public struct StoreFinding: Sendable, Hashable {
   /// How bad it is.
   public enum Severity: Sendable, Hashable {
-    /// As it should be, or only worth knowing.
+    /// Nothing is wrong; the finding is for information.
     case fine
     /// Wrong.
     case wrong

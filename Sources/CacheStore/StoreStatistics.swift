@@ -35,7 +35,7 @@ public struct StoreStatistics: Sendable, Hashable {
 public struct StoreUse: Sendable, Hashable {
   /// Rows stored.
   public var rows = 0
-  /// Those that are exempt from eviction.
+  /// The number of pinned rows, which are exempt from eviction.
   public var pinnedRows = 0
   /// The size of the database file, in bytes.
   public var fileBytes: Int64 = 0

@@ -9,7 +9,7 @@ struct StoreFiles: Sendable {
   /// The database, as the caller named it.
   let database: String
 
-  /// The SQLite file system layer to use, for tests that inject faults.
+  /// The SQLite VFS to use, for tests that inject faults.
   let vfs: String?
 
   /// Whether the files are untrusted.

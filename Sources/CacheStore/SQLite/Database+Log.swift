@@ -59,7 +59,7 @@ extension Database {
   }
 
   /// Checkpoints the log.
-  /// - Returns: Whether everything was written back.
+  /// - Returns: Whether the whole log was checkpointed.
   @discardableResult func checkpoint(_ kind: Checkpoint = .passive) throws(CacheStoreError) -> Bool {
     var frames: Int32 = 0
     var written: Int32 = 0

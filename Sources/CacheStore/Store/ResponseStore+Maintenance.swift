@@ -126,7 +126,7 @@ extension ResponseStore {
 
   /// Deletes removal marks older than any exchange can be.
   ///
-  /// Their age follows the clock since boot, which nobody can set. A mark of another boot is later than now on this
+  /// Their age follows the clock since boot, which cannot be set. A mark of another boot is later than now on this
   /// clock, or becomes older than an hour within the hour; no exchange of that boot still runs.
   private func collectOld() async throws(CacheStoreError) {
     let bootNow = configuration.bootNow()

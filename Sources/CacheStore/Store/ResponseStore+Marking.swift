@@ -11,7 +11,7 @@ extension ResponseStore {
   }
 
   /// Removes a tag from the selected rows.
-  /// - Returns: How many had it.
+  /// - Returns: How many rows had it.
   @discardableResult public func untag(
     _ selection: EntrySelection, _ tag: String
   ) async throws(CacheStoreError) -> Int {

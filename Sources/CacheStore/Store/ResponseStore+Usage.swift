@@ -26,7 +26,7 @@ extension ResponseStore {
 
   /// Writes the counts in memory and in `STORE.uses` in one transaction. Counts that cannot be written are dropped:
   /// nothing depends on them.
-  /// - Parameter timeLimit: How long to wait for other processes, where it is another than `busyTimeout`.
+  /// - Parameter timeLimit: How long to wait for other processes, where that differs from `busyTimeout`.
   func flushUsage(within timeLimit: Duration? = nil) async {
     let batch = takeBatch()
     guard !configuration.isReadOnly, FileStatus(path: files.database) != nil else { return }

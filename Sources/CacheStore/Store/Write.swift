@@ -53,9 +53,9 @@ extension ResponseStore {
     }
   }
 
-  /// What became of a write.
+  /// The result of a write.
   public enum Overwritten: Sendable, Hashable {
-    /// It is committed.
+    /// The response is committed.
     case stored(rowID: Int64, body: StoredResponse.Body)
     /// A later exchange, removal or unsafe request came first, or the row no longer has the `sameAs` body.
     case superseded

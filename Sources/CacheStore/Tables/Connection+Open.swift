@@ -2,7 +2,7 @@
 extension Connection {
   /// Opens a connection for reading.
   ///
-  /// - Parameter deadline: Monotonic nanoseconds until which another process's lock is waited for; 0: not at all.
+  /// - Parameter deadline: Monotonic nanoseconds until which to wait for another process's lock; 0: not at all.
   /// - Returns: `nil` where the file is still empty.
   static func openToRead(_ files: StoreFiles, waitingUntil deadline: Int64) throws(CacheStoreError)
     -> Connection?

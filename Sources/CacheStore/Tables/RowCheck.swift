@@ -34,7 +34,7 @@ enum RowCheck {
 
 /// One chunk as read from the file, and whether its checksum matches.
 struct ChunkReading: Sendable {
-  /// `nil` where it does not match the bytes.
+  /// The stored checksum; `nil` where it does not match the bytes.
   let checksum: Int64?
   let length: Int
   /// The bytes, where `keepingBytes` was set.

@@ -78,7 +78,7 @@ final class RowCoder {
   struct Found {
     var row = StoredResponse.blank
     var key = RequestKey(target: "")
-    /// Whether the checksums match; where they do not, nothing else here can be relied on.
+    /// Whether the checksums match; where they do not, no other property is reliable.
     var isSound = false
   }
 

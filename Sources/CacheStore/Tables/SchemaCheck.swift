@@ -4,7 +4,7 @@ internal import PlatformC
 /// Checks that an untrusted file has this release's tables and nothing else that SQLite would run: a view or a
 /// trigger in the place of a table runs its author's SQL when the table is read.
 enum SchemaCheck {
-  /// Tables that SQLite makes for itself.
+  /// Tables that SQLite itself creates.
   private static let ofSQLite = [
     "CREATE TABLE sqlite_sequence(name,seq)", "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
   ]
