@@ -38,6 +38,27 @@ import TestTurns
     withExtendedLifetime(body) {}
   }
 
+  @Test func `a log that is removed while connections have it open costs what was in it, and no more`()
+    async throws
+  {
+    let fixture = try StoreFixture { $0.chunkBytes = 64 << 10 }
+    let store = fixture.store
+    _ = try await store.put(pattern(900_000), for: .page)
+    // All that may have the log open: who writes it back, and who reads.
+    store.writer.checkpointer.begin()
+    store.writer.checkpointer.wait()
+    _ = try await store.lookup(.page)
+    #expect(store.pool.isOpen)
+    try FileManager.default.removeItem(atPath: fixture.path + "-wal")
+    for round in 2...4 as ClosedRange<Int64> {
+      _ = try await store.put(pattern(900_000, seed: UInt8(round)), for: .page, at: round)
+      let row = try #require(try await store.lookup(.page).rows.first)
+      #expect(try await store.wholeBody(row) == pattern(900_000, seed: UInt8(round)))
+    }
+    #expect(try fixture.sql("PRAGMA integrity_check") == [["ok"]])
+    await store.close()
+  }
+
   @Test func `a store whose log has been written back meanwhile can become one file`() async throws {
     let fixture = try StoreFixture()
     let body = try await fixture.store.beginBody(accountID: try await fixture.store.accountID(named: ""))
@@ -47,6 +68,23 @@ import TestTurns
     let names = try fixture.files.names()
     #expect(names.contains("store.sqlite") && !names.contains("store.sqlite-wal"))
     withExtendedLifetime(body) {}
+  }
+
+  @Test func `a store that another process reads does not become one file, and that is said`() async throws {
+    let fixture = try StoreFixture { $0.busyTimeout = .milliseconds(20) }
+    _ = try await fixture.store.put("kept", for: .page)
+    let holder = try await StoreHolder(.reading, fixture.path)
+    await #expect {
+      try await fixture.store.convertToSingleFile()
+    } throws: {
+      ($0 as? CacheStoreError)?.reason == .busy
+    }
+    #expect(try fixture.files.names().contains("store.sqlite-wal"))
+    await holder.end()
+    try await fixture.store.convertToSingleFile()
+    #expect(try !fixture.files.names().contains("store.sqlite-wal"))
+    await fixture.store.close()
+    #expect(try await fixture.another().body(of: .page) == "kept")
   }
 
   @Test func `after a chunk that could not be committed none is`() async throws {

@@ -27,8 +27,12 @@ final class DatabaseWriter: Sendable {
   private let opening: StoreOpener
   let checkpointer: Checkpointer
   let room: DiskRoom
+  private let readers: IdleReaders
 
-  init(files: StoreFiles, lockFile: LockFile, configuration: StoreConfiguration) {
+  init(
+    files: StoreFiles, lockFile: LockFile, configuration: StoreConfiguration, readers: IdleReaders
+  ) {
+    self.readers = readers
     self.files = files
     self.lockFile = lockFile
     self.configuration = configuration
@@ -260,6 +264,9 @@ final class DatabaseWriter: Sendable {
       }
       if isReplaced {
         slot.connection = nil
+        // A log that was removed lives on in the index that processes share, for as long as a connection has that open.
+        checkpointer.close()
+        readers.removeAll()
         outcome = run(&slot, waitingUntil: deadline, work)
       }
       return outcome

@@ -1,21 +1,7 @@
-internal import Synchronization
-
 /// The connections for look-ups, opened when first needed and reused.
 final class ReaderPool: Sendable {
-  /// The most idle connections kept; more are open while more threads read at once.
-  private static let kept = 4
-
-  /// Lets a connection pass from one thread to the next.
-  // @unchecked: a connection is either in the pool, where the lock guards it, or with the one thread that took it out.
-  private struct Idle: @unchecked Sendable { let connection: Connection }
-
-  private struct State {
-    var idle: [Idle] = []
-    var isClosed = false
-  }
-
   private let files: StoreFiles
-  private let state = Mutex(State())
+  private let idle: IdleReaders
   private let hasNoLocks: @Sendable (_ asks: Bool) -> Bool
   private let reportDamage: @Sendable () -> Void
 
@@ -23,10 +9,12 @@ final class ReaderPool: Sendable {
   ///   - hasNoLocks: Whether the file system has no locks, as far as is known; with `asks`, it is tested.
   ///   - reportDamage: Called when SQLite finds the file damaged.
   init(
-    files: StoreFiles, hasNoLocks: @escaping @Sendable (_ asks: Bool) -> Bool = { _ in false },
+    files: StoreFiles, idle: IdleReaders = IdleReaders(),
+    hasNoLocks: @escaping @Sendable (_ asks: Bool) -> Bool = { _ in false },
     reportDamage: @escaping @Sendable () -> Void
   ) {
     self.files = files
+    self.idle = idle
     self.hasNoLocks = hasNoLocks
     self.reportDamage = reportDamage
   }
@@ -50,16 +38,22 @@ final class ReaderPool: Sendable {
     waitingUntil deadline: Int64, _ body: (Connection) throws(CacheStoreError) -> Result
   ) throws(CacheStoreError) -> Result? {
     guard let status = try files.checkedStatus() else {
-      state.withLock { $0.idle.removeAll() }
+      idle.removeAll()
       return nil
     }
-    var idle = try take(status.identity)
-    if idle == nil { idle = try open(waitingUntil: deadline) }
-    guard let connection = idle else { return nil }
+    var found = try idle.take(status.identity)
+    if found == nil { found = try open(waitingUntil: deadline) }
+    guard let connection = found else { return nil }
     connection.begin(waitingUntil: deadline)
-    // A connection that failed is not reused: it may itself be at fault.
-    let result = try body(connection)
-    if connection.purpose.isShared { giveBack(connection) }
+    let result: Result
+    do throws(CacheStoreError) {
+      result = try body(connection)
+    } catch {
+      // The connection may be at fault, or the files that the idle ones have open too.
+      idle.removeAll()
+      throw error
+    }
+    if connection.purpose.isShared { idle.add(connection) }
     return result
   }
 
@@ -75,30 +69,7 @@ final class ReaderPool: Sendable {
   }
 
   /// Whether an idle connection is open.
-  var isOpen: Bool { state.withLock { !$0.idle.isEmpty } }
+  var isOpen: Bool { !idle.isEmpty }
 
-  func close() {
-    state.withLock { state in
-      state.isClosed = true
-      state.idle.removeAll()
-    }
-  }
-
-  private func take(_ identity: FileIdentity) throws(CacheStoreError) -> Connection? {
-    try state.withLock { (state: inout State) throws(CacheStoreError) -> Idle? in
-      guard !state.isClosed else { throw CacheStoreError(.closed, "the store was closed") }
-      while let last = state.idle.popLast() {
-        // A different identity: the file this connection has open was quarantined or removed.
-        if last.connection.identity == identity { return last }
-      }
-      return nil
-    }?.connection
-  }
-
-  private func giveBack(_ connection: Connection) {
-    let idle = Idle(connection: connection)
-    state.withLock { state in
-      if !state.isClosed, state.idle.count < Self.kept { state.idle.append(idle) }
-    }
-  }
+  func close() { idle.close() }
 }

@@ -51,10 +51,12 @@ public final class ResponseStore: Sendable {
     let lockFile = LockFile(files: files)
     self.lockFile = lockFile
     knownBytes = Atomic(configuration.maximumBytes)
-    let writer = DatabaseWriter(files: files, lockFile: lockFile, configuration: configuration)
+    let readers = IdleReaders()
+    let writer = DatabaseWriter(
+      files: files, lockFile: lockFile, configuration: configuration, readers: readers)
     self.writer = writer
     pool = ReaderPool(
-      files: files, hasNoLocks: { asks in asks ? lockFile.hasNoLocks() : lockFile.refusal != nil },
+      files: files, idle: readers, hasNoLocks: { asks in asks ? lockFile.hasNoLocks() : lockFile.refusal != nil },
       reportDamage: { [weak writer] in writer?.checkForDamage() })
   }
 
