@@ -11,6 +11,8 @@ import TestTurns
     let name: String
     /// Whether it is made of several transactions: a long body is there piece by piece, without a row until it is whole.
     var isPiecewise = false
+    /// Whether it is done on the calling thread, which is only where the connection that writes is open.
+    var needsOpenStore = false
     let perform: @Sendable (Filled) async throws -> Void
     var testDescription: String { name }
   }
@@ -49,10 +51,10 @@ import TestTurns
     Operation(name: "freshening") {
       _ = try await $0.store.freshen(freshening($0.row, $0.body, at: 9))
     },
-    Operation(name: "freshening under way") {
+    Operation(name: "freshening under way", needsOpenStore: true) {
       _ = try $0.store.freshenNow(freshening($0.row, $0.body, at: 9))
     },
-    Operation(name: "a write under way") { filled in
+    Operation(name: "a write under way", needsOpenStore: true) { filled in
       _ = try filled.store.overwriteNow(
         filled.store.write(Data("now".utf8), for: .short, at: 9, accountID: filled.accountID))
     },
@@ -86,7 +88,14 @@ import TestTurns
     let accountID: Int64
     let row: Int64
     let body: StoredResponse.Body
-    var store: ResponseStore { fixture.store }
+    private(set) var store: ResponseStore
+
+    /// The same on another store object, which has prepared no statement yet.
+    func reopened(vfs: String? = nil) -> Filled {
+      var other = self
+      other.store = fixture.another { $0.vfs = vfs }
+      return other
+    }
 
     /// A copy of a store that was closed.
     init(copying files: TemporaryFolder?) async throws {
@@ -95,7 +104,7 @@ import TestTurns
         $0.chunkBytes = 1000
         $0.now = { clock.now }
       }
-      let store = fixture.store
+      store = fixture.store
       if let files {
         try fixture.files.write(files.bytes(of: "store.sqlite"), to: "store.sqlite")
       } else {
@@ -228,9 +237,9 @@ import TestTurns
 }
 
 extension RequestKey {
-  fileprivate static let short = RequestKey(target: "https://example.org/short")
-  fileprivate static let long = RequestKey(target: "https://example.org/long")
-  fileprivate static let tagged = RequestKey(target: "https://example.org/tagged")
-  fileprivate static let other = RequestKey(target: "https://example.org/other")
-  fileprivate static let cutOff = RequestKey(target: "https://example.org/cut-off")
+  static let short = RequestKey(target: "https://example.org/short")
+  static let long = RequestKey(target: "https://example.org/long")
+  static let tagged = RequestKey(target: "https://example.org/tagged")
+  static let other = RequestKey(target: "https://example.org/other")
+  static let cutOff = RequestKey(target: "https://example.org/cut-off")
 }

@@ -3,6 +3,8 @@
 #pragma once
 #include <stdint.h>
 
+#include "CStatementFaults.h"
+
 enum {
   FAULT_OPEN = 1,
   FAULT_READ = 2,

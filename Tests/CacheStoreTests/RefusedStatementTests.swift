@@ -1,0 +1,134 @@
+import CFaultVFS
+import FoundationEssentials
+import TestSupport
+import Testing
+import TestTurns
+
+@testable import CacheStore
+
+/// One use of a table after the other is refused to each operation. An error that is swallowed on its way would let an
+/// operation go on with a part of what it does, or say that nothing is stored where something is.
+@Suite("Whatever an operation does with a table, an error of it is told", .inTurn)
+struct RefusedStatementTests {
+  typealias Operation = StatementErrorTests.Operation
+
+  /// An error that an operation has to tell by what it returns.
+  private struct Told: Error {}
+
+  static let reports: [Operation] = [
+    Operation(name: "a look-up") { _ = try await $0.store.lookup(.short) },
+    Operation(name: "a look-up at once") { _ = try $0.store.lookupNow(.tagged) },
+    Operation(name: "a list") { _ = try await $0.store.entries() },
+    Operation(name: "a list of a tag") { filled in
+      var selection = EntrySelection.all
+      selection.tag = "one"
+      _ = try await filled.store.entries(selection)
+    },
+    Operation(name: "statistics") { _ = try await $0.store.statistics() },
+    Operation(name: "limits in force") { _ = try await $0.store.limits() },
+    Operation(name: "pauses") { _ = try await $0.store.pauses(at: .at(2)) },
+    Operation(name: "the parts of a download") { filled in
+      _ = try await filled.store.partialBody(accountID: filled.accountID, key: .cutOff)
+    },
+    Operation(name: "findings") { filled in
+      // The copy's mode is that of any file.
+      let findings = await filled.store.findings(at: .at(2)).filter { $0.subject != "mode" }
+      if findings.contains(where: { $0.severity == .wrong }) { throw Told() }
+    },
+    Operation(name: "housekeeping", isPiecewise: true) { filled in
+      if await filled.store.performMaintenance(budget: .seconds(3600)) != nil { throw Told() }
+    },
+  ]
+
+  @Test(arguments: StatementErrorTests.operations + reports)
+  func told(operation: Operation) async throws {
+    let template = try await StatementErrorTests.Filled(copying: nil)
+    await template.store.close()
+    var nth: Int64 = 0
+    var isReached = true
+    while isReached {
+      nth += 1
+      let filled = try await StatementErrorTests.Filled(copying: template.fixture.files)
+      await filled.store.close()
+      #expect(statementfaults_begin(filled.fixture.folder) != 0)
+      let reopened = filled.reopened()
+      if operation.needsOpenStore { _ = try await reopened.store.accountID(named: "another") }
+      statementfaults_arm(filled.fixture.folder, nth)
+      let hasFailed: Bool
+      do {
+        try await operation.perform(reopened)
+        hasFailed = false
+      } catch { hasFailed = true }
+      let refused = String(cString: statementfaults_refused(filled.fixture.folder))
+      isReached = !refused.isEmpty
+      statementfaults_arm(filled.fixture.folder, 0)
+      #expect(hasFailed == isReached, "\(operation.name): \(refused), use \(nth) of a table, was not told")
+      await reopened.store.close()
+    }
+    #expect(nth > 1, "\(operation.name) uses no table")
+  }
+
+  @Test(
+    "an error of the disk too", arguments: StatementErrorTests.operations + reports,
+    [FAULT_WRITE, FAULT_SYNC])
+  func disk(operation: Operation, kind: Int) async throws {
+    let template = try await StatementErrorTests.Filled(copying: nil)
+    await template.store.close()
+    let vfs = "told \(operation.name) \(kind)"
+    #expect(faultvfs_register(vfs) != 0)
+    defer { faultvfs_unregister(vfs) }
+    var nth: Int64 = 0
+    var isReached = true
+    while isReached {
+      nth += 1
+      let filled = try await StatementErrorTests.Filled(copying: template.fixture.files)
+      await filled.store.close()
+      let reopened = filled.reopened(vfs: vfs)
+      if operation.needsOpenStore { _ = try await reopened.store.accountID(named: "another") }
+      faultvfs_arm(vfs, Int32(kind), nth, Int32(FAULT_ERROR), 0)
+      let hasFailed: Bool
+      do {
+        try await operation.perform(reopened)
+        hasFailed = false
+      } catch { hasFailed = true }
+      isReached = faultvfs_count(vfs) >= nth
+      faultvfs_arm(vfs, 0, 0, 0, 0)
+      #expect(hasFailed == isReached, "\(operation.name): call \(nth) was not told")
+      await reopened.store.close()
+    }
+  }
+
+  @Test func `a repair that cannot write into the new file is none, and the damaged one stays`() async throws
+  {
+    let template = try await StatementErrorTests.Filled(copying: nil)
+    try await template.store.setLimits(StoreLimits(maximumRows: 100))
+    await template.store.close()
+    try RawDatabase(template.fixture.path).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    let root = try #require(
+      try template.fixture.number(
+        "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_last_request_1'"))
+    try template.fixture.files.overwrite(
+      "store.sqlite", at: (Int(root) - 1) * 8192, with: Array(repeating: 0xFF, count: 8192))
+    let damaged = try template.fixture.files.bytes(of: "store.sqlite")
+    var nth: Int64 = 0
+    var isReached = true
+    while isReached {
+      nth += 1
+      let fixture = try StoreFixture { $0.chunkBytes = 1000 }
+      try fixture.files.write(damaged, to: "store.sqlite")
+      let draft = fixture.path + ".new"
+      #expect(statementfaults_begin(draft) != 0)
+      statementfaults_arm(draft, nth)
+      let findings = await fixture.store.findings(repair: true)
+      let refused = String(cString: statementfaults_refused(draft))
+      isReached = !refused.isEmpty
+      #expect(
+        findings.contains { $0.severity == .repaired } != isReached, "\(refused), use \(nth) of a table")
+      if isReached {
+        #expect(try fixture.files.bytes(of: "store.sqlite") == damaged, "use \(nth) of a table")
+      }
+      await fixture.store.close()
+    }
+    #expect(nth > 10)
+  }
+}
