@@ -1,12 +1,18 @@
 internal import CacheStore
 internal import DataService
 internal import FixtureServer
+internal import FoundationEssentials
 
 extension HTTPCase {
   /// Every case; dates are counted from `now`, in milliseconds since 1970-01-01 UTC.
   package static func all(now: Int64) -> [HTTPCase] {
     freshness(now) + storing(now) + vary + validation(now) + conditions(now) + ranges + heads + directives
       + staleness + served
+  }
+
+  /// The same case with the dates of this moment: many minutes may have passed since a test was given its arguments.
+  package var ofNow: HTTPCase {
+    Self.all(now: Int64(Date().timeIntervalSince1970 * 1000)).first { $0.name == name } ?? self
   }
 
   private static func date(_ seconds: Int64, from now: Int64) -> String {

@@ -69,17 +69,21 @@ import TestTurns
     async throws
   {
     let clock = VirtualClock()
+    let mayAnswer = Gate()
     let transport = ScriptedTransport { _, number async throws(DataServiceError) in
-      if number > 1 { try await asCancelled { try await clock.sleep(for: .seconds(4)) } }
+      if number > 1 { await mayAnswer.wait() }
       return .answer("body \(number)")
     }
     let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
     let request = try request()
     _ = try await fixture.service.response(for: request, policy: .freshOnly)
-    let response = try await clock.passing(longest: .seconds(60)) {
+    let (response, passed) = try await clock.passing(longest: .seconds(60)) {
       try await fixture.service.response(for: request)
-    }.value
+    }
     #expect(response.text == "body 1")
+    #expect(passed >= .seconds(3) && passed < .seconds(4), "\(passed)")
+    mayAnswer.open()
+    await fixture.service.close()
   }
 
   @Test func `with nothing stored the default waits for the origin`() async throws {

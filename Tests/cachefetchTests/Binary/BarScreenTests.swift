@@ -64,8 +64,9 @@ import TestTurns
     origin.finish()
     try await screen.wait(for: "done")
     let after = try await screen.text(showing: "fresh")
-    #expect(Self.normalised(after).hasPrefix("fresh    200 OK · in TIME · 2.0 MB"), "\(after)")
-    #expect(after.split(separator: "\n").count == 1, "\(after)")
+    // On a busy machine a line before the heading, and one after it, say that the store takes its time.
+    #expect(Self.normalised(after).contains("fresh    200 OK · in TIME · 2.0 MB"), "\(after)")
+    #expect(!after.contains("%"), "\(after)")
   }
 
   @Test(arguments: [(200, 80), (80, 40), (40, 200)])

@@ -14,8 +14,9 @@ import TestTurns
     var fields: [[String]]?
   }
 
-  @Test("Each case", arguments: HTTPCase.all(now: Int64(Date().timeIntervalSince1970 * 1000)))
+  @Test("Each case", arguments: HTTPCase.all(now: 0))
   func each(httpCase: HTTPCase) async throws {
+    let httpCase = httpCase.ofNow
     let differences = try await httpCase.settledDifferences { try await run(httpCase) }
     #expect(differences.isEmpty, "\(differences)")
   }
