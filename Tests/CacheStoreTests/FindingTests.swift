@@ -115,6 +115,46 @@ import TestTurns
     #expect(try fixture.number("SELECT count(*) FROM last_request") == 0)
   }
 
+  @Test(
+    "a repair that is refused its statement does not say that it is done",
+    arguments: [
+      ("checksums", "DELETE ON last_request"), ("bodies", "UPDATE ON body"),
+      ("digest-key", "DELETE ON account"),
+      ("pause", "DELETE ON pause"),
+    ])
+  func refused(subject: String, statement: String) async throws {
+    let fixture = try StoreFixture { $0.chunkBytes = 1000 }
+    let store = fixture.store
+    let now = StartMark(boot: "boot-1", nanoseconds: 1_000_000_000)
+    switch subject {
+    case "checksums":
+      _ = try await store.put(pattern(3500), for: .page)
+      try fixture.sql("UPDATE chunk SET bytes = zeroblob(1000) WHERE id % 1048576 = 2")
+    case "bodies":
+      _ = try await store.put("a", for: .page)
+      try fixture.sql("DELETE FROM last_request")
+    case "digest-key":
+      let key = try DigestKey.loadOrCreate(nextTo: fixture.path)
+      _ = try await store.put("a", for: RequestKey(account: "auto:" + key.digest([1]), target: "t"))
+      unlink(fixture.path + ".key")
+    default:
+      try await store.pause(
+        accountID: try await store.accountID(named: ""), responder: "https://example.org",
+        Pause(heard: now, milliseconds: 60_000))
+    }
+    func severities(repair: Bool) async -> [StoreFinding.Severity] {
+      await store.findings(repair: repair, at: now).filter { $0.subject == subject || $0.subject == "file" }
+        .map(\.severity)
+    }
+    try fixture.sql("CREATE TRIGGER refused BEFORE \(statement) BEGIN SELECT RAISE(ABORT, 'refused'); END")
+    let refused = await severities(repair: true)
+    #expect(refused.contains(.wrong) && !refused.contains(.repaired), "\(refused)")
+    try fixture.sql("DROP TRIGGER refused")
+    #expect(await severities(repair: true).contains(.repaired))
+    #expect(await severities(repair: false).allSatisfy { $0 == .fine })
+    await store.close()
+  }
+
   @Test func `a digest key that was lost and that nobody needs is no trouble`() async throws {
     let fixture = try StoreFixture()
     let key = try DigestKey.loadOrCreate(nextTo: fixture.path)

@@ -22,6 +22,16 @@ import PlatformC
   }
 
   @Test(
+    "why a store cannot be made",
+    arguments: [
+      (EROFS, .readOnly), (EACCES, .readOnly), (ENOSPC, .full), (EDQUOT, .full), (ENOENT, .cannotOpen),
+      (EMFILE, .cannotOpen),
+    ] as [(Int32, CacheStoreError.Reason)])
+  func cannotBeMade(number: Int32, reason: CacheStoreError.Reason) {
+    #expect(StoreFiles.reason(ofMaking: number) == reason)
+  }
+
+  @Test(
     "no row is written into a draft that somebody else made, nor is one taken for the store",
     .enabled(if: isRoot, "only the administrator can give files away"), arguments: [".new", ".mended"])
   func draft(name: String) async throws {

@@ -1,4 +1,5 @@
-import PlatformFoundation
+import CSQLite
+import FoundationEssentials
 import TestSupport
 import Testing
 import TestTurns
@@ -12,6 +13,12 @@ import TestTurns
     for number in 0..<count {
       _ = try await store.put(Data(count: bytes), for: key(number), at: Int64(number))
     }
+  }
+
+  @Test func `a store that is full by its own limit is no full disk`() {
+    #expect(!CacheStoreError(.full, "the store's limit").isDiskFull)
+    #expect(CacheStoreError.sqlite(SQLITE_FULL, path: "store.sqlite").isDiskFull)
+    #expect(!CacheStoreError.sqlite(SQLITE_IOERR, path: "store.sqlite").isDiskFull)
   }
 
   @Test func `they are read back, win over the configuration's, and none leaves it to that`() async throws {

@@ -1,4 +1,5 @@
-import PlatformFoundation
+import CFaultVFS
+import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
@@ -220,5 +221,43 @@ import TestTurns
     try filled.spoil([page])
     let survivors = Self.all.filter { !lost.contains(filled.ids[$0]) }
     try await filled.expect(survivors, lost: lost.count, "\(kind)")
+  }
+
+  @Test func `an error of the new file's log ends the repair, whenever it comes, and the damaged file stays`()
+    async throws
+  {
+    let vfs = "log of a repair"
+    #expect(faultvfs_register(vfs) != 0)
+    defer { faultvfs_unregister(vfs) }
+    let fixture = try StoreFixture {
+      $0.vfs = vfs
+      $0.chunkBytes = 1 << 20
+    }
+    // So long that the log has to be written back on the way.
+    let length = 2 * LogPolicy.veryLong
+    _ = try await fixture.store.put(pattern(Int(length)), for: .page)
+    await fixture.store.close()
+    try RawDatabase(fixture.path).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    let root = try #require(
+      try fixture.number("SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_last_request_1'"))
+    try fixture.files.overwrite(
+      "store.sqlite", at: (Int(root) - 1) * 8192, with: Array(repeating: 0xFF, count: 8192))
+    let damaged = try fixture.files.bytes(of: "store.sqlite")
+    var nth: Int64 = 0
+    var isReached = true
+    while isReached {
+      nth += 1
+      let store = fixture.another()
+      faultvfs_arm(vfs, Int32(FAULT_SYNC), nth, Int32(FAULT_ERROR), 0)
+      let findings = await store.findings(repair: true)
+      isReached = faultvfs_count(vfs) >= nth
+      faultvfs_arm(vfs, 0, 0, 0, 0)
+      #expect(findings.contains { $0.severity == .repaired } != isReached, "sync \(nth): \(findings)")
+      if isReached { #expect(try fixture.files.bytes(of: "store.sqlite") == damaged, "sync \(nth)") }
+      await store.close()
+    }
+    #expect(nth > 3)
+    let row = try #require(try await fixture.another().lookup(.page).rows.first)
+    #expect(row.body.length == length)
   }
 }

@@ -106,6 +106,13 @@ import TestTurns
     await holder.end()
   }
 
+  @Test func `of a program's name only visible letters are shown`() {
+    let all = String(String.UnicodeScalarView((0...0x100).compactMap(Unicode.Scalar.init)))
+    #expect(
+      LockHolders.shown(all)
+        == String(String.UnicodeScalarView((0x21...0x7E).compactMap(Unicode.Scalar.init))))
+  }
+
   @Test func `locks are read from the system's list`() {
     let lock = LockHolders.Lock("1: POSIX  ADVISORY  READ 1234 00:2f:5678 124 126")
     #expect(

@@ -43,6 +43,27 @@ import TestTurns
     try await fixture.store.statistics().parts.first { $0.host == Self.host }?.deliveries.stored
   }
 
+  @Test func `lines with marks alone, or counts alone, are not empty`() {
+    var marks = UsageJournalLines()
+    marks.marks = [.init(row: 1, instant: 2)]
+    var counts = UsageJournalLines()
+    counts.counts = [.init(account: 1, host: Self.host, count: Self.one)]
+    #expect(!marks.isEmpty && !counts.isEmpty && UsageJournalLines().isEmpty)
+  }
+
+  @Test func `a journal of 64 KiB is not long yet, one byte more is`() throws {
+    let fixture = try StoreFixture()
+    let journal = UsageJournal(files: StoreFiles(path: fixture.path))
+    for (count, isLong) in [(65_535, false), (65_536, false), (65_537, true)] {
+      try fixture.files.write([UInt8](repeating: 0x0A, count: count), to: "store.sqlite.uses")
+      #expect(journal.isLong == isLong, "\(count)")
+      guard case .done(isLong) = try journal.append({ [0x0A] }) else {
+        Issue.record("\(count) bytes were not appended to, or taken for the wrong length")
+        continue
+      }
+    }
+  }
+
   @Test func `what is counted is left beside the store, and taken in once`() async throws {
     let (fixture, account, rows) = try await filled(["a"])
     for instant in [1_000, 2_000] as [Int64] { await use(rows[0], account, at: instant, of: fixture) }

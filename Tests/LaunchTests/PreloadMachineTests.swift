@@ -237,6 +237,22 @@ import TestTurns
     }
   }
 
+  @Test(
+    "the progress is that of the steps that are waited for, or of all where none is",
+    arguments: [
+      (true, .criticalFresh, 1), (true, .storedIsEnough, 1), (true, .allFresh, 0.5),
+      (false, .criticalFresh, 0.5), (false, .storedIsEnough, 0.5), (false, .allFresh, 0.5),
+    ] as [(Bool, PreloadPlan.Readiness, Double)])
+  func measured(isCritical: Bool, readiness: PreloadPlan.Readiness, fraction: Double) throws {
+    let request = DataService.Request(try #require(URL(string: "http://origin.test/")))
+    var plan = PreloadPlan([
+      PreloadStep("a", request, isCritical: isCritical), PreloadStep("b", request, isCritical: false),
+    ])
+    plan.readiness = readiness
+    let (machine, _) = run(plan, [.fresh(0)])
+    #expect(machine.fraction == fraction)
+  }
+
   @Test func `at the end the progress is exactly 1, whatever the weights and the order`() throws {
     var generator = SeededGenerator(seed: 3)
     let request = DataService.Request(try #require(URL(string: "http://origin.test/")))

@@ -207,9 +207,16 @@ struct StoreFiles: Sendable {
     let number = errno
     guard number != EEXIST || isNew else { return }
     throw CacheStoreError(
-      number == EROFS || number == EACCES
-        ? .readOnly : number == ENOSPC || number == EDQUOT ? .full : .cannotOpen,
-      "cannot make the store \(database): \(Platform.describe(number))")
+      Self.reason(ofMaking: number), "cannot make the store \(database): \(Platform.describe(number))")
+  }
+
+  /// Why no file can be made, from the system's error number.
+  static func reason(ofMaking number: Int32) -> CacheStoreError.Reason {
+    switch number {
+    case EROFS, EACCES: .readOnly
+    case ENOSPC, EDQUOT: .full
+    default: .cannotOpen
+    }
   }
 }
 

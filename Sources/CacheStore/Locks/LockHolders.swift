@@ -83,11 +83,12 @@ enum LockHolders {
     return count > 0 ? String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self) : ""
   }
 
-  /// The name of the process's program. A program chooses its own name, so only printable ASCII is kept.
-  private static func name(of process: Int32) -> String {
-    let text = contents(of: "/proc/\(process)/comm") ?? ""
-    return String(
-      text.unicodeScalars.filter { $0.isASCII && $0.value > 0x20 && $0.value < 0x7F }.map(Character.init))
+  private static func name(of process: Int32) -> String { shown(contents(of: "/proc/\(process)/comm") ?? "") }
+
+  /// What is shown of a program's name: it chooses its own, so that only the visible letters of ASCII are taken over.
+  static func shown(_ name: String) -> String {
+    String(
+      name.unicodeScalars.filter { $0.isASCII && $0.value > 0x20 && $0.value < 0x7F }.map(Character.init))
   }
 
   private static func contents(of path: String) -> String? {

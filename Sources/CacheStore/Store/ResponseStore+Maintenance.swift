@@ -234,16 +234,17 @@ extension ResponseStore {
     return last
   }
 
-  /// Free pages kept for the next rows rather than returned to the file system.
-  private static let sparePages: Int64 = 256
   private static let pagesAtOnce = 128
 
-  /// Returns free pages to the file system, a few per transaction, since each may require moving another page.
+  /// Whether free pages are given back: 256 are left for the next rows, but no more than half of a small file.
+  static func hasPagesToGiveBack(free: Int64, of pages: Int64) -> Bool { free > 256 || free * 2 > pages }
+
+  /// Gives free pages back to the file system, some a transaction: each means moving another page there.
   private func shrink(until deadline: Int64) async throws(CacheStoreError) {
     try await repeatSteps(until: deadline) { (connection) throws(CacheStoreError) in
       let free = try connection.value(.freePages)
       let pages = try connection.value(.pageCount)
-      guard free > Self.sparePages || free * 2 > pages else { return false }
+      guard Self.hasPagesToGiveBack(free: free, of: pages) else { return false }
       try connection.transaction { () throws(CacheStoreError) in
         // The pragma frees one page per `sqlite3_step`; `execute` runs it to its end.
         try connection.execute("PRAGMA incremental_vacuum(\(Self.pagesAtOnce))")

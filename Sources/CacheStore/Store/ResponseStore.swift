@@ -56,7 +56,8 @@ public final class ResponseStore: Sendable {
       files: files, lockFile: lockFile, configuration: configuration, readers: readers)
     self.writer = writer
     pool = ReaderPool(
-      files: files, idle: readers, hasNoLocks: { asks in asks ? lockFile.hasNoLocks() : lockFile.refusal != nil },
+      files: files, idle: readers,
+      hasNoLocks: { asks in asks ? lockFile.hasNoLocks() : lockFile.refusal != nil },
       reportDamage: { [weak writer] in writer?.checkForDamage() })
   }
 

@@ -182,10 +182,12 @@ enum Manual {
 
     """
 
-  /// A sentence, capital first and full stop or colon last, in lines of at most 78 columns.
-  private static func sentence(_ text: String) -> String {
+  /// A sentence, full stop or colon last, in lines of at most 78 columns. It begins with a capital, unless its first word is
+  /// the name of a key.
+  static func sentence(_ text: String) -> String {
     let end = text.hasSuffix(".") || text.hasSuffix(":") ? "" : "."
-    let whole = text.prefix(1).uppercased() + text.dropFirst() + end
+    let beginsWithKey = text.prefix { $0 != " " }.contains("_")
+    let whole = (beginsWithKey ? text.prefix(1) : text.prefix(1).uppercased()[...]) + text.dropFirst() + end
     var lines = ""
     var column = 0
     for word in whole.split(separator: " ") {

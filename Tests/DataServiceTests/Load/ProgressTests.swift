@@ -97,4 +97,15 @@ import TestTurns
     let ended = due(after: 200)
     #expect(late == .wait(.milliseconds(41)) && ended == nil)
   }
+
+  @Test func `what comes at the very end of the interval is told at once, a nanosecond before it waits`() {
+    let update = DataService.TransferProgress(received: 1, expected: 99)
+    let start: Int64 = 1_000_000_000
+    var rate = ProgressRate()
+    let steps = [
+      rate.take(update, at: start), rate.take(update, at: start + ProgressRate.interval),
+      rate.take(update, at: start + 2 * ProgressRate.interval - 1),
+    ]
+    #expect(steps == [.tell, .tell, .wait(.nanoseconds(1))])
+  }
 }

@@ -53,6 +53,8 @@
         code: CURLE_COULDNT_CONNECT, kind: .refused, osError: ECONNREFUSED, unixSocket: "/run/x",
         says: "/run/x"),
       Row(code: CURLE_COULDNT_CONNECT, kind: .proxy, connectStatus: 502, says: "502"),
+      Row(code: CURLE_COULDNT_CONNECT, kind: .proxy, connectStatus: 300, says: "300"),
+      Row(code: CURLE_COULDNT_CONNECT, kind: .unreachable, connectStatus: 299),
       Row(
         code: CURLE_COULDNT_CONNECT, kind: .proxy,
         text: "Failed to connect to proxy.test port 3128 after 1 ms",
@@ -89,6 +91,8 @@
       Row(code: CURLE_RECV_ERROR, kind: .truncated, hasHead: true),
       Row(code: CURLE_RECV_ERROR, kind: .protocol, text: "Illegal hex in chunked-encoding", hasHead: true),
       Row(code: CURLE_RECV_ERROR, kind: .proxy, connectStatus: 407, says: "407"),
+      Row(code: CURLE_RECV_ERROR, kind: .proxy, connectStatus: 300, says: "300"),
+      Row(code: CURLE_RECV_ERROR, kind: .disconnected, connectStatus: 299),
       Row(code: CURLE_SSL_CERTPROBLEM, kind: .tls("clientCertificate"), says: "client certificate"),
       Row(code: CURLE_SSL_CIPHER, kind: .tls("handshake")),
       Row(code: CURLE_PEER_FAILED_VERIFICATION, kind: .tls("wrongHost")),

@@ -275,16 +275,32 @@ import TestTurns
     #expect(finished.exit == .status(0))
     #expect(finished.outputText.contains("100%") && finished.outputText.contains("1 fresh (1 new); 3 B"))
   }
+
+  @Test func `where a person types but does not see the question, none is asked`() async throws {
+    let shell = try Shell()
+    let origin = try Self.origin()
+    origin.stop()
+    let child = try shell.launch(
+      ["preload", "--retry", "0", "--on-failure", "ask", "\(origin.url)/a"], onTerminal: true,
+      seesErrors: false)
+    // The answer to a question that is not asked.
+    child.write(Array("q\n".utf8))
+    let finished = await child.finished()
+    #expect(finished.errorText.contains("there is nobody to ask"), "\(finished.errorText)")
+    #expect(!finished.errorText.contains("[q]uit"))
+  }
 }
 
 extension Shell {
   /// Starts it with words put together by the test; at a terminal, where what it asks can be answered.
-  fileprivate func launch(_ words: [String], onTerminal: Bool = false) throws -> ChildProcess {
+  fileprivate func launch(
+    _ words: [String], onTerminal: Bool = false, seesErrors: Bool = true
+  ) throws -> ChildProcess {
     var environment = environment
     environment["TERM"] = "xterm"
     return try ChildProcess(
       BuiltProduct.cachefetch(), words, environment: environment, directory: store.folder.path,
       input: onTerminal ? nil : [], typesInput: onTerminal, output: onTerminal ? .terminal : .captured,
-      errors: onTerminal ? .asOutput : .captured)
+      errors: onTerminal && seesErrors ? .asOutput : .captured)
   }
 }

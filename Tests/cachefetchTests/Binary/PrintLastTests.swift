@@ -53,6 +53,19 @@ import TestTurns
     gate.open()
   }
 
+  @Test func `under --print last a held body that cannot be written is an error`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    origin.server.stop()
+    let run = try await ChildProcess.run(
+      "/bin/sh",
+      ["-c", #""$0" --print last --retry 0 "$1" > /dev/full"#, BuiltProduct.cachefetch(), origin.url],
+      environment: shell.environment, directory: shell.store.folder.path)
+    #expect(
+      run.status == 74 && run.errorText.contains("standard output cannot be written"), "\(run.errorText)")
+  }
+
   @Test func `under --print last one URL's time limit holds up no other's body`() async throws {
     let shell = try Shell()
     let (slow, quick) = (try ChangingOrigin(.ok("slow,")), try ChangingOrigin(.ok("quick,")))

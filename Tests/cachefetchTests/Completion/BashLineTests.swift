@@ -32,7 +32,7 @@ import TestTurns
       ("cachefetch http://a/\\?x=", "http://a/?x=1&y", "1\\&y"),
       ("cachefetch 'http://a", "http://a/it's;$(id)", "http://a/it'\\''s;$(id)"),
       ("cachefetch \"http://a", "http://a/\"$x`y`\\!", "http://a/\\\"\\$x\\`y\\`\\\\\"'!'\""),
-      ("cachefetch ht", "http://a/ü,~b", "http://a/ü,~b"), ("cachefetch --policy=h", "--policy=http", "http"),
+      ("cachefetch ht", "http://a/ü,~b→", "http://a/ü,~b→"), ("cachefetch --policy=h", "--policy=http", "http"),
       ("cachefetch ''ht", "http://a", "http://a"), ("cachefetch ", "~a", "\\~a"),
       ("cachefetch x=", "x=~a", "~a"),
       ("cachefetch ab'c", "abcd e", "cd e"), ("cachefetch 'ab'c", "abcd e", "cd\\ e"), ("a;b c", "cd", "cd"),

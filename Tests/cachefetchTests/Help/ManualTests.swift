@@ -44,11 +44,17 @@ import TestTurns
     #expect(
       text[plan.upperBound...].hasPrefix(
         """
-        Deadline_ms, max_age_ms and parallel are what \\-\\-deadline, \\-\\-max\\-age and
+        deadline_ms, max_age_ms and parallel are what \\-\\-deadline, \\-\\-max\\-age and
         \\-\\-parallel say, which win over them; what a step leaves open is as the
         options say.
 
         """))
+  }
+
+  @Test func `a word without room anywhere has a line of its own`() {
+    let long = String(repeating: "X", count: 80)
+    #expect(Manual.sentence(long) == "\(long).\n")
+    #expect(Manual.sentence("see \(long) there") == "See\n\(long)\nthere.\n")
   }
 
   @Test func `each part is as mdoc has it`() {
