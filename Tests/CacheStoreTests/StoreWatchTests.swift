@@ -28,17 +28,4 @@ import Testing
     }
     withExtendedLifetime(watch) {}
   }
-
-  @Test(.timeLimit(.minutes(1))) func `a watch that has ended leaves nothing behind in the system`()
-    async throws
-  {
-    let folder = try TemporaryFolder()
-    let store = ResponseStore(configuration: StoreConfiguration(path: folder.file("store.sqlite")))
-    // Several times as many as a user may have at once (fs.inotify.max_user_instances), by default 128.
-    for _ in 0..<400 {
-      // One that has ended is closed on a thread of its own.
-      while store.watch({}) == nil { await Task.yield() }
-    }
-    await store.close()
-  }
 }
