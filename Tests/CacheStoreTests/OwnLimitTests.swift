@@ -1,5 +1,5 @@
 import CSQLite
-import FoundationEssentials
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns

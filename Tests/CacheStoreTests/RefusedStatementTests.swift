@@ -1,5 +1,5 @@
 import CFaultVFS
-import FoundationEssentials
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns

@@ -1,7 +1,7 @@
 internal import CacheStore
 internal import DataService
 internal import FixtureServer
-internal import FoundationEssentials
+internal import PlatformFoundation
 
 extension HTTPCase {
   /// Every case; dates are counted from `now`, in milliseconds since 1970-01-01 UTC.

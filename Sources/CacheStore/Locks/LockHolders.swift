@@ -85,7 +85,7 @@ enum LockHolders {
 
   private static func name(of process: Int32) -> String { shown(contents(of: "/proc/\(process)/comm") ?? "") }
 
-  /// What is shown of a program's name: it chooses its own, so that only the visible letters of ASCII are taken over.
+  /// A program's name as it is shown. A program chooses its own name, so only printable ASCII is kept.
   static func shown(_ name: String) -> String {
     String(
       name.unicodeScalars.filter { $0.isASCII && $0.value > 0x20 && $0.value < 0x7F }.map(Character.init))

@@ -236,10 +236,10 @@ extension ResponseStore {
 
   private static let pagesAtOnce = 128
 
-  /// Whether free pages are given back: 256 are left for the next rows, but no more than half of a small file.
+  /// Whether free pages are returned to the file system: 256 are kept for the next rows, but at most half of a small file.
   static func hasPagesToGiveBack(free: Int64, of pages: Int64) -> Bool { free > 256 || free * 2 > pages }
 
-  /// Gives free pages back to the file system, some a transaction: each means moving another page there.
+  /// Returns free pages to the file system, a few per transaction, since each may require moving another page.
   private func shrink(until deadline: Int64) async throws(CacheStoreError) {
     try await repeatSteps(until: deadline) { (connection) throws(CacheStoreError) in
       let free = try connection.value(.freePages)

@@ -1,6 +1,6 @@
 import DataService
 import DataServiceTesting
-import FoundationEssentials
+import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns
