@@ -1,12 +1,12 @@
 import CacheStore
 import PlatformC
 
-/// Whether the process can still open files and sockets: where it cannot, whatever fails seems to have another cause.
+/// Detects that the process has run out of file descriptors, since other errors then seem to be the cause.
 enum Descriptors {
-  /// What a connection needs at once: a socket, and a pair to look its name up.
+  /// The descriptors that a new connection needs at once: a socket, and a pair for name resolution.
   private static let few = 3
 
-  /// Whether fewer can be opened now than an exchange needs.
+  /// Whether fewer descriptors are left than an exchange needs.
   static var areUsedUp: Bool {
     var opened: [Int32] = []
     defer { for descriptor in opened { close(descriptor) } }
@@ -18,7 +18,7 @@ enum Descriptors {
     return false
   }
 
-  /// Whether an error number says so.
+  /// Whether an error number means that no descriptors are left.
   static func isOfDescriptors(_ number: Int32) -> Bool { number == EMFILE || number == ENFILE }
 }
 

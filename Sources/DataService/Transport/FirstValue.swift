@@ -1,4 +1,4 @@
-/// The first of several values that are set, for any number of tasks to wait for.
+/// Keeps the first value that is set; any number of tasks may wait for it.
 final class FirstValue<Value: Sendable>: Sendable {
   private enum State {
     case waiting([UnsafeContinuation<Value, Never>])
@@ -19,7 +19,7 @@ final class FirstValue<Value: Sendable>: Sendable {
     return true
   }
 
-  /// The value, where there is one already.
+  /// The value, or `nil` if none has been set.
   var current: Value? {
     state.withLock { state in
       if case .full(let value) = state { return value }
@@ -27,7 +27,7 @@ final class FirstValue<Value: Sendable>: Sendable {
     }
   }
 
-  /// The first value, as soon as there is one.
+  /// Waits for the first value.
   var value: Value {
     get async {
       await withUnsafeContinuation { continuation in

@@ -4,9 +4,9 @@ import Synchronization
   import PlatformC
 #endif
 
-/// A value under a lock that is held for moments, and under which no other lock of this module is taken.
+/// A value under a lock that is held briefly. No other lock of this module may be taken while it is held.
 ///
-/// A debug build traps where a thread takes one while it holds another; a release build has the `Mutex` alone.
+/// A debug build traps if a thread takes a second lock; a release build contains only the `Mutex`.
 struct Guarded<Value: ~Copyable>: ~Copyable, Sendable {
   private let mutex: Mutex<Value>
 

@@ -5,9 +5,9 @@ import Dispatch
 import PlatformC
 import Synchronization
 
-/// The loop behind a ``NetworkThread``, and what other threads hand to it.
+/// The loop of a ``NetworkThread``, and the work that other threads submit.
 ///
-/// It does not know its owner, so that the owner's end can end it.
+/// It has no reference to its owner, so that releasing the owner can end the loop.
 final class NetworkThreadCore: @unchecked Sendable {
   enum Item {
     case job(UnownedJob, NetworkThread)
@@ -27,7 +27,7 @@ final class NetworkThreadCore: @unchecked Sendable {
 
   private let shared = Guarded(Shared())
   private let runningThread = Atomic<UInt>(0)
-  // The thread's own: touched only by code that runs on it, which is why the class may call itself Sendable.
+  // Accessed only by code that runs on the thread, which justifies `@unchecked Sendable`.
   private var local: [Item] = []
   private var spare: [Item] = []
   private var engine: (any NetworkEngine)?
@@ -59,7 +59,7 @@ final class NetworkThreadCore: @unchecked Sendable {
     if self.engine === engine { self.engine = nil }
   }
 
-  /// Asks the thread to end; `waiter` is resumed when it has, at once where none runs.
+  /// Asks the thread to end. `waiter` is resumed when it has ended, or at once if it is not running.
   func requestEnd(_ waiter: UnsafeContinuation<Void, Never>?) {
     let (isRunning, sleeping) = shared.withLock { shared -> (Bool, WakeupPipe?) in
       guard shared.isRunning else { return (false, nil) }
@@ -72,7 +72,7 @@ final class NetworkThreadCore: @unchecked Sendable {
     if !isRunning { waiter?.resume() }
   }
 
-  /// Changes what is shared, then starts the thread or wakes it, whichever it needs.
+  /// Changes the shared state, then starts or wakes the thread as needed.
   private func wakeAfter(_ change: (inout Shared) -> Void) {
     let (starts, sleeping) = shared.withLock { shared in
       change(&shared)
@@ -98,7 +98,8 @@ final class NetworkThreadCore: @unchecked Sendable {
     pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
     let result = pthread_create(&thread, &attributes, networkThreadMain, context.toOpaque())
     guard result == 0 else {
-      // The process may have no further thread: borrow one, since queued tasks must run whatever happens.
+      // The process may be out of threads. Queued tasks must run all the same, so borrow a thread of the global
+      // queue.
       let core = context.takeRetainedValue()
       DispatchQueue.global().async { core.run() }
       return
@@ -151,14 +152,14 @@ final class NetworkThreadCore: @unchecked Sendable {
       let now = SystemClock.bootNanoseconds
       if next <= now { return .work }
       shared.isAsleep = true
-      // Rounded up: a timer never fires early, and no loop spins through the last millisecond.
+      // Rounded up, so that no timer fires early and the loop does not spin through the last millisecond.
       let milliseconds = min((next - now - 1) / 1_000_000 + 1, Int64(Self.longestWait))
       return .wait(Int32(milliseconds))
     }
   }
 
   private func wait(_ milliseconds: Int32, _ wakeup: WakeupPipe) {
-    // With no descriptors left nothing can wake this thread: it looks by itself, slowly but surely.
+    // Without a descriptor nothing can wake this thread, so it polls at a fixed interval.
     let milliseconds = wakeup.isUsable ? milliseconds : wakeup.blindWait(milliseconds)
     if let engine {
       engine.wait(wakeDescriptor: wakeup.readEnd, milliseconds: milliseconds)
@@ -177,7 +178,7 @@ final class NetworkThreadCore: @unchecked Sendable {
     if wasWoken { wakeup.drain() }
   }
 
-  /// Runs what is queued now; what that queues comes in the next round, so that transfers get their turn.
+  /// Runs the queued items. Items that they add wait for the next round, so that transfers get their turn.
   private func runItems() {
     swap(&local, &spare)
     run(&spare)
@@ -203,7 +204,7 @@ final class NetworkThreadCore: @unchecked Sendable {
     guard let next = shared.withLock({ $0.timers.nextInstant }) else { return }
     let now = SystemClock.bootNanoseconds
     guard next <= now else { return }
-    // Taken first: an action may set timers, and one that sets itself for "now" must not hold the loop.
+    // Collected first: an action may set timers, and one that reschedules itself for now must not block the loop.
     var due: [TimerHandle] = []
     shared.withLock { shared in
       while let timer = shared.timers.removeDue(at: now) { due.append(timer) }
@@ -211,7 +212,7 @@ final class NetworkThreadCore: @unchecked Sendable {
     for timer in due { timer.fire() }
   }
 
-  /// Closes the engine and leaves; `false` where that, or another thread, has brought new work.
+  /// Closes the engine and ends the loop; `false` if closing, or another thread, has submitted new work.
   private func finish() -> Bool {
     engine?.close()
     engine = nil

@@ -1,7 +1,7 @@
 /// The retry budgets of the origins that have been failing; not thread-safe.
 ///
-/// A budget that is full again is as good as none and is dropped. Of the others the `limit` used last are kept, so that
-/// a process that meets ever new dead origins does not grow; an origin that was dropped begins anew.
+/// A full budget needs no entry and is dropped. Of the others, the `limit` most recently used are kept, so that a
+/// process that contacts many dead origins does not grow; a dropped origin starts with a full budget.
 package struct RetryBudgets: Sendable {
   private struct Entry {
     var budget: RetryBudget
@@ -18,7 +18,7 @@ package struct RetryBudgets: Sendable {
   /// How many are kept.
   package var count: Int { entries.count }
 
-  /// Notes a first attempt; only an origin that has spent something has anything to earn.
+  /// Records a first attempt. Only an origin that has spent retries has an entry that can earn.
   package mutating func earn(origin: @autoclosure () -> String) {
     guard !entries.isEmpty else { return }
     let origin = origin()
@@ -27,7 +27,7 @@ package struct RetryBudgets: Sendable {
     entries[origin] = entry.budget.isFull ? nil : entry
   }
 
-  /// Takes one retry out; `false` where there is none left.
+  /// Spends one retry; `false` if none is left.
   package mutating func spend(origin: String) -> Bool {
     var entry = entries[origin] ?? Entry(budget: RetryBudget(), lastUse: 0)
     if entries[origin] == nil, entries.count >= limit { dropOldest() }

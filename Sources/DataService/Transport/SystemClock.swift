@@ -4,7 +4,7 @@ import PlatformFoundation
 
 /// The system's clocks, read without allocation.
 package enum SystemClock {
-  /// Not by way of nanoseconds, of which 64 bits hold 292 years: people set this clock as they like.
+  /// Computed without nanoseconds, whose 64-bit range of 292 years a wrongly set wall clock could exceed.
   package static var wallMilliseconds: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
@@ -20,7 +20,7 @@ package enum SystemClock {
     #endif
   }
 
-  /// The kernel's identifier of this boot; empty where it cannot be read, so that marks of "no boot" still compare.
+  /// The kernel's identifier of this boot; empty if it cannot be read, so that marks can still be compared.
   static let bootID: String = {
     #if os(Linux)
       let path = "/proc/sys/kernel/random/boot_id"
@@ -62,7 +62,7 @@ package struct SystemTimekeeper: Timekeeper {
 }
 
 extension StartMark {
-  /// The mark of what begins at this instant.
+  /// The mark of an exchange that begins now.
   package static var now: StartMark {
     StartMark(boot: SystemClock.bootID, nanoseconds: SystemClock.bootNanoseconds)
   }

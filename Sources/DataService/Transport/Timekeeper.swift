@@ -1,25 +1,26 @@
 internal import CacheStore
 import Synchronization
 
-/// Time as the service sees it: two clocks, and timers. Injected, so that no test waits for real time.
+/// The service's source of time: two clocks, and timers. Injected, so that no test waits for real time.
 package protocol Timekeeper: Sendable {
-  /// Milliseconds since 1970-01-01 UTC, by a clock that people and servers set.
+  /// Milliseconds since 1970-01-01 UTC, by the wall clock, which can be set.
   var wallMilliseconds: Int64 { get }
-  /// Nanoseconds since boot, suspended time included, by a clock that nobody sets.
+  /// Nanoseconds since boot, including suspended time, by a clock that cannot be set.
   var bootNanoseconds: Int64 { get }
-  /// Which boot ``bootNanoseconds`` counts from.
+  /// Identifies the boot that ``bootNanoseconds`` counts from.
   var bootID: String { get }
-  /// Runs `action` once, not before `delay` has passed; at once (but never inside this call) where it is not positive.
+  /// Runs `action` once, no earlier than after `delay`. A delay of zero or less runs it as soon as possible, but
+  /// never inside this call.
   ///
   /// The action must be short: all timers of a keeper share a thread.
   func after(_ delay: Duration, _ action: @escaping @Sendable () -> Void) -> TimerHandle
 }
 
 extension Timekeeper {
-  /// The mark of what begins, or is heard, now.
+  /// The mark of an event that happens now.
   var startMark: StartMark { StartMark(boot: bootID, nanoseconds: bootNanoseconds) }
 
-  /// The instant, in nanoseconds since boot, at which `delay` will have passed; the last there is where it overflows.
+  /// The instant, in nanoseconds since boot, that lies `delay` ahead; `Int64.max` on overflow.
   func instant(after delay: Duration) -> Int64 {
     let (sum, overflow) = bootNanoseconds.addingReportingOverflow(delay.clampedNanoseconds)
     return overflow ? .max : sum
@@ -41,7 +42,7 @@ extension Timekeeper {
 }
 
 extension Duration {
-  /// The duration in nanoseconds, held to what an `Int64` can count (292 years).
+  /// The duration in nanoseconds, clamped to the range of `Int64` (292 years).
   package var clampedNanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -54,13 +55,13 @@ extension Duration {
 /// A timer that has been set. Dropping the handle does not cancel it.
 package final class TimerHandle: Sendable {
   private let mayRun = Atomic(true)
-  // Touched by the one thread that finds `mayRun` set, and nobody else.
+  // Accessed only by the thread that finds `mayRun` set.
   nonisolated(unsafe) private var action: (@Sendable () -> Void)?
 
   /// A timer that will run `action`; the keeper that made it calls ``fire()``.
   package init(_ action: @escaping @Sendable () -> Void) { self.action = action }
 
-  /// Prevents the action from starting, and releases what it holds. Has no effect on one that has started.
+  /// Prevents the action from starting, and releases its closure. Has no effect once the action has started.
   package func cancel() { _ = take() }
 
   /// Runs the action, unless it has run or was cancelled.

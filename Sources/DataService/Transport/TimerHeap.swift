@@ -1,7 +1,7 @@
 /// Timers by instant, the earliest first; those of the same instant in the order they were set.
 ///
-/// Cancelled timers stay until they come up or are more than half of all: most deadlines of exchanges are cancelled
-/// long before they are due, so that taking each one out of the middle would cost more than it saves.
+/// Cancelled timers stay until they are due or make up more than half of the heap: most deadlines are cancelled long
+/// before they are due, and removing each from the middle would cost more.
 package struct TimerHeap {
   private struct Entry {
     let instant: Int64
@@ -51,7 +51,7 @@ package struct TimerHeap {
     return first.timer
   }
 
-  /// Drops what was cancelled, and keeps the order of the rest (a sorted array is a heap).
+  /// Removes cancelled timers and keeps the order of the rest (a sorted array is a heap).
   private mutating func sweep() {
     entries = entries.filter(\.timer.isPending).sorted { $0.comesBefore($1) }
     sweepThreshold = max(64, entries.count * 2)

@@ -1,20 +1,20 @@
 public import CacheStore
 public import PlatformFoundation
 
-/// What performs exchanges: one request, one response, one hop.
+/// Performs exchanges: one request, one response, one hop.
 ///
-/// Redirects, retries, conditional requests and caching rules belong to the service; a transport follows nothing and
-/// repeats nothing. It reports the head as soon as it is whole and hands the body over as it is pulled. Cancelling
-/// the task, or dropping the body before its end, ends the exchange.
+/// The service handles redirects, retries, conditional requests and caching; a transport follows and repeats nothing.
+/// It returns once the head is complete and delivers the body as it is pulled. Cancelling the task, or dropping the
+/// body before its end, ends the exchange.
 public protocol Transport: Sendable {
-  /// Sends the request and returns once the final response's head is whole.
+  /// Sends the request and returns once the head of the final response is complete.
   /// - Throws: The error that ended the exchange: connectivity, `timeout`, `tls`, `protocol`, `cancelled`.
   func response(to request: TransportRequest) async throws(DataServiceError) -> TransportResponse
 }
 
 /// One hop's request, complete: a transport adds only what the connection itself needs.
 public struct TransportRequest: Sendable {
-  /// Where to; user-info and fragment have been taken out.
+  /// The URL, without user-info and fragment.
   public var url: URL
   /// The method.
   public var method: RequestMethod
@@ -22,13 +22,13 @@ public struct TransportRequest: Sendable {
   public var fields: HTTPFields
   /// The body to send, or `nil`.
   public var body: Data?
-  /// Whether the request may reach the origin twice, as where a connection that was kept open turns out to be closed
-  /// (RFC 9112 section 9.3.1); by default where its method is safe.
+  /// Whether the request may reach the origin twice, for example after a kept-open connection proves to be closed
+  /// (RFC 9112 section 9.3.1). By default true for safe methods.
   public var isRepeatable: Bool
   /// How to connect.
   public var connection: ConnectionOptions
-  /// The limits on head, body and time. `redirects` and `retries` are the service's business, and of `totalTimeout`
-  /// it passes on what is left.
+  /// The limits on head, body and time. The service applies `redirects` and `retries` itself, and passes the rest of
+  /// the total time as `totalTimeout`.
   public var limits: Limits
 
   /// Makes a request.
@@ -71,7 +71,7 @@ public struct TransportResponse: Sendable {
   public let fields: HTTPFields
   /// The 1xx responses before it.
   public let interim: [Interim]
-  /// The decoded body; pulling past its end is what tells that it was whole.
+  /// The decoded body. Reading it to the end tells whether it was complete.
   public let body: TransportBody
 
   /// Makes a response.

@@ -1,6 +1,6 @@
 public import PlatformFoundation
 
-/// A body that arrives piece by piece: one pass, and pulled, so that a slow reader slows the sender down.
+/// A body that arrives in pieces. It can be read once, and by pulling, so that a slow reader slows the sender down.
 ///
 /// Throws `corrupt`, `replaced` or `signedOut` for stored bytes, and the exchange's error for a body that is
 /// delivered while it arrives.
@@ -15,23 +15,23 @@ public struct TransportBody: AsyncSequence, Sendable {
     case pulled(@Sendable () async throws(DataServiceError) -> Data?)
   }
 
-  /// The whole length in bytes where it is known in advance.
+  /// The length of the whole body in bytes, if known in advance.
   public let length: Int64?
   private let source: Source
 
-  /// A stream of what `next` returns, until it returns `nil`.
+  /// A stream of the pieces that `next` returns, until it returns `nil`.
   public init(length: Int64?, next: @escaping @Sendable () async throws(DataServiceError) -> Data?) {
     self.length = length
     source = .pulled(next)
   }
 
-  /// A stream of bytes that are at hand.
+  /// A stream of bytes in memory.
   public init(whole data: Data) {
     length = Int64(data.count)
     source = .whole(OnePiece(data))
   }
 
-  /// All of the body, where it is at hand without waiting and nothing has been taken from it.
+  /// The whole body, if it is in memory and nothing has been read from it.
   package var whole: Data? {
     guard case .whole(let piece) = source else { return nil }
     return piece.peek()
@@ -45,7 +45,7 @@ public struct TransportBody: AsyncSequence, Sendable {
     }
   }
 
-  /// Takes the stream's pieces one after the other.
+  /// Iterates over the stream's pieces.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let stream: TransportBody
     /// The next piece, or `nil` at the end.

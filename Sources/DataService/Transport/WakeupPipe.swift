@@ -4,15 +4,15 @@
 
 import PlatformC
 
-/// What wakes a thread that waits for descriptors: an `eventfd` on Linux, a pipe elsewhere. Closed with the object.
+/// Wakes a thread that waits for descriptors: an `eventfd` on Linux, a pipe elsewhere. Closed with the object.
 package final class WakeupPipe: Sendable {
-  /// Readable while a signal is pending; -1 where the process has no descriptors left.
+  /// Readable while a signal is pending; -1 if the process has no descriptors left.
   package let readEnd: Int32
   private let writeEnd: Int32
 
   private static let blindMilliseconds: Int32 = 20
 
-  /// Whether it can wake anybody.
+  /// Whether signals can wake a thread.
   package var isUsable: Bool { readEnd >= 0 }
 
   package init() {
@@ -41,18 +41,18 @@ package final class WakeupPipe: Sendable {
     if writeEnd != readEnd { close(writeEnd) }
   }
 
-  /// How long to wait where nothing can wake: not long, however long is wanted (for ever, where that is negative).
+  /// The time to wait if no signal can arrive: short, even if the caller wants longer, or forever (negative).
   package func blindWait(_ milliseconds: Int32) -> Int32 {
     milliseconds < 0 ? Self.blindMilliseconds : min(milliseconds, Self.blindMilliseconds)
   }
 
-  /// Makes the read end readable. Where that is refused it is readable already.
+  /// Makes the read end readable. If the write is refused, it is readable already.
   package func signal() {
     var one: UInt64 = 1
     _ = write(writeEnd, &one, 8)
   }
 
-  /// Takes what was signalled.
+  /// Clears the pending signals.
   package func drain() {
     var bytes: (UInt64, UInt64) = (0, 0)
     _ = read(readEnd, &bytes, 16)

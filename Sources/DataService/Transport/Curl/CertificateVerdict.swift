@@ -1,6 +1,6 @@
 internal import CacheStore
 
-/// What OpenSSL's verdict on a certificate means (`X509_V_ERR_…` in openssl/x509_vfy.h, stable since 1.0).
+/// The meaning of OpenSSL's verdict on a certificate (`X509_V_ERR_…` in openssl/x509_vfy.h, stable since 1.0).
 struct CertificateVerdict: Hashable {
   /// The word in `tls(…)`.
   let reason: String
@@ -9,8 +9,7 @@ struct CertificateVerdict: Hashable {
   /// What to do.
   let remedy: Remedy
 
-  /// `nil` for 0, which OpenSSL says when the certificate itself is fine, and for 1, which libcurl puts there before
-  /// it has asked OpenSSL.
+  /// `nil` for 0, the value for a valid certificate, and for 1, libcurl's initial value before it asks OpenSSL.
   init?(_ result: Int) {
     switch result {
     case 0, 1: return nil

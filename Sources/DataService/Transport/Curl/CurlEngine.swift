@@ -2,14 +2,15 @@
   internal import CCurl
   import PlatformFoundation
 
-  /// All exchanges of one transport: libcurl's multi handle on the network thread, its connections, and who may start.
+  /// All exchanges of one transport: libcurl's multi handle on the network thread, its connections, and the queue for
+  /// starting.
   ///
-  /// Every function is called on the network thread, which is why the class may call itself Sendable.
+  /// Every function is called on the network thread, which justifies `@unchecked Sendable`.
   final class CurlEngine: NetworkEngine, @unchecked Sendable {
-    /// The most of a body that waits for its reader, give or take one piece of 16 KiB, in bytes.
+    /// The limit on unread body bytes per exchange; one piece of 16 KiB may exceed it.
     static let bufferLimit = 256 << 10
     private static let sparesLimit = 32
-    /// How many hosts are remembered to have spoken HTTP/2.
+    /// The limit on remembered hosts that speak HTTP/2.
     private static let http2HostsLimit = 1_024
 
     private let configuration: CurlTransport.Configuration
@@ -19,7 +20,7 @@
     private var queue: ExchangeQueue<CurlExchange>
     private var running: [EasyHandle] = []
     private var spares: [EasyHandle] = []
-    /// Handles that may not be used again, to be freed while there is nothing better to do.
+    /// Handles that cannot be reused, freed when the thread is idle.
     private var retired: [EasyHandle] = []
     private var http2Hosts: Set<String> = []
     private var isClosed = false
@@ -33,7 +34,7 @@
       queue = ExchangeQueue(perHost: configuration.exchangesPerHost, inAll: configuration.exchangesInAll)
     }
 
-    // MARK: Exchanges come and go
+    // MARK: Start and end of exchanges
 
     /// Starts an exchange, or puts it in the queue.
     func submit(_ exchange: CurlExchange) {
@@ -57,7 +58,7 @@
       }
     }
 
-    /// Releases an exchange that has ended before its transfer.
+    /// Removes an exchange that ended before its transfer began.
     func abandon(_ exchange: CurlExchange) {
       disarm(exchange)
       if let ticket = exchange.track.ticket, queue.remove(ticket) { return }
@@ -66,12 +67,12 @@
       startNext()
     }
 
-    /// Goes on with a transfer whose reader has caught up.
+    /// Resumes a transfer whose reader has caught up.
     func resume(_ exchange: CurlExchange) {
       guard let easy = exchange.track.easy, exchange.track.isPaused else { return }
       exchange.track.isPaused = false
       enter(.receiving, exchange)
-      // May hand over what libcurl held back, by the callbacks, which take care of errors.
+      // May deliver the bytes that libcurl held back through the callbacks, which also handle errors.
       _ = ccurl_easy_pause(easy.library.table, easy.raw, CURLPAUSE_CONT)
       needsAdvance = true
     }
@@ -82,7 +83,7 @@
         throw Descriptors.areUsedUp
           ? .tooManyOpenFiles : DataServiceError(.other, "libcurl could not be initialised")
       }
-      // As many idle connections as exchanges may be under way.
+      // Keep at least as many idle connections as exchanges may run.
       _ = ccurl_multi_set_long(
         library.table, multi, CURLMOPT_MAXCONNECTS, max(8, configuration.exchangesInAll * 2))
       self.library = library
@@ -117,15 +118,15 @@
       enter(.connecting, exchange)
     }
 
-    /// Where an open connection ends before the first byte of the answer, libcurl sends the request once more, which one
-    /// that is not to be repeated must not risk. And an exchange that wants HTTP/1.1 must not be put on a connection that
-    /// speaks HTTP/2, which libcurl would do.
+    /// Whether the exchange needs a new connection. On a reused one libcurl may send the request twice, if the
+    /// connection ends before the first byte of the answer; a request that must not be repeated cannot risk that. An
+    /// exchange that asks for HTTP/1.1 must not share a connection that speaks HTTP/2, as libcurl would allow.
     private func needsFreshConnection(_ exchange: CurlExchange) -> Bool {
       !exchange.request.isRepeatable
         || exchange.request.connection.isHTTP11Only && http2Hosts.contains(exchange.origin.key)
     }
 
-    /// Ends an exchange that had a place but no transfer.
+    /// Ends an exchange that was started but has no transfer.
     private func fail(_ exchange: CurlExchange, _ error: DataServiceError) {
       disarm(exchange)
       queue.finish(host: exchange.origin.key)
@@ -139,7 +140,7 @@
       }
     }
 
-    /// Takes the transfer off libcurl and keeps its handle for the next.
+    /// Removes the transfer from libcurl and keeps its handle for the next one.
     private func release(_ easy: EasyHandle, _ exchange: CurlExchange) {
       exchange.track.easy = nil
       let last = running.removeLast()
@@ -157,14 +158,14 @@
       queue.finish(host: exchange.origin.key)
     }
 
-    /// Frees handles and makes one for the next exchange in the time that the network takes anyway.
+    /// Frees retired handles and prepares one for the next exchange while the network is awaited anyway.
     private func stockUp(_ library: CurlLibrary) {
       guard !library.mayReuseHandles, !running.isEmpty else { return }
       retired = []
       guard spares.isEmpty, let easy = EasyHandle(library: library, userAgent: configuration.userAgent) else {
         return
       }
-      // What cannot be set now fails the exchange that uses it.
+      // An option that fails here fails again in the exchange that uses it, which reports the error.
       try? easy.connect(as: ConnectionOptions())
       spares.append(easy)
     }
@@ -272,9 +273,9 @@
 
     // MARK: Deadlines
 
-    /// Notes that an exchange has gone into a phase, or that something has happened in it.
+    /// Records that an exchange has entered a phase, or was active in it.
     func enter(_ phase: PhaseClock.Phase, _ exchange: CurlExchange) {
-      // A turn is short, and a response has many lines: its clock is read once, and noted once.
+      // A turn is short and a response has many lines, so the clock is read and the activity recorded once per turn.
       let now = turnInstant == 0 ? timekeeper.bootNanoseconds : turnInstant
       guard exchange.track.phase != phase || exchange.track.entered != now else { return }
       (exchange.track.phase, exchange.track.entered) = (phase, now)
@@ -282,8 +283,8 @@
       arm(exchange)
     }
 
-    /// Sees to it that the timer fires no later than the next deadline. A timer that fires too early is set again
-    /// then, so that an ordinary exchange sets one timer in all.
+    /// Makes sure that the timer fires no later than the next deadline. A timer that fires early is set again then,
+    /// so an ordinary exchange sets only one timer.
     private func arm(_ exchange: CurlExchange) {
       guard let (instant, _) = exchange.track.clock?.deadline else { return }
       if exchange.track.timer != nil, exchange.track.timerInstant <= instant { return }

@@ -2,9 +2,9 @@
   import CacheStore
   import PlatformFoundation
 
-  /// One exchange: what the engine brings on the network thread, and what the caller's task takes, wherever it runs.
+  /// One exchange: filled by the engine on the network thread, read by the caller's task on any thread.
   ///
-  /// Ended exactly once: by the transfer's end, a deadline, a limit, the caller's cancel, or the stream being dropped.
+  /// It ends exactly once: by the end of the transfer, a deadline, a limit, cancellation, or release of the stream.
   final class CurlExchange: Sendable {
     typealias Waiter = UnsafeContinuation<Void, Never>
 
@@ -28,7 +28,7 @@
     let url: String
     /// Keeps the thread and the connections alive while a body is read.
     let transport: CurlTransport
-    // What the engine keeps beside it: touched on the network thread only.
+    // The engine's own data; accessed on the network thread only.
     nonisolated(unsafe) var track = ExchangeTrack()
     private let state = Guarded(State())
 
@@ -57,7 +57,7 @@
       }
     }
 
-    /// The next piece of the body; `nil` once it was whole.
+    /// The next piece of the body; `nil` once it is complete.
     nonisolated(nonsending) func nextPiece() async throws(DataServiceError) -> Data? {
       if Task.isCancelled { cancel() }
       while true {
@@ -81,7 +81,7 @@
 
     private func takePiece() -> Taken {
       state.withLock { state in
-        // What came before a failure is handed out first: it can be kept to resume from.
+        // Bytes received before a failure are delivered first, so that the download can be resumed.
         guard state.buffer.isEmpty else {
           defer {
             state.buffer = Data()
@@ -101,12 +101,12 @@
 
     private enum Event { case head, body }
 
-    /// Suspends until the event may have come, or the exchange has ended.
+    /// Suspends until the event may have happened or the exchange has ended.
     nonisolated(nonsending) private func wait(for event: Event) async {
       await withTaskCancellationHandler {
         await withUnsafeContinuation { continuation in
           let waits = state.withLock { state in
-            // Looked at again under the lock: what comes from now on finds the waiter.
+            // Checked again under the lock: any later event finds the waiter.
             let hasCome = event == .head ? state.head != nil : !state.buffer.isEmpty
             guard !hasCome, state.end == nil else { return false }
             state.waiter = continuation
@@ -124,7 +124,7 @@
     /// Whether it has ended.
     var hasEnded: Bool { state.withLock { $0.end != nil } }
 
-    /// Takes over the final head.
+    /// Stores the final head.
     func receive(_ head: HeadParser.Head) {
       let waiter = state.withLock { state in
         state.head = head
@@ -136,17 +136,17 @@
       waiter?.resume()
     }
 
-    /// What became of a piece of the body.
+    /// The outcome of offering a piece of the body.
     enum Reception {
-      /// Taken; so many bytes have come so far.
+      /// Accepted; `total` bytes have been received.
       case taken(total: Int64)
-      /// Not taken, because the reader has not caught up; it asks for more when it has.
+      /// Rejected because the reader is behind. It resumes the transfer when it has caught up.
       case full
-      /// Nobody reads any longer.
+      /// The exchange has ended, so there is no reader.
       case ended
     }
 
-    /// Takes over a piece of the decoded body.
+    /// Stores a piece of the decoded body.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Reception {
       let (waiter, reception) = state.withLock { state -> (Waiter?, Reception) in
         guard state.end == nil else { return (nil, .ended) }
@@ -162,7 +162,7 @@
       return reception
     }
 
-    /// Ends it; `false` where it had ended before.
+    /// Ends the exchange; `false` if it had already ended.
     @discardableResult func finish(_ result: Result<Void, DataServiceError>) -> Bool {
       let (isFirst, waiter) = state.withLock { state in
         guard state.end == nil else { return (false, nil as Waiter?) }
@@ -175,18 +175,18 @@
     }
   }
 
-  /// What the engine keeps for an exchange.
+  /// The engine's data for an exchange.
   struct ExchangeTrack {
-    /// What carries it while it is under way.
+    /// The easy handle, while the transfer runs.
     var easy: EasyHandle?
     var clock: PhaseClock?
-    /// What was last noted in the clock, and when.
+    /// The last recorded phase, and its time.
     var phase: PhaseClock.Phase?
     var entered: Int64 = 0
     var timer: TimerHandle?
     /// When the timer fires.
     var timerInstant: Int64 = 0
-    /// Its place in the queue while it waits for its turn.
+    /// Its ticket while it waits in the queue.
     var ticket: ExchangeQueue<CurlExchange>.Ticket?
     var isPaused = false
   }

@@ -3,14 +3,14 @@
 
   /// A libcurl that has been loaded. One for each file name and process; never unloaded.
   final class CurlLibrary: Sendable {
-    // Points to a table that is written once, before anyone else sees it.
+    // Points to a table that is written once, before other threads can see it.
     nonisolated(unsafe) let table: OpaquePointer
     /// The version, such as `7.88.1`.
     let version: String
     /// Whether an easy handle may carry another exchange after its first.
     ///
-    /// Before 8.1 a handle keeps a pointer to the last field of the response before, which is freed by then; a
-    /// response that begins with a continuation line makes libcurl write through it (seen with 7.88.1).
+    /// Before 8.1 a handle keeps a pointer to the last field of the previous response after freeing it. A response
+    /// that begins with a continuation line makes libcurl write through that pointer (seen with 7.88.1).
     let mayReuseHandles: Bool
 
     private init(table: OpaquePointer) {
@@ -21,7 +21,8 @@
 
     private static let loaded = Guarded<[String: CurlLibrary]>([:])
 
-    /// Loads it, or finds it loaded. Takes about 6 ms the first time; libcurl is looked for again after a failure.
+    /// Loads libcurl, or returns it if already loaded. The first load takes about 6 ms; after a failure, the next
+    /// call tries again.
     static func load(_ name: String) throws(DataServiceError) -> CurlLibrary {
       let result: Result<CurlLibrary, DataServiceError> = loaded.withLock { loaded in
         if let library = loaded[name] { return .success(library) }
@@ -38,14 +39,14 @@
         let text = String(decoding: problem.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         return .failure(failure(text))
       }
-      // 7.80.0 has CURLOPT_PREREQFUNCTION, without which the connect and first-byte limits could not be told apart.
+      // CURLOPT_PREREQFUNCTION, new in 7.80.0, separates the connect phase from the wait for the first byte.
       guard ccurl_version_number(table) >= 0x07_50_00 else {
         return .failure(missing("libcurl \(name) is older than 7.80"))
       }
       return .success(CurlLibrary(table: table))
     }
 
-    /// What the loader's words mean; they are English, since the program sets no locale.
+    /// Translates the loader's message, which is English because the program sets no locale.
     private static func failure(_ text: String) -> DataServiceError {
       if text.hasSuffix("Too many open files") || Descriptors.areUsedUp { return .tooManyOpenFiles }
       let isOfMemory = ["annot allocate", "failed to map", "out of memory"].contains { text.contains($0) }

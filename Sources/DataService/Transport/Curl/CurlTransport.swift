@@ -34,7 +34,7 @@
       self.init(configuration: configuration, thread: thread, timekeeper: SystemTimekeeper(thread: thread))
     }
 
-    /// A transport on a thread that others use too, with an injected clock. A thread carries one transport.
+    /// A transport on a thread that other code uses too, with an injected clock. A thread carries one transport.
     package init(configuration: Configuration = .init(), thread: NetworkThread, timekeeper: any Timekeeper) {
       self.thread = thread
       engine = CurlEngine(configuration: configuration, timekeeper: timekeeper)

@@ -3,8 +3,8 @@
   import CacheStore
   import PlatformFoundation
 
-  /// What libcurl calls while it performs a transfer: always on the network thread, and never anything that calls
-  /// back into libcurl. The context is the ``EasyHandle``.
+  /// The callbacks of a transfer. libcurl calls them on the network thread only, and they never call back into
+  /// libcurl. The context is the ``EasyHandle``.
   let easyCallbacks = ccurl_callbacks(
     header: { bytes, size, count, context in
       EasyHandle.from(context).take(line: UnsafeRawBufferPointer(start: bytes, count: size * count))
@@ -58,7 +58,7 @@
       }
     }
 
-    /// What libcurl's write callback returns.
+    /// The return value of libcurl's write callback.
     fileprivate func take(piece: UnsafeRawBufferPointer) -> Int {
       guard let exchange else { return 0 }
       switch exchange.receive(piece) {
@@ -69,7 +69,7 @@
         refusal = .tooLarge(limit, exchange.origin.host)
         return 0
       case .full:
-        // libcurl keeps the piece and offers it again. What is left of one it is decoding it keeps too: at most the
+        // libcurl keeps the piece and offers it again. It also keeps the rest of a piece being decoded, at most the
         // expansion of one receive buffer.
         exchange.track.isPaused = true
         exchange.engine.enter(.paused, exchange)
@@ -87,7 +87,7 @@
       return count
     }
 
-    /// libcurl goes back to the start where a kept connection turns out to be dead.
+    /// libcurl rewinds the request body when a kept connection proves to be dead.
     fileprivate func seek(to offset: Int, origin: Int32) -> Bool {
       guard origin == SEEK_SET, let body = exchange?.request.body, offset >= 0, offset <= body.count else {
         return false

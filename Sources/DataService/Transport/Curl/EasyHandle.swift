@@ -3,19 +3,19 @@
   import CacheStore
   import PlatformFoundation
 
-  /// One of libcurl's easy handles, used for one exchange or, where libcurl is sound enough, for one after another.
+  /// A libcurl easy handle, used for one exchange or, if this libcurl version is safe for that, for several in turn.
   ///
-  /// Only what differs from what is set is set again. Touched on the network thread only.
+  /// Only changed options are set again. Accessed on the network thread only.
   final class EasyHandle {
     let raw: UnsafeMutableRawPointer
     let library: CurlLibrary
     /// The exchange it carries now.
     var exchange: CurlExchange?
-    /// Where the engine keeps it among those under way.
+    /// Its index in the engine's list of running handles.
     var place = 0
-    /// Puts the head together.
+    /// Parses the head.
     var parser = HeadParser(byteLimit: 0, countLimit: 0)
-    /// Why one of our callbacks stopped the transfer.
+    /// The error for which one of our callbacks stopped the transfer.
     var refusal: DataServiceError?
     /// The final head, once it has come.
     var head: HeadParser.Head?
@@ -25,7 +25,7 @@
     private let userAgent: String
     private let errorText: UnsafeMutablePointer<CChar>
     private var lists: [UInt32: UnsafeMutablePointer<curl_slist>] = [:]
-    /// Whether anything has been set that would have to be taken back.
+    /// Whether options were set that a reset would have to undo.
     private var isConfigured = false
     private var connection: ConnectionOptions?
     private var shape: RequestShape?
@@ -45,17 +45,17 @@
     }
 
     deinit {
-      // First the handle, since it uses the others.
+      // The handle is freed first, since it uses the others.
       ccurl_easy_cleanup(library.table, raw)
       for list in lists.values { ccurl_list_free(library.table, list) }
       errorText.deallocate()
     }
 
-    /// libcurl's words about the last failure; empty where it had none.
+    /// libcurl's message about the last failure; empty if there is none.
     var failureText: String { String(cString: errorText) }
 
-    /// Makes it ready to carry an exchange.
-    /// - Parameter fresh: Whether a connection that is open already may not be used.
+    /// Prepares the handle for an exchange.
+    /// - Parameter fresh: Whether to avoid connections that are already open.
     /// - Throws: `invalidRequest` or `other` where an option is refused.
     func prepare(_ exchange: CurlExchange, fresh: Bool) throws(DataServiceError) {
       let request = exchange.request
@@ -96,7 +96,7 @@
       parser = HeadParser(byteLimit: 0, countLimit: 0)
     }
 
-    /// Sets every option that does not change from one exchange to the next on the same kind of connection.
+    /// Sets the options that stay the same between exchanges with the same connection options.
     func connect(as options: ConnectionOptions) throws(DataServiceError) {
       if isConfigured { ccurl_easy_reset(library.table, raw) }
       isConfigured = true
@@ -116,7 +116,7 @@
       connection = options
     }
 
-    /// What this transport never does, whatever libcurl's defaults become.
+    /// Sets the rules that hold for every exchange, whatever libcurl's defaults become.
     private func setPlainRules() throws(DataServiceError) {
       // Signals and alarms belong to the program; the network thread blocks SIGPIPE.
       try set(CURLOPT_NOSIGNAL, 1)
@@ -129,7 +129,7 @@
       try set(CURLOPT_HTTP09_ALLOWED, 0)
       try set(CURLOPT_PATH_AS_IS, 1)
       try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-      // Larger makes bulk faster; smaller bounds what one turn can expand to.
+      // A larger buffer speeds up large bodies; a smaller one limits how much one turn can expand.
       try set(CURLOPT_BUFFERSIZE, 32_768)
       try set(CURLOPT_USERAGENT, userAgent)
     }
@@ -146,7 +146,7 @@
     private func setConnection(_ options: ConnectionOptions) throws(DataServiceError) {
       try set(
         CURLOPT_HTTP_VERSION, Int(options.isHTTP11Only ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS))
-      // The empty text asks for every coding that libcurl can decode.
+      // The empty string requests every coding that libcurl can decode.
       if options.isCompressed { try set(CURLOPT_ACCEPT_ENCODING, "") }
       if options.isInsecure {
         try set(CURLOPT_SSL_VERIFYPEER, 0)
@@ -156,26 +156,26 @@
       if let folder = options.certificateAuthorityFolder { try set(CURLOPT_CAPATH, folder) }
       if let file = options.clientCertificateFile { try set(CURLOPT_SSLCERT, file) }
       if let file = options.clientKeyFile { try set(CURLOPT_SSLKEY, file) }
-      // Without it OpenSSL asks for the pass phrase of a key on the terminal, on the thread that everything of the
-      // network waits for, and takes every signal meanwhile.
+      // Without a pass phrase OpenSSL asks for one on the terminal. That would block the network thread and,
+      // meanwhile, every signal.
       if options.clientCertificateFile != nil || options.clientKeyFile != nil {
         try set(CURLOPT_KEYPASSWD, "")
       }
-      // With a Unix socket libcurl asks no proxy.
+      // With a Unix socket libcurl uses no proxy.
       if let path = options.unixSocket {
         try set(CURLOPT_UNIX_SOCKET_PATH, path)
       } else if let proxy = options.proxy {
         try set(CURLOPT_PROXY, proxy)
       }
       if !options.resolutions.isEmpty {
-        // Not CURLOPT_RESOLVE: its addresses would serve, and its connections be shared with, every other exchange
-        // of the engine, though the resolution is part of the key. A CONNECT_TO is part of the connection.
+        // CURLOPT_RESOLVE would apply its addresses, and share its connections, with every other exchange of the
+        // engine, although the resolution is part of the key. CONNECT_TO belongs to the connection.
         try setList(CURLOPT_CONNECT_TO, options.resolutions.map(\.connectTo))
       }
     }
 
-    /// HTTP/2 is a matter of TLS. Exchanges begun together then wait for the one connection that they may share; were
-    /// that set for plain HTTP, libcurl would let them wait for the whole of the first one's answer.
+    /// Sets the HTTP version; HTTP/2 is used over TLS only. Exchanges that begin together then wait for one
+    /// connection to share. With plain HTTP, libcurl would make them wait for the whole first answer.
     private func speak(http2: Bool) throws(DataServiceError) {
       try set(CURLOPT_HTTP_VERSION, Int(http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
       try set(CURLOPT_PIPEWAIT, http2 ? 1 : 0)
