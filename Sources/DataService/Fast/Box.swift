@@ -1,5 +1,5 @@
-/// A value of many parts as one reference, for what goes through many hands and does not change: each hand would otherwise
-/// count the references of every part, as with ``PlainBox``.
+/// Stores an immutable value of many parts behind one reference. Copying the value itself, as ``PlainBox`` does,
+/// would retain each part.
 final class Box<Value: Sendable>: Sendable {
   let value: Value
   init(_ value: Value) { self.value = value }

@@ -1,7 +1,7 @@
-/// Objects by their identity.
+/// A collection of objects, found by identity.
 ///
-/// A list, not a dictionary as in ``PlainIdentityList``: there are few, and for the first dictionary with keys other than text
-/// the runtime searches every conformance of the program, which a start would pay for.
+/// It is a list and not a dictionary as in ``PlainIdentityList``: it holds few objects, and for the first dictionary
+/// with keys other than strings, the runtime searches all conformances of the program, which would delay the start.
 struct IdentityList<Element> {
   private let identity: @Sendable (Element) -> ObjectIdentifier
   /// In no order.

@@ -1,6 +1,6 @@
-/// What the options of a request say in its lease's text, made anew only where they are others than the last request's.
+/// The lease text of a request's options, made again only if they differ from those of the last request.
 ///
-/// The plain form makes it each time: ``LeaseTextMemory/made(of:_:)``.
+/// The plain form makes the text each time: ``LeaseTextMemory/made(of:_:)``.
 struct LeaseTextMemory {
   private var last: (limits: Limits, connection: ConnectionOptions, text: [UInt8])?
 

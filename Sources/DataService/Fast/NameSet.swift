@@ -1,9 +1,9 @@
-/// A set of names that nearly always is the usual one, which whoever has it names each time.
+/// A set of names that is nearly always the usual one, which the owner passes to each call.
 ///
-/// The usual names stay a list until somebody wants others, not a set as in ``PlainNameSet``: the first set of a program is
-/// what a start would pay for.
+/// The usual names stay a list until the caller sets others, and are not a set as in ``PlainNameSet``: making the
+/// program's first set would delay the start.
 struct NameSet: Sendable, Hashable {
-  /// `nil` for the usual ones.
+  /// `nil` stands for the usual names.
   private var own: Set<String>?
 
   func names(usual: [String]) -> Set<String> { own ?? Set(usual) }

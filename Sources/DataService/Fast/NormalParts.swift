@@ -1,6 +1,7 @@
-/// Where the parts of a URL end that is in its normal form already, as most are: nothing of it has to be made anew.
+/// The ends of the parts of a URL that is already in normal form, as most are, so that none of it has to be
+/// rewritten.
 ///
-/// The plain form takes every URL apart: ``NormalisedURL/init(takingApart:)``.
+/// The plain form parses every URL: ``NormalisedURL/init(takingApart:)``.
 struct NormalParts {
   let schemeEnd: Int
   let hostEnd: Int
@@ -8,7 +9,7 @@ struct NormalParts {
   let pathEnd: Int
   let port: Int
 
-  /// `nil` where the URL is in another form, or where that takes a closer look.
+  /// `nil` if the URL is in another form, or needs a full parse to tell.
   init?(_ bytes: UnsafeBufferPointer<UInt8>) {
     let isSecure = bytes.count > 4 && bytes[4] == UInt8(ascii: "s")
     let ownPort = isSecure ? 443 : 80
@@ -43,7 +44,7 @@ struct NormalParts {
 }
 
 extension UInt8 {
-  /// Whether the byte stands in a host as it is, and says nothing about where the host ends.
+  /// Whether the byte is an ordinary character of a host, which neither changes in normal form nor ends the host.
   fileprivate var isPlainInHost: Bool {
     switch self {
     case 0x30...0x39, 0x61...0x7A, 0x2D, 0x2E: true

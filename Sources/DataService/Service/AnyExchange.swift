@@ -1,12 +1,12 @@
 internal import PlatformFoundation
 
-/// A load, whatever its value.
+/// A load of any value type.
 protocol AnyLoad: AnyObject, Sendable {
-  /// What is asked; `nil` for a load that was refused.
+  /// The request; `nil` for a load that was refused.
   var request: PreparedRequest? { get }
   func cancel()
   func finished() async
-  /// Ends with this failure, and nothing of what is stored.
+  /// Ends the load with this failure, without any stored response.
   func stop(with error: DataServiceError)
 }
 
@@ -14,26 +14,26 @@ protocol AnyLoad: AnyObject, Sendable {
 protocol AnyExchange: AnyObject, Sendable {
   /// The request of the load that began it.
   var prepared: PreparedRequest { get }
-  /// The account's row id, where it is at hand.
+  /// The account's row id, if known.
   var accountID: Int64? { get }
   /// Starts the work; called once.
   func start()
-  /// Adds a load; `false` where the exchange can no longer be joined.
+  /// Adds a load; `false` if the exchange can no longer be joined.
   func join(_ waiter: ExchangeWaiter) -> Bool
-  /// Removes a load. The last one to leave stops the exchange, unless one asked for it to finish into the store.
+  /// Removes a load. The last one to leave stops the exchange, unless a load has asked for it to fill the store.
   func leave(_ load: any AnyLoad, finishingIntoStore: Bool)
-  /// Ends it at once with an error, as sign-out and closing do.
+  /// Ends the exchange at once with an error, for sign-out and closing.
   func stop(with error: DataServiceError)
 }
 
-/// A load that is held until it is wanted, whatever its value.
+/// A prefetch of any value type.
 protocol AnyPrefetch: AnyObject, Sendable {
   var group: String? { get }
   /// Begins the load, on the network thread.
   func begin()
-  /// Gives up what is not committed.
+  /// Releases the prefetch, unless it is committed.
   func release(_ reason: ReleaseReason)
-  /// Drops what it has read where its request is of an account that is signed out, and hands out that failure in its place.
+  /// If the request belongs to a signed-out account, drops its deliveries and delivers that failure instead.
   func signOut(where condition: (PreparedRequest) -> Bool)
 }
 
@@ -48,24 +48,24 @@ enum ExchangeResult: Sendable {
 
 /// A load, as its exchange sees it.
 ///
-/// Functions in place of a protocol: a load is generic, and what is called through a protocol would run in the form that
-/// is made for every type of value, which looks up types as it goes and needs three times the instructions.
+/// A struct of closures and not a protocol: loads are generic, and calls through a protocol would run the
+/// unspecialised code, which looks up types at run time and takes three times the instructions.
 struct ExchangeWaiter: Sendable {
-  /// Which load it is.
+  /// The load, for its identity.
   let load: any AnyLoad
-  /// The statuses that it takes for an answer; `nil` for all. Judged before ``accepts`` is asked.
+  /// The statuses that the load accepts; `nil` for all. Checked before ``accepts`` is called.
   let acceptedStatuses: ClosedRange<Int>?
-  /// Whether ``accepts`` has to be asked, with the whole body in memory.
+  /// Whether ``accepts`` must be called with the whole body in memory.
   let decodes: Bool
-  /// Whether the load's decoder takes the answer; asked before the row is replaced, and never again.
+  /// Whether the load's decoder accepts the answer; called once, before the row is replaced.
   let accepts: @Sendable (_ answer: Answer, _ data: Data) -> Bool
-  /// Told how far the body has come; `nil` where nobody wants to know.
+  /// Receives the body's progress; `nil` if the caller does not want it.
   let received: (@Sendable (DataService.TransferProgress) -> Void)?
-  /// Told that the exchange is over for the caller.
+  /// Called when the exchange is over for the caller.
   let finished: @Sendable (ExchangeResult) -> Void
-  /// Told that what the exchange had to write is written or given up.
+  /// Called when the exchange's writes are done or abandoned.
   let settled: @Sendable () -> Void
 
-  /// Whether an answer of that status is one.
+  /// Whether the load accepts an answer of that status.
   func takes(status: Int) -> Bool { acceptedStatuses?.contains(status) ?? true }
 }

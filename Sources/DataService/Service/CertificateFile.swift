@@ -2,7 +2,7 @@ internal import PlatformC
 
 /// A file of certificates that is open for reading.
 struct CertificateFile: ~Copyable {
-  /// What tells one content of a file from the next.
+  /// Identifies one version of a file's content.
   struct Stamp: Equatable {
     let device: UInt64
     let inode: UInt64
@@ -11,13 +11,13 @@ struct CertificateFile: ~Copyable {
     let nanoseconds: Int64
   }
 
-  /// More than all authorities of the world have.
+  /// The size limit, larger than any bundle of certificate authorities.
   private static let longest = 16 << 20
 
   let stamp: Stamp
   private let descriptor: Int32
 
-  /// Opens it; `nil` where there is no such file, it cannot be read, or it is none that can be read twice, such as a pipe.
+  /// Opens the file; `nil` if it does not exist, is unreadable, or cannot be read twice, such as a pipe.
   init?(path: String) {
     let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
@@ -44,7 +44,7 @@ struct CertificateFile: ~Copyable {
       bytes: Int64(status.st_size), seconds: Int64(changed.tv_sec), nanoseconds: Int64(changed.tv_nsec))
   }
 
-  /// All of it; `nil` where it cannot be read.
+  /// The whole content; `nil` if it cannot be read.
   func content() -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: Int(stamp.bytes))
     var done = 0
@@ -62,12 +62,12 @@ struct CertificateFile: ~Copyable {
   }
 }
 
-/// The digests of files of certificates, each made again only where the file has changed.
+/// Caches the digests of certificate files; each is computed again only after the file has changed.
 struct CertificateDigests {
   // Few, so that no dictionary is needed.
   private var known: [(path: String, stamp: CertificateFile.Stamp, digest: String)] = []
 
-  /// The digest that is known of such a file.
+  /// The cached digest of this version of the file.
   func digest(of path: String, _ stamp: CertificateFile.Stamp) -> String? {
     known.first { $0.path == path && $0.stamp == stamp }?.digest
   }
@@ -80,7 +80,7 @@ struct CertificateDigests {
 }
 
 extension ServiceCore {
-  /// The keyed digest of a file's content; `nil` where it cannot be read.
+  /// The keyed digest of a file's content; `nil` if it cannot be read.
   func fileDigest(_ path: String) -> String? {
     guard let file = CertificateFile(path: path) else { return nil }
     let stamp = file.stamp

@@ -1,12 +1,12 @@
 internal import CacheStore
 
-/// The exchanges under way: one for loads alike in all that shapes it, shared by all of them (law 7).
+/// The running exchanges. Loads that agree in everything that shapes an exchange share one (law 7).
 struct ExchangesUnderWay {
-  /// Those that loads may still join, by target.
+  /// The exchanges that loads may still join, by target.
   private var joinable: [String: [any AnyExchange]] = [:]
-  /// Those under way that nobody may join any more, or that are nobody else's from the beginning.
+  /// The running exchanges that no load may join, any more or from the beginning.
   private var alone: [any AnyExchange] = []
-  /// How many there are of both.
+  /// The number of both.
   private(set) var count = 0
 
   /// The exchange that a load of this request may join.
@@ -14,7 +14,7 @@ struct ExchangesUnderWay {
     joinable[request.key.target]?.first { $0.prepared.isAlike(request) }
   }
 
-  /// Adds one that begins. What is joinable for the same request is that no longer.
+  /// Adds a new exchange. It replaces the joinable exchange of the same request.
   mutating func add(_ exchange: any AnyExchange, isShared: Bool) {
     count += 1
     guard isShared else { return alone.append(exchange) }
@@ -22,14 +22,14 @@ struct ExchangesUnderWay {
     joinable[exchange.prepared.key.target, default: []].append(exchange)
   }
 
-  /// Keeps further loads from joining an exchange; it is still known until it is forgotten.
+  /// Keeps further loads from joining an exchange; the exchange stays listed until it ends.
   mutating func detach(_ exchange: any AnyExchange) {
     if removeJoinable(exchange) { alone.append(exchange) }
   }
 
-  /// Forgets an exchange that is over.
+  /// Removes an exchange that has ended.
   mutating func forget(_ exchange: any AnyExchange) {
-    // Mostly its body is whole by now, and it has been detached.
+    // Usually its body is complete, so it has been detached already.
     if let place = alone.lastIndex(where: { $0 === exchange }) {
       alone.swapAt(place, alone.count - 1)
       alone.removeLast()

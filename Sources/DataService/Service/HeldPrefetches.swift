@@ -1,19 +1,19 @@
 internal import CacheStore
 
-/// The prefetches that are held, and what they have brought.
+/// The held prefetches, and the counts of anticipation.
 struct HeldPrefetches {
   private struct Weak { weak let prefetch: (any AnyPrefetch)? }
 
   private(set) var held: [any AnyPrefetch] = []
-  /// Those that are wanted, and whose deliveries somebody may still take.
+  /// The committed prefetches whose deliveries a caller may still read.
   private var wanted: [Weak] = []
   var counts = AnticipationCounts()
-  /// When an exchange last failed for want of a network, in nanoseconds since boot.
+  /// The time of the last exchange that failed for lack of a network, in nanoseconds since boot.
   var failedAt: Int64?
   private var isClosed = false
 
-  /// Holds one, in place of its group's, and of the oldest where there are more than `limit`.
-  /// - Returns: Those that it replaces, to be released.
+  /// Holds a prefetch. It replaces the one of its group, and the oldest if more than `limit` are held.
+  /// - Returns: The replaced prefetches, to be released.
   mutating func hold(_ prefetch: any AnyPrefetch, limit: Int) -> [any AnyPrefetch] {
     guard !isClosed else { return [prefetch] }
     var replaced = held.filter { prefetch.group != nil && $0.group == prefetch.group }
@@ -25,8 +25,8 @@ struct HeldPrefetches {
 
   mutating func remove(_ prefetch: any AnyPrefetch) { held.removeAll { $0 === prefetch } }
 
-  /// Notes that one is wanted: it is held no longer, and still ends with its account.
-  /// - Returns: All that are wanted, to be dropped outside of the lock.
+  /// Records a commit: the prefetch is no longer held but still ends with its account.
+  /// - Returns: All committed prefetches, to be released outside the lock.
   mutating func want(_ prefetch: any AnyPrefetch) -> [any AnyPrefetch] {
     remove(prefetch)
     let alive = wanted.compactMap(\.prefetch) + [prefetch]
@@ -34,11 +34,11 @@ struct HeldPrefetches {
     return alive
   }
 
-  /// Those that are held or wanted.
+  /// All held or committed prefetches.
   var all: [any AnyPrefetch] { held + wanted.compactMap(\.prefetch) }
 
-  /// Holds nothing from now on: a prefetch that is held keeps its service.
-  /// - Returns: Those that were held, to be released.
+  /// Stops holding prefetches, since a held prefetch keeps its service alive.
+  /// - Returns: The held prefetches, to be released.
   mutating func close() -> [any AnyPrefetch] {
     isClosed = true
     return held

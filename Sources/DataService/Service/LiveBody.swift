@@ -1,13 +1,13 @@
 internal import PlatformFoundation
 
-/// A body that is delivered while it arrives, for as long as somebody reads it.
+/// A weak reference to a body that is delivered while it arrives.
 struct WeakLiveBody: Sendable { weak let body: LiveBody? }
 
 extension ServiceCore {
-  /// The stream, which from now on ends when what belongs to its request is ended.
+  /// Wraps the stream so that sign-out and closing can end it.
   func watched(_ stream: DataService.BodyStream, of request: PreparedRequest) -> DataService.BodyStream {
     let body = LiveBody(stream, of: request)
-    // Handed out of the lock: the last reference to a body closes its connection.
+    // Released outside the lock: the last reference to a body closes its connection.
     _ = state.withLock { state in
       let alive = state.liveBodies.compactMap(\.body)
       state.liveBodies = (alive + [body]).map { WeakLiveBody(body: $0) }
@@ -18,17 +18,17 @@ extension ServiceCore {
     }
   }
 
-  /// Ends those whose request satisfies the condition: their readers get the error, their connections are closed.
+  /// Ends the live bodies whose request satisfies the condition: readers get the error, connections are closed.
   func endLiveBodies(with error: DataServiceError, where condition: (PreparedRequest) -> Bool) {
     let bodies = state.withLock { $0.liveBodies.compactMap(\.body) }
     for body in bodies where condition(body.request) { body.end(with: error) }
   }
 }
 
-/// One body that arrives, and what ends it early.
+/// A body that arrives, and can be ended early.
 final class LiveBody: Sendable {
   private struct State {
-    /// `nil` once it was ended, so that its connection goes.
+    /// `nil` once ended, so that its connection is closed.
     var stream: DataService.BodyStream?
     var error: DataServiceError?
     var waiting: Task<Result<Data?, DataServiceError>, Never>?
@@ -48,7 +48,7 @@ final class LiveBody: Sendable {
       if let ended { throw ended }
       return nil
     }
-    // A task of its own, which can be cancelled by others than the reader.
+    // A separate task, so that code other than the reader can cancel it.
     let task = Task { () -> Result<Data?, DataServiceError> in
       do throws(DataServiceError) { return .success(try await stream.next()) } catch {
         return .failure(error)
@@ -69,7 +69,7 @@ final class LiveBody: Sendable {
   }
 
   func end(with error: DataServiceError) {
-    // The stream is dropped outside of the lock: its end closes the connection.
+    // The stream is released outside the lock, since that closes the connection.
     let (waiting, _) = state.withLock { state in
       defer { state.stream = nil }
       state.error = error

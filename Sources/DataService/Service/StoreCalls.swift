@@ -2,19 +2,19 @@ internal import CacheStore
 internal import Dispatch
 internal import Synchronization
 
-/// Calls of the store's that come back at once on a disk that answers: made where they are wanted, or, where the store is
-/// kept apart, on a queue of their own, and waited for no longer than a delivery waits.
+/// Calls the store where a working disk answers at once. With `keepsStoreApart`, calls run on a queue of their own,
+/// and each is awaited no longer than a delivery waits.
 final class StoreCalls: Sendable {
   private let queue = DispatchQueue(label: "cachefetch.store.calls")
-  /// How many calls are waited for no longer, and have not come back yet: none that follows would either.
+  /// The number of calls that have timed out and not returned. Later calls would wait behind them.
   private let late = Atomic(0)
   private let isApart: Bool
 
   init(isApart: Bool) { self.isApart = isApart }
 
-  /// What the call comes to; `nil` where it does not come back in time, in which case `late` is told of it once it does.
+  /// The result of the call; `nil` if it does not return in time, in which case `late` receives the result later.
   ///
-  /// A call is made even where its result is no longer awaited.
+  /// The call runs even if its result is no longer awaited.
   nonisolated(nonsending) func result<Value: Sendable>(
     _ waiting: StoreWaiting, late abandon: (@Sendable (Value) -> Void)? = nil,
     of call: @escaping @Sendable () -> Value
@@ -34,7 +34,7 @@ final class StoreCalls: Sendable {
     return value
   }
 
-  /// Makes a call whose end nobody awaits: at once, or, where the store is kept apart, on the queue.
+  /// Makes a call without awaiting it: at once, or on the queue with `keepsStoreApart`.
   func perform(_ call: @escaping @Sendable () -> Void) {
     if isApart { queue.async(execute: call) } else { call() }
   }
@@ -46,7 +46,7 @@ final class StoreCalls: Sendable {
 }
 
 extension ServiceCore {
-  /// Makes a call of the store's as ``StoreCalls`` says.
+  /// Calls the store as ``StoreCalls`` describes.
   nonisolated(nonsending) func storeCall<Value: Sendable>(
     late: (@Sendable (Value) -> Void)? = nil, _ call: @escaping @Sendable () -> Value
   ) async -> Value? {

@@ -1,7 +1,7 @@
 package import CacheStore
 
 extension DataServiceError {
-  /// The error a caller of the service sees for an error of the store.
+  /// The service's error for an error of the store.
   package init(store error: CacheStoreError) {
     let kind: Kind =
       switch error.reason {
@@ -16,7 +16,7 @@ extension DataServiceError {
 }
 
 extension DataService.KeptReason {
-  /// Why a response is not kept, for an error of the store.
+  /// The reason why a response is not stored, for an error of the store.
   init(_ error: CacheStoreError) {
     switch error.reason {
     case .busy: self = .busy

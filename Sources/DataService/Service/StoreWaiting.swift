@@ -1,12 +1,13 @@
 internal import CacheStore
 
-/// Waits for the store no longer than a delivery may. What the store is doing goes on; the exchange no longer awaits it.
+/// Waits for the store no longer than a delivery may. After a timeout the store's work continues without being
+/// awaited.
 struct StoreWaiting: Sendable {
   let clock: any Timekeeper
   let thread: NetworkThread
   let timeLimit: Duration
 
-  /// What the work comes to; `nil` where it takes longer, in which case `late` is told once it is done.
+  /// The result of the work; `nil` on timeout, in which case `late` receives the result later.
   nonisolated(nonsending) func result<Value: Sendable>(
     late: (@Sendable (Result<Value, CacheStoreError>) -> Void)? = nil,
     of work: @escaping @Sendable () async throws(CacheStoreError) -> Value
@@ -24,7 +25,7 @@ struct StoreWaiting: Sendable {
     return await value(of: first)
   }
 
-  /// The value, or `nil` where it takes longer; nothing that is set later counts.
+  /// The value, or `nil` on timeout; a value that is set later is ignored.
   nonisolated(nonsending) func value<Value: Sendable>(of first: FirstValue<Value?>) async -> Value? {
     if let value = first.current { return value }
     let timer = clock.after(timeLimit) { first.set(nil) }
@@ -36,7 +37,7 @@ struct StoreWaiting: Sendable {
 }
 
 extension ServiceCore {
-  /// For as long as a delivery waits for its row.
+  /// Waits as long as a delivery waits for its row.
   var commitWaiting: StoreWaiting {
     StoreWaiting(clock: timekeeper, thread: thread, timeLimit: configuration.timeouts.commit)
   }

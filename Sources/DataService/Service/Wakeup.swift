@@ -1,4 +1,4 @@
-/// Lets one task wait until it is told to go on; being told before it waits counts.
+/// Lets one task wait for a signal; a signal before the wait counts.
 final class Wakeup: Sendable {
   private struct State {
     var isTold = false
@@ -6,19 +6,19 @@ final class Wakeup: Sendable {
   }
   private let state = Guarded(State())
 
-  /// Tells whoever waits, or else who waits next.
+  /// Signals the waiting task, or else the next one to wait.
   func tell() {
     let waiter = state.withLock { state -> FirstValue<Bool>? in
       defer { state.waiter = nil }
       if state.waiter == nil { state.isTold = true }
       return state.waiter
     }
-    // Its time was over at the same moment: the next time counts.
+    // The waiter timed out at the same moment, so the signal counts for the next wait.
     if waiter?.set(true) == false { state.withLock { $0.isTold = true } }
   }
 
-  /// Returns once it is told, or the time is over; `nil` waits for ever.
-  /// - Returns: Whether it was told.
+  /// Returns on a signal, or when the time limit is over; `nil` waits forever.
+  /// - Returns: Whether there was a signal.
   func wait(atMost timeLimit: Duration?, _ clock: any Timekeeper) async -> Bool {
     let waiter = FirstValue<Bool>()
     let isTold = state.withLock { state in

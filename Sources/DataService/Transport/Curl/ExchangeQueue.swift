@@ -1,5 +1,5 @@
-/// Decides which exchange may start: so many at once to one host and in all, hosts in turn, and each host's
-/// exchanges in the order they came. Pure bookkeeping; not thread-safe.
+/// Decides which exchange may start: a limited number per host and in all, hosts in turn, and each host's exchanges
+/// in order of arrival. Pure bookkeeping; not thread-safe.
 struct ExchangeQueue<Item> {
   /// A place in the queue.
   struct Ticket: Hashable {
@@ -10,7 +10,7 @@ struct ExchangeQueue<Item> {
   private struct Host {
     var active = 0
     var isInTurn = false
-    /// Numbers in the order they came; those of removed items stay until they come up or are most of all.
+    /// Numbers in order of arrival. Those of removed items stay until they are due or make up most of the list.
     var order: [UInt64] = []
     var first = 0
     var waiting: [UInt64: Item] = [:]
@@ -29,7 +29,7 @@ struct ExchangeQueue<Item> {
       return true
     }
 
-    /// The item that came first; called only where one waits.
+    /// Removes the first item; called only if one waits.
     mutating func removeFirst() -> Item? {
       while first < order.count {
         let number = order[first]
@@ -49,7 +49,7 @@ struct ExchangeQueue<Item> {
   private var active = 0
   private var lastNumber: UInt64 = 0
   private var hosts: [String: Host] = [:]
-  /// The hosts with something waiting, the one whose turn it is first.
+  /// The hosts with waiting items, the next one first.
   private var turns: [String] = []
 
   /// How many items wait.
@@ -62,7 +62,7 @@ struct ExchangeQueue<Item> {
     self.limit = max(1, limit)
   }
 
-  /// Takes a place for an exchange at once; `false` where it has to wait.
+  /// Starts an exchange at once; `false` if it must wait.
   mutating func start(host: String) -> Bool {
     guard active < limit else { return false }
     // One look-up for the common case: read, change and write back in place.
@@ -87,7 +87,7 @@ struct ExchangeQueue<Item> {
     return Ticket(number: lastNumber, host: host)
   }
 
-  /// Takes a waiting exchange out; `false` where it waits no longer.
+  /// Removes a waiting exchange; `false` if it no longer waits.
   @discardableResult mutating func remove(_ ticket: Ticket) -> Bool {
     guard hosts[ticket.host]?.remove(number: ticket.number) == true else { return false }
     waitingCount -= 1
@@ -95,14 +95,14 @@ struct ExchangeQueue<Item> {
     return true
   }
 
-  /// Gives back the place of an exchange that was under way.
+  /// Frees the place of a running exchange.
   mutating func finish(host: String) {
     active -= 1
     hosts[host]?.active -= 1
     if hosts.count > 64 { dropIfUnused(host) }
   }
 
-  /// The next exchange that may start, for which a place has been taken; `nil` where none may.
+  /// The next exchange that may start, with its place taken; `nil` if none may.
   mutating func next() -> Item? {
     guard active < limit, waitingCount > 0 else { return nil }
     var index = 0
@@ -130,7 +130,7 @@ struct ExchangeQueue<Item> {
     return nil
   }
 
-  /// A host that was busy is soon asked again: only a long list is worth shortening.
+  /// Drops an unused host, but only from a long list: a recently used host is likely to be used again.
   private mutating func dropIfUnused(_ name: String) {
     guard let host = hosts[name], host.active == 0, host.waiting.isEmpty, !host.isInTurn else { return }
     hosts[name] = nil

@@ -1,11 +1,12 @@
 import CacheStore
 
-/// Puts the lines of a response's heads together: the 1xx ones, then the final one (RFC 9112 sections 4 and 5).
+/// Parses the lines of a response's heads: interim 1xx responses, then the final one (RFC 9112 sections 4 and 5).
 ///
-/// Stricter than libcurl, which hands on what it does not understand: a malformed head fails the exchange, so that
-/// it can replace nothing (law 5). Its limits count all heads together, so that a flood of 1xx ends.
+/// Stricter than libcurl, which passes on lines that it does not understand: a malformed head fails the exchange, so
+/// that it can replace no stored response (law 5). The limits apply to all heads together, which ends a flood of 1xx
+/// responses.
 struct HeadParser {
-  /// A final head, and what it says about the body.
+  /// A final head, and its description of the body.
   struct Head: Sendable {
     var version: String
     var status: Int
@@ -14,11 +15,11 @@ struct HeadParser {
     var interim: [TransportResponse.Interim]
     /// The value of `Content-Length`; `nil` where there is none or `Transfer-Encoding` overrides it.
     var contentLength: Int64?
-    /// Whether a content coding is named, so that the decoded length is another.
+    /// Whether the body has a content coding, so that its decoded length differs.
     var isEncoded: Bool
   }
 
-  /// What is wrong with a head, for a person.
+  /// The defect of a head, as text for people.
   struct Problem: Error, Hashable { let message: String }
 
   private let byteLimit: Int
@@ -43,13 +44,13 @@ struct HeadParser {
     self.countLimit = countLimit
   }
 
-  /// Takes one line with its line end; returns the final head when the line has completed it.
+  /// Parses one line with its line end; returns the final head if this line completes it.
   mutating func take(_ line: UnsafeRawBufferPointer) throws(Problem) -> Head? {
     byteCount += line.count
     guard byteCount <= byteLimit else {
       throw Problem(message: "the headers are larger than \(byteLimit) bytes")
     }
-    // Fields after the body (RFC 9110 section 6.5) are counted, and otherwise left alone.
+    // Trailer fields (RFC 9110 section 6.5) are counted but otherwise ignored.
     if isComplete { return nil }
     let content = line.withoutLineEnd
     if status == 0 {
@@ -91,7 +92,7 @@ struct HeadParser {
     endLine(with: value)
   }
 
-  /// A line folded in the obsolete way continues the value before it with a space (RFC 9112 section 5.2).
+  /// An obsolete folded line continues the previous value with a space (RFC 9112 section 5.2).
   private mutating func takeContinuation(_ line: UnsafeRawBufferPointer) throws(Problem) {
     guard wire.count > 2 else { throw Problem(message: "the headers begin with a continuation line") }
     let value = line.trimmedOfBlanks
@@ -113,7 +114,7 @@ struct HeadParser {
     }
   }
 
-  /// Notes the fields that say where the body ends.
+  /// Records the fields that determine the end of the body.
   private mutating func note(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
     switch name.count {
     case 14 where name.equalsIgnoringCase("content-length"):

@@ -1,11 +1,11 @@
 import PlatformC
 
-/// Whether this machine has a way to anywhere but itself.
+/// Tells whether this machine is connected to any network.
 enum NetworkState {
-  /// Whether the kernel knows a route to an address of the open internet, by IPv4 or IPv6.
+  /// Whether the kernel has a route to a public address, over IPv4 or IPv6.
   ///
-  /// Connecting a datagram socket asks the routing table and sends nothing. The addresses are those set aside for
-  /// documentation (RFC 5737, RFC 3849), which nobody has.
+  /// Connecting a datagram socket consults the routing table and sends nothing. The addresses are reserved for
+  /// documentation (RFC 5737, RFC 3849).
   static var hasRoute: Bool { hasIPv4Route || hasIPv6Route }
 
   private static var hasIPv4Route: Bool {

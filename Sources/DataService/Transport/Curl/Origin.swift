@@ -1,10 +1,10 @@
-/// Where an exchange goes, read from a URL's text: what is needed for limits and messages, and nothing decoded.
+/// The origin of a URL, parsed from its text without decoding, for limits and messages.
 struct Origin: Hashable {
-  /// `scheme://host:port` as the URL has it: what the limit for a host counts by.
+  /// `scheme://host:port` as written in the URL; the limit per host counts by this key.
   let key: String
   /// The host, without brackets, port and user-info.
   let host: String
-  /// The port, that of the scheme where the URL names none; 0 where it is no number.
+  /// The port, by default the scheme's own; 0 if it is not a number.
   var port: Int {
     let authority = key.dropFirst(isSecure ? 8 : 7)
     let behind = authority[(authority.lastIndex(of: "]") ?? authority.startIndex)...]

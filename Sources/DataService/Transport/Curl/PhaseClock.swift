@@ -1,32 +1,32 @@
 internal import CacheStore
 
-/// How long each phase of an exchange may take, in nanoseconds of the clock since boot. Pure: it is told the time.
+/// The time limits of an exchange's phases, in nanoseconds of the clock since boot. Pure: the caller passes the time.
 package struct PhaseClock {
-  /// Where an exchange stands.
+  /// The phase of an exchange.
   package enum Phase {
-    /// Waiting for its turn: only the total counts.
+    /// Waiting in the queue: only the total limit applies.
     case queued
     /// Name look-up, connection, TLS.
     case connecting
     /// Sending the request's body.
     case sending
-    /// The request is sent; nothing has come back.
+    /// The request is sent; no byte of the response has arrived.
     case waiting
-    /// Something has come back.
+    /// The response is arriving.
     case receiving
-    /// Held back because the caller does not read.
+    /// Paused because the caller does not read.
     case paused
   }
 
   package private(set) var phase = Phase.queued
-  /// When the phase began, or when something last happened in it where silence is what is limited.
+  /// The start of the phase, or its last activity if the phase limits idle time.
   private var since: Int64
   private let connect: Int64
   private let firstByte: Int64
   private let idle: Int64
   private let total: Int64
 
-  /// A clock for an exchange that was asked for at `now`.
+  /// A clock for an exchange requested at `now`.
   package init(limits: Limits, now: Int64) {
     since = now
     connect = limits.connectTimeout.clampedNanoseconds
@@ -35,13 +35,13 @@ package struct PhaseClock {
     total = Self.sum(now, limits.totalTimeout.clampedNanoseconds)
   }
 
-  /// Goes into a phase, or notes activity in it.
+  /// Enters a phase, or records activity in it.
   package mutating func enter(_ phase: Phase, at now: Int64) {
     self.phase = phase
     since = now
   }
 
-  /// The next instant at which a limit is reached, and which.
+  /// The next deadline, and the phase whose limit it is.
   package var deadline: (instant: Int64, phase: DataServiceError.Kind.Phase) {
     let instant: Int64
     let name: DataServiceError.Kind.Phase

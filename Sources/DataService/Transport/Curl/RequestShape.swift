@@ -1,7 +1,7 @@
 import CacheStore
 import PlatformFoundation
 
-/// What method and body mean for libcurl's options.
+/// The form of a request, in terms of libcurl's options.
 enum RequestShape: Hashable {
   /// A plain GET.
   case get
@@ -9,7 +9,7 @@ enum RequestShape: Hashable {
   case head
   /// Another method without a body.
   case bare(String)
-  /// A method with a body of so many bytes; nothing at all for methods whose requests state a length of 0.
+  /// A method with a body of that many bytes, which may be 0 for methods that state a length of 0.
   case body(String, Int)
 
   init(_ request: TransportRequest) {
@@ -37,14 +37,14 @@ enum RequestShape: Hashable {
 }
 
 extension HTTPFields {
-  /// The lines as libcurl wants them: without line end, a field without value written `Name;`, and with the fields
-  /// that libcurl would add by itself switched off.
+  /// The lines in libcurl's format: without line end, with `Name;` for an empty value, and with the fields disabled
+  /// that libcurl would add.
   func libcurlLines(hasBody: Bool) -> [[UInt8]] {
     var lines: [[UInt8]] = []
     for line in wire.split(separator: 0x0A) {
       let content = line.last == 0x0D ? line.dropLast() : line
       guard let colon = content.firstIndex(of: 0x3A) else { continue }
-      // The length is libcurl's to state; one that contradicts the body was refused before.
+      // libcurl states the length; a contradicting one has already been refused.
       if content[..<colon].map({ $0 | 0x20 }).elementsEqual("content-length".utf8) { continue }
       let isEmpty = content[(colon + 1)...].allSatisfy { $0 == 0x20 || $0 == 0x09 }
       lines.append(isEmpty ? Array(content[..<colon]) + [0x3B] : Array(content))
@@ -58,7 +58,7 @@ extension HTTPFields {
 }
 
 extension TransportRequest {
-  /// Why the request cannot be sent, or `nil`. Checked here although the service does too: what passes this reaches
+  /// The reason why the request cannot be sent, or `nil`. The service checks too, but this is the last check before
   /// the wire.
   package var fault: DataServiceError? {
     if let refused = fields.refused { return DataServiceError(.invalidRequest, refused) }

@@ -3,25 +3,25 @@
   internal import CCurl
   import PlatformC
 
-  /// What libcurl says about a transfer that failed, as a value, so that its meaning is a pure function of it.
+  /// libcurl's report of a failed transfer, as a value, so that its translation is a pure function.
   struct TransferFailure {
     /// libcurl's code.
     var code: CURLcode
-    /// libcurl's own words.
+    /// libcurl's message.
     var text: String
-    /// `errno` of the system call that failed, 0 where none did.
+    /// `errno` of the failed system call, or 0.
     var osError: Int32 = 0
-    /// OpenSSL's verdict on the peer's certificate (`X509_V_…`), 0 for none.
+    /// OpenSSL's verdict on the peer's certificate (`X509_V_…`), or 0.
     var verifyResult = 0
-    /// The status with which a proxy answered CONNECT, 0 for none.
+    /// The status of a proxy's answer to CONNECT, or 0.
     var connectStatus = 0
-    /// Whether the final head had come.
+    /// Whether the final head had arrived.
     var hasHead = false
-    /// Whether that named a content coding.
+    /// Whether the head named a content coding.
     var isEncoded = false
     /// The host of the URL.
     var host: String
-    /// Its port, the scheme's own where it names none.
+    /// The port, by default the scheme's own.
     var port = 0
     /// Whether the caller named the proxy, if there is one; else the environment did.
     var isProxyGiven = false
@@ -29,25 +29,25 @@
     var unixSocket: String?
     /// Whether the caller gave another address for the host.
     var isResolved = false
-    /// Whether no further file or socket could be opened, which libcurl takes for a network that does not answer.
+    /// Whether the process has no descriptors left, which libcurl reports as a network failure.
     var areDescriptorsUsedUp = false
     /// The file of the client's key, where a pass phrase protects that.
     var protectedKeyFile: String?
   }
 
-  /// libcurl's code and words, as the cause of a ``DataServiceError``.
+  /// libcurl's code and message, as the cause of a ``DataServiceError``.
   public struct CurlError: Error, Hashable, CustomStringConvertible {
     /// The value of `CURLcode`.
     public let code: Int
-    /// libcurl's words.
+    /// libcurl's message.
     public let text: String
-    /// The code and libcurl's words.
+    /// The code and the message.
     public var description: String { "curl (\(code)): \(text)" }
   }
 
   extension TransferFailure {
     /// The error that callers see.
-    /// - Parameter hasRoute: Whether there is any network, asked only where the code alone does not tell.
+    /// - Parameter hasRoute: Whether there is any network; evaluated only if the code alone is ambiguous.
     func error(hasRoute: () -> Bool) -> DataServiceError {
       if areDescriptorsUsedUp || Descriptors.isOfDescriptors(osError) { return .tooManyOpenFiles }
       if code == CURLE_SSL_CERTPROBLEM, let protectedKeyFile {
@@ -64,7 +64,7 @@
         underlying: CurlError(code: Int(code.rawValue), text: text))
     }
 
-    /// Codes that also stand for a file, a socket or a thread that could not be had.
+    /// Codes that may also mean that no file, socket or thread was available.
     static func mayBeOfDescriptors(_ code: CURLcode) -> Bool {
       [
         CURLE_FAILED_INIT, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT,
@@ -73,23 +73,22 @@
       ].contains(code)
     }
 
-    /// What a code means; `%@` stands for the host.
+    /// The meaning of a code; `%@` stands for the host.
     enum Meaning {
       case plain(DataServiceError.Kind, String, Remedy?)
       /// No address for the host.
       case unresolved
-      /// No connection: the system's error says why.
+      /// No connection; the system's error gives the reason.
       case unconnected
-      /// The connection broke; what that means depends on whether the head had come.
+      /// The connection broke; the meaning depends on whether the head had arrived.
       case broken
       /// The peer's certificate was not accepted.
       case unverified
-      /// No memory; within a head, one line of more than libcurl's 100 KiB.
+      /// Out of memory; while reading a head, a line longer than libcurl's limit of 100 KiB.
       case outOfMemory
     }
 
-    /// The one table from libcurl's codes to kinds, messages and remedies. Codes of protocols that are switched off are
-    /// not in it.
+    /// Maps libcurl's codes to kinds, messages and remedies. Codes of disabled protocols are missing.
     static let meanings: [UInt32: Meaning] = Dictionary(
       rows.map { ($0.0.rawValue, $0.1) }, uniquingKeysWith: { first, _ in first })
 
@@ -114,7 +113,7 @@
       (CURLE_UPLOAD_FAILED, .broken),
       (CURLE_READ_ERROR, .plain(.other, "the request's body could not be read", nil)),
       (CURLE_OUT_OF_MEMORY, .outOfMemory),
-      // Options are checked when they are set; in a transfer it is a head that libcurl cannot take apart.
+      // Options are checked when they are set, so during a transfer this code means a head that libcurl cannot parse.
       (
         CURLE_BAD_FUNCTION_ARGUMENT,
         .plain(.protocol, "the headers of the response from %@ are malformed", nil)
@@ -186,7 +185,7 @@
       case .unconnected: unconnected(hasRoute)
       case .broken: broken()
       case .outOfMemory where !hasHead: (.protocol, "a header in the response from %@ is too large", nil)
-      // libcurl keeps at most 64 MiB of what it has decoded while the reader is slow.
+      // libcurl buffers at most 64 MiB of decoded bytes while the reader is slow.
       case .outOfMemory where isEncoded:
         (.tooLarge, "the response from %@ expands to more than can be kept", nil)
       case .outOfMemory: (.other, "out of memory", nil)
@@ -208,8 +207,8 @@
       return (.dns, "the name %@ was not found", "check the spelling, or the network's name server")
     }
 
-    /// Whether it was a proxy that could not be reached. Its address may come from the environment, which libcurl
-    /// alone reads, so that its words are the only witness: `Failed to connect to HOST port PORT after 1 ms: …`.
+    /// Whether the unreachable host was a proxy. Only libcurl reads the environment's proxy, so its message is the
+    /// only evidence: `Failed to connect to HOST port PORT after 1 ms: …`.
     private var failedAtProxy: Bool {
       let prefix = "Failed to connect to "
       guard !isResolved, unixSocket == nil, text.hasPrefix(prefix) else { return false }
@@ -219,7 +218,7 @@
       return peerPort != port
     }
 
-    /// Where to look for what is wrong with a proxy.
+    /// A hint where the proxy is configured.
     private var proxyHint: String {
       isProxyGiven
         ? "check the proxy's address"
@@ -229,7 +228,7 @@
     private func unconnected(_ hasRoute: () -> Bool) -> Verdict {
       let unsupported = "Unsupported proxy scheme for '"
       if text.hasPrefix(unsupported) {
-        // What follows may have credentials in it.
+        // The text after it may contain credentials.
         let scheme = text.dropFirst(unsupported.count).prefix { $0.isLetter || $0.isNumber }
         return (
           .proxy, "the proxy on the way to %@ has the scheme “\(scheme)”, which is not supported",
@@ -261,7 +260,7 @@
     }
 
     private func broken() -> Verdict {
-      // libcurl tells these apart by its words alone; the words have stood since 7.x and the tests hold them.
+      // Only libcurl's messages distinguish these errors. They are unchanged since 7.x, and tests check them.
       if text.contains("chunked-encoding") {
         return (.protocol, "the response from %@ has a malformed chunk", nil)
       }

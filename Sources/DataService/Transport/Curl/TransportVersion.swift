@@ -2,10 +2,10 @@
   internal import CCurl
 #endif
 
-/// What performs the exchanges here, for `--version`.
+/// The name and version of the transport, for `--version`.
 package enum TransportVersion {
   /// Such as `libcurl 7.88.1 (OpenSSL/3.0.15, HTTP/2, gzip, brotli)`; loads the library.
-  /// - Throws: `libraryMissing` where there is none, with how to install it.
+  /// - Throws: `libraryMissing` if libcurl is not installed, with a hint how to install it.
   package static func text() throws(DataServiceError) -> String {
     #if os(Linux)
       let library = try CurlLibrary.load(CurlTransport.Configuration().libraryName)
