@@ -1,7 +1,7 @@
 internal import CacheStore
 
 extension ServiceCore {
-  /// Why the request is answered as it is; asks the store only, never the network.
+  /// Explains how the request would be answered; reads the store only, never the network.
   func explain(
     _ request: DataService.Request, policy: FetchPolicy?
   ) async throws(DataServiceError) -> DataService.Explanation {
@@ -12,7 +12,7 @@ extension ServiceCore {
     } catch {
       throw DataServiceError(store: error)
     }
-    // Without the store nothing is known of a pause, and the look-up has just said what is wrong with it.
+    // Pauses are recorded in the store, and the lookup has just reported its error.
     let pause = try? store.pauseNow(
       accountName: prepared.key.account, responder: prepared.responder(of: prepared.url))
     var subject = Explain.Subject(

@@ -1,21 +1,21 @@
 internal import CacheStore
 internal import PlatformFoundation
 
-/// When an observer looks again after it was told that the store's files have changed.
+/// The delays after which an observer reads the store, once its files have changed.
 private enum ObservationRhythm {
-  /// The first look: by then the commit can be seen.
+  /// The first read, by which the commit is visible.
   static let first = Duration.milliseconds(4)
-  /// The first look where the last one was just before: much is being written.
+  /// The first read if the last one was just before, since the store is being written often.
   static let again = Duration.milliseconds(10)
-  /// The looks after that, each from the one before: a process that was held up in the middle of its commit.
+  /// The delays between the later reads, for a process that is held up in the middle of its commit.
   static let later: [Duration] = [.milliseconds(16), .milliseconds(80), .milliseconds(400)]
-  /// Between looks where the store cannot be read, or the system tells of no changes.
+  /// The intervals while the store cannot be read, or the system reports no file changes.
   static let unsettled = Duration.seconds(1)
   static let untold = Duration.milliseconds(50)
 }
 
 extension ServiceCore {
-  /// The stored response whose bytes are at hand, without waiting.
+  /// The stored response if its bytes are in memory, without waiting.
   func storedResponse(for request: DataService.Request) -> DataService.Response<Data>? {
     let began = timekeeper.bootNanoseconds
     guard let prepared = try? prepare(request, policy: .storedOnly), !prepared.isPassThrough,
@@ -29,7 +29,7 @@ extension ServiceCore {
     return .init(value: prepared.isHead ? Data() : row.body.firstChunk, head: head)
   }
 
-  /// The row, and again whenever it has become another, until the sequence is dropped or the service closed.
+  /// The row, and each later version of it, until the sequence is dropped or the service closed.
   func changes(
     to request: DataService.Request
   ) -> AsyncThrowingStream<DataService.Response<Data>?, any Error> {
@@ -47,13 +47,14 @@ extension ServiceCore {
     }
   }
 
-  /// Ends the sequences, as closing does: their tasks stand still with the thread.
+  /// Ends the sequences when the service closes, since their tasks stop with the thread.
   func endObservers() {
     for observer in state.withLock({ $0.observers }) { observer.end() }
   }
 
-  /// Has `end` called when the service closes, and `wakeup` told of what is written to the store.
-  /// - Returns: The observer's number; `nil` where the service is closed.
+  /// Registers an observer: `end` is called when the service closes, and `wakeup` is signalled on writes to the
+  /// store.
+  /// - Returns: The observer's number; `nil` if the service is closed.
   func addObserver(_ wakeup: Wakeup?, _ end: @escaping @Sendable () -> Void) -> Int? {
     state.withLock { state in
       guard state.closed == nil else { return nil }
@@ -78,8 +79,8 @@ extension ServiceCore {
     for observer in state.withLock({ $0.observers }) { observer.wakeup?.tell() }
   }
 
-  /// Has the store's files watched, for all observers, where they are not yet.
-  /// - Returns: Whether they are.
+  /// Starts watching the store's files for all observers, unless it is done already.
+  /// - Returns: Whether the files are watched.
   private func watchStore() -> Bool {
     if state.withLock({ $0.watch != nil }) { return true }
     guard let new = store.watch({ [weak self] in self?.tellObservers() }) else { return false }
@@ -108,10 +109,10 @@ extension ServiceCore {
     _ prepared: PreparedRequest, _ wakeup: Wakeup, _ deliver: @Sendable (DataService.Response<Data>?) -> Void
   ) async throws(DataServiceError) {
     var observation = Observation()
-    // How many looks there were since the last change of the files.
+    // The number of reads since the files last changed.
     var looks = 0
     while !Task.isCancelled {
-      // Before the look, so that nothing is missed between the two.
+      // Before the read, so that no change between the two is missed.
       let isWatched = await storeCall { [self] in watchStore() } ?? false
       let isSettled = try await look(prepared, &observation, deliver)
       var pause = looks < ObservationRhythm.later.count ? ObservationRhythm.later[looks] : nil
@@ -127,7 +128,7 @@ extension ServiceCore {
     }
   }
 
-  /// Looks once.
+  /// Reads the row once.
   /// - Returns: Whether the store could be read.
   private func look(
     _ prepared: PreparedRequest, _ observation: inout Observation,
@@ -163,15 +164,15 @@ extension ServiceCore {
   }
 }
 
-/// What an observer has seen.
+/// The state that an observer has seen.
 private struct Observation {
-  /// The store as of the last look that could be made.
+  /// The store's version at the last successful read.
   var version: Int64?
-  /// The row; `nil` before the first look.
+  /// The row; `nil` before the first read.
   var row: Observed?
 }
 
-/// What tells one state of a row from the next.
+/// Identifies one version of a row.
 private struct Observed: Equatable {
   let id: Int64?
   let started: StartMark?
@@ -189,7 +190,7 @@ private struct Observed: Equatable {
 }
 
 extension CacheStoreError {
-  /// Whether looking again will not help, until a person has done something.
+  /// Whether another read is useless until a person has solved the problem.
   fileprivate var isLasting: Bool {
     switch reason {
     case .cannotOpen: remedy != .descriptors

@@ -2,7 +2,7 @@ internal import CacheStore
 internal import PlatformFoundation
 
 extension ServiceCore {
-  /// The row among a look-up's that answers the request (RFC 9111 section 4.1).
+  /// The row that answers the request, from a lookup's rows (RFC 9111 section 4.1).
   func select(from found: ResponseStore.Lookup, for prepared: PreparedRequest) -> StoredResponse? {
     let accepted = prepared.request.acceptedMediaTypes
     let statuses = prepared.request.acceptedStatuses
@@ -12,7 +12,7 @@ extension ServiceCore {
     }
   }
 
-  /// A look-up on this thread, or on the store's queue where that would have to wait, or the store is kept apart.
+  /// Looks up on this thread, or on the store's queue if the lookup would have to wait or `keepsStoreApart` is set.
   func lookup(_ prepared: PreparedRequest) async throws(CacheStoreError) -> ResponseStore.Lookup {
     if configuration.keepsStoreApart { return try await store.lookup(prepared.key) }
     do throws(CacheStoreError) {
@@ -23,7 +23,7 @@ extension ServiceCore {
     }
   }
 
-  /// A stored body as a stream: one chunk at a time, each verified before it is handed on.
+  /// A stored body as a stream: one chunk at a time, each verified before it is delivered.
   func stream(_ body: StoredResponse.Body) -> DataService.BodyStream {
     if body.isWhole { return DataService.BodyStream(whole: body.firstChunk) }
     let reading = BodyReading(body, in: store)
@@ -36,7 +36,7 @@ extension ServiceCore {
     }
   }
 
-  /// What is read of a body; where the store is kept apart, what does not come is not waited for without end.
+  /// The result of reading from a body. With `keepsStoreApart` there is a time limit.
   func read<Value: Sendable>(
     late: (@Sendable (Result<Value, CacheStoreError>) -> Void)? = nil,
     _ part: @escaping @Sendable () async throws(CacheStoreError) -> Value
@@ -48,7 +48,7 @@ extension ServiceCore {
     return try result.get()
   }
 
-  /// A body as a stream, whatever it is.
+  /// Any body as a stream.
   func stream(_ body: DeliveredBody) -> DataService.BodyStream {
     switch body {
     case .data(let data): DataService.BodyStream(whole: data)
@@ -57,7 +57,7 @@ extension ServiceCore {
     }
   }
 
-  /// All of a body in memory; throws `tooLarge` past the limit.
+  /// The whole body in memory; throws `tooLarge` past the limit.
   func collect(_ body: DeliveredBody, limit: Int64) async throws(DataServiceError) -> Data {
     if case .data(let data) = body {
       guard Int64(data.count) <= limit else { throw Self.tooLargeForData(limit) }
@@ -73,7 +73,7 @@ extension ServiceCore {
     return whole
   }
 
-  /// All of a body in memory, or `nil` where it is too long or can be read once only.
+  /// The whole body in memory, or `nil` if it is too long or can be read only once.
   func wholeBody(_ body: DeliveredBody, limit: Int64) async -> Data? {
     if case .live = body { return nil }
     return try? await collect(body, limit: limit)
@@ -85,7 +85,7 @@ extension ServiceCore {
       hint: "use streams(for:), or raise Limits.dataBytes")
   }
 
-  /// A URL with its secret query values replaced by digests, as it may be stored and shown.
+  /// A URL that may be stored and shown, with secret query values replaced by digests.
   func redacted(_ url: NormalisedURL) -> String {
     KeyRule.redacted(url, secrets: configuration.secrets, digest: digest)
   }

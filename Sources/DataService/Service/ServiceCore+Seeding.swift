@@ -2,11 +2,11 @@ internal import CacheStore
 internal import PlatformFoundation
 
 extension ServiceCore {
-  /// Stores what no origin has sent in the place of the row that answers the request.
+  /// Stores a program's own response, which no origin has sent, as the row that answers the request.
   func seed(
     _ body: Data, for request: DataService.Request, fields: HTTPFields, receivedAt: Date?
   ) async throws(DataServiceError) -> DataService.Kept {
-    // Before anything else: what begins from here on is newer (law 8).
+    // Taken first: every exchange that begins from here on is newer (law 8).
     let started = timekeeper.startMark
     let prepared = try prepare(request, policy: .storedOnly)
     guard !prepared.isPassThrough, !prepared.isHead else {
@@ -41,6 +41,6 @@ extension ServiceCore {
     }
   }
 
-  /// What only an origin can say: a validator that it did not give would have it confirm what it never sent.
+  /// Fields that only an origin may set: with a false validator, the origin would confirm a body that it never sent.
   private static let ofOrigins = ["ETag", "Last-Modified", "Vary", "Age", "Content-Encoding"]
 }

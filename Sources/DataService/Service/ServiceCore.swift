@@ -2,19 +2,20 @@ internal import CacheStore
 internal import Dispatch
 internal import PlatformC
 
-/// What the forms of the service share: the store, the transport, the clock, and all that is under way.
+/// The core that all loads of a service share: the store, the transport, the clock, and everything that is running.
 final class ServiceCore: Sendable {
   let configuration: DataService.Configuration
   let store: ResponseStore
   let transport: any Transport
   let timekeeper: any Timekeeper
-  /// The caller's transport's own thread where it has one; with two threads every piece of a body would hop between them.
+  /// The thread of the caller's transport if it has one; with two threads, every piece of a body would hop between
+  /// them.
   let thread: NetworkThread
-  /// Whether nobody else uses it.
+  /// Whether the thread belongs to this service alone.
   let ownsThread: Bool
   let storeCalls: StoreCalls
   let state: Guarded<ServiceState>
-  /// Where callers' decoders run: not on the network thread, which others wait for.
+  /// Runs callers' decoders, which must not block the network thread.
   private let decoding = DispatchQueue(label: "cachefetch.decoding", attributes: .concurrent)
   let retryRule = RetryRule()
 
@@ -26,7 +27,7 @@ final class ServiceCore: Sendable {
     if let onWarning = configuration.onWarning {
       stored.onEvent = { [tell = stored.onEvent] event in
         tell?(event)
-        // A damaged row is told of by the load that met it.
+        // The load that finds a damaged row reports it.
         if case .setAside = event { onWarning(.init(kind: .corrupt, message: event.message, remedy: nil)) }
       }
     }
@@ -45,14 +46,14 @@ final class ServiceCore: Sendable {
     state = Guarded(ServiceState(now: timekeeper.bootNanoseconds))
   }
 
-  /// A keyed digest of what must never be written itself. Where the key's file cannot be had, the digests are those
-  /// of a key that lives as long as the service: they tell requests apart, and find nothing that is stored.
+  /// A keyed digest of a value that must never be written. If the key file is unavailable, the key lives as long as
+  /// the service: its digests distinguish requests but match nothing stored.
   func digest(_ bytes: [UInt8]) -> String {
     let key = state.withLock { $0.digestKey } ?? loadDigestKey()
     return key.digest(bytes)
   }
 
-  /// Reads the key's file, or makes it. Of two threads that do so at once the first one's key holds for both.
+  /// Reads or creates the key file. If two threads do so at once, both use the first one's key.
   private func loadDigestKey() -> DigestKey {
     var trouble: CacheStoreError?
     var loaded: DigestKey?
@@ -84,8 +85,8 @@ final class ServiceCore: Sendable {
     }
   }
 
-  /// What stands for a request field's value in a row's variant: the value of one that is known to be harmless, a digest
-  /// of any other.
+  /// A request field's text in a row's variant: the value of a field that is known to be harmless, otherwise a
+  /// digest.
   func protect(_ name: String, _ value: String) -> String {
     configuration.secrets.isHarmlessField(name) ? value : digest(Array(value.utf8))
   }
@@ -97,7 +98,7 @@ final class ServiceCore: Sendable {
       request, policy: policy, secrets: configuration.secrets, digest: digest, fileDigest: fileDigest)
   }
 
-  /// Runs a caller's decoder, and comes back.
+  /// Runs a caller's decoder off the network thread and returns its result.
   func decoding<Value: Sendable>(_ decode: @escaping @Sendable () -> Value) async -> Value {
     await withUnsafeContinuation { continuation in
       decoding.async { continuation.resume(returning: decode()) }
@@ -108,7 +109,7 @@ final class ServiceCore: Sendable {
     configuration.onTrace?(event())
   }
 
-  /// Tells each line of a head, where somebody listens.
+  /// Traces each line of a head, if tracing is on.
   func trace(heads lines: (HeadTrace) -> [String]) {
     guard let onTrace = configuration.onTrace else { return }
     for line in lines(HeadTrace(secrets: configuration.secrets)) { onTrace(line) }
@@ -118,8 +119,8 @@ final class ServiceCore: Sendable {
     configuration.onWarning?(warning)
   }
 
-  /// Reports the store's trouble, each kind once, since it will be the same for every load that follows. A store
-  /// that may only be read is no trouble: `kept` says it.
+  /// Reports a store error, each kind once, since later loads would meet the same. A read-only store is not reported:
+  /// `kept` states it.
   func warn(store error: CacheStoreError) {
     guard error.reason != .readOnly else { return }
     let isNew = state.withLock { state in
@@ -132,12 +133,12 @@ final class ServiceCore: Sendable {
     warn(.init(kind: error.kind, message: error.message, remedy: error.remedy))
   }
 
-  /// The store's error with the remedy that is right for how the store was opened.
+  /// The store's error with the remedy that fits how the store was opened.
   func advised(_ error: CacheStoreError) -> CacheStoreError {
     error.advised(isReadOnly: configuration.store.isReadOnly)
   }
 
-  /// Notes an exchange's first attempt in its origin's budget.
+  /// Records an exchange's first attempt in its origin's budget.
   func earnRetry(origin: @autoclosure () -> String) {
     state.withLock { $0.retryBudgets.earn(origin: origin()) }
   }
@@ -147,16 +148,16 @@ final class ServiceCore: Sendable {
     state.withLock { $0.retryBudgets.spend(origin: origin) }
   }
 
-  /// Why loads are refused, once the service is closed.
+  /// The reason for refusing loads, once the service is closed.
   var closed: DataServiceError? { state.withLock { $0.closed } }
 
   /// Refuses loads from now on.
   func close(with error: DataServiceError) { state.withLock { $0.closed = error } }
 
-  /// Whether nothing is under way, in loads, exchanges or the background.
+  /// Whether no load, exchange or maintenance is running.
   var isIdle: Bool { state.withLock { $0.isIdle } }
 
-  /// How many exchanges are under way.
+  /// The number of running exchanges.
   var exchangeCount: Int { state.withLock { $0.exchanges.count } }
 
   /// A number from 0 up to, not including, 1.
@@ -183,7 +184,7 @@ final class ServiceCore: Sendable {
       }
       self.state.withLock { $0.maintenance.task = nil }
     }
-    // It cannot have ended: this is the thread it runs on.
+    // The task cannot have ended yet: it runs on this thread.
     state.withLock { $0.maintenance.task = task }
   }
 
@@ -201,13 +202,13 @@ final class ServiceCore: Sendable {
   }
 }
 
-// After a shared refresh many processes deliver and exit at once, and an exit takes as long as a delivery. Yielding lets those
-// that still wait for their answer run first.
+// After a shared refresh many processes deliver and exit at once, and an exit takes as long as a delivery. Yielding
+// lets processes that still wait for their answer run first.
 extension ServiceCore {
-  /// For how long after such an answer others may still wait for theirs.
+  /// How long after such an answer other processes may still be waiting for theirs.
   private static var crowdedNanoseconds: Int64 { 50_000_000 }
 
-  /// Notes that another process's exchange has answered.
+  /// Records that another process's exchange has answered a load.
   func noteFollowing() {
     let now = timekeeper.bootNanoseconds
     state.withLock { $0.followedAt = now }
@@ -219,8 +220,8 @@ extension ServiceCore {
     return timekeeper.bootNanoseconds - instant < Self.crowdedNanoseconds
   }
 
-  /// Lets whoever wants this processor have it once, where others may still wait for what was delivered here. Where nobody
-  /// wants it, this costs less than a microsecond.
+  /// Yields the processor once if other processes may still wait for the answer delivered here. Without such a
+  /// process it costs less than a microsecond.
   func yieldToFollowers() {
     if hasJustFollowed { sched_yield() }
   }

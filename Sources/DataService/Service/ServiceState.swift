@@ -1,28 +1,30 @@
 internal import CacheStore
 
-/// What all loads of a service share and change: one value under one lock, which ``ServiceCore`` has.
+/// The mutable state that all loads of a service share, under one lock in ``ServiceCore``.
 ///
-/// Nothing is called under that lock that takes another one, waits, or is the caller's. What is taken out and may be the
-/// last reference to something is handed out of the lock first: its end may be the caller's, too.
+/// Under that lock no other lock is taken, nothing waits, and no caller's code runs. Objects that are removed are
+/// released outside it, since their `deinit` may run the caller's code.
 struct ServiceState {
-  /// The loads under way, kept alive: a dropped handle does not cancel.
+  /// The running loads, retained here: dropping a handle does not cancel its load.
   private(set) var loads = IdentityList<any AnyLoad> { ObjectIdentifier($0) }
   var exchanges = ExchangesUnderWay()
-  /// Bodies that are delivered while they arrive. Their loads are over, so that whoever ends loads must end them as well.
+  /// The bodies that are delivered while they arrive. Their loads are over, so sign-out and closing must end them
+  /// separately.
   var liveBodies: [WeakLiveBody] = []
   var prefetches = HeldPrefetches()
   var retryBudgets = RetryBudgets()
   var maintenance: Maintenance
-  /// Why loads are refused, once the service is closed.
+  /// The reason for refusing loads, once the service is closed.
   var closed: DataServiceError?
-  /// What wakes and what ends each sequence of `changes(to:)` that somebody listens to; those of `live(_:)` are only ended.
+  /// The closures that wake and end each running sequence of `changes(to:)`; sequences of `live(_:)` are only ended.
   var observers: [(number: Int, wakeup: Wakeup?, end: @Sendable () -> Void)] = []
   /// What wakes them; while there is one of them.
   var watch: StoreWatch?
   var lastObserver = 0
-  /// The store's troubles that were told of. Few, so that no set is needed.
+  /// The store errors that were already reported. They are few, so no set is needed.
   var reported: [String] = []
-  /// When another process's exchange last answered a load, in nanoseconds since boot; see ``ServiceCore/yieldToFollowers()``.
+  /// When another process's exchange last answered a load, in nanoseconds since boot; see
+  /// ``ServiceCore/yieldToFollowers()``.
   var followedAt: Int64?
   var digestKey: DigestKey?
   var certificates = CertificateDigests()
@@ -36,10 +38,10 @@ struct ServiceState {
 
   mutating func remove(_ load: any AnyLoad) { loads.remove(load) }
 
-  /// Whether nothing is under way.
+  /// Whether no load, exchange or maintenance is running.
   var isIdle: Bool { loads.isEmpty && exchanges.count == 0 && maintenance.task == nil }
 
-  /// Notes that an exchange has ended, and whether the network was there for it.
+  /// Records the end of an exchange, and whether it failed for lack of a network.
   mutating func noteNetwork(after result: ExchangeResult, now: Int64) {
     switch result {
     case .failure(let error) where error.kind.isConnectivity: prefetches.failedAt = now
