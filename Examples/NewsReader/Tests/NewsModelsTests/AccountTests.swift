@@ -3,7 +3,7 @@ import DataServiceTesting
 import NewsModels
 import Testing
 
-@Suite("The accounts of a news reader") @MainActor struct AccountTests {
+@Suite("The accounts of a news reader", .timeLimit(.minutes(1))) @MainActor struct AccountTests {
   @Test func `who is signed in is found at the next launch`() async throws {
     let reader = try Reader()
     await reader.model.start()
@@ -75,6 +75,10 @@ import Testing
     await appearing.value
     #expect(first.headlines.isEmpty && reader.model.list?.headlines.isEmpty == true)
     #expect(try await reader.test.service.entries().isEmpty)
+    // Nor does the list that was left load for the one who is signed in now.
+    try reader.publish("Bob's own")
+    await first.refresh()
+    #expect(first.headlines.isEmpty)
     await reader.test.close()
   }
 

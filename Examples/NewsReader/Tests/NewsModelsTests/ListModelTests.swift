@@ -9,7 +9,7 @@ import Testing
   import Foundation
 #endif
 
-@Suite("The list of a news reader") @MainActor struct ListModelTests {
+@Suite("The list of a news reader", .timeLimit(.minutes(1))) @MainActor struct ListModelTests {
   @Test func `what is stored is shown at once, then what is fresh`() async throws {
     let reader = try Reader()
     try await reader.signIn("ada")
@@ -77,6 +77,23 @@ import Testing
     await relaunched.start()
     await relaunched.list?.appear()
     #expect(relaunched.list?.titles == ["Ice gone"])
+    await reader.test.close()
+  }
+
+  @Test func `a list that disappears stops its load`() async throws {
+    let reader = try Reader()
+    try await reader.signIn("ada")
+    reader.answer("headlines", with: .never)
+    let list = try #require(reader.model.list)
+    let appearing = Task { await list.appear() }
+    await until { reader.requests(for: "headlines").count == 1 }
+    appearing.cancel()
+    await appearing.value
+    #expect(!list.isLoading && list.error == nil)
+    try reader.publish("Ice gone")
+    // Would wait with the load before, if that were still under way.
+    await list.appear()
+    #expect(list.titles == ["Ice gone"])
     await reader.test.close()
   }
 

@@ -9,7 +9,7 @@ import Testing
   import Foundation
 #endif
 
-@Suite("A story of a news reader") @MainActor struct StoryModelTests {
+@Suite("A story of a news reader", .timeLimit(.minutes(1))) @MainActor struct StoryModelTests {
   private static let thaw = Story(title: "Ice gone", text: "It thawed.")
 
   private func reader() async throws -> (reader: Reader, list: ListModel, headline: Headline) {
