@@ -22,7 +22,8 @@ let package = Package(
   products: [
     .library(name: "CacheStore", targets: ["CacheStore"]),
     .library(name: "DataService", targets: ["DataService"]),
-    .library(name: "DataServiceTesting", targets: ["DataServiceTesting"]),
+    // With an origin on loopback, for tests over real sockets.
+    .library(name: "DataServiceTesting", targets: ["DataServiceTesting", "FixtureServer"]),
     .library(name: "Launch", targets: ["Launch"]),
     .library(name: "URLSessionTransport", targets: ["URLSessionTransport"]),
     .executable(name: "cachefetch", targets: ["cachefetch"]),
