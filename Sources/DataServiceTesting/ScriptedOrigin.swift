@@ -14,7 +14,7 @@ internal import Synchronization
 /// origin.answer("https://api.example.com/news", with: .failure(.offline))
 /// ```
 public final class ScriptedOrigin: Transport {
-  /// What it says of one URL.
+  /// The answer for one URL.
   public struct Answer: Sendable {
     enum Outcome: Sendable {
       case response(status: Int, fields: HTTPFields, body: Data)
@@ -80,7 +80,7 @@ public final class ScriptedOrigin: Transport {
   /// The requests so far, each hop of a redirect and each retry one.
   public var requests: [TransportRequest] { state.withLock { $0.requests } }
 
-  /// Answers as it was told to.
+  /// Answers as scripted.
   public func response(to request: TransportRequest) async throws(DataServiceError) -> TransportResponse {
     let url = request.url.absoluteString
     let answer = state.withLock { state in
@@ -136,7 +136,7 @@ private final class Pause: Sendable {
   }
   private let state = Mutex(State())
 
-  /// Returns after so long.
+  /// Returns after `delay`.
   /// - Throws: `cancelled` with the task.
   func end(after delay: Duration, on clock: VirtualClock) async throws(DataServiceError) {
     let timer = clock.after(delay) { self.end(true) }

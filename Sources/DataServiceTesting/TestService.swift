@@ -18,9 +18,9 @@ internal import PlatformFoundation
 public final class TestService: Sendable {
   /// The service, to be handed to what is tested.
   public let service: DataService
-  /// What answers its requests.
+  /// The origin that answers its requests.
   public let origin: ScriptedOrigin
-  /// What time it is to it.
+  /// The service's clock.
   public let clock: VirtualClock
   /// The folder of its store: removed with this object, or by ``close()``.
   public let folder: String
@@ -43,7 +43,7 @@ public final class TestService: Sendable {
       store: StoreConfiguration(path: folder.appending(path: "store.sqlite").path))
     configuration.timekeeper = clock
     configuration.store.now = { clock.wallMilliseconds }
-    // A store's threads that are waited for by a clock that stands still, or jumps, would decide what a test sees.
+    // With a clock that stands still or jumps, timeouts on the store's threads would decide the test's outcome.
     configuration.keepsStoreApart = false
     configuration.timeouts = .endless
     configure(&configuration)
@@ -59,7 +59,7 @@ public final class TestService: Sendable {
   }
 
   private func removeFolder() {
-    // Nothing depends on it: the folder lies in the system's place for what is temporary.
+    // A failure does no harm: the folder is in the system's temporary directory.
     try? FileManager.default.removeItem(atPath: folder)
   }
 }

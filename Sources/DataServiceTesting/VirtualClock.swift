@@ -17,7 +17,7 @@ public final class VirtualClock: Timekeeper {
     var passage: Passage?
   }
 
-  /// Somebody who lets time pass, and waits for a timer to pass it to.
+  /// A caller that lets time pass and waits for the next timer.
   private struct Passage {
     let limit: Duration
     var hasEnded = false

@@ -9,9 +9,9 @@ import Foundation
 extension DataService.Request {
   /// The request that a `URLRequest` describes; `nil` where it has no URL.
   ///
-  /// `timeoutInterval` becomes the limit on silence, as URLSession means it. `httpShouldHandleCookies` has no effect:
-  /// the service keeps no cookies. A body given as a stream is not taken over. The cache policy is a matter of the
-  /// load: see ``FetchPolicy``.
+  /// `timeoutInterval` becomes the idle timeout, its meaning in URLSession. `httpShouldHandleCookies` has no effect,
+  /// since the service keeps no cookies. A body stream is ignored. The cache policy belongs to the load: see
+  /// ``FetchPolicy``.
   public init?(_ request: URLRequest) {
     guard let url = request.url else { return nil }
     var fields = HTTPFields()
@@ -29,7 +29,7 @@ extension DataService.Request {
 }
 
 extension URLRequest {
-  /// The `URLRequest` that asks for the same; account, key and limits have no place in it.
+  /// The equivalent `URLRequest`, without account, key and limits.
   public init(_ request: DataService.Request) {
     self.init(url: request.url)
     httpMethod = request.method.rawValue
@@ -39,7 +39,7 @@ extension URLRequest {
 }
 
 extension FetchPolicy {
-  /// The policy that comes nearest to a URL loading system's cache policy.
+  /// The policy nearest to a cache policy of the URL loading system.
   public init(_ policy: URLRequest.CachePolicy) {
     self =
       switch policy {

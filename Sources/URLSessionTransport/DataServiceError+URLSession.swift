@@ -6,7 +6,7 @@ import Foundation
 #endif
 
 extension DataServiceError {
-  /// What URLSession's error means to a caller of the service.
+  /// The service's error for an error of URLSession.
   static func urlSession(_ error: any Error, host: String, hasHead: Bool) -> DataServiceError {
     let (kind, message) = Self.meaning(of: (error as? URLError)?.code ?? .unknown, host, hasHead)
     return DataServiceError(kind, message, underlying: error)

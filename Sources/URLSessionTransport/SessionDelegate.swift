@@ -7,7 +7,7 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// Takes what the session brings to the exchange it belongs to.
+/// Passes the session's events to their exchanges.
 final class SessionDelegate: NSObject, URLSessionDataDelegate {
   private let exchanges = Mutex<[Int: SessionExchange]>([:])
 
@@ -23,7 +23,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
-    // Redirects are the service's business.
+    // The service handles redirects.
     completionHandler(nil)
   }
 
@@ -43,7 +43,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
     let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
-    // An answer without a body may come without its head having been reported.
+    // For an answer without a body, URLSession may not have reported the head.
     if error == nil, let response = task.response as? HTTPURLResponse {
       exchange?.receiveIfMissing(SessionExchange.Head(response))
     }

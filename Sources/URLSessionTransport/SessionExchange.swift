@@ -7,7 +7,7 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// One exchange over URLSession: what the delegate brings, and what the caller's task takes.
+/// One exchange over URLSession: filled by the delegate, read by the caller's task.
 final class SessionExchange: Sendable {
   /// What is known when the head is there.
   struct Head: Sendable {
@@ -38,7 +38,7 @@ final class SessionExchange: Sendable {
     }
   }
 
-  /// The most of a body that waits for its reader, in bytes, where the platform lets a transfer stand still.
+  /// The limit on unread body bytes, on platforms where a transfer can be suspended.
   private static let bufferLimit = 256 << 10
 
   let request: TransportRequest
@@ -107,8 +107,8 @@ final class SessionExchange: Sendable {
       .failure(DataServiceError(.cancelled, "the exchange was cancelled")), stopsTransfer: Self.canStopFreely)
   }
 
-  /// On Linux, cancelling a task that is about to complete hangs or crashes the process: one that is merely no longer
-  /// wanted runs on, unread.
+  /// On Linux, cancelling a task that is about to complete hangs or crashes the process, so an abandoned task runs
+  /// on, unread.
   private static var canStopFreely: Bool {
     #if canImport(Darwin)
       true
@@ -149,7 +149,7 @@ final class SessionExchange: Sendable {
     waiter?.resume()
   }
 
-  /// Takes over the head of an answer that was complete before it was reported.
+  /// Stores the head of an answer that was complete before its head was reported.
   func receiveIfMissing(_ head: Head) {
     if state.withLock({ $0.head == nil }) { receive(head) }
   }
@@ -161,7 +161,7 @@ final class SessionExchange: Sendable {
       state.buffer.append(piece)
       var suspended: URLSessionDataTask?
       #if canImport(Darwin)
-        // On Linux a task that is suspended goes on receiving.
+        // On Linux a suspended task still receives data.
         if state.buffer.count > Self.bufferLimit, !state.isSuspended {
           state.isSuspended = true
           suspended = state.task

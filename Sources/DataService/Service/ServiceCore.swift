@@ -188,7 +188,8 @@ final class ServiceCore: Sendable {
     state.withLock { $0.maintenance.task = task }
   }
 
-  /// Returns once the share of background work under way is done, or after a moment: another process may keep it waiting.
+  /// Returns once the running share of maintenance is done, or after a short time limit, since another process may
+  /// hold it up.
   func awaitMaintenance() async {
     guard let task = state.withLock({ $0.maintenance.task }) else { return }
     let over = FirstValue<Void>()
