@@ -64,6 +64,8 @@ public final class VirtualClock: Timekeeper {
     let end = state.withLock { $0.bootNanoseconds + delay.clampedNanoseconds }
     while fireNext(until: end) {}
     state.withLock { state in
+      // Another caller may have moved them further; they never go back.
+      guard end > state.bootNanoseconds else { return }
       state.wallMilliseconds += (end - state.bootNanoseconds) / 1_000_000
       state.bootNanoseconds = end
     }

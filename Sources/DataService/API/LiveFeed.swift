@@ -19,6 +19,8 @@ final class LiveFeed<Value: Sendable>: Sendable {
     var isLastObserved = false
     var waiting: Waiting?
     var isDemanded = false
+    /// Whether the loads wait until all that is ready was taken. Told only then: a wait for an interval is not begun anew.
+    var awaitsReader = false
     var hasBegun = false
     var isOver = false
     var task: Task<Void, Never>?
@@ -71,7 +73,12 @@ final class LiveFeed<Value: Sendable>: Sendable {
   func next() async -> DataService.Delivery<Value>? {
     await withUnsafeContinuation { continuation in
       let (isReady, delivery, isLast) = state.withLock { state -> (Bool, Delivery?, Bool) in
-        if !state.ready.isEmpty { return (true, state.ready.removeFirst(), state.ready.isEmpty) }
+        if !state.ready.isEmpty {
+          let delivery = state.ready.removeFirst()
+          let isLast = state.ready.isEmpty && state.awaitsReader
+          if isLast { state.awaitsReader = false }
+          return (true, delivery, isLast)
+        }
         if !state.isOver { state.waiting = continuation }
         return (state.isOver, nil, false)
       }
@@ -129,7 +136,10 @@ final class LiveFeed<Value: Sendable>: Sendable {
 
   /// Waits until the origin is to be asked again; `nil` at the end.
   private func nextReason(failures: Int) async -> Reason? {
-    while state.withLock({ !$0.ready.isEmpty }), !Task.isCancelled { await wait(atMost: nil) }
+    while state.withLock({ state in
+      state.awaitsReader = !state.ready.isEmpty
+      return state.awaitsReader
+    }), !Task.isCancelled { await wait(atMost: nil) }
     let pause = failures > 0 ? OnlineWaitRule.delay(attempt: failures) : source.interval
     let until = pause.map { core.timekeeper.instant(after: $0) }
     while !Task.isCancelled {

@@ -56,7 +56,11 @@ struct LiveJudge<Value: Sendable> {
         if isBefore(seen, last) { return nil }
         // A load's confirmation is news, even if the bytes are the same.
         let isStored = if case .stored = delivery { true } else { false }
-        if seen.isSame(as: last), isStored || last.isObserved { return nil }
+        if seen.isSame(as: last), isStored || last.isObserved {
+          // The observer was faster by one delivery, and the next confirmation is news again.
+          if !isStored { self.last = seen }
+          return nil
+        }
       }
       last = seen
     }

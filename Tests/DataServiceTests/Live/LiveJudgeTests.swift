@@ -54,6 +54,11 @@ import Testing
     #expect(said(judge.loaded(.fresh(response, .new))) == "fresh(a, new)")
     #expect(said(judge.observed(response, .unchanged)) == nil)
     #expect(said(judge.loaded(.fresh(response, .unchanged))) == "fresh(a, unchanged)")
+    // The observer is faster by one delivery, not by two.
+    #expect(said(judge.observed(self.response("b", started: 101), .changed)) == "fresh(b, changed)")
+    #expect(said(judge.loaded(.fresh(self.response("b", started: 101), .changed))) == nil)
+    #expect(
+      said(judge.loaded(.fresh(self.response("b", started: 101), .unchanged))) == "fresh(b, unchanged)")
     for _ in 1...2 {
       let failure = Delivery.failure(DataServiceError(.refused, ""), lastKnown: response)
       #expect(said(judge.loaded(failure)) == "failure(refused)")
