@@ -57,11 +57,12 @@ import TestTurns
   }
 
   @Test
-  func `a folder in its place, another file, another database and a newer one are refused and left alone`()
+  func `a folder, no file at all, another file, another database and a newer one are refused and left alone`()
     async throws
   {
     let folder = try TemporaryFolder()
     #expect(await reason(folder.path) == .cannotOpen)
+    #expect(await reason(":memory:") == .cannotOpen && !FileManager.default.fileExists(atPath: ":memory:"))
     let text = try folder.write(
       "not a database, only some text that is long enough to be one page or so", to: "t")
     #expect(await reason(text) == .foreignFile)

@@ -188,6 +188,8 @@ class Walk:
             elif token in ("func", "init", "subscript"):
                 after = place + 2 if token == "func" else place + 1
                 pending = Scope(None, self.generic_parameters(after))
+            elif token[0].isupper() and self.file.tokens[place + 1:place + 3] == [":", ":"]:
+                place += 2  # A module.
             elif token[0].isupper() and previous != ".":
                 names, end = self.path(place)
                 self.note(self.resolve(names, pending))

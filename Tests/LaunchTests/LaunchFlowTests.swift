@@ -82,6 +82,8 @@ import TestTurns
     let prompt = try #require(prompt(await root(of: first, where: isEnd)))
     #expect(prompt.choices == [.retry, .quit])
     #expect(prompt.message == "There is nothing for “feed”: there is no network.")
+    #expect(prompt.missing.map(\.name) == ["feed"] && !prompt.isLate)
+    #expect(prompt.missing.map(\.reason) == ["there is no network"])
     isDown.store(false, ordering: .relaxed)
     first.answer(.retry)
     let shown = await root(of: first) { if case .failed = $0 { false } else { isEnd($0) } }

@@ -114,6 +114,24 @@ final class MemoryCredentials: CredentialStore {
     await fixture.service.close()
   }
 
+  @Test func `a renewal that is refused after what is stored was delivered: the failure carries it`()
+    async throws
+  {
+    let transport = ScriptedTransport { _, number in
+      number == 1 ? .answer("body") : .answer("who are you?", status: 401)
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    var configuration = Session.Configuration()
+    configuration.renew = { _ in throw DataServiceError(.refused, "no renewal") }
+    let session = Session(
+      service: fixture.service, credentials: MemoryCredentials(Self.old), configuration: configuration)
+    await session.start()
+    let request = try request()
+    #expect(await outline(request, by: session) == ["fresh(body, new)"])
+    #expect(await outline(request, by: session) == ["stored(body)", "failure(refused, last body)"])
+    await fixture.service.close()
+  }
+
   @Test func `a session survives a restart`() async throws {
     let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
     let credentials = MemoryCredentials()
@@ -207,7 +225,7 @@ final class MemoryCredentials: CredentialStore {
     let session = Session(service: fixture.service, credentials: MemoryCredentials(Self.old))
     await session.start()
     _ = await outline(try request(), by: session)
-    #expect(await outline(try request(), by: session) == ["stored(mine)", "failure(status)"])
+    #expect(await outline(try request(), by: session) == ["stored(mine)", "failure(status, last mine)"])
     #expect(session.current == .expired(account: "alice"))
   }
 

@@ -64,6 +64,12 @@ struct StoreFiles: Sendable {
         "no place for the store: there is no home folder",
         remedy: .nameStore)
     }
+    // SQLite's name for no file at all; here it would be a file of that name in the working folder.
+    guard database != ":memory:" else {
+      throw CacheStoreError(
+        .cannotOpen, "“:memory:” is not a file: a store outlives its process",
+        hint: "name a file in a temporary folder, and remove the folder afterwards")
+    }
     guard let status = FileStatus(path: database) else {
       guard errno == ENOENT else {
         throw CacheStoreError(.cannotOpen, "cannot open the store \(database): \(Platform.describe(errno))")

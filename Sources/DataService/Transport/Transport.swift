@@ -87,3 +87,8 @@ public struct TransportResponse: Sendable {
     self.body = body
   }
 }
+
+extension DataService {
+  /// ``Transport``, for a program that has a type of that name.
+  public typealias Transport = DataService::Transport
+}

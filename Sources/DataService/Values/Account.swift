@@ -13,3 +13,8 @@ public struct Account: Sendable, Hashable {
   /// name share their rows, which is what makes a renewed token keep them.
   public static func named(_ name: String) -> Account { Account(kind: .named(name)) }
 }
+
+extension DataService {
+  /// ``Account``, for a program that has a type of that name: the class stands before the module in `DataService.Account`.
+  public typealias Account = DataService::Account
+}

@@ -24,3 +24,8 @@ public struct Limits: Sendable, Hashable {
   /// The default limits.
   public init() {}
 }
+
+extension DataService {
+  /// ``Limits``, for a program that has a type of that name.
+  public typealias Limits = DataService::Limits
+}

@@ -12,6 +12,18 @@ public struct FailurePrompt: Sendable, Hashable {
     case quit
   }
 
+  /// A step for which there is no response.
+  public struct Missing: Sendable, Hashable {
+    /// The step's name; a URL where it was given none.
+    public let name: String
+    /// Why, in one line (``DataServiceError/message``), where a failure is known.
+    public let reason: String?
+  }
+
+  /// The critical steps that have not succeeded; with ``isLate`` for a prompt in an application's own words.
+  public let missing: [Missing]
+  /// Whether the deadline has passed while steps were under way.
+  public let isLate: Bool
   /// The title, a few words.
   public let title: String
   /// One or two sentences: what is missing, and why.
@@ -20,6 +32,8 @@ public struct FailurePrompt: Sendable, Hashable {
   public let choices: [Choice]
 
   init(missing: [(name: String, reason: String?)], isLate: Bool, canContinue: Bool) {
+    self.missing = missing.map { Missing(name: $0.name, reason: $0.reason) }
+    self.isLate = isLate
     title = isLate ? "This takes longer than usual" : "Not everything could be loaded"
     // A step without a name is named by its URL, which may contain a secret.
     let names = missing.map { "“\($0.name.contains("://") ? ShownURL.text($0.name) : $0.name)”" }

@@ -42,10 +42,10 @@ extension Session {
     }
     switch await renewed(first) {
     case .failure(let error):
-      relay.hand(.failure(error, lastKnown: nil))
+      relay.hand(.failure(error, lastKnown: relay.lastKnown))
     case .success(let second):
       // What is stored is not delivered twice.
-      let again = wanted == .storedThenFresh || relay.hasHandedStored ? .freshOnly : wanted
+      let again = wanted == .storedThenFresh || relay.lastKnown != nil ? .freshOnly : wanted
       for await delivery in begin(service, authorized(request, by: second), again) {
         if isRefused(delivery) { refusedAgain(second) }
         relay.hand(delivery)
@@ -86,7 +86,7 @@ private final class Relay<Value: Sendable>: Sendable {
   private struct State {
     var isOver = false
     var wasRefused = false
-    var hasHandedStored = false
+    var lastKnown: DataService.Response<Value>?
   }
   private let session: Session
   private let pass: Session.Pass
@@ -103,13 +103,14 @@ private final class Relay<Value: Sendable>: Sendable {
 
   var wasRefused: Bool { state.withLock { $0.wasRefused } }
 
-  var hasHandedStored: Bool { state.withLock { $0.hasHandedStored } }
+  /// The stored response that was delivered, if any.
+  var lastKnown: DataService.Response<Value>? { state.withLock { $0.lastKnown } }
 
   func hand(_ delivery: DataService.Delivery<Value>) {
     let isCurrent = session.isCurrent(pass)
     let isFirstLate = state.withLock { state in
       defer { if !isCurrent { state.isOver = true } }
-      if case .stored = delivery { state.hasHandedStored = true }
+      if case .stored(let response) = delivery { state.lastKnown = response }
       return !isCurrent && !state.isOver
     }
     if isCurrent { return deliver(delivery) }

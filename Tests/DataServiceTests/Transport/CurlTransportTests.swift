@@ -24,6 +24,31 @@ import TestTurns
     #expect(sent["Accept-Encoding"]?.contains("gzip") == true)
   }
 
+  @Test
+  func
+    `headers that libcurl's buffer does not hold are the request's fault, and the longest that are sent arrive`()
+    async throws
+  {
+    let origin = try FixtureServer(routes: ["/a": .ok("hello")])
+    var request = TransportRequest(url: origin.url("/a"))
+    request.fields["X"] = String(repeating: "x", count: 900_000)
+    let error = await #expect(throws: DataServiceError.self) {
+      _ = try await CurlTransport().response(to: request)
+    }
+    #expect(error?.kind == .invalidRequest && error?.message.contains("900005 bytes") == true)
+    #expect(origin.requests().isEmpty)
+    request.method = .post
+    request.body = Data(repeating: 1, count: 64_000)
+    request.fields["X"] = String(repeating: "x", count: 899_995)
+    do {
+      _ = try await CurlTransport().response(to: request)
+    } catch {
+      // Refused by the origin, perhaps, but sent.
+      #expect(error.kind != .protocol && error.kind != .invalidRequest)
+    }
+    #expect(origin.acceptedConnections == 1)
+  }
+
   @Test func `connections are kept and used again`() async throws {
     let origin = try FixtureServer(routes: ["/a": .ok("hello")])
     let transport = CurlTransport()

@@ -53,6 +53,7 @@
       guard let origin = Origin(url) else {
         throw DataServiceError(.invalidRequest, "the URL is not an http or https URL with a host")
       }
+      try Self.checkLength(of: request.fields)
       wasUsed.store(true, ordering: .relaxed)
       let exchange = CurlExchange(request, url: url, origin: origin, transport: self)
       let head = try await exchange.head()
@@ -63,6 +64,20 @@
         body: TransportBody(length: head.isEncoded ? nil : head.contentLength) {
           () async throws(DataServiceError) in try await reader.exchange.nextPiece()
         })
+    }
+  }
+
+  extension CurlTransport {
+    /// libcurl sends a head, and a short body with it, from one buffer of 1 MiB, and otherwise says that it is out of memory.
+    private static var maxFieldBytes: Int { 900_000 }
+
+    private static func checkLength(of fields: HTTPFields) throws(DataServiceError) {
+      let count = fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+      guard count > maxFieldBytes else { return }
+      throw DataServiceError(
+        .invalidRequest,
+        "the headers of the request have \(count) bytes, of which \(maxFieldBytes) can be sent",
+        hint: "send long values in the body")
     }
   }
 
