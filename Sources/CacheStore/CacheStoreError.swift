@@ -1,7 +1,7 @@
 /// A failure reported by the store.
-public struct CacheStoreError: Error, Hashable {
+package struct CacheStoreError: Error, Hashable {
   /// The distinctions a caller can act on.
-  public enum Reason: Hashable, Sendable {
+  package enum Reason: Hashable, Sendable {
     /// The file, or the requested part of it, is damaged.
     case corrupt
     /// Another process or connection holds a lock, and the timeout has passed.
@@ -33,23 +33,23 @@ public struct CacheStoreError: Error, Hashable {
   }
 
   /// The cause, for a caller to switch over.
-  public let reason: Reason
+  package let reason: Reason
   /// One line for a person; it names the file concerned, and never a bound value.
-  public let message: String
+  package let message: String
   /// What a person can do about it; `nil` where nothing is known to help.
-  public let remedy: Remedy?
+  package let remedy: Remedy?
   /// The extended SQLite result code, for logs; 0 where SQLite was not involved.
-  public let sqliteCode: Int32
+  package let sqliteCode: Int32
   /// The failing statement without its bound values, so that it is safe to log.
-  public let sql: String?
+  package let sql: String?
 
   /// The remedy's text, which fits every program.
-  public var hint: String? { remedy?.text }
+  package var hint: String? { remedy?.text }
 
   /// Makes an error.
   ///
   /// - Parameter hint: What helps, where the reason alone does not say it.
-  public init(
+  package init(
     _ reason: Reason, _ message: String, hint: String? = nil, sqliteCode: Int32 = 0, sql: String? = nil
   ) {
     self.init(

@@ -9,11 +9,11 @@ public struct EntrySelection: Sendable, Hashable {
   /// The target's host, with `:port` where it is not the scheme's own.
   public var host: String?
   /// Whether ``host`` includes all its ports.
-  public var isAnyPort = false
+  package var isAnyPort = false
   /// A tag the row must have.
   public var tag: String?
   /// The rows by identifier.
-  public var rowIDs: [Int64]?
+  package var rowIDs: [Int64]?
   /// Only rows whose response arrived before that instant, in milliseconds since 1970-01-01 UTC.
   public var receivedBefore: Int64?
   /// Only rows whose body is at least that long, in bytes.
@@ -21,7 +21,7 @@ public struct EntrySelection: Sendable, Hashable {
   /// Only pinned rows, or only unpinned ones.
   public var isPinned: Bool?
   /// Only good responses, or only others.
-  public var isGood: Bool?
+  package var isGood: Bool?
 
   /// Every row.
   public static let all = EntrySelection()

@@ -21,7 +21,7 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   }
 
   /// The fields as sent on the wire: `Name: value` and CR LF for each, without the closing empty line.
-  public private(set) var wire: [UInt8]
+  package private(set) var wire: [UInt8]
   /// The first field that was refused, described for an error message; `nil` where none was.
   public private(set) var refused: String?
 

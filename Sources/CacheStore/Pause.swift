@@ -1,21 +1,21 @@
 /// An origin's `Retry-After`: when it was received, and for how long. No wall clock decides.
-public struct Pause: Hashable, Sendable {
+package struct Pause: Hashable, Sendable {
   /// The longest pause that is honoured, in milliseconds: an hour, so that no response silences an origin for good.
-  public static let longestMilliseconds: Int64 = 3_600_000
+  package static let longestMilliseconds: Int64 = 3_600_000
 
   /// When it was received.
-  public var heard: StartMark
+  package var heard: StartMark
   /// How long it lasts, in milliseconds.
-  public var milliseconds: Int64
+  package var milliseconds: Int64
 
   /// A pause, limited to an hour.
-  public init(heard: StartMark, milliseconds: Int64) {
+  package init(heard: StartMark, milliseconds: Int64) {
     self.heard = heard
     self.milliseconds = min(max(milliseconds, 0), Self.longestMilliseconds)
   }
 
   /// The remaining milliseconds, rounded up; `nil` where the pause is over, of another boot, or from the future.
-  public func remaining(at now: StartMark) -> Int64? {
+  package func remaining(at now: StartMark) -> Int64? {
     guard heard.boot == now.boot, heard.nanoseconds <= now.nanoseconds else { return nil }
     let (elapsed, overflow) = now.nanoseconds.subtractingReportingOverflow(heard.nanoseconds)
     guard !overflow, elapsed < milliseconds * 1_000_000 else { return nil }
@@ -31,7 +31,9 @@ public struct StoredPause: Hashable, Sendable {
   /// ordinary one.
   public var responder: String
   /// The start and length of the pause.
-  public var pause: Pause
+  package var pause: Pause
+  /// How long it lasts from when it was heard.
+  public var length: Duration { .milliseconds(pause.milliseconds) }
 
   /// `scheme://host[:port]`.
   public var origin: String { String(responder.prefix { $0 != " " }) }

@@ -1,7 +1,7 @@
 /// What a person can do about a failure or a finding.
-public struct Remedy: Hashable, Sendable {
+package struct Remedy: Hashable, Sendable {
   /// The remedy, for a program that has its own words or button for it. Later releases may add cases.
-  public enum Code: String, Hashable, Sendable, CaseIterable {
+  package enum Code: String, Hashable, Sendable, CaseIterable {
     /// Try again.
     case tryAgain
     /// Allow the process more open files.
@@ -53,12 +53,12 @@ public struct Remedy: Hashable, Sendable {
   }
 
   /// The remedy's code; `nil` where the text says everything.
-  public let code: Code?
+  package let code: Code?
   /// One line for a person, in words that fit every program.
-  public let text: String
+  package let text: String
 
   /// A remedy without a code.
-  public init(_ text: String) {
+  package init(_ text: String) {
     code = nil
     self.text = text
   }
@@ -71,7 +71,7 @@ public struct Remedy: Hashable, Sendable {
 
 extension Remedy: ExpressibleByStringInterpolation {
   /// A remedy without a code.
-  public init(stringLiteral value: String) { self.init(value) }
+  package init(stringLiteral value: String) { self.init(value) }
 }
 
 /// The words for each code, in one place.

@@ -12,10 +12,10 @@ public struct RequestKey: Hashable, Sendable {
   /// Everything else that distinguishes requests, each part with its length so that no value is read as another part:
   /// the digest of the body, the caller's own `Host`, and connection options that decide which server answers.
   /// Usually empty.
-  public var extra: String
+  package var extra: String
 
   /// Makes a key of its four parts.
-  public init(account: String = "", target: String, method: String = "GET", extra: String = "") {
+  package init(account: String = "", target: String, method: String = "GET", extra: String = "") {
     self.account = account
     self.target = target
     self.method = method

@@ -1,32 +1,32 @@
 /// A response without its body: status, fields, sender and times. Exchanges and stored rows use the same type.
 ///
 /// Instants are milliseconds since 1970-01-01 UTC.
-public struct ResponseHead: Sendable, Hashable {
+@usableFromInline package struct ResponseHead: Sendable, Hashable {
   /// The URL that answered, where that is not the requested URL; the only URL the validator is sent to.
-  public var url: String?
+  @usableFromInline package var url: String?
   /// `1.0`, `1.1`, `2` or `3`.
-  public var version: String
+  @usableFromInline package var version: String
   /// The status code.
-  public var status: Int
+  @usableFromInline package var status: Int
   /// The reason phrase; empty where there was none.
-  public var reason: String
+  @usableFromInline package var reason: String
   /// The response's fields; in a stored response without hop-by-hop fields, `Set-Cookie` and secret fields.
-  public var fields: HTTPFields
+  @usableFromInline package var fields: HTTPFields
   /// When the exchange began.
-  public var started: StartMark
+  @usableFromInline package var started: StartMark
   /// `request_time` of RFC 9111 section 4.2.3, of the newest exchange, a 304 included.
-  public var requestedAt: Int64
+  @usableFromInline package var requestedAt: Int64
   /// `response_time` of RFC 9111 section 4.2.3, of the newest exchange, a 304 included.
-  public var receivedAt: Int64
+  @usableFromInline package var receivedAt: Int64
   /// The duration of the exchange, in milliseconds.
-  public var exchangeMilliseconds: Int64
+  @usableFromInline package var exchangeMilliseconds: Int64
 
   /// Makes a head.
   ///
   /// - Parameters:
   ///   - requestedAt: Where it differs from `receivedAt`.
   ///   - endedAt: When the exchange ended, where that differs from `receivedAt`.
-  public init(
+  package init(
     status: Int, reason: String = "", fields: HTTPFields, version: String = "1.1", url: String? = nil,
     started: StartMark, requestedAt: Int64? = nil, receivedAt: Int64, endedAt: Int64? = nil
   ) {
@@ -53,41 +53,41 @@ public struct ResponseHead: Sendable, Hashable {
 
 extension StoredResponse {
   /// When the exchange that wrote the row began.
-  @inlinable public var started: StartMark { head.started }
+  @inlinable package var started: StartMark { head.started }
   /// The URL that answered, where redirects were followed; the only URL the validator is sent to.
-  @inlinable public var responseURL: String? { head.url }
+  @inlinable package var responseURL: String? { head.url }
   /// `1.0`, `1.1`, `2` or `3`.
-  @inlinable public var httpVersion: String { head.version }
+  @inlinable package var httpVersion: String { head.version }
   /// The status code.
   @inlinable public var status: Int { head.status }
   /// The reason phrase; empty where there was none.
-  @inlinable public var reason: String { head.reason }
+  @inlinable package var reason: String { head.reason }
   /// The response's fields, without hop-by-hop fields, `Set-Cookie` and secret fields.
   @inlinable public var fields: HTTPFields { head.fields }
   /// `request_time` of RFC 9111 section 4.2.3, of the newest exchange, a 304 included.
-  @inlinable public var requestedAt: Int64 { head.requestedAt }
+  @inlinable package var requestedAt: Int64 { head.requestedAt }
   /// `response_time` of RFC 9111 section 4.2.3, of the newest exchange, a 304 included.
   @inlinable public var receivedAt: Int64 { head.receivedAt }
   /// The duration of the exchange, in milliseconds.
-  @inlinable public var exchangeMilliseconds: Int64 { head.exchangeMilliseconds }
+  @inlinable package var exchangeMilliseconds: Int64 { head.exchangeMilliseconds }
 }
 
 /// The instant an exchange began, on a clock that cannot be set: nanoseconds since boot, and the boot's identifier.
 ///
 /// Within one boot a later mark never loses to an earlier one. Marks of two boots do not compare, and the write in
 /// progress wins (law 8).
-public struct StartMark: Hashable, Sendable {
+@usableFromInline package struct StartMark: Hashable, Sendable {
   /// The boot's identifier.
-  public var boot: String
+  package var boot: String
   /// Nanoseconds since that boot, suspended time included.
-  public var nanoseconds: Int64
+  package var nanoseconds: Int64
 
   /// The mark of imported responses, which no exchange of this machine brought. It compares with no exchange's mark:
   /// every exchange overwrites such a row, and none supersedes an import.
-  public static let imported = StartMark(boot: "import", nanoseconds: 0)
+  package static let imported = StartMark(boot: "import", nanoseconds: 0)
 
   /// Makes a mark.
-  public init(boot: String, nanoseconds: Int64) {
+  package init(boot: String, nanoseconds: Int64) {
     self.boot = boot
     self.nanoseconds = nanoseconds
   }

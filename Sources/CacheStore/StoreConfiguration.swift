@@ -6,7 +6,7 @@ public struct StoreConfiguration: Sendable {
   public var isReadOnly = false
   /// Whether the file is untrusted, such as an exported store that was received: its tables are compared with this
   /// release's before anything is read, and no statement may take more steps than the file's size explains.
-  public var isUntrusted = false
+  package var isUntrusted = false
   /// How long a write, or an asynchronous look-up, waits for another process's lock.
   public var busyTimeout: Duration = .seconds(5)
   /// The size above which the least recently used rows are evicted; a body over half of it is not stored. Limits set
@@ -18,11 +18,11 @@ public struct StoreConfiguration: Sendable {
   /// The age, since it was received, above which maintenance removes a response; `nil` for no limit.
   public var maximumAge: Duration?
   /// The size of a body's chunks in bytes: what a reader of a long body holds in memory at a time.
-  public var chunkBytes = 256 << 10
+  package var chunkBytes = 256 << 10
   /// How long a cut-off download is kept so that it can be resumed.
-  public var partialLifetime: Duration = .seconds(7 * 24 * 3600)
+  package var partialLifetime: Duration = .seconds(7 * 24 * 3600)
   /// How long a replaced long body is kept for its current readers.
-  public var releasedLifetime: Duration = .seconds(600)
+  package var releasedLifetime: Duration = .seconds(600)
   /// Milliseconds since 1970-01-01 UTC; replaced by tests.
   package var now: @Sendable () -> Int64 = { Platform.wallMilliseconds() }
   /// Nanoseconds since boot, by the clock that start marks are taken from; replaced by tests.

@@ -1,7 +1,7 @@
 /// The result of one check of `doctor`.
-public struct StoreFinding: Sendable, Hashable {
+package struct StoreFinding: Sendable, Hashable {
   /// How bad it is.
-  public enum Severity: Sendable, Hashable {
+  package enum Severity: Sendable, Hashable {
     /// Nothing is wrong; the finding is for information.
     case fine
     /// Wrong.
@@ -11,16 +11,16 @@ public struct StoreFinding: Sendable, Hashable {
   }
 
   /// The subject of the check: a short name that does not change between releases, such as `integrity`.
-  public var subject: String
+  package var subject: String
   /// How bad it is.
-  public var severity: Severity
+  package var severity: Severity
   /// What was found, in one line.
-  public var message: String
+  package var message: String
   /// What a person can do about it, if anything.
-  public var remedy: Remedy?
+  package var remedy: Remedy?
 
   /// Makes a finding.
-  public init(_ subject: String, _ severity: Severity, _ message: String, remedy: Remedy? = nil) {
+  package init(_ subject: String, _ severity: Severity, _ message: String, remedy: Remedy? = nil) {
     self.subject = subject
     self.severity = severity
     self.message = message

@@ -1,4 +1,4 @@
-public import PlatformFoundation
+package import PlatformFoundation
 
 /// One row of `last_request`: a response as it was stored, and the beginning of its body.
 ///
@@ -8,22 +8,22 @@ public struct StoredResponse: Sendable, Hashable {
   /// The stored body and its first chunk.
   public struct Body: Sendable, Hashable {
     /// The row of `body`; identifiers are never reused.
-    public var id: Int64
+    package var id: Int64
     /// The whole length in bytes.
     public var length: Int64
     /// The first chunk: the whole body where `length` is at most one chunk.
-    public var firstChunk: Data
+    package var firstChunk: Data
     /// The checksum over the whole body. It distinguishes two contents under one identifier, since a body of one
     /// chunk is rewritten in place.
-    public var checksum: Int64
+    package var checksum: Int64
     /// The identifier of its account's row. It distinguishes a body deleted at sign-out from one that was replaced.
-    public var accountID: Int64?
+    package var accountID: Int64?
 
     /// Whether the first chunk is the whole body.
-    public var isWhole: Bool { Int64(firstChunk.count) == length }
+    package var isWhole: Bool { Int64(firstChunk.count) == length }
 
     /// Makes a description of a stored body.
-    public init(id: Int64, length: Int64, firstChunk: Data, checksum: Int64 = 0, accountID: Int64? = nil) {
+    package init(id: Int64, length: Int64, firstChunk: Data, checksum: Int64 = 0, accountID: Int64? = nil) {
       self.id = id
       self.accountID = accountID
       self.length = length
@@ -33,17 +33,17 @@ public struct StoredResponse: Sendable, Hashable {
   }
 
   /// The row's identifier.
-  public var id: Int64
+  package var id: Int64
   /// The account's row identifier, which is its generation.
-  public var accountID: Int64
+  package var accountID: Int64
   /// Whether this is the last good response (a 2xx other than 206); `false` for what only the `http` policy reuses.
   public var isGood: Bool
   /// The request fields that `Vary` names, one `name: value` a line.
-  public var variant: String
+  package var variant: String
   /// The names in `Vary`, lower case, sorted, by comma; `*` for `Vary: *`.
-  public var vary: String
+  package var vary: String
   /// The response's head, its sender and its times.
-  public var head: ResponseHead
+  @usableFromInline package var head: ResponseHead
   /// When the body last changed.
   public var changedAt: Int64
   /// Whether an unsafe request to the target has made the row invalid (RFC 9111 section 4.4).
@@ -60,7 +60,7 @@ public struct StoredResponse: Sendable, Hashable {
 
   /// Whether it was imported from a file and no exchange has confirmed it since: its fields and validators are only
   /// as trustworthy as that file.
-  public var isImported: Bool { started.boot == StartMark.imported.boot }
+  package var isImported: Bool { started.boot == StartMark.imported.boot }
 
   /// Whether no exchange of this machine sent or confirmed it. It cannot be revalidated: only validators received
   /// with the bytes are trusted.
@@ -69,7 +69,7 @@ public struct StoredResponse: Sendable, Hashable {
   /// Makes a row's value.
   ///
   /// - Parameter changedAt: Where it differs from the head's `receivedAt`.
-  public init(
+  package init(
     id: Int64, accountID: Int64, isGood: Bool = true, variant: String = "", vary: String = "",
     head: ResponseHead, changedAt: Int64? = nil, isInvalid: Bool = false, isPinned: Bool = false, body: Body
   ) {
@@ -98,7 +98,7 @@ public struct StoredResponse: Sendable, Hashable {
 /// One row without its body, for lists.
 public struct StoredEntry: Sendable, Hashable {
   /// The row's identifier.
-  public var rowID: Int64
+  package var rowID: Int64
   /// The request it answers.
   public var key: RequestKey
   /// The row; its body's first chunk is left out.

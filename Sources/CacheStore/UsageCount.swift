@@ -1,22 +1,22 @@
 /// The deliveries that `stats` counts.
-public struct UsageCount: Sendable, Hashable {
+package struct UsageCount: Sendable, Hashable {
   /// Stored deliveries.
-  public var stored: Int64 = 0
+  package var stored: Int64 = 0
   /// Fresh deliveries with a new body.
-  public var fresh: Int64 = 0
+  package var fresh: Int64 = 0
   /// Fresh deliveries that a 304 confirmed.
-  public var unchanged: Int64 = 0
+  package var unchanged: Int64 = 0
   /// Failures.
-  public var failed: Int64 = 0
+  package var failed: Int64 = 0
   /// Body bytes that did not have to be transferred.
-  public var savedBytes: Int64 = 0
+  package var savedBytes: Int64 = 0
   /// Milliseconds of exchanges that no caller had to await.
-  public var savedMilliseconds: Int64 = 0
+  package var savedMilliseconds: Int64 = 0
   /// Anticipations: loads begun before a caller asked for them.
-  public var anticipations = AnticipationCounts()
+  package var anticipations = AnticipationCounts()
 
   /// Nothing yet.
-  public init() {}
+  package init() {}
 
   static func += (left: inout UsageCount, right: UsageCount) {
     left.stored.saturate(adding: right.stored)
@@ -45,7 +45,7 @@ public struct AnticipationCounts: Sendable, Hashable {
   public var wastedBytes: Int64 = 0
 
   /// Nothing yet.
-  public init() {}
+  package init() {}
 
   /// The part of the begun loads that was committed, from 0 to 1; `nil` where none has ended either way.
   public var hitRate: Double? {
@@ -54,7 +54,7 @@ public struct AnticipationCounts: Sendable, Hashable {
   }
 
   /// Adds other counts.
-  public static func += (left: inout AnticipationCounts, right: AnticipationCounts) {
+  package static func += (left: inout AnticipationCounts, right: AnticipationCounts) {
     left.refused.saturate(adding: right.refused)
     left.committed.saturate(adding: right.committed)
     left.unused.saturate(adding: right.unused)

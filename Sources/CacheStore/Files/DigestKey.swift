@@ -6,12 +6,12 @@ internal import PlatformC
 /// It is kept in its own file, `STORE.key` (32 bytes, mode 0600), so that the database alone does not allow guessing
 /// passwords from its digests. Where the file is lost, a new key is created, and rows of requests with credentials
 /// become misses, since no digest leads to their accounts any more.
-public struct DigestKey: Sendable {
+package struct DigestKey: Sendable {
   private static let length = 32
   private let bytes: [UInt8]
 
   /// A key for this process only, where a store cannot be used: its digests only distinguish requests.
-  public init() {
+  package init() {
     var generator = SystemRandomNumberGenerator()
     bytes = (0..<Self.length).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
   }
@@ -22,7 +22,7 @@ public struct DigestKey: Sendable {
   /// The key beside the store at `path`, created where there is none.
   ///
   /// Takes some microseconds and may be called on any thread. Throws `cannotOpen` or `readOnly` naming the file.
-  public static func loadOrCreate(nextTo path: String) throws(CacheStoreError) -> DigestKey {
+  package static func loadOrCreate(nextTo path: String) throws(CacheStoreError) -> DigestKey {
     let files = StoreFiles(path: path)
     // The next round sees a file that appeared or vanished in between.
     for _ in 0..<3 {
@@ -34,12 +34,12 @@ public struct DigestKey: Sendable {
   }
 
   /// The key beside the store at `path`, or `nil` where there is none.
-  public static func load(nextTo path: String) throws(CacheStoreError) -> DigestKey? {
+  package static func load(nextTo path: String) throws(CacheStoreError) -> DigestKey? {
     try load(StoreFiles(path: path))
   }
 
   /// The keyed digest of some bytes: 32 lower-case hexadecimal digits.
-  public func digest(_ message: [UInt8]) -> String {
+  package func digest(_ message: [UInt8]) -> String {
     _ = Self.library
     var output = [UInt8](repeating: 0, count: 16)
     // Fails only for lengths out of range; these constants are within it.

@@ -237,7 +237,7 @@ extension Duration {
 /// The right to refresh one request or to receive one body, held by at most one process at a time.
 ///
 /// Release it after the commit. It is also released when the object is deallocated and when the process ends.
-public final class Lease: Sendable {
+package final class Lease: Sendable {
   private let place: LockFile.Place
   private let file: Mutex<LockFile?>
 
@@ -249,7 +249,7 @@ public final class Lease: Sendable {
   deinit { release() }
 
   /// Releases the lease; may be called on any thread, and more than once.
-  public func release() {
+  package func release() {
     let file = file.withLock { file in
       defer { file = nil }
       return file

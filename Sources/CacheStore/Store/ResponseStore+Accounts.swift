@@ -2,7 +2,7 @@ extension ResponseStore {
   /// The account's row, inserted where there is none; its identifier is the account's generation.
   ///
   /// The empty name is the account of requests without credentials.
-  public func accountID(named name: String) async throws(CacheStoreError) -> Int64 {
+  package func accountID(named name: String) async throws(CacheStoreError) -> Int64 {
     try await writer.perform { (connection) throws(CacheStoreError) in
       // In a file that was removed, the identifier may be another account's or none.
       if connection.isCurrent, let id = try self.accountID(named: name, connection) { return id }

@@ -5,7 +5,7 @@ extension ResponseStore {
   ///
   /// - Parameter partial: Where given, a download that is cut off can be resumed; an earlier cut-off download of the
   ///   same key is discarded.
-  public func beginBody(
+  package func beginBody(
     accountID: Int64, partial: UnfinishedBody.Partial? = nil
   ) async throws(CacheStoreError) -> UnfinishedBody {
     try await beginBody(accountID: accountID, partial: partial, makingRoom: false)
@@ -30,7 +30,7 @@ extension ResponseStore {
   /// A cut-off download of the key, to be resumed, after its chunks have been verified.
   ///
   /// - Returns: `nil` where there is none, or another process is receiving it.
-  public func partialBody(
+  package func partialBody(
     accountID: Int64, key: RequestKey
   ) async throws(CacheStoreError) -> (body: UnfinishedBody, partial: UnfinishedBody.Partial)? {
     let found = try await writer.perform(within: Self.resumptionTimeout) {

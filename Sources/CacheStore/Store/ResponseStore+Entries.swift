@@ -1,6 +1,6 @@
 extension ResponseStore {
   /// The selected rows without their bodies, by account, target and variant.
-  public func entries(_ selection: EntrySelection = .all) async throws(CacheStoreError) -> [StoredEntry] {
+  package func entries(_ selection: EntrySelection = .all) async throws(CacheStoreError) -> [StoredEntry] {
     // The journal holds the latest times of use; the list waits for it 100 ms at most.
     if UsageJournal(files: files).isThere { await flushUsage(within: .milliseconds(100)) }
     return try await read { deadline throws(CacheStoreError) in

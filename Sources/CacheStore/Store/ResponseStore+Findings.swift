@@ -8,7 +8,7 @@ extension ResponseStore {
   ///
   /// Reads every byte of the store. Never throws: a part that cannot be read is a finding.
   /// - Parameter now: Where given, pauses (`Retry-After`) still in force are findings too, and a repair ends them.
-  public func findings(repair: Bool = false, at now: StartMark? = nil) async -> [StoreFinding] {
+  package func findings(repair: Bool = false, at now: StartMark? = nil) async -> [StoreFinding] {
     var found = [libraries]
     do throws(CacheStoreError) {
       guard try files.checkedStatus() != nil else {

@@ -6,7 +6,7 @@ extension ResponseStore {
   private static let slots: UInt64 = 8_192
 
   /// Whether a process holds the lease of that hash. Takes no lock, so any number of processes may ask at once.
-  public func isLeased(_ hash: UInt64) throws(CacheStoreError) -> Bool {
+  package func isLeased(_ hash: UInt64) throws(CacheStoreError) -> Bool {
     try lockFile.isLocked(.request(hash))
   }
 
@@ -14,12 +14,12 @@ extension ResponseStore {
   /// calls this before it releases the lease.
   ///
   /// - Parameter instant: Nanoseconds since boot.
-  public func markLeaseEndedWithoutRow(_ hash: UInt64, at instant: Int64) {
+  package func markLeaseEndedWithoutRow(_ hash: UInt64, at instant: Int64) {
     lockFile.setMark(Int(hash % Self.slots), to: instant)
   }
 
   /// Whether a holder of the lease has ended without a row since an instant, in nanoseconds since boot.
-  public func leaseEndedWithoutRow(_ hash: UInt64, since instant: Int64) throws(CacheStoreError) -> Bool {
+  package func leaseEndedWithoutRow(_ hash: UInt64, since instant: Int64) throws(CacheStoreError) -> Bool {
     try lockFile.mark(Int(hash % Self.slots)) >= instant
   }
 
@@ -43,7 +43,7 @@ extension ResponseStore {
   }
 
   /// A hash that is the same in every process, for ``tryLease(_:)``.
-  public static func leaseHash(_ bytes: [UInt8]) -> UInt64 {
+  package static func leaseHash(_ bytes: [UInt8]) -> UInt64 {
     bytes.withUnsafeBytes { UInt64(bitPattern: Checksum.hash($0)) }
   }
 }

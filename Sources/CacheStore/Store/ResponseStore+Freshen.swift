@@ -1,19 +1,19 @@
 extension ResponseStore {
   /// The update of a row after a 304; its body stays.
-  public struct Freshening: Sendable {
+  package struct Freshening: Sendable {
     /// The row that the exchange validated.
-    public var rowID: Int64
+    package var rowID: Int64
     /// The body that was validated, as the look-up gave it.
-    public var body: StoredResponse.Body
+    package var body: StoredResponse.Body
     /// The merged fields and the times of the exchange; the rest of the row's head stays.
-    public var head: ResponseHead
+    package var head: ResponseHead
     /// Whether the row is to be pinned; `false` leaves a pinned row pinned.
-    public var isPinned = false
+    package var isPinned = false
     /// Tags to add to the row.
-    public var tags: [String] = []
+    package var tags: [String] = []
 
     /// Makes a description.
-    public init(rowID: Int64, body: StoredResponse.Body, head: ResponseHead) {
+    package init(rowID: Int64, body: StoredResponse.Body, head: ResponseHead) {
       self.rowID = rowID
       self.body = body
       self.head = head
@@ -24,7 +24,7 @@ extension ResponseStore {
   ///
   /// - Returns: `false` where the row is gone or damaged, has another body by now, or was written by an exchange that
   ///   began later.
-  public func freshen(_ freshening: Freshening) async throws(CacheStoreError) -> Bool {
+  package func freshen(_ freshening: Freshening) async throws(CacheStoreError) -> Bool {
     try await freshen(freshening, isOneOfMany: false)
   }
 

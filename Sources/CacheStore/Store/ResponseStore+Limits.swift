@@ -3,7 +3,7 @@ internal import Synchronization
 extension ResponseStore {
   /// The limits set in the store itself, and those in force: the store's own take precedence over the
   /// configuration's.
-  public func limits() async throws(CacheStoreError) -> (own: StoreLimits, inForce: StoreLimits) {
+  package func limits() async throws(CacheStoreError) -> (own: StoreLimits, inForce: StoreLimits) {
     let own =
       try await read { deadline throws(CacheStoreError) in
         try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
@@ -20,7 +20,7 @@ extension ResponseStore {
   ///
   /// Pinned rows stay, whatever the limits.
   /// - Returns: How many rows were removed.
-  @discardableResult public func setLimits(_ limits: StoreLimits) async throws(CacheStoreError) -> Int {
+  @discardableResult package func setLimits(_ limits: StoreLimits) async throws(CacheStoreError) -> Int {
     let before = try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in try connection.writeLimits(limits) }
       return try connection.value(.rowCount)

@@ -50,7 +50,7 @@ extension ResponseStore {
   /// of this process or another, does the rest.
   ///
   /// - Returns: The error that ended it early, or `nil`; the next call starts over (law 9).
-  @discardableResult public func performMaintenance(budget: Duration = .milliseconds(50)) async
+  @discardableResult package func performMaintenance(budget: Duration = .milliseconds(50)) async
     -> CacheStoreError?
   {
     guard !configuration.isReadOnly, FileStatus(path: files.database) != nil else { return nil }

@@ -2,7 +2,7 @@
 extension ResponseStore {
   /// Lets the selected rows be evicted again.
   /// - Returns: How many were pinned.
-  @discardableResult public func unpin(_ selection: EntrySelection) async throws(CacheStoreError) -> Int {
+  @discardableResult package func unpin(_ selection: EntrySelection) async throws(CacheStoreError) -> Int {
     try await inBatches(selection) { (some, connection) throws(CacheStoreError) in
       try Self.change(
         "UPDATE last_request SET pinned = 0 WHERE pinned = 1 AND id IN (\(some.text("r.id")))", some,
@@ -12,7 +12,7 @@ extension ResponseStore {
 
   /// Removes a tag from the selected rows.
   /// - Returns: How many rows had it.
-  @discardableResult public func untag(
+  @discardableResult package func untag(
     _ selection: EntrySelection, _ tag: String
   ) async throws(CacheStoreError) -> Int {
     try await inBatches(selection) { (some, connection) throws(CacheStoreError) in
@@ -24,7 +24,7 @@ extension ResponseStore {
   /// Marks the selected rows invalid, so that they are stale whatever their fields say. Exchanges that began before
   /// `started` can no longer overwrite or freshen them; rows of later exchanges stay as they are.
   /// - Returns: How many were marked.
-  @discardableResult public func invalidate(
+  @discardableResult package func invalidate(
     _ selection: EntrySelection, started: StartMark
   ) async throws(CacheStoreError) -> Int {
     try await inBatches(selection) { (some, connection) throws(CacheStoreError) in

@@ -11,7 +11,7 @@ extension ResponseStore {
   ///
   /// - Throws: `signedOut` where the account is gone, `full` for a body over half the store's limit, `busy`,
   ///   `readOnly` and other errors of the file. The row then stays as it was.
-  public func overwrite(_ write: Write) async throws(CacheStoreError) -> Overwritten {
+  package func overwrite(_ write: Write) async throws(CacheStoreError) -> Overwritten {
     try await overwrite(write, isOneOfMany: false)
   }
 

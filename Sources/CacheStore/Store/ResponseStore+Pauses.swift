@@ -4,7 +4,7 @@ extension ResponseStore {
   /// - Parameter responder: `scheme://host[:port]`, followed by a space and the route where the connection was not an
   ///   ordinary one.
   /// - Throws: `signedOut` where the account is gone, `missing` where the store was replaced by another.
-  public func pause(accountID: Int64, responder: String, _ pause: Pause) async throws(CacheStoreError) {
+  package func pause(accountID: Int64, responder: String, _ pause: Pause) async throws(CacheStoreError) {
     try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
         _ = try connection.statement(.pauseOf, making: "pause")
@@ -39,7 +39,7 @@ extension ResponseStore {
   }
 
   /// A responder's latest pause, over or not; on the calling thread, without waiting.
-  public func pauseNow(accountName: String, responder: String) throws(CacheStoreError) -> Pause? {
+  package func pauseNow(accountName: String, responder: String) throws(CacheStoreError) -> Pause? {
     try checkRunning()
     let found = try pool.withConnection(waitingUntil: 0) { (connection) throws(CacheStoreError) -> Pause? in
       guard let statement = try connection.optionalStatement(.pauseOf) else { return nil }
@@ -52,7 +52,7 @@ extension ResponseStore {
   }
 
   /// The pauses still in force at that instant, by responder.
-  public func pauses(at now: StartMark) async throws(CacheStoreError) -> [StoredPause] {
+  package func pauses(at now: StartMark) async throws(CacheStoreError) -> [StoredPause] {
     let found = try await read { deadline throws(CacheStoreError) in
       try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
         try Self.pauses(connection)
@@ -80,7 +80,7 @@ extension ResponseStore {
 
   /// Ends the pauses that satisfy the condition.
   /// - Returns: How many of them were still in force at that instant.
-  @discardableResult public func endPauses(
+  @discardableResult package func endPauses(
     at now: StartMark, where condition: @escaping @Sendable (StoredPause) -> Bool
   ) async throws(CacheStoreError) -> Int {
     guard FileStatus(path: files.database) != nil, try await !pauses(at: now).isEmpty else { return 0 }

@@ -41,7 +41,7 @@ extension ResponseStore {
   ///
   /// Exchanges that began before `started` can no longer overwrite or freshen them.
   /// - Returns: How many rows were marked.
-  @discardableResult public func invalidate(
+  @discardableResult package func invalidate(
     accountName: String, targets: [String], started: StartMark
   ) async throws(CacheStoreError) -> Int {
     try await writer.perform { (connection) throws(CacheStoreError) in
@@ -51,7 +51,7 @@ extension ResponseStore {
   }
 
   /// Marks an account's rows invalid, by the account's identifier; throws `signedOut` where the account is gone.
-  @discardableResult public func invalidate(
+  @discardableResult package func invalidate(
     accountID: Int64, targets: [String], started: StartMark
   ) async throws(CacheStoreError) -> Int {
     try await writer.perform { (connection) throws(CacheStoreError) in
@@ -99,7 +99,7 @@ extension ResponseStore {
   /// Removes the rows selected when the call begins, in short transactions, so that other processes can write in
   /// between.
   /// - Returns: How many rows were removed.
-  @discardableResult public func remove(
+  @discardableResult package func remove(
     _ selection: EntrySelection, started: StartMark
   ) async throws(CacheStoreError) -> Int {
     guard FileStatus(path: files.database) != nil else { return 0 }
@@ -208,7 +208,7 @@ extension ResponseStore {
 
   /// Removes one row.
   /// - Returns: Whether it was there.
-  @discardableResult public func remove(rowID: Int64, started: StartMark) async throws(CacheStoreError)
+  @discardableResult package func remove(rowID: Int64, started: StartMark) async throws(CacheStoreError)
     -> Bool
   {
     var selection = EntrySelection.all

@@ -11,7 +11,7 @@ extension ResponseStore {
   /// - Throws: `busy`, naming the processes, where one locks the store, or keeps the last bytes by reading, for
   ///   longer than `busyTimeout`; `readOnly`, naming the file, where one cannot be removed. The message says whether
   ///   the account is signed out nevertheless.
-  public func signOut(accountName: String) async throws(CacheStoreError) {
+  package func signOut(accountName: String) async throws(CacheStoreError) {
     for _ in 0..<Self.attempts {
       guard try files.checkedStatus() != nil else { return try removeOtherFiles() }
       if try await signOutOnce(accountName) { return }

@@ -1,6 +1,6 @@
 extension ResponseStore {
   /// The use of the store's limits; reads every row's head.
-  public func use() async throws(CacheStoreError) -> StoreUse {
+  package func use() async throws(CacheStoreError) -> StoreUse {
     let read = try await read { deadline throws(CacheStoreError) in
       try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
         try connection.withStatement(
@@ -24,7 +24,7 @@ extension ResponseStore {
   package var isMissing: Bool { files.isMissing }
 
   /// The store's contents and the deliveries it served; reads every row's head.
-  public func statistics() async throws(CacheStoreError) -> StoreStatistics {
+  package func statistics() async throws(CacheStoreError) -> StoreStatistics {
     await flushUsage()
     var statistics = StoreStatistics()
     statistics.limitBytes = try await limits().inForce.maximumBytes ?? configuration.maximumBytes

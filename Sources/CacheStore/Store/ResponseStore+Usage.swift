@@ -2,18 +2,18 @@ internal import Synchronization
 
 extension ResponseStore {
   /// Notes that a row was delivered; written with the next batch.
-  public func markUsed(rowID: Int64, atMilliseconds instant: Int64) {
+  package func markUsed(rowID: Int64, atMilliseconds instant: Int64) {
     usage.withLock { $0.mark(rowID, at: instant) }
   }
 
   /// Adds to the counts of an account and host; written with the next batch.
-  public func count(accountID: Int64, host: String, _ count: UsageCount) {
+  package func count(accountID: Int64, host: String, _ count: UsageCount) {
     usage.withLock { $0.count(.id(accountID), host: host, count) }
   }
 
   /// Adds to the counts of an account that may have no row yet. Counts of an account that still has no row when the
   /// batch is written are dropped.
-  public func count(accountName: String, host: String, _ count: UsageCount) {
+  package func count(accountName: String, host: String, _ count: UsageCount) {
     usage.withLock { $0.count(.name(accountName), host: host, count) }
   }
 

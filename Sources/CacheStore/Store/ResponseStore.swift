@@ -1,5 +1,5 @@
 internal import Dispatch
-public import PlatformFoundation
+package import PlatformFoundation
 internal import Synchronization
 
 /// The stored responses, in one SQLite file that any number of processes share.
@@ -8,20 +8,20 @@ internal import Synchronization
 /// another on the store's own queue. The synchronous forms (`…Now`) run on the calling thread and never wait: they
 /// report `busy`, or return `nil`, where the store is in use. Nothing is opened, created or read before the first
 /// call.
-public final class ResponseStore: Sendable {
+package final class ResponseStore: Sendable {
   /// What a look-up found.
-  public struct Lookup: Sendable {
+  package struct Lookup: Sendable {
     /// The account's row; `nil` where the account has none, and so nothing stored.
-    public var accountID: Int64?
+    package var accountID: Int64?
     /// Every row of the key: all variants, good or not. Each has passed its checksums.
-    public var rows: [StoredResponse]
+    package var rows: [StoredResponse]
     /// The number of rows that failed theirs; they are being removed.
-    public var damaged: Int
+    package var damaged: Int
     /// The state needed before an origin is asked, where the look-up included it.
     package var preflight: Preflight?
 
     /// Makes a result.
-    public init(accountID: Int64? = nil, rows: [StoredResponse] = [], damaged: Int = 0) {
+    package init(accountID: Int64? = nil, rows: [StoredResponse] = [], damaged: Int = 0) {
       self.accountID = accountID
       self.rows = rows
       self.damaged = damaged
@@ -29,7 +29,7 @@ public final class ResponseStore: Sendable {
   }
 
   /// How the store was opened.
-  public let configuration: StoreConfiguration
+  package let configuration: StoreConfiguration
   let files: StoreFiles
   let lockFile: LockFile
   let pool: ReaderPool
@@ -44,7 +44,7 @@ public final class ResponseStore: Sendable {
   private let observer = Mutex(VersionObserver())
 
   /// A store that opens its file at the first use; cannot fail and touches no file.
-  public init(configuration: StoreConfiguration) {
+  package init(configuration: StoreConfiguration) {
     self.configuration = configuration
     files = StoreFiles(
       path: configuration.path, vfs: configuration.vfs, isUntrusted: configuration.isUntrusted)
@@ -68,7 +68,7 @@ public final class ResponseStore: Sendable {
   /// Every row of a key, looked up on the calling thread without waiting.
   ///
   /// Throws `busy` where the file cannot be read without waiting; a store that does not exist yet has no rows.
-  public func lookupNow(_ key: RequestKey) throws(CacheStoreError) -> Lookup {
+  package func lookupNow(_ key: RequestKey) throws(CacheStoreError) -> Lookup {
     try checkRunning()
     return try lookup(key, waitingUntil: 0)
   }
@@ -81,7 +81,7 @@ public final class ResponseStore: Sendable {
   }
 
   /// Every row of a key, looked up on the store's queue, waiting up to `busyTimeout` for other processes.
-  public func lookup(_ key: RequestKey) async throws(CacheStoreError) -> Lookup {
+  package func lookup(_ key: RequestKey) async throws(CacheStoreError) -> Lookup {
     try await read { deadline throws(CacheStoreError) in try self.lookup(key, waitingUntil: deadline) }
   }
 
@@ -133,7 +133,7 @@ public final class ResponseStore: Sendable {
   ///   - accountID: The account that owns the body; without it, `signedOut` is reported as `replaced`.
   /// - Throws: `corrupt` where the chunk is damaged or missing, `replaced` where the body is gone, `signedOut` where
   ///   its account is gone.
-  public func chunk(
+  package func chunk(
     _ number: Int, of bodyID: Int64, accountID: Int64? = nil
   ) async throws(CacheStoreError) -> Data {
     try await read { deadline throws(CacheStoreError) in
@@ -200,7 +200,7 @@ public final class ResponseStore: Sendable {
   ///
   /// Takes some microseconds and runs on the calling thread. Only its difference from the previous number has a
   /// meaning.
-  public func dataVersionNow() throws(CacheStoreError) -> Int64 {
+  package func dataVersionNow() throws(CacheStoreError) -> Int64 {
     try checkRunning()
     return try observer.withLock { (observer: inout VersionObserver) throws(CacheStoreError) in
       try observer.version(of: files)
@@ -218,7 +218,7 @@ public final class ResponseStore: Sendable {
   /// Takes the lease for refreshing the request of that hash, without waiting.
   ///
   /// - Returns: `nil` where another process, or another holder in this one, holds it.
-  public func tryLease(_ hash: UInt64) throws(CacheStoreError) -> Lease? {
+  package func tryLease(_ hash: UInt64) throws(CacheStoreError) -> Lease? {
     try lease(.request(hash))
   }
 
@@ -271,7 +271,7 @@ public final class ResponseStore: Sendable {
   }
 
   /// Writes the counts kept in memory, waits for the work under way and closes the file; later calls throw `closed`.
-  public func close() async {
+  package func close() async {
     if !leaveUsage() { await flushUsage() }
     await writer.close()
     pool.close()

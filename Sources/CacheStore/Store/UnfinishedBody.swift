@@ -1,28 +1,28 @@
-public import PlatformFoundation
+package import PlatformFoundation
 internal import Synchronization
 
 /// A body being received, or cut off: each chunk is committed as it arrives.
 ///
 /// No look-up sees it until ``ResponseStore/overwrite(_:)`` switches a row to it. An abandoned body is collected
 /// later; one begun with `partial` is kept so that the download can be resumed. One task at a time appends to it.
-public final class UnfinishedBody: Sendable {
+package final class UnfinishedBody: Sendable {
   /// The request and validator by which a cut-off download is resumed.
-  public struct Partial: Sendable, Hashable {
+  package struct Partial: Sendable, Hashable {
     /// The request's key. The body's account counts, not the key's.
-    public var key: RequestKey
+    package var key: RequestKey
     /// The request fields that its `Vary` names, as in a row.
-    public var variant: String
+    package var variant: String
     /// The URL that sent the first part, and the only one that may send the rest.
-    public var url: String
+    package var url: String
     /// The response's fields, `ETag` among them, as in a row.
-    public var fields: HTTPFields
+    package var fields: HTTPFields
     /// Its strong validator.
-    public var strongETag: String
+    package var strongETag: String
     /// The complete length in bytes; `nil` where the origin did not send it.
-    public var wholeLength: Int64?
+    package var wholeLength: Int64?
 
     /// Makes a description.
-    public init(
+    package init(
       key: RequestKey, variant: String = "", url: String, fields: HTTPFields = [:], strongETag: String,
       wholeLength: Int64?
     ) {
@@ -44,9 +44,9 @@ public final class UnfinishedBody: Sendable {
   }
 
   /// The row of `body`.
-  public let id: Int64
+  package let id: Int64
   /// The account that owns the body.
-  public let accountID: Int64
+  package let accountID: Int64
   private let store: ResponseStore
   /// Whether rows may be evicted for it before it belongs to one: it has arrived completely and can no longer be
   /// refused.
@@ -67,15 +67,15 @@ public final class UnfinishedBody: Sendable {
   }
 
   /// The number of bytes committed so far.
-  public var length: Int64 { chunks.withLock { $0.length } }
+  package var length: Int64 { chunks.withLock { $0.length } }
 
   /// The number of chunks committed so far.
-  public var chunkCount: Int { chunks.withLock { $0.checksums.count } }
+  package var chunkCount: Int { chunks.withLock { $0.checksums.count } }
 
   /// Commits the bytes as one chunk in its own transaction; more than `chunkBytes` become several chunks.
   ///
   /// - Throws: `signedOut` where the account is gone, `full` where the disk or half the store's limit is reached.
-  public func append(_ bytes: Data) async throws(CacheStoreError) {
+  package func append(_ bytes: Data) async throws(CacheStoreError) {
     var start = bytes.startIndex
     let size = store.configuration.chunkBytes
     while start < bytes.endIndex {

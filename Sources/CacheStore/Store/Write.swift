@@ -1,10 +1,10 @@
-public import PlatformFoundation
+package import PlatformFoundation
 
 extension ResponseStore {
   /// One response to be stored.
-  public struct Write: Sendable {
+  package struct Write: Sendable {
     /// Where its body comes from.
-    public enum Body: Sendable {
+    package enum Body: Sendable {
       /// The whole of it.
       case bytes(Data)
       /// Chunks that are committed already.
@@ -14,28 +14,28 @@ extension ResponseStore {
     }
 
     /// The identifier of the account's row when the exchange began.
-    public var accountID: Int64
+    package var accountID: Int64
     /// The request it answers; `key.account` is the account's name.
-    public var key: RequestKey
+    package var key: RequestKey
     /// Whether it is a good response. A response that is not good never replaces a good one.
-    public var isGood = true
+    package var isGood = true
     /// The request fields that `Vary` names, one `name: value` a line.
-    public var variant = ""
+    package var variant = ""
     /// The names in `Vary`.
-    public var vary = ""
+    package var vary = ""
     /// The response's head, its sender and its times.
-    public var head: ResponseHead
+    package var head: ResponseHead
     /// When the body last changed, in milliseconds since 1970-01-01 UTC.
-    public var changedAt: Int64
+    package var changedAt: Int64
     /// Whether the row is to be pinned; `false` leaves a pinned row pinned.
-    public var isPinned = false
+    package var isPinned = false
     /// Tags to add to the row.
-    public var tags: [String] = []
+    package var tags: [String] = []
     /// The body.
-    public var body: Body
+    package var body: Body
 
     /// Makes a write of a good response without variants; the other properties are set afterwards.
-    public init(accountID: Int64, key: RequestKey, head: ResponseHead, body: Body) {
+    package init(accountID: Int64, key: RequestKey, head: ResponseHead, body: Body) {
       self.accountID = accountID
       self.key = key
       self.head = head
@@ -44,7 +44,7 @@ extension ResponseStore {
     }
 
     /// Makes a write of the parts every response has; the other properties are set afterwards.
-    public init(
+    package init(
       accountID: Int64, key: RequestKey, started: StartMark, status: Int, fields: HTTPFields,
       receivedAt: Int64, body: Body
     ) {
@@ -54,7 +54,7 @@ extension ResponseStore {
   }
 
   /// The result of a write.
-  public enum Overwritten: Sendable, Hashable {
+  package enum Overwritten: Sendable, Hashable {
     /// The response is committed.
     case stored(rowID: Int64, body: StoredResponse.Body)
     /// A later exchange, removal or unsafe request came first, or the row no longer has the `sameAs` body.

@@ -18,7 +18,7 @@ extension DataService {
   ///   - receivedAt: When the data was right, for its age; `nil` is now. Data that comes with the program is as old as that.
   /// - Returns: `.no(.superseded)` where an exchange that began later, or a removal, came first.
   /// - Throws: `invalidRequest` for a request whose answers are never stored, `tooLarge`, and `store` where it cannot be
-  ///   stored: the error underlying it says why.
+  ///   stored: its message says why.
   @discardableResult public func store(
     _ body: Data, for request: Request, fields: HTTPFields = [:], receivedAt: Date? = nil
   ) async throws(DataServiceError) -> Kept {

@@ -5,29 +5,29 @@ extension DataService {
   /// It contains no secret of the request. Encoding it gives the object that `cachefetch explain --json` prints.
   public struct Explanation: Sendable, Hashable, Encodable {
     /// The key of the request in the store.
-    public struct Key: Sendable, Hashable, Encodable {
+    package struct Key: Sendable, Hashable, Encodable {
       /// The account's name; empty for none.
-      public let account: String
+      package let account: String
       /// The normalised URL, or the caller's own key.
-      public let target: String
+      package let target: String
       /// The method of the rows.
-      public let method: String
+      package let method: String
       /// Further parts that distinguish requests, such as a body's digest or a proxy.
-      public let extra: String
+      package let extra: String
     }
 
     /// One row under the key.
-    public struct Variant: Sendable, Hashable, Encodable {
+    package struct Variant: Sendable, Hashable, Encodable {
       /// The request fields that the row was stored for, one `name: value` per line.
-      public let fields: String
+      package let fields: String
       /// The names that `Vary` listed.
-      public let vary: String
+      package let vary: String
       /// The status of the stored response.
-      public let status: Int
+      package let status: Int
       /// Whether it is the last good response; other rows are for the `http` policy only.
-      public let isGood: Bool
+      package let isGood: Bool
       /// Whether the request's fields match.
-      public let isMatch: Bool
+      package let isMatch: Bool
 
       enum CodingKeys: String, CodingKey {
         case fields, vary, status
@@ -37,37 +37,37 @@ extension DataService {
     }
 
     /// One fact, its value, and the section that defines it.
-    public struct Term: Sendable, Hashable, Encodable {
+    package struct Term: Sendable, Hashable, Encodable {
       /// The name, spelled as in the section.
-      public let name: String
+      package let name: String
       /// The value, as text for people.
-      public let value: String
+      package let value: String
       /// The section, such as `RFC 9111 section 4.2.3`.
-      public let section: String
+      package let section: String
     }
 
     /// The outcome under one policy.
-    public struct Verdict: Sendable, Hashable, Encodable {
+    package struct Verdict: Sendable, Hashable, Encodable {
       /// The policy, spelled as on the command line.
-      public let policy: String
+      package let policy: String
       /// The outcome, as text for people.
-      public let outcome: String
+      package let outcome: String
     }
 
     /// The key.
-    public let key: Key
+    package let key: Key
     /// The rows under the key.
-    public let variants: [Variant]
+    package let variants: [Variant]
     /// The terms of the matching row; empty if no row matches.
-    public let terms: [Term]
+    package let terms: [Term]
     /// The outcome under each policy.
-    public package(set) var verdicts: [Verdict]
+    package var verdicts: [Verdict]
     /// When the pause that the origin asked for ends, as an HTTP date; `nil` without a pause, or after its end.
-    public let pausedUntil: String?
+    package let pausedUntil: String?
     /// The fields that a refresh adds to the caller's, one `name: value` each.
-    public let refreshFields: [String]
+    package let refreshFields: [String]
     /// What would change the verdicts.
-    public let changes: [String]
+    package let changes: [String]
 
     enum CodingKeys: String, CodingKey {
       case key, variants, terms, verdicts, changes

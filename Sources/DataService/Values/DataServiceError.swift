@@ -1,4 +1,4 @@
-public import CacheStore
+package import CacheStore
 public import PlatformFoundation
 
 /// Why a load, or an operation on the store, did not do what was asked.
@@ -17,7 +17,7 @@ public struct DataServiceError: Error {
   /// One line for a person; never holds a secret of the request.
   public let message: String
   /// What the person can do about it, or `nil`.
-  public let remedy: Remedy?
+  package let remedy: Remedy?
   /// The cause, where it came from another library.
   public let underlying: (any Error)?
   /// What ``response`` hands out, of a type that is made of values such as this.

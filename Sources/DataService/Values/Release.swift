@@ -1,5 +1,5 @@
 /// Which release this is.
-public enum Release {
+package enum Release {
   /// The version (Semantic Versioning); sent in `User-Agent` as `cachefetch/VERSION`.
-  public static let version = "0.1.0"
+  package static let version = "0.1.0"
 }

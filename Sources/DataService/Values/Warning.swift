@@ -1,4 +1,4 @@
-public import CacheStore
+package import CacheStore
 
 extension DataService {
   /// Trouble that does not stop a delivery: a store that cannot be used, a damaged row, a stored value that no longer
@@ -9,7 +9,7 @@ extension DataService {
     /// One line for a person; never holds a secret of the request.
     public let message: String
     /// What the person can do about it, or `nil`.
-    public let remedy: Remedy?
+    package let remedy: Remedy?
     /// The remedy's words, which hold in every program.
     public var hint: String? { remedy?.text }
     /// Makes one by hand, for the tests of what is told of warnings.

@@ -8,20 +8,20 @@
   /// HTTP/1.1, and HTTP/2 where TLS offers it. libcurl is loaded by the first exchange; where it is missing that
   /// exchange fails with `libraryMissing`. Verified TLS, the environment's proxies, decoded compression; no cookies,
   /// no `.netrc`, no redirects. All functions may be called from any thread.
-  public final class CurlTransport: Transport {
+  package final class CurlTransport: Transport {
     /// What all exchanges of a transport have in common.
-    public struct Configuration: Sendable, Hashable {
+    package struct Configuration: Sendable, Hashable {
       /// How many exchanges with one host may be under way; further ones wait their turn.
-      public var exchangesPerHost = 6
+      package var exchangesPerHost = 6
       /// How many may be under way in all.
-      public var exchangesInAll = 32
+      package var exchangesInAll = 32
       /// What is sent as `User-Agent` where the request has none.
-      public var userAgent = "cachefetch/\(Release.version)"
+      package var userAgent = "cachefetch/\(Release.version)"
       /// The library's file name; tests name one that does not exist.
       package var libraryName = "libcurl.so.4"
 
       /// The defaults.
-      public init() {}
+      package init() {}
     }
 
     let thread: NetworkThread
@@ -29,7 +29,7 @@
     private let wasUsed = Atomic(false)
 
     /// A transport with a thread of its own. Starts nothing until the first exchange.
-    public convenience init(configuration: Configuration = .init()) {
+    package convenience init(configuration: Configuration = .init()) {
       let thread = NetworkThread()
       self.init(configuration: configuration, thread: thread, timekeeper: SystemTimekeeper(thread: thread))
     }
@@ -46,7 +46,7 @@
     }
 
     /// Performs one hop, as `Transport` says.
-    public func response(to request: TransportRequest) async throws(DataServiceError) -> TransportResponse {
+    package func response(to request: TransportRequest) async throws(DataServiceError) -> TransportResponse {
       if let fault = request.fault { throw fault }
       if Task.isCancelled { throw DataServiceError(.cancelled, "the exchange was cancelled") }
       let url = request.url.absoluteString

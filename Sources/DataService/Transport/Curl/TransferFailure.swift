@@ -36,13 +36,13 @@
   }
 
   /// libcurl's code and message, as the cause of a ``DataServiceError``.
-  public struct CurlError: Error, Hashable, CustomStringConvertible {
+  package struct CurlError: Error, Hashable, CustomStringConvertible {
     /// The value of `CURLcode`.
-    public let code: Int
+    package let code: Int
     /// libcurl's message.
-    public let text: String
+    package let text: String
     /// The code and the message.
-    public var description: String { "curl (\(code)): \(text)" }
+    package var description: String { "curl (\(code)): \(text)" }
   }
 
   extension TransferFailure {
