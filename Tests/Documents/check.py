@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every shell block of the documents, and every example of the help, and compares what happens with what is said.
 
-usage: check.py SCRATCH PROGRAM SNIPPETS [PAGE...]     inside namespaces of its own; scripts/check-docs starts it so
+usage: check.py SCRATCH PROGRAM PACKAGE [PAGE...]     inside namespaces of its own; scripts/check-docs starts it so
 
 A block fenced as `sh` is followed by a comment with what must hold, in each situation that its words imply:
 
@@ -60,6 +60,11 @@ class Tally:
             self.failures.append(f"{place}\n    {what}\n    said: {expected}\n    seen: {got}")
 
 
+def program_of(block):
+    """The name that scripts/check-docs gives to the program of a Swift block."""
+    return re.sub(r"[^A-Za-z0-9]", "_", pathlib.Path(block.page).stem) + f"_{block.line}"
+
+
 class Checker:
     def __init__(self, machine, tally):
         self.machine, self.tally = machine, tally
@@ -89,9 +94,8 @@ class Checker:
             script = block.text
             if block.kind == "tmux":  # It runs what stands in #(…).
                 script = re.search(r"#\((.*)\)", block.text)[1] + "\n"
-            elif block.kind == "swift":  # Compiled already, as a function named for its page and line.
-                page = re.sub(r"[^A-Za-z0-9]", "_", pathlib.Path(block.page).stem)
-                script = f"snippets {page}_{block.line}   # {' '.join(BLOCK_URL.findall(block.text))}\n"
+            elif block.kind == "swift":  # Compiled already, as a program named for its page and line.
+                script = f"{program_of(block)}   # {' '.join(BLOCK_URL.findall(block.text))}\n"
             if block.page.endswith("recipes.md"):
                 words = {word for step in steps for word in step.world}
                 if len(steps) < 5 or "changed" not in words or not words & {"down", "broken", "own portal"}:
@@ -353,11 +357,14 @@ def main(arguments):
     # A job in the background of a script has interrupts ignored, and so would what is run here: the command heeds that.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    scratch, program, snippets, *paths = arguments
+    scratch, program, package, *paths = arguments
+    package = pathlib.Path(package)
+    programs = {source.parent.name: package / ".build/debug" / source.parent.name
+                for source in package.glob("Sources/*/main.swift")}
     hosts = {"example.com", "portal.example.com"}
     for path in paths + ["Tests/Documents/examples.claims"]:
         hosts |= set(re.findall(r"https?://([a-z.]*example\.com)", pathlib.Path(path).read_text()))
-    machine = machines.Machine(scratch, {"cachefetch": program, "snippets": snippets}, hosts)
+    machine = machines.Machine(scratch, {"cachefetch": program, **programs}, hosts)
     tally = Tally()
     checker = Checker(machine, tally)
 
