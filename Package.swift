@@ -34,7 +34,6 @@ let package = Package(
       name: "CSQLite", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     .systemLibrary(
       name: "CSodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
-    // Needs the header of libxxhash-dev (Debian) or xxhash (Homebrew).
     .target(name: "CXXHash", cSettings: fortified),
     .target(name: "CCurl", cSettings: fortified),
     // The command's own: what no library may do to the process it is part of.

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "../../Sources/CXXHash/Vendored/xxhash-0.8.1/xxhash.h"
 
 enum { most_contenders = 64, most_arguments = 256 };
 static char *argv_of[most_contenders][most_arguments];

@@ -1,8 +1,6 @@
 #include "CXXHash.h"
 #include "Fast/HasAVX2.h"
-// Header-only: no library to link.
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "Vendored/Vendored.h"
 
 int cachefetch_xxhash_version(void) { return XXH_VERSION_NUMBER; }
 

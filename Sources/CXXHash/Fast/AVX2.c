@@ -4,12 +4,11 @@
 #include "CXXHash.h"
 #include <immintrin.h>
 
-#define XXH_INLINE_ALL
 #define XXH_VECTOR XXH_AVX2
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
 #endif
-#include <xxhash.h>
+#include "../Vendored/Vendored.h"
 
 uint64_t cachefetch_xxh3_avx2(const void *bytes, size_t count, uint64_t seed);
 uint64_t cachefetch_xxh3_avx2(const void *bytes, size_t count, uint64_t seed) {

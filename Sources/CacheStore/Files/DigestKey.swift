@@ -1,4 +1,3 @@
-internal import CSodium
 internal import PlatformC
 
 /// The secret key for digests of credentials and of secret query values.
@@ -40,21 +39,15 @@ package struct DigestKey: Sendable {
 
   /// The keyed digest of some bytes: 32 lower-case hexadecimal digits.
   package func digest(_ message: [UInt8]) -> String {
-    _ = Self.library
-    var output = [UInt8](repeating: 0, count: 16)
-    // Fails only for lengths out of range; these constants are within it.
-    crypto_generichash(&output, output.count, message, UInt64(message.count), bytes, bytes.count)
-    return String(
-      decoding: output.flatMap { [Self.digit($0 >> 4), Self.digit($0 & 15)] }, as: UTF8.self)
+    String(
+      decoding: KeyedDigest.of(message, key: bytes).flatMap { [Self.digit($0 >> 4), Self.digit($0 & 15)] },
+      as: UTF8.self)
   }
 
   /// Identifies this key without revealing it.
   var proof: String { digest(Array("cachefetch".utf8)) }
 
   private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
-
-  /// Chooses the fastest implementation for this processor, once.
-  private static let library: Int32 = sodium_init()
 
   private static func load(_ files: StoreFiles) throws(CacheStoreError) -> DigestKey? {
     let descriptor = open(files.key, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)

@@ -1,5 +1,4 @@
 internal import CSQLite
-internal import CSodium
 internal import CXXHash
 internal import PlatformC
 
@@ -47,7 +46,7 @@ extension ResponseStore {
     let xxhash = cachefetch_xxhash_version()
     return StoreFinding(
       "libraries", .fine,
-      "SQLite \(String(cString: sqlite3_libversion())), libsodium \(String(cString: sodium_version_string())), "
+      "SQLite \(String(cString: sqlite3_libversion())), \(KeyedDigest.library), "
         + "xxHash \(xxhash / 10000).\(xxhash / 100 % 100).\(xxhash % 100)"
     )
   }
