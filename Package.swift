@@ -1,12 +1,21 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
+/// Whether the package is built as on Apple's systems: the libraries, with URLSession in libcurl's place and without the calls
+/// of `CPlatform`, which only Linux has. `PORTABLE=1` does so on Linux, in a build folder of its own (`scripts/check portable`).
+#if os(Linux)
+  let isPortable = Context.environment["PORTABLE"] == "1"
+#else
+  let isPortable = true
+#endif
+
 /// The same strictness for every Swift target; warnings become errors in `scripts/check`.
-let strict: [SwiftSetting] = [
-  .enableUpcomingFeature("ExistentialAny"),
-  .enableUpcomingFeature("InternalImportsByDefault"),
-  .enableUpcomingFeature("MemberImportVisibility"),
-]
+let strict: [SwiftSetting] =
+  [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+  ] + (isPortable ? [.define("PORTABLE")] : [])
 
 /// Each system's C library and Foundation, under one name each; no other module names them.
 let platform: [Target.Dependency] = ["PlatformC", "PlatformFoundation"]
@@ -15,6 +24,13 @@ let platform: [Target.Dependency] = ["PlatformC", "PlatformFoundation"]
 let fortified: [CSetting] = [
   .define("_FORTIFY_SOURCE", to: "2", .when(platforms: [.linux], configuration: .release))
 ]
+
+/// What the libraries call of Linux alone.
+let linux: [Target.Dependency] = isPortable ? [] : ["CPlatform"]
+
+/// Where the tests of a target are. The portable build has those of what is different in it, as links to the others' files:
+/// files, digests, observers, the network thread, the transport, and whole loads over it.
+func tests(of target: String) -> String { isPortable ? "Tests/Portable/\(target)" : "Tests/\(target)" }
 
 let package = Package(
   name: "cachefetch",
@@ -26,8 +42,6 @@ let package = Package(
     .library(name: "DataServiceTesting", targets: ["DataServiceTesting", "FixtureServer"]),
     .library(name: "Launch", targets: ["Launch"]),
     .library(name: "URLSessionTransport", targets: ["URLSessionTransport"]),
-    .executable(name: "cachefetch", targets: ["cachefetch"]),
-    .executable(name: "demo-origin", targets: ["DemoOrigin"]),
   ],
   targets: [
     .systemLibrary(
@@ -35,21 +49,25 @@ let package = Package(
     .systemLibrary(
       name: "CSodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
     .target(name: "CXXHash", cSettings: fortified),
-    .target(name: "CCurl", cSettings: fortified),
-    // The command's own: what no library may do to the process it is part of.
-    .target(name: "CProcess", cSettings: fortified),
-    .systemLibrary(name: "CPlatform"),
     .target(name: "PlatformC", swiftSettings: strict),
     .target(name: "PlatformFoundation", swiftSettings: strict),
     .target(
-      name: "CacheStore", dependencies: platform + ["CPlatform", "CSQLite", "CSodium", "CXXHash"],
+      name: "CacheStore",
+      // Where there is CryptoKit, it makes the keyed digests.
+      dependencies: platform + linux + [
+        "CSQLite", .target(name: "CSodium", condition: .when(platforms: [.linux])), "CXXHash",
+      ],
       resources: [.embedInCode("schema.sql")], swiftSettings: strict),
     .target(
-      name: "DataService", dependencies: platform + ["CacheStore", "CCurl", "CPlatform"],
-      swiftSettings: strict),
-    // Apart from DataService, so that nobody else pays for linking FoundationNetworking.
+      name: "DataService",
+      dependencies: platform + linux + ["CacheStore"] + (isPortable ? [] : ["CCurl"]),
+      exclude: ["URLSessionTransport" + (isPortable ? "/Exports.swift" : "")], swiftSettings: strict),
+    // A part of DataService where it is the only transport. Apart from it where libcurl is the default, so that nobody
+    // else pays for linking FoundationNetworking.
     .target(
-      name: "URLSessionTransport", dependencies: ["CacheStore", "DataService"], swiftSettings: strict),
+      name: "URLSessionTransport", dependencies: ["CacheStore", "DataService"],
+      path: "Sources/DataService/URLSessionTransport", exclude: isPortable ? ["Session"] : [],
+      swiftSettings: strict),
     // For the tests of programs, and for ours.
     .target(
       name: "DataServiceTesting", dependencies: platform + ["CacheStore", "DataService"],
@@ -59,6 +77,49 @@ let package = Package(
       name: "Launch", dependencies: platform + ["CacheStore", "DataService"], packageAccess: false,
       swiftSettings: strict
     ),
+    .target(
+      name: "FixtureServer", dependencies: platform, path: "Tests/FixtureServer", swiftSettings: strict),
+    .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+    .target(
+      name: "TestSupport",
+      dependencies: platform + ["CacheStore", "CSQLite", "CTestSupport", "DataService", "FixtureServer"],
+      path: "Tests/TestSupport", swiftSettings: strict),
+    .target(name: "TestTurns", path: "Tests/TestTurns", swiftSettings: strict),
+    .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
+    .executableTarget(
+      name: "StoreDriver",
+      dependencies: platform + ["CacheStore", "CFaultVFS", "DataService", "TestSupport"],
+      path: "Tests/StoreDriver", swiftSettings: strict),
+    .testTarget(
+      name: "CacheStoreTests",
+      dependencies: platform + [
+        "CacheStore", "CFaultVFS", "CSQLite", "CTestSupport", "CXXHash", "StoreDriver", "TestSupport",
+        "TestTurns",
+      ],
+      path: tests(of: "CacheStoreTests"), exclude: isPortable ? [] : ["Fixtures"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "DataServiceTests",
+      dependencies: platform + [
+        "CacheStore", "CFaultVFS", "DataService", "DataServiceTesting", "CSQLite", "FixtureServer",
+        "StoreDriver", "TestSupport", "TestTurns", "URLSessionTransport",
+      ] + (isPortable ? [] : ["CCurl"]), path: tests(of: "DataServiceTests"),
+      swiftSettings: strict),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+// The command, and what shows, drives and tests it, are Linux's.
+if !isPortable {
+  package.products += [
+    .executable(name: "cachefetch", targets: ["cachefetch"]),
+    .executable(name: "demo-origin", targets: ["DemoOrigin"]),
+  ]
+  package.targets += [
+    .target(name: "CCurl", cSettings: fortified),
+    // The command's own: what no library may do to the process it is part of.
+    .target(name: "CProcess", cSettings: fortified),
+    .systemLibrary(name: "CPlatform"),
     .executableTarget(
       name: "cachefetch",
       dependencies: platform + ["CacheStore", "CPlatform", "CProcess", "DataService", "Launch"],
@@ -79,41 +140,13 @@ let package = Package(
       name: "NewsModelsTests", dependencies: ["DataService", "DataServiceTesting", "Launch", "NewsModels"],
       path: "Examples/NewsReader/Tests/NewsModelsTests", packageAccess: false),
 
-    .target(
-      name: "FixtureServer", dependencies: platform, path: "Tests/FixtureServer", swiftSettings: strict),
     .executableTarget(
       name: "DemoOrigin", dependencies: platform + ["FixtureServer", "TestSupport"],
       path: "Tests/DemoOrigin",
       swiftSettings: strict),
-    .target(name: "CTestSupport", path: "Tests/CTestSupport"),
-    .target(
-      name: "TestSupport",
-      dependencies: platform + ["CacheStore", "CSQLite", "CTestSupport", "DataService", "FixtureServer"],
-      path: "Tests/TestSupport", swiftSettings: strict),
-    .target(name: "TestTurns", path: "Tests/TestTurns", swiftSettings: strict),
     .testTarget(
       name: "FixtureServerTests", dependencies: platform + ["FixtureServer", "TestSupport", "TestTurns"],
       swiftSettings: strict),
-    .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
-    .executableTarget(
-      name: "StoreDriver",
-      dependencies: platform + ["CacheStore", "CFaultVFS", "DataService", "TestSupport"],
-      path: "Tests/StoreDriver", swiftSettings: strict),
-    .testTarget(
-      name: "CacheStoreTests",
-      dependencies: platform + [
-        "CacheStore", "CFaultVFS", "CSQLite", "CTestSupport", "CXXHash", "StoreDriver", "TestSupport",
-        "TestTurns",
-      ],
-      exclude: ["Fixtures"], swiftSettings: strict),
-    .testTarget(
-      name: "DataServiceTests",
-      dependencies: platform + [
-        "CacheStore", "CCurl", "CFaultVFS", "DataService", "DataServiceTesting", "CSQLite", "FixtureServer",
-        "StoreDriver",
-        "TestSupport", "TestTurns",
-        "URLSessionTransport",
-      ], swiftSettings: strict),
     .testTarget(
       name: "DataServiceTestingTests",
       dependencies: platform + ["CacheStore", "DataService", "DataServiceTesting", "TestTurns"],
@@ -133,6 +166,5 @@ let package = Package(
         "TestSupport", "TestTurns",
       ],
       exclude: ["Screens"], swiftSettings: strict),
-  ],
-  swiftLanguageModes: [.v6]
-)
+  ]
+}

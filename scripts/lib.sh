@@ -25,6 +25,9 @@ forget_plan() { rm -f "$1"/debug.yaml "$1"/release.yaml; }
 # Flags for every debug build of this package; scripts/check sets them, so that its steps share one build.
 read -ra build_flags <<< "${BUILD_FLAGS-}"
 
+# The build of Apple's systems (Package.swift) has a folder of its own, so that the two builds do not invalidate each other.
+[ "${PORTABLE-}" != 1 ] || build_flags+=(--scratch-path .build/portable)
+
 # Runs tests and repeats the failures at the end, since thousands of lines follow them.
 # usage: run_tests COMMAND...
 run_tests() {

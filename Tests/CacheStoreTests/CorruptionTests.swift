@@ -305,11 +305,3 @@ final class DamageableStore: Sendable {
     }
   }
 }
-
-extension TemporaryFolder {
-  /// Overwrites a part of a file in place.
-  func overwrite(_ name: String, at offset: Int, with bytes: [UInt8]) throws {
-    let handle = try FileHandleStandIn(path: file(name))
-    handle.write(bytes, at: offset)
-  }
-}

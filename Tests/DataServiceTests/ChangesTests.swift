@@ -43,30 +43,33 @@ import Testing
     #expect(try await later.next() == nil)
   }
 
-  @Test func `while nothing happens, an observer waits for nothing but to be told`() async throws {
-    let clock = VirtualClock()
-    let store = try TemporaryStore()
-    let writer = try ServiceFixture(store: store, transport: numbered())
-    let url = try #require(URL(string: Self.url))
-    _ = await writer.outline(url)
-    // Whatever else it has to write is written.
-    await writer.service.close()
-    let observer = try ServiceFixture(store: store, transport: numbered(), timekeeper: clock)
-    var changes = observer.service.changes(to: .init(url)).makeAsyncIterator()
-    #expect(try await changes.next()??.text == "body 1")
-    for delay in [Duration.milliseconds(16), .milliseconds(80), .milliseconds(400)] {
-      await clock.whenPending(for: delay)
-      #expect(clock.pendingDelays == [delay])
-      clock.advance(by: delay)
+  // The portable build has nothing on Linux that tells: there an observer asks again and again.
+  #if !PORTABLE || canImport(Darwin)
+    @Test func `while nothing happens, an observer waits for nothing but to be told`() async throws {
+      let clock = VirtualClock()
+      let store = try TemporaryStore()
+      let writer = try ServiceFixture(store: store, transport: numbered())
+      let url = try #require(URL(string: Self.url))
+      _ = await writer.outline(url)
+      // Whatever else it has to write is written.
+      await writer.service.close()
+      let observer = try ServiceFixture(store: store, transport: numbered(), timekeeper: clock)
+      var changes = observer.service.changes(to: .init(url)).makeAsyncIterator()
+      #expect(try await changes.next()??.text == "body 1")
+      for delay in [Duration.milliseconds(16), .milliseconds(80), .milliseconds(400)] {
+        await clock.whenPending(for: delay)
+        #expect(clock.pendingDelays == [delay])
+        clock.advance(by: delay)
+      }
+      #expect(clock.pendingDelays.isEmpty)
+      // The next timer is set by the next commit.
+      let next = try ServiceFixture(store: store, transport: ScriptedTransport { _, _ in .answer("another") })
+      _ = await next.outline(url)
+      await clock.whenPending(within: .milliseconds(10))
+      clock.advance(by: .milliseconds(10))
+      #expect(try await changes.next()??.text == "another")
     }
-    #expect(clock.pendingDelays.isEmpty)
-    // The next timer is set by the next commit.
-    let next = try ServiceFixture(store: store, transport: ScriptedTransport { _, _ in .answer("another") })
-    _ = await next.outline(url)
-    await clock.whenPending(within: .milliseconds(10))
-    clock.advance(by: .milliseconds(10))
-    #expect(try await changes.next()??.text == "another")
-  }
+  #endif
 
   @Test func `a store that is removed with its folder, and made again, is observed on`() async throws {
     let folder = try TemporaryFolder()

@@ -71,3 +71,11 @@ extension DataService.BodyStream {
     } catch { return error.kind }
   }
 }
+
+extension DataService.BodyStream {
+  func text() async throws(DataServiceError) -> String {
+    var all = Data()
+    while let piece = try await next() { all.append(piece) }
+    return String(decoding: all, as: UTF8.self)
+  }
+}

@@ -224,11 +224,18 @@ let seeds = arguments[2].split(separator: ",").map { UInt64($0)! }
 let count = Int(arguments[3])!
 let excluded = Set(arguments.dropFirst(4).compactMap { Int($0) })
 
+/// The folders of the modules whose sources are mutated. The one in DataService is a module of its own.
+let modules = ["CacheStore", "DataService", "DataService/URLSessionTransport", "Launch", "cachefetch"]
+/// The module that a file below Sources is a part of: the innermost.
+func owner(of path: String) -> String? {
+  modules.filter { path.hasPrefix("\($0)/") }.max { $0.count < $1.count }
+}
+
 var sites: [Site] = []
-for module in ["CacheStore", "DataService", "Launch", "URLSessionTransport", "cachefetch"] {
+for module in modules {
   let folder = "\(tree)/Sources/\(module)"
   let names = FileManager.default.enumerator(atPath: folder)!.compactMap { $0 as? String }
-  for name in names.sorted() where name.hasSuffix(".swift") {
+  for name in names.sorted() where name.hasSuffix(".swift") && owner(of: "\(module)/\(name)") == module {
     let path = "\(folder)/\(name)"
     let parsed = Parser.parse(source: try String(contentsOfFile: path, encoding: .utf8))
     let folded = OperatorTable.standardOperators.foldAll(parsed, errorHandler: { _ in }).as(
@@ -278,6 +285,6 @@ for (path, list) in edits {
   }
   try Data(bytes).write(to: URL(filePath: "\(tree)/\(path)"))
 }
-for module in Set(edits.keys.map { $0.split(separator: "/")[1] }) {
+for module in Set(edits.keys.compactMap { owner(of: String($0.dropFirst("Sources/".count))) }) {
   try Data(support.utf8).write(to: URL(filePath: "\(tree)/Sources/\(module)/Mutants.swift"))
 }

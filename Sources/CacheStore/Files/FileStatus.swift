@@ -35,7 +35,7 @@ struct FileStatus: Sendable {
   }
 
   private init(_ status: stat) {
-    identity = FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    identity = FileIdentity(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
     kind =
       switch status.st_mode & S_IFMT {
       case S_IFREG: .file

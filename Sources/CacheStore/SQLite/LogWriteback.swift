@@ -1,4 +1,4 @@
-#if os(Linux)
+#if os(Linux) && !PORTABLE
   internal import CPlatform
 #endif
 
@@ -18,7 +18,7 @@ final class LogWriteback {
   deinit { if file >= 0 { close(file) } }
 
   func begin() {
-    #if os(Linux)
+    #if os(Linux) && !PORTABLE
       if file >= 0 { _ = cplatform_begin_writing(file) }
     #endif
   }

@@ -25,7 +25,7 @@ extension ResponseStore {
   }
 }
 
-#if os(Linux)
+#if os(Linux) && !PORTABLE
   /// An inotify descriptor. Watches the contents of the store's folder, or of its nearest existing ancestor, and
   /// every folder above for being moved or deleted.
   // @unchecked: the mutable state is used on the source's queue only, once `init` has returned.

@@ -32,7 +32,7 @@ final class ServiceCore: Sendable {
       }
     }
     store = ResponseStore(configuration: stored)
-    #if os(Linux)
+    #if os(Linux) && !PORTABLE
       let carrier = (transport as? CurlTransport)?.thread
     #else
       let carrier: NetworkThread? = nil
@@ -42,7 +42,11 @@ final class ServiceCore: Sendable {
     let timekeeper = configuration.timekeeper ?? SystemTimekeeper(thread: thread)
     self.thread = thread
     self.timekeeper = timekeeper
-    self.transport = transport ?? CurlTransport(thread: thread, timekeeper: timekeeper)
+    #if os(Linux) && !PORTABLE
+      self.transport = transport ?? CurlTransport(thread: thread, timekeeper: timekeeper)
+    #else
+      self.transport = transport ?? SessionTransport(timekeeper: timekeeper)
+    #endif
     state = Guarded(ServiceState(now: timekeeper.bootNanoseconds))
   }
 

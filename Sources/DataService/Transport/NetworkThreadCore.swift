@@ -1,4 +1,4 @@
-#if os(Linux)
+#if os(Linux) && !PORTABLE
   internal import CCurl
 #endif
 import Dispatch
@@ -113,13 +113,13 @@ final class NetworkThreadCore: @unchecked Sendable {
     let wakeup = WakeupPipe()
     shared.withLock { $0.wakeup = wakeup }
     runningThread.store(Self.currentThread, ordering: .relaxed)
-    #if os(Linux)
+    #if os(Linux) && !PORTABLE
       ccurl_name_thread("cachefetch-net")
       ccurl_thread_resume()
       defer { ccurl_thread_rest() }
     #endif
     while true {
-      #if os(Linux)
+      #if os(Linux) && !PORTABLE
         ccurl_thread_check()
       #endif
       runItems()
@@ -164,7 +164,7 @@ final class NetworkThreadCore: @unchecked Sendable {
     if let engine {
       engine.wait(wakeDescriptor: wakeup.readEnd, milliseconds: milliseconds)
     } else {
-      #if os(Linux)
+      #if os(Linux) && !PORTABLE
         ccurl_thread_rest()
         defer { ccurl_thread_resume() }
       #endif

@@ -1,4 +1,4 @@
-#if os(Linux)
+#if os(Linux) && !PORTABLE
   internal import CPlatform
 #endif
 
@@ -16,7 +16,7 @@ package final class WakeupPipe: Sendable {
   package var isUsable: Bool { readEnd >= 0 }
 
   package init() {
-    #if os(Linux)
+    #if os(Linux) && !PORTABLE
       readEnd = cplatform_make_event()
       writeEnd = readEnd
     #else

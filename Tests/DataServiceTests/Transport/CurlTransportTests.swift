@@ -87,14 +87,6 @@ import TestTurns
   }
 }
 
-extension DataService.BodyStream {
-  func text() async throws(DataServiceError) -> String {
-    var all = Data()
-    while let piece = try await next() { all.append(piece) }
-    return String(decoding: all, as: UTF8.self)
-  }
-}
-
 @Suite("libcurl transport: what goes out and what comes in", .inTurn) struct CurlWireTests {
   @Test func `only what the connection needs is added to a request`() async throws {
     let origin = try FixtureServer(routes: ["/a": .ok("")])

@@ -1,4 +1,4 @@
-#if os(Linux)
+#if os(Linux) && !PORTABLE
   internal import CCurl
 
   /// A libcurl that has been loaded. One for each file name and process; never unloaded.

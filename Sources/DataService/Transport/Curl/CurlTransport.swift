@@ -1,4 +1,4 @@
-#if os(Linux)
+#if os(Linux) && !PORTABLE
   import CacheStore
   import PlatformFoundation
   import Synchronization

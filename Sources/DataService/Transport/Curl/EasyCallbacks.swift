@@ -1,4 +1,4 @@
-#if os(Linux)
+#if os(Linux) && !PORTABLE
   internal import CCurl
   import CacheStore
   import PlatformFoundation

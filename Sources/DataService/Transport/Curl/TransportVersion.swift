@@ -1,4 +1,4 @@
-#if os(Linux)
+#if os(Linux) && !PORTABLE
   internal import CCurl
 #endif
 
@@ -7,7 +7,7 @@ package enum TransportVersion {
   /// Such as `libcurl 7.88.1 (OpenSSL/3.0.15, HTTP/2, gzip, brotli)`; loads the library.
   /// - Throws: `libraryMissing` if libcurl is not installed, with a hint how to install it.
   package static func text() throws(DataServiceError) -> String {
-    #if os(Linux)
+    #if os(Linux) && !PORTABLE
       let library = try CurlLibrary.load(CurlTransport.Configuration().libraryName)
       var details = [CChar](repeating: 0, count: 256)
       ccurl_version_details(library.table, &details, details.count)

@@ -1,9 +1,10 @@
 import CacheStore
-public import DataService
-import Foundation
 
 #if canImport(FoundationNetworking)
+  import Foundation
   public import FoundationNetworking
+#else
+  public import Foundation
 #endif
 
 extension DataService.Request {

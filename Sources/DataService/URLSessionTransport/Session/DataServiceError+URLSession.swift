@@ -1,4 +1,3 @@
-import DataService
 import Foundation
 
 #if canImport(FoundationNetworking)

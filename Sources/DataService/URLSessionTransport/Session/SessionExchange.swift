@@ -1,5 +1,4 @@
 import CacheStore
-import DataService
 import Foundation
 import Synchronization
 

@@ -1,10 +1,11 @@
 import CacheStore
-public import DataService
-import Foundation
 import Synchronization
 
 #if canImport(FoundationNetworking)
+  import Foundation
   public import FoundationNetworking
+#else
+  public import Foundation
 #endif
 
 /// Exchanges over URLSession: the platform's own network stack.
@@ -29,7 +30,7 @@ public final class SessionTransport: Transport {
     self.init(configuration: configuration, timekeeper: SystemTimekeeper())
   }
 
-  package init(configuration: URLSessionConfiguration, timekeeper: any Timekeeper) {
+  package init(configuration: URLSessionConfiguration = .ephemeral, timekeeper: any Timekeeper) {
     // The caller's own is not touched.
     let configuration = configuration.copy() as? URLSessionConfiguration ?? .ephemeral
     configuration.httpAdditionalHeaders = nil
