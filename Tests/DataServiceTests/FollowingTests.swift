@@ -2,6 +2,7 @@ import CacheStore
 import FixtureServer
 import DataServiceTesting
 import PlatformFoundation
+import Synchronization
 import TestSupport
 import Testing
 import TestTurns
@@ -23,7 +24,10 @@ import TestTurns
     }
     let leader = try ServiceFixture(transport: transport)
     let clock = VirtualClock()
-    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
+    let told = Mutex<[DataService.Event]>([])
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock) {
+      $0.onEvent = { event in told.withLock { $0.append(event) } }
+    }
     // With the store made, no look-up has to wait and the follower sets no timer but the one it waits by.
     let other = try #require(URL(string: "http://origin.test/other"))
     #expect(await leader.outline(other) == ["fresh(body 1, new)"])
@@ -45,6 +49,16 @@ import TestTurns
     #expect(outline == ["fresh(body 2, new)"])
     #expect(passed <= .milliseconds(20), "\(passed)")
     #expect(transport.requests.count == 2)
+    let kinds = told.withLock { $0 }.map { event in
+      switch event.kind {
+      case .began: "began"
+      case .followed: "followed"
+      case .answered(let answered): "answered, kept \(answered.kept)"
+      case .delivered: "delivered"
+      default: "another"
+      }
+    }
+    #expect(kinds == ["began", "followed", "answered, kept yes", "delivered"])
     #expect(follower.service.hasJustFollowed && !leader.service.hasJustFollowed)
     clock.advance(by: .milliseconds(50))
     #expect(!follower.service.hasJustFollowed)

@@ -23,14 +23,17 @@ enum ExchangeStep: Sendable {
 extension Exchange {
   /// Runs the exchange and publishes its result.
   nonisolated(nonsending) func run() async {
+    tell(.began)
     do throws(DataServiceError) {
       let outcome = try await refresh()
       // The lease ends after the commit: a process that then gets the lease finds the row.
       if outcome.pendingWrite == nil { endLease(storedRow: outcome.answer.kept == .yes) }
+      tell(.answered(outcome.answer.event))
       closeAndPublish(.answer(outcome.answer))
       if let write = outcome.pendingWrite { endLease(storedRow: await write.value) }
     } catch {
       endLease(storedRow: false)
+      tell(.failed(error))
       closeAndPublish(.failure(error))
     }
     core.state.withLock { $0.exchanges.forget(self) }
@@ -53,6 +56,7 @@ extension Exchange {
     switch try await Leasing(exchange: self, deadline: deadline).obtain() {
     case .follow(let answer):
       core.noteFollowing()
+      tell(.followed)
       return ExchangeOutcome(answer: answer)
     case .lead(let lease, let isAtOnce):
       hold(lease)
@@ -115,6 +119,7 @@ extension Exchange {
     for delay: Duration, before result: Result<ExchangeOutcome, DataServiceError>
   ) async throws(DataServiceError) {
     core.trace("retrying in \(delay.clampedNanoseconds / 1_000_000) ms after \(result.reason)")
+    tell(.retrying(after: delay, because: result.kind, status: result.status))
     do {
       try await core.timekeeper.sleep(for: delay)
     } catch {
@@ -381,11 +386,29 @@ extension Result where Success == ExchangeOutcome, Failure == DataServiceError {
     }
   }
 
+  fileprivate var kind: DataServiceError.Kind {
+    if case .failure(let error) = self { error.kind } else { .status }
+  }
+
+  fileprivate var status: Int? {
+    switch self {
+    case .success(let outcome): outcome.answer.status
+    case .failure(let error): error.status
+    }
+  }
+
   fileprivate var reason: String {
     switch self {
     case .success(let outcome): "status \(outcome.answer.status)"
     case .failure(let error): error.message
     }
+  }
+}
+
+extension Answer {
+  fileprivate var event: DataService.Event.Answered {
+    .init(
+      status: status, bytes: body.length, redirects: redirects, wasValidated: wasValidated, kept: kept)
   }
 }
 

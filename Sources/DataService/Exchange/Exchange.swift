@@ -48,6 +48,8 @@ final class Exchange: AnyExchange {
   let started: StartMark
   /// The account's row id at the start of the exchange.
   let generation: AccountGeneration
+  /// Identifies the exchange in events; 0 where `onEvent` is not set.
+  private let number: Int
   private let state = Guarded(State())
 
   init(plan: Plan, core: ServiceCore) {
@@ -56,6 +58,16 @@ final class Exchange: AnyExchange {
     generation = AccountGeneration(
       known: plan.accountID, account: plan.prepared.key.account, store: core.store)
     started = StartMark(boot: core.timekeeper.bootID, nanoseconds: core.timekeeper.bootNanoseconds)
+    number = core.configuration.onEvent == nil ? 0 : core.nextExchangeNumber()
+  }
+
+  /// Reports an event. Where `onEvent` is not set, the event is not even made.
+  func tell(_ kind: @autoclosure () -> DataService.Event.Kind) {
+    guard let onEvent = core.configuration.onEvent else { return }
+    onEvent(
+      DataService.Event(
+        exchange: number, method: prepared.request.method, url: prepared.shownURL,
+        elapsed: .nanoseconds(core.timekeeper.bootNanoseconds - started.nanoseconds), kind: kind()))
   }
 
   /// Joins a running exchange, or creates one; `isNew` says that the caller must start it.

@@ -67,8 +67,15 @@ struct Hops {
         $0.request(
           chain.hop.method, chain.hop.url, request.fields, isHTTP11Only: request.connection.isHTTP11Only)
       })
+      let askedAt = core.configuration.onEvent == nil ? 0 : core.timekeeper.bootNanoseconds
       let response = try await core.transport.response(to: request)
       exchange.noteAnswer()
+      exchange.tell(
+        .hop(
+          .init(
+            url: exchange.shown(chain.hop.url), status: response.status, version: response.version,
+            isConditional: !validators.isEmpty,
+            untilHead: .nanoseconds(core.timekeeper.bootNanoseconds - askedAt))))
       core.trace(heads: { $0.response(response) })
       chain.interim += response.interim
       guard let next = try redirect(from: chain, original: original, response: response) else {

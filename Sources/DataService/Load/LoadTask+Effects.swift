@@ -167,12 +167,29 @@ extension LoadTask {
       return state.outbox.removeFirst()
     }) {
       switch posted {
-      case .output(let output): sink(output)
+      case .output(let output):
+        if case .delivery(let delivery) = output { tell(delivery) }
+        sink(output)
       case .count(let count, let accountID, let exchange):
         add(count, accountID: accountID ?? exchange?.accountID)
       }
     }
     if state.withLock({ settleIfOver(&$0) }) { settle() }
+  }
+
+  /// Reports the delivery to `onEvent`.
+  private func tell(_ delivery: DataService.Delivery<Value>) {
+    guard let onEvent = core.configuration.onEvent else { return }
+    let delivered: DataService.Event.Delivered =
+      switch delivery {
+      case .stored(let response): .stored(age: response.age)
+      case .fresh(_, let change): .fresh(change)
+      case .failure(let error, _): .failure(error.kind)
+      }
+    onEvent(
+      DataService.Event(
+        exchange: nil, method: prepared.request.method, url: prepared.shownURL, elapsed: elapsed,
+        kind: .delivered(delivered)))
   }
 
   /// Announces that the load is over.

@@ -19,6 +19,12 @@ extension DataService {
     public var anticipation = AnticipationLimits()
     /// Told of trouble that does not stop a delivery, on a thread of the service's; must return at once.
     public var onWarning: (@Sendable (Warning) -> Void)?
+    /// Called with what the service does, for logs and metrics. `nil`, the default, costs nothing.
+    ///
+    /// The service calls it on its own thread, which also moves all transfers, and for deliveries also on the thread
+    /// that asked, so calls can overlap. It must return at once. Each call precedes the delivery that the event leads
+    /// to. The service holds no lock during the call, so the closure may call the service.
+    public var onEvent: (@Sendable (Event) -> Void)?
     /// Told what the service does, one line an event, for `-v`; holds no secret.
     package var onTrace: (@Sendable (String) -> Void)?
     /// How long the halves of the service wait for each other.

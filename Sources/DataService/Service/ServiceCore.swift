@@ -161,6 +161,13 @@ final class ServiceCore: Sendable {
   /// Whether no load, exchange or maintenance is running.
   var isIdle: Bool { state.withLock { $0.isIdle } }
 
+  func nextExchangeNumber() -> Int {
+    state.withLock { state in
+      state.lastExchange += 1
+      return state.lastExchange
+    }
+  }
+
   /// The number of running exchanges.
   var exchangeCount: Int { state.withLock { $0.exchanges.count } }
 

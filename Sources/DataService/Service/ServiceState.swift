@@ -21,6 +21,8 @@ struct ServiceState {
   /// What wakes them; while there is one of them.
   var watch: StoreWatch?
   var lastObserver = 0
+  /// The number of the last exchange; counted only where `onEvent` is set.
+  var lastExchange = 0
   /// The store errors that were already reported. They are few, so no set is needed.
   var reported: [String] = []
   /// When another process's exchange last answered a load, in nanoseconds since boot; see
