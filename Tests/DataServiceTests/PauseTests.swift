@@ -44,6 +44,26 @@ import TestTurns
   }
 
   @Test(
+    "the failure says for how long, an hour at most, and the pause what is left",
+    arguments: [
+      (429, "120", .seconds(120)), (503, "86400", .seconds(3_600)), (500, "120", nil), (503, "soon", nil),
+    ] as [(Int, String, Duration?)])
+  func said(status: Int, value: String, expected: Duration?) async throws {
+    let (fixture, _) = try fixture { _, number throws(DataServiceError) in
+      number == 1 ? .answer("yes") : .answer("no", status: status, ["Retry-After": value])
+    }
+    let item = try url("http://a.test/item")
+    #expect(await fixture.outline(item) == ["fresh(yes, new)"])
+    let failed = try #require(await fixture.deliveries(item).last?.error)
+    #expect(failed.kind == .status && failed.status == status && failed.retryAfter == expected)
+    clock.advance(by: .seconds(20))
+    let next = try #require(await fixture.deliveries(item).last?.error)
+    #expect(next.kind == (expected == nil ? .status : .paused))
+    #expect(next.retryAfter == expected.map { $0 - .seconds(20) })
+    await fixture.service.close()
+  }
+
+  @Test(
     "the target of a redirect pauses itself, and not who led there",
     arguments: ["http://evil.test/x", "http://a.test:8080/x", "https://a.test/x"])
   func redirect(target: String) async throws {

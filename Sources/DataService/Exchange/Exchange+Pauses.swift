@@ -41,7 +41,7 @@ extension Exchange {
     let until = HTTPDate.format(core.timekeeper.wallMilliseconds + left)
     throw DataServiceError(
       .paused, "\(url.authority) asked clients to wait (Retry-After): paused until \(until)",
-      hint: "the stored response is unaffected; try again then")
+      remedy: Remedy("the stored response is unaffected; try again then"), retryAfter: .milliseconds(left))
   }
 
   /// Records the responder's pause in the store, for all processes that use it.

@@ -113,13 +113,12 @@ extension LoadTask {
   private func statusError(
     _ answer: Answer, _ response: DataService.Response<Data>? = nil
   ) -> DataServiceError {
-    let until = answer.retryAfter.map { length in
-      let milliseconds = min(length.clampedNanoseconds / 1_000_000, Pause.longestMilliseconds)
-      return "; paused until \(HTTPDate.format(core.timekeeper.wallMilliseconds + milliseconds))"
-    }
+    let pause = answer.retryAfter.map { min($0.clampedNanoseconds / 1_000_000, Pause.longestMilliseconds) }
+    let until = pause.map { "; paused until \(HTTPDate.format(core.timekeeper.wallMilliseconds + $0))" }
     let status = DataService.ResponseHead.text(answer.status, answer.reason)
     return .status(
-      "\(prepared.url.authority) answered \(status)\(until ?? "")", status: answer.status, response: response)
+      "\(prepared.url.authority) answered \(status)\(until ?? "")", status: answer.status,
+      retryAfter: pause.map { .milliseconds($0) }, response: response)
   }
 
   private func makeFresh(_ answer: Answer) {

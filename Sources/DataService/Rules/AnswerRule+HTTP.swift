@@ -38,7 +38,11 @@ extension AnswerRule {
 extension RetryAfter {
   /// The delay that `Retry-After` asks for, for the statuses whose `Retry-After` is honoured; `nil` for any other.
   static func delay(of answer: Answer, now: Int64) -> Duration? {
-    guard [408, 429, 503].contains(answer.status) else { return nil }
-    return answer.fields["Retry-After"].flatMap { delay($0, date: answer.fields["Date"], now: now) }
+    delay(status: answer.status, fields: answer.fields, now: now)
+  }
+
+  static func delay(status: Int, fields: HTTPFields, now: Int64) -> Duration? {
+    guard [408, 429, 503].contains(status) else { return nil }
+    return fields["Retry-After"].flatMap { delay($0, date: fields["Date"], now: now) }
   }
 }

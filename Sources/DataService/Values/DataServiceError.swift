@@ -14,6 +14,9 @@ public struct DataServiceError: Error {
   public let kind: Kind
   /// The response's status where one was received.
   public let status: Int?
+  /// How long after the failure the origin asks clients to wait (`Retry-After`), for the kinds `status` and `paused`;
+  /// `nil` where it did not ask.
+  public let retryAfter: Duration?
   /// One line for a person; never holds a secret of the request.
   public let message: String
   /// What the person can do about it, or `nil`.
@@ -35,12 +38,13 @@ public struct DataServiceError: Error {
 
   package init(
     _ kind: Kind, _ message: String, remedy: Remedy?, status: Int? = nil, underlying: (any Error)? = nil,
-    answered: (any AnyObject & Sendable)? = nil
+    retryAfter: Duration? = nil, answered: (any AnyObject & Sendable)? = nil
   ) {
     self.kind = kind
     self.message = message
     self.remedy = remedy
     self.status = status
+    self.retryAfter = retryAfter
     self.underlying = underlying
     self.answered = answered
   }
