@@ -3,10 +3,10 @@ public import DataService
 public import PlatformFoundation
 internal import Synchronization
 
-/// An origin without a network: what it answers is set for each URL, and may be changed while the program under test runs.
+/// An origin without a network. A test sets its answer to each URL and may change it at any time.
 ///
-/// A request that names the entity tag of the answer gets a 304, as of a real origin. A URL for which nothing is set is a failure
-/// that names it. May be used from any thread.
+/// A conditional request with the answer's entity tag gets a 304. A request for a URL without an answer fails, and the
+/// failure names the URL. May be used from any thread.
 ///
 /// ```swift
 /// let origin = ScriptedOrigin()
@@ -51,10 +51,10 @@ public final class ScriptedOrigin: Transport {
       Answer(outcome: .failure(DataServiceError(kind, message)))
     }
 
-    /// No answer: the request fails when its own limits of time are over on the origin's clock, or is cancelled.
+    /// No answer: the request fails at its own time limit on the origin's clock, or when it is cancelled.
     public static let never = Answer(outcome: .nothing)
 
-    /// The same after so long on the origin's clock.
+    /// The same answer after a delay on the origin's clock.
     public func after(_ delay: Duration) -> Answer {
       var answer = self
       answer.delay = delay
@@ -70,17 +70,17 @@ public final class ScriptedOrigin: Transport {
   private let state = Mutex(State())
   private let clock: VirtualClock
 
-  /// An origin that answers nothing yet.
-  /// - Parameter clock: What delays go by: the clock of the service, where they are to be seen.
+  /// An origin without any answers yet.
+  /// - Parameter clock: The clock for delays; pass the service's clock if the service is to see them.
   public init(clock: VirtualClock = VirtualClock()) { self.clock = clock }
 
-  /// Sets what a URL is answered with, from now on and for every method.
+  /// Sets the answer to a URL, for every method, until it is set again.
   public func answer(_ url: String, with answer: Answer) { state.withLock { $0.answers[url] = answer } }
 
-  /// The requests so far, each hop of a redirect and each retry one.
+  /// The requests so far; each hop of a redirect and each retry counts.
   public var requests: [TransportRequest] { state.withLock { $0.requests } }
 
-  /// Answers as scripted.
+  /// Returns the answer that was set.
   public func response(to request: TransportRequest) async throws(DataServiceError) -> TransportResponse {
     let url = request.url.absoluteString
     let answer = state.withLock { state in
@@ -103,7 +103,7 @@ public final class ScriptedOrigin: Transport {
     }
   }
 
-  /// Waits as long as the answer takes, and no longer than the request's limits allow, as every transport does.
+  /// Waits for the answer's delay, within the request's time limits, as every transport does.
   private func wait(for answer: Answer, _ request: TransportRequest) async throws(DataServiceError) {
     let limit = min(request.limits.firstByteTimeout, request.limits.totalTimeout)
     let delay: Duration
@@ -120,7 +120,7 @@ public final class ScriptedOrigin: Transport {
 }
 
 extension HTTPFields {
-  /// With a field that is not there yet.
+  /// Adds the field, unless it is set.
   fileprivate func with(_ name: String, _ value: String) -> HTTPFields {
     var fields = self
     if !fields.contains(name) { fields[name] = value }
@@ -128,7 +128,7 @@ extension HTTPFields {
   }
 }
 
-/// A wait that the virtual clock ends, or the task's cancellation.
+/// A wait that ends by the virtual clock or by cancellation of the task.
 private final class Pause: Sendable {
   private struct State {
     var continuation: CheckedContinuation<Bool, Never>?
@@ -137,7 +137,7 @@ private final class Pause: Sendable {
   private let state = Mutex(State())
 
   /// Returns after `delay`.
-  /// - Throws: `cancelled` with the task.
+  /// - Throws: `cancelled` if the task is cancelled.
   func end(after delay: Duration, on clock: VirtualClock) async throws(DataServiceError) {
     let timer = clock.after(delay) { self.end(true) }
     defer { timer.cancel() }

@@ -2,13 +2,13 @@ internal import CacheStore
 public import DataService
 internal import PlatformFoundation
 
-/// A service for tests, with everything that it usually gets from outside in the test's hands: its store is a file in a folder of its
-/// own, its answers come from a ``ScriptedOrigin``, and its clock stands still until the test moves it.
+/// A service whose surroundings a test controls: its store is a file in a folder of its own, its answers come from a
+/// ``ScriptedOrigin``, and its clock stands still until the test advances it.
 ///
-/// A failure of the network is tried again after a pause, as ever: let it pass with ``VirtualClock/passing(longest:_:)``, or set
-/// `limits.retries` to 0.
+/// The service retries after network failures, with pauses, as always: skip them with
+/// ``VirtualClock/passing(longest:_:)``, or set `limits.retries` to 0.
 ///
-/// It is the service that programs use, with the real store: nothing of it is imitated but the network and the time.
+/// The service and the store are the real ones; only the network and the time are simulated.
 ///
 /// ```swift
 /// let test = try TestService()
@@ -16,21 +16,21 @@ internal import PlatformFoundation
 /// let model = NewsModel(service: test.service)
 /// ```
 public final class TestService: Sendable {
-  /// The service, to be handed to what is tested.
+  /// The service, for the code under test.
   public let service: DataService
   /// The origin that answers its requests.
   public let origin: ScriptedOrigin
   /// The service's clock.
   public let clock: VirtualClock
-  /// The folder of its store: removed with this object, or by ``close()``.
+  /// The folder of the store; ``close()`` removes it, and so does this object's end.
   public let folder: String
 
-  /// Makes the folder and the service; the store is made when the first request comes.
+  /// Makes the folder and the service. The first request makes the store.
   ///
   /// - Parameters:
-  ///   - clock: Another clock, such as one that the program under test has too.
-  ///   - configure: Changes the configuration; the store's path, too.
-  /// - Throws: What keeps the folder from being made.
+  ///   - clock: Another clock, for example one that the program under test uses as well.
+  ///   - configure: Changes the configuration, which includes the store's path.
+  /// - Throws: An error if the folder cannot be made.
   public init(
     clock: VirtualClock = VirtualClock(), configure: (inout DataService.Configuration) -> Void = { _ in }
   ) throws {

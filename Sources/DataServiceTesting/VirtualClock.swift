@@ -2,11 +2,11 @@ public import DataService
 public import PlatformFoundation
 internal import Synchronization
 
-/// The clocks of a service under test: they stand still until the test moves them, and timers fire on the thread that calls
+/// The clocks of a service under test. They stand still until the test advances them; timers fire on the thread that calls
 /// ``advance(by:)``. May be used from any thread.
 ///
-/// Time-outs, retries, deadlines, ages and freshness go by it. Nothing waits for real time, so that a test of a
-/// thirty-second time-out ends at once.
+/// Time-outs, retries, deadlines, ages and freshness depend on it. Nothing waits for real time, so a test of a
+/// thirty-second time-out takes no time.
 public final class VirtualClock: Timekeeper {
   private struct State {
     var wallMilliseconds: Int64
@@ -17,7 +17,7 @@ public final class VirtualClock: Timekeeper {
     var passage: Passage?
   }
 
-  /// A caller that lets time pass and waits for the next timer.
+  /// A call of ``passing(longest:_:)`` that waits for the next timer.
   private struct Passage {
     let limit: Duration
     var hasEnded = false
@@ -27,12 +27,12 @@ public final class VirtualClock: Timekeeper {
   private let state: Mutex<State>
   package let bootID: String
 
-  /// Clocks at an instant, by default 2026-01-01 00:00:00 UTC.
+  /// Starts at an instant, by default 2026-01-01 00:00:00 UTC.
   public convenience init(at date: Date = Date(timeIntervalSince1970: 1_767_225_600)) {
     self.init(wallMilliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
   }
 
-  /// Clocks at 1,000 seconds after boot, unless told otherwise.
+  /// Starts at that time since boot, by default 1,000 seconds.
   package init(
     wallMilliseconds: Int64, bootNanoseconds: Int64 = 1_000_000_000_000,
     bootID: String = "test-boot"
@@ -56,10 +56,10 @@ public final class VirtualClock: Timekeeper {
     return timer
   }
 
-  /// What time it is.
+  /// The current time.
   public var now: Date { Date(timeIntervalSince1970: Double(wallMilliseconds) / 1000) }
 
-  /// Moves the clocks on and fires what has come due, in order, each at its own instant.
+  /// Advances the clocks and fires the timers that are due, in order, each at its own instant.
   public func advance(by delay: Duration) {
     let end = state.withLock { $0.bootNanoseconds + delay.clampedNanoseconds }
     while fireNext(until: end) {}
@@ -71,32 +71,32 @@ public final class VirtualClock: Timekeeper {
     }
   }
 
-  /// Sets the wall clock, as a person or a time server does; timers and the clock since boot do not care.
+  /// Sets the wall clock, as a user or a time server does. Timers and the clock since boot are unaffected.
   public func set(_ date: Date) {
     setWall(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
   }
 
   package func setWall(milliseconds: Int64) { state.withLock { $0.wallMilliseconds = milliseconds } }
 
-  /// How long from now the timers that are set would fire, in order.
+  /// The delays until the pending timers fire, in order.
   package var pendingDelays: [Duration] {
     state.withLock { state in
       state.timers.pending.map { .nanoseconds($0.instant - state.bootNanoseconds) }
     }
   }
 
-  /// Returns as soon as at least `count` timers are set: the barrier before ``advance(by:)``.
+  /// Waits until at least `count` timers are pending; the barrier before ``advance(by:)``.
   package func whenPending(atLeast count: Int = 1) async {
     await when { timers, _ in timers.pending.count >= count }
   }
 
-  /// Returns as soon as something waits for exactly so long from now: the barrier before ``advance(by:)``, so that a test moves the
-  /// clock when the time-out, the retry or the delay that it is about has begun, and not before.
+  /// Waits until a timer is pending that fires after exactly that delay. The barrier before ``advance(by:)``: the time-out,
+  /// retry or delay under test has then begun.
   public func whenPending(for delay: Duration) async {
     await when { timers, now in timers.pending.contains { $0.instant - now == delay.clampedNanoseconds } }
   }
 
-  /// Returns as soon as a timer is set that fires within so long from now.
+  /// Waits until a timer is pending that fires within that delay.
   package func whenPending(within delay: Duration) async {
     await when { timers, now in timers.pending.contains { $0.instant - now <= delay.clampedNanoseconds } }
   }
@@ -112,12 +112,12 @@ public final class VirtualClock: Timekeeper {
     }
   }
 
-  /// Lets time pass, from one timer to the next as soon as it is set, until the work is done: nothing that only waits
-  /// holds the work up. For what is not about time, and waits all the same, such as the pause before a retry. One passage at a time.
+  /// Does the work while every timer within a limit fires as soon as it is set. For tests that are not about time but run
+  /// into waits, such as the pause before a retry. Only one call at a time.
   ///
-  /// - Parameter longest: Timers further away than this are left alone. By default that is what the store's half waits for; a
-  ///   load's own deadline is far longer.
-  /// - Returns: What the work came to, and how much time has passed on these clocks.
+  /// - Parameter longest: The limit; later timers stay pending. The default covers the waits of the store, and a load's
+  ///   deadline is far longer.
+  /// - Returns: The work's value, and the time that passed on these clocks.
   public func passing<Value: Sendable>(
     longest: Duration = .milliseconds(300), _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> (value: Value, passed: Duration) {
@@ -134,7 +134,7 @@ public final class VirtualClock: Timekeeper {
     return (try result.get(), .nanoseconds(bootNanoseconds - began))
   }
 
-  /// How far the next timer is, once there is one within the limit; `nil` when the passage has ended.
+  /// Waits for a timer within the limit and returns its delay; `nil` at the end of the passage.
   private func nextDelay() async -> Duration? {
     await withCheckedContinuation { continuation in
       state.withLock { $0.passage?.continuation = continuation }
@@ -142,7 +142,7 @@ public final class VirtualClock: Timekeeper {
     }
   }
 
-  /// Wakes whoever lets time pass, where there is something to pass it to, or an end.
+  /// Resumes ``nextDelay()`` if there is a timer within the limit, or at the end of the passage.
   private func resumePassage() {
     let (continuation, delay) = state.withLock {
       state -> (CheckedContinuation<Duration?, Never>?, Duration?) in
