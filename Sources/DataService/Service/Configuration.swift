@@ -1,23 +1,22 @@
 public import CacheStore
 
 extension DataService {
-  /// How a service works; every value has a default that suits a program with one store of its own.
+  /// The settings of a service; the defaults suit a program with one store of its own.
   public struct Configuration: Sendable {
-    /// Where and how rows are stored.
+    /// The store's path, limits and mode.
     public var store: StoreConfiguration
-    /// What is never written, and partitions.
+    /// The fields and query parameters whose values are never stored and partition the store.
     public var secrets = SecretList()
-    /// Whether an exchange that nobody waits for any more, because `freshElseStored`'s deadline has passed, goes on
-    /// into the store.
+    /// Whether an exchange continues, and its answer is stored, after the deadline of `freshElseStored` has passed.
     public var finishesAfterDeadline = true
-    /// Whether exchanges call the store on threads of its own only, so that a file system that does not answer (a share whose
-    /// server is away, a dying disk) holds up no load that has its answer from the network: each call is then waited for
-    /// 250 ms. Off, the network thread makes the quick calls itself, which spares 20 to 40 µs for each refresh: for a program
-    /// with thousands of refreshes a second whose store is in memory, or on a disk that it can rely on.
+    /// Whether exchanges call the store on the store's own threads and wait 250 ms at most for each call, so that a file
+    /// system that does not respond (a share whose server is away, a failing disk) delays no answer of the network. If it is
+    /// off, the network thread makes short calls itself, which saves 20 to 40 µs a refresh: for programs with thousands of
+    /// refreshes a second and a store on a disk that responds.
     public var keepsStoreApart = true
-    /// How much may be anticipated at once.
+    /// The limits on anticipated loads.
     public var anticipation = AnticipationLimits()
-    /// Told of trouble that does not stop a delivery, on a thread of the service's; must return at once.
+    /// Called with problems that stop no delivery, on a thread of the service; it must return at once.
     public var onWarning: (@Sendable (Warning) -> Void)?
     /// Called with what the service does, for logs and metrics. `nil`, the default, costs nothing.
     ///
@@ -25,9 +24,9 @@ extension DataService {
     /// that asked, so calls can overlap. It must return at once. Each call precedes the delivery that the event leads
     /// to. The service holds no lock during the call, so the closure may call the service.
     public var onEvent: (@Sendable (Event) -> Void)?
-    /// Told what the service does, one line an event, for `-v`; holds no secret.
+    /// Called with a line for each step, without secrets, for `-v`.
     package var onTrace: (@Sendable (String) -> Void)?
-    /// How long the halves of the service wait for each other.
+    /// The time limits between the store and the network.
     package var timeouts = InternalTimeouts()
     /// The clock; `nil` takes the system's. Tests set their own.
     package var timekeeper: (any Timekeeper)?
@@ -38,30 +37,30 @@ extension DataService {
     }
   }
 
-  /// How much may be anticipated at once.
+  /// The limits on anticipated loads.
   public struct AnticipationLimits: Sendable, Hashable {
-    /// How many are held; one more lets go of the oldest.
+    /// The largest number of held anticipations; a further one releases the oldest.
     public var count = 4
-    /// The largest body of each, in bytes; a larger one is given up.
+    /// The largest body of each, in bytes; a load with a larger body fails.
     public var bytes: Int64 = 2 << 20
     /// The defaults.
     public init() {}
   }
 }
 
-/// How long one half of the service waits for the other (laws 3 and 4).
+/// The time limits between the store and the network (laws 3 and 4).
 package struct InternalTimeouts: Sendable {
-  /// After this long without the store's answer, the exchange starts without it.
+  /// The time after which an exchange starts without the store's answer.
   package var slowStore = Duration.milliseconds(20)
-  /// A fresh response that is complete waits this long for the store's answer.
+  /// The time a complete fresh response waits for the store's answer.
   package var storeAnswer = Duration.milliseconds(250)
-  /// A delivery waits this long for its row to be committed.
+  /// The time a delivery waits for the commit of its row.
   package var commit = Duration.milliseconds(250)
 
-  /// What the laws say.
+  /// The values in the laws.
   package init() {}
 
-  /// For tests on a machine that is busy with others: each half waits for the other as long as it takes.
+  /// No limits, for tests on a busy machine.
   package static var endless: InternalTimeouts {
     var timeouts = InternalTimeouts()
     timeouts.slowStore = .seconds(3600)

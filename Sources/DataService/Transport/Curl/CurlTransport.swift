@@ -3,19 +3,19 @@
   import PlatformFoundation
   import Synchronization
 
-  /// Exchanges over libcurl, on one thread of their own, with connections kept and shared.
+  /// A transport over libcurl, on a thread of its own. Connections are kept and reused.
   ///
-  /// HTTP/1.1, and HTTP/2 where TLS offers it. libcurl is loaded by the first exchange; where it is missing that
-  /// exchange fails with `libraryMissing`. Verified TLS, the environment's proxies, decoded compression; no cookies,
-  /// no `.netrc`, no redirects. All functions may be called from any thread.
+  /// It speaks HTTP/1.1, and HTTP/2 if TLS offers it, verifies certificates, uses the environment's proxies and decodes
+  /// compression. It has no cookies, no `.netrc` and follows no redirects. The first exchange loads libcurl and fails
+  /// with `libraryMissing` if there is none. All functions may be called from any thread.
   package final class CurlTransport: Transport {
-    /// What all exchanges of a transport have in common.
+    /// The settings of a transport.
     package struct Configuration: Sendable, Hashable {
-      /// How many exchanges with one host may be under way; further ones wait their turn.
+      /// The largest number of exchanges with one host at a time; further ones wait their turn.
       package var exchangesPerHost = 6
-      /// How many may be under way in all.
+      /// The largest number of exchanges at a time.
       package var exchangesInAll = 32
-      /// What is sent as `User-Agent` where the request has none.
+      /// The `User-Agent` of requests without one.
       package var userAgent = "cachefetch/\(Release.version)"
       /// The library's file name; tests name one that does not exist.
       package var libraryName = "libcurl.so.4"
@@ -28,13 +28,13 @@
     let engine: CurlEngine
     private let wasUsed = Atomic(false)
 
-    /// A transport with a thread of its own. Starts nothing until the first exchange.
+    /// Makes a transport with a thread of its own. Nothing starts until the first exchange.
     package convenience init(configuration: Configuration = .init()) {
       let thread = NetworkThread()
       self.init(configuration: configuration, thread: thread, timekeeper: SystemTimekeeper(thread: thread))
     }
 
-    /// A transport on a thread that other code uses too, with an injected clock. A thread carries one transport.
+    /// Makes a transport on a thread that other code uses as well, with an injected clock. A thread carries one transport.
     package init(configuration: Configuration = .init(), thread: NetworkThread, timekeeper: any Timekeeper) {
       self.thread = thread
       engine = CurlEngine(configuration: configuration, timekeeper: timekeeper)
@@ -45,7 +45,7 @@
       thread.perform { [thread, engine] in thread.detach(engine) }
     }
 
-    /// Performs one hop, as `Transport` says.
+    /// Performs one hop; see ``Transport``.
     package func response(to request: TransportRequest) async throws(DataServiceError) -> TransportResponse {
       if let fault = request.fault { throw fault }
       if Task.isCancelled { throw DataServiceError(.cancelled, "the exchange was cancelled") }
