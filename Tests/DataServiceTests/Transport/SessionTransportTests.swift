@@ -2,10 +2,12 @@ import CacheStore
 import DataService
 import FixtureServer
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 import TestTurns
-import URLSessionTransport
+
+@testable import URLSessionTransport
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -34,4 +36,64 @@ import URLSessionTransport
     #expect(configuration.timeoutIntervalForRequest == 7 && configuration.httpMaximumConnectionsPerHost == 2)
     #expect(configuration.httpShouldSetCookies)
   }
+
+  @Test func `a 401 is an answer, and asks nobody for a credential`() async throws {
+    let origin = try FixtureServer(routes: [
+      "/a": FixtureReply(
+        status: 401, fields: ["WWW-Authenticate": "Basic realm=\"r\""], body: Array("who?".utf8))
+    ])
+    let asked = Atomic(0)
+    let transport = SessionTransport { _ in
+      asked.add(1, ordering: .relaxed)
+      return (.performDefaultHandling, nil)
+    }
+    let response = try await transport.response(
+      to: TransportRequest(url: origin.url("/a"), limits: .unhurried))
+    #expect(response.status == 401)
+    #expect(try await response.body.text() == "who?")
+    #expect(origin.requests().map { $0["Authorization"] } == [nil] && asked.load(ordering: .relaxed) == 0)
+  }
+
+  @Test func `challenges of the connection are the program's to answer, and those of the request are not`()
+    async throws
+  {
+    let seen = Mutex<[String]>([])
+    let asking = SessionDelegate { challenge in
+      seen.withLock { $0.append(challenge.protectionSpace.host) }
+      return (.cancelAuthenticationChallenge, nil)
+    }
+    let session = URLSession(configuration: .ephemeral)
+    let task = session.dataTask(with: try #require(URL(string: "https://a.test/")))
+    func answer(_ delegate: SessionDelegate, _ method: String) async -> URLSession.AuthChallengeDisposition {
+      let space = URLProtectionSpace(
+        host: method, port: 443, protocol: "https", realm: nil, authenticationMethod: method)
+      let challenge = URLAuthenticationChallenge(
+        protectionSpace: space, proposedCredential: nil, previousFailureCount: 0, failureResponse: nil,
+        error: nil, sender: NobodyAnswers())
+      return await withCheckedContinuation { continuation in
+        delegate.urlSession(session, task: task, didReceive: challenge) { disposition, _ in
+          continuation.resume(returning: disposition)
+        }
+      }
+    }
+    let ofConnection = SessionDelegate.connectionChallenges
+    let ofRequest = [NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest]
+    for method in ofConnection {
+      #expect(await answer(asking, method) == .cancelAuthenticationChallenge, "\(method)")
+      #expect(await answer(SessionDelegate(), method) == .performDefaultHandling, "\(method)")
+    }
+    for method in ofRequest {
+      #expect(await answer(asking, method) != .useCredential, "\(method)")
+    }
+    #expect(seen.withLock { $0 } == ofConnection)
+    session.invalidateAndCancel()
+  }
+}
+
+private final class NobodyAnswers: NSObject, URLAuthenticationChallengeSender {
+  func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
+  func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}
+  func cancel(_ challenge: URLAuthenticationChallenge) {}
+  func performDefaultHandling(for challenge: URLAuthenticationChallenge) {}
+  func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge) {}
 }

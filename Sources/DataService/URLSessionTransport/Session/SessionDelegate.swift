@@ -9,6 +9,9 @@ import Synchronization
 /// Passes the session's events to their exchanges.
 final class SessionDelegate: NSObject, URLSessionDataDelegate {
   private let exchanges = Mutex<[Int: SessionExchange]>([:])
+  private let onChallenge: SessionTransport.ChallengeHandler?
+
+  init(onChallenge: SessionTransport.ChallengeHandler? = nil) { self.onChallenge = onChallenge }
 
   func begin(_ exchange: SessionExchange, as task: URLSessionTask) {
     exchanges.withLock { $0[task.taskIdentifier] = exchange }
@@ -27,6 +30,38 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
   }
 
   func urlSession(
+    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {
+    guard Self.connectionChallenges.contains(challenge.protectionSpace.authenticationMethod) else {
+      #if canImport(FoundationNetworking)
+        // swift-corelibs-foundation asks when the whole response is there, and does not complete the task after the default.
+        complete(task, nil)
+        return completionHandler(.cancelAuthenticationChallenge, nil)
+      #else
+        return completionHandler(.performDefaultHandling, nil)
+      #endif
+    }
+    guard let onChallenge else { return completionHandler(.performDefaultHandling, nil) }
+    Task {
+      let (disposition, credential) = await onChallenge(challenge)
+      completionHandler(disposition, credential)
+    }
+  }
+
+  /// The challenges that concern the connection, not the request: the credentials of a request are its own fields.
+  #if canImport(FoundationNetworking)
+    // Never made here, and their constants are unavailable; the names are for tests.
+    static var connectionChallenges: [String] {
+      ["NSURLAuthenticationMethodServerTrust", "NSURLAuthenticationMethodClientCertificate"]
+    }
+  #else
+    static var connectionChallenges: [String] {
+      [NSURLAuthenticationMethodServerTrust, NSURLAuthenticationMethodClientCertificate]
+    }
+  #endif
+
+  func urlSession(
     _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
@@ -41,6 +76,10 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    complete(task, error)
+  }
+
+  private func complete(_ task: URLSessionTask, _ error: (any Error)?) {
     let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
     // For an answer without a body, URLSession may not have reported the head.
     if error == nil, let response = task.response as? HTTPURLResponse {

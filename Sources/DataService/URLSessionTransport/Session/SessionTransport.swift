@@ -22,15 +22,33 @@ public final class SessionTransport: Transport {
   private let delegate: SessionDelegate
   private let timekeeper: any Timekeeper
 
-  /// A transport with a session of its own.
-  /// - Parameter configuration: Copied, and the copy changed so that nothing is stored, cached or sent beside the request.
-  ///   What it has in `httpAdditionalHeaders` is not sent: a credential there would be in no key, so that its answers would
-  ///   be everyone's, and a redirect would carry it to other hosts. Such fields belong to the request.
-  public convenience init(configuration: URLSessionConfiguration = .ephemeral) {
-    self.init(configuration: configuration, timekeeper: SystemTimekeeper())
+  /// Decides about a server's certificate, or presents a client's, as a session's delegate does.
+  public typealias ChallengeHandler =
+    @Sendable (URLAuthenticationChallenge) async -> (
+      URLSession.AuthChallengeDisposition, URLCredential?
+    )
+
+  /// Makes a transport with a session of its own.
+  ///
+  /// - Parameters:
+  ///   - configuration: It is copied, and the copy is changed so that it stores, caches and sends nothing beside the request.
+  ///     Its `httpAdditionalHeaders` are not sent: a credential there would be in no key, so its answers would be
+  ///     everyone's, and a redirect would carry it to other hosts. Put such fields into the request.
+  ///   - onChallenge: Called for challenges of server trust and of client certificates, on Apple's systems; swift-corelibs-
+  ///     foundation has neither. Without it, and for every other challenge, the system's default applies: a 401 is an answer,
+  ///     and credentials are the request's own. A redirect can lead to another host, so look at the challenge's
+  ///     `protectionSpace.host`. If a certificate stands for a user, name the ``DataService/Request/account``: the store
+  ///     cannot know it. May be called from several threads at once.
+  public convenience init(
+    configuration: URLSessionConfiguration = .ephemeral, onChallenge: ChallengeHandler? = nil
+  ) {
+    self.init(configuration: configuration, onChallenge: onChallenge, timekeeper: SystemTimekeeper())
   }
 
-  package init(configuration: URLSessionConfiguration = .ephemeral, timekeeper: any Timekeeper) {
+  package init(
+    configuration: URLSessionConfiguration = .ephemeral, onChallenge: ChallengeHandler? = nil,
+    timekeeper: any Timekeeper
+  ) {
     // The caller's own is not touched.
     let configuration = configuration.copy() as? URLSessionConfiguration ?? .ephemeral
     configuration.httpAdditionalHeaders = nil
@@ -44,7 +62,7 @@ public final class SessionTransport: Transport {
     configuration.httpMaximumConnectionsPerHost = 6
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
-    delegate = SessionDelegate()
+    delegate = SessionDelegate(onChallenge: onChallenge)
     session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
     self.timekeeper = timekeeper
   }
