@@ -12,6 +12,10 @@ import TestTurns
     }
   }
 
+  func message(_ store: ResponseStore, _ subject: String) async -> String? {
+    await store.findings(repair: false).first { $0.subject == subject }?.message
+  }
+
   @Test func `a sound store, and one that is not there, are fine`() async throws {
     let fixture = try StoreFixture { $0.chunkBytes = 1000 }
     #expect(await wrong(fixture.store).isEmpty)
@@ -44,6 +48,10 @@ import TestTurns
     _ = try await fixture.store.put("sound", for: RequestKey(target: "t"))
     try fixture.sql("UPDATE chunk SET bytes = zeroblob(1000) WHERE id % 1048576 = 2")
     #expect(await wrong(fixture.store) == ["checksums wrong"])
+    #expect(await message(fixture.store, "checksums") == "1 stored response is damaged")
+    _ = try await fixture.store.put(pattern(3500), for: RequestKey(target: "u"))
+    try fixture.sql("UPDATE chunk SET bytes = zeroblob(1000) WHERE id % 1048576 = 2")
+    #expect(await message(fixture.store, "checksums") == "2 stored responses are damaged")
     #expect(await wrong(fixture.store, repair: true) == ["checksums repaired"])
     #expect(await wrong(fixture.store).isEmpty)
     #expect(try fixture.store.lookupNow(.page).rows.isEmpty)

@@ -155,6 +155,8 @@ import TestTurns
     await store.close()
     for name in ["", ".lock", ".key"] { #expect(chown(path + name, 65_534, 65_534) == 0) }
     #expect(await reason(path) == nil, "in a folder of one's own the administrator may use it")
+    _ = try DigestKey.loadOrCreate(nextTo: path)
+    _ = try ResponseStore(configuration: StoreConfiguration(path: path)).tryLease(1)
     chmod(folder.path, 0o1777)
     #expect(await reason(path) == .cannotOpen)
     #expect(throws: CacheStoreError.self) { try DigestKey.loadOrCreate(nextTo: path) }

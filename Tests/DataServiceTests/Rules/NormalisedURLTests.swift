@@ -52,6 +52,11 @@ import TestTurns
     #expect(throws: DataServiceError.self) { try NormalisedURL(text) }
   }
 
+  @Test func `a colon and slashes alone are no scheme`() {
+    let error = #expect(throws: DataServiceError.self) { try NormalisedURL("://h/") }
+    #expect(error?.message.hasSuffix("is not a URL: it has no scheme") == true)
+  }
+
   private func parts(of url: NormalisedURL) -> [String] {
     [
       url.string, url.scheme, url.host, url.path, url.query ?? "none", url.origin, url.authority,

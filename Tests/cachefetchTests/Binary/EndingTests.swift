@@ -38,6 +38,19 @@ import TestTurns
     #expect(finished.exit == .signal(SIGPIPE) && finished.errors.isEmpty)
   }
 
+  @Test func `a reader of the messages that goes away ends nothing`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    var ends: [Int32] = [0, 0]
+    #expect(pipe(&ends) == 0)
+    close(ends[0])
+    let child = try shell.start("-v", origin.url, errors: .descriptor(ends[1]))
+    close(ends[1])
+    let finished = await child.finished()
+    #expect(finished.exit == .status(0) && finished.outputText == "one")
+    #expect(try await shell.run("--offline", origin.url).outputText == "one")
+  }
+
   @Test func `in the background the stored answer is printed and another process refreshes`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()

@@ -65,6 +65,8 @@ import TestTurns
     #expect(try await shell.run("list", "--older-than", "none").status == 64)
     #expect(try shell.store.folder.names().isEmpty)
     #expect(try await shell.run("limits", "--rows", "2").status == 0)
+    #expect(try await shell.run("limits", "--older-than", "1s").status == 0, "a second is the least")
+    #expect(try await shell.run("limits", "--older-than", "none").status == 0)
     #expect(
       try await shell.run("limits").lines[1]
         == "entries  at most 2, set in the store; 0 stored, 0 of them pinned")
