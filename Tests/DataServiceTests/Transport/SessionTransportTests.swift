@@ -1,5 +1,4 @@
 import CacheStore
-import DataService
 import FixtureServer
 import Foundation
 import Synchronization
@@ -7,6 +6,7 @@ import TestSupport
 import Testing
 import TestTurns
 
+@testable import DataService
 @testable import URLSessionTransport
 
 #if canImport(FoundationNetworking)
