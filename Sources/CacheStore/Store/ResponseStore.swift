@@ -308,15 +308,23 @@ package final class ResponseStore: Sendable {
   }
 
   /// Runs a read on the reading queue, and calls `completion` there.
+  ///
+  /// Where SQLite finds the file damaged, the read waits for the repair that the pool has begun, and runs once more: it
+  /// then returns what the repair carried over.
   private func read<Result: Sendable>(
     _ work: @escaping @Sendable (_ deadline: Int64) throws(CacheStoreError) -> Result,
     completion: @escaping @Sendable (Swift.Result<Result, CacheStoreError>) -> Void
   ) {
-    let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
+    @Sendable func attempt() -> Swift.Result<Result, CacheStoreError> {
+      let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
+      do throws(CacheStoreError) { return .success(try work(deadline)) } catch { return .failure(error) }
+    }
     reads.async {
-      let result: Swift.Result<Result, CacheStoreError>
-      do throws(CacheStoreError) { result = .success(try work(deadline)) } catch { result = .failure(error) }
-      completion(result)
+      let first = attempt()
+      guard case .failure(let error) = first, error.isDamage, !self.configuration.isReadOnly else {
+        return completion(first)
+      }
+      self.writer.afterQueuedWork { self.reads.async { completion(attempt()) } }
     }
   }
 }

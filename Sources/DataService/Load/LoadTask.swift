@@ -113,11 +113,9 @@ final class LoadTask<Value: Sendable>: AnyLoad {
       endWatch(watch)
       take(found)
     } catch {
-      guard error.reason == .busy else {
-        endWatch(watch)
-        return storeFailed(error)
-      }
       endWatch(watch)
+      // The queue can wait: for another process's lock, or for the repair of a damaged file.
+      guard error.reason == .busy || error.reason == .corrupt else { return storeFailed(error) }
       lookupInQueue()
     }
   }

@@ -18,7 +18,7 @@ extension ServiceCore {
     do throws(CacheStoreError) {
       return try store.lookupNow(prepared.key)
     } catch {
-      guard error.reason == .busy else { throw error }
+      guard error.reason == .busy || error.reason == .corrupt else { throw error }
       return try await store.lookup(prepared.key)
     }
   }

@@ -132,6 +132,53 @@ struct LawsOfTroubleTests {
     #expect(await fixture.outline(url, policy: .storedOnly) == ["failure(notStored)"])
   }
 
+  /// Overwrites the page through which a row is found by its request; the row itself stays whole.
+  private func damageIndex(of store: TemporaryStore) throws {
+    try store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    let root = try #require(
+      try store.value("SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_last_request_1'")
+        .integer)
+    let pageBytes = try #require(try store.value("PRAGMA page_size").integer)
+    var bytes = try store.folder.bytes(of: "store.sqlite")
+    for place in Int((root - 1) * pageBytes)..<Int(root * pageBytes) { bytes[place] = 0xFF }
+    try store.folder.write(bytes, to: "store.sqlite")
+  }
+
+  @Test(
+    "law 10: a damaged file is repaired by the load that meets it, which delivers what was carried over",
+    arguments: [true, false])
+  func repairedWhileLooking(apart: Bool) async throws {
+    let first = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("kept") })
+    let url = try #require(URL(string: Self.url))
+    _ = await first.outline(url)
+    await first.service.close()
+    try damageIndex(of: first.store)
+    let down = ScriptedTransport { _, _ throws(DataServiceError) in
+      throw DataServiceError(.refused, "down")
+    }
+    let fixture = try ServiceFixture(store: first.store, transport: down) { $0.keepsStoreApart = apart }
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(kept)"])
+    #expect(fixture.warnings.map(\.kind) == [.corrupt])
+    #expect(fixture.warnings.first?.message.contains("1 response was carried over") == true)
+    #expect(await fixture.outline(url) == ["stored(kept)", "failure(refused, last kept)"])
+    #expect(fixture.warnings.count == 1)
+    await fixture.service.close()
+  }
+
+  @Test func `law 10: a damaged file that was opened for reading only stays as it is`() async throws {
+    let first = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("kept") })
+    let url = try #require(URL(string: Self.url))
+    _ = await first.outline(url)
+    await first.service.close()
+    try damageIndex(of: first.store)
+    let before = try first.store.folder.bytes(of: "store.sqlite")
+    let fixture = try ServiceFixture(store: first.store) { $0.store.isReadOnly = true }
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["failure(corrupt)"])
+    await fixture.service.close()
+    #expect(try first.store.folder.bytes(of: "store.sqlite") == before)
+    #expect(try first.store.folder.names().allSatisfy { !$0.contains(".damaged-") })
+  }
+
   @Test func `law 10: a later chunk that does not match ends the stream with corrupt, and no byte of it`()
     async throws
   {

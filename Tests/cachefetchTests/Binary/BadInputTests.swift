@@ -112,7 +112,9 @@ import TestTurns
         "CREATE TABLE t (x); PRAGMA application_id = 1128678216; PRAGMA user_version = 1")
       if kind == "damaged" { try RawDatabase(path).execute("DROP TABLE t") }
     }
-    for words in [["list", "--store", "bad"], ["--store", "bad", "--offline", "http://127.0.0.1:1/"]] {
+    let offline = ["--store", "bad", "--offline", "http://127.0.0.1:1/"]
+    // `list` may write, so that it repairs a damaged store and goes on.
+    for words in kind == "damaged" ? [offline] : [["list", "--store", "bad"], offline] {
       let run = try await shell.run(words)
       #expect(run.status == 74 && run.output.isEmpty, "\(words)")
       #expect(run.errorText.split(separator: "\n").count == 1, "\(run.errorText)")
@@ -121,6 +123,18 @@ import TestTurns
       #expect(
         run.errorText.split(separator: remedy, omittingEmptySubsequences: false).count == 2, "said once")
     }
+  }
+
+  @Test func `a command that may write repairs a damaged store, says so, and goes on`() async throws {
+    let shell = try Shell()
+    let bad = try RawDatabase(shell.file("bad"), create: true)
+    try bad.execute("CREATE TABLE t (x); PRAGMA application_id = 1128678216; PRAGMA user_version = 1")
+    try bad.execute("DROP TABLE t")
+    let first = try await shell.run(["list", "--store", "bad"])
+    #expect(first.status == 0 && first.errorText.split(separator: "\n").count == 2, "\(first.errorText)")
+    #expect(first.errorText.hasPrefix("cachefetch: the store bad was damaged and is kept as bad.damaged-"))
+    let second = try await shell.run(["list", "--store", "bad"])
+    #expect(second.status == 0 && !second.errorText.contains("damaged"), "\(second.errorText)")
   }
 
   @Test func `words that are not UTF-8 are refused, not altered`() async throws {
