@@ -13,8 +13,8 @@ final class Wakeup: Sendable {
       if state.waiter == nil { state.isTold = true }
       return state.waiter
     }
-    // The waiter timed out at the same moment, so the signal counts for the next wait.
-    if waiter?.set(true) == false { state.withLock { $0.isTold = true } }
+    // The waiter timed out at the same moment, so the signal counts for the next wait, which may have begun already.
+    if waiter?.set(true) == false { tell() }
   }
 
   /// Returns on a signal, or when the time limit is over; `nil` waits forever.

@@ -32,9 +32,14 @@ import TestTurns
       number == 2 && status == 304
         ? .answer("", status: 304, ["ETag": "\"1\""]) : .answer("body \(number)", ["ETag": "\"1\""])
     }
-    let fixture = try ServiceFixture(transport: transport) { $0.keepsStoreApart = isApart }
+    // On a clock that stands still meanwhile nothing else is due, such as the times of use.
+    let clock = VirtualClock()
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock) {
+      $0.keepsStoreApart = isApart
+    }
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await fixture.outline(url)
+    clock.advance(by: .seconds(1))
     await fixture.service.store.performMaintenance(budget: .seconds(60))
     let log = { try Log(fixture.store.folder.bytes(of: "store.sqlite-wal")) }
     let before = try log()
