@@ -1,8 +1,8 @@
-"""usage: python3 Benchmarks/harness [--quick] [--record] [--size=MIB] [SCENE...]
+"""usage: python3 Benchmarks/harness [--quick] [--record] [--runs=N] [--size=MIB] [SCENE...]
 
-Scenes: start stored refresh cold preload launch anticipation big
+Scenes: start stored refresh cold https preload launch anticipation big
 rows processes following ending stampede; all of them unless some are named.
---quick keeps it within two minutes; --record writes the result into docs/performance.md; --size is that of the large
+--quick keeps it within two minutes; --runs measures so often, and judges each budget by the median; --record writes the result into docs/performance.md and draws docs/pictures; --size is that of the large
 body, 1024 without it, 256 with --quick.
 
 Alone: shapes, which compares sizes of pages and chunks; --record writes its table into docs/storage.md.
@@ -12,18 +12,32 @@ import re
 import sys
 import time
 
+import picture
 import shapes
+import tools
 from report import Report
 from scenes import Bench
 from tools import build_all, python_peers, root, say
 
-names = ["start", "stored", "refresh", "cold", "preload", "launch", "anticipation", "big", "rows", "processes", "following", "ending", "stampede"]
+names = ["start", "stored", "refresh", "cold", "https", "preload", "launch", "anticipation", "big", "rows", "processes", "following", "ending", "stampede"]
+# Many processes at once, which are not kept to one core.
+crowds = {"processes", "following", "ending", "stampede"}
+# By the title of their scene.
+pictures = {
+    "Process start to first stored byte, 10k": (
+        "start", "From the start of a process to the first byte, 10 kB",
+        "Median and the range from the 5th to the 95th percentile; from an origin on the same machine where one is asked"),
+    "Stored delivery in process, 10 kB": (
+        "stored", "From a look-up to what is stored, in process, 10 kB",
+        "Median and the range from the 5th to the 95th percentile"),
+}
 
 
 def main():
     arguments = sys.argv[1:]
     sizes = [int(word[7:]) << 20 for word in arguments if word.startswith("--size=")]
-    options = {word for word in arguments if word.startswith("--") and not word.startswith("--size=")}
+    runs = [int(word[7:]) for word in arguments if word.startswith("--runs=")] or [1]
+    options = {word for word in arguments if word.startswith("--") and not word.startswith(("--size=", "--runs="))}
     chosen = [word for word in arguments if not word.startswith("--")] or names
     if options - {"--quick", "--record"} or (set(chosen) - set(names) and chosen != ["shapes"]):
         raise SystemExit(__doc__)
@@ -31,17 +45,32 @@ def main():
         return shapes.run("--quick" in options, "--record" in options)
     cachefetch = build_all()
     python, reason = python_peers()
-    report = Report()
-    if reason:
-        report.text(f"Not measured: {reason}.")
-    bench = Bench("--quick" in options, cachefetch, python, report, *sizes)
+    command = " ".join(["scripts/bench", *arguments])
+    budgets = {}
+    for _ in range(runs[0]):
+        report = Report(budgets)
+        if reason:
+            report.text(f"Not measured: {reason}.")
+        measure(report, Bench("--quick" in options, cachefetch, python, report, *sizes), chosen, command)
+    text = report.markdown(command)
+    print(text)
+    if "--record" in options:
+        page = root / "docs/performance.md"
+        marks = r"(<!-- results -->\n).*(<!-- end of results -->)"
+        page.write_text(re.sub(marks, lambda found: found[1] + "\n" + text + "\n" + found[2], page.read_text(), flags=re.S))
+        for scene, (name, title, subtitle) in pictures.items():
+            if scene in report.scenes:
+                picture.draw(root / "docs/pictures" / f"{name}.svg", title, subtitle, report.scenes[scene])
+
+
+def measure(report, bench, chosen, command):
     if not bench.servers.has_varnish:
         report.text("Not measured: Varnish is not installed.")
-    command = " ".join(["scripts/bench", *arguments])
     try:
         for name in chosen:
             say(f"scene: {name}")
             begun = time.monotonic()
+            tools.pinned = name not in crowds
             getattr(bench, name)()
             say(f"{name}: {time.monotonic() - begun:.0f} s")
     except BaseException:
@@ -50,12 +79,6 @@ def main():
         raise
     finally:
         bench.close()
-    text = report.markdown(command)
-    print(text)
-    if "--record" in options:
-        page = root / "docs/performance.md"
-        marks = r"(<!-- results -->\n).*(<!-- end of results -->)"
-        page.write_text(re.sub(marks, lambda found: found[1] + "\n" + text + "\n" + found[2], page.read_text(), flags=re.S))
 
 
 main()

@@ -4,6 +4,7 @@ import datetime
 import os
 import platform
 import re
+import statistics
 
 
 def duration(nanoseconds):
@@ -15,14 +16,19 @@ def duration(nanoseconds):
 
 
 class Report:
-    def __init__(self):
-        self.lines, self.budgets = [], []
+    def __init__(self, budgets=None):
+        self.lines = []
+        # The samples of each scene, by its title.
+        self.scenes = {}
+        # What is promised, with the measurement of each run.
+        self.budgets = {} if budgets is None else budgets
 
     def text(self, *lines):
         self.lines += [*lines, ""]
 
     def scene(self, title, samples, reference=None, note="", processes=False):
         """A table; ratios are to the named contender's median, else to the first one's."""
+        self.scenes[title] = samples
         by_name = {sample.name: sample for sample in samples}
         base = by_name.get(reference, samples[0])
         head = ["", "durable", "p50", "p5 to p95", "p99", f"× {base.name}"]
@@ -42,14 +48,18 @@ class Report:
         return by_name
 
     def budget(self, what, measured, limit, unit="×"):
-        self.budgets.append((what, measured, limit, unit))
+        self.budgets.setdefault(what, (limit, unit, []))[2].append(measured)
 
     def markdown(self, command):
-        rows = [
-            [what, f"{measured:.2f} {unit}", f"≤ {limit} {unit}", "met" if measured <= limit else "**missed**"]
-            for what, measured, limit, unit in self.budgets]
+        rows = []
+        for what, (limit, unit, measured) in self.budgets.items():
+            median = statistics.median(measured)
+            spread = f" ({min(measured):.2f} to {max(measured):.2f})" if len(measured) > 1 else ""
+            rows.append([what, f"{median:.2f} {unit}{spread}", f"≤ {limit} {unit}", "met" if median <= limit else "**missed**"])
+        runs = max((len(measured) for _, _, measured in self.budgets.values()), default=1)
+        several = [f"Of {runs} runs, the median and the range; the tables below are the last run's.", ""] if runs > 1 else []
         return "\n".join(
-            [f"Measured {datetime.date.today().isoformat()} with `{command}` on {machine()}.", "", "### Budgets", ""]
+            [f"Measured {datetime.date.today().isoformat()} with `{command}` on {machine()}.", "", "### Budgets", "", *several]
             + table(["what", "measured", "budget", ""], rows) + [""] + self.lines)
 
 

@@ -15,6 +15,21 @@ build = root / "Benchmarks" / ".build"
 contenders = build / "contenders"
 
 
+# A core for those who are measured and one for those who serve them: ratios otherwise change up to fourfold with where
+# the kernel puts two processes.
+cores = sorted(os.sched_getaffinity(0))
+pinned = True
+
+
+def measured_core():
+    if pinned:
+        os.sched_setaffinity(0, {cores[-1]})
+
+
+def serving_core():
+    os.sched_setaffinity(0, {cores[0]})
+
+
 def say(*words):
     print(*words, flush=True, file=__import__("sys").stderr)
 
@@ -110,7 +125,7 @@ class Servers:
             }}
             """)
         program = shutil.which("nginx") or "/usr/sbin/nginx"
-        self.processes.append(subprocess.Popen([program, "-p", f, "-c", f / "nginx.conf"], stderr=subprocess.DEVNULL))
+        self.processes.append(subprocess.Popen([program, "-p", f, "-c", f / "nginx.conf"], stderr=subprocess.DEVNULL, preexec_fn=serving_core))
         await_url(f"{self.url}/1k")
 
     def start_varnish(self):
@@ -120,7 +135,7 @@ class Servers:
         self.processes.append(subprocess.Popen(
             ["varnishd", "-F", "-j", "none", "-a", f"127.0.0.1:{self.varnish_port}", "-b", f"127.0.0.1:{self.port}",
              "-n", self.folder / "varnish", "-s", "malloc,256m", "-T", "none"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=serving_core))
         await_url(f"http://127.0.0.1:{self.varnish_port}/1k")
 
     def stop(self):
@@ -169,18 +184,19 @@ def alternate(rounds, runs):
     for number in range(rounds):
         turn = number % len(runs)
         for sample, command in runs[turn:] + runs[:turn]:
-            done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+            done = subprocess.run([str(word) for word in command], capture_output=True, text=True, preexec_fn=measured_core)
             if done.returncode != 0:
                 raise SystemExit(f"{sample.name}: {' '.join(map(str, command))}\n{done.stderr}")
             sample.add_round([int(line) for line in done.stdout.split()])
     return [sample for sample, _ in runs]
 
 
-def spawn_alternate(rounds, runs, environment=None):
-    """Measures whole processes from the outside; values are the time to the first byte."""
+def spawn_alternate(rounds, runs, environment=None, inside=()):
+    """Measures whole processes from the outside; values are the time to the first byte. `inside` is a command that starts
+    the measuring program in a place of its own."""
     listing = "".join("\t".join([str(index), *map(str, command)]) + "\n" for index, (_, command) in enumerate(runs))
-    done = subprocess.run([contenders / "spawn_timer", str(rounds)], input=listing, capture_output=True, text=True,
-                          env={**os.environ, **(environment or {})})
+    done = subprocess.run([*inside, contenders / "spawn_timer", str(rounds)], input=listing, capture_output=True, text=True,
+                          preexec_fn=measured_core, env={**os.environ, **(environment or {})})
     if done.returncode != 0:
         raise SystemExit(done.stderr)
     ends = {}

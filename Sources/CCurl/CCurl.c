@@ -86,6 +86,10 @@ const char *ccurl_version_text(const ccurl_library *library) {
   return library->version_info(CURLVERSION_NOW)->version;
 }
 
+const char *ccurl_tls_text(const ccurl_library *library) {
+  return library->version_info(CURLVERSION_NOW)->ssl_version;
+}
+
 void ccurl_version_details(const ccurl_library *library, char *text, size_t size) {
   curl_version_info_data *info = library->version_info(CURLVERSION_NOW);
   snprintf(text, size, "%s%s%s%s%s", info->ssl_version ? info->ssl_version : "no TLS",
@@ -143,6 +147,13 @@ CURLcode ccurl_set_buffer(const ccurl_library *library, CURL *easy, CURLoption o
 long ccurl_get_long(const ccurl_library *library, CURL *easy, CURLINFO info) {
   long value = 0;
   return library->easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
+}
+
+const char *ccurl_authority_folder(const ccurl_library *library, CURL *easy) {
+  // CURLINFO_CAPATH, which the headers have from 7.84 on.
+  CURLINFO info = (CURLINFO)(CURLINFO_STRING + 62);
+  char *value = NULL;
+  return library->easy_getinfo(easy, info, &value) == CURLE_OK ? value : NULL;
 }
 
 void *ccurl_get_context(const ccurl_library *library, CURL *easy) {

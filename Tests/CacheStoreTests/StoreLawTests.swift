@@ -39,7 +39,8 @@ import TestTurns
       if seen.last != value { seen.append(value) }
     }
     writer.closeInput()
-    #expect(await writer.exit() == .status(0))
+    let ended = await writer.finished()
+    #expect(ended.exit == .status(0), "\(ended.outputText)\(ended.errorText)")
   }
 
   @Test func `law 6: what only the http policy keeps never replaces the good row`() async throws {

@@ -34,6 +34,8 @@ const ccurl_library *ccurl_open(const char *name, char *problem, size_t problem_
 /// The library's version as 0xXXYYZZ, and as text.
 unsigned ccurl_version_number(const ccurl_library *library);
 const char *ccurl_version_text(const ccurl_library *library);
+/// The library that speaks TLS for it, "OpenSSL/3.0.15"; NULL if there is none.
+const char *ccurl_tls_text(const ccurl_library *library);
 /// The libraries it uses and their features, separated by commas: "OpenSSL/3.0.15, HTTP/2, gzip, brotli".
 void ccurl_version_details(const ccurl_library *library, char *text, size_t size);
 
@@ -50,6 +52,8 @@ CURLcode ccurl_set_list(const ccurl_library *library, CURL *easy, CURLoption opt
 CURLcode ccurl_set_buffer(const ccurl_library *library, CURL *easy, CURLoption option, char *value);
 /// The value of a CURLINFO of type long; 0 if there is none.
 long ccurl_get_long(const ccurl_library *library, CURL *easy, CURLINFO info);
+/// The folder of certificate authorities that it was built with; NULL if there is none, and before 7.84.
+const char *ccurl_authority_folder(const ccurl_library *library, CURL *easy);
 /// The context given with the callbacks.
 void *ccurl_get_context(const ccurl_library *library, CURL *easy);
 

@@ -58,8 +58,9 @@ struct FileStatus: Sendable {
 }
 
 /// The names in a folder, including `.` and `..`; none where it cannot be read.
-enum FolderNames {
-  static func all(in path: String) -> [String] {
+package enum FolderNames {
+  /// In no order.
+  package static func all(in path: String) -> [String] {
     guard let folder = opendir(path) else { return [] }
     defer { closedir(folder) }
     var names: [String] = []

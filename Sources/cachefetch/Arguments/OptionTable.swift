@@ -202,7 +202,7 @@ extension Option {
     case .timeout:
       Option(
         name, "m", .duration, "D", for: .fetching,
-        "time limit for the whole transfer, retries included (default: 10m)")
+        "time limit for the whole transfer, retries included (default: 10m, the first byte within 30s)")
     case .retry:
       Option(
         name, nil, .count(0...100), "N", for: .fetching,

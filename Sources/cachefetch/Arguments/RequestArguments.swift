@@ -166,7 +166,10 @@ struct RequestArguments {
   private static func setLimits(of request: inout DataService.Request, _ arguments: Arguments) {
     if let size = arguments.size(.maxBody) { request.limits.bodyBytes = size }
     if let duration = arguments.duration(.connectTimeout) { request.limits.connectTimeout = duration }
-    if let duration = arguments.duration(.timeout) { request.limits.totalTimeout = duration }
+    if let duration = arguments.duration(.timeout) {
+      request.limits.totalTimeout = duration
+      request.limits.firstByteTimeout = max(request.limits.firstByteTimeout, duration)
+    }
     if let count = arguments.count(.retry) { request.limits.retries = count }
     if arguments.has(.noLocation) { request.limits.redirects = 0 }
   }

@@ -77,6 +77,13 @@ import TestTurns
     #expect(request.changeRule == .json(ignoring: ["/a"]))
   }
 
+  @Test func `a time limit longer than that of the first byte is that of the first byte too`() throws {
+    #expect(try request().limits.firstByteTimeout == .seconds(30))
+    for (text, seconds) in [("9s", 30), ("45s", 45), ("1h", 3_600)] {
+      #expect(try request("-m", text).limits.firstByteTimeout == .seconds(seconds), "\(text)")
+    }
+  }
+
   @Test(
     "What is wrong is named, and no value is shown",
     arguments: [

@@ -23,6 +23,8 @@
     /// Handles that cannot be reused, freed when the thread is idle.
     private var retired: [EasyHandle] = []
     private var http2Hosts: Set<String> = []
+    /// Known from the first exchange over TLS on.
+    private var authorities: SystemAuthorities?
     private var isClosed = false
     private(set) var needsAdvance = false
     /// The time at which this turn of libcurl began; 0 between turns.
@@ -50,6 +52,10 @@
         exchange.finish(.failure(error))
         return
       }
+      startInTurn(exchange)
+    }
+
+    private func startInTurn(_ exchange: CurlExchange) {
       if queue.start(host: exchange.origin.key) {
         start(exchange)
       } else {
@@ -98,8 +104,10 @@
         fail(exchange, DataServiceError(.other, "libcurl could not make a transfer"))
         return
       }
+      if authorities == nil, exchange.origin.isSecure { authorities = SystemAuthorities(library, easy) }
       do throws(DataServiceError) {
-        try easy.prepare(exchange, fresh: needsFreshConnection(exchange))
+        try easy.prepare(
+          exchange, fresh: needsFreshConnection(exchange), authorities: authorities ?? .bundle)
       } catch {
         easy.release()
         fail(exchange, error)
@@ -166,7 +174,7 @@
         return
       }
       // An option that fails here fails again in the exchange that uses it, which reports the error.
-      try? easy.connect(as: ConnectionOptions())
+      try? easy.connect(as: ConnectionOptions(), authorities ?? .bundle)
       spares.append(easy)
     }
 
@@ -208,11 +216,24 @@
         guard let context = ccurl_get_context(library.table, raw) else { continue }
         let easy = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
         guard let exchange = easy.exchange else { continue }
+        if isForTheBundle(easy, exchange, code) {
+          authorities = .bundle
+          release(easy, exchange)
+          startInTurn(exchange)
+          continue
+        }
         let result = outcome(of: easy, exchange, code)
         disarm(exchange)
         release(easy, exchange)
         exchange.finish(result)
       }
+    }
+
+    /// Whether the folder of authorities did not complete the peer's chain. Nothing has been sent then.
+    private func isForTheBundle(_ easy: EasyHandle, _ exchange: CurlExchange, _ code: CURLcode) -> Bool {
+      code == CURLE_PEER_FAILED_VERIFICATION && easy.authorities == .folder
+        && exchange.request.connection.trustsTheSystem && !exchange.hasEnded
+        && CertificateVerdict(easy.verifyResult).map { $0.reason != "wrongHost" } ?? false
     }
 
     private func outcome(
@@ -235,7 +256,7 @@
       var failure = TransferFailure(
         code: code, text: words.isEmpty ? self.words(code) : words,
         osError: Int32(truncatingIfNeeded: ccurl_get_long(easy.library.table, easy.raw, CURLINFO_OS_ERRNO)),
-        verifyResult: ccurl_get_long(easy.library.table, easy.raw, CURLINFO_SSL_VERIFYRESULT),
+        verifyResult: easy.verifyResult,
         connectStatus: ccurl_get_long(easy.library.table, easy.raw, CURLINFO_HTTP_CONNECTCODE),
         hasHead: easy.head != nil, isEncoded: easy.head?.isEncoded ?? false,
         host: exchange.origin.host, port: exchange.origin.port,

@@ -12,10 +12,13 @@
     /// Before 8.1 a handle keeps a pointer to the last field of the previous response after freeing it. A response
     /// that begins with a continuation line makes libcurl write through that pointer (seen with 7.88.1).
     let mayReuseHandles: Bool
+    /// Whether OpenSSL is what speaks TLS.
+    let isOpenSSL: Bool
 
     private init(table: OpaquePointer) {
       self.table = table
       mayReuseHandles = ccurl_version_number(table) >= 0x08_01_00
+      isOpenSSL = ccurl_tls_text(table).map { String(cString: $0).hasPrefix("OpenSSL/") } ?? false
       version = ccurl_version_text(table).map { String(cString: $0) } ?? "unknown"
     }
 

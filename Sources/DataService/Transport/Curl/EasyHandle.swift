@@ -28,6 +28,8 @@
     /// Whether options were set that a reset would have to undo.
     private var isConfigured = false
     private var connection: ConnectionOptions?
+    /// Where the system's authorities come from, if it is they who are trusted.
+    private(set) var authorities = SystemAuthorities.bundle
     private var shape: RequestShape?
     private var fields: HTTPFields?
     private var connectMilliseconds = -1
@@ -54,10 +56,17 @@
     /// libcurl's message about the last failure; empty if there is none.
     var failureText: String { String(cString: errorText) }
 
+    /// OpenSSL's verdict on the peer's certificate (`X509_V_…`).
+    var verifyResult: Int { ccurl_get_long(library.table, raw, CURLINFO_SSL_VERIFYRESULT) }
+
     /// Prepares the handle for an exchange.
-    /// - Parameter fresh: Whether to avoid connections that are already open.
+    /// - Parameters:
+    ///   - fresh: Whether to avoid connections that are already open.
+    ///   - authorities: Where the system's authorities come from.
     /// - Throws: `invalidRequest` or `other` where an option is refused.
-    func prepare(_ exchange: CurlExchange, fresh: Bool) throws(DataServiceError) {
+    func prepare(
+      _ exchange: CurlExchange, fresh: Bool, authorities: SystemAuthorities
+    ) throws(DataServiceError) {
       let request = exchange.request
       self.exchange = exchange
       parser = HeadParser(byteLimit: request.limits.fieldSectionBytes, countLimit: request.limits.fieldCount)
@@ -65,7 +74,9 @@
       head = nil
       errorText.pointee = 0
       unsent = request.body ?? Data()
-      if connection != request.connection { try connect(as: request.connection) }
+      if connection != request.connection || authorities != self.authorities {
+        try connect(as: request.connection, authorities)
+      }
       try set(CURLOPT_URL, exchange.url)
       let milliseconds = Int(
         min(max(request.limits.connectTimeout.clampedNanoseconds / 1_000_000, 1), 86_400_000))
@@ -97,7 +108,9 @@
     }
 
     /// Sets the options that stay the same between exchanges with the same connection options.
-    func connect(as options: ConnectionOptions) throws(DataServiceError) {
+    func connect(
+      as options: ConnectionOptions, _ authorities: SystemAuthorities
+    ) throws(DataServiceError) {
       if isConfigured { ccurl_easy_reset(library.table, raw) }
       isConfigured = true
       connection = nil
@@ -113,7 +126,11 @@
       try check(ccurl_set_buffer(library.table, raw, CURLOPT_ERRORBUFFER, errorText))
       try setPlainRules()
       try setConnection(options)
+      if authorities == .folder, options.trustsTheSystem {
+        try check(ccurl_set_string(library.table, raw, CURLOPT_CAINFO, nil))
+      }
       connection = options
+      self.authorities = authorities
     }
 
     /// Sets the rules that hold for every exchange, whatever libcurl's defaults become.
@@ -246,6 +263,13 @@
       let old = self[key]
       self[key] = value
       return old
+    }
+  }
+
+  extension ConnectionOptions {
+    /// Whether the system's authorities, and they alone, judge the peer's certificate.
+    var trustsTheSystem: Bool {
+      !isInsecure && certificateAuthorityFile == nil && certificateAuthorityFolder == nil
     }
   }
 

@@ -1,32 +1,34 @@
-import TestSupport
-
 /// An authority and the certificates it gives out, made with `openssl` for one test.
-final class TestCertificates: Sendable {
-  let folder: TemporaryFolder
+public final class TestCertificates: Sendable {
+  /// Where they lie.
+  public let folder: TemporaryFolder
 
-  init() throws { folder = try TemporaryFolder() }
+  /// Makes the folder, and nothing in it.
+  public init() throws { folder = try TemporaryFolder() }
 
   /// The authority's certificate.
-  var authority: String { folder.file("ca.pem") }
+  public var authority: String { folder.file("ca.pem") }
 
-  func certificate(_ name: String) -> String { folder.file("\(name).pem") }
-  func key(_ name: String) -> String { folder.file("\(name).key") }
+  /// The file of a certificate.
+  public func certificate(_ name: String) -> String { folder.file("\(name).pem") }
+  /// The file of its key.
+  public func key(_ name: String) -> String { folder.file("\(name).key") }
 
   /// The nginx directives that use a certificate.
-  func directives(_ name: String) -> String {
+  public func directives(_ name: String) -> String {
     "ssl_certificate \(certificate(name)); ssl_certificate_key \(key(name));"
   }
 
   /// Makes the authority.
-  func makeAuthority() async throws {
+  public func makeAuthority(named name: String = "Test authority") async throws {
     try await makeKey("ca")
     try await openssl(
-      "req", "-x509", "-new", "-key", key("ca"), "-subj", "/CN=Test authority", "-days", "2", "-out",
+      "req", "-x509", "-new", "-key", key("ca"), "-subj", "/CN=\(name)", "-days", "2", "-out",
       authority)
   }
 
   /// Makes a certificate signed by the authority.
-  func make(_ name: String, host: String, days: Int = 2) async throws {
+  public func make(_ name: String, host: String, days: Int = 2) async throws {
     try await makeKey(name)
     try folder.write("subjectAltName=DNS:\(host)\n", to: "\(name).ext")
     try await openssl(
@@ -39,7 +41,7 @@ final class TestCertificates: Sendable {
   }
 
   /// Makes a certificate that signs itself.
-  func makeSelfSigned(_ name: String, host: String) async throws {
+  public func makeSelfSigned(_ name: String, host: String) async throws {
     try await makeKey(name)
     try await openssl(
       "req", "-x509", "-new", "-key", key(name), "-subj", "/CN=\(host)", "-addext",
