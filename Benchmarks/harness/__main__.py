@@ -2,13 +2,13 @@
 
 Scenes: start stored refresh cold https preload launch anticipation big
 rows processes following ending stampede; all of them unless some are named.
---quick keeps it within two minutes; --runs measures so often, and judges each budget by the median; --record writes the result into docs/performance.md and draws docs/pictures; --size is that of the large
-body, 1024 without it, 256 with --quick.
+--quick keeps it within two minutes. --runs measures so often: each budget is judged by the median of the runs, the
+tables are the last one's. --record writes what was measured into docs/performance.md, where the rest stays, and draws
+docs/pictures. --size is that of the large body, 1024 without it, 256 with --quick.
 
 Alone: shapes, which compares sizes of pages and chunks; --record writes its table into docs/storage.md.
 """
 
-import re
 import sys
 import time
 
@@ -50,14 +50,12 @@ def main():
     for _ in range(runs[0]):
         report = Report(budgets)
         if reason:
-            report.text(f"Not measured: {reason}.")
+            report.note(f"Not measured: {reason}.")
         measure(report, Bench("--quick" in options, cachefetch, python, report, *sizes), chosen, command)
     text = report.markdown(command)
     print(text)
     if "--record" in options:
-        page = root / "docs/performance.md"
-        marks = r"(<!-- results -->\n).*(<!-- end of results -->)"
-        page.write_text(re.sub(marks, lambda found: found[1] + "\n" + text + "\n" + found[2], page.read_text(), flags=re.S))
+        report.record(root / "docs/performance.md")
         for scene, (name, title, subtitle) in pictures.items():
             if scene in report.scenes:
                 picture.draw(root / "docs/pictures" / f"{name}.svg", title, subtitle, report.scenes[scene])
@@ -65,7 +63,7 @@ def main():
 
 def measure(report, bench, chosen, command):
     if not bench.servers.has_varnish:
-        report.text("Not measured: Varnish is not installed.")
+        report.note("Not measured: Varnish is not installed.")
     try:
         for name in chosen:
             say(f"scene: {name}")

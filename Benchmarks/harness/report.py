@@ -6,6 +6,8 @@ import platform
 import re
 import statistics
 
+budget_head = ["what", "measured", "range", "runs", "budget", "", "on"]
+
 
 def duration(nanoseconds):
     for limit, divisor, unit in ((1e4, 1e3, "µs"), (1e6, 1e3, "µs"), (1e9, 1e6, "ms")):
@@ -17,14 +19,17 @@ def duration(nanoseconds):
 
 class Report:
     def __init__(self, budgets=None):
-        self.lines = []
-        # The samples of each scene, by its title.
-        self.scenes = {}
+        self.notes = []
+        # The Markdown and the samples of each scene, by its title.
+        self.sections, self.scenes = {}, {}
         # What is promised, with the measurement of each run.
         self.budgets = {} if budgets is None else budgets
 
-    def text(self, *lines):
-        self.lines += [*lines, ""]
+    def note(self, text):
+        self.notes += [text, ""]
+
+    def text(self, title, text):
+        self.sections[title] = [f"### {title}", "", measured_on(), "", text, ""]
 
     def scene(self, title, samples, reference=None, note="", processes=False):
         """A table; ratios are to the named contender's median, else to the first one's."""
@@ -44,23 +49,62 @@ class Report:
                 extra = sample.extra
                 row += [duration(extra["end"]), duration(extra["cpu"] * 1e3), f"{extra['peak'] / 1024:.1f} MB"]
             rows.append(row)
-        self.lines += [f"### {title}", ""] + ([note, ""] if note else []) + table(head, rows) + [""]
+        self.sections[title] = [f"### {title}", "", f"{measured_on()} {note}".strip(), "", *table(head, rows), ""]
         return by_name
 
     def budget(self, what, measured, limit, unit="×"):
         self.budgets.setdefault(what, (limit, unit, []))[2].append(measured)
 
-    def markdown(self, command):
+    def verdicts(self):
+        """Each budget judged by the median of the runs."""
+        today = datetime.date.today().isoformat()
         rows = []
         for what, (limit, unit, measured) in self.budgets.items():
             median = statistics.median(measured)
-            spread = f" ({min(measured):.2f} to {max(measured):.2f})" if len(measured) > 1 else ""
-            rows.append([what, f"{median:.2f} {unit}{spread}", f"≤ {limit} {unit}", "met" if median <= limit else "**missed**"])
-        runs = max((len(measured) for _, _, measured in self.budgets.values()), default=1)
-        several = [f"Of {runs} runs, the median and the range; the tables below are the last run's.", ""] if runs > 1 else []
-        return "\n".join(
-            [f"Measured {datetime.date.today().isoformat()} with `{command}` on {machine()}.", "", "### Budgets", "", *several]
-            + table(["what", "measured", "budget", ""], rows) + [""] + self.lines)
+            rows.append([
+                what, f"{median:.2f} {unit}".strip(), f"{min(measured):.2f} to {max(measured):.2f}", str(len(measured)),
+                f"≤ {limit} {unit}".strip(), "met" if median <= limit else "**missed**", today])
+        return rows
+
+    def markdown(self, command):
+        lines = [f"Measured with `{command}` on {machine()}.", "", *self.notes]
+        if self.budgets:
+            lines += ["### Budgets", "", *table(budget_head, self.verdicts()), ""]
+        return "\n".join(lines + [line for section in self.sections.values() for line in section])
+
+    def record(self, page):
+        """Writes what was measured in place of what the page says of the same; the rest stays."""
+        text = page.read_text()
+        text = replaced(text, "budgets", lambda old: "\n".join(table(budget_head, merged(rows(old), self.verdicts()))))
+        page.write_text(replaced(text, "results", lambda old: sections_of(old, self.sections)))
+
+
+def replaced(text, name, change):
+    marks = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
+    found = re.search(marks, text, flags=re.S)
+    old = text[found.end(1):found.start(2)]
+    return text[:found.end(1)] + "\n" + change(old).strip("\n") + "\n\n" + text[found.start(2):]
+
+
+def rows(markdown):
+    lines = [line for line in markdown.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip().strip("|").split(" | ")] for line in lines[2:]]
+
+
+def merged(old, new):
+    fresh = {row[0]: row for row in new}
+    return [fresh.pop(row[0], row) for row in old] + list(fresh.values())
+
+
+def sections_of(old, new):
+    kept = {part.split("\n", 1)[0]: part for part in re.split(r"^### ", old, flags=re.M)[1:]}
+    for title, lines in new.items():
+        kept[title] = "\n".join(lines).removeprefix("### ")
+    return "\n".join(f"### {part.strip()}\n" for part in kept.values())
+
+
+def measured_on():
+    return f"Measured {datetime.date.today().isoformat()}, {os.cpu_count()} × {processor()}, Linux {platform.release().split('-')[0]}, load {os.getloadavg()[0]:.1f}."
 
 
 def table(head, rows):
@@ -70,14 +114,16 @@ def table(head, rows):
 
 
 def machine():
-    model = "unknown processor"
-    try:
-        found = re.search(r"model name\s*: (.*)", open("/proc/cpuinfo").read())
-        model = found.group(1) if found else model
-    except OSError:
-        pass
     try:
         system = dict(line.strip().split("=", 1) for line in open("/etc/os-release") if "=" in line)["PRETTY_NAME"].strip('"')
     except (OSError, KeyError):
         system = platform.platform()
-    return f"{os.cpu_count()} × {model}, {system}, Linux {platform.release().split('-')[0]}, load {os.getloadavg()[0]:.1f}"
+    return f"{os.cpu_count()} × {processor()}, {system}, Linux {platform.release().split('-')[0]}, load {os.getloadavg()[0]:.1f}"
+
+
+def processor():
+    try:
+        found = re.search(r"model name\s*: (.*)", open("/proc/cpuinfo").read())
+    except OSError:
+        found = None
+    return found.group(1) if found else "unknown processor"

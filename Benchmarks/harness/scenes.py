@@ -454,7 +454,7 @@ class Bench:
         failed = [status for _, status in ends if status != 0]
         last = (max(end for end, _ in ends) - origin.answered) * 1_000
         self.report.text(
-            "### Stampede", "", f"50 processes asked for one cold key at an origin that answers after 0.5 s: it saw {origin.count} "
+            "Stampede", f"50 processes asked for one cold key at an origin that answers after 0.5 s: it saw {origin.count} "
             f"exchange(s); the last process had ended {last:.0f} ms after the answer was sent; {len(failed)} failed.")
         self.report.budget("exchanges seen by the origin in a stampede of 50", origin.count, 1, "")
         origin.stop()
