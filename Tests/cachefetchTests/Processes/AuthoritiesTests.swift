@@ -97,7 +97,8 @@ import TestTurns
     return try await place.run(
       try BuiltProduct.cachefetch(),
       [
-        "-q", "--retry", "0", "--policy", "fresh-only", "--resolve", "\(host):\(site.nginx.port):127.0.0.1",
+        "-q", "--retry", "0", "--connect-timeout", "1h", "--policy", "fresh-only",
+        "--resolve", "\(host):\(site.nginx.port):127.0.0.1",
       ]
         + words + [url], shell.environment.merging(variables) { $1 })
   }
@@ -180,7 +181,8 @@ import TestTurns
     let run = try await place.run(
       try BuiltProduct.cachefetch(),
       [
-        "--retry", "0", "-d", "one", "--resolve", "good.test:\(site.nginx.port):127.0.0.1",
+        "--retry", "0", "--connect-timeout", "1h", "-d", "one", "--resolve",
+        "good.test:\(site.nginx.port):127.0.0.1",
         "https://good.test:\(site.nginx.port)/",
       ], shell.environment)
     #expect(run.status == 0 && run.outputText == "taken", "\(run.errorText)")

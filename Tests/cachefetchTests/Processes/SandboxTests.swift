@@ -59,10 +59,10 @@ import TestTurns
     let site = try await linkedSite(in: shell, elsewhere)
     shell.environment["TMPDIR"] = temporary.path
     shell.environment["SSL_CERT_DIR"] = site.folder
-    let words = ["--retry", "0", "--policy", "fresh-only", site.url]
+    let words = ["--retry", "0", "--connect-timeout", "1h", "--policy", "fresh-only", site.url]
     for (words, status) in [
       (words, Int32(4)), (["--no-sandbox"] + words, 0),
-      (["preload", "--retry", "0", "--parallel", "20", site.url], 3),
+      (["preload", "--retry", "0", "--connect-timeout", "1h", "--parallel", "20", site.url], 3),
     ] {
       let run = try await shell.run(words)
       #expect(run.status == status, "\(words): \(run.errorText)")
@@ -79,7 +79,8 @@ import TestTurns
     let store = folders[2].file("new/store.sqlite")
     for answer in ["site", "site"] {
       let run = try await shell.run(
-        "--store", store, "--cacert", site.certificate, "-o", output, "--policy", "fresh-only", site.url)
+        "--store", store, "--cacert", site.certificate, "-o", output, "--policy", "fresh-only",
+        "--connect-timeout", "1h", site.url)
       #expect(run.status == 0 && run.errors.isEmpty, "\(run.errorText)")
       #expect(try String(contentsOfFile: output, encoding: .utf8) == answer)
     }
@@ -88,7 +89,9 @@ import TestTurns
     // Over a link too, and into a device.
     let link = folders[1].file("link")
     #expect(symlink(output, link) == 0)
-    let words = ["--cacert", site.certificate, "--policy", "fresh-only", site.url]
+    let words = [
+      "--cacert", site.certificate, "--connect-timeout", "1h", "--policy", "fresh-only", site.url,
+    ]
     #expect(try await shell.run(["-o", link] + words).status == 0)
     #expect(try await shell.run(["-o", "/dev/null"] + words).status == 0)
     #expect(

@@ -203,8 +203,9 @@ import TestTurns
     func status(_ variables: [String: String], _ words: String...) async throws -> Int32 {
       var changed = shell
       for (name, value) in variables { changed.environment[name] = value }
-      return try await changed.run(["-q", "--retry", "0", "--policy", "fresh-only"] + words + [site.url])
-        .status
+      return try await changed.run(
+        ["-q", "--retry", "0", "--connect-timeout", "1h", "--policy", "fresh-only"] + words + [site.url]
+      ).status
     }
     #expect(try await status([:]) == 4)
     #expect(try await status(["CURL_CA_BUNDLE": site.certificate]) == 0)
