@@ -7,9 +7,11 @@ final class StoreFixture: Sendable {
   let files: TemporaryFolder
   let store: ResponseStore
 
+  /// Without a time limit on locks that a busy machine could come to.
   init(_ configure: (inout StoreConfiguration) -> Void = { _ in }) throws {
     files = try TemporaryFolder()
     var configuration = StoreConfiguration(path: files.file("store.sqlite"))
+    configuration.busyTimeout = .seconds(300)
     configure(&configuration)
     store = ResponseStore(configuration: configuration)
   }

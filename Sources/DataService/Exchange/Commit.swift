@@ -231,10 +231,7 @@ struct Commit {
     }
     guard isUnderWay else { return nil }
     if let done = await core.commitWaiting.value(of: first) { return (done, nil) }
-    let pending = Task(executorPreference: core.thread) {
-      if case .success = await last.value { return true }
-      return false
-    }
+    let pending = Task(executorPreference: core.thread) { hasSucceeded(await last.value) }
     return (nil, pending)
   }
 
@@ -252,10 +249,16 @@ struct Commit {
         result = .failure(error)
       }
       first.set(result)
-      if case .success = result { return true }
-      return false
+      return hasSucceeded(result)
     }
     return (await core.commitWaiting.value(of: first), task)
+  }
+
+  /// Reports a failure, of which the delivery can know nothing where it did not wait for it.
+  private func hasSucceeded<Value>(_ result: Result<Value, CacheStoreError>) -> Bool {
+    guard case .failure(let error) = result else { return true }
+    if error.reason != .signedOut { core.warn(store: error) }
+    return false
   }
 }
 

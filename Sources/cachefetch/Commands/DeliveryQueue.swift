@@ -47,7 +47,7 @@ final class DeliveryQueue {
   }
 
   /// How long the command waits for the store after the last delivery (law 4).
-  private static let writing = Duration.seconds(5)
+  static let writing = Duration.seconds(5)
   private var lastDelivery = ContinuousClock.now
 
   /// When to stop waiting for the loads under way; `nil` while deliveries are outstanding.
@@ -68,6 +68,9 @@ final class DeliveryQueue {
   private var startingNumber = 0
   /// Continues the work in place of the main thread and ends the process; see ``takeOver()``.
   var goOn: (() -> Never)?
+
+  /// The loads under way.
+  var numbers: [Int] { cancels.map(\.number) }
 
   /// How many loads are under way.
   var underWay: Int { cancels.count }

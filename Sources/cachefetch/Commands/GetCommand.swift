@@ -73,10 +73,20 @@ final class GetCommand {
         guard let event = queue.wait(until: queue.deadline) else {
           if Signals.pending != nil { throw .interrupted }
           // Everything is delivered, and the time to wait for pending writes has passed.
+          noteUnwritten()
           return
         }
         try handle(event)
       }
+    }
+  }
+
+  private func noteUnwritten() {
+    for index in queue.numbers {
+      guard case .fresh = states[index].outcome.end else { continue }
+      diagnostics.say(
+        "\(plan.lines[index].url): the response is not stored: "
+          + "the store did not take it within \(DeliveryQueue.writing.milliseconds / 1_000) s")
     }
   }
 

@@ -47,9 +47,7 @@ import TestTurns
     #expect(try shell.store.folder.names().allSatisfy { !$0.hasPrefix(".out") && !$0.hasPrefix("out.") })
   }
 
-  @Test func `a stored body with a damaged chunk ends before it, and the fresh one takes its place`()
-    async throws
-  {
+  @Test func `a stored body with a damaged chunk ends before it`() async throws {
     let shell = try Shell()
     let content = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 >> 8 &+ $0) }
     let origin = try ChangingOrigin(.ok(content, ["ETag": "\"1\""]))
@@ -57,7 +55,8 @@ import TestTurns
       try shell.store.execute(
         "UPDATE chunk SET bytes = CAST(x'FF' || substr(bytes, 2) AS BLOB) WHERE id % 1048576 = 5")
     }
-    _ = try await shell.run("-q", origin.url)
+    let first = try await shell.run(origin.url)
+    #expect(first.status == 0 && first.output == content && first.errors.isEmpty, "\(first.errorText)")
     try damage()
     let offline = try await shell.run("--offline", origin.url)
     #expect(offline.status == 4)

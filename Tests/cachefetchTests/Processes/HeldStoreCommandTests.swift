@@ -66,6 +66,23 @@ import TestTurns
     await holder.end()
   }
 
+  @Test func `a response that the store does not take in time is printed, and the reason is said`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    origin.answer(.ok("two", ["ETag": "\"2\""]))
+    let holder = try await StoreHolder(.writing, shell.store.path)
+    let run = try await shell.run("--policy", "fresh-only", origin.url)
+    #expect(run.status == 0 && run.outputText == "two")
+    #expect(run.errorText.split(separator: "\n").count == 1, "\(run.errorText)")
+    #expect(run.errorText.contains("is in use by another process"), "\(run.errorText)")
+    await holder.release()
+    await holder.end()
+    #expect(try await shell.run("--offline", origin.url).outputText == "one")
+  }
+
   @Test func `a store held elsewhere is said with the process that holds it`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()
