@@ -142,7 +142,8 @@ extension ResponseStore {
       try rewrite(connection)
     }
     try connection.execute("PRAGMA temp_store = MEMORY")
-    let deadline = connection.waiting.deadline
+    // Rewriting a large file takes longer than `busyTimeout`; the wait for readers begins after it.
+    let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
     // The checkpoint itself would wait for readers, but could not name them.
     connection.waiting.deadline = 0
     while try !connection.checkpoint(.truncating) {
