@@ -109,6 +109,9 @@ final class NetworkThreadCore: @unchecked Sendable {
   /// The thread's main function.
   func run() {
     blockSignals()
+    // With one processor a new thread runs before the one that made it, which has a stored response to deliver; loading
+    // libcurl takes several milliseconds.
+    sched_yield()
     NetworkThread.prepareCurrent()
     let wakeup = WakeupPipe()
     shared.withLock { $0.wakeup = wakeup }
