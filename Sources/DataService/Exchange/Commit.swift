@@ -254,10 +254,11 @@ struct Commit {
     return (await core.commitWaiting.value(of: first), task)
   }
 
-  /// Reports a failure, of which the delivery can know nothing where it did not wait for it.
+  /// Reports a failure, of which the delivery can know nothing where it did not wait for it. Of a store that was removed
+  /// meanwhile the origin is asked again.
   private func hasSucceeded<Value>(_ result: Result<Value, CacheStoreError>) -> Bool {
     guard case .failure(let error) = result else { return true }
-    if error.reason != .signedOut { core.warn(store: error) }
+    if error.reason != .signedOut, error.reason != .missing { core.warn(store: error) }
     return false
   }
 }
