@@ -56,6 +56,31 @@ package enum Socket {
     return UInt16(bigEndian: address.sin_port)
   }
 
+  /// A socket connected to a port of 127.0.0.1.
+  package static func connected(port: UInt16) throws -> Int32 {
+    let fd = try open(AF_INET)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+    let failed = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(fd, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) != 0
+      }
+    }
+    guard !failed else {
+      defer { close(fd) }
+      throw FixtureSocketError(call: "connect", code: errno)
+    }
+    return fd
+  }
+
+  /// Waits until there is something to read, or nothing more to come.
+  package static func awaitReadable(_ fd: Int32) {
+    var waiting = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
+    while poll(&waiting, 1, -1) < 0, errno == EINTR {}
+  }
+
   /// Waits for a connection; `nil` when the wake descriptor became readable or the listener was closed.
   static func accept(_ fd: Int32, wake: Int32) -> Int32? {
     var waiting = [
@@ -75,7 +100,7 @@ package enum Socket {
   }
 
   /// Writes everything, or throws.
-  static func writeAll(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) throws {
+  package static func writeAll(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) throws {
     var rest = bytes
     while let base = rest.baseAddress, !rest.isEmpty {
       #if canImport(Darwin)

@@ -3,8 +3,8 @@ import PlatformC
 
 /// A real nginx on a free loopback port, for contract tests and benchmarks.
 ///
-/// It inherits a socket that already listens (nginx's own upgrade mechanism), so that it is ready from the start:
-/// connections queue until its first `accept`, and no test polls whether it is up.
+/// It inherits a socket that already listens (nginx's own upgrade mechanism): connections queue until its first `accept`, and no
+/// test polls whether it is up.
 public final class NginxServer {
   /// nginx is not installed, or did not start.
   public struct Unavailable: Error, CustomStringConvertible {
@@ -55,15 +55,26 @@ public final class NginxServer {
     try folder.write(bytes, to: "root/\(name)")
   }
 
-  /// Starts it again after `stop`.
+  /// Starts it again after `stop`; returns once its worker has answered something.
+  ///
+  /// A SIGTERM that reaches nginx after it has set its handlers, and before it waits for signals, is noted and never acted upon: it
+  /// would serve for ever.
   public func start() throws {
     guard process == nil else { return }
-    let listening = try Socket.bound(port: port)
-    defer { close(listening) }
-    try Socket.listen(listening)
-    process = try ChildProcess(
-      program, ["-p", folder.path, "-c", folder.file("nginx.conf")], environment: ["NGINX": "3;"],
-      passing: listening)
+    do {
+      // Closed here before anything waits, so that an nginx that does not start ends what was connected to it.
+      let listening = try Socket.bound(port: port)
+      defer { close(listening) }
+      try Socket.listen(listening)
+      process = try ChildProcess(
+        program, ["-p", folder.path, "-c", folder.file("nginx.conf")], environment: ["NGINX": "3;"],
+        passing: listening)
+    }
+    let connection = try Socket.connected(port: port)
+    defer { close(connection) }
+    // No request, whatever is spoken here: it reaches no location, and what comes of it is a worker's.
+    try Array("?\r\n\r\n".utf8).withUnsafeBytes { try Socket.writeAll(connection, $0) }
+    Socket.awaitReadable(connection)
   }
 
   /// Ends nginx and waits for it: from then on connections are refused.
