@@ -11,11 +11,20 @@ enum Descriptors {
     var opened: [Int32] = []
     defer { for descriptor in opened { close(descriptor) } }
     for _ in 0..<few {
-      let descriptor = open("/", O_RDONLY | O_CLOEXEC)
+      // Not a file: the command's sandbox refuses most of them, which would look as if there were room.
+      let descriptor = Self.unconnectedSocket()
       guard descriptor >= 0 else { return isOfDescriptors(errno) }
       opened.append(descriptor)
     }
     return false
+  }
+
+  private static func unconnectedSocket() -> Int32 {
+    #if canImport(Darwin)
+      socket(AF_UNIX, SOCK_STREAM, 0)
+    #else
+      socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    #endif
   }
 
   /// Whether an error number means that no descriptors are left.
