@@ -156,6 +156,13 @@ const char *ccurl_authority_folder(const ccurl_library *library, CURL *easy) {
   return library->easy_getinfo(easy, info, &value) == CURLE_OK ? value : NULL;
 }
 
+int ccurl_used_proxy(const ccurl_library *library, CURL *easy) {
+  // CURLINFO_USED_PROXY, which the headers have from 8.7 on.
+  CURLINFO info = (CURLINFO)(CURLINFO_LONG + 66);
+  long value = 0;
+  return library->easy_getinfo(easy, info, &value) == CURLE_OK ? value != 0 : -1;
+}
+
 void *ccurl_get_context(const ccurl_library *library, CURL *easy) {
   char *value = NULL;
   return library->easy_getinfo(easy, CURLINFO_PRIVATE, &value) == CURLE_OK ? value : NULL;

@@ -54,6 +54,8 @@ CURLcode ccurl_set_buffer(const ccurl_library *library, CURL *easy, CURLoption o
 long ccurl_get_long(const ccurl_library *library, CURL *easy, CURLINFO info);
 /// The folder of certificate authorities that it was built with; NULL if there is none, and before 7.84.
 const char *ccurl_authority_folder(const ccurl_library *library, CURL *easy);
+/// Whether the transfer went, or was to go, by way of a proxy: 1 or 0; -1 before 8.7, which does not say.
+int ccurl_used_proxy(const ccurl_library *library, CURL *easy);
 /// The context given with the callbacks.
 void *ccurl_get_context(const ccurl_library *library, CURL *easy);
 

@@ -116,6 +116,23 @@ import TestTurns
     #expect(throws: HeadParser.Problem.self) { try parse(text) }
   }
 
+  @Test(
+    "A line that is cut off ends no head",
+    arguments: ["HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\nX: a", "HTTP/1.1 200 OK\r\nX: a\r\n\r"])
+  func cutOff(text: String) throws {
+    #expect(try parse(text) == nil)
+    #expect(try parse("HTTP/1.1 200 OK\r\nX: a\r\n\r\n") != nil)
+  }
+
+  @Test("A transfer coding other than chunks", arguments: ["gzip", "gzip, chunked", "chunked,zz", "x"])
+  func unasked(codings: String) throws {
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: "
+    #expect(throws: HeadParser.Problem.self) { try parse("\(head)\(codings)\r\n\r\n") }
+    for known in ["chunked", "Chunked", "identity", ""] {
+      #expect(try parse("\(head)\(known)\r\n\r\n") != nil)
+    }
+  }
+
   @Test func `the limits count all heads together, and trailers`() throws {
     let interim = "HTTP/1.1 103 Early\r\nA: b\r\n\r\n"
     let final = "HTTP/1.1 200 OK\r\nA: b\r\n\r\n"

@@ -97,6 +97,7 @@ extension HostileServer {
     HostileServer("close within a field's value", .disconnected, sends: ok + "Content-Length: 1"),
     HostileServer("close before the empty line", .disconnected, sends: ok + "Content-Length: 5\r\n"),
     HostileServer("close within the empty line", .disconnected, sends: ok + "Content-Length: 5\r\n\r"),
+    HostileServer("close within the empty line, without a length", .disconnected, sends: ok + "A: b\r\n\r"),
     .resetting("reset within the status line", .disconnected, after: "HTTP/1.1 2"),
     .resetting("reset after the status line", .disconnected, after: ok),
     .resetting("reset within the fields", .disconnected, after: ok + "Content-Length: 5\r\nX-A: b"),
@@ -186,7 +187,7 @@ extension HostileServer {
     HostileServer("an empty chunk size", .protocol, hasHead: true, sends: chunked + "\r\nhello\r\n0\r\n\r\n"),
     .endless("chunks without end", head: chunked, piece: Array("5\r\nhello\r\n".utf8)),
     HostileServer(
-      "an unknown transfer coding", .protocol, hasHead: true,
+      "an unknown transfer coding", .protocol,
       sends: ok + "Transfer-Encoding: zz, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"),
   ]
 

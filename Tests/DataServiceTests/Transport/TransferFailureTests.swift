@@ -17,6 +17,7 @@
       var hasHead = false
       var isEncoded = false
       var hasRoute = true
+      var usedProxy: Bool?
       var unixSocket: String?
       var says = "origin.test"
 
@@ -69,6 +70,18 @@
       Row(
         code: CURLE_COULDNT_CONNECT, kind: .proxy,
         text: "Unsupported proxy scheme for 'foo://alice:secret@p'", says: "“foo”"),
+      // From 8.7 on libcurl says whether there was a proxy, and its message does not count.
+      Row(
+        code: CURLE_COULDNT_CONNECT, kind: .refused, text: "Failed to connect to origin.test:80 after 1 ms",
+        osError: ECONNREFUSED, usedProxy: false),
+      Row(
+        code: CURLE_COULDNT_CONNECT, kind: .proxy,
+        text: "Failed to connect to origin.test port 80 via proxy.test after 1 ms",
+        osError: ECONNREFUSED, usedProxy: true),
+      Row(
+        code: CURLE_COULDNT_CONNECT, kind: .offline, text: "Failed to connect to origin.test:80 after 1 ms",
+        osError: ENETUNREACH, hasRoute: false, usedProxy: false, says: "no network"),
+      Row(code: CURLE_COULDNT_CONNECT, kind: .proxy, connectStatus: 502, usedProxy: true, says: "502"),
       Row(code: CURLE_WEIRD_SERVER_REPLY, kind: .protocol),
       Row(code: CURLE_HTTP2, kind: .protocol),
       Row(code: CURLE_PARTIAL_FILE, kind: .truncated, hasHead: true),
@@ -87,6 +100,9 @@
       Row(code: CURLE_SSL_ENGINE_NOTFOUND, kind: .tls("library"), says: "TLS"),
       Row(code: CURLE_SSL_ENGINE_SETFAILED, kind: .tls("library"), says: "TLS"),
       Row(code: CURLE_SEND_ERROR, kind: .disconnected),
+      Row(
+        code: CURLE_RECV_ERROR, kind: .protocol, text: "chunk hex-length char not a hex digit: 0x7a",
+        hasHead: true),
       Row(code: CURLE_RECV_ERROR, kind: .disconnected),
       Row(code: CURLE_RECV_ERROR, kind: .truncated, hasHead: true),
       Row(code: CURLE_RECV_ERROR, kind: .protocol, text: "Illegal hex in chunked-encoding", hasHead: true),
@@ -120,6 +136,11 @@
       Row(code: CURLE_PROXY, kind: .proxy, says: "proxy"),
       Row(code: CURLE_SSL_CLIENTCERT, kind: .tls("clientCertificate")),
       Row(code: CURLE_UNRECOVERABLE_POLL, kind: .other, says: "network"),
+      Row(code: CURLcode(rawValue: 100), kind: .protocol, says: "header"),
+      Row(code: CURLcode(rawValue: 100), kind: .tooLarge, hasHead: true, isEncoded: true),
+      Row(
+        code: CURLE_BAD_FUNCTION_ARGUMENT, kind: .tls("clientCertificate"),
+        text: "unable to set private key file: '/k.pem' type PEM", says: "key"),
       Row(code: CURLE_FTP_WEIRD_PASV_REPLY, kind: .other),
     ]
 
@@ -127,7 +148,7 @@
       let failure = TransferFailure(
         code: row.code, text: row.text, osError: row.osError, verifyResult: row.verifyResult,
         connectStatus: row.connectStatus, hasHead: row.hasHead, isEncoded: row.isEncoded,
-        host: "origin.test", port: 80,
+        host: "origin.test", port: 80, usedProxy: row.usedProxy,
         unixSocket: row.unixSocket)
       let error = failure.error { row.hasRoute }
       #expect(error.kind == row.kind)
@@ -154,9 +175,13 @@
       #expect(areUsedUp == TransferFailure.mayBeOfDescriptors(code) || osError != 0)
     }
 
-    @Test func `a key with a pass phrase is named, with the remedy`() {
-      let failure = TransferFailure(
-        code: CURLE_SSL_CERTPROBLEM, text: "words", host: "origin.test", protectedKeyFile: "/k.pem")
+    @Test(
+      arguments: [
+        (CURLE_SSL_CERTPROBLEM, "words"),
+        (CURLE_BAD_FUNCTION_ARGUMENT, "unable to set private key file: '/k.pem'"),
+      ] as [(CURLcode, String)])
+    func `a key with a pass phrase is named, with the remedy`(code: CURLcode, text: String) {
+      let failure = TransferFailure(code: code, text: text, host: "origin.test", protectedKeyFile: "/k.pem")
       let error = failure.error { true }
       #expect(error.kind == .tls("clientCertificate") && error.message.contains("/k.pem"))
       #expect(error.hint?.contains("openssl pkey") == true)

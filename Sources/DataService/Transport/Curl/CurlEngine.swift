@@ -261,10 +261,11 @@
         hasHead: easy.head != nil, isEncoded: easy.head?.isEncoded ?? false,
         host: exchange.origin.host, port: exchange.origin.port,
         isProxyGiven: exchange.request.connection.proxy != nil,
+        usedProxy: easy.usedProxy,
         unixSocket: exchange.request.connection.unixSocket,
         isResolved: !exchange.request.connection.resolutions.isEmpty)
       failure.areDescriptorsUsedUp = TransferFailure.mayBeOfDescriptors(code) && Descriptors.areUsedUp
-      if code == CURLE_SSL_CERTPROBLEM { failure.protectedKeyFile = easy.protectedKeyFile }
+      if failure.isOfClientKey { failure.protectedKeyFile = easy.protectedKeyFile }
       return .failure(failure.error { NetworkState.hasRoute })
     }
 

@@ -151,6 +151,12 @@
       try set(CURLOPT_USERAGENT, userAgent)
     }
 
+    /// Whether the way was by a proxy; `nil` where libcurl does not say (before 8.7).
+    var usedProxy: Bool? {
+      let used = ccurl_used_proxy(library.table, raw)
+      return used < 0 ? nil : used != 0
+    }
+
     /// The file of the client's key, where a pass phrase protects that.
     var protectedKeyFile: String? {
       guard let file = connection?.clientKeyFile ?? connection?.clientCertificateFile,

@@ -25,6 +25,8 @@
     var port = 0
     /// Whether the caller named the proxy, if there is one; else the environment did.
     var isProxyGiven = false
+    /// Whether the way was by a proxy; `nil` where libcurl does not say (before 8.7).
+    var usedProxy: Bool?
     /// The unix socket connected to in place of the host.
     var unixSocket: String?
     /// Whether the caller gave another address for the host.
@@ -50,18 +52,26 @@
     /// - Parameter hasRoute: Whether there is any network; evaluated only if the code alone is ambiguous.
     func error(hasRoute: () -> Bool) -> DataServiceError {
       if areDescriptorsUsedUp || Descriptors.isOfDescriptors(osError) { return .tooManyOpenFiles }
-      if code == CURLE_SSL_CERTPROBLEM, let protectedKeyFile {
+      if isOfClientKey, let protectedKeyFile {
         return DataServiceError(
           .tls("clientCertificate"), "a pass phrase protects the key in \(protectedKeyFile)",
           hint: "give one without: openssl pkey -in FILE -out NEWFILE",
           underlying: CurlError(code: Int(code.rawValue), text: text))
       }
       let meaning =
-        Self.meanings[code.rawValue] ?? .plain(.other, "the transfer from %@ failed: \(text)", nil)
+        Self.meanings[isOfClientKey ? CURLE_SSL_CERTPROBLEM.rawValue : code.rawValue]
+        ?? .plain(.other, "the transfer from %@ failed: \(text)", nil)
       let (kind, message, remedy) = interpret(meaning, hasRoute)
       return DataServiceError(
         kind, message.replacingPlaceholder(with: unixSocket ?? host), remedy: remedy,
         underlying: CurlError(code: Int(code.rawValue), text: text))
+    }
+
+    /// Whether the client's certificate or key could not be used. From 8.16 on a key that OpenSSL does not take has the code that
+    /// otherwise means a malformed head.
+    var isOfClientKey: Bool {
+      code == CURLE_SSL_CERTPROBLEM
+        || code == CURLE_BAD_FUNCTION_ARGUMENT && text.hasPrefix("unable to set private key")
     }
 
     /// Codes that may also mean that no file, socket or thread was available.
@@ -69,7 +79,7 @@
       [
         CURLE_FAILED_INIT, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT,
         CURLE_OUT_OF_MEMORY, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE,
-        CURLE_PEER_FAILED_VERIFICATION,
+        CURLE_PEER_FAILED_VERIFICATION, CURLE_BAD_FUNCTION_ARGUMENT,
       ].contains(code)
     }
 
@@ -84,8 +94,10 @@
       case broken
       /// The peer's certificate was not accepted.
       case unverified
-      /// Out of memory; while reading a head, a line longer than libcurl's limit of 100 KiB.
+      /// Out of memory; before 8.6 also what `tooLarge` means.
       case outOfMemory
+      /// Something outgrew a limit of libcurl's own: a line of a head 100 KiB, or a decoded body that waits 64 MiB.
+      case tooLarge
     }
 
     /// Maps libcurl's codes to kinds, messages and remedies. Codes of disabled protocols are missing.
@@ -174,6 +186,8 @@
           .clientCertificate)
       ),
       (CURLE_UNRECOVERABLE_POLL, .plain(.other, "waiting for the network failed", nil)),
+      // CURLE_TOO_LARGE, which the headers have from 8.6 on.
+      (CURLcode(rawValue: 100), .tooLarge),
     ]
 
     private typealias Verdict = (kind: DataServiceError.Kind, message: String, remedy: Remedy?)
@@ -184,9 +198,10 @@
       case .unresolved: unresolved(hasRoute)
       case .unconnected: unconnected(hasRoute)
       case .broken: broken()
-      case .outOfMemory where !hasHead: (.protocol, "a header in the response from %@ is too large", nil)
+      case .outOfMemory where !hasHead, .tooLarge where !hasHead:
+        (.protocol, "a header in the response from %@ is too large", nil)
       // libcurl buffers at most 64 MiB of decoded bytes while the reader is slow.
-      case .outOfMemory where isEncoded:
+      case .outOfMemory where isEncoded, .tooLarge:
         (.tooLarge, "the response from %@ expands to more than can be kept", nil)
       case .outOfMemory: (.other, "out of memory", nil)
       case .unverified:
@@ -207,9 +222,10 @@
       return (.dns, "the name %@ was not found", "check the spelling, or the network's name server")
     }
 
-    /// Whether the unreachable host was a proxy. Only libcurl reads the environment's proxy, so its message is the
-    /// only evidence: `Failed to connect to HOST port PORT after 1 ms: …`.
+    /// Whether the unreachable host was a proxy. Only libcurl reads the environment's proxy. Before 8.7, which says whether
+    /// there is one, its message is the only evidence: `Failed to connect to HOST port PORT after 1 ms: …`.
     private var failedAtProxy: Bool {
+      if let usedProxy { return usedProxy }
       let prefix = "Failed to connect to "
       guard !isResolved, unixSocket == nil, text.hasPrefix(prefix) else { return false }
       let words = text.dropFirst(prefix.count).split(separator: " ", maxSplits: 3)
@@ -235,10 +251,10 @@
           "\(proxyHint); it begins with http, https, socks5h, socks5, socks4a or socks4"
         )
       }
+      if connectStatus >= 300 { return refusedByProxy }
       if failedAtProxy {
         return (.proxy, "the proxy on the way to %@ could not be reached", Remedy(proxyHint))
       }
-      if connectStatus >= 300 { return refusedByProxy }
       switch osError {
       case ECONNREFUSED where unixSocket == nil:
         return (.refused, "%@ refused the connection", "the server may be down, or the port may be wrong")
@@ -260,8 +276,8 @@
     }
 
     private func broken() -> Verdict {
-      // Only libcurl's messages distinguish these errors. They are unchanged since 7.x, and tests check them.
-      if text.contains("chunked-encoding") {
+      // Only libcurl's messages distinguish these errors: the first are of 7.x, the others of 8.x.
+      if ["chunked-encoding", "chunk hex-length", "invalid chunk size"].contains(where: text.contains) {
         return (.protocol, "the response from %@ has a malformed chunk", nil)
       }
       if connectStatus >= 300 || text.contains("CONNECT tunnel") { return refusedByProxy }
