@@ -94,6 +94,7 @@ class Bench:
         runs += [
             (Sample(name, row_wal), [self.bench, form, store, str(count), str(rows)])
             for form, name in (("look", "synchronous look"), ("sequence", "sequence"), ("callback", "callback on a queue"), ("oneshot", "one value"))]
+        runs.append((Sample("of a callback, on the queue", row_wal), [self.bench, "block", store, str(count), str(rows)]))
         runs.append((Sample("Dispatch alone, a call on a queue"), [self.bench, "hop", store, str(count)]))
         slow = []
         url = f"{self.servers.url}/10k"
@@ -108,10 +109,11 @@ class Bench:
         base = samples[0].p50
         for name, limit in (("synchronous look", 1.5), ("sequence", 2.5)):
             self.report.budget(f"stored delivery in process, {name}, against C", found[name].p50 / base, limit)
-        # What a hop to a queue costs by itself is not ours to spare.
+        # The look-up is counted above, and what a hop to a queue costs by itself is not ours to spare.
+        alone = found["Dispatch alone, a call on a queue"].p50
         self.report.budget(
-            "stored delivery in process, callback on a queue, against Dispatch alone",
-            found["callback on a queue"].p50 / found["Dispatch alone, a call on a queue"].p50, 1.3)
+            "a call on a queue and what a load does there before its callback, against Dispatch alone",
+            (alone + found["of a callback, on the queue"].p50) / alone, 1.3)
 
     def refresh(self):
         """A refresh on a warm connection, with what it stores."""

@@ -18,7 +18,7 @@ import Dispatch
 @main struct Bench {
   static let usage = """
     usage: bench fill STORE ROWS BYTES                store ROWS answers of BYTES bytes, from no network
-           bench look|sequence|callback|oneshot|miss STORE COUNT ROWS
+           bench look|sequence|callback|block|oneshot|miss STORE COUNT ROWS
            bench refresh|refresh-callback STORE COUNT URL
            bench overwrite STORE COUNT ROWS BYTES     the service's whole path, the transport replaced by a constant
            bench hop STORE COUNT                      what Dispatch alone takes to call back on a queue
@@ -65,6 +65,7 @@ import Dispatch
     case "open": await bench.open(count)
     case "sequence": await bench.sequence(count)
     case "callback": bench.callback(count)
+    case "block": bench.block(count)
     case "hop": bench.hop(count)
     case "trim": await bench.trim(count)
     case "oneshot": await bench.oneShot(count)

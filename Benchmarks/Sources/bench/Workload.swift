@@ -127,6 +127,33 @@ struct Workload {
     times.print()
   }
 
+  /// The part of a callback that is spent on the queue: from when the queue comes to the load's block until the callback begins.
+  ///
+  /// The block before it, whose end is when the queue comes to it, is there for that alone; what the queue takes to go from one
+  /// to the other is counted.
+  func block(_ count: Int) {
+    let service = service()
+    let requests = (0..<rows).map(request)
+    let queue = DispatchQueue(label: "bench")
+    let done = DispatchSemaphore(value: 0)
+    let reached = Atomic<UInt64>(0)
+    let called = Atomic<UInt64>(0)
+    var times = Times(capacity: count)
+    for number in 0..<count {
+      queue.suspend()
+      queue.async { reached.store(Times.now, ordering: .relaxed) }
+      service.load(requests[number % rows], policy: .storedOnly, queue: queue) { delivery in
+        called.store(Times.now, ordering: .relaxed)
+        guard case .stored(let response) = delivery, !response.value.isEmpty else { fail("nothing stored") }
+        done.signal()
+      }
+      queue.resume()
+      done.wait()
+      times.add(from: reached.load(ordering: .relaxed), to: called.load(ordering: .relaxed))
+    }
+    times.print()
+  }
+
   /// What Dispatch alone takes to call back on a queue: the floor of ``callback(_:)``.
   func hop(_ count: Int) {
     let queue = DispatchQueue(label: "bench")
