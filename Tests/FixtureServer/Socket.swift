@@ -100,7 +100,7 @@ package enum Socket {
   }
 
   /// Writes everything, or throws.
-  package static func writeAll(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) throws {
+  static func writeAll(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) throws {
     var rest = bytes
     while let base = rest.baseAddress, !rest.isEmpty {
       #if canImport(Darwin)

@@ -55,7 +55,7 @@ public final class NginxServer {
     try folder.write(bytes, to: "root/\(name)")
   }
 
-  /// Starts it again after `stop`; returns once its worker has answered something.
+  /// Starts it again after `stop`; returns once its worker has closed a connection.
   ///
   /// A SIGTERM that reaches nginx after it has set its handlers, and before it waits for signals, is noted and never acted upon: it
   /// would serve for ever.
@@ -72,8 +72,8 @@ public final class NginxServer {
     }
     let connection = try Socket.connected(port: port)
     defer { close(connection) }
-    // No request, whatever is spoken here: it reaches no location, and what comes of it is a worker's.
-    try Array("?\r\n\r\n".utf8).withUnsafeBytes { try Socket.writeAll(connection, $0) }
+    // Without a byte of a request: no log has it, and whatever is spoken here, the worker closes the connection.
+    shutdown(connection, Int32(SHUT_WR))
     Socket.awaitReadable(connection)
   }
 
