@@ -216,13 +216,15 @@ let support = """
   @inline(never) func mutantOne<Number: Numeric>(_ number: Int32) -> Number { mutantIsOn(number) ? 1 : 0 }
   """
 
-// usage: mutator TREE SEEDS COUNT [EXCLUDED...]; draws COUNT mutants for each of the seeds, which commas separate, writes
-// them into TREE/Sources, and a line of JSON for each to standard output. EXCLUDED are their numbers that do not compile.
+// usage: mutator TREE SEEDS COUNT FOLDERS [EXCLUDED...]; draws COUNT mutants for each of the seeds from the folders below
+// Sources (commas separate both; no folder is all of them), writes them into TREE/Sources, and a line of JSON for each to
+// standard output. EXCLUDED are their numbers that do not compile.
 let arguments = CommandLine.arguments
 let tree = arguments[1]
 let seeds = arguments[2].split(separator: ",").map { UInt64($0)! }
 let count = Int(arguments[3])!
-let excluded = Set(arguments.dropFirst(4).compactMap { Int($0) })
+let folders = arguments[4].split(separator: ",").map { "Sources/\($0)/" }
+let excluded = Set(arguments.dropFirst(5).compactMap { Int($0) })
 
 /// The folders of the modules whose sources are mutated. The one in DataService is a module of its own.
 let modules = ["CacheStore", "DataService", "DataService/URLSessionTransport", "Launch", "cachefetch"]
@@ -248,7 +250,8 @@ for module in modules {
 
 // By kind first: literals and comparisons would else be nearly all of them. A place that an earlier seed has drawn is not
 // drawn again.
-let sitesByKind = Dictionary(grouping: sites, by: \.kind)
+let sitesByKind = Dictionary(
+  grouping: sites.filter { site in folders.isEmpty || folders.contains { site.path.hasPrefix($0) } }, by: \.kind)
 let kinds = sitesByKind.keys.sorted()
 var chosen: [(seed: UInt64, site: Site)] = []
 for seed in seeds {
@@ -256,7 +259,7 @@ for seed in seeds {
   var left: [String: [Site]] = [:]
   for kind in kinds { left[kind] = sitesByKind[kind]?.shuffled(using: &draws) }
   let wanted = chosen.count + count
-  while chosen.count < wanted {
+  while chosen.count < wanted, left.values.contains(where: { !$0.isEmpty }) {
     let kind = kinds.randomElement(using: &draws)!
     guard let site = left[kind]?.popLast() else { continue }
     let overlaps = chosen.contains {

@@ -78,13 +78,13 @@ def mutant_at(path, line):
     return []
 
 
-def build(mutator, seeds, count):
+def build(mutator, seeds, count, folders):
     """Returns the mutants that compile, with all of them in the build, and how many of each seed do not."""
     excluded = set()
     while True:
         restore_sources()
         listed = subprocess.run(
-            [mutator, TREE, ",".join(map(str, seeds)), str(count), *map(str, sorted(excluded))], check=True, capture_output=True)
+            [mutator, TREE, ",".join(map(str, seeds)), str(count), folders, *map(str, sorted(excluded))], check=True, capture_output=True)
         built = subprocess.run(
             ["swift", "build", "--build-tests"], cwd=TREE, capture_output=True, text=True)
         if built.returncode == 0:
@@ -245,6 +245,8 @@ def main():
     parser.add_argument(
         "--seed", default=str(int(time.time())), help="which are drawn: a number, or several with commas (default: the time)")
     parser.add_argument("--count", type=int, default=40, help="how many are drawn for each seed (default: 40)")
+    parser.add_argument(
+        "--in", dest="folders", default="", help="the folders below Sources to draw from, with commas (default: all)")
     parser.add_argument("--only", help="numbers of those to try, with commas")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many runs at once (default: one a processor)")
     parser.add_argument("--report", type=pathlib.Path, help="the report's file (default: standard output)")
@@ -254,8 +256,11 @@ def main():
     WORK.mkdir(parents=True, exist_ok=True)
     mutator = build_mutator()
     copy_tree()
+    for folder in filter(None, options.folders.split(",")):
+        if not (ROOT / "Sources" / folder).is_dir():
+            sys.exit(f"error: there is no folder Sources/{folder}; give --in the path of one below Sources")
     say(f"building {options.count} mutants for each of: {options.seed}")
-    mutants, left_out = build(mutator, seeds, options.count)
+    mutants, left_out = build(mutator, seeds, options.count, options.folders)
     equivalents = known_equivalents()
     for mutant in mutants:
         mutant["equivalent"] = equivalents.get(
