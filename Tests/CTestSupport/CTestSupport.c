@@ -18,6 +18,13 @@ void testsupport_close_from(void *actions, int first) {
 #endif
 }
 
+void testsupport_fill(unsigned char *bytes, long count, unsigned long long seed) {
+  for (long place = 0; place < count; place++) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    bytes[place] = (unsigned char)(seed >> 33);
+  }
+}
+
 void testsupport_change_directory(void *actions, const char *path) {
   posix_spawn_file_actions_addchdir_np(actions, path);
 }

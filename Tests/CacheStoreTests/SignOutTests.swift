@@ -144,7 +144,7 @@ import TestTurns
     // Not the first page, without which it is no store.
     let page = 1 + part * (pages - 1) / 12
     try fixture.files.overwrite(
-      "store.sqlite", at: page * 8192, with: (0..<8192).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+      "store.sqlite", at: page * 8192, with: distinctBytes(8192))
     let store = fixture.another()
     do {
       try await store.signOut(accountName: "alice")

@@ -126,7 +126,5 @@ extension StartMark {
 
 /// Bytes that are not all alike, so that a chunk in the wrong place is seen.
 func pattern(_ count: Int, seed: UInt8 = 0) -> Data {
-  var data = Data(capacity: count)
-  for index in 0..<count { data.append(UInt8(truncatingIfNeeded: index &* 31 &+ index >> 8) &+ seed) }
-  return data
+  Data(distinctBytes(count, seed: UInt64(seed)))
 }

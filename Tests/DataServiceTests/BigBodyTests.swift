@@ -23,7 +23,7 @@ import TestTurns
   @Test func `a long body goes through the store and back, byte for byte, and is unchanged the second time`()
     async throws
   {
-    let content = StreamedBody.bytes(10 * Self.chunk + 123)
+    let content = distinctBytes(10 * Self.chunk + 123)
     let origin = try FixtureServer(routes: ["/big": .ok(content)])
     let fixture = try fixture()
     let fresh = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
@@ -35,7 +35,7 @@ import TestTurns
   }
 
   @Test func `a limit set in the store lets in a body for which the service's own is too low`() async throws {
-    let content = StreamedBody.bytes(1_200_000)
+    let content = distinctBytes(1_200_000)
     let origin = try FixtureServer(routes: ["/big": .ok(content)])
     let fixture = try fixture { $0.store.maximumBytes = 1 << 20 }
     let first = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
@@ -56,7 +56,7 @@ import TestTurns
     "a download cut off anywhere is resumed where it stopped",
     arguments: cuts)
   func resumed(cut: Int) async throws {
-    let content = StreamedBody.bytes(5 * Self.chunk)
+    let content = distinctBytes(5 * Self.chunk)
     let origin = try Self.resumableOrigin(content, cutAt: cut)
     let fixture = try fixture()
     let first = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
@@ -70,7 +70,7 @@ import TestTurns
   }
 
   @Test func `a cut-off download is resumed by another service on the store`() async throws {
-    let content = StreamedBody.bytes(5 * Self.chunk)
+    let content = distinctBytes(5 * Self.chunk)
     let origin = try Self.resumableOrigin(content, cutAt: 40_000)
     let first = try fixture()
     #expect(try await first.streamed(origin.url("/big"), policy: .freshOnly).kind == "truncated")
@@ -83,7 +83,7 @@ import TestTurns
   @Test func `a download is resumed where a short answer is stored, which stays until it is whole`()
     async throws
   {
-    let content = StreamedBody.bytes(5 * Self.chunk)
+    let content = distinctBytes(5 * Self.chunk)
     let asked = Mutex(0)
     let origin = try FixtureServer { request, connection in
       let number = asked.withLock { count in
@@ -109,8 +109,8 @@ import TestTurns
   }
 
   @Test func `a changed validator between the parts starts over`() async throws {
-    let old = StreamedBody.bytes(5 * Self.chunk)
-    let new = StreamedBody.bytes(5 * Self.chunk, seed: 99)
+    let old = distinctBytes(5 * Self.chunk)
+    let new = distinctBytes(5 * Self.chunk, seed: 99)
     let asked = Mutex(0)
     let origin = try FixtureServer { request, connection in
       let number = asked.withLock { count in
@@ -131,7 +131,7 @@ import TestTurns
     "an origin that ignores Range, or says there is no such part, is asked for the whole",
     arguments: [200, 416])
   func ignored(status: Int) async throws {
-    let content = StreamedBody.bytes(5 * Self.chunk)
+    let content = distinctBytes(5 * Self.chunk)
     let origin = try FixtureServer { request, connection in
       if request.connection == 1 { return try Self.cutOff(content, at: 40_000, etag: "\"v1\"", connection) }
       if request["Range"] != nil, status == 416 {
@@ -156,7 +156,7 @@ import TestTurns
 
   @Test("a wrong part is not joined: the download starts over", arguments: wrongParts.indices)
   func wrongPart(index: Int) async throws {
-    let content = StreamedBody.bytes(5 * Self.chunk)
+    let content = distinctBytes(5 * Self.chunk)
     let (name, range) = Self.wrongParts[index]
     let origin = try FixtureServer { request, connection in
       if request["Range"] != nil {
@@ -210,8 +210,8 @@ import TestTurns
   }
 
   @Test func `a long body replaced under its reader is read to its end`() async throws {
-    let old = StreamedBody.bytes(8 * Self.chunk)
-    let new = StreamedBody.bytes(8 * Self.chunk, seed: 2)
+    let old = distinctBytes(8 * Self.chunk)
+    let new = distinctBytes(8 * Self.chunk, seed: 2)
     let isNew = Mutex(false)
     let origin = try FixtureServer(routes: [
       "/big": { _ in .ok(isNew.withLock { $0 } ? new : old) } as FixtureServer.Route
@@ -233,7 +233,7 @@ import TestTurns
   }
 
   @Test func `the log stays under 16 MiB while a slow reader and a writer are at work`() async throws {
-    let content = StreamedBody.bytes(24 << 20)
+    let content = distinctBytes(24 << 20)
     let origin = try FixtureServer(routes: ["/big": .ok(content)])
     let fixture = try ServiceFixture()
     _ = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)

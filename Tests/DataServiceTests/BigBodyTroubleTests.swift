@@ -38,10 +38,10 @@ import TestTurns
   func full(count: Int) async throws {
     let vfs = "full disk under \(count)"
     #expect(faultvfs_register(vfs) != 0)
-    let (origin, become) = try changing(StreamedBody.bytes(100_000))
+    let (origin, become) = try changing(distinctBytes(100_000))
     let fixture = try fixture { $0.store.vfs = vfs }
     #expect(try await fixture.streamed(origin.url("/big"), policy: .freshOnly).kept == .yes)
-    let new = StreamedBody.bytes(count, seed: 2)
+    let new = distinctBytes(count, seed: 2)
     become(new)
     // A chunk of two pages costs some twelve writes: about half of the chunks find room.
     faultvfs_arm(vfs, Int32(FAULT_WRITE), Int64(count / Self.chunk * 6), Int32(FAULT_FULL), 1)
@@ -51,7 +51,7 @@ import TestTurns
     #expect(fixture.warnings.count == 1, "\(fixture.warnings)")
     faultvfs_arm(vfs, 0, 0, 0, 0)
     let old = try await fixture.streamed(origin.url("/big"), policy: .storedOnly)
-    #expect(old.bytes == StreamedBody.bytes(100_000))
+    #expect(old.bytes == distinctBytes(100_000))
     // With room again nothing is left of the attempt, and the next one is kept.
     #expect(try await fixture.streamed(origin.url("/big"), policy: .freshOnly).kept == .yes)
     #expect(origin.requests().allSatisfy { $0["Range"] == nil })
@@ -159,11 +159,11 @@ import TestTurns
   }
 
   @Test func `a replaced body's stream ends with replaced once its time is over`() async throws {
-    let (origin, become) = try changing(StreamedBody.bytes(8 * Self.chunk))
+    let (origin, become) = try changing(distinctBytes(8 * Self.chunk))
     let fixture = try fixture { $0.store.releasedLifetime = .zero }
     _ = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     let reading = try #require(try await fixture.storedStream(of: origin.url("/big")))
-    become(StreamedBody.bytes(9 * Self.chunk, seed: 2))
+    become(distinctBytes(9 * Self.chunk, seed: 2))
     #expect(try await fixture.streamed(origin.url("/big"), policy: .freshOnly).kept == .yes)
     await fixture.service.store.performMaintenance(budget: .seconds(60))
     #expect(await reading.stream.ending() == .replaced)
@@ -171,7 +171,7 @@ import TestTurns
   }
 
   @Test func `a body over the limit is not kept to be resumed`() async throws {
-    let content = StreamedBody.bytes(8 * Self.chunk)
+    let content = distinctBytes(8 * Self.chunk)
     let origin = try FixtureServer { _, connection in
       var head = FixtureReply.ok([UInt8](), ["ETag": "\"1\""])
       head.chunkSize = 1

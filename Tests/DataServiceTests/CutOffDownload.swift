@@ -11,8 +11,8 @@ import TestTurns
 protocol CutOffDownload {}
 
 private enum Contents {
-  static let own = StreamedBody.bytes(9_000)
-  static let other = StreamedBody.bytes(9_000, seed: 9)
+  static let own = distinctBytes(9_000)
+  static let other = distinctBytes(9_000, seed: 9)
 }
 
 extension CutOffDownload {

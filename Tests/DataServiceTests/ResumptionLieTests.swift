@@ -22,7 +22,7 @@ import TestTurns
     Lie(testDescription: name) { start in
       let whole = content.count
       // Bytes that are never the right ones.
-      let bytes = StreamedBody.bytes(whole - start + count, seed: 77)
+      let bytes = distinctBytes(whole - start + count, seed: 77)
       var fields = more
       if let tag { fields.append("ETag", tag) }
       let range = range?.replacing("START", with: "\(start)") ?? "bytes \(start)-\(whole - 1)/\(whole)"
@@ -155,7 +155,7 @@ import TestTurns
     var stored = 0
     var (refused, resumed) = (0, 0)
     for round in 0..<400 {
-      let content = StreamedBody.bytes(Int.random(in: 0...8_000, using: &random), seed: UInt64(round + 1))
+      let content = distinctBytes(Int.random(in: 0...8_000, using: &random), seed: UInt64(round + 1))
       origin.withLock { $0.begin(content) }
       var request = DataService.Request(try #require(URL(string: "http://a.test/\(round)")))
       request.limits.retries = 0
@@ -233,6 +233,6 @@ private struct FuzzedOrigin: Sendable {
     fields.append("ETag", tag)
     fields.append("Content-Range", "bytes \(first)-\(last)/\(whole)")
     return ResumedReply.part(
-      StreamedBody.bytes(count, seed: random.next()), fields, saysLength: saysLength)
+      distinctBytes(count, seed: random.next()), fields, saysLength: saysLength)
   }
 }

@@ -44,7 +44,7 @@ import TestTurns
     "a body of many chunks is handed over as Data, byte for byte",
     arguments: [chunk + 1, 2 * chunk, 5 * chunk + 77])
   func long(count: Int) async throws {
-    let content = StreamedBody.bytes(count)
+    let content = distinctBytes(count)
     let origin = try FixtureServer(routes: ["/long": .ok(content)])
     let fixture = try ServiceFixture { $0.store.chunkBytes = Self.chunk }
     let fresh = await fixture.deliveries(origin.url("/long"))

@@ -9,7 +9,7 @@ import TestTurns
 /// Under `http` a stored response answers a range (RFC 9111 section 3.2); a long body is read chunk by chunk for it.
 @Suite("Ranges of a stored body of many chunks", .inTurn) struct StoredRangeTests {
   private static let chunk = 16_384
-  private static let content = StreamedBody.bytes(5 * chunk + 123)
+  private static let content = distinctBytes(5 * chunk + 123)
 
   struct Case: Sendable, CustomTestStringConvertible {
     let range: String

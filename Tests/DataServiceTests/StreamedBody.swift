@@ -9,15 +9,6 @@ struct StreamedBody {
   /// `stored`, how a fresh body compares, or a failure's kind.
   var kind = "none"
   var kept: DataService.Kept?
-
-  /// Bytes in which every place is another, so that a part at the wrong place shows.
-  static func bytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
-    var value = seed
-    return (0..<count).map { _ in
-      value = value &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      return UInt8(truncatingIfNeeded: value >> 33)
-    }
-  }
 }
 
 extension ServiceFixture {

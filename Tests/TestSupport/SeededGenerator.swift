@@ -28,6 +28,6 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
 
   /// `count` random bytes.
   public mutating func bytes(_ count: Int) -> [UInt8] {
-    (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
+    distinctBytes(count, seed: next())
   }
 }

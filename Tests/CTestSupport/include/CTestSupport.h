@@ -13,5 +13,7 @@ int testsupport_collect(int pid, long *peak_kib);
 int testsupport_landlock_version(void);
 // A file in memory that takes so many bytes; writing more fails with EPERM. Returns its descriptor, or -1.
 int testsupport_file_with_room(long bytes);
+// Fills `bytes` with numbers that follow from `seed`.
+void testsupport_fill(unsigned char *bytes, long count, unsigned long long seed);
 // Whether the processor has the vectors of AVX2, as the compiler's own question says.
 int testsupport_has_avx2(void);

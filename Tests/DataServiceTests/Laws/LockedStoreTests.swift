@@ -25,7 +25,7 @@ struct LockedStoreTests {
   }
 
   /// None, one that is delivered at once, one of several chunks, one of many, and one longer than is held in memory.
-  static let bodies = [0, 100, 700_000, 1_500_000, 9 << 20].map { StreamedBody.bytes($0, seed: UInt64($0)) }
+  static let bodies = [0, 100, 700_000, 1_500_000, 9 << 20].map { distinctBytes($0, seed: UInt64($0)) }
 
   /// How the other process holds the store, and whether this one has used it before.
   struct Holding: CustomTestStringConvertible, Sendable {
@@ -82,7 +82,7 @@ struct LockedStoreTests {
     await holder.release()
     let deliveries = await all
     let response = try #require(deliveries.last?.fresh, what)
-    #expect([UInt8](response.value) == body, what)
+    #expect(response.value == Data(body), what)
     #expect(response.kept == .no(.busy), what)
     #expect(deliveries.dropLast().allSatisfy { $0.outline == "stored(old)" } && deliveries.count <= 2, what)
     await fixture.service.close()
@@ -118,7 +118,7 @@ struct LockedStoreTests {
       }
       let deliveries = await fixture.deliveries(url, policy: named.policy)
       let response = try #require(deliveries.last?.fresh, "\(body.count) bytes")
-      #expect([UInt8](response.value) == body, "\(body.count) bytes")
+      #expect(response.value == Data(body), "\(body.count) bytes")
       #expect(response.kept == .no(.busy), "\(body.count) bytes")
       await fixture.service.close()
     }

@@ -63,7 +63,7 @@ struct SlowStoreTests {
       let folder = try TemporaryFolder()
       let inner = folder.file("cache")
       let path = inner + "/store.sqlite"
-      let new = StreamedBody.bytes(count, seed: 3)
+      let new = distinctBytes(count, seed: 3)
       let transport = ScriptedTransport { _, number in
         if number == 1 { return .answer("old") }
         return ArrivingBody(bytes: new, place: number == 2 ? place : -1) {

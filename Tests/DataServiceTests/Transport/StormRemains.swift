@@ -19,7 +19,8 @@ struct StormRemains: Sendable {
     static let none = Count()
   }
 
-  let flights: [Weak]
+  /// Those that were still referred to at the last count, so that counting again does not visit all of them.
+  private var flights: [Weak]
   private let services: [Weak]
   private let folder: String
 
@@ -29,9 +30,10 @@ struct StormRemains: Sendable {
     self.folder = folder
   }
 
-  func count(ports: [Int?]) throws -> Count {
+  mutating func count(ports: [Int?]) throws -> Count {
     var count = Count()
-    count.flights = flights.count { $0.object != nil }
+    flights.removeAll { $0.object == nil }
+    count.flights = flights.count
     count.services = services.count { $0.object != nil }
     for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
       guard let descriptor = Int32(name) else { continue }

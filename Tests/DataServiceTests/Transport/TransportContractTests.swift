@@ -89,7 +89,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
   func bodies(kind: TransportUnderTest, method: String) async throws {
     let origin = try FixtureServer { request, connection in try connection.send(.ok(request.body)) }
     for size in [0, 1, 100_000, 2_000_000] {
-      let body = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+      let body = Data(distinctBytes(size))
       let response = try await kind.make().response(
         to: TransportRequest(
           url: origin.url("/a"), method: RequestMethod(rawValue: method), fields: ["Content-Type": "text/x"],
@@ -176,7 +176,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
 
   @Test("Chunked answers", arguments: TransportUnderTest.allCases)
   func chunked(kind: TransportUnderTest) async throws {
-    let body = [UInt8]((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+    let body = distinctBytes(300_000)
     let origin = try FixtureServer(routes: ["/": FixtureReply.ok(body).chunked(by: 999)])
     let response = try await kind.make().response(
       to: TransportRequest(url: origin.url("/"), limits: .unhurried))

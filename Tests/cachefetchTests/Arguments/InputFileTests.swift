@@ -21,7 +21,7 @@ import TestTurns
 
   @Test func `a file is read whole, whatever its size`() throws {
     for count in [0, 1, 65_536, 65_537, 1_000_000] {
-      let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
+      let bytes = distinctBytes(count)
       #expect(try InputFile.read(folder.write(bytes, to: "f"), for: "-d") == bytes, "\(count)")
     }
   }

@@ -50,7 +50,7 @@ import TestTurns
     ])
   func range(text: String, part: Range<Int>) async throws {
     let shell = try Shell()
-    let content = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 9) }
+    let content = distinctBytes(3_000_000)
     let origin = try ChangingOrigin(.ok(content, ["Cache-Control": "max-age=600", "ETag": "\"1\""]))
     _ = try await shell.run("-q", "--print", "none", origin.url)
     origin.server.forgetRequests()

@@ -97,7 +97,7 @@ import TestTurns
 
   @Test func `a binary body comes out as it went in`() async throws {
     let shell = try Shell()
-    let bytes = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    let bytes = distinctBytes(70_000)
     let origin = try FixtureServer { _, connection in try connection.send(.ok(bytes)) }
     #expect(try await shell.run(origin.url + "/").output == bytes)
     #expect(try await shell.run("--offline", origin.url + "/").output == bytes)
@@ -106,7 +106,7 @@ import TestTurns
 
   @Test func `a body of many chunks comes out whole and in bounded pieces`() async throws {
     let shell = try Shell()
-    let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 >> 8 &+ $0) }
+    let bytes = distinctBytes(3_000_000)
     let origin = try FixtureServer { _, connection in try connection.send(.ok(bytes)) }
     #expect(try await shell.run(origin.url + "/").output == bytes)
     #expect(try await shell.run("--offline", origin.url + "/").output == bytes)
