@@ -242,7 +242,7 @@ import TestTurns
       try fixture.number("SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_last_request_1'"))
     try fixture.files.overwrite(
       "store.sqlite", at: (Int(root) - 1) * 8192, with: Array(repeating: 0xFF, count: 8192))
-    let damaged = try fixture.files.bytes(of: "store.sqlite")
+    let damaged = Data(try fixture.files.bytes(of: "store.sqlite"))
     var nth: Int64 = 0
     var isReached = true
     while isReached {
@@ -253,7 +253,7 @@ import TestTurns
       isReached = faultvfs_count(vfs) >= nth
       faultvfs_arm(vfs, 0, 0, 0, 0)
       #expect(findings.contains { $0.severity == .repaired } != isReached, "sync \(nth): \(findings)")
-      if isReached { #expect(try fixture.files.bytes(of: "store.sqlite") == damaged, "sync \(nth)") }
+      if isReached { #expect(try Data(fixture.files.bytes(of: "store.sqlite")) == damaged, "sync \(nth)") }
       await store.close()
     }
     #expect(nth > 3)
