@@ -288,7 +288,7 @@ import TestTurns
       #expect(await outline(late.commit()) == ["failure(closed)"])
     }
     // The network thread lets go of it when it has ended.
-    for _ in 0..<20_000 where core != nil { await Task.yield() }
+    _ = await eventually { core == nil }
     #expect(service == nil && core == nil)
   }
 

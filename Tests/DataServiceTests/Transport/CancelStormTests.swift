@@ -115,7 +115,7 @@ import TestTurns
     let ports = [URL(string: origin.url)?.port, URL(string: occupied.url)?.port, Int(silent.port)]
     var remains = try await storm(flights: flights, origin: origin, occupied: occupied, silent: silent)
     // What the last callbacks hold goes when their queues let go of it.
-    for _ in 0..<20_000 where try remains.count(ports: ports) != .none { await Task.yield() }
+    _ = try await eventually { try remains.count(ports: ports) == .none }
     #expect(try remains.count(ports: ports) == .none)
     #expect(flights.made.count == Self.total)
     origin.stop()

@@ -1,5 +1,6 @@
 import DataService
 import Foundation
+import TestSupport
 
 /// What a storm of loads may have left behind, told apart from what the suites beside it have open.
 struct StormRemains: Sendable {
@@ -35,18 +36,12 @@ struct StormRemains: Sendable {
     flights.removeAll { $0.object == nil }
     count.flights = flights.count
     count.services = services.count { $0.object != nil }
+    count.files = try openFiles(below: folder).count
     for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
       guard let descriptor = Int32(name) else { continue }
-      if Self.name(of: descriptor)?.hasPrefix(folder) ?? false { count.files += 1 }
       if let port = Self.peerPort(of: descriptor), ports.contains(port) { count.connections += 1 }
     }
     return count
-  }
-
-  private static func name(of descriptor: Int32) -> String? {
-    var name = [CChar](repeating: 0, count: 4096)
-    let length = readlink("/proc/self/fd/\(descriptor)", &name, name.count)
-    return length < 0 ? nil : String(decoding: name[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
   private static func peerPort(of descriptor: Int32) -> Int? {
