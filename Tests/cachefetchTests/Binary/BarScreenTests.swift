@@ -84,8 +84,10 @@ import TestTurns
     #expect(lines.count == 1 && lines[0].count < other, "\(lines)")
     origin.finish()
     try await screen.wait(for: "done")
-    let after = try await screen.text(showing: "fresh").split(separator: "\n").filter { $0 != "above" }
-    #expect(after.count == 1 && after[0].hasPrefix("fresh "), "\(after)")
+    let after = try await screen.text(showing: "fresh").split(separator: "\n")
+    // On a busy machine lines before the heading, and one after it, say that the store takes its time.
+    #expect(after.count { $0.hasPrefix("fresh ") } == 1, "\(after)")
+    #expect(!after.contains { $0.contains("%") || $0.contains("=") }, "\(after)")
     #expect(try await screen.history().hasPrefix("above\n"))
   }
 
