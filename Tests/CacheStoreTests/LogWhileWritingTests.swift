@@ -63,6 +63,8 @@ import TestTurns
     let fixture = try StoreFixture()
     let body = try await fixture.store.beginBody(accountID: try await fixture.store.accountID(named: ""))
     for number in 0..<8 { try await body.append(pattern(256 << 10, seed: UInt8(number))) }
+    // Its own readers have the file open too.
+    _ = try await fixture.store.limits()
     try await fixture.store.convertToSingleFile()
     await fixture.store.close()
     let names = try fixture.files.names()

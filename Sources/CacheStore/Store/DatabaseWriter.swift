@@ -27,7 +27,7 @@ final class DatabaseWriter: Sendable {
   private let opening: StoreOpener
   let checkpointer: Checkpointer
   let room: DiskRoom
-  private let readers: IdleReaders
+  let readers: IdleReaders
 
   init(
     files: StoreFiles, lockFile: LockFile, configuration: StoreConfiguration, readers: IdleReaders

@@ -260,8 +260,9 @@ extension ResponseStore {
   /// For a store that no other process has open, before it is closed: the file can then be copied and sent.
   package func convertToSingleFile() async throws(CacheStoreError) {
     try await writer.perform { [writer] (connection) throws(CacheStoreError) in
-      // Leaving WAL requires an exclusive lock, and the checkpointer has the file open too.
+      // Leaving WAL requires an exclusive lock, and the checkpointer and the idle readers have the file open too.
       writer.checkpointer.close()
+      writer.readers.removeAll()
       try connection.leaveLog()
     }
   }

@@ -26,7 +26,8 @@ extension ResponseStore {
     var write = write
     if case .bytes(let bytes) = write.body, bytes.count > configuration.chunkBytes {
       // Before its first chunk makes room for itself: no row goes for a body that is refused (law 5).
-      guard await Int64(bytes.count) <= readLargestBody() else { throw .bodyTooLarge }
+      _ = try await limits()
+      guard Int64(bytes.count) <= largestBody else { throw .bodyTooLarge }
       let body = try await beginBody(accountID: write.accountID, partial: nil, makingRoom: true)
       try await body.append(bytes)
       write.body = .unfinished(body)

@@ -96,6 +96,7 @@ import TestTurns
     #expect(try await shell.run(["-o", "/dev/null"] + words).status == 0)
     #expect(
       try await shell.run(["diff"] + words.filter { !["--policy", "fresh-only"].contains($0) }).status <= 1)
+    withExtendedLifetime(folders) {}
   }
 
   @Test(.enabled(if: access("/usr/bin/cc", X_OK) == 0, "there is no C compiler"))
