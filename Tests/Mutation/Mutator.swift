@@ -250,8 +250,8 @@ for module in modules {
 
 // By kind first: literals and comparisons would else be nearly all of them. A place that an earlier seed has drawn is not
 // drawn again.
-let sitesByKind = Dictionary(
-  grouping: sites.filter { site in folders.isEmpty || folders.contains { site.path.hasPrefix($0) } }, by: \.kind)
+let drawn = sites.filter { site in folders.isEmpty || folders.contains { site.path.hasPrefix($0) } }
+let sitesByKind = Dictionary(grouping: drawn, by: \.kind)
 let kinds = sitesByKind.keys.sorted()
 var chosen: [(seed: UInt64, site: Site)] = []
 for seed in seeds {
