@@ -1,8 +1,9 @@
-import CacheStore
 import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns
+
+@testable import CacheStore
 
 @Suite("Bodies that arrive, and downloads that were cut off", .inTurn) struct UnfinishedBodyTests {
   @Test func `a body arrives chunk by chunk, and nobody sees it before the row is switched`() async throws {
@@ -41,12 +42,12 @@ import TestTurns
     let partial = UnfinishedBody.Partial(
       key: .page, variant: "accept: x", url: RequestKey.page.target,
       fields: ["ETag": "\"a\"", "Content-Type": "x/y"], strongETag: "\"a\"", wholeLength: 2000)
-    var body: UnfinishedBody? = try await fixture.store.beginBody(accountID: account, partial: partial)
-    try await body?.append(pattern(1000))
+    let body = try await fixture.store.beginBody(accountID: account, partial: partial)
+    try await body.append(pattern(1000))
     let other = fixture.another()
     #expect(
       try await other.partialBody(accountID: account, key: partial.key) == nil, "it is being received")
-    body = nil
+    await end(body, of: fixture.store)
     let resumed = try #require(try await other.partialBody(accountID: account, key: partial.key))
     #expect(resumed.partial == partial && resumed.body.length == 1000)
     try await resumed.body.append(pattern(1000, seed: 1))
@@ -82,6 +83,7 @@ import TestTurns
     for partial in [nil, resumable] {
       let body = try await fixture.store.beginBody(accountID: account, partial: partial)
       try await body.append(pattern(10))
+      await end(body, of: fixture.store)
     }
     await fixture.another().performMaintenance(budget: .seconds(60))
     #expect(try fixture.number("SELECT count(*) FROM body") == 2, "one is being received, one can be resumed")
@@ -90,6 +92,14 @@ import TestTurns
     #expect(try fixture.number("SELECT count(*) FROM body") == 1)
     #expect(try fixture.number("SELECT count(*) FROM chunk") == 1)
     try await alive.append(pattern(10))
+  }
+
+  /// Ends the reception of a body, and returns when other stores may have it.
+  private func end(_ body: UnfinishedBody, of store: ResponseStore) async {
+    body.end()
+    await withCheckedContinuation { continuation in
+      store.writer.afterQueuedWork { continuation.resume() }
+    }
   }
 
   @Test func `a body over half the limit is not kept`() async throws {

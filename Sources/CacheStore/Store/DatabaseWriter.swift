@@ -77,10 +77,7 @@ final class DatabaseWriter: Sendable {
     }
   }
 
-  /// Runs work that needs no connection, after the work already queued.
-  func afterwards(_ work: @escaping @Sendable () -> Void) { enqueue(work) }
-
-  /// Runs work on the write queue after everything that is queued now.
+  /// Runs work that needs no connection, on the write queue after everything that is queued now.
   func afterQueuedWork(_ work: @escaping @Sendable () -> Void) { enqueue(work) }
 
   private func enqueue(_ work: @escaping @Sendable () -> Void) {

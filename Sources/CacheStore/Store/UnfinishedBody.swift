@@ -188,7 +188,7 @@ package final class UnfinishedBody: Sendable {
   /// Releases the lease, so that the body may be collected: after the writes already queued, and on the write queue.
   package func end() {
     guard let lease else { return }
-    store.writer.afterwards { lease.release() }
+    store.writer.afterQueuedWork { lease.release() }
   }
 }
 
