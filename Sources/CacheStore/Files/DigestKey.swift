@@ -15,6 +15,9 @@ package struct DigestKey: Sendable {
     bytes = (0..<Self.length).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
   }
 
+  /// No key: for digests of what is no secret, the same in every store.
+  package static let none = DigestKey(bytes: [])
+
   /// A key of given bytes, for tests.
   package init(bytes: [UInt8]) { self.bytes = bytes }
 
@@ -37,7 +40,10 @@ package struct DigestKey: Sendable {
     try load(StoreFiles(path: path))
   }
 
-  /// The keyed digest of some bytes: 32 lower-case hexadecimal digits.
+  /// How many digits a digest has.
+  package static let digits = 32
+
+  /// The keyed digest of some bytes: ``digits`` lower-case hexadecimal digits.
   package func digest(_ message: [UInt8]) -> String {
     String(
       decoding: KeyedDigest.of(message, key: bytes).flatMap { [Self.digit($0 >> 4), Self.digit($0 & 15)] },

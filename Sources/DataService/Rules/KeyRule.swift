@@ -5,8 +5,17 @@ internal import PlatformFoundation
 ///
 /// Leases and partial downloads use the whole key too, never a part of it, to distinguish requests.
 enum KeyRule {
-  /// The keyed digest of a file's content; `nil` if the file cannot be read.
-  typealias FileDigest = (_ path: String) -> String?
+  /// What a file contains, which decides how it is digested.
+  enum FileContent {
+    /// Certificate authorities, which are public: without a key the digest is the same in every store, and a store that
+    /// imports another's rows finds them.
+    case authorities
+    /// A client certificate, beside which the file may have its private key: the digest is keyed.
+    case identity
+  }
+
+  /// The digest of a file's content; `nil` if the file cannot be read.
+  typealias FileDigest = (_ path: String, _ content: FileContent) -> String?
 
   /// The inputs of the rule besides the request.
   struct Means {
@@ -47,7 +56,7 @@ enum KeyRule {
       .filter { means.secrets.isSecretField($0.name) }
       .map { $0.name.lowercased() + ": " + $0.value }
     if let certificate {
-      guard let digest = means.fileDigest(certificate) else {
+      guard let digest = means.fileDigest(certificate, .identity) else {
         throw DataServiceError(
           .invalidRequest, "the client certificate \(certificate) cannot be read",
           hint: "name a PEM file that can, or an account")
@@ -97,7 +106,7 @@ enum KeyRule {
     if connection.isInsecure { parts.put("insecure") }
     if let file = connection.certificateAuthorityFile {
       // The content counts, since it decides which servers are trusted. An unreadable file trusts none.
-      parts.put("authorities", means.fileDigest(file) ?? "")
+      parts.put("authorities", means.fileDigest(file, .authorities) ?? "")
     }
     if let folder = connection.certificateAuthorityFolder { parts.put("authority-folder", absolute(folder)) }
     if let socket = connection.unixSocket { parts.put("unix", absolute(socket)) }

@@ -1,4 +1,5 @@
 internal import CacheStore
+internal import DataService
 
 /// The result of `export` or `import`: how many responses were copied, and how many were left out and why.
 struct BundleCount {
@@ -8,6 +9,8 @@ struct BundleCount {
     case credentials
     /// They belong to an account that was not named.
     case account
+    /// They are found by digests that only the store they are in can make.
+    case digest
     /// The stored response is as new or newer.
     case older
     /// They cannot be read whole.
@@ -22,11 +25,15 @@ struct BundleCount {
 
   mutating func leaveOut(_ reason: Reason) { leftOut[reason, default: 0] += 1 }
 
-  /// Returns the entries of the wanted account and counts the others as left out.
+  /// Returns the entries of the wanted account that another store can find, and counts the others as left out.
   mutating func wanted(_ entries: [StoredEntry], of account: String?) -> [StoredEntry] {
     entries.filter { entry in
       let name = entry.key.account
-      if name == account ?? "" { return true }
+      if name == account ?? "" {
+        guard KeyedParts.areIn(entry.key, variant: entry.response.variant) else { return true }
+        leaveOut(.digest)
+        return false
+      }
       // With `--account`, entries of other accounts are not counted as left out.
       guard account == nil else { return false }
       if name.hasPrefix("auto:") {
@@ -48,6 +55,10 @@ struct BundleCount {
       let names = accounts.keys.sorted().map { TerminalText.visible($0) }
       let shown = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? ", …" : "")
       parts.append("\(count) of the account\(names.count == 1 ? "" : "s") \(shown)")
+    }
+    if let count = leftOut[.digest] {
+      let reason = count == 1 ? "its key has a digest" : "their keys have a digest"
+      parts.append("\(count) that no other store finds (\(reason) of a secret or a body)")
     }
     if let count = leftOut[.older] { parts.append("\(count) no newer than what is stored") }
     if let count = leftOut[.damaged] { parts.append("\(count) that cannot be read whole") }

@@ -232,6 +232,18 @@ import TestTurns
     #expect(named.account == "alice", "a name stands in for the credentials")
   }
 
+  @Test func `authorities make the same key in every store, a client certificate does not`() throws {
+    let other = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("") })
+    var request = DataService.Request(url)
+    request.connection.certificateAuthorityFile = folder.file("one.pem")
+    #expect(try other.service.key(for: request) == service.service.key(for: request))
+    // The same file, once as either: neither is given out for the other.
+    request.connection.clientCertificateFile = folder.file("one.pem")
+    let both = try [service, other].map { try $0.service.key(for: request) }
+    #expect(both[0].account != both[1].account && both[0].extra == both[1].extra)
+    #expect(!both[0].account.contains(String(both[0].extra.suffix(32))))
+  }
+
   @Test func `a certificate that cannot be read stands for nobody`() throws {
     for path in [folder.file("none.pem"), folder.path, "/dev/null", ""] {
       #expect(throws: DataServiceError.self, "\(path)") {

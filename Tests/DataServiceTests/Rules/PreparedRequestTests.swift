@@ -15,7 +15,7 @@ extension Rule {
     change(&request)
     return try PreparedRequest(
       request, policy: policy, secrets: SecretList(),
-      digest: { "<" + String(decoding: $0, as: UTF8.self) + ">" }, fileDigest: { "file " + $0 })
+      digest: { "<" + String(decoding: $0, as: UTF8.self) + ">" }, fileDigest: { path, _ in "file " + path })
   }
 }
 

@@ -215,6 +215,50 @@ import TestTurns
       try await other.run("--offline", "--account", "alice", origin.url + "/alice").outputText == "/alice")
   }
 
+  @Test func `what is imported is found, and what only its own store finds is left out and said`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try FixtureServer { request, connection in
+      try connection.send(.ok(request.path, request.path == "/tenant" ? ["Vary": "X-Tenant"] : [:]))
+    }
+    try shell.store.folder.write("authorities", to: "ca.pem")
+    let trusting = ["--cacert", shell.file("ca.pem"), origin.url + "/trusted"]
+    let found = [trusting, [origin.url + "/plain"], ["-H", "Accept: text/html", origin.url + "/tenant"]]
+    let bound = [
+      [origin.url + "/secret?token=geheim"], ["--read", "-d", "q", origin.url + "/asked"],
+      ["-H", "X-Tenant: alice", origin.url + "/tenant"],
+    ]
+    for words in found + bound {
+      #expect(try await shell.run(words: words, input: []).status == 0, "\(words)")
+    }
+    let run = try await shell.run("export", "part.cfx")
+    #expect(
+      run.errorText
+        == "exported 3 stored responses; left out: 3 that no other store finds (their keys have a digest of a secret or a body)\n",
+      "\(run.errorText)")
+    #expect(
+      !String(decoding: try shell.store.folder.bytes(of: "part.cfx"), as: UTF8.self).contains("/secret"))
+    // A file of somebody who did not leave them out.
+    try shell.store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    try shell.store.folder.write(try shell.store.folder.bytes(of: "store.sqlite"), to: "all.cfx")
+    for (file, left) in [
+      ("part.cfx", ""),
+      ("all.cfx", "; left out: 3 that no other store finds (their keys have a digest of a secret or a body)"),
+    ] {
+      let other = try Shell()
+      let taken = try await other.run("import", shell.file(file))
+      #expect(taken.errorText == "imported 3 stored responses\(left)\n")
+      for words in found {
+        let again = try await other.run(words: ["--offline"] + words, input: [])
+        #expect(again.status == 0 && again.outputText.hasPrefix("/"), "\(words): \(again.errorText)")
+      }
+      for words in bound {
+        #expect(try await other.run(words: ["--offline"] + words, input: []).status == 4, "\(words)")
+      }
+    }
+  }
+
   @Test func `what was imported is confirmed by no 304; pins and cookies are not taken in`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin(

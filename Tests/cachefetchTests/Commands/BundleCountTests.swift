@@ -53,6 +53,29 @@ import TestTurns
         == #"{"verb":"import","file":"f","responses":0,"left_out":[]}"# + "\n")
   }
 
+  @Test func `what no other store finds is left out, of an account that is named too`() {
+    let digest = "=~0123456789abcdef0123456789abcdef"
+    for account in ["", "alice"] {
+      var count = BundleCount()
+      let entries = ["http://a.example/x", "http://a.example/?token" + digest].map {
+        Sample.entry($0, account: account)
+      }
+      let taken = count.wanted(entries, of: account.isEmpty ? nil : account)
+      #expect(taken.map(\.key.target) == ["http://a.example/x"])
+      count.rows = taken.count
+      #expect(
+        count.text("exported")
+          == "exported 1 stored response; left out: 1 that no other store finds (its key has a digest of a secret or a body)\n"
+      )
+      #expect(
+        String(decoding: count.line(.export, file: "f"), as: UTF8.self).contains(
+          #""left_out":[{"reason":"digest","responses":1}]"#))
+    }
+    var count = BundleCount()
+    let varied = Sample.entry { $0.variant = "x-tenant: 0123456789abcdef0123456789abcdef" }
+    #expect(count.wanted([varied], of: nil).isEmpty)
+  }
+
   @Test func `only accounts that were left out are a reason to name one`() {
     var count = BundleCount()
     count.leaveOut(.older)

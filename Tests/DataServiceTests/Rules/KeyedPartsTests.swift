@@ -1,0 +1,75 @@
+import CacheStore
+import DataServiceTesting
+import PlatformFoundation
+import TestSupport
+import Testing
+import TestTurns
+
+@testable import DataService
+
+@Suite("What only one store finds", .inTurn) struct KeyedPartsTests {
+  typealias Change = @Sendable (inout DataService.Request) -> Void
+
+  static let cases: [(name: String, isBound: Bool, change: Change)] = [
+    ("nothing special", false, { _ in }),
+    ("a parameter that is no secret", false, { $0.url = URL(string: "https://a.test/?a=~0123") ?? $0.url }),
+    ("a secret parameter", true, { $0.url = URL(string: "https://a.test/?a=b&token=geheim&c=d") ?? $0.url }),
+    (
+      "a secret parameter in the path", true, { $0.url = URL(string: "https://a.test/x;token=g/y") ?? $0.url }
+    ),
+    (
+      "a secret in a URL in a parameter", true,
+      { $0.url = URL(string: "https://a.test/?to=https%3A%2F%2Fb.test%2F%3Ftoken%3Dgeheim") ?? $0.url }
+    ),
+    (
+      "a body", true,
+      {
+        $0.method = .post
+        $0.isRead = true
+        $0.body = Data("q".utf8)
+      }
+    ),
+    ("a proxy", false, { $0.connection.proxy = "http://p.test:1" }),
+    ("a proxy with credentials", true, { $0.connection.proxy = "http://u:geheim@p.test:1" }),
+    ("a proxy with credentials and no scheme", true, { $0.connection.proxy = "u:geheim@p.test:1" }),
+    ("authorities", false, { $0.connection.certificateAuthorityFile = "/etc/hostname" }),
+    ("a host of its own", false, { $0.fields = ["Host": "b.test"] }),
+    ("a key of its own", false, { $0.key = "a=~0123456789abcdef0123456789abcdef" }),
+  ]
+
+  @Test("Of each request it is known whether another store finds its row", arguments: cases.indices)
+  func requests(index: Int) throws {
+    let (name, isBound, change) = Self.cases[index]
+    let (one, two) = try (Self.service(), Self.service())
+    var request = DataService.Request(try #require(URL(string: "https://a.test/x")))
+    change(&request)
+    let key = try one.service.key(for: request)
+    #expect(KeyedParts.areIn(key, variant: "") == isBound, "\(name): \(key)")
+    // That is what it means.
+    #expect(try (two.service.key(for: request) == key) == !isBound, "\(name)")
+  }
+
+  @Test func `a field that Vary names counts if its value is digested`() throws {
+    let fixture = try Self.service()
+    let key = RequestKey(target: "https://a.test/x")
+    func variant(_ names: String, _ fields: HTTPFields) -> String {
+      Vary.variant(names: names, requestFields: fields, protect: fixture.service.core.protect)
+    }
+    let harmless = variant("accept,x-tenant", ["Accept": "text/html"])
+    #expect(harmless == "accept: text/html" && !KeyedParts.areIn(key, variant: harmless))
+    let tenant = variant("accept,x-tenant", ["Accept": "text/html", "X-Tenant": "alice"])
+    #expect(KeyedParts.areIn(key, variant: tenant), "\(tenant)")
+  }
+
+  @Test("Only the form of a digest is one", arguments: [31, 32, 33]) func form(digits: Int) {
+    for digit in ["0", "f", "F", "g"] {
+      let key = RequestKey(target: "https://a.test/?token=~" + String(repeating: digit, count: digits))
+      let isOne = digits == 32 && ["0", "f"].contains(digit)
+      #expect(KeyedParts.areIn(key, variant: "") == isOne, "\(key.target)")
+    }
+  }
+
+  private static func service() throws -> ServiceFixture {
+    try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("") })
+  }
+}
