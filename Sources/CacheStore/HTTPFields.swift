@@ -172,7 +172,7 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     wire.withUnsafeBufferPointer { bytes in
       var rest = bytes
       while !rest.isEmpty {
-        let next = rest.firstIndex(of: 0x0A).map { $0 + 1 } ?? rest.count
+        let next = rest.offset(of: 0x0A).map { $0 + 1 } ?? rest.count
         if let line = FieldLine(.init(rebasing: rest[..<next])), !body(line) { return }
         rest = .init(rebasing: rest[next...])
       }
@@ -201,7 +201,7 @@ struct FieldLine {
   }
 
   init?(_ line: UnsafeBufferPointer<UInt8>) {
-    guard let colon = line.firstIndex(of: 0x3A) else { return nil }
+    guard let colon = line.offset(of: 0x3A) else { return nil }
     whole = line
     self.colon = colon
     name = .init(rebasing: line[..<colon])

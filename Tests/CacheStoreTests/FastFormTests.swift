@@ -109,6 +109,27 @@ import TestTurns
     }
   }
 
+  @Test mutating func `bytes are found and compared alike`() {
+    for _ in 0..<2_000 {
+      let one = (0..<Int.random(in: 0...40, using: &random)).map { _ in
+        UInt8.random(in: 0...3, using: &random)
+      }
+      var other = one
+      if !other.isEmpty, Bool.random(using: &random) {
+        other[Int.random(in: other.indices, using: &random)] ^= UInt8.random(in: 0...1, using: &random)
+      }
+      if Bool.random(using: &random) { other.removeLast(min(other.count, 1)) }
+      one.withUnsafeBufferPointer { bytes in
+        for byte in UInt8(0)...4 { #expect(bytes.offset(of: byte) == bytes.plainOffset(of: byte), "\(one)") }
+      }
+      one.withUnsafeBytes { one in
+        other.withUnsafeBytes { other in
+          #expect(one.isSame(as: other) == one.isPlainlySame(as: other), "\(Array(one)), \(Array(other))")
+        }
+      }
+    }
+  }
+
   @Test mutating func `sets of names have alike in them`() {
     for _ in 0..<300 {
       var names: [String] = []

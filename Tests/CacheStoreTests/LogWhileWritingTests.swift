@@ -13,9 +13,10 @@ import TestTurns
     let body = try await fixture.store.beginBody(accountID: account)
     for number in 0..<16 { try await body.append(pattern(256 << 10, seed: UInt8(number))) }
     fixture.store.writer.checkpointer.wait()
-    // Less than would let it begin anew: what is in the database has come there meanwhile.
+    // Less than would let it begin anew: what is in the database has come there meanwhile. On a busy machine the first
+    // time may be the only one until now, and that takes the log up to its first step.
     #expect(4 << 20 < LogPolicy.veryLong)
-    #expect(try fixture.files.bytes(of: "store.sqlite").count > 1 << 20)
+    #expect(try fixture.files.bytes(of: "store.sqlite").count > LogPolicy.step / 2)
     #expect(try fixture.files.bytes(of: "store.sqlite-wal").count < LogPolicy.veryLong)
     withExtendedLifetime(body) {}
   }

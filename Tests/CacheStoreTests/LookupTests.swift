@@ -1,3 +1,4 @@
+import CFaultVFS
 import CacheStore
 import PlatformFoundation
 import Testing
@@ -161,6 +162,31 @@ import TestTurns
     let result = try store.overwriteNow(store.write(Data("b".utf8), for: .page, at: 1, accountID: account))
     #expect(result?.row != nil, "\(String(describing: result))")
     #expect(try await store.body(of: .page) == "b")
+  }
+
+  @Test(
+    "A write that SQLite refuses on the calling thread goes to the queue",
+    arguments: [FAULT_ERROR, FAULT_FULL])
+  func refusedNow(mode: Int) async throws {
+    let vfs = "fault-now-\(mode)"
+    #expect(faultvfs_register(vfs) != 0)
+    defer { faultvfs_unregister(vfs) }
+    let temporary = try StoreFixture { $0.vfs = vfs }
+    let store = temporary.store
+    _ = try await store.put("a", for: .page)
+    let row = try #require(try store.lookupNow(.page).rows.first)
+    let write = store.write(
+      Data("b".utf8), for: .page, at: 2, accountID: try await store.accountID(named: ""))
+    faultvfs_arm(vfs, Int32(FAULT_WRITE), 1, Int32(mode), 0)
+    #expect(try store.overwriteNow(write) == nil && faultvfs_count(vfs) > 0)
+    #expect(try await store.overwrite(write).row != nil)
+    #expect(try await store.body(of: .page) == "b")
+    faultvfs_arm(vfs, Int32(FAULT_WRITE), 1, Int32(mode), 0)
+    let body = try #require(try store.lookupNow(.page).rows.first?.body)
+    #expect(try store.freshenNow(freshening(row.id, body, at: 3)) == nil && faultvfs_count(vfs) > 0)
+    #expect(try await store.freshen(freshening(row.id, body, at: 3)))
+    faultvfs_arm(vfs, 0, 0, 0, 0)
+    await store.close()
   }
 
   @Test func `a look after a write sees what others have committed since, and the file that is there now`()

@@ -56,7 +56,8 @@ import Testing
       let observer = try ServiceFixture(store: store, transport: numbered(), timekeeper: clock)
       var changes = observer.service.changes(to: .init(url)).makeAsyncIterator()
       #expect(try await changes.next()??.text == "body 1")
-      for delay in [Duration.milliseconds(16), .milliseconds(80), .milliseconds(400)] {
+      // However long a process is held up in the middle of its commit, within reason.
+      for delay in [16, 80, 400, 1_900, 9_500, 47_500].map({ Duration.milliseconds($0) }) {
         await clock.whenPending(for: delay)
         #expect(clock.pendingDelays == [delay])
         clock.advance(by: delay)

@@ -108,7 +108,7 @@ struct Statement {
   /// Whether the column is this text, byte for byte: `String` equality treats canonically equivalent texts as equal.
   func isText(_ column: Int32, _ text: String) -> Bool {
     var text = text
-    return text.withUTF8 { $0.elementsEqual(bytes(column)) }
+    return text.withUTF8 { UnsafeRawBufferPointer($0).isSame(as: bytes(column)) }
   }
 
   func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }

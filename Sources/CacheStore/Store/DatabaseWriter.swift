@@ -137,7 +137,7 @@ final class DatabaseWriter: Sendable {
   }
 
   /// Runs work on the calling thread; `nil` without running it where the connection is in use or not open yet, and
-  /// `nil` where the file is locked, replaced or without space.
+  /// `nil` where SQLite fails: ``perform(within:_:)`` then makes room, repairs or opens the file anew.
   func performNow<Result: Sendable>(
     _ work: (Connection) throws(CacheStoreError) -> Result
   ) throws(CacheStoreError) -> Result? {
@@ -156,8 +156,7 @@ final class DatabaseWriter: Sendable {
     }
     switch outcome {
     case .none, .some(.none): return nil
-    case .some(.some(.failure(let error))) where error.reason == .busy || error.isMoved || error.isDiskFull:
-      return nil
+    case .some(.some(.failure(let error))) where error.sqliteCode != 0: return nil
     case .some(.some(let result)): return try result.get()
     }
   }

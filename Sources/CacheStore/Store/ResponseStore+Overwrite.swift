@@ -68,8 +68,8 @@ extension ResponseStore {
 
   /// Stores a response on the calling thread, which must not be one that other work depends on.
   ///
-  /// - Returns: `nil` where the write connection is in use or not open yet, the file is locked, or the body is longer
-  ///   than a chunk: the caller then uses ``overwrite(_:)``.
+  /// - Returns: `nil` where the write connection is in use or not open yet, SQLite fails, or the body is longer than a
+  ///   chunk: the caller then uses ``overwrite(_:)``.
   package func overwriteNow(_ write: Write) throws(CacheStoreError) -> Overwritten? {
     if case .bytes(let bytes) = write.body, bytes.count > configuration.chunkBytes { return nil }
     if case .unfinished = write.body { return nil }

@@ -210,11 +210,7 @@ struct Commit {
     _ write: () throws(CacheStoreError) -> Value?
   ) -> Result<Value, CacheStoreError>? {
     if core.configuration.keepsStoreApart { return nil }
-    do throws(CacheStoreError) {
-      return try write().map { .success($0) }
-    } catch {
-      return error.reason == .busy ? nil : .failure(error)
-    }
+    do throws(CacheStoreError) { return try write().map { .success($0) } } catch { return .failure(error) }
   }
 
   /// Hands a write over to be committed with others, and waits for it like ``bounded(_:)`` but without a task of its

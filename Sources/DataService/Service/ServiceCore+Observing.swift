@@ -7,8 +7,9 @@ private enum ObservationRhythm {
   static let first = Duration.milliseconds(4)
   /// The first read if the last one was just before, since the store is being written often.
   static let again = Duration.milliseconds(10)
-  /// The delays between the later reads, for a process that is held up in the middle of its commit.
-  static let later: [Duration] = [.milliseconds(16), .milliseconds(80), .milliseconds(400)]
+  /// The delays between the later reads, for a process that is held up in the middle of its commit. None is that of a
+  /// retry, which a test with a virtual clock waits for by its length.
+  static let later = [16, 80, 400, 1_900, 9_500, 47_500].map { Duration.milliseconds($0) }
   /// The intervals while the store cannot be read, or the system reports no file changes.
   static let unsettled = Duration.seconds(1)
   static let untold = Duration.milliseconds(50)
