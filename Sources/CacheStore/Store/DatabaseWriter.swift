@@ -156,7 +156,8 @@ final class DatabaseWriter: Sendable {
     }
     switch outcome {
     case .none, .some(.none): return nil
-    case .some(.some(.failure(let error))) where error.sqliteCode != 0 && error.reason != .signedOut: return nil
+    case .some(.some(.failure(let error))) where error.sqliteCode != 0 && error.reason != .signedOut:
+      return nil
     case .some(.some(let result)): return try result.get()
     }
   }
