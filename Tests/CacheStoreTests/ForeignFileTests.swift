@@ -24,11 +24,20 @@ import PlatformC
   @Test(
     "why a store cannot be made",
     arguments: [
-      (EROFS, .readOnly), (EACCES, .readOnly), (ENOSPC, .full), (EDQUOT, .full), (ENOENT, .cannotOpen),
-      (EMFILE, .cannotOpen),
+      (EROFS, .readOnly), (EACCES, .readOnly), (EPERM, .readOnly), (ENOSPC, .full), (EDQUOT, .full),
+      (ENOENT, .cannotOpen), (EMFILE, .cannotOpen),
     ] as [(Int32, CacheStoreError.Reason)])
   func cannotBeMade(number: Int32, reason: CacheStoreError.Reason) {
     #expect(StoreFiles.reason(ofMaking: number) == reason)
+  }
+
+  @Test func `an empty file is made where there is none, and a draft only where nothing has its name`() throws
+  {
+    let folder = try TemporaryFolder()
+    let files = StoreFiles(path: try folder.write("not ours", to: "store.sqlite"))
+    try files.makeDatabase()
+    #expect(throws: CacheStoreError.self) { try files.makeDatabase(isNew: true) }
+    #expect(FileStatus(path: files.database)?.bytes == 8)
   }
 
   @Test(

@@ -35,6 +35,10 @@ struct RefusedStatementTests {
       let findings = await filled.store.findings(at: .at(2)).filter { $0.subject != "mode" }
       if findings.contains(where: { $0.severity == .wrong }) { throw Told() }
     },
+    Operation(name: "a repair", isPiecewise: true) { filled in
+      let findings = await filled.store.findings(repair: true, at: .at(2)).filter { $0.subject != "mode" }
+      if findings.contains(where: { $0.severity == .wrong }) { throw Told() }
+    },
     Operation(name: "housekeeping", isPiecewise: true) { filled in
       if await filled.store.performMaintenance(budget: .seconds(3600)) != nil { throw Told() }
     },

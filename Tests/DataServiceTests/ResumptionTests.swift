@@ -139,6 +139,30 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test func `a rest that reads like the beginning of what is stored is a change all the same`() async throws {
+    let content = Array(Self.content.prefix(Self.cut)) + Self.other.prefix(Self.other.count - Self.cut)
+    let (fixture, _) = try Self.fixture { request, number throws(DataServiceError) in
+      if number == 1 { return ResumedReply.whole(Self.other, ["ETag": "\"u\""]) }
+      guard let start = ResumedReply.start(of: request) else {
+        return ResumedReply.whole(content, ["ETag": "\"v\""], cutAt: Self.cut)
+      }
+      return ResumedReply.part(
+        Array(content[start...]),
+        ["ETag": "\"v\"", "Content-Range": "bytes \(start)-\(content.count - 1)/\(content.count)"])
+    }
+    let request = try Self.request()
+    #expect(try await Self.load(fixture, request).get() == Self.other)
+    #expect(Self.kind(await Self.load(fixture, request)) == .truncated)
+    var change: DataService.Change?
+    for await delivery in fixture.service.deliveries(for: request, policy: .freshOnly) {
+      guard case .fresh(let response, let found) = delivery else { continue }
+      #expect(Array(response.value) == content)
+      change = found
+    }
+    #expect(change == .changed)
+    await fixture.service.close()
+  }
+
   @Test(
     "without one strong tag, or coded, nothing is resumed",
     arguments: [

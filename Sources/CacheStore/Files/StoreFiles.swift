@@ -193,7 +193,7 @@ struct StoreFiles: Sendable {
       let number = errno
       guard number != EEXIST, number != EISDIR, FileStatus(path: part) == nil else { continue }
       throw CacheStoreError(
-        number == EROFS || number == EACCES || number == EPERM ? .readOnly : .cannotOpen,
+        Self.reason(ofMaking: number),
         "cannot make the folder \(part) for the store \(database): \(Platform.describe(number))"
       )
     }
@@ -216,10 +216,10 @@ struct StoreFiles: Sendable {
       Self.reason(ofMaking: number), "cannot make the store \(database): \(Platform.describe(number))")
   }
 
-  /// Why no file can be made, from the system's error number.
+  /// Why no file or folder can be made, from the system's error number.
   static func reason(ofMaking number: Int32) -> CacheStoreError.Reason {
     switch number {
-    case EROFS, EACCES: .readOnly
+    case EROFS, EACCES, EPERM: .readOnly
     case ENOSPC, EDQUOT: .full
     default: .cannotOpen
     }

@@ -198,13 +198,9 @@ final class LockFile: Sendable {
     let descriptor = PlatformC.open(files.lock, flags, 0o600)
     guard descriptor >= 0 else {
       let number = errno
-      let reason: CacheStoreError.Reason =
-        switch number {
-        case EROFS, EACCES, EPERM: .readOnly
-        case ENOSPC, EDQUOT: .full
-        default: .cannotOpen
-        }
-      throw CacheStoreError(reason, "cannot open the lock file \(files.lock): \(Platform.describe(number))")
+      throw CacheStoreError(
+        StoreFiles.reason(ofMaking: number),
+        "cannot open the lock file \(files.lock): \(Platform.describe(number))")
     }
     do throws(CacheStoreError) {
       try files.check(opened: FileStatus(descriptor: descriptor), "the lock file", files.lock)

@@ -1,0 +1,51 @@
+import PlatformC
+import TestSupport
+import TestTurns
+import Testing
+
+@testable import CacheStore
+
+@Suite("The lock file", .inTurn) struct LockFileTests {
+  @Test func `a lock is held once, by one process or one user of a process, until it is released`() throws {
+    let folder = try TemporaryFolder()
+    let files = StoreFiles(path: folder.file("store.sqlite"))
+    let (ours, theirs) = (LockFile(files: files), LockFile(files: files))
+    for place in [LockFile.Place.file, .body(7), .request(7)] {
+      #expect(try ours.tryLock(place))
+      for other in [ours, theirs] {
+        #expect(try !other.tryLock(place))
+        #expect(try other.isLocked(place))
+      }
+      theirs.unlock(place)
+      #expect(try theirs.isLocked(place), "who does not hold a lock cannot release it")
+      ours.unlock(place)
+      for other in [ours, theirs] { #expect(try !other.isLocked(place)) }
+      #expect(try theirs.tryLock(place))
+      theirs.unlock(place)
+    }
+  }
+
+  @Test func `what is locked in a file that was removed stays locked for its process until it is released`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let files = StoreFiles(path: folder.file("store.sqlite"))
+    let lock = LockFile(files: files)
+    #expect(try lock.tryLock(.body(7)))
+    #expect(try lock.tryLock(.body(8)))
+    #expect(unlink(files.lock) == 0)
+    // Opens the new file.
+    #expect(try lock.tryLock(.body(9)))
+    for body in 7...9 as ClosedRange<Int64> {
+      #expect(try !lock.tryLock(.body(body)))
+      #expect(try lock.isLocked(.body(body)))
+    }
+    lock.unlock(.body(7))
+    #expect(try lock.tryLock(.body(7)))
+    #expect(try lock.isLocked(.body(8)))
+    lock.unlock(.body(8))
+    #expect(try !lock.isLocked(.body(8)))
+    // Another process sees the new file alone.
+    #expect(try LockFile(files: files).isLocked(.body(7)))
+  }
+}
