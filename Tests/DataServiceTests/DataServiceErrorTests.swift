@@ -4,6 +4,10 @@ import Testing
 import TestTurns
 
 @Suite("Errors as an application meets them", .inTurn) struct DataServiceErrorTests {
+  @Test func `what may hold an error is no larger for it`() {
+    #expect(MemoryLayout<DataServiceError>.size == MemoryLayout<UnsafeRawPointer>.size)
+  }
+
   @Test func `the message is what localizedDescription says, the hint what to do`() {
     let error: any Error = DataServiceError(.refused, "a.test refused the connection", hint: "start it")
     #expect(error.localizedDescription == "a.test refused the connection")

@@ -10,21 +10,48 @@ public struct DataServiceError: Error {
     package init(_ name: String) { self.name = name }
   }
 
+  /// The parts of an error. Behind one reference, so that what may hold an error (a delivery, a result, whatever throws one)
+  /// is no larger for it.
+  private final class Parts: Sendable {
+    let kind: Kind
+    let status: Int?
+    let retryAfter: Duration?
+    let message: String
+    let remedy: Remedy?
+    let underlying: (any Error)?
+    let answered: (any AnyObject & Sendable)?
+
+    init(
+      _ kind: Kind, _ message: String, remedy: Remedy?, status: Int?, underlying: (any Error)?,
+      retryAfter: Duration?, answered: (any AnyObject & Sendable)?
+    ) {
+      self.kind = kind
+      self.message = message
+      self.remedy = remedy
+      self.status = status
+      self.underlying = underlying
+      self.retryAfter = retryAfter
+      self.answered = answered
+    }
+  }
+
+  private let parts: Parts
+
   /// What went wrong.
-  public let kind: Kind
+  public var kind: Kind { parts.kind }
   /// The response's status where one was received.
-  public let status: Int?
+  public var status: Int? { parts.status }
   /// How long after the failure the origin asks clients to wait (`Retry-After`), for the kinds `status` and `paused`;
   /// `nil` where it did not ask.
-  public let retryAfter: Duration?
+  public var retryAfter: Duration? { parts.retryAfter }
   /// One line for a person; never holds a secret of the request.
-  public let message: String
+  public var message: String { parts.message }
   /// What the person can do about it, or `nil`.
-  package let remedy: Remedy?
+  package var remedy: Remedy? { parts.remedy }
   /// The cause, where it came from another library.
-  public let underlying: (any Error)?
+  public var underlying: (any Error)? { parts.underlying }
   /// What ``response`` hands out, of a type that is made of values such as this.
-  let answered: (any AnyObject & Sendable)?
+  var answered: (any AnyObject & Sendable)? { parts.answered }
 
   /// The remedy's words, which hold in every program.
   public var hint: String? { remedy?.text }
@@ -40,13 +67,9 @@ public struct DataServiceError: Error {
     _ kind: Kind, _ message: String, remedy: Remedy?, status: Int? = nil, underlying: (any Error)? = nil,
     retryAfter: Duration? = nil, answered: (any AnyObject & Sendable)? = nil
   ) {
-    self.kind = kind
-    self.message = message
-    self.remedy = remedy
-    self.status = status
-    self.retryAfter = retryAfter
-    self.underlying = underlying
-    self.answered = answered
+    parts = Parts(
+      kind, message, remedy: remedy, status: status, underlying: underlying, retryAfter: retryAfter,
+      answered: answered)
   }
 }
 
