@@ -18,10 +18,7 @@ package enum Socket {
     let fd = try open(AF_INET)
     var one: Int32 = 1
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+    var address = loopback(port)
     try bind(fd, &address)
     return fd
   }
@@ -42,6 +39,14 @@ package enum Socket {
     return fd
   }
 
+  private static func loopback(_ port: UInt16) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+    return address
+  }
+
   package static func listen(_ fd: Int32) throws {
     let failed = PlatformC.listen(fd, 1_024) != 0
     if failed { throw FixtureSocketError(call: "listen", code: errno) }
@@ -59,10 +64,7 @@ package enum Socket {
   /// A socket connected to a port of 127.0.0.1.
   package static func connected(port: UInt16) throws -> Int32 {
     let fd = try open(AF_INET)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+    var address = loopback(port)
     let failed = withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         connect(fd, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) != 0
