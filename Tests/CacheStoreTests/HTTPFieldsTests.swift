@@ -147,4 +147,11 @@ import TestTurns
     let empty: FieldNames = []
     #expect(!empty.contains("a") && !empty.contains("") && !FieldNames([""]).contains(""))
   }
+
+  @Test func `positions are in the order of the fields`() {
+    let fields: HTTPFields = ["A": "1", "B": "2"]
+    let (first, second) = (fields.startIndex, fields.index(after: fields.startIndex))
+    #expect(first < second && second < fields.endIndex && !(second < first))
+    #expect(!(first < first), "a position does not precede itself")
+  }
 }

@@ -35,6 +35,22 @@ import TestTurns
     #expect(try later.pauseNow(accountName: "", responder: "a") == nil)
   }
 
+  @Test func `a store that is not there answers as an empty one, and is not made`() async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    #expect(try store.lookupNow(.page).rows.isEmpty)
+    #expect(try await store.lookup(.page).rows.isEmpty)
+    #expect(try await store.entries().isEmpty)
+    #expect(try await store.remove(.all, started: .at(1)) == 0)
+    #expect(try await store.pauses(at: .at(1)).isEmpty)
+    #expect(try await store.endPauses(at: .at(1)) { _ in true } == 0)
+    let statistics = try await store.statistics()
+    #expect(statistics.fileBytes == 0 && statistics.logBytes == 0 && statistics.parts.isEmpty)
+    #expect(try await store.limits().own == StoreLimits())
+    #expect(await store.performMaintenance(budget: .seconds(60)) == nil)
+    #expect(try fixture.files.names().isEmpty)
+  }
+
   @Test func `what matters before an origin is asked comes in one look`() async throws {
     let fixture = try StoreFixture()
     let store = fixture.store

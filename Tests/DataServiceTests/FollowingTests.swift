@@ -59,6 +59,7 @@ import TestTurns
       }
     }
     #expect(kinds == ["began", "followed", "answered, kept yes", "delivered"])
+    #expect(follower.hasTraced("done: another process has refreshed the entry"))
     #expect(follower.service.hasJustFollowed && !leader.service.hasJustFollowed)
     clock.advance(by: .milliseconds(50))
     #expect(!follower.service.hasJustFollowed)
@@ -138,7 +139,10 @@ import TestTurns
     #expect(outlines == Array(repeating: ["fresh(body, new)"], count: count))
     #expect(passed <= .milliseconds(20), "\(passed)")
     #expect(transport.requests.count == 1 + count)
-    for follower in followers { await follower.service.close() }
+    for follower in followers {
+      #expect(follower.hasTraced("fetching alone: the response of the other process was not stored"))
+      await follower.service.close()
+    }
     await leader.service.close()
   }
 }

@@ -77,6 +77,7 @@ import TestTurns
     #expect(try await Self.load(fixture, request).get() == Self.content)
     #expect(transport.requests.map { $0.fields["Range"] } == [nil, "bytes=\(Self.cut)-", nil])
     #expect(transport.requests[2].fields["If-Range"] == nil)
+    #expect(fixture.hasTraced("repeating the request without a condition: "))
     #expect(try await Self.load(fixture, request, .storedOnly).get() == Self.content)
     await fixture.service.store.performMaintenance(budget: .seconds(60))
     #expect(

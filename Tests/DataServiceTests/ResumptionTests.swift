@@ -101,6 +101,8 @@ import TestTurns
     #expect(try await Self.load(fixture, request).get() == Self.content)
     #expect(transport.requests.count == 2)
     #expect(transport.requests[1].fields["Range"] == (pair.isResumable ? "bytes=\(Self.cut)-" : nil))
+    let resuming = "resuming a download that was cut off after 5000 bytes"
+    #expect(fixture.hasTraced(resuming) == pair.isResumable)
     #expect(try await Self.load(fixture, request, .storedOnly).get() == Self.content)
     await fixture.service.close()
   }
@@ -139,7 +141,8 @@ import TestTurns
     await fixture.service.close()
   }
 
-  @Test func `a rest that reads like the beginning of what is stored is a change all the same`() async throws {
+  @Test func `a rest that reads like the beginning of what is stored is a change all the same`() async throws
+  {
     let content = Array(Self.content.prefix(Self.cut)) + Self.other.prefix(Self.other.count - Self.cut)
     let (fixture, _) = try Self.fixture { request, number throws(DataServiceError) in
       if number == 1 { return ResumedReply.whole(Self.other, ["ETag": "\"u\""]) }
