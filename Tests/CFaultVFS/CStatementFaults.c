@@ -50,10 +50,19 @@ static int judge(void *context, int action, const char *first, const char *secon
   return SQLITE_DENY;
 }
 
+// A statement that is kept is judged when it is prepared alone. Setting the function again makes SQLite prepare each anew
+// at its next use, so that every use is judged.
+static int started(unsigned event, void *context, void *statement, void *text) {
+  sqlite3_set_authorizer(sqlite3_db_handle(statement), judge, context);
+  return 0;
+}
+
 static int opened(sqlite3 *database, const char **error, const struct sqlite3_api_routines *routines) {
   const char *path = sqlite3_db_filename(database, "main");
   Place *place = path ? place_of(path) : NULL;
-  return place ? sqlite3_set_authorizer(database, judge, place) : SQLITE_OK;
+  if (!place) return SQLITE_OK;
+  sqlite3_trace_v2(database, SQLITE_TRACE_STMT, started, place);
+  return sqlite3_set_authorizer(database, judge, place);
 }
 
 int statementfaults_begin(const char *path) {

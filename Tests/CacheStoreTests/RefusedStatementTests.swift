@@ -27,6 +27,19 @@ struct RefusedStatementTests {
     Operation(name: "statistics") { _ = try await $0.store.statistics() },
     Operation(name: "limits in force") { _ = try await $0.store.limits() },
     Operation(name: "pauses") { _ = try await $0.store.pauses(at: .at(2)) },
+    Operation(name: "a pause at once") { filled in
+      _ = try filled.store.pauseNow(accountName: "", responder: "https://example.org")
+    },
+    Operation(name: "use") { _ = try await $0.store.use() },
+    Operation(name: "whether an account is revoked") { filled in
+      _ = try await filled.store.isRevoked(accountID: filled.accountID + 100)
+    },
+    Operation(name: "the chunks of a body") { filled in
+      let row = try #require(try await filled.store.lookup(.long).rows.first)
+      for number in 0..<3 {
+        _ = try await filled.store.chunk(number, of: row.body.id, accountID: row.accountID)
+      }
+    },
     Operation(name: "the parts of a download") { filled in
       _ = try await filled.store.partialBody(accountID: filled.accountID, key: .cutOff)
     },

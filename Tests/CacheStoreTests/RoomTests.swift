@@ -22,6 +22,34 @@ import PlatformC
     return fixture
   }
 
+  @Test func `what belongs to no row goes chunk by chunk`() async throws {
+    let fixture = try StoreFixture { $0.chunkBytes = 1000 }
+    _ = try await fixture.store.put(pattern(3000), for: .page)
+    _ = try await fixture.store.put("short", for: .page)
+    let writer = fixture.store.writer
+    for left in [2, 1, 0, 0] as [Int64] {
+      let isMore = try await writer.perform { (connection) throws(CacheStoreError) in
+        try connection.transaction { () throws(CacheStoreError) in
+          try writer.room.collectRemains(connection)
+        }
+      }
+      #expect(isMore)
+      #expect(try fixture.number("SELECT count(*) FROM chunk WHERE id & 1048575 > 0 OR id >> 20 = 1") == left)
+    }
+  }
+
+  @Test func `where room is given back the log is emptied, free pages or not`() async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("a", for: .page)
+    #expect(try #require(FileStatus(path: fixture.path + "-wal")).bytes > 0)
+    let writer = fixture.store.writer
+    try await writer.perform { (connection) throws(CacheStoreError) in
+      #expect(try connection.value(.freePages) == 0)
+      writer.room.giveBack(connection)
+    }
+    #expect(try #require(FileStatus(path: fixture.path + "-wal")).bytes == 0)
+  }
+
   @Test func `law 5: a body that is refused in the end costs no row its place, and its room is free at once`()
     async throws
   {

@@ -10,7 +10,8 @@ import Testing
     "an index of the log that cannot be shared, unless descriptors are used up",
     arguments: [
       (SQLITE_IOERR | 18 << 8, 0, true), (SQLITE_IOERR | 21 << 8, ENOENT, true),
-      (SQLITE_IOERR | 18 << 8, EMFILE, false), (SQLITE_IOERR | 17 << 8, 0, false),
+      (SQLITE_IOERR | 18 << 8, EMFILE, false), (SQLITE_IOERR | 18 << 8, ENFILE, false),
+      (SQLITE_IOERR | 17 << 8, 0, false),
       (SQLITE_IOERR | 22 << 8, 0, false), (SQLITE_CANTOPEN, 0, false),
     ])
   func ofSharedMemory(code: Int32, systemError: Int32, isOfSharedMemory: Bool) {
@@ -42,5 +43,16 @@ import Testing
   func ofFolder(code: Int32, systemError: Int32, mayBeOfFolder: Bool) {
     let error = CacheStoreError.sqlite(code, systemError: systemError, path: "store.sqlite")
     #expect(error.mayBeOfFolder == mayBeOfFolder)
+  }
+
+  @Test func `a store that cannot be opened says what the system says of it, else what SQLite does`() {
+    func message(_ systemError: Int32) -> String {
+      CacheStoreError.sqlite(SQLITE_CANTOPEN, systemError: systemError, path: "store.sqlite").message
+    }
+    #expect(message(EACCES) == "cannot open the store store.sqlite: Permission denied")
+    #expect(message(0) == "cannot open the store store.sqlite: unable to open database file")
+    for systemError in [EMFILE, ENFILE] {
+      #expect(message(systemError) == "cannot open the store store.sqlite: too many open files")
+    }
   }
 }

@@ -68,6 +68,27 @@ import TestTurns
       _ = try await $0.store.invalidate(
         accountID: $0.accountID, targets: [RequestKey.short.target], started: .at(9))
     },
+    Operation(name: "invalidating some") { filled in
+      _ = try await filled.store.invalidate(.all, started: .at(9))
+    },
+    Operation(name: "unpinning") { _ = try await $0.store.unpin(.all) },
+    Operation(name: "untagging") { _ = try await $0.store.untag(.all, "one") },
+    Operation(name: "removing what has a tag") { filled in
+      var selection = EntrySelection.all
+      selection.tag = "one"
+      _ = try await filled.store.remove(selection, started: .at(9))
+    },
+    Operation(name: "ending pauses") { _ = try await $0.store.endPauses(at: .at(2)) { _ in true } },
+    Operation(name: "a write with others") { filled in
+      let wanted = filled.store.write(Data("with".utf8), for: .short, at: 9, accountID: filled.accountID)
+      let done: Result<ResponseStore.Overwritten, CacheStoreError> = await withCheckedContinuation { waiter in
+        let isUnderWay = filled.store.overwriteTogether(wanted, soon: { $0() }) {
+          waiter.resume(returning: $0)
+        }
+        if !isUnderWay { waiter.resume(returning: .failure(leftToTheQueue)) }
+      }
+      _ = try done.get()
+    },
     Operation(name: "a pause") {
       try await $0.store.pause(
         accountID: $0.accountID, responder: "https://example.org", Pause(heard: .at(9), milliseconds: 9))
@@ -114,7 +135,10 @@ import TestTurns
       } else {
         _ = try await store.put("short", for: .short)
         _ = try await store.put(pattern(3000), for: .long)
-        _ = try await store.put("tagged", for: .tagged) { $0.tags = ["one", "two"] }
+        _ = try await store.put("tagged", for: .tagged) {
+          $0.tags = ["one", "two"]
+          $0.isPinned = true
+        }
         _ = try await store.put("hers", for: RequestKey(account: "alice", target: RequestKey.short.target))
         let account = try await store.accountID(named: "")
         try await store.pause(
@@ -236,6 +260,27 @@ import TestTurns
     try fixture.sql("DROP TRIGGER broken")
     #expect(await store.performMaintenance(budget: .seconds(3600)) == nil)
     #expect(try fixture.number(chore.left) == 0)
+    #expect(try fixture.remains() == 0)
+  }
+
+  @Test func `the chunks of a download that was cut off are told of too, when they cannot be deleted`()
+    async throws
+  {
+    let clock = TestClock()
+    let fixture = try StoreFixture {
+      $0.chunkBytes = 1000
+      $0.now = { clock.now }
+    }
+    let store = fixture.store
+    let partial = UnfinishedBody.Partial(
+      key: .cutOff, url: RequestKey.cutOff.target, strongETag: "\"a\"", wholeLength: 2000)
+    let account = try await store.accountID(named: "")
+    try await store.beginBody(accountID: account, partial: partial).append(pattern(1000))
+    clock.now += 30 * 24 * 3_600_000
+    try fixture.sql("CREATE TRIGGER broken BEFORE DELETE ON chunk BEGIN SELECT RAISE(ABORT, 'broken'); END")
+    #expect(await store.performMaintenance(budget: .seconds(3600)) != nil)
+    try fixture.sql("DROP TRIGGER broken")
+    #expect(await store.performMaintenance(budget: .seconds(3600)) == nil)
     #expect(try fixture.remains() == 0)
   }
 }

@@ -62,6 +62,23 @@ import TestTurns
     core.withLock { $0 = nil }
   }
 
+  @Test func `cancelled while it waits to ask again it asks no more`() async throws {
+    let transport = ScriptedTransport { _, _ throws(DataServiceError) in
+      throw DataServiceError(.refused, "down")
+    }
+    let fixture = try ServiceFixture(transport: transport, timekeeper: VirtualClock())
+    let request = DataService.Request(try #require(URL(string: Self.url)))
+    try #require(request.limits.retries > 0)
+    let load = Task {
+      for await _ in fixture.service.deliveries(for: request, policy: .freshOnly) {}
+    }
+    await fixture.traced("retrying in")
+    load.cancel()
+    await load.value
+    await fixture.service.close()
+    #expect(transport.requests.count == 1)
+  }
+
   /// A load that only listens.
   private final class Listener: AnyLoad {
     let results = Mutex<[String]>([])

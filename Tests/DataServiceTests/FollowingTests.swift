@@ -104,6 +104,33 @@ import TestTurns
     await leader.service.close()
   }
 
+  @Test func `who leads after a leader that is killed heeds what that one was asked to wait for`()
+    async throws
+  {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let leader = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
+    let (lease, _) = try lease(url, in: leader)
+    let clock = VirtualClock()
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
+    let followed = Task { await follower.outline(url) }
+    await follower.traced("waiting for another")
+    await clock.whenPending(within: .milliseconds(5))
+    let prepared = try follower.service.core.prepare(DataService.Request(url), policy: .storedThenFresh)
+    let store = leader.service.store
+    try await store.pause(
+      accountID: try await store.accountID(named: ""), responder: prepared.responder(of: prepared.url),
+      Pause(
+        heard: StartMark(boot: clock.bootID, nanoseconds: clock.bootNanoseconds), milliseconds: 60_000))
+    lease.release()
+    let (outline, _) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
+    #expect(outline == ["failure(paused)"])
+    #expect(transport.requests.count == 1, "nobody asks")
+    await follower.service.close()
+    await leader.service.close()
+  }
+
   @Test
   func `law 7: where a leader's answer may not be stored, all who wait go at once, none behind another`()
     async throws

@@ -80,7 +80,6 @@ struct StoreOpener: Sendable {
     let left = max(0, deadline - Platform.monotonicNanoseconds())
     try lockFile.lock(.file, within: .nanoseconds(left))
     defer { lockFile.unlock(.file) }
-    try files.makeFolder()
     // A repair whose process ended before it could rename the new file into place.
     if try files.checkedStatus() == nil, let waiting = FileStatus(path: files.repaired) {
       try files.check(opened: waiting, "the store", files.repaired)

@@ -139,6 +139,7 @@ import TestTurns
       #expect(text.contains(part), Comment(rawValue: part))
     }
     #expect(!text.hasSuffix("\n"))
+    #expect(!text.contains("nothing") && explain([]).text.contains("\nstored\n  nothing\n"))
   }
 
   @Test("It is one JSON object with the documented names") func json() throws {

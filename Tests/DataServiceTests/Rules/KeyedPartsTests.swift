@@ -32,6 +32,7 @@ import TestTurns
     ("a proxy", false, { $0.connection.proxy = "http://p.test:1" }),
     ("a proxy with credentials", true, { $0.connection.proxy = "http://u:geheim@p.test:1" }),
     ("a proxy with credentials and no scheme", true, { $0.connection.proxy = "u:geheim@p.test:1" }),
+    ("a proxy with credentials that are empty", true, { $0.connection.proxy = "http://@p.test:1" }),
     ("authorities", false, { $0.connection.certificateAuthorityFile = "/etc/hostname" }),
     ("a host of its own", false, { $0.fields = ["Host": "b.test"] }),
     ("a key of its own", false, { $0.key = "a=~0123456789abcdef0123456789abcdef" }),
