@@ -76,11 +76,9 @@ extension Database {
     return frames == written
   }
 
-  /// Changes to the rollback journal. The settings that keep the log at close would also keep it here, with content
-  /// that is nowhere else.
+  /// Changes to the rollback journal, for a file whose content is nowhere else: no log is kept at close either.
   func leaveLog() throws(CacheStoreError) {
     _ = cachefetch_db_config_flag(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
-    setKeepsLog(false)
     try execute("PRAGMA journal_mode = DELETE")
   }
 

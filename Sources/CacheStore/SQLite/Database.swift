@@ -100,12 +100,6 @@ class Database {
 // MARK: Settings
 
 extension Database {
-  /// Whether the log file stays when the last connection closes or the journal mode changes.
-  func setKeepsLog(_ keeps: Bool) {
-    var persist: Int32 = keeps ? 1 : 0
-    sqlite3_file_control(handle, "main", SQLITE_FCNTL_PERSIST_WAL, &persist)
-  }
-
   /// A URI that makes SQLite take no lock and look for no log.
   private static func unchanging(_ path: String) -> String {
     var name = "file:"
@@ -130,7 +124,6 @@ extension Database {
     // The log is kept at close, and `performMaintenance` checkpoints it: a new log costs two syncs at its first
     // commit.
     _ = cachefetch_db_config_flag(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-    setKeepsLog(true)
     // No value or row of a store is larger than this.
     sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, 64 << 20)
     // With an exclusive lock SQLite keeps the log's index in its own memory.

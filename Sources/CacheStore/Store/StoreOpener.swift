@@ -35,7 +35,6 @@ struct StoreOpener: Sendable {
     guard !connection.canShareMemory else { return false }
     // With an exclusive lock SQLite needs no shared memory for the checkpoint. SQLite would look into a log that
     // stayed.
-    connection.setKeepsLog(false)
     try connection.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE")
     return true
   }
