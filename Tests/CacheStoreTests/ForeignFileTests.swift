@@ -31,6 +31,37 @@ import PlatformC
     #expect(StoreFiles.reason(ofMaking: number) == reason)
   }
 
+  @Test(
+    arguments: [(0o700, "remove it"), (0o777, Remedy.ownFolder.text)] as [(mode_t, String)])
+  func `what to do about a second name depends on who may give files one`(mode: mode_t, hint: String) throws {
+    let folder = try TemporaryFolder()
+    let first = try folder.write("x", to: "first")
+    let files = StoreFiles(path: folder.file("store.sqlite"))
+    #expect(link(first, files.lock) == 0)
+    chmod(folder.path, mode)
+    #expect {
+      try files.check(opened: FileStatus(path: files.lock), "the lock file", files.lock)
+    } throws: {
+      ($0 as? CacheStoreError)?.hint == hint
+    }
+  }
+
+  @Test(
+    "a file that is no database was a store where it has a lock file and a store's number or table",
+    arguments: [
+      (Array(repeating: 7, count: 68) + Array("CFCH".utf8) + Array(repeating: 7, count: 600), true),
+      (Array(repeating: 7, count: 68) + Array("CFCI".utf8) + Array(repeating: 7, count: 600), false),
+      (Array(repeating: 7, count: 600) + Array("CREATE TABLE last_request (".utf8), true),
+    ] as [([UInt8], Bool)])
+  func ours(bytes: [UInt8], isDamaged: Bool) throws {
+    let folder = try TemporaryFolder()
+    try folder.write(bytes, to: "store.sqlite")
+    let files = StoreFiles(path: folder.file("store.sqlite"))
+    #expect(try DamageCheck.verdict(on: files, waitingUntil: 0) == .notOurs, "without a lock file")
+    try folder.write([0], to: "store.sqlite.lock")
+    #expect(try DamageCheck.verdict(on: files, waitingUntil: 0) == (isDamaged ? .damaged : .notOurs))
+  }
+
   @Test func `an empty file is made where there is none, and a draft only where nothing has its name`() throws
   {
     let folder = try TemporaryFolder()

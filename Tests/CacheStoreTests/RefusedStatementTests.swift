@@ -52,6 +52,19 @@ struct RefusedStatementTests {
       let findings = await filled.store.findings(repair: true, at: .at(2)).filter { $0.subject != "mode" }
       if findings.contains(where: { $0.severity == .wrong }) { throw Told() }
     },
+    Operation(
+      name: "a repair of a damaged row", isPiecewise: true,
+      prepare: { try $0.fixture.sql("UPDATE last_request SET status = status + 1 WHERE id = \($0.row)") },
+      perform: { filled in
+        let findings = await filled.store.findings(repair: true).filter { $0.subject != "mode" }
+        if findings.contains(where: { $0.severity == .wrong }) { throw Told() }
+      }),
+    Operation(
+      name: "limits, with counts beside the store", isPiecewise: true,
+      prepare: { filled in
+        filled.store.markUsed(rowID: filled.row, atMilliseconds: 7)
+        try #require(filled.store.leaveUsage())
+      }, perform: { try await $0.store.setLimits(StoreLimits(maximumRows: 2)) }),
     Operation(name: "housekeeping", isPiecewise: true) { filled in
       if await filled.store.performMaintenance(budget: .seconds(3600)) != nil { throw Told() }
     },
@@ -66,6 +79,7 @@ struct RefusedStatementTests {
     while isReached {
       nth += 1
       let filled = try await StatementErrorTests.Filled(copying: template.fixture.files)
+      try operation.prepare(filled)
       await filled.store.close()
       #expect(statementfaults_begin(filled.fixture.folder) != 0)
       let reopened = filled.reopened()
@@ -99,6 +113,7 @@ struct RefusedStatementTests {
     while isReached {
       nth += 1
       let filled = try await StatementErrorTests.Filled(copying: template.fixture.files)
+      try operation.prepare(filled)
       await filled.store.close()
       let reopened = filled.reopened(vfs: vfs)
       if operation.needsOpenStore { _ = try await reopened.store.accountID(named: "another") }

@@ -13,6 +13,8 @@ import TestTurns
     var isPiecewise = false
     /// Whether it is done on the calling thread, which is only where the connection that writes is open.
     var needsOpenStore = false
+    /// What is done to the store beforehand.
+    var prepare: @Sendable (Filled) throws -> Void = { _ in }
     let perform: @Sendable (Filled) async throws -> Void
     var testDescription: String { name }
   }

@@ -35,6 +35,11 @@ import TestTurns
     #expect(ByteRange.answer(to: value, length: 0) == .unsatisfiable)
   }
 
+  @Test("The one byte of a body can", arguments: ["bytes=0-", "bytes=0-0", "bytes=-1"])
+  func one(value: String) {
+    #expect(ByteRange.answer(to: value, length: 1) == .part(0..<1))
+  }
+
   @Test("The longest body there can be is counted without overflow") func longest() {
     #expect(ByteRange.answer(to: "bytes=0-9223372036854775807", length: .max) == .part(0..<Int64.max))
     #expect(ByteRange.answer(to: "bytes=-9223372036854775807", length: .max) == .part(0..<Int64.max))

@@ -18,6 +18,14 @@ import TestTurns
     ]
   }
 
+  @Test("White space is of four kinds, RFC 8259 section 2", arguments: [0x20, 0x09, 0x0A, 0x0D] as [UInt8])
+  func whiteSpace(byte: UInt8) {
+    let between = ["[", "1", ",", "{", "\"a\"", ":", "2", "}", "]"].flatMap { [byte] + $0.utf8 } + [byte]
+    #expect(JSONValue(Data(between)) == JSONValue(Data("[1,{\"a\":2}]".utf8)))
+    #expect(JSONValue(Data(between)) != nil)
+    #expect(JSONValue(Data([0x0B] + between)) == nil && JSONValue(Data([0x0C] + between)) == nil)
+  }
+
   @Test(arguments: [10_000, 1_000_000]) func `a step for each byte, whatever the document`(size: Int) {
     for document in Self.hostile(size) {
       let data = Data(document.utf8)

@@ -5,6 +5,21 @@ import TestTurns
 
 @Suite("URLs in their normal form", .inTurn) struct NormalisedURLTests {
   @Test(
+    "A port that is none is shown where it cannot be part of a password",
+    arguments: [
+      ("http://h:70000/", "“70000” is not a port"), ("http://h:0/", "“0” is not a port"),
+      ("http://h:12x/", "what follows the host is not a port"),
+      ("http://user:70000/x@h/", "what follows the host is not a port"),
+    ])
+  func port(text: String, message: String) {
+    #expect {
+      try NormalisedURL(text)
+    } throws: {
+      ($0 as? DataServiceError)?.message == message
+    }
+  }
+
+  @Test(
     "A URL that is normal already is taken apart as the one it was made of",
     arguments: [
       "http://Example.COM", "https://example.com:443/a/../b?x=1&y=%7e",
