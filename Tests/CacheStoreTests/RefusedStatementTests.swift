@@ -59,12 +59,6 @@ struct RefusedStatementTests {
         let findings = await filled.store.findings(repair: true).filter { $0.subject != "mode" }
         if findings.contains(where: { $0.severity == .wrong }) { throw Told() }
       }),
-    Operation(
-      name: "limits, with counts beside the store", isPiecewise: true,
-      prepare: { filled in
-        filled.store.markUsed(rowID: filled.row, atMilliseconds: 7)
-        try #require(filled.store.leaveUsage())
-      }, perform: { try await $0.store.setLimits(StoreLimits(maximumRows: 2)) }),
     Operation(name: "housekeeping", isPiecewise: true) { filled in
       if await filled.store.performMaintenance(budget: .seconds(3600)) != nil { throw Told() }
     },
