@@ -52,12 +52,16 @@ public enum ShownURL {
     byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
   }
 
-  /// Whether the text after the colon in `host:port` is not a number, so may be part of a password.
+  /// Whether the text after the colon in `host:port` is no port, so may be the beginning of a password.
   private static func isCutOffPassword(_ authority: ArraySlice<UInt8>) -> Bool {
     guard authority.first != UInt8(ascii: "["), let colon = authority.lastIndex(of: UInt8(ascii: ":")) else {
       return false
     }
-    return !authority[(colon + 1)...].allSatisfy { (0x30...0x39).contains($0) }
+    let text = authority[(colon + 1)...]
+    guard !text.isEmpty else { return false }
+    let isNumber = text.allSatisfy { (0x30...0x39).contains($0) }
+    let port = isNumber ? UInt16(String(decoding: text, as: UTF8.self)) : nil
+    return port ?? 0 == 0
   }
 
   /// Whether a value is already a digest with which ``KeyRule`` replaced a secret.

@@ -66,7 +66,12 @@ enum URLArgument {
       return try checked(String(whole))
     }
     if let port = port(in: host), !port.isEmpty, !(1...65535).contains(Int(port) ?? 0) {
-      let isNumber = !mayBeCutOff && port.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 }
+      if mayBeCutOff {
+        throw UsageError(
+          "what precedes the path is neither a port nor a whole password",
+          "write a port from 1 to 65535, and a “/”, “?” or “#” of a password as %2F, %3F or %23")
+      }
+      let isNumber = port.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 }
       throw UsageError(
         isNumber
           ? "invalid port \(port)"

@@ -13,7 +13,9 @@ import TestTurns
     ("http://u:pa/ss@h/", "http://h/"), ("http://u:p/q@v/w@h/", "http://h/"),
     ("http://h:80/x@y", "http://h:80/x@y"),
     ("http://h:09/x@y", "http://h:09/x@y"), ("http://h:/x@y", "http://h:/x@y"),
-    ("http://h:8a/x@y", "http://y"),
+    ("http://h:8a/x@y", "http://y"), ("http://h:65535/x@y", "http://h:65535/x@y"),
+    ("http://u:65536/x@h/", "http://h/"), ("http://u:0/x@h/", "http://h/"),
+    ("http://u:123456789012345678901/x@h/", "http://h/"),
     ("http://[::1]/x@y", "http://[::1]/x@y"), ("http://[::1]:80/x@y", "http://[::1]:80/x@y"),
     ("http://h/x:a@y", "http://h/x:a@y"),
     // What is not well-formed is cut at the last sign.

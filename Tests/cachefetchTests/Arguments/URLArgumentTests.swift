@@ -114,10 +114,17 @@ import TestTurns
     ("1http://a/", "no scheme"), ("@http://a/", "no scheme"), ("z://a/", "“z”"), ("a://a/", "“a”"),
     ("a{://a/", "no scheme"), ("http://:80/", "no host"), ("../x", "path of a file"),
     ("[\"a\"]", "--json takes no"), ("http://a:x1/", "is not a number"), ("a.b:80x/", "no scheme"),
-    ("http:80", "no scheme"), ("http:/a", "no host"), ("http://a:9x/b@c", "the port in"),
+    ("http:80", "no scheme"), ("http:/a", "no host"), ("http://a:9x/b@c", "%2F"),
+    ("http://a:70000/b@c", "%2F"), ("http://a:0?b@c", "%3F"),
     ("http://[::1/b@c", "the address has no"), ("http://-ü/b@c", "the host is no valid name"),
   ]) func `borders of what is refused`(text: String, part: String) {
     #expect(failure(text)?.contains(part) == true, "\(failure(text) ?? "taken")")
+  }
+
+  @Test(arguments: ["http://user:70000/word@h/", "http://user:0/word@h/", "http://user:9x#word@h/"])
+  func `half a password is not quoted`(text: String) throws {
+    let message = try #require(failure(text))
+    for part in ["user", "70000", "9x", "word@"] { #expect(!message.contains(part), "\(message)") }
   }
 
   @Test(arguments: [
