@@ -63,14 +63,14 @@ import TestTurns
 
   /// The folder of a store with which the operation was performed, and which was then closed and given up.
   private func used(by operation: Operation) async throws -> TemporaryFolder {
-    let filled = try await StatementErrorTests.Filled(copying: nil)
+    let filled = try await StatementErrorTests.Filled()
     try await operation.perform(filled)
     await filled.store.close()
     return filled.fixture.files
   }
 
   @Test func `a damaged store that is replaced, and a file that is none, are closed too`() async throws {
-    let template = try await StatementErrorTests.Filled(copying: nil)
+    let template = try await StatementErrorTests.Filled()
     await template.store.close()
     let files = try await replaced(template.fixture.files.bytes(of: "store.sqlite"))
     #expect(try await eventually { try openFiles(below: files.path).isEmpty })

@@ -66,29 +66,27 @@ struct RefusedStatementTests {
 
   @Test(arguments: StatementErrorTests.operations + reports)
   func told(operation: Operation) async throws {
-    let template = try await StatementErrorTests.Filled(copying: nil)
+    let template = try await StatementErrorTests.Filled()
     await template.store.close()
     var nth: Int64 = 0
     var isReached = true
     while isReached {
       nth += 1
-      let filled = try await StatementErrorTests.Filled(copying: template.fixture.files)
+      let filled = try StatementErrorTests.Filled(copying: template)
       try operation.prepare(filled)
-      await filled.store.close()
       #expect(statementfaults_begin(filled.fixture.folder) != 0)
-      let reopened = filled.reopened()
-      if operation.needsOpenStore { _ = try await reopened.store.accountID(named: "another") }
+      if operation.needsOpenStore { _ = try await filled.store.accountID(named: "another") }
       statementfaults_arm(filled.fixture.folder, nth)
       let hasFailed: Bool
       do {
-        try await operation.perform(reopened)
+        try await operation.perform(filled)
         hasFailed = false
       } catch { hasFailed = true }
       let refused = String(cString: statementfaults_refused(filled.fixture.folder))
       isReached = !refused.isEmpty
       statementfaults_arm(filled.fixture.folder, 0)
       #expect(hasFailed == isReached, "\(operation.name): \(refused), use \(nth) of a table, was not told")
-      await reopened.store.close()
+      await filled.store.close()
     }
     #expect(nth > 1, "\(operation.name) uses no table")
   }
@@ -97,7 +95,7 @@ struct RefusedStatementTests {
     "an error of the disk too", arguments: StatementErrorTests.operations + reports,
     [FAULT_WRITE, FAULT_SYNC])
   func disk(operation: Operation, kind: Int) async throws {
-    let template = try await StatementErrorTests.Filled(copying: nil)
+    let template = try await StatementErrorTests.Filled()
     await template.store.close()
     let vfs = "told \(operation.name) \(kind)"
     #expect(faultvfs_register(vfs) != 0)
@@ -106,9 +104,8 @@ struct RefusedStatementTests {
     var isReached = true
     while isReached {
       nth += 1
-      let filled = try await StatementErrorTests.Filled(copying: template.fixture.files)
+      let filled = try StatementErrorTests.Filled(copying: template)
       try operation.prepare(filled)
-      await filled.store.close()
       let reopened = filled.reopened(vfs: vfs)
       if operation.needsOpenStore { _ = try await reopened.store.accountID(named: "another") }
       faultvfs_arm(vfs, Int32(kind), nth, Int32(FAULT_ERROR), 0)
@@ -126,7 +123,7 @@ struct RefusedStatementTests {
 
   @Test func `a repair that cannot write into the new file is none, and the damaged one stays`() async throws
   {
-    let template = try await StatementErrorTests.Filled(copying: nil)
+    let template = try await StatementErrorTests.Filled()
     try await template.store.setLimits(StoreLimits(maximumRows: 100))
     await template.store.close()
     try RawDatabase(template.fixture.path).execute("PRAGMA wal_checkpoint(TRUNCATE)")
