@@ -121,6 +121,36 @@ struct RefusedStatementTests {
     }
   }
 
+  /// Nobody waits for this removal, so nobody is told; but no part of it may be done without the rest.
+  @Test func `a damaged row that a look-up meets goes with its body, or stays`() async throws {
+    let template = try await StatementErrorTests.Filled()
+    await template.store.close()
+    var outcomes: Set<Int64> = []
+    var nth: Int64 = 0
+    var isReached = true
+    while isReached {
+      nth += 1
+      let filled = try StatementErrorTests.Filled(copying: template)
+      let long = "FROM last_request WHERE target = '\(RequestKey.long.target)'"
+      try filled.fixture.sql(
+        "UPDATE last_request SET status = status + 1 WHERE target = '\(RequestKey.long.target)'")
+      let body = try #require(try filled.fixture.number("SELECT body_id \(long)"))
+      #expect(statementfaults_begin(filled.fixture.folder) != 0)
+      statementfaults_arm(filled.fixture.folder, nth)
+      // Refused itself, or it finds the damage.
+      let found = try? await filled.store.lookup(.long)
+      #expect(found?.damaged ?? 1 == 1)
+      await filled.store.close()
+      isReached = !String(cString: statementfaults_refused(filled.fixture.folder)).isEmpty
+      statementfaults_arm(filled.fixture.folder, 0)
+      let rows = try #require(try filled.fixture.number("SELECT count(*) \(long)"))
+      let isReleased = "SELECT count(*) FROM body WHERE id = \(body) AND released_at_ms IS NULL"
+      #expect(try filled.fixture.number(isReleased) == rows, "use \(nth) of a table")
+      outcomes.insert(rows)
+    }
+    #expect(outcomes == [0, 1])
+  }
+
   @Test func `a repair that cannot write into the new file is none, and the damaged one stays`() async throws
   {
     let template = try await StatementErrorTests.Filled()

@@ -53,6 +53,12 @@ import TestTurns
       try await body.append(pattern(1000))
       _ = try await filled.store.put("", for: .long, at: 9) { $0.body = .unfinished(body) }
     },
+    Operation(
+      name: "a row in place of the oldest", prepare: Filled.limit("maximum_rows", 4),
+      perform: { _ = try await $0.store.put("new", for: .other, at: 9) }),
+    Operation(
+      name: "a body in place of all others", isPiecewise: true, prepare: Filled.limit("maximum_bytes", 1),
+      perform: { _ = try await $0.store.put("new", for: .other, at: 9) }),
     Operation(name: "freshening") {
       _ = try await $0.store.freshen(freshening($0.row, $0.body, at: 9))
     },
@@ -163,6 +169,11 @@ import TestTurns
       try fixture.files.write(template.fixture.files.bytes(of: "store.sqlite"), to: "store.sqlite")
     }
 
+    /// Sets a limit by SQL, since whoever sets one by the store evicts at once.
+    static func limit(_ name: String, _ value: Int) -> @Sendable (Filled) throws -> Void {
+      { try $0.fixture.sql("INSERT INTO store_limit (id, \(name)) VALUES (1, \(value))") }
+    }
+
     func open() async throws { _ = try await store.accountID(named: "") }
 
     /// All that is in it, without what only counts.
@@ -178,6 +189,7 @@ import TestTurns
     let template = try await Filled()
     await template.store.close()
     let smooth = try Filled(copying: template)
+    try operation.prepare(smooth)
     try await smooth.open()
     let before = try smooth.rows()
     try await operation.perform(smooth)
@@ -187,6 +199,7 @@ import TestTurns
     for table in Self.tables where done[table] != before[table] {
       for change in ["INSERT", "UPDATE", "DELETE"] {
         let filled = try Filled(copying: template)
+        try operation.prepare(filled)
         try await filled.open()
         try filled.fixture.sql(
           "CREATE TRIGGER broken BEFORE \(change) ON \(table) BEGIN SELECT RAISE(ABORT, 'broken'); END")
