@@ -47,6 +47,18 @@ import TestTurns
     #expect(Set(taken) == Set((0..<60).map { content[($0 * 1000)..<(($0 + 1) * 1000)] }))
   }
 
+  @Test func `two chunks are read ahead, not a third`() async throws {
+    let fixture = try StoreFixture()
+    let (row, content) = try await stored(9, in: fixture)
+    let reading = BodyReading(row.body, in: fixture.store)
+    #expect(try await reading.next() == content[..<1000])
+    // Each waits for the store's queue once, so that whatever is read ahead has been read.
+    for _ in 0..<20 { _ = try await fixture.store.entries() }
+    try fixture.sql("UPDATE chunk SET bytes = zeroblob(1000)")
+    for part in 1...2 { #expect(try await reading.next() == content[(part * 1000)..<((part + 1) * 1000)]) }
+    await #expect { try await reading.next() } throws: { ($0 as? CacheStoreError)?.reason == .corrupt }
+  }
+
   @Test func `a damaged chunk ends it, each time it is asked`() async throws {
     let fixture = try StoreFixture()
     let (row, content) = try await stored(6, in: fixture)

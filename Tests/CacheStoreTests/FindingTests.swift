@@ -52,7 +52,10 @@ import TestTurns
     _ = try await fixture.store.put(pattern(3500), for: RequestKey(target: "u"))
     try fixture.sql("UPDATE chunk SET bytes = zeroblob(1000) WHERE id % 1048576 = 2")
     #expect(await message(fixture.store, "checksums") == "2 stored responses are damaged")
-    #expect(await wrong(fixture.store, repair: true) == ["checksums repaired"])
+    let remedies = await fixture.store.findings().filter { $0.subject == "checksums" }.map(\.remedy)
+    #expect(remedies == [.repairRemoves])
+    let repaired = await fixture.store.findings(repair: true).filter { $0.subject == "checksums" }
+    #expect(repaired.map(\.severity) == [.repaired] && repaired.map(\.remedy) == [nil])
     #expect(await wrong(fixture.store).isEmpty)
     #expect(try fixture.store.lookupNow(.page).rows.isEmpty)
     #expect(try await fixture.store.body(of: RequestKey(target: "t")) == "sound")

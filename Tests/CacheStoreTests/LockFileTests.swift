@@ -25,6 +25,17 @@ import Testing
     }
   }
 
+  /// Processes of another release lock the same bytes.
+  @Test func `the places are those of every release`() {
+    #expect(LockFile.Place.file.offset == 0)
+    #expect(LockFile.Place.body(0).offset == 0x2000_0000_0000_0000)
+    #expect(LockFile.Place.body(5).offset == 0x2000_0000_0000_0005)
+    #expect(LockFile.Place.body(.max).offset == 0x3FFF_FFFF_FFFF_FFFF)
+    #expect(LockFile.Place.request(0).offset == 0x4000_0000_0000_0000)
+    #expect(LockFile.Place.request(0x1C).offset == 0x4000_0000_0000_0007)
+    #expect(LockFile.Place.request(.max).offset == 0x7FFF_FFFF_FFFF_FFFF)
+  }
+
   @Test func `what is locked in a file that was removed stays locked for its process until it is released`()
     throws
   {

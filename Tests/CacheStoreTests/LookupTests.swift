@@ -123,6 +123,28 @@ import TestTurns
     }
   }
 
+  @Test(arguments: [1000, 2500])
+  func `with a variant that makes room its whole body goes, once it is not read`(count: Int)
+    async throws
+  {
+    let clock = TestClock()
+    let fixture = try StoreFixture {
+      $0.chunkBytes = 1000
+      $0.now = { clock.now }
+    }
+    for number in 1...20 {
+      _ = try await fixture.store.put(pattern(count), for: .page, at: Int64(number)) {
+        $0.variant = "v: \(number)"
+      }
+    }
+    // A body of several chunks may still be read.
+    #expect(try fixture.number("SELECT count(*) FROM body") == (count == 1000 ? 16 : 20))
+    clock.now += 24 * 3_600_000
+    #expect(await fixture.store.performMaintenance(budget: .seconds(3600)) == nil)
+    #expect(try fixture.number("SELECT count(*) FROM body") == 16)
+    #expect(try fixture.remains() == 0)
+  }
+
   @Test(
     "Bodies around the chunk size come back byte for byte", arguments: [0, 1, 4095, 4096, 4097, 8192, 20_000])
   func chunks(count: Int) async throws {
@@ -220,5 +242,12 @@ import TestTurns
     async let waiting = store.lookup(.page)
     store.resumeForTesting()
     #expect(try await waiting.rows.count == 1)
+  }
+
+  @Test func `what is not there may have changed, whatever its number`() {
+    #expect(ResponseStore.isUnchanged(from: 1 << 32 | 7, to: 1 << 32 | 7))
+    #expect(!ResponseStore.isUnchanged(from: 1 << 32 | 7, to: 1 << 32 | 8))
+    #expect(!ResponseStore.isUnchanged(from: nil, to: 7))
+    #expect(!ResponseStore.isUnchanged(from: 1 << 32, to: 1 << 32))
   }
 }
