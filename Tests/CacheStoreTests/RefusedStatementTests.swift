@@ -59,9 +59,23 @@ struct RefusedStatementTests {
         let findings = await filled.store.findings(repair: true).filter { $0.subject != "mode" }
         if findings.contains(where: { $0.severity == .wrong }) { throw Told() }
       }),
+    Operation(
+      name: "a new store",
+      prepare: { try FileManager.default.removeItem(atPath: $0.fixture.path) },
+      perform: { _ = try await $0.store.put("new", for: .other) }),
     Operation(name: "housekeeping", isPiecewise: true) { filled in
       if await filled.store.performMaintenance(budget: .seconds(3600)) != nil { throw Told() }
     },
+    Operation(
+      name: "housekeeping with pages to give back", isPiecewise: true,
+      prepare: {
+        try $0.fixture.sql("CREATE TABLE filler (bytes BLOB)")
+        try $0.fixture.sql("INSERT INTO filler VALUES (zeroblob(1000000))")
+        try $0.fixture.sql("DROP TABLE filler")
+      },
+      perform: { filled in
+        if await filled.store.performMaintenance(budget: .seconds(3600)) != nil { throw Told() }
+      }),
   ]
 
   @Test(arguments: StatementErrorTests.operations + reports)

@@ -57,6 +57,21 @@ import TestTurns
     #expect(try await other.partialBody(accountID: account, key: partial.key) == nil)
   }
 
+  @Test func `a body that came too late is no longer received, though somebody holds it`() async throws {
+    let fixture = try StoreFixture()
+    let account = try await fixture.store.accountID(named: "")
+    let body = try await fixture.store.beginBody(accountID: account)
+    try await body.append(pattern(1000))
+    let locks = LockFile(files: fixture.store.files)
+    #expect(try locks.isLocked(.body(body.id)))
+    body.abandon()
+    await queuedWork(of: fixture.store)
+    #expect(try !locks.isLocked(.body(body.id)))
+    await fixture.store.performMaintenance(budget: .seconds(60))
+    #expect(try fixture.remains() == 0)
+    withExtendedLifetime(body) {}
+  }
+
   @Test func `a damaged partial download is given up`() async throws {
     let fixture = try StoreFixture()
     let account = try await fixture.store.accountID(named: "")
@@ -97,6 +112,10 @@ import TestTurns
   /// Ends the reception of a body, and returns when other stores may have it.
   private func end(_ body: UnfinishedBody, of store: ResponseStore) async {
     body.end()
+    await queuedWork(of: store)
+  }
+
+  private func queuedWork(of store: ResponseStore) async {
     await withCheckedContinuation { continuation in
       store.writer.afterQueuedWork { continuation.resume() }
     }

@@ -71,9 +71,18 @@ import TestTurns
     #expect(outcome(10_000) == "stored, 1 min 10 s old, then fresh or failure")
   }
 
+  @Test("A row received later than now says so", arguments: [(0, false), (3600, true)])
+  func future(seconds: Int64, isTold: Bool) {
+    let explanation = explain([Rule.row(receivedAt: Rule.noon + seconds * 1000)])
+    #expect(explanation.terms.contains { $0.name == "from the future" } == isTold)
+  }
+
   @Test("A stale row says for how long, and what would accept it") func stale() {
     let explanation = explain([Rule.row(["Cache-Control": "max-age=5"])])
     #expect(explanation.terms.contains { $0.name == "stale for" && $0.value == "5 s" })
+    // Fresh is what lives longer than it is old.
+    let border = explain([Rule.row(["Cache-Control": "max-age=10"])])
+    #expect(border.terms.contains { $0.name == "stale for" })
     #expect(verdict("http", explanation) == "fresh or failure: stale (section 4.2)")
     #expect(
       explanation.changes.contains("under http, Cache-Control: max-stale=5 in the request would accept it"))
