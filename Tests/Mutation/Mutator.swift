@@ -205,7 +205,7 @@ let support = """
     // Without a descriptor to be had, as a test may have it, there is no mark.
     guard file >= 0 else { return nil }
     defer { close(file) }
-    guard let map = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0), map != MAP_FAILED else { return nil }
+    guard let map = mmap(nil, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0), map != MAP_FAILED else { return nil }
     return map.assumingMemoryBound(to: UInt8.self)
   }()
 

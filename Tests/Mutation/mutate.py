@@ -1,8 +1,8 @@
 """Puts small bugs into the sources, one at a time, and reports which of them no test finds. Run by scripts/mutate.
 
-All of them are compiled into one build of a copy of the tree and switched on by $CACHEFETCH_MUTANT. Every suite is run by
+All of them are compiled into one build of a copy of the tree and switched on by $CACHEFETCH_MUTANT. Every test is run by
 itself first, without a bug, and leaves a mark for each mutant whose place it comes by. Then each mutant is tried against the
-suites that come by it, those named like its file before the others, and ends with the first test that fails.
+tests that come by it, the short ones of suites named like its file before the others, and ends with the first that fails.
 """
 import argparse
 import concurrent.futures
@@ -23,9 +23,15 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 WORK = ROOT / ".build" / "mutate"
 TREE = WORK / "tree"
-# How long a test may go on before it counts as one that hangs, and a run of a suite or of all.
-HANG_SECONDS = 180
-RUN_SECONDS = 1800
+# A test that takes less than this by itself is short: most mutants are found by one of them.
+SHORT_SECONDS = 0.5
+# How long a test may go on before it counts as one that hangs, and a run: of short ones, of any.
+HANG_SECONDS = {True: 60, False: 180}
+RUN_SECONDS = {True: 120, False: 1200}
+# The bytes that the marks have room for, as Mutator.swift has it.
+MARKS = 65536
+# More than there are places for.
+EVERY = MARKS
 # A test that fails says so with this sign; the summary of the run has it too.
 FAILED = re.compile(r"✘ (?:Test|Suite) (.*?) (?:recorded an issue|failed)")
 
@@ -111,27 +117,30 @@ def end_marked(mark):
                 continue
 
 
-def run_tests(mutant, arguments, seconds, reached=None):
+def bundle():
+    return next((TREE / ".build" / "debug").glob("*PackageTests.xctest"))
+
+
+def run_tests(mutant, tests, short=False, reached=None):
     """The first test that fails or hangs, or None where all pass. Under a terminal, so that each line comes at once."""
-    bundle = next((TREE / ".build" / "debug").glob("*PackageTests.xctest"))
     folder = tempfile.mkdtemp(prefix="cf-")
     environment = dict(
-        os.environ, TMPDIR=folder, CACHEFETCH_TEST_RUN=folder, CACHEFETCH_TEST_SECONDS=str(HANG_SECONDS),
+        os.environ, TMPDIR=folder, CACHEFETCH_TEST_RUN=folder, CACHEFETCH_TEST_SECONDS=str(HANG_SECONDS[short]),
         NO_COLOR="1", TERM="dumb")
     environment.pop("CACHEFETCH_MUTANT", None)
     # Where the command's sandbox lets it be opened.
     marks = pathlib.Path(folder) / "marks"
     if reached is not None:
-        marks.write_bytes(bytes(4096))
+        marks.write_bytes(bytes(MARKS))
         environment["CACHEFETCH_MUTANTS_REACHED"] = str(marks)
     if mutant is not None:
         environment["CACHEFETCH_MUTANT"] = str(mutant)
     ours, theirs = pty.openpty()
     child = subprocess.Popen(
-        [bundle, "--testing-library", "swift-testing", *arguments], cwd=TREE, env=environment, stdin=subprocess.DEVNULL,
+        [bundle(), "--testing-library", "swift-testing", *filters(tests)], cwd=TREE, env=environment, stdin=subprocess.DEVNULL,
         stdout=theirs, stderr=theirs, start_new_session=True)
     os.close(theirs)
-    ends = time.monotonic() + seconds
+    ends = time.monotonic() + RUN_SECONDS[short]
     text, verdict = "", None
     os.set_blocking(ours, False)
     while verdict is None:
@@ -166,39 +175,42 @@ def run_tests(mutant, arguments, seconds, reached=None):
     return verdict
 
 
-def suites():
-    """The suites by name, as `target.suite`."""
-    found = []
-    for path in sorted((TREE / "Tests").glob("*/**/*.swift")):
-        names = re.findall(r"@Suite\b[^{]*?\b(?:struct|class) (\w+)", path.read_text())
-        found += [f"{path.relative_to(TREE / 'Tests').parts[0]}.{name}" for name in names]
-    return found
+def all_tests():
+    """The tests by name, as `target.suite/function(labels:)`."""
+    listed = subprocess.run(
+        [bundle(), "--testing-library", "swift-testing", "--list-tests"], cwd=TREE, check=True, capture_output=True, text=True)
+    return sorted(line for line in listed.stdout.splitlines() if "/" in line)
 
 
-def filters(names):
-    return ["--filter", "^(" + "|".join(re.escape(name) for name in names) + ")/"]
+def filters(tests):
+    return ["--filter", "^(" + "|".join(map(escaped, tests)) + ")($|/)"]
 
 
-def run_suite(name):
-    """Runs a suite without a bug; returns the mutants whose place it comes by and the seconds it takes."""
+def escaped(name):
+    return re.sub(r"([\\^$.|?*+()\[\]{}])", r"\\\1", name)
+
+
+def run_alone(test):
+    """Runs a test without a bug; returns the mutants whose place it comes by and the seconds it takes."""
     reached = set()
     started = time.monotonic()
-    wrong = run_tests(None, filters([name]), RUN_SECONDS, reached)
+    wrong = run_tests(None, [test], reached=reached)
     if wrong:
-        sys.exit(f"error: without a mutant this fails: {name}: {wrong}")
+        sys.exit(f"error: without a mutant this fails: {test}: {wrong}")
     return reached, time.monotonic() - started
 
 
 def find(mutant, reach):
     """The first test that fails with the mutant."""
     concept = pathlib.Path(mutant["path"]).stem.split("+")[-1]
-    passing = sorted((seconds, name) for name, (numbers, seconds) in reach.items() if mutant["number"] in numbers)
-    named = [name for _, name in passing if concept in name]
-    # The short ones together, before the long ones: most are found within seconds.
-    short = [name for seconds, name in passing if name not in named and seconds < 3]
-    long = [name for _, name in passing if name not in named and name not in short]
-    stages = [stage for stage in (named, short, long) if stage]
-    return next(filter(None, (run_tests(mutant["number"], filters(stage), RUN_SECONDS) for stage in stages)), None)
+    passing = [(seconds, test) for test, (numbers, seconds) in reach.items() if mutant["number"] in numbers]
+    short = [test for seconds, test in passing if seconds < SHORT_SECONDS]
+    named = [test for test in short if concept in test.split("/")[0]]
+    others = [test for test in short if test not in named]
+    long = [test for seconds, test in sorted(passing) if seconds >= SHORT_SECONDS]
+    stages = [(named, True), (others, True), (long, False)]
+    tried = (run_tests(mutant["number"], tests, is_short) for tests, is_short in stages if tests)
+    return next(filter(None, tried), None)
 
 
 def known_equivalents():
@@ -231,7 +243,7 @@ def report(results, seed, left_out):
             lines.append(f"| {part} | {sum(1 for result in own if result['found'])} | {len(own)} |")
     lines += ["", "| # | place | kind | was | became | found by |", "|--:|---|---|---|---|---|"]
     for result in results:
-        nobody = "**nobody**" if result["suites"] else "**nobody**: no test comes by"
+        nobody = "**nobody**" if result["tests"] else "**nobody**: no test comes by"
         found = result["found"] or ("equivalent: " + result["equivalent"] if result.get("equivalent") else nobody)
         place = f"{result['path'].removeprefix('Sources/')}:{result['line']}"
         lines.append(
@@ -244,7 +256,8 @@ def main():
     parser = argparse.ArgumentParser(prog="scripts/mutate", description=__doc__.split("\n")[0])
     parser.add_argument(
         "--seed", default=str(int(time.time())), help="which are drawn: a number, or several with commas (default: the time)")
-    parser.add_argument("--count", type=int, default=40, help="how many are drawn for each seed (default: 40)")
+    parser.add_argument("--count", type=lambda text: EVERY if text == "all" else int(text), default=40,
+        help="how many are drawn for each seed, or all (default: 40)")
     parser.add_argument(
         "--in", dest="folders", default="", help="the folders below Sources to draw from, with commas (default: all)")
     parser.add_argument("--only", help="numbers of those to try, with commas")
@@ -259,7 +272,7 @@ def main():
     for folder in filter(None, options.folders.split(",")):
         if not (ROOT / "Sources" / folder).is_dir():
             sys.exit(f"error: there is no folder Sources/{folder}; give --in the path of one below Sources")
-    say(f"building {options.count} mutants for each of: {options.seed}")
+    say(f"building {'all' if options.count == EVERY else options.count} mutants for each of: {options.seed}")
     mutants, left_out = build(mutator, seeds, options.count, options.folders)
     equivalents = known_equivalents()
     for mutant in mutants:
@@ -268,15 +281,15 @@ def main():
     wanted = {int(number) for number in options.only.split(",")} if options.only else None
     mutants = [mutant for mutant in mutants if wanted is None or mutant["number"] in wanted]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as jobs:
-        names = suites()
-        say(f"each of {len(names)} suites without a mutant")
-        reach = dict(zip(names, jobs.map(run_suite, names)))
+        tests = all_tests()
+        say(f"each of {len(tests)} tests without a mutant")
+        reach = dict(zip(tests, jobs.map(run_alone, tests)))
 
         def tried(mutant):
-            mutant["suites"] = sum(mutant["number"] in numbers for numbers, _ in reach.values())
+            mutant["tests"] = sum(mutant["number"] in numbers for numbers, _ in reach.values())
             mutant["found"] = None if mutant["equivalent"] else find(mutant, reach)
             said = mutant["equivalent"] and "equivalent" or mutant["found"] or "NOBODY"
-            say(f"{mutant['number']:3} {mutant['path']}:{mutant['line']} {mutant['kind']} ({mutant['suites']} suites): {said}")
+            say(f"{mutant['number']:3} {mutant['path']}:{mutant['line']} {mutant['kind']} ({mutant['tests']} tests): {said}")
             return mutant
 
         results = list(jobs.map(tried, mutants))
