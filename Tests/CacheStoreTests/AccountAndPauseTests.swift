@@ -31,7 +31,13 @@ import TestTurns
         "finish",
         { _ = try await store.put("", for: key, at: 9, accountID: account) { $0.body = .unfinished(body) } }
       ),
-      ("now", { _ = try store.overwriteNow(store.write(Data(), for: key, at: 9, accountID: account)) }),
+      (
+        "now",
+        {
+          await store.whenIdle()
+          _ = try store.overwriteNow(store.write(Data(), for: key, at: 9, accountID: account))
+        }
+      ),
       (
         "pause",
         {

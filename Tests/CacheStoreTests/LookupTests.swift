@@ -181,6 +181,7 @@ import TestTurns
     let store = temporary.store
     #expect(try store.overwriteNow(store.write(Data("a".utf8), for: .page, at: 1, accountID: 1)) == nil)
     let account = try await store.accountID(named: "")
+    await store.whenIdle()
     let result = try store.overwriteNow(store.write(Data("b".utf8), for: .page, at: 1, accountID: account))
     #expect(result?.row != nil, "\(String(describing: result))")
     #expect(try await store.body(of: .page) == "b")
@@ -199,10 +200,12 @@ import TestTurns
     let row = try #require(try store.lookupNow(.page).rows.first)
     let write = store.write(
       Data("b".utf8), for: .page, at: 2, accountID: try await store.accountID(named: ""))
+    await store.whenIdle()
     faultvfs_arm(vfs, Int32(FAULT_WRITE), 1, Int32(mode), 0)
     #expect(try store.overwriteNow(write) == nil && faultvfs_count(vfs) > 0)
     #expect(try await store.overwrite(write).row != nil)
     #expect(try await store.body(of: .page) == "b")
+    await store.whenIdle()
     faultvfs_arm(vfs, Int32(FAULT_WRITE), 1, Int32(mode), 0)
     let body = try #require(try store.lookupNow(.page).rows.first?.body)
     #expect(try store.freshenNow(freshening(row.id, body, at: 3)) == nil && faultvfs_count(vfs) > 0)
@@ -236,6 +239,7 @@ import TestTurns
     let store = temporary.store
     _ = try await store.put("a", for: .page)
     let account = try await store.accountID(named: "")
+    await store.whenIdle()
     store.suspendForTesting()
     #expect(throws: CacheStoreError.self) { try store.lookupNow(.page) }
     #expect(try store.overwriteNow(store.write(Data(), for: .page, at: 2, accountID: account)) == nil)

@@ -68,10 +68,12 @@ import TestTurns
     },
     Operation(name: "freshening under way", needsOpenStore: true) {
       let wanted = freshening($0.row, $0.body, at: 9)
+      await $0.store.whenIdle()
       guard try $0.store.freshenNow(wanted) != nil else { throw leftToTheQueue }
     },
     Operation(name: "a write under way", needsOpenStore: true) { filled in
       let wanted = filled.store.write(Data("now".utf8), for: .short, at: 9, accountID: filled.accountID)
+      await filled.store.whenIdle()
       guard try filled.store.overwriteNow(wanted) != nil else { throw leftToTheQueue }
     },
     Operation(name: "removing one") { _ = try await $0.store.remove(rowID: $0.row, started: .at(9)) },

@@ -321,6 +321,7 @@ import TestTurns
     let database = try RawDatabase(fixture.path)
     try database.execute("BEGIN IMMEDIATE")
     #expect(try store.lookupNow(.page).rows.count == 1)
+    await store.whenIdle()
     #expect(try store.overwriteNow(store.write(Data(), for: .page, at: 2, accountID: account)) == nil)
     await #expect { try await store.put("b", for: .page, at: 2) } throws: {
       ($0 as? CacheStoreError)?.reason == .busy

@@ -1,4 +1,4 @@
-import CacheStore
+@testable import CacheStore
 import PlatformFoundation
 import TestSupport
 
@@ -67,6 +67,14 @@ extension Result {
 /// Shorthands for what tests store.
 extension ResponseStore {
   static let boot = "boot-1"
+
+  /// Returns once nothing of what was queued is under way. Whoever awaits a write goes on while the queue still holds the
+  /// connection, which a write on the calling thread needs.
+  func whenIdle() async {
+    await withCheckedContinuation { continuation in
+      writer.afterQueuedWork { continuation.resume() }
+    }
+  }
 
   func put(
     _ text: String, for key: RequestKey, at instant: Int64 = 1, accountID: Int64? = nil,

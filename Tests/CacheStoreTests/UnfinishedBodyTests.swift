@@ -65,7 +65,7 @@ import TestTurns
     let locks = LockFile(files: fixture.store.files)
     #expect(try locks.isLocked(.body(body.id)))
     body.abandon()
-    await queuedWork(of: fixture.store)
+    await fixture.store.whenIdle()
     #expect(try !locks.isLocked(.body(body.id)))
     await fixture.store.performMaintenance(budget: .seconds(60))
     #expect(try fixture.remains() == 0)
@@ -112,13 +112,7 @@ import TestTurns
   /// Ends the reception of a body, and returns when other stores may have it.
   private func end(_ body: UnfinishedBody, of store: ResponseStore) async {
     body.end()
-    await queuedWork(of: store)
-  }
-
-  private func queuedWork(of store: ResponseStore) async {
-    await withCheckedContinuation { continuation in
-      store.writer.afterQueuedWork { continuation.resume() }
-    }
+    await store.whenIdle()
   }
 
   @Test func `a body over half the limit is not kept`() async throws {

@@ -1,6 +1,7 @@
 import CacheStore
 import DataService
 import DataServiceTesting
+import PlatformC
 import PlatformFoundation
 import TestSupport
 import TestTurns
@@ -69,6 +70,27 @@ import Testing
       await clock.whenPending(within: .milliseconds(10))
       clock.advance(by: .milliseconds(10))
       #expect(try await changes.next()??.text == "another")
+    }
+
+    @Test func `a store that could not be opened for one read is observed on`() async throws {
+      let clock = VirtualClock()
+      let store = try TemporaryStore()
+      let observer = try ServiceFixture(store: store, transport: numbered(), timekeeper: clock)
+      let url = try #require(URL(string: Self.url))
+      var changes = observer.service.changes(to: .init(url)).makeAsyncIterator()
+      #expect(isNothing(try await changes.next()))
+      await clock.whenPending(for: .milliseconds(16))
+      try FileManager.default.createDirectory(atPath: store.path, withIntermediateDirectories: false)
+      await clock.whenPending(within: .milliseconds(10))
+      clock.advance(by: .milliseconds(10))
+      // The read has failed once this timer is set.
+      await clock.whenPending(for: .milliseconds(16))
+      #expect(rmdir(store.path) == 0)
+      let writer = try ServiceFixture(store: store, transport: numbered())
+      _ = await writer.outline(url)
+      await clock.whenPending(within: .milliseconds(10))
+      clock.advance(by: .milliseconds(10))
+      #expect(try await changes.next()??.text == "body 1")
     }
   #endif
 

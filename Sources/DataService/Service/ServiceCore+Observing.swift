@@ -140,6 +140,7 @@ extension ServiceCore {
     do throws(CacheStoreError) {
       let row = select(from: try await lookup(prepared), for: prepared)
       observation.version = version
+      observation.failure = nil
       let now = Observed(row)
       if now != observation.row {
         observation.row = now
@@ -148,7 +149,10 @@ extension ServiceCore {
       return version != nil
     } catch {
       observation.version = nil
-      guard error.isLasting else { return false }
+      // A folder that is removed while it is read looks like a store that cannot be opened. The next read decides.
+      let isRepeated = observation.failure == error.reason
+      observation.failure = error.reason
+      guard error.isLasting, isRepeated else { return false }
       throw DataServiceError(store: error)
     }
   }
@@ -171,6 +175,8 @@ private struct Observation {
   var version: Int64?
   /// The row; `nil` before the first read.
   var row: Observed?
+  /// Why the last read failed; `nil` if it did not.
+  var failure: CacheStoreError.Reason?
 }
 
 /// Identifies one version of a row.
