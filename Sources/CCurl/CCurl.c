@@ -75,6 +75,7 @@ const ccurl_library *ccurl_open(const char *name, char *problem, size_t problem_
     free(library);
     return NULL;
   }
+  ccurl_stand_still_at_exit();
   return library;
 }
 

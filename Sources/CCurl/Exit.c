@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-// A program may return from `main` while an exchange begins. Then libcrypto's exit handler frees its state. A thread
-// still inside libcrypto, most often because libcurl is being loaded, crashes before the program's buffered output is
-// written.
+// A program may return from `main` while an exchange is under way. Then libcrypto's exit handler frees its state. A
+// thread still inside libcrypto, loading it or making a TLS connection, crashes before the program's buffered output
+// is written.
 
 static atomic_int busy;
 static atomic_bool exiting;
@@ -20,7 +20,6 @@ static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-// Registered by the program, so that it runs before the exit handlers of the libraries.
 static void stand_still(void) {
   atomic_store(&exiting, true);
   // If such a thread calls exit, it must not wait for itself.
@@ -34,7 +33,9 @@ static void stand_still(void) {
   pthread_mutex_unlock(&guard);
 }
 
-static void register_exit(void) { atexit(stand_still); }
+// Exit handlers run in the reverse order of their registration. This one has to precede libcrypto's, so it is registered
+// before the library is loaded, for an exit meanwhile, and once more when the library has registered its own.
+void ccurl_stand_still_at_exit(void) { atexit(stand_still); }
 
 void ccurl_thread_rest(void) {
   counts = false;
@@ -51,7 +52,7 @@ void ccurl_thread_check(void) {
 }
 
 void ccurl_thread_resume(void) {
-  pthread_once(&once, register_exit);
+  pthread_once(&once, ccurl_stand_still_at_exit);
   counts = true;
   atomic_fetch_add(&busy, 1);
   ccurl_thread_check();

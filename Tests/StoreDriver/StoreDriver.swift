@@ -15,6 +15,7 @@ import TestSupport
 ///     StoreDriver long PATH TARGET
 ///     StoreDriver fill PATH
 ///     StoreDriver disk PATH ORIGIN
+///     StoreDriver leave PATH PORT
 ///     StoreDriver shape PATH PAGE CHUNK small|write|read
 @main enum StoreDriver {
   static func main() async {
@@ -34,6 +35,7 @@ import TestSupport
       case "fill": try await fill(arguments[1])
       case "disk": try await Disk(arguments).run()
       case "overwrite": try await overwrite(arguments[1], arguments[2])
+      case "leave": try await Leave(arguments).run()
       case "shape": try await Shape(arguments).run()
       default: exit(64)
       }

@@ -77,6 +77,8 @@ const char *ccurl_multi_strerror(const ccurl_library *library, CURLMcode code);
 /// Gives the calling thread a name of at most 15 bytes, for debuggers and `ps -L`.
 void ccurl_name_thread(const char *name);
 
+/// An exit of the process waits for the threads that call libcurl, before it runs the exit handlers registered so far.
+void ccurl_stand_still_at_exit(void);
 /// The calling thread may call libcurl from now on: an exit of the process waits until the thread rests, for one second
 /// at most. If the process is already exiting, the call never returns.
 void ccurl_thread_resume(void);
