@@ -51,6 +51,9 @@ public final class DataService: Sendable {
     core.releasePrefetches()
     await core.stop(error) { _ in true }
     await core.awaitMaintenance()
+    await core.awaitTierWork()
+    if core.state.withLock(\.isTierAttached) { core.configuration.tier?.engine.close() }
+    core.leaveTierCounts()
     await core.store.close()
     if core.ownsThread { await core.thread.stop() }
   }
@@ -66,6 +69,7 @@ public final class DataService: Sendable {
   package func closeNow() -> Bool {
     guard core.isIdle else { return false }
     core.yieldToFollowers()
+    core.leaveTierCounts()
     return core.store.closeNow()
   }
 }
