@@ -39,6 +39,9 @@ public final class DataService: Sendable {
   /// The store, for listing, removal and repair.
   package var store: ResponseStore { core.store }
 
+  /// Whether no load, exchange, maintenance or work with the tier is running.
+  package var isIdle: Bool { core.isIdle }
+
   /// Whether another process's exchange has just answered, so that its end lets others go first.
   package var hasJustFollowed: Bool { core.hasJustFollowed }
 
