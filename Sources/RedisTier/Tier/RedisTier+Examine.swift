@@ -1,0 +1,5 @@
+package import DataService
+
+extension RedisTier {
+  nonisolated(nonsending) package func examine() async -> [TierFinding] { [] }
+}
