@@ -26,7 +26,9 @@ final class RedisClient {
   deinit { close(descriptor) }
 
   /// Runs a command.
-  @discardableResult func run(_ words: String...) throws -> RESPValue { try run(words.map { Array($0.utf8) }) }
+  @discardableResult func run(_ words: String...) throws -> RESPValue {
+    try run(words.map { Array($0.utf8) })
+  }
 
   /// Runs a command.
   @discardableResult func run(_ words: [[UInt8]]) throws -> RESPValue {

@@ -82,23 +82,23 @@ struct RESPReader {
       guard count <= RESPReader.countLimit else { throw .tooLarge }
       guard let line = try line(), let type = line.first else { return nil }
       let rest = UnsafeBufferPointer(rebasing: line.dropFirst())
-      switch type {
-      case 0x2B: return .string(Array(rest))  // +
-      case 0x2D: return .error(String(decoding: rest, as: UTF8.self))  // -
-      case 0x3A: return .integer(try number(rest))  // :
-      case 0x28: return Int64(String(decoding: rest, as: UTF8.self)).map { .integer($0) } ?? .string(Array(rest))  // (
-      case 0x2C: return .string(Array(rest))  // ,
-      case 0x5F: return .null  // _
-      case 0x23: return .integer(rest.first == UInt8(ascii: "t") ? 1 : 0)  // #
-      case 0x24: return try string(rest).map { $0.map { .string(Array($0)) } ?? .null }  // $
-      case 0x3D: return try string(rest).map { .string(Array(($0 ?? .init(start: nil, count: 0)).dropFirst(4))) }  // =
-      case 0x21: return try string(rest).map { .error(String(decoding: $0 ?? .init(start: nil, count: 0), as: UTF8.self)) }  // !
-      case 0x2A, 0x7E: return try elements(rest, times: 1, depth).map { $0.map { .array($0) } ?? .null }  // * ~
-      case 0x25: return try elements(rest, times: 2, depth).map { .array($0 ?? []) }  // %
-      case 0x3E: return try elements(rest, times: 1, depth).map { .push($0 ?? []) }  // >
-      case 0x7C:  // |, attributes, which stand before the value that they describe
-        guard try elements(rest, times: 2, depth) != nil else { return nil }
-        return try value(depth: depth + 1)
+      let nothing = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
+      switch Unicode.Scalar(type) {
+      case "+", ",": return .string(Array(rest))
+      case "-": return .error(String(decoding: rest, as: UTF8.self))
+      case ":": return .integer(try number(rest))
+      case "(": return (try? number(rest)).map { .integer($0) } ?? .string(Array(rest))
+      case "_": return .null
+      case "#": return .integer(rest.first == UInt8(ascii: "t") ? 1 : 0)
+      case "$": return try string(rest).map { $0.map { .string(Array($0)) } ?? .null }
+      // Verbatim: three letters for its kind and a colon stand before it.
+      case "=": return try string(rest).map { .string(Array(($0 ?? nothing).dropFirst(4))) }
+      case "!": return try string(rest).map { .error(String(decoding: $0 ?? nothing, as: UTF8.self)) }
+      case "*", "~": return try elements(rest, times: 1, depth).map { $0.map { .array($0) } ?? .null }
+      case "%": return try elements(rest, times: 2, depth).map { .array($0 ?? []) }
+      case ">": return try elements(rest, times: 1, depth).map { .push($0 ?? []) }
+      // Attributes, which stand before the value that they describe.
+      case "|": return try elements(rest, times: 2, depth) == nil ? nil : try value(depth: depth + 1)
       default: throw .malformed
       }
     }

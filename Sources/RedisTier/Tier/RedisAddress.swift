@@ -59,7 +59,8 @@ extension RedisAddress {
     try readQuery(parts)
     guard !keyFile.isEmpty else {
       throw Self.error(
-        "the tier's URL has no key-file", "name the file with the fleet's key: what is shared is sealed with it")
+        "the tier's URL has no key-file",
+        "name the file with the fleet's key: what is shared is sealed with it")
     }
     guard user.isEmpty || passwordFile != nil else {
       throw Self.error("the tier's URL has a user and no password-file", "name the file with the password")

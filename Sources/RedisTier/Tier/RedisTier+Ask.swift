@@ -97,7 +97,8 @@ extension RedisTier {
     let age = head.age + (overflow ? 0 : max(0, since) / 1_000)
     let received = host.timekeeper.wallMilliseconds - age
     var response = ResponseHead(
-      status: Int(head.status), reason: head.reason, fields: HTTPFields(wire: head.wire), version: head.version,
+      status: Int(head.status), reason: head.reason, fields: HTTPFields(wire: head.wire),
+      version: head.version,
       url: head.url.isEmpty ? nil : head.url,
       started: StartMark(
         boot: host.timekeeper.bootID, nanoseconds: instant(of: head.ticket, notAfter: arrival)),

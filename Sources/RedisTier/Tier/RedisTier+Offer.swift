@@ -12,7 +12,9 @@ extension RedisTier {
 
   nonisolated(nonsending) package func offer(_ offer: TierOffer) async -> TierOffered {
     if terms.isReadOnly { return .refused(because: "it is read only") }
-    guard Int64(offer.body.count) <= terms.largestBody else { return .refused(because: "the body is too long") }
+    guard Int64(offer.body.count) <= terms.largestBody else {
+      return .refused(because: "the body is too long")
+    }
     guard offer.vary != "*" else { return .refused(because: "no other request matches the response") }
     do throws(Silent) {
       return try await write(offer)
@@ -95,8 +97,11 @@ extension RedisTier {
   }
 
   private static func remedy(for text: String) -> String? {
-    if text.contains("OOM") { return "give the server more memory, or let it evict (maxmemory-policy allkeys-lfu)" }
-    if text.contains("NOPERM") || text.hasPrefix("READONLY") {
+    if text.contains("OOM") {
+      return "give the server more memory, or let it evict (maxmemory-policy allkeys-lfu)"
+    }
+    // Within a script the server has other words for it.
+    if text.contains("NOPERM") || text.contains("can't run this command") || text.hasPrefix("READONLY") {
       return "allow the user to write, or say that the tier is read only"
     }
     return nil

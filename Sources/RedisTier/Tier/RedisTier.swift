@@ -62,7 +62,9 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     guard let host, !isClosed else { throw Silent(reason: "it was closed") }
     if let link { return (link, host) }
     let now = host.timekeeper.bootNanoseconds
-    if let linkFailure, now - linkFailure.instant < Silence.shortest { throw Silent(reason: linkFailure.text) }
+    if let linkFailure, now - linkFailure.instant < Silence.shortest {
+      throw Silent(reason: linkFailure.text)
+    }
     do throws(Silent) {
       let link = try read(host)
       self.link = link
@@ -137,7 +139,8 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   ) async throws(Silent) -> [RESPValue] {
     let limit = limit ?? (link.connection.isWarm ? address.patience / 2 : address.patience)
     let sent = host.timekeeper.bootNanoseconds
-    return try await replies(to: link.connection.begin(commands, within: limit), sent: sent, limit, link, host)
+    return try await replies(
+      to: link.connection.begin(commands, within: limit), sent: sent, limit, link, host)
   }
 
   /// Waits for the replies to a call, and judges by them whether the tier goes on being asked.
@@ -219,7 +222,9 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   // MARK: Scripts and time
 
   /// The command that runs a script by its digest.
-  static func run(_ script: Scripts.Script, _ target: TierNames.Target, _ arguments: [[UInt8]] = []) -> [[UInt8]] {
+  static func run(_ script: Scripts.Script, _ target: TierNames.Target, _ arguments: [[UInt8]] = [])
+    -> [[UInt8]]
+  {
     [Array("EVALSHA".utf8), script.digest, [0x32], Array(target.row.utf8), Array(target.fence.utf8)]
       + arguments
   }
@@ -243,7 +248,9 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   }
 
   /// A ticket's instant on the local clock.
-  func instant(of ticket: Int64, notAfter limit: Int64) -> Int64 { clock.instant(of: ticket, notAfter: limit) }
+  func instant(of ticket: Int64, notAfter limit: Int64) -> Int64 {
+    clock.instant(of: ticket, notAfter: limit)
+  }
 
   /// The tier's time now, in microseconds.
   func tierTime(_ host: TierHost) -> Int64? { clock.tierMicroseconds(at: host.timekeeper.bootNanoseconds) }

@@ -35,14 +35,17 @@ struct Seal: Sendable {
       randombytes_buf(room, Self.nonceLength)
       // Fails for lengths only that no memory holds.
       _ = crypto_aead_xchacha20poly1305_ietf_encrypt(
-        room + Self.nonceLength, nil, value.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt64(value.count),
+        room + Self.nonceLength, nil, value.baseAddress?.assumingMemoryBound(to: UInt8.self),
+        UInt64(value.count),
         associated, UInt64(associated.count), nil, room, key)
       count = value.count + Self.overhead
     }
   }
 
   /// The sealed bytes.
-  func sealed(_ value: [UInt8], at place: Place) -> [UInt8] { value.withUnsafeBytes { sealed($0, at: place) } }
+  func sealed(_ value: [UInt8], at place: Place) -> [UInt8] {
+    value.withUnsafeBytes { sealed($0, at: place) }
+  }
 
   /// The value, or `nil` where it was not sealed with this key for this place.
   func opened(_ bytes: [UInt8], at place: Place) -> [UInt8]? {

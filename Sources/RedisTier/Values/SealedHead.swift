@@ -86,7 +86,8 @@ extension SealedHead {
     self.init(
       ticket: numbers[0], offeredAt: numbers[1], age: numbers[2], delay: numbers[3], exchange: numbers[4],
       status: numbers[5], length: numbers[6], checksum: numbers[7], version: texts[0], reason: texts[1],
-      account: texts[2], target: texts[3], variant: texts[4], vary: texts[5], url: texts[6], wire: Array(wire),
+      account: texts[2], target: texts[3], variant: texts[4], vary: texts[5], url: texts[6],
+      wire: Array(wire),
       body: numbers[6] <= Self.inlineLimit ? Array(bytes[place...]) : nil)
     guard isSound, Int64(bytes.count - place) == (body == nil ? 0 : length) else { return nil }
   }
@@ -131,7 +132,9 @@ extension SealedHead {
   }
 
   private static func take(_ bytes: [UInt8], _ place: inout Int) -> ArraySlice<UInt8>? {
-    guard let count = number(bytes, &place, UInt32.self), bytes.count - place >= Int(count) else { return nil }
+    guard let count = number(bytes, &place, UInt32.self), bytes.count - place >= Int(count) else {
+      return nil
+    }
     defer { place += Int(count) }
     return bytes[place..<(place + Int(count))]
   }

@@ -39,7 +39,8 @@ struct Silence: Sendable {
     let shared = mark == 0 ? own : mark
     if isProbing || shared < 0 { return .ask }
     // A mark of another boot may be far ahead.
-    if shared > now, shared - now <= Self.longest + patience * 4 { return .silent(shared - now) }
+    let rest = (shared & ~Self.low) - now
+    if rest > 0, rest <= Self.longest + patience * 4 { return .silent(rest) }
     isProbing = true
     mark = (now + patience * 2) & ~Self.low | shared & Self.low
     own = mark
@@ -61,10 +62,12 @@ struct Silence: Sendable {
 
   /// The tier did not answer in time, or refused to.
   mutating func failed(at now: Int64, mark: inout Int64) {
+    let wasProbing = isProbing
     isProbing = false
     let shared = mark == 0 ? own : mark
     // Of several that fail together, the first has said so already.
-    if shared > now, shared & Self.low > 0, shared - now <= Self.longest { return }
+    let rest = (shared & ~Self.low) - now
+    if !wasProbing, shared & Self.low > 0, rest > 0, rest <= Self.longest { return }
     let failures = min((shared > 0 ? shared & Self.low : 0) + 1, Self.low)
     let length = min(Self.shortest << (failures - 1), Self.longest)
     mark = (now + length) & ~Self.low | failures
