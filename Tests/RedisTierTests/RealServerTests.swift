@@ -271,6 +271,28 @@ import Testing
       ])
   }
 
+  @Test func `accounts are not shared, and a URL that names some has a warning`() async throws {
+    let fleet = try await Fleet()
+    let machine = try Machine(fleet.url("&accounts=ci"))
+    #expect(machine.tier.terms.accounts == [])
+    for _ in 0..<2 { #expect(await machine.answer(.page) != nil) }
+    #expect(
+      machine.warnings.withLock { $0.map { $0.message.hasSuffix(RedisTier.accountsAreNotShared) } } == [true])
+    #expect(
+      await machine.run { await $0.examine() }.filter { !$0.isFine }.map(\.subject) == ["tier accounts"])
+  }
+
+  @Test func `a thread that ends says nothing about the tier`() async throws {
+    let fleet = try await Fleet()
+    let machine = try Machine(fleet.url())
+    #expect(await machine.answer(.page) != nil)
+    let mark = machine.mark.read()
+    #expect(mark < 0)
+    await machine.thread.stop()
+    #expect(await machine.silence(.page) != nil)
+    #expect(machine.mark.read() == mark)
+  }
+
   @Test func `a look into a tier says what is wrong with it`() async throws {
     let fleet = try await Fleet()
     let reader = try Machine(fleet.url(user: RedisServer.reader))

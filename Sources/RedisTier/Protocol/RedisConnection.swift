@@ -229,7 +229,8 @@ final class RedisConnection: @unchecked Sendable {
   private func hasEnded(_ error: DataServiceError) {
     raw = nil
     // A server closes connections that have long been idle, perhaps just as a call is sent.
-    let isRepeatable = hasAnswered && calls.allSatisfy { !$0.isRepeated && $0.replies.isEmpty }
+    let isRepeatable =
+      hasAnswered && error.kind == .disconnected && calls.allSatisfy { !$0.isRepeated && $0.replies.isEmpty }
     guard isRepeatable, !calls.isEmpty, !isClosed else { return drop(.unreachable(error)) }
     for call in calls { call.isRepeated = true }
     connect()

@@ -16,6 +16,9 @@ extension RedisTier {
         isFine: true, subject: "tier keys",
         text: "\(link.keys.all.count) in \(address.keyFile); the first seals")
     ]
+    if !address.terms.accounts.isEmpty {
+      findings.append(TierFinding(isFine: false, subject: "tier accounts", text: Self.accountsAreNotShared))
+    }
     do throws(RedisConnection.Trouble) {
       findings.append(try await connects(link, host))
       findings += try await rights(link)

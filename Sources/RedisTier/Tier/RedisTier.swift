@@ -19,6 +19,8 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   private(set) var seen = 0
   private(set) var opened = 0
 
+  static let accountsAreNotShared = "this release shares no accounts, and the URL names some"
+
   /// What a tier works with once its files are read.
   struct Link {
     let keys: TierKeys
@@ -40,14 +42,18 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   }
 
   deinit {
-    guard let host, let link else { return }
+    // A thread that does not run has closed its connections.
+    guard let host, let link, host.thread.isRunning else { return }
     host.thread.perform { link.connection.close() }
   }
 
   package func attach(to host: TierHost) { self.host = host }
 
   package func close() {
-    guard let host else { return }
+    guard let host, host.thread.isRunning else {
+      isClosed = true
+      return
+    }
     host.thread.performHere { [self] in
       isClosed = true
       link?.connection.close()
@@ -68,6 +74,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     do throws(Silent) {
       let link = try read(host)
       self.link = link
+      if !address.terms.accounts.isEmpty { warn(Self.accountsAreNotShared) }
       return (link, host)
     } catch {
       linkFailure = (now, error.reason)
@@ -175,6 +182,10 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     case .closed: return Silent(reason: "it was closed")
     case .late: reason = "it did not answer in time"
     case .malformed: reason = "it does not speak the Redis protocol"
+    case .unreachable(let error) where error.kind == .closed: return Silent(reason: "it was closed")
+    // This process's own trouble says nothing to the others.
+    case .unreachable(let error) where [.other, .libraryMissing].contains(error.kind):
+      return Silent(reason: error.message)
     case .unreachable(let error): reason = error.message
     case .refused(let text):
       reason = "it says: \(Self.shortened(text))"
