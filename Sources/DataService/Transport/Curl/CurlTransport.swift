@@ -45,6 +45,9 @@
       thread.perform { [thread, engine] in thread.detach(engine) }
     }
 
+    /// Whether its transfers are on that thread.
+    package func isOn(_ thread: NetworkThread) -> Bool { self.thread === thread }
+
     /// Its engine will be attached to the thread, and has to be detached at the end.
     func isUsed() { wasUsed.store(true, ordering: .relaxed) }
 

@@ -145,10 +145,8 @@
         return
       }
       phase = .open
-      // Together with what the listener says now.
-      let waiting = blocks.count
       onEvent(.opened)
-      if phase == .open, waiting == blocks.count { flush() }
+      flush()
     }
 
     private func flush() {

@@ -46,7 +46,9 @@
       let scheme = endpoint.isSecure ? "https" : "http"
       // A proxy of the environment would be for HTTP.
       try set(CURLOPT_PROXY, "")
-      try set(CURLOPT_URL, endpoint.unixSocket == nil ? "\(scheme)://\(endpoint.authority)/" : "\(scheme)://localhost/")
+      try set(
+        CURLOPT_URL,
+        endpoint.unixSocket == nil ? "\(scheme)://\(endpoint.authority)/" : "\(scheme)://localhost/")
       try set(CURLOPT_CONNECT_ONLY, 1)
       try set(CURLOPT_NOSIGNAL, 1)
       try set(CURLOPT_PROTOCOLS, Int(CURLPROTO_HTTP | CURLPROTO_HTTPS))
