@@ -134,7 +134,9 @@ if !isPortable {
       swiftSettings: strict),
     .executableTarget(
       name: "cachefetch",
-      dependencies: platform + ["CacheStore", "CPlatform", "CProcess", "DataService", "Launch"],
+      dependencies: platform + [
+        "CacheStore", "CPlatform", "CProcess", "DataService", "Launch", "RedisTier",
+      ],
       swiftSettings: strict),
 
     // A package of its own to its users; here too, so that a test can drive it through a terminal.
