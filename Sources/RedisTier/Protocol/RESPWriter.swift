@@ -16,7 +16,7 @@ struct RESPWriter {
 
   private mutating func line(_ type: UInt8, _ count: Int) {
     bytes.append(type)
-    bytes += Array("\(count)".utf8)
+    bytes.append(contentsOf: String(count).utf8)
     end()
   }
 

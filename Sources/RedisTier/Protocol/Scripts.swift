@@ -19,6 +19,11 @@ enum Scripts {
     local newest = math.max(number(redis.call('HGET', KEYS[1], 't')), number(redis.call('GET', KEYS[2])))
     local ticket = string.format('%.0f', math.max(now, newest + 1))
     now = string.format('%.0f', now)
+
+    """
+
+  /// What fence and commit need of the bodies that rows have beside them.
+  private static let bodies = """
     local function each(visit)
       for name, of, chunks in string.gmatch(redis.call('HGET', KEYS[1], 'i') or '', '(%S+):(%d+):(%d+)') do
         visit(name, of, chunks)
@@ -34,11 +39,11 @@ enum Scripts {
 
   /// KEYS row, fence. Gives the tier's time and a ticket.
   static let ask = Script(
-    text: prelude + "return { now, ticket }\n", digest: "c3adf0c0ba83b24d641b72d6457335ab58d9407c")
+    text: prelude + "return { now, ticket }\n", digest: "4e46cfd022294193cfbef7aca251c5a7ecb0258d")
 
   /// KEYS row, fence. ARGV lifetime of the fence, of a removed body, both in ms. Removes the rows, and makes every ticket up to now void.
   static let fence = Script(
-    text: prelude + """
+    text: prelude + bodies + """
       redis.call('SET', KEYS[2], ticket, 'PX', ARGV[1])
       each(function(name, of, chunks) retire(of, chunks, ARGV[2]) end)
       redis.call('UNLINK', KEYS[1])
@@ -51,7 +56,7 @@ enum Scripts {
   ///
   /// Field `i` lists the variants, each with its ticket and number of chunks.
   static let commit = Script(
-    text: prelude + """
+    text: prelude + bodies + """
       local variant, ticket, most = ARGV[1], number(ARGV[2]), tonumber(ARGV[7])
       if ticket <= number(redis.call('HGET', KEYS[1], variant .. '.t'))
         or ticket <= number(redis.call('GET', KEYS[2])) then return { now, '0' } end

@@ -14,8 +14,7 @@ extension RedisTier {
   nonisolated(nonsending) private func answer(to question: TierQuestion) async throws(Silent) -> TierReply {
     let (link, host) = try admit()
     let looks = link.keys.all.map { Look(key: $0, target: $0.names.target(of: question)) }
-    let target = link.keys.first.names.target(of: question)
-    let script = Self.run(Scripts.ask, target)
+    let script = Self.run(Scripts.ask, looks.first?.target ?? link.keys.first.names.target(of: question))
     let plain = looks.map { $0.key.names.variant(of: question, vary: "") }
     var sent = host.timekeeper.bootNanoseconds
     var replies = try await call(

@@ -1,7 +1,6 @@
 internal import CSodium
 internal import CacheStore
 internal import DataService
-internal import PlatformFoundation
 
 /// The names of keys and fields in the tier: digests that only the holders of the fleet's key can compute.
 struct TierNames: Sendable {
@@ -54,14 +53,9 @@ struct TierNames: Sendable {
   }
 
   private static func base64url(_ bytes: [UInt8]) -> String {
-    String(
-      Data(bytes).base64EncodedString().compactMap { character -> Character? in
-        switch character {
-        case "+": "-"
-        case "/": "_"
-        case "=": nil
-        default: character
-        }
-      })
+    let variant = sodium_base64_VARIANT_URLSAFE_NO_PADDING
+    var text = [CChar](repeating: 0, count: sodium_base64_encoded_len(bytes.count, variant))
+    sodium_bin2base64(&text, text.count, bytes, bytes.count, variant)
+    return String(decoding: text.lazy.map { UInt8(bitPattern: $0) }.prefix { $0 != 0 }, as: UTF8.self)
   }
 }
