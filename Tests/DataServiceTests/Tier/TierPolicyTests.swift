@@ -93,7 +93,7 @@ import TestTurns
     let tier = try await FakeTier.with("not JSON", at: url)
     let machine = try Machine(tier) { _, _ in .answer("[1]", ["ETag": "\"2\""]) }
     var seen: [String] = []
-    for try await delivery in machine.fixture.service.deliveries(for: .init(url), as: [Int].self) {
+    for await delivery in machine.fixture.service.deliveries(for: .init(url), as: [Int].self) {
       seen.append("\(delivery.value ?? [])")
     }
     #expect(seen == ["[1]"])
