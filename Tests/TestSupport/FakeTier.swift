@@ -1,6 +1,6 @@
-package import CacheStore
+internal import CacheStore
 package import DataService
-package import PlatformFoundation
+internal import PlatformFoundation
 internal import Synchronization
 
 /// A second tier in memory. Each service with an engine of it is a machine of the fleet.

@@ -155,6 +155,11 @@ struct Commit {
   ) async throws(DataServiceError) -> ExchangeStep {
     var answer = head.validating(stored, secretNames: core.secretFieldNames)
     answer.wasValidatedInTier = true
+    // No load here has accepted its body yet, as each has that of a row in the store (law 5).
+    if let reason = await exchange.refusal(of: answer) {
+      answer.kept = .no(reason)
+      return .answered(answer)
+    }
     guard case .untouched(let reason) = row else {
       let step = try await replace(answer, .short(stored.body.firstChunk))
       guard case .done(var outcome) = step else { return step }

@@ -352,7 +352,7 @@ extension Exchange {
   /// The reason why some load refuses the answer, because of its status or because its decoder rejects the body;
   /// `nil` if all accept it. One refusal keeps the stored row for all loads, since a decoder knows best what a good
   /// answer is (law 5).
-  nonisolated(nonsending) private func refusal(of answer: Answer) async -> DataService.KeptReason? {
+  nonisolated(nonsending) func refusal(of answer: Answer) async -> DataService.KeptReason? {
     let waiters = closeToNewLoads()
     // A variant for `http` only does not replace the last good response, so no load needs to accept it.
     let isRefused = answer.isGood && !waiters.allSatisfy { $0.takes(status: answer.status) }

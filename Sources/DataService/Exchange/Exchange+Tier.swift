@@ -45,9 +45,12 @@ extension Exchange {
   ) async -> StoredResponse? {
     let limit = min(
       prepared.request.limits.bodyBytes, tier.terms.largestBody, core.store.largestBody)
-    guard (200..<300).contains(found.head.status), found.head.status != 206, found.length <= limit,
+    let (head, request) = (found.head, prepared.request)
+    guard (200..<300).contains(head.status), head.status != 206, found.length <= limit,
+      request.acceptedStatuses?.contains(head.status) ?? true,
+      MediaTypes.accepts(head.fields, accepted: request.acceptedMediaTypes),
       Sharing.mayShare(vary: found.vary, core.configuration.secrets),
-      plan.candidate.map({ $0.isOlder(than: found.head) }) ?? true, await !isRemoved(found.head.started)
+      plan.candidate.map({ $0.isOlder(than: head) }) ?? true, await !isRemoved(head.started)
     else {
       core.trace("the tier's response is of no use here")
       return nil
@@ -150,13 +153,15 @@ extension Exchange {
     core.count(TierCounts(takenIn: 1))
   }
 
-  /// Stores the tier's row where the exchange brought none.
+  /// Stores the tier's row where the exchange brought none and nothing is stored: a failed refresh changes no stored
+  /// response (law 5).
   ///
   /// Local followers take any changed row for the answer of whom they follow. So this comes after the lease has ended
   /// without a row, under a lease of its own that ends the same way: followers that looked before this commit find that mark,
   /// and those that look later find the row as a stored one.
   nonisolated(nonsending) func takeIn() async {
-    guard let row = tier.row?.value, !tier.isTakenIn, beginWriting() else { return }
+    guard let row = tier.row?.value, !tier.isTakenIn, plan.row == nil, plan.isRowKnown, beginWriting()
+    else { return }
     guard let lease = await leaseForTakingIn() else {
       return core.trace("not taken in: another process is fetching this, and asks the tier itself")
     }

@@ -21,6 +21,8 @@ final class Exchange: AnyExchange {
     var mayFollow: Bool
     /// Whether the exchange only fills the store, as behind a stale answer under `http`.
     var isForStore = false
+    /// Whether the store had answered when the exchange began, so that without a row there is none.
+    var isRowKnown = true
     /// When the lookup began, in nanoseconds since boot: what was taken in from the tier since is not the row it found.
     var lookedUpAt: Int64 = 0
     /// The store's knowledge that matters before the request, as read with the lookup; `nil` if it must be read

@@ -122,7 +122,8 @@ extension LoadTask {
       Exchange.Plan(
         prepared: prepared, row: $0.row, accountID: $0.accountID, pendingLookup: $0.pendingLookup,
         isShared: !prepared.isPassThrough, mayFollow: policy != .freshOnly, isForStore: $0.isForStore,
-        lookedUpAt: beganAt, preflight: $0.preflight)
+        isRowKnown: $0.pendingLookup.map { $0.current != nil } ?? true, lookedUpAt: beganAt,
+        preflight: $0.preflight)
     }
     let (exchange, isNew) = Exchange.joined(by: waiter, for: plan, core: core)
     // Between joining and this line, the exchange or another thread may have ended the load.

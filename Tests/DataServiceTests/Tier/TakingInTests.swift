@@ -71,6 +71,52 @@ import TestTurns
     #expect(stored.receivedAt == machine.clock.now.addingTimeInterval(-120))
   }
 
+  @Test func `law 5: a failed refresh leaves the local row, though the tier has a newer one`() async throws {
+    let (store, clock) = (try TemporaryStore(), VirtualClock())
+    let alone = try ServiceFixture(
+      store: store, transport: ScriptedTransport { _, _ in .answer("mine") }, timekeeper: clock)
+    _ = await alone.outline(url)
+    clock.advance(by: .seconds(10))
+    let tier = try await FakeTier.with("newer", at: url)
+    let machine = try Machine(tier, store: store, clock: clock) { _, _ throws(DataServiceError) in
+      throw DataServiceError(.offline, "no network")
+    }
+    #expect(await machine.outline(url) == ["stored(mine)", "failure(offline, last mine)"])
+    #expect(await machine.stored(url) == ["stored(mine)"])
+  }
+
+  @Test func `law 5: what a decoder refuses is not stored, though a 304 confirms it`() async throws {
+    let (store, clock) = (try TemporaryStore(), VirtualClock())
+    let alone = try ServiceFixture(
+      store: store, transport: ScriptedTransport { _, _ in .answer("[1]") }, timekeeper: clock)
+    _ = await alone.outline(url)
+    clock.advance(by: .seconds(10))
+    let tier = try await FakeTier.with("not JSON", at: url)
+    let machine = try Machine(tier, store: store, clock: clock) { _, _ in .answer("", status: 304) }
+    var seen: [String] = []
+    for await delivery in machine.fixture.service.deliveries(for: .init(url), as: [Int].self) {
+      seen.append(delivery.error?.kind.name ?? "\(delivery.value ?? [])")
+    }
+    await machine.settled()
+    #expect(seen == ["[1]", "undecodable"])
+    #expect(await machine.stored(url) == ["stored([1])"] && tier.offers.count == 1)
+  }
+
+  @Test func `a body longer than a chunk is compared, stored and offered like any other`() async throws {
+    let body = String(repeating: "0123456789", count: 30)
+    let tier = try await FakeTier.with(body, at: url)
+    let chunks: (inout DataService.Configuration) -> Void = { $0.store.chunkBytes = 64 }
+    let same = try Machine(tier, configure: chunks) { _, _ in .answer(body, ["ETag": "\"2\""]) }
+    #expect(await same.outline(url) == ["tier(\(body))", "fresh(\(body), unchanged)"])
+    let confirmed = try Machine(tier, configure: chunks) { _, _ in .answer("", status: 304) }
+    #expect(await confirmed.outline(url) == ["tier(\(body))", "fresh(\(body), unchanged)"])
+    #expect(await confirmed.stored(url) == ["stored(\(body))"])
+    let changed = try Machine(tier, configure: chunks) { _, _ in
+      .answer(body.dropLast() + "x", ["ETag": "\"3\""])
+    }
+    #expect(await changed.outline(url).last == "fresh(\(body.dropLast() + "x"), changed)")
+  }
+
   @Test func `tags and pins of the load that asked are those of the row`() async throws {
     let tier = try await FakeTier.with("body", at: url)
     let machine = try Machine.offline(tier)
