@@ -47,6 +47,7 @@ extension Exchange {
       closeAndPublish(.failure(error))
     }
     if mayTakeIn { await takeIn() }
+    tier.end?()
     core.state.withLock { $0.exchanges.forget(self) }
     settle()
     core.exchangeEnded()

@@ -29,6 +29,9 @@ extension Exchange {
       guard let row = await usable(found, tier, question) else { return false }
       let age = Freshness.age(of: row, now: core.timekeeper.wallMilliseconds)
       core.trace("the tier has a response, \(Explain.duration(age)) old")
+      // From the delivery on the program may end. Until the row is in the store, the end waits for a moment.
+      let end = core.beginTierWork()
+      updateTier { $0.end = end }
       return serve(Box(row))
     }
   }
@@ -160,8 +163,7 @@ extension Exchange {
   /// without a row, under a lease of its own that ends the same way: followers that looked before this commit find that mark,
   /// and those that look later find the row as a stored one.
   nonisolated(nonsending) func takeIn() async {
-    guard let row = tier.row?.value, !tier.isTakenIn, plan.row == nil, plan.isRowKnown, beginWriting()
-    else { return }
+    guard let row = tier.row?.value, !tier.isTakenIn, plan.row == nil, plan.isRowKnown else { return }
     guard let lease = await leaseForTakingIn() else {
       return core.trace("not taken in: another process is fetching this, and asks the tier itself")
     }

@@ -144,6 +144,8 @@ final class Exchange: AnyExchange {
       guard state.waiters.isEmpty, !state.finishesIntoStore, state.isOpen else { return nil }
       state.isOpen = false
       state.isStopped = true
+      // Who cancels leaves the store as it is (law 11).
+      state.tier.row = nil
       return state.task
     }
     guard let task else { return }

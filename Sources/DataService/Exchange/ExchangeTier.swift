@@ -10,6 +10,8 @@ struct ExchangeTier: Sendable {
   var unshared: DataService.UnsharedReason?
   /// The tier's row, in memory until the exchange ends.
   var row: Box<StoredResponse>?
+  /// Called once the row is taken in, or will not be.
+  var end: (@Sendable () -> Void)?
   /// Whether that row is being handed to the loads.
   var isServing = false
   /// Whether the row, or what a 304 made of it, is in the store.

@@ -118,11 +118,12 @@ extension LoadTask {
   }
 
   private func startExchange() {
+    let isRowKnown = state.withLock { $0.pendingLookup }.map { $0.current != nil } ?? true
     let plan = state.withLock {
       Exchange.Plan(
         prepared: prepared, row: $0.row, accountID: $0.accountID, pendingLookup: $0.pendingLookup,
         isShared: !prepared.isPassThrough, mayFollow: policy != .freshOnly, isForStore: $0.isForStore,
-        isRowKnown: $0.pendingLookup.map { $0.current != nil } ?? true, lookedUpAt: beganAt,
+        isRowKnown: isRowKnown, lookedUpAt: beganAt,
         preflight: $0.preflight)
     }
     let (exchange, isNew) = Exchange.joined(by: waiter, for: plan, core: core)

@@ -57,14 +57,23 @@ extension ServiceCore {
 
   /// Does work with the tier that no delivery waits for.
   func tierWork(_ work: @escaping @Sendable () async -> Void) {
+    let end = beginTierWork()
+    Task(executorPreference: thread) {
+      await work()
+      end()
+    }
+  }
+
+  /// Notes that such work is under way.
+  /// - Returns: What is to be called at its end.
+  func beginTierWork() -> @Sendable () -> Void {
     let number = state.withLock { state in
       state.lastTierTask += 1
       return state.lastTierTask
     }
     let over = FirstValue<Void>()
     state.withLock { $0.tierTasks[number] = over }
-    Task(executorPreference: thread) {
-      await work()
+    return {
       self.state.withLock { $0.tierTasks[number] = nil }
       over.set(())
     }
