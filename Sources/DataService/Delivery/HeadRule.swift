@@ -40,7 +40,7 @@ enum HeadRule {
         receivedAt: answer.receivedAt, now: now, isStored: false),
       wasValidated: answer.wasValidated, kept: answer.kept, elapsed: elapsed, bodyLength: answer.body.length,
       forward: forward, staleReference: staleReference, started: answer.started)
-    head.shared = answer.shared
+    head.sharing = answer.shared
     return head
   }
 }

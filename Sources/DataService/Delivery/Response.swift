@@ -43,7 +43,7 @@ extension DataService {
     /// Whether it is in the store, and why not.
     public var kept: Kept { shared.value.kept }
     /// Whether a fresh response goes to the fleet's second tier, and why not; `nil` without a tier, and for stored ones.
-    public var sharing: Shared? { shared.value.shared }
+    public var sharing: Shared? { shared.value.sharing }
   }
 
   /// Where a response came from.
@@ -97,7 +97,7 @@ extension DataService {
     /// Whether it came from the fleet's second tier.
     package var isFromTier = false
     /// Whether a fresh response goes to the fleet's second tier, and why not; `nil` without a tier, and for stored ones.
-    public internal(set) var shared: Shared?
+    public internal(set) var sharing: Shared?
 
     /// Where it came from.
     public var source: Source { isFromTier ? .tier : freshness.isStored ? .stored : .fresh }

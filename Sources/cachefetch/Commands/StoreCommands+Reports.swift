@@ -33,7 +33,9 @@ extension StoreCommands {
       (await service.store.findings(repair: repairs, at: .now), await service.examineTier() ?? [])
     } then: { ofStore, inTier in
       let ofTier = inTier.map {
-        StoreFinding("tier", $0.isFine ? .fine : .wrong, "\($0.subject): \($0.text)")
+        // The subject says it already.
+        let part = $0.subject.hasPrefix("tier ") ? String($0.subject.dropFirst(5)) : $0.subject
+        return StoreFinding("tier", $0.isFine ? .fine : .wrong, "\(part): \($0.text)")
       }
       let findings =
         [transport] + linked + ofStore.map(named) + ProxyFindings.all(Environment.value) + ofTier
