@@ -112,6 +112,8 @@ let package = Package(
 // The command, and what shows, drives and tests it, are Linux's.
 if !isPortable {
   package.products += [
+    // Linked by whoever names a fleet's tier, and by nobody else.
+    .library(name: "RedisTier", targets: ["RedisTier"]),
     .executable(name: "cachefetch", targets: ["cachefetch"]),
     .executable(name: "demo-origin", targets: ["DemoOrigin"]),
   ]
@@ -120,9 +122,21 @@ if !isPortable {
     // The command's own: what no library may do to the process it is part of.
     .target(name: "CProcess", cSettings: fortified),
     .systemLibrary(name: "CPlatform"),
+    .target(
+      name: "RedisTier", dependencies: platform + ["CacheStore", "CSodium", "DataService"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "RedisTierTests",
+      dependencies: platform + [
+        "CacheStore", "CSodium", "DataService", "DataServiceTesting", "FixtureServer", "RedisTier",
+        "TestSupport", "TestTurns",
+      ],
+      swiftSettings: strict),
     .executableTarget(
       name: "cachefetch",
-      dependencies: platform + ["CacheStore", "CPlatform", "CProcess", "DataService", "Launch"],
+      dependencies: platform + [
+        "CacheStore", "CPlatform", "CProcess", "DataService", "Launch", "RedisTier",
+      ],
       swiftSettings: strict),
 
     // A package of its own to its users; here too, so that a test can drive it through a terminal.

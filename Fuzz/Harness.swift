@@ -14,6 +14,10 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let target = FuzzTarget.json
   #elseif FUZZ_STATUS_LINE
     let target = FuzzTarget.statusLine
+  #elseif FUZZ_RESP
+    let target = TierFuzzTarget.resp
+  #elseif FUZZ_SEALED_HEAD
+    let target = TierFuzzTarget.sealedHead
   #else
     let target = FuzzTarget.message
   #endif

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/select.h>
 
 struct ccurl_library {
   CURL *(*easy_init)(void);
@@ -16,6 +17,8 @@ struct ccurl_library {
   CURLcode (*easy_setopt)(CURL *, CURLoption, ...);
   CURLcode (*easy_getinfo)(CURL *, CURLINFO, ...);
   CURLcode (*easy_pause)(CURL *, int);
+  CURLcode (*easy_send)(CURL *, const void *, size_t, size_t *);
+  CURLcode (*easy_recv)(CURL *, void *, size_t, size_t *);
   const char *(*easy_strerror)(CURLcode);
   CURLcode (*global_init)(long);
   curl_version_info_data *(*version_info)(CURLversion);
@@ -27,6 +30,7 @@ struct ccurl_library {
   CURLMcode (*multi_add_handle)(CURLM *, CURL *);
   CURLMcode (*multi_remove_handle)(CURLM *, CURL *);
   CURLMcode (*multi_perform)(CURLM *, int *);
+  CURLMcode (*multi_fdset)(CURLM *, fd_set *, fd_set *, fd_set *, int *);
   CURLMcode (*multi_poll)(CURLM *, struct curl_waitfd *, unsigned, int, int *);
   CURLMsg *(*multi_info_read)(CURLM *, int *);
   const char *(*multi_strerror)(CURLMcode);
@@ -45,6 +49,7 @@ static const struct symbol symbols[] = {
     SYMBOL(version_info),   SYMBOL(slist_append),    SYMBOL(slist_free_all),      SYMBOL(multi_init),
     SYMBOL(multi_cleanup),  SYMBOL(multi_setopt),    SYMBOL(multi_add_handle),    SYMBOL(multi_remove_handle),
     SYMBOL(multi_perform),  SYMBOL(multi_poll),      SYMBOL(multi_info_read),     SYMBOL(multi_strerror),
+    SYMBOL(easy_send),      SYMBOL(easy_recv),       SYMBOL(multi_fdset),
 };
 
 const ccurl_library *ccurl_open(const char *name, char *problem, size_t problem_size) {
@@ -164,6 +169,21 @@ int ccurl_used_proxy(const ccurl_library *library, CURL *easy) {
   return library->easy_getinfo(easy, info, &value) == CURLE_OK ? value != 0 : -1;
 }
 
+CURLcode ccurl_easy_send(const ccurl_library *library, CURL *easy, const void *bytes, size_t count, size_t *sent) {
+  *sent = 0;
+  return library->easy_send(easy, bytes, count, sent);
+}
+
+CURLcode ccurl_easy_recv(const ccurl_library *library, CURL *easy, void *room, size_t count, size_t *received) {
+  *received = 0;
+  return library->easy_recv(easy, room, count, received);
+}
+
+int ccurl_active_socket(const ccurl_library *library, CURL *easy) {
+  curl_socket_t descriptor = CURL_SOCKET_BAD;
+  return library->easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &descriptor) == CURLE_OK ? descriptor : -1;
+}
+
 void *ccurl_get_context(const ccurl_library *library, CURL *easy) {
   char *value = NULL;
   return library->easy_getinfo(easy, CURLINFO_PRIVATE, &value) == CURLE_OK ? value : NULL;
@@ -196,10 +216,27 @@ CURLMcode ccurl_multi_perform(const ccurl_library *library, CURLM *multi) {
   return library->multi_perform(multi, &running);
 }
 
-CURLMcode ccurl_multi_wait(const ccurl_library *library, CURLM *multi, int descriptor, int milliseconds) {
-  struct curl_waitfd extra = {.fd = descriptor, .events = CURL_WAIT_POLLIN, .revents = 0};
+CURLMcode ccurl_multi_wait(const ccurl_library *library, CURLM *multi, struct curl_waitfd *descriptors, unsigned count,
+                           int milliseconds) {
   int ready = 0;
-  return library->multi_poll(multi, &extra, descriptor >= 0 ? 1 : 0, milliseconds, &ready);
+  return library->multi_poll(multi, descriptors, count, milliseconds, &ready);
+}
+
+unsigned ccurl_multi_descriptors(const ccurl_library *library, CURLM *multi, struct curl_waitfd *room, unsigned count) {
+  fd_set readable, writable, exceptional;
+  FD_ZERO(&readable);
+  FD_ZERO(&writable);
+  FD_ZERO(&exceptional);
+  int last = -1;
+  if (library->multi_fdset(multi, &readable, &writable, &exceptional, &last) != CURLM_OK) return 0;
+  unsigned used = 0;
+  for (int descriptor = 0; descriptor <= last && used < count; descriptor++) {
+    short events = 0;
+    if (FD_ISSET(descriptor, &readable)) events |= CURL_WAIT_POLLIN;
+    if (FD_ISSET(descriptor, &writable)) events |= CURL_WAIT_POLLOUT;
+    if (events) room[used++] = (struct curl_waitfd){.fd = descriptor, .events = events, .revents = 0};
+  }
+  return used;
 }
 
 CURL *ccurl_multi_ended(const ccurl_library *library, CURLM *multi, CURLcode *result) {

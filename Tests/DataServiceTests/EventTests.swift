@@ -33,6 +33,7 @@ import Testing
     case .retrying(let after, let kind, let status):
       return exchange + "retrying \(after > .zero) \(kind.name) \(status ?? 0)"
     case .followed: return exchange + "followed"
+    case .answeredByTier: return exchange + "answered by tier"
     case .answered(let answered):
       let kept = if case .no(let reason) = answered.kept { "not kept: \(reason.name)" } else { "kept" }
       let validated = answered.wasValidated ? "validated " : ""

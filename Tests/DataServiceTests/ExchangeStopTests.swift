@@ -90,7 +90,8 @@ import TestTurns
 
     var waiter: ExchangeWaiter {
       ExchangeWaiter(
-        load: self, acceptedStatuses: nil, decodes: false, accepts: { _, _ in true }, received: nil,
+        load: self, acceptedStatuses: nil, decodes: false, accepts: { _, _ in true },
+        tierAnswered: { _ in }, received: nil,
         finished: { [self] result in
           let text =
             switch result {

@@ -12,7 +12,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LIST = ROOT / "Tests" / "House" / "surface.txt"
 # The libraries of Package.swift, each below what it is built on.
-MODULES = ["CacheStore", "DataService", "Launch", "URLSessionTransport", "DataServiceTesting", "FixtureServer"]
+MODULES = ["CacheStore", "DataService", "Launch", "RedisTier", "URLSessionTransport", "DataServiceTesting",
+           "FixtureServer"]
 # What `import DataService` brings with it (Sources/DataService/Exports.swift).
 APPLICATION = ["CacheStore", "DataService"]
 HEADER = f"""\

@@ -56,6 +56,12 @@ long ccurl_get_long(const ccurl_library *library, CURL *easy, CURLINFO info);
 const char *ccurl_authority_folder(const ccurl_library *library, CURL *easy);
 /// Whether the transfer went, or was to go, by way of a proxy: 1 or 0; -1 before 8.7, which does not say.
 int ccurl_used_proxy(const ccurl_library *library, CURL *easy);
+/// Sends bytes through the connection of a handle with `CURLOPT_CONNECT_ONLY`; `sent` is how many it took.
+CURLcode ccurl_easy_send(const ccurl_library *library, CURL *easy, const void *bytes, size_t count, size_t *sent);
+/// Receives at most `count` bytes from such a connection; `received` is 0 where the peer has closed it.
+CURLcode ccurl_easy_recv(const ccurl_library *library, CURL *easy, void *room, size_t count, size_t *received);
+/// The descriptor of such a connection; -1 if it is closed.
+int ccurl_active_socket(const ccurl_library *library, CURL *easy);
 /// The context given with the callbacks.
 void *ccurl_get_context(const ccurl_library *library, CURL *easy);
 
@@ -68,8 +74,13 @@ CURLMcode ccurl_multi_set_long(const ccurl_library *library, CURLM *multi, CURLM
 CURLMcode ccurl_multi_add(const ccurl_library *library, CURLM *multi, CURL *easy);
 CURLMcode ccurl_multi_remove(const ccurl_library *library, CURLM *multi, CURL *easy);
 CURLMcode ccurl_multi_perform(const ccurl_library *library, CURLM *multi);
-/// Waits until a transfer can go on, `descriptor` is readable or the time has passed.
-CURLMcode ccurl_multi_wait(const ccurl_library *library, CURLM *multi, int descriptor, int milliseconds);
+/// Waits until a transfer can go on, one of the descriptors is ready or the time has passed. Each has the events that are
+/// awaited (`CURL_WAIT_POLLIN`, `CURL_WAIT_POLLOUT`) and is given those that have come.
+CURLMcode ccurl_multi_wait(const ccurl_library *library, CURLM *multi, struct curl_waitfd *descriptors, unsigned count,
+                           int milliseconds);
+/// Puts the descriptors that the transfers of `multi` wait for into `room`; returns how many, at most `count`. None while
+/// libcurl waits for something without a descriptor, or for one that an `fd_set` cannot hold.
+unsigned ccurl_multi_descriptors(const ccurl_library *library, CURLM *multi, struct curl_waitfd *room, unsigned count);
 /// The next transfer that has ended, with its result; NULL if there is none.
 CURL *ccurl_multi_ended(const ccurl_library *library, CURLM *multi, CURLcode *result);
 const char *ccurl_multi_strerror(const ccurl_library *library, CURLMcode code);

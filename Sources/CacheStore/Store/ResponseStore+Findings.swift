@@ -85,7 +85,10 @@ extension ResponseStore {
 
   private func modes(_ repair: Bool) -> [StoreFinding] {
     var found: [StoreFinding] = []
-    for path in [files.database, files.log, files.sharedMemory, files.lock, files.key, files.usageJournal] {
+    for path in [
+      files.database, files.log, files.sharedMemory, files.lock, files.key, files.usageJournal,
+      files.tierCounts,
+    ] {
       guard let status = FileStatus(path: path), status.mode & 0o077 != 0 else { continue }
       let isMended = repair && status.kind == .file && chmod(path, 0o600) == 0
       found.append(

@@ -1,4 +1,15 @@
 extension ResponseStore {
+  /// Whether the target, or all of the account, was removed or invalidated after an exchange began (law 8).
+  package func isRemoved(
+    _ target: String, accountID: Int64, since started: StartMark
+  ) async throws(CacheStoreError) -> Bool {
+    try await read { deadline throws(CacheStoreError) in
+      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+        try self.isFenced(target, accountID, started, connection)
+      } ?? false
+    }
+  }
+
   /// Whether the target, or all of the account, was removed or invalidated after the exchange began (law 8).
   func isFenced(
     _ target: String, _ accountID: Int64, _ started: StartMark, _ connection: Connection

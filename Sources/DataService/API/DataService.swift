@@ -39,6 +39,9 @@ public final class DataService: Sendable {
   /// The store, for listing, removal and repair.
   package var store: ResponseStore { core.store }
 
+  /// Whether no load, exchange, maintenance or work with the tier is running.
+  package var isIdle: Bool { core.isIdle }
+
   /// Whether another process's exchange has just answered, so that its end lets others go first.
   package var hasJustFollowed: Bool { core.hasJustFollowed }
 
@@ -51,6 +54,9 @@ public final class DataService: Sendable {
     core.releasePrefetches()
     await core.stop(error) { _ in true }
     await core.awaitMaintenance()
+    await core.awaitTierWork()
+    if core.state.withLock(\.isTierAttached) { core.configuration.tier?.engine.close() }
+    core.leaveTierCounts()
     await core.store.close()
     if core.ownsThread { await core.thread.stop() }
   }
@@ -66,6 +72,7 @@ public final class DataService: Sendable {
   package func closeNow() -> Bool {
     guard core.isIdle else { return false }
     core.yieldToFollowers()
+    core.leaveTierCounts()
     return core.store.closeNow()
   }
 }

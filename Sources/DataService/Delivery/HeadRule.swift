@@ -7,13 +7,18 @@ enum HeadRule {
   static func head(
     of row: StoredResponse, prepared: PreparedRequest, now: Int64, elapsed: Duration
   ) -> DataService.ResponseHead {
-    DataService.ResponseHead(
+    var head = DataService.ResponseHead(
       version: row.httpVersion, status: row.status, reason: row.reason, fields: row.fields, interim: [],
       url: row.responseURL ?? prepared.shownURL, requestURL: prepared.request.url,
       account: prepared.key.account,
       receivedAtMilliseconds: row.receivedAt,
       freshness: FreshnessInputs(stored: row, now: now),
       wasValidated: false, kept: .yes, elapsed: elapsed, bodyLength: row.body.length, started: row.started)
+    if row.isFromTier {
+      head.isFromTier = true
+      head.kept = .no(.inTier)
+    }
+    return head
   }
 
   /// The head for an exchange's answer.
@@ -25,7 +30,7 @@ enum HeadRule {
     of answer: Answer, prepared: PreparedRequest, now: Int64, elapsed: Duration,
     forward: CacheStatus.Forward?, staleReference: FreshnessInputs?
   ) -> DataService.ResponseHead {
-    DataService.ResponseHead(
+    var head = DataService.ResponseHead(
       version: answer.version, status: answer.status, reason: answer.reason, fields: answer.fields,
       interim: answer.interim, redirects: answer.redirects, url: answer.url, requestURL: prepared.request.url,
       account: prepared.key.account,
@@ -35,5 +40,7 @@ enum HeadRule {
         receivedAt: answer.receivedAt, now: now, isStored: false),
       wasValidated: answer.wasValidated, kept: answer.kept, elapsed: elapsed, bodyLength: answer.body.length,
       forward: forward, staleReference: staleReference, started: answer.started)
+    head.sharing = answer.shared
+    return head
   }
 }

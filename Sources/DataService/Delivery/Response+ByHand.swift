@@ -10,7 +10,7 @@ extension DataService.Response {
   ///
   /// - Parameters:
   ///   - value: The value.
-  ///   - source: The claimed source: `stored` in a ``DataService/Delivery/stored(_:)``, `fresh` in a
+  ///   - source: The claimed source: `stored` or `tier` in a ``DataService/Delivery/stored(_:)``, `fresh` in a
   ///     ``DataService/Delivery/fresh(_:_:)``.
   ///   - status: The status code.
   ///   - fields: The fields.
@@ -28,14 +28,14 @@ extension DataService.Response {
     let received = Int64((receivedAt.timeIntervalSince1970 * 1000).rounded())
     let freshness = FreshnessInputs(
       status: status, fields: fields, requestedAt: received, receivedAt: received,
-      now: received.plus(age.clampedNanoseconds / 1_000_000), isStored: source == .stored)
-    self.init(
-      value: value,
-      head: DataService.ResponseHead(
-        version: "1.1", status: status, reason: "", fields: fields, interim: [], url: url.absoluteString,
-        requestURL: url, account: "", receivedAtMilliseconds: received, freshness: freshness,
-        wasValidated: wasValidated, kept: kept, elapsed: .zero,
-        bodyLength: (value as? Data).map { Int64($0.count) }))
+      now: received.plus(age.clampedNanoseconds / 1_000_000), isStored: source != .fresh)
+    var head = DataService.ResponseHead(
+      version: "1.1", status: status, reason: "", fields: fields, interim: [], url: url.absoluteString,
+      requestURL: url, account: "", receivedAtMilliseconds: received, freshness: freshness,
+      wasValidated: wasValidated, kept: kept, elapsed: .zero,
+      bodyLength: (value as? Data).map { Int64($0.count) })
+    head.isFromTier = source == .tier
+    self.init(value: value, head: head)
   }
 }
 

@@ -42,12 +42,16 @@ extension DataService {
     public var wasValidated: Bool { shared.value.wasValidated }
     /// Whether it is in the store, and why not.
     public var kept: Kept { shared.value.kept }
+    /// Whether a fresh response goes to the fleet's second tier, and why not; `nil` without a tier, and for stored ones.
+    public var sharing: Shared? { shared.value.sharing }
   }
 
   /// Where a response came from.
   public enum Source: String, Sendable, Hashable {
     /// From the store.
     case stored
+    /// From the fleet's second tier: a stored response of another machine, where nothing usable was in the store.
+    case tier
     /// From the origin just now, including a response that a 304 has confirmed.
     case fresh
   }
@@ -90,9 +94,13 @@ extension DataService {
     package var staleReference: FreshnessInputs?
     /// When the exchange that brought it began; decides which of two responses to a request is newer (law 8).
     package var started: StartMark?
+    /// Whether it came from the fleet's second tier.
+    package var isFromTier = false
+    /// Whether a fresh response goes to the fleet's second tier, and why not; `nil` without a tier, and for stored ones.
+    public internal(set) var sharing: Shared?
 
     /// Where it came from.
-    public var source: Source { freshness.isStored ? .stored : .fresh }
+    public var source: Source { isFromTier ? .tier : freshness.isStored ? .stored : .fresh }
     /// Its age when it was delivered (RFC 9111 section 4.2.3).
     public var age: Duration { .milliseconds(freshness.age) }
     /// Whether it was stale then (section 4.2).
@@ -100,7 +108,11 @@ extension DataService {
 
     /// `Cache-Status` (RFC 9211) as this cache writes it.
     public var cacheStatus: String {
-      if freshness.isStored { return CacheStatus(isHit: true, timeToLive: freshness.secondsLeft).formatted }
+      if freshness.isStored {
+        return CacheStatus(
+          isHit: true, timeToLive: freshness.secondsLeft, detail: isFromTier ? Source.tier.rawValue : nil
+        ).formatted
+      }
       return CacheStatus(
         forward: forwardReason, forwardStatus: wasValidated ? 304 : status, isStored: kept == .yes
       ).formatted

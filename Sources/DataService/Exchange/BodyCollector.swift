@@ -185,6 +185,11 @@ struct BodyCollector {
 
   /// Compares a chunk with the stored body's chunk of the same number.
   nonisolated(nonsending) private mutating func compare(_ chunk: Data) async {
+    // A row of the tier has its whole body in memory, however long.
+    if isSameAsPrevious, let previous, previous.isWhole {
+      let part = previous.firstChunk.dropFirst((chunkCount - 1) * chunkBytes).prefix(chunk.count)
+      if part == chunk { return }
+    }
     // An unreadable stored body counts as different. The reader reports the damage itself.
     if isSameAsPrevious, let comparison {
       let piece = await waiting.result { () async throws(CacheStoreError) in try await comparison.next() }

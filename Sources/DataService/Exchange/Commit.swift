@@ -68,7 +68,7 @@ struct Commit {
     write.isGood = answer.isGood
     write.variant = Vary.variant(names: vary, requestFields: prepared.fields, protect: core.protect)
     write.vary = vary
-    if isSame, let candidate = exchange.plan.candidate { write.changedAt = candidate.changedAt }
+    if isSame, let candidate = exchange.candidate { write.changedAt = candidate.changedAt }
     write.isPinned = prepared.request.isPinned
     write.tags = prepared.request.tags
     return write
@@ -77,7 +77,7 @@ struct Commit {
   /// The head of an answer in the form that its row stores.
   ///
   /// - Parameter endedAt: The time at which the body was complete, if the exchange received one.
-  private func storedHead(of answer: Answer, fields: HTTPFields, endedAt: Int64? = nil) -> ResponseHead {
+  func storedHead(of answer: Answer, fields: HTTPFields, endedAt: Int64? = nil) -> ResponseHead {
     ResponseHead(
       status: answer.status, reason: answer.reason, fields: fields, version: answer.version,
       url: answer.url == exchange.prepared.key.target ? nil : answer.url, started: exchange.started,
@@ -111,7 +111,8 @@ struct Commit {
   nonisolated(nonsending) func freshen(
     _ head: Answer, row: AnswerRule.Row
   ) async throws(DataServiceError) -> ExchangeStep {
-    guard let stored = exchange.plan.candidate else { return .askAgain(because: Self.rowIsGone) }
+    guard let stored = exchange.candidate else { return .askAgain(because: Self.rowIsGone) }
+    if stored.isFromTier { return try await freshenFromTier(head, stored, row: row) }
     var answer = head.validating(stored, secretNames: core.secretFieldNames)
     let freshening = ResponseStore.Freshening(
       rowID: stored.id, body: stored.body, head: storedHead(of: answer, fields: answer.fields))
@@ -148,6 +149,30 @@ struct Commit {
     return .answered(answer)
   }
 
+  /// Merges a 304 into the tier's row, and stores both in one.
+  nonisolated(nonsending) private func freshenFromTier(
+    _ head: Answer, _ stored: StoredResponse, row: AnswerRule.Row
+  ) async throws(DataServiceError) -> ExchangeStep {
+    var answer = head.validating(stored, secretNames: core.secretFieldNames)
+    answer.wasValidatedInTier = true
+    // No load here has accepted its body yet, as each has that of a row in the store (law 5).
+    if let reason = await exchange.refusal(of: answer) {
+      answer.kept = .no(reason)
+      return .answered(answer)
+    }
+    guard case .untouched(let reason) = row else {
+      let step = try await replace(answer, .short(stored.body.firstChunk))
+      guard case .done(var outcome) = step else { return step }
+      if outcome.answer.kept == .yes { exchange.noteTakenIn() }
+      outcome.answer.addCookies(of: head)
+      return .done(outcome)
+    }
+    answer.addCookies(of: head)
+    exchange.closeToNewLoads()
+    answer.kept = .no(reason)
+    return .answered(answer)
+  }
+
   /// Handles a row that changed during the exchange: a newer row is the answer; a missing one means asking again.
   nonisolated(nonsending) private func newerRow(
     _ head: Answer
@@ -163,12 +188,12 @@ struct Commit {
     else {
       return .askAgain(because: Self.rowIsGone)
     }
-    var answer = Answer(row: row, url: head.url, comparedWith: exchange.plan.candidate)
+    var answer = Answer(row: row, url: head.url, comparedWith: exchange.candidate)
     answer.interim = head.interim
     answer.redirects = head.redirects
     answer.addCookies(of: head)
     // The 304 does not validate another body.
-    answer.wasValidated = row.body == exchange.plan.candidate?.body
+    answer.wasValidated = row.body == exchange.candidate?.body
     return .answered(answer)
   }
 
@@ -176,7 +201,7 @@ struct Commit {
   /// - Returns: Whether the row was written.
   nonisolated(nonsending) func freshenByHead(_ answer: Answer, row: AnswerRule.Row) async -> DataService.Kept
   {
-    guard let stored = exchange.plan.candidate else { return .no(.method) }
+    guard let stored = exchange.candidate else { return .no(.method) }
     let done = await core.commitWaiting.result {
       [self] () async throws(CacheStoreError) -> DataService.Kept in
       if row == .invalidatedByHead {

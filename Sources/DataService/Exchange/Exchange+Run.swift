@@ -24,18 +24,30 @@ extension Exchange {
   /// Runs the exchange and publishes its result.
   nonisolated(nonsending) func run() async {
     tell(.began)
+    var mayTakeIn = true
     do throws(DataServiceError) {
-      let outcome = try await refresh()
-      // The lease ends after the commit: a process that then gets the lease finds the row.
-      if outcome.pendingWrite == nil { endLease(storedRow: outcome.answer.kept == .yes) }
-      tell(.answered(outcome.answer.event))
-      closeAndPublish(.answer(outcome.answer))
-      if let write = outcome.pendingWrite { endLease(storedRow: await write.value) }
+      if var outcome = try await refresh() {
+        outcome.answer.shared = shared(outcome.answer)
+        // The lease ends after the commit: a process that then gets the lease finds the row.
+        if outcome.pendingWrite == nil { endLease(storedRow: outcome.answer.kept == .yes) }
+        tell(.answered(outcome.answer.event))
+        // Before the deliveries, after which the program may end: it then waits a moment for what is under way.
+        if outcome.answer.shared == .yes { offer(outcome.answer) }
+        closeAndPublish(.answer(outcome.answer))
+        if let write = outcome.pendingWrite { endLease(storedRow: await write.value) }
+        mayTakeIn =
+          outcome.pendingWrite == nil && ![.yes, .no(.superseded)].contains(outcome.answer.kept)
+      } else {
+        endLease(storedRow: false)
+        tell(.answeredByTier)
+      }
     } catch {
       endLease(storedRow: false)
       tell(.failed(error))
       closeAndPublish(.failure(error))
     }
+    if mayTakeIn { await takeIn() }
+    tier.end?()
     core.state.withLock { $0.exchanges.forget(self) }
     settle()
     core.exchangeEnded()
@@ -49,8 +61,9 @@ extension Exchange {
   }
 
   /// Uses the answer of another process that is refreshing the same entry, or asks the origin while holding the
-  /// lease.
-  nonisolated(nonsending) private func refresh() async throws(DataServiceError) -> ExchangeOutcome {
+  /// lease. The first step may be one question to the tier.
+  /// - Returns: `nil` where the tier's row is all that the loads want.
+  nonisolated(nonsending) private func refresh() async throws(DataServiceError) -> ExchangeOutcome? {
     let deadline = core.timekeeper.instant(after: prepared.request.limits.totalTimeout)
     guard plan.isShared else { return try await attempts(until: deadline, knowing: plan.preflight) }
     switch try await Leasing(exchange: self, deadline: deadline).obtain() {
@@ -61,6 +74,10 @@ extension Exchange {
     case .lead(let lease, let isAtOnce):
       hold(lease)
       generation.begin(on: core.thread)
+      if core.configuration.tier != nil {
+        if await askTier() { return nil }
+        if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
+      }
       return try await attempts(until: deadline, knowing: isAtOnce ? plan.preflight : nil)
     }
   }
@@ -136,7 +153,7 @@ extension Exchange {
     try check(preflight.pause, of: prepared.url)
     // Truncated downloads are rare, and looking for one takes a switch to another thread.
     let resumption = preflight.mayHavePartialBody ? await Resumption.find(for: self) : nil
-    switch try await request(until: deadline, validating: plan.row, resuming: resumption, isRepeated: false) {
+    switch try await request(until: deadline, validating: self.row, resuming: resumption, isRepeated: false) {
     case .done(let outcome): return outcome
     case .askAgain(let reason): core.trace("repeating the request without a condition: \(reason)")
     }
@@ -155,6 +172,7 @@ extension Exchange {
   ) async throws(DataServiceError) -> ExchangeStep {
     let hops = Hops(exchange: self, deadline: deadline)
     let arrival = try await hops.follow(validating: row, resuming: resumption)
+    note(arrival)
     let response: TransportResponse
     let resumed: Resumption.Resumed?
     switch Resumption.joined(
@@ -210,13 +228,13 @@ extension Exchange {
     }
     return AnswerRule.decideHTTP(
       status: response.status, fields: response.fields, situation: situation, prepared: prepared,
-      row: plan.candidate, now: core.timekeeper.wallMilliseconds)
+      row: candidate, now: core.timekeeper.wallMilliseconds)
   }
 
   /// Whether the stored row came from the same host, so that a temporary redirect to it is normal. True if nothing is
   /// stored, since there is no row to protect.
   nonisolated(nonsending) private func rowCameFrom(_ url: NormalisedURL) async -> Bool {
-    var row = plan.candidate
+    var row = candidate
     if row == nil, let pending = plan.pendingLookup {
       // The store had not answered when the exchange began, so ask it again. If it still does not answer, protect the
       // row.
@@ -258,7 +276,7 @@ extension Exchange {
     if case .askAgain(let reason) = collected { return .askAgain(because: reason) }
     if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
     var answer = head
-    if let previous = plan.candidate?.body { answer.comparison = (previous, collector.isSameAsPrevious) }
+    if let previous = candidate?.body { answer.comparison = (previous, collector.isSameAsPrevious) }
     answer.isGood = row != .keptBeside
     answer.retryAfter = RetryAfter.delay(of: answer, now: core.timekeeper.wallMilliseconds)
     if answer.retryAfter != nil { answer.responder = prepared.responder(of: arrival.url) }
@@ -310,7 +328,7 @@ extension Exchange {
     }
     return BodyCollector(
       store: core.store, waiting: core.commitWaiting, chunkBytes: core.configuration.store.chunkBytes,
-      previous: plan.candidate?.body, limit: prepared.request.limits.bodyBytes,
+      previous: candidate?.body, limit: prepared.request.limits.bodyBytes,
       isResumable: { resuming != nil || partial() != nil }, resuming: resuming, open: open,
       chunk: { [core] (number, body) async throws(CacheStoreError) in
         try await core.read { () async throws(CacheStoreError) in
@@ -335,7 +353,7 @@ extension Exchange {
   /// The reason why some load refuses the answer, because of its status or because its decoder rejects the body;
   /// `nil` if all accept it. One refusal keeps the stored row for all loads, since a decoder knows best what a good
   /// answer is (law 5).
-  nonisolated(nonsending) private func refusal(of answer: Answer) async -> DataService.KeptReason? {
+  nonisolated(nonsending) func refusal(of answer: Answer) async -> DataService.KeptReason? {
     let waiters = closeToNewLoads()
     // A variant for `http` only does not replace the last good response, so no load needs to accept it.
     let isRefused = answer.isGood && !waiters.allSatisfy { $0.takes(status: answer.status) }
@@ -374,6 +392,7 @@ extension Exchange {
       try await core.store.invalidate(accountName: prepared.key.account, targets: keys, started: started)
     }
     if case .failure(let error) = done { core.warn(store: error) }
+    fence(keys)
   }
 }
 

@@ -21,10 +21,15 @@ final class Exchange: AnyExchange {
     var mayFollow: Bool
     /// Whether the exchange only fills the store, as behind a stale answer under `http`.
     var isForStore = false
+    /// Whether the store had answered when the exchange began, so that without a row there is none.
+    var isRowKnown = true
+    /// When the lookup began, in nanoseconds since boot: what was taken in from the tier since is not the row it found.
+    var lookedUpAt: Int64 = 0
     /// The store's knowledge that matters before the request, as read with the lookup; `nil` if it must be read
     /// separately.
     var preflight: ResponseStore.Preflight?
 
+    /// The stored row that the exchange began with.
     var candidate: StoredResponse? { row?.value }
   }
 
@@ -40,24 +45,29 @@ final class Exchange: AnyExchange {
     var isWriting = false
     var hasBeenAnswered = false
     var lease: ExchangeLease?
+    /// When the exchange began, on the clock that decides which row is newer (law 8).
+    var started: StartMark
+    /// What the tier has to do with the exchange.
+    var tier = ExchangeTier()
   }
 
   let plan: Plan
   let core: ServiceCore
-  /// When the exchange began, on the clock that decides which row is newer (law 8).
-  let started: StartMark
+  /// When the exchange was made, in nanoseconds since boot.
+  let madeAt: Int64
   /// The account's row id at the start of the exchange.
   let generation: AccountGeneration
   /// Identifies the exchange in events; 0 where `onEvent` is not set.
   private let number: Int
-  private let state = Guarded(State())
+  private let state: Guarded<State>
 
   init(plan: Plan, core: ServiceCore) {
     self.plan = plan
     self.core = core
     generation = AccountGeneration(
       known: plan.accountID, account: plan.prepared.key.account, store: core.store)
-    started = StartMark(boot: core.timekeeper.bootID, nanoseconds: core.timekeeper.bootNanoseconds)
+    madeAt = core.timekeeper.bootNanoseconds
+    state = Guarded(State(started: StartMark(boot: core.timekeeper.bootID, nanoseconds: madeAt)))
     number = core.configuration.onEvent == nil ? 0 : core.nextExchangeNumber()
   }
 
@@ -67,7 +77,7 @@ final class Exchange: AnyExchange {
     onEvent(
       DataService.Event(
         exchange: number, method: prepared.request.method, url: prepared.shownURL,
-        elapsed: .nanoseconds(core.timekeeper.bootNanoseconds - started.nanoseconds), kind: kind()))
+        elapsed: .nanoseconds(core.timekeeper.bootNanoseconds - madeAt), kind: kind()))
   }
 
   /// Joins a running exchange, or creates one; `isNew` says that the caller must start it.
@@ -128,10 +138,14 @@ final class Exchange: AnyExchange {
   func leave(_ load: any AnyLoad, finishingIntoStore: Bool) {
     let task = state.withLock { state -> Task<Void, Never>? in
       state.waiters.removeAll { $0.load === load }
+      // The tier's row has just been handed to the loads: whether any of them wants more is seen once all have it.
+      if state.tier.isServing { return nil }
       if finishingIntoStore { state.finishesIntoStore = true }
       guard state.waiters.isEmpty, !state.finishesIntoStore, state.isOpen else { return nil }
       state.isOpen = false
       state.isStopped = true
+      // Who cancels leaves the store as it is (law 11).
+      state.tier.row = nil
       return state.task
     }
     guard let task else { return }
@@ -206,6 +220,50 @@ final class Exchange: AnyExchange {
   func noteAnswer() {
     guard !plan.prepared.isRepeatable else { return }
     state.withLock { $0.hasBeenAnswered = true }
+  }
+
+  /// When the exchange began, on the clock that decides which row is newer (law 8).
+  var started: StartMark { state.withLock { $0.started } }
+
+  /// What the tier has to do with the exchange.
+  var tier: ExchangeTier { state.withLock { $0.tier } }
+
+  /// Changes what the tier has to do with the exchange.
+  func updateTier(_ change: (inout ExchangeTier) -> Void) { state.withLock { change(&$0.tier) } }
+
+  /// The row of the tier that stands in for a stored one.
+  var tierRow: Box<StoredResponse>? { tier.row }
+
+  /// The row whose validators go to the origin: the tier's, where it has a newer one than the store.
+  var row: Box<StoredResponse>? { tier.row ?? plan.row }
+  /// That row's value.
+  var candidate: StoredResponse? { row?.value }
+
+  /// Takes the tier's ticket: the exchange counts as begun when the ticket was given, and not before it was made.
+  func take(_ ticket: TierTicket) {
+    state.withLock { state in
+      state.tier.ticket = ticket
+      state.started.nanoseconds = max(state.started.nanoseconds, ticket.bootNanoseconds)
+    }
+  }
+
+  /// Hands the tier's row to the loads.
+  /// - Returns: Whether none of them wants more. Then no other load can join.
+  func serve(_ row: Box<StoredResponse>) -> Bool {
+    let waiters = state.withLock { state in
+      state.tier.row = row
+      state.tier.isServing = true
+      return state.waiters
+    }
+    for waiter in waiters { waiter.tierAnswered(row) }
+    let isSatisfied = state.withLock { state in
+      state.tier.isServing = false
+      guard state.waiters.isEmpty, !state.finishesIntoStore else { return false }
+      state.isOpen = false
+      return true
+    }
+    if isSatisfied { core.state.withLock { $0.exchanges.detach(self) } }
+    return isSatisfied
   }
 
   /// Keeps the lease until ``endLease(storedRow:)``.

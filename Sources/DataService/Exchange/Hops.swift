@@ -19,6 +19,8 @@ struct Hops {
     let isNoStoreChain: Bool
     /// Whether a temporary redirect has led to another host.
     let leftHostTemporarily: Bool
+    /// Whether a hop was over plain http.
+    let wasPlainHTTP: Bool
     /// The truncated download whose rest was requested.
     let resumption: Resumption?
   }
@@ -29,6 +31,7 @@ struct Hops {
     var redirects = 0
     var isNoStore: Bool
     var leftHostTemporarily = false
+    var wasPlainHTTP = false
     var interim: [TransportResponse.Interim] = []
   }
 
@@ -52,6 +55,7 @@ struct Hops {
     )
     var chain = Chain(hop: original, isNoStore: CacheControl.forbidsStoring(prepared.fields))
     while true {
+      if chain.hop.url.scheme == "http" { chain.wasPlainHTTP = true }
       // The pause of the request's own URL was checked before the first hop.
       if chain.redirects > 0 { try await exchange.checkPause(of: chain.hop.url) }
       let requestedAt = core.timekeeper.wallMilliseconds
@@ -82,7 +86,8 @@ struct Hops {
         return Arrival(
           response: response, url: chain.hop.url, redirects: chain.redirects, interim: chain.interim,
           requestedAt: requestedAt, wasConditional: !validators.isEmpty, isNoStoreChain: chain.isNoStore,
-          leftHostTemporarily: chain.leftHostTemporarily, resumption: resumption)
+          leftHostTemporarily: chain.leftHostTemporarily, wasPlainHTTP: chain.wasPlainHTTP,
+          resumption: resumption)
       }
       resumption?.body.end()
       chain = next

@@ -2,7 +2,8 @@
 /// be tested without a store, a network or a clock.
 ///
 /// The store and the exchange may answer in either order. This type alone decides what is delivered, when the
-/// exchange starts and when the load is over (laws 1 to 4).
+/// exchange starts and when the load is over (laws 1 to 4). A row of the fleet's second tier stands in for a stored
+/// response where there is none.
 struct LoadMachine: Sendable {
   /// An input of the machine.
   enum Event: Sendable, Equatable {
@@ -10,6 +11,9 @@ struct LoadMachine: Sendable {
     case storeAnswered(StoreAnswer)
     /// The candidate's value is ready (`true`) or has proved unusable (`false`).
     case storedPrepared(Bool)
+    /// The tier had a row that the load can use, while the exchange is under way. It means something only where nothing is
+    /// stored: then it is the stored response.
+    case tierAnswered(StoreAnswer)
     /// 20 ms have passed without the store's answer.
     case storeIsSlow
     /// 250 ms have passed since the exchange finished, still without the store's answer.
@@ -81,6 +85,11 @@ struct LoadMachine: Sendable {
   private var isPastDeadline = false
   private(set) var hasEnded = false
 
+  /// Whether a row of the tier would be the stored response: nothing is stored, and the exchange is under way.
+  var hasRoomForTier: Bool {
+    !hasEnded && store == .nothing && exchange == .running && policy != .freshOnly && policy != .storedOnly
+  }
+
   init(policy: FetchPolicy, isOnlyIfCached: Bool = false) {
     self.policy = policy.kind
     mayExchange = policy != .storedOnly && !isOnlyIfCached
@@ -112,6 +121,16 @@ struct LoadMachine: Sendable {
       store = hasRow ? .preparing : .nothing
       self.action = action
       if hasRow { effects.append(.prepareStored) }
+    case .tierAnswered(let answer):
+      // A stored response comes first and once (laws 1 and 2), so the tier's row never takes the place of one.
+      guard hasRoomForTier else { return [] }
+      switch answer {
+      case .nothing, .judged(_, hasRow: false): return []
+      case .candidate(let isYoung): self.isYoung = isYoung
+      case .judged(let action, hasRow: true): self.action = action
+      }
+      store = .preparing
+      effects.append(.prepareStored)
     case .storedPrepared(let isUsable):
       guard store == .preparing else { return [] }
       store = isUsable ? .ready : .nothing

@@ -29,6 +29,10 @@ extension LoadTask {
     for effect in effects {
       if let event = perform(effect) { following = event }
     }
+    // The tier was quicker than the store, or another load's exchange had its row already.
+    if following == nil, core.configuration.tier != nil, state.withLock({ $0.tierRow != nil }) {
+      following = takeTierRow()
+    }
     return following
   }
 
@@ -114,10 +118,12 @@ extension LoadTask {
   }
 
   private func startExchange() {
+    let isRowKnown = state.withLock { $0.pendingLookup }.map { $0.current != nil } ?? true
     let plan = state.withLock {
       Exchange.Plan(
         prepared: prepared, row: $0.row, accountID: $0.accountID, pendingLookup: $0.pendingLookup,
         isShared: !prepared.isPassThrough, mayFollow: policy != .freshOnly, isForStore: $0.isForStore,
+        isRowKnown: isRowKnown, lookedUpAt: beganAt,
         preflight: $0.preflight)
     }
     let (exchange, isNew) = Exchange.joined(by: waiter, for: plan, core: core)
@@ -128,7 +134,12 @@ extension LoadTask {
       state.exchange = exchange
       return false
     }
-    if isNew { exchange.start() } else { core.trace("joining the same request, which is under way") }
+    if isNew {
+      exchange.start()
+    } else {
+      core.trace("joining the same request, which is under way")
+      if let row = exchange.tierRow { state.withLock { $0.tierRow = row } }
+    }
     if isStray { leave(exchange) }
   }
 

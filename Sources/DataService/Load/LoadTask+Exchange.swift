@@ -9,7 +9,8 @@ extension LoadTask {
     if progress != nil { received = { update in self.received(update) } }
     return ExchangeWaiter(
       load: self, acceptedStatuses: acceptedStatuses, decodes: form.canRefuse,
-      accepts: { answer, data in self.accepts(answer, data: data) }, received: received,
+      accepts: { answer, data in self.accepts(answer, data: data) },
+      tierAnswered: { row in self.tierAnswered(row) }, received: received,
       finished: { result in self.exchangeFinished(result) }, settled: { self.settled() })
   }
 
@@ -21,13 +22,52 @@ extension LoadTask {
     return false
   }
 
+  /// Handles the row of the tier, where nothing is stored.
+  private func tierAnswered(_ row: Box<StoredResponse>) {
+    state.withLock { $0.tierRow = row }
+    if let event = takeTierRow() { handle(event) }
+  }
+
+  /// Takes the tier's row for the stored one, where the machine has room for it: decoded and judged like that.
+  /// - Returns: The event of it; `nil` where there is no row, or no room.
+  func takeTierRow() -> LoadMachine.Event? {
+    let (row, hasRoom) = state.withLock { ($0.tierRow, $0.machine.hasRoomForTier) }
+    guard hasRoom, let row, accepts(row.value) else { return nil }
+    var answer = LoadMachine.StoreAnswer.candidate(isYoung: true)
+    var forward: CacheStatus.Forward?
+    if prepared.isHTTP {
+      let decision = core.judge(prepared, rows: [row.value])
+      guard decision.row != nil else { return nil }
+      core.trace("http: \(decision.reason.rawValue)")
+      answer = .judged(decision.action, hasRow: true)
+      forward = decision.forward
+    } else {
+      guard MediaTypes.accepts(row.value.fields, accepted: prepared.request.acceptedMediaTypes) else {
+        return nil
+      }
+      answer = .candidate(isYoung: isYoung(row.value))
+    }
+    state.withLock { state in
+      state.tierRow = nil
+      state.row = row
+      state.isRowUnusable = false
+      state.storeError = nil
+      state.forward = forward
+    }
+    return .tierAnswered(answer)
+  }
+
   private func exchangeFinished(_ result: ExchangeResult) {
     endProgress()
     switch result {
     case .failure(let error):
       if HTTPStaleness.isUnheard(error.kind) { noteStale(after: .noAnswer) }
       exchangeEnded(.failure(error))
-    case .answer(let answer):
+    case .answer(var answer):
+      // To a load with a stored response of its own, what a 304 confirmed in the tier is another body.
+      if answer.wasValidatedInTier, state.withLock({ $0.row?.value.isFromTier == false }) {
+        answer.wasValidated = false
+      }
       if noteStale(after: .status(answer.status)) || isStatusFailure(answer) { return statusFailed(answer) }
       if let failure = portalFailure(answer) { return exchangeEnded(.failure(failure)) }
       guard prepared.isHTTP else { return makeFresh(answer) }

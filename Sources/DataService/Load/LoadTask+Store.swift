@@ -120,9 +120,9 @@ extension LoadTask {
   }
 
   /// Whether the load accepts the row's status.
-  private func accepts(_ row: StoredResponse) -> Bool { acceptedStatuses?.contains(row.status) ?? true }
+  func accepts(_ row: StoredResponse) -> Bool { acceptedStatuses?.contains(row.status) ?? true }
 
-  private func isYoung(_ row: StoredResponse) -> Bool {
+  func isYoung(_ row: StoredResponse) -> Bool {
     let now = core.timekeeper.wallMilliseconds
     switch policy.kind {
     case .storedThenFresh(let age?):
@@ -162,7 +162,7 @@ extension LoadTask {
       let response = try make()
       let answer = state.withLock { state in
         state.stored = response
-        state.usedRow = row.value.id
+        if !row.value.isFromTier { state.usedRow = row.value.id }
         return state.answer
       }
       if let answer {

@@ -28,6 +28,8 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     /// The failure of the exchange, for the rule that may serve the stored response in spite of it.
     var httpFailure: HTTPStaleness.Failure?
     var accountID: Int64?
+    /// A row of the tier that came before the store's answer.
+    var tierRow: Box<StoredResponse>?
     var stored: DataService.Response<Value>?
     var storeError: DataServiceError?
     /// Whether making the row's value failed, so that there is nothing to fall back on.

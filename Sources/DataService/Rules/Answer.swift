@@ -49,6 +49,10 @@ struct Answer: Sendable {
   var retryAfter: Duration?
   /// When the exchange that brought it began.
   var started: StartMark?
+  /// Whether what the 304 confirmed was the tier's row, and not one of the store.
+  var wasValidatedInTier = false
+  /// Whether it goes to the fleet's second tier; `nil` where there is none.
+  var shared: DataService.Shared?
 }
 
 extension Answer {

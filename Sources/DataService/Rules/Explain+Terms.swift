@@ -39,6 +39,7 @@ extension Explain {
     let staleness = HTTPStaleness.staleness(of: row, now: now)
     let source =
       switch lifetime.source {
+      case .sharedMaxAge: "from s-maxage"
       case .maxAge: "from max-age"
       case .expires: "from Expires less Date"
       case .heuristic: "a tenth of the time since Last-Modified"

@@ -68,9 +68,15 @@ extension DataService {
     package let refreshFields: [String]
     /// What would change the verdicts.
     package let changes: [String]
+    /// Whether the answer is shared with the fleet; `nil` without a second tier.
+    package var isShared: Bool?
+    /// Why it is not.
+    package var unsharedReason: String?
 
     enum CodingKeys: String, CodingKey {
       case key, variants, terms, verdicts, changes
+      case isShared = "shared"
+      case unsharedReason = "shared_reason"
       case pausedUntil = "paused_until"
       case refreshFields = "refresh_fields"
     }
@@ -103,6 +109,14 @@ extension DataService {
       if let pausedUntil {
         lines += [
           "the origin", "  paused until \(pausedUntil): it asked to be left alone, and is not asked before",
+        ]
+      }
+      if let isShared {
+        lines += [
+          "the fleet",
+          isShared
+            ? "  shared: other machines have it from the tier"
+            : "  not shared: \(unsharedReason ?? "")",
         ]
       }
       lines.append("a refresh sends")

@@ -9,6 +9,8 @@ package enum Freshness {
   package struct Lifetime: Sendable, Hashable {
     /// The part of the response that the lifetime comes from.
     package enum Source: String, Sendable, Hashable {
+      /// `Cache-Control: s-maxage`, in a shared cache.
+      case sharedMaxAge = "s-maxage"
       /// `Cache-Control: max-age`.
       case maxAge = "max-age"
       /// `Expires` less `Date`.
@@ -31,10 +33,18 @@ package enum Freshness {
   /// How far in the future a row's time of receipt may lie before the clock counts as set back: a minute.
   package static let futureTolerance: Int64 = 60_000
 
-  /// The freshness lifetime for a private cache (section 4.2.1): `max-age`, else `Expires` less `Date`, else the
-  /// heuristic. `s-maxage` applies to shared caches only and is ignored.
-  package static func lifetime(status: Int, fields: HTTPFields, receivedAt: Int64) -> Lifetime {
-    switch CacheControl(fields: fields).maxAge {
+  /// The freshness lifetime (section 4.2.1): `max-age`, else `Expires` less `Date`, else the heuristic. `s-maxage` comes
+  /// first in a shared cache, and is ignored in a private one.
+  package static func lifetime(
+    status: Int, fields: HTTPFields, receivedAt: Int64, isShared: Bool = false
+  ) -> Lifetime {
+    let control = CacheControl(fields: fields)
+    switch isShared ? control.sharedMaxAge : .absent {
+    case .value(let seconds): return Lifetime(milliseconds: seconds * 1000, source: .sharedMaxAge)
+    case .invalid: return Lifetime(milliseconds: 0, source: .sharedMaxAge, isInvalid: true)
+    case .absent: break
+    }
+    switch control.maxAge {
     case .value(let seconds): return Lifetime(milliseconds: seconds * 1000, source: .maxAge)
     case .invalid: return Lifetime(milliseconds: 0, source: .maxAge, isInvalid: true)
     case .absent: break
@@ -98,8 +108,9 @@ package enum Freshness {
   }
 
   /// The freshness lifetime of a stored response.
-  package static func lifetime(of stored: StoredResponse) -> Lifetime {
-    lifetime(status: stored.status, fields: stored.fields, receivedAt: stored.receivedAt)
+  package static func lifetime(of stored: StoredResponse, isShared: Bool = false) -> Lifetime {
+    lifetime(
+      status: stored.status, fields: stored.fields, receivedAt: stored.receivedAt, isShared: isShared)
   }
 
   /// Whether a stored response is stale: its lifetime has passed, an unsafe request has invalidated it, or it is from

@@ -46,11 +46,12 @@ package enum HTTPStoring {
     return !CacheControl(fields: fields).mustUnderstand || isUnderstood(status)
   }
 
-  /// Whether the response permits storing at all: by `public`, `private`, `max-age`, `Expires`, or a heuristically
-  /// cacheable status (section 3). `Authorization` and `s-maxage` matter to shared caches only.
-  package static func isPermitted(status: Int, fields: HTTPFields) -> Bool {
+  /// Whether the response permits storing at all: by `public`, `max-age`, `Expires`, or a heuristically cacheable status
+  /// (section 3); for a private cache by `private` too, and for a shared one by `s-maxage`.
+  package static func isPermitted(status: Int, fields: HTTPFields, isShared: Bool = false) -> Bool {
     let control = CacheControl(fields: fields)
-    return control.isPublic || control.isPrivate || control.has("max-age") || fields.contains("Expires")
+    return control.isPublic || control.has("max-age") || fields.contains("Expires")
+      || (isShared ? control.has("s-maxage") : control.isPrivate)
       || Freshness.isHeuristicallyCacheable(status)
   }
 

@@ -1,3 +1,4 @@
+internal import CacheStore
 internal import PlatformFoundation
 
 /// A load of any value type.
@@ -16,6 +17,8 @@ protocol AnyExchange: AnyObject, Sendable {
   var prepared: PreparedRequest { get }
   /// The account's row id, if known.
   var accountID: Int64? { get }
+  /// The row of the tier that stands in for a stored one, once the tier has answered with one.
+  var tierRow: Box<StoredResponse>? { get }
   /// Starts the work; called once.
   func start()
   /// Adds a load; `false` if the exchange can no longer be joined.
@@ -59,6 +62,8 @@ struct ExchangeWaiter: Sendable {
   let decodes: Bool
   /// Whether the load's decoder accepts the answer; called once, before the row is replaced.
   let accepts: @Sendable (_ answer: Answer, _ data: Data) -> Bool
+  /// Called with the row of the tier, before the origin is asked.
+  let tierAnswered: @Sendable (Box<StoredResponse>) -> Void
   /// Receives the body's progress; `nil` if the caller does not want it.
   let received: (@Sendable (DataService.TransferProgress) -> Void)?
   /// Called when the exchange is over for the caller.

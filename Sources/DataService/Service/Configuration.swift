@@ -14,6 +14,9 @@ extension DataService {
     /// off, the network thread makes short calls itself, which saves 20 to 40 µs a refresh: for programs with thousands of
     /// refreshes a second and a store on a disk that responds.
     public var keepsStoreApart = true
+    /// The fleet's second tier, which exchanges ask before they ask the origin; `nil`, the default, for none. A load that
+    /// the store answers costs no more for it.
+    public var tier: Tier?
     /// The limits on anticipated loads.
     public var anticipation = AnticipationLimits()
     /// Called with problems that stop no delivery, on a thread of the service; it must return at once.

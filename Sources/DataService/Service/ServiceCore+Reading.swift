@@ -120,6 +120,31 @@ extension ServiceCore {
       subject.deadline = deadline.map { $0.clampedNanoseconds / 1_000_000 }
     default: break
     }
-    return Explain.explanation(of: subject, protect: protect)
+    var explanation = Explain.explanation(of: subject, protect: protect)
+    if let terms = configuration.tier?.engine.terms {
+      switch shared(select(from: found, for: prepared), prepared, terms) {
+      case .yes: explanation.isShared = true
+      case .no(let reason):
+        explanation.isShared = false
+        explanation.unsharedReason = reason.text
+      }
+    }
+    return explanation
+  }
+
+  /// Whether an answer such as the stored one is shared; without one, whether the tier is asked for it. What a store does not
+  /// keep of an answer, as its cookies and the redirects to it, is left out.
+  private func shared(
+    _ row: StoredResponse?, _ prepared: PreparedRequest, _ terms: TierTerms
+  ) -> DataService.Shared {
+    let asked = asked(prepared)
+    guard let row else { return Sharing.verdict(asked, terms) }
+    if row.isUnconfirmed { return .no(.local) }
+    var answered = Sharing.Answered()
+    answered.status = row.status
+    answered.fields = row.fields
+    answered.wasPlainHTTP = row.responseURL?.hasPrefix("http:") ?? asked.isPlainHTTP
+    answered.length = row.body.length
+    return Sharing.verdict(asked, answered, terms)
   }
 }

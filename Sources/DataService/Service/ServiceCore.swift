@@ -188,6 +188,7 @@ final class ServiceCore: Sendable {
     let task = Task(executorPreference: thread) {
       var isDue = isDue
       if isDue == nil { isDue = await self.storeCall { self.store.takeMaintenanceTurn(at: now) } }
+      if isRegular { await self.storeCall { self.leaveTierCounts() } }
       if isDue == true {
         await self.store.performMaintenance(budget: .milliseconds(20))
       } else if isRegular {

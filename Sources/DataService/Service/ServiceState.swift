@@ -33,6 +33,13 @@ struct ServiceState {
   /// The names of the fields that are never stored.
   var secretFieldNames: FieldNames?
   var leaseText = LeaseTextMemory()
+  /// Whether the tier has been given what it works with.
+  var isTierAttached = false
+  /// The work with the tier that no delivery waits for.
+  var tierTasks: [Int: FirstValue<Void>] = [:]
+  var lastTierTask = 0
+  /// What the tier has done and is not written beside the store yet.
+  var tierCounts = TierCounts()
 
   init(now: Int64) { maintenance = Maintenance(last: now) }
 
@@ -40,8 +47,10 @@ struct ServiceState {
 
   mutating func remove(_ load: any AnyLoad) { loads.remove(load) }
 
-  /// Whether no load, exchange or maintenance is running.
-  var isIdle: Bool { loads.isEmpty && exchanges.count == 0 && maintenance.task == nil }
+  /// Whether no load, exchange, maintenance or work with the tier is running.
+  var isIdle: Bool {
+    loads.isEmpty && exchanges.count == 0 && maintenance.task == nil && tierTasks.isEmpty
+  }
 
   /// Records the end of an exchange, and whether it failed for lack of a network.
   mutating func noteNetwork(after result: ExchangeResult, now: Int64) {

@@ -23,7 +23,8 @@ extension DataService {
 
     /// What happened. Later releases may add cases, so give a switch a `default`.
     public enum Kind: Sendable {
-      /// An exchange began. All loads of the same request share it. It ends with `answered` or `failed`.
+      /// An exchange began. All loads of the same request share it. It ends with `answered`, `answeredByTier` or
+      /// `failed`.
       case began
       /// The head of a response arrived, of a redirect or an error status too. Its body follows.
       case hop(Hop)
@@ -32,6 +33,8 @@ extension DataService {
       case retrying(after: Duration, because: DataServiceError.Kind, status: Int?)
       /// Another process refreshed the row, and this exchange delivers what that process stored, without a hop.
       case followed
+      /// The exchange ended without a hop: the row of the fleet's second tier was all that its loads wanted.
+      case answeredByTier
       /// The exchange ended with an answer.
       case answered(Answered)
       /// The exchange ended without an answer, also when no load awaits it any more (`cancelled`).

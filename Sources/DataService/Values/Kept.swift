@@ -45,6 +45,8 @@ extension DataService {
     public static let signedOut = Self("signedOut")
     /// More variants than a key may have, or `Vary: *` where nothing could be matched.
     public static let vary = Self("vary")
+    /// It is in the fleet's second tier, and comes into the store at the end of the exchange.
+    public static let inTier = Self("inTier")
     /// The `http` policy may not store it (RFC 9111 section 3).
     public static let notStorable = Self("notStorable")
   }

@@ -10,6 +10,7 @@ struct Option: Sendable {
     case file
     case account
     case tag
+    case tier
   }
 
   /// An option's help text for some of its verbs.
@@ -119,6 +120,8 @@ enum OptionName: String, CaseIterable, Sendable {
   case http11 = "http1.1"
   case noCompressed = "no-compressed"
   case noSandbox = "no-sandbox"
+  case tier
+  case noTier = "no-tier"
   case store, every
   case untilChanged = "until-changed"
   case onFailure = "on-failure"
@@ -128,7 +131,9 @@ enum OptionName: String, CaseIterable, Sendable {
   case largerThan = "larger-than"
   case status, type, sort, reverse, limit
   case exact, bytes, rows
-  case yes, repair, help, version
+  case fleet, yes, repair
+  case newFleetKey = "new-fleet-key"
+  case help, version
 
   /// The option with this spelling. `init(rawValue:)` would first build a table of all options, for one or two
   /// look-ups.

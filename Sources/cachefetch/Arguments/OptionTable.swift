@@ -273,6 +273,19 @@ extension Option {
     case .noSandbox:
       Option(
         name, for: .fetching, "do not confine the command to the files that it needs")
+    case .tier:
+      Option(
+        name, nil, .tier, "URL", for: .fetching.union([.explain, .rm, .doctor]),
+        "share responses with other machines through this server (default: $CACHEFETCH_TIER, else none)",
+        [
+          (.explain, "say whether and why the response would be shared through this server"),
+          (.rm, "the server of --fleet (default: $CACHEFETCH_TIER)"),
+          (.doctor, "check this server too (default: $CACHEFETCH_TIER)"),
+        ])
+    case .noTier:
+      Option(
+        name, for: .fetching.union([.explain, .doctor]), "share nothing, whatever $CACHEFETCH_TIER says",
+        [(.doctor, "do not check the server of $CACHEFETCH_TIER")])
     case .store:
       Option(
         name, nil, .file, "PATH", for: .storing,
@@ -330,12 +343,18 @@ extension Option {
       Option(
         name, nil, .count(1...1_000_000_000), "N", for: .limits,
         "maximum number of entries; none: no limit of the store's own")
+    case .fleet:
+      Option(
+        name, for: .rm, "remove the entries from the server that machines share too; see --tier")
     case .yes:
       Option(
         name, for: [.rm, .signOut], "do not ask before several entries are removed")
     case .repair:
       Option(
         name, for: .doctor, "move a damaged store aside and recover what is readable")
+    case .newFleetKey:
+      Option(
+        name, for: .doctor, "print a new key for the key file of --tier, and check nothing")
     case .help:
       Option(
         name, "h", for: .all, "show help for the command or the verb")

@@ -23,6 +23,9 @@ enum OptionValue: Sendable, Hashable {
           "\(option.spelling) has an empty value", "write \(option.spelling) \(option.placeholder)")
       }
       self = .text(text)
+    case .tier:
+      try TierChoice.check(text)
+      self = .text(text)
     case .duration:
       guard let duration = DurationText.parse(text) else {
         if DurationText.isTooLong(text) {

@@ -26,6 +26,12 @@ enum SandboxRules {
     for name in [OptionName.cacert, .cert, .keyFile] {
       for path in arguments.texts(name) { rules.append(Sandbox.Rule(path: path)) }
     }
+    if let url = TierChoice.url(arguments, variable) {
+      // What lies in a folder of the system, as a fleet's key mostly does, costs no rule of its own.
+      for path in TierChoice.files(in: url) where !system.contains(where: { path.hasPrefix($0 + "/") }) {
+        rules.append(Sandbox.Rule(path: path))
+      }
+    }
     for name in ["CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", "LD_LIBRARY_PATH"] + libraryVariables {
       for path in (variable(name) ?? "").split(separator: ":") {
         rules.append(Sandbox.Rule(path: String(path)))

@@ -11,17 +11,20 @@ extension StoreCommands {
       throw UsageError(
         "nothing says what to remove", "name URLs, or select entries: --older-than 0s is every entry")
     }
+    if arguments.has(.fleet), TierChoice.url(arguments) == nil {
+      throw UsageError("--fleet needs a server that machines share", "name it with --tier URL")
+    }
     if let missing = missing() { return missing }
     return run { () async throws(DataServiceError) in
       try await self.entries(selection)
     } then: { entries in
       guard !entries.isEmpty else {
-        diagnostics.say("no stored entry matches")
+        if !arguments.has(.fleet) { diagnostics.say("no stored entry matches") }
         return run { () async throws(DataServiceError) in
           try await self.endPauses()
-        } then: {
-          _ in
-          writeRemoved(0) { $0.member("removed", 0) }
+          return await self.voidInTier([], of: selection)
+        } then: { unconfirmed in
+          written(0, unconfirmed: unconfirmed)
         }
       }
       let groups = EntryGroups(entries)
@@ -48,12 +51,34 @@ extension StoreCommands {
         removed += try await service.remove(some)
       }
       try await self.endPauses()
-      return removed
-    } then: { removed in
+      return (removed, await self.voidInTier(entries, of: selection))
+    } then: { removed, unconfirmed in
       let which = removed == entries.count ? groups.text.map { ": \($0)" } ?? "" : ""
       if !arguments.has(.json) { diagnostics.show("removed \(Words.entries(removed))\(which)\n") }
-      return writeRemoved(removed) { $0.member("removed", removed) }
+      return written(removed, unconfirmed: unconfirmed)
     }
+  }
+
+  /// With `--fleet`: makes what the tier has of the entries, and of the URLs given, void.
+  /// - Returns: Of how many the tier has not confirmed it; `nil` without `--fleet`.
+  private func voidInTier(_ entries: [StoredEntry], of selection: RowSelection) async -> Int? {
+    guard arguments.has(.fleet) else { return nil }
+    let account = arguments.text(.account) ?? ""
+    let named = (selection.targets ?? []).map { RequestKey(account: account, target: $0) }
+    return await service.voidInTier(entries.map(\.key) + named)
+  }
+
+  /// Says what was removed, and whether the tier has confirmed its part.
+  private func written(_ removed: Int, unconfirmed: Int?) -> ExitStatus {
+    let status = writeRemoved(removed) {
+      $0.member("removed", removed)
+      if let unconfirmed { $0.member("unconfirmed", unconfirmed) }
+    }
+    guard let unconfirmed, unconfirmed > 0 else { return status }
+    diagnostics.say(
+      "the server has not confirmed \(Counted.text(unconfirmed, "removal")); run “cachefetch doctor” to see why"
+    )
+    return .inputOutput
   }
 
   /// `sign-out`.

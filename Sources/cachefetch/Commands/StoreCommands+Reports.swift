@@ -1,5 +1,6 @@
 internal import CacheStore
 internal import DataService
+internal import RedisTier
 
 /// The verbs that report on the store: `stats` and `doctor`.
 extension StoreCommands {
@@ -14,19 +15,30 @@ extension StoreCommands {
     } then: { statistics in
       let account = arguments.text(.account)
       let parts = statistics.parts.filter { account == nil || $0.account == account }
-      if arguments.has(.json) { return Output.write(parts.flatMap(StatisticsText.line), diagnostics) }
+      // What the tier has done is known of all accounts together.
+      let tier = account == nil ? store.tierCounts : TierCounts()
+      if arguments.has(.json) {
+        return Output.write(parts.flatMap(StatisticsText.line) + StatisticsText.line(tier), diagnostics)
+      }
       let width = diagnostics.terminal.isOutput ? Terminal.width(of: 1) : nil
-      return Output.write(StatisticsText.text(statistics, parts, width: width), diagnostics)
+      return Output.write(StatisticsText.text(statistics, parts, tier, width: width), diagnostics)
     }
   }
 
   /// `doctor`: problems of the store and of its dependencies, with remedies. Exits with 1 if there is a problem.
   func doctor() -> ExitStatus {
-    let (store, repairs) = (service.store, arguments.has(.repair))
+    if arguments.has(.newFleetKey) { return Output.write(FleetKey.generate() + "\n", diagnostics) }
+    let (service, repairs) = (service, arguments.has(.repair))
     return run { () async throws(DataServiceError) in
-      await store.findings(repair: repairs, at: .now)
-    } then: { ofStore in
-      let findings = [transport] + linked + ofStore.map(named) + ProxyFindings.all(Environment.value)
+      (await service.store.findings(repair: repairs, at: .now), await service.examineTier() ?? [])
+    } then: { ofStore, inTier in
+      let ofTier = inTier.map {
+        // The subject says it already.
+        let part = $0.subject.hasPrefix("tier ") ? String($0.subject.dropFirst(5)) : $0.subject
+        return StoreFinding("tier", $0.isFine ? .fine : .wrong, "\(part): \($0.text)")
+      }
+      let findings =
+        [transport] + linked + ofStore.map(named) + ProxyFindings.all(Environment.value) + ofTier
       let isWrong = findings.contains { $0.severity == .wrong }
       let shown =
         arguments.has(.json) ? findings.flatMap(FindingText.line) : Array(FindingText.text(findings).utf8)

@@ -121,6 +121,10 @@ enum Manual {
     The store, where
     .Fl -store
     names none.
+    .It Ev CACHEFETCH_TIER
+    The server through which machines share responses, where
+    .Fl -tier
+    names none.
     .It Ev XDG_CACHE_HOME
     The user's cache folder, instead of
     .Pa ~/.cache .

@@ -39,12 +39,14 @@ struct DeliveryLine {
     case .stored(let response):
       begin("stored", &json)
       add(response.head, isStored: true, body, &json)
+      if response.source == .tier { json.member("source", response.source.rawValue) }
     case .fresh(let response, let change):
       begin("fresh", &json)
       add(response.head, isStored: false, body, &json)
       json.member("change", change.rawValue)
       json.member("revalidated", response.wasValidated)
       addKept(response.kept, &json)
+      addShared(response.sharing, &json)
     case .failure(let error, _):
       begin("failure", &json)
       json.member("method", method)
@@ -94,6 +96,16 @@ struct DeliveryLine {
       json.member("body_omitted", true)
       if let length { json.member("body_bytes", length) }
     case .none: break
+    }
+  }
+
+  private func addShared(_ shared: DataService.Shared?, _ json: inout JSONWriter) {
+    switch shared {
+    case .yes?: json.member("shared", true)
+    case .no(let reason)?:
+      json.member("shared", false)
+      json.member("shared_reason", reason.name)
+    case nil: break
     }
   }
 

@@ -12,7 +12,8 @@ struct Heading {
   func line<Value>(_ delivery: DataService.Delivery<Value>) -> String {
     switch delivery {
     case .stored(let response):
-      let stale = response.isStale ? ["stale"] : []
+      let tier = response.source == .tier ? ["from another machine"] : []
+      let stale = tier + (response.isStale ? ["stale"] : [])
       return line(
         "stored", "33", [response.head.statusText, Words.age(response.age)] + size(response.head) + stale)
     case .fresh(let response, let change):

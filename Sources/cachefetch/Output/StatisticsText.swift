@@ -3,7 +3,10 @@ internal import CacheStore
 /// The text of `stats`.
 enum StatisticsText {
   /// The totals, then a line for each account and host.
-  static func text(_ statistics: StoreStatistics, _ parts: [StoreStatistics.Part], width: Int?) -> String {
+  static func text(
+    _ statistics: StoreStatistics, _ parts: [StoreStatistics.Part], _ tier: TierCounts = TierCounts(),
+    width: Int?
+  ) -> String {
     let rows = parts.reduce(0) { $0 + $1.rows }
     let bytes = parts.reduce(Int64(0)) { $0 + $1.bytes }
     let saved = parts.reduce(into: UsageCount()) { sum, part in
@@ -17,7 +20,7 @@ enum StatisticsText {
       saved    \(Words.size(saved.savedBytes)) of transfer, \(Words.elapsed(.milliseconds(saved.savedMilliseconds))) of waiting
 
       """
-    text += ahead(saved.anticipations)
+    text += ahead(saved.anticipations) + shared(tier)
     for part in parts {
       let counts = part.deliveries
       let name = width == nil ? part.account : EntryTable.shortAccount(part.account)
@@ -41,6 +44,25 @@ enum StatisticsText {
       + "\(Counted.were(counts.committed)) wanted "
       + "(\(Int((rate * 100).rounded())) %); \(lead) ahead in all, \(won) won, "
       + "\(Words.size(counts.wastedBytes)) wasted\n"
+  }
+
+  /// What the fleet's second tier has done; empty where there was none.
+  static func shared(_ counts: TierCounts) -> String {
+    guard counts != TierCounts() else { return "" }
+    return
+      "tier     asked for \(Counted.text(counts.asked, "exchange")), \(counts.takenIn) taken in, "
+      + "\(counts.offered) offered, silent for \(counts.silent)\n"
+  }
+
+  /// The JSON object of what the fleet's second tier has done, on a line; nothing where there was none.
+  static func line(_ counts: TierCounts) -> [UInt8] {
+    guard counts != TierCounts() else { return [] }
+    var json = JSONWriter()
+    json.member("tier_asked", counts.asked)
+    json.member("tier_taken_in", counts.takenIn)
+    json.member("tier_offered", counts.offered)
+    json.member("tier_silent", counts.silent)
+    return json.line()
   }
 
   /// The JSON object of an account and host, on a line.

@@ -151,6 +151,67 @@ import TestTurns
         == [.prepareStored, .startExchange, .deliverFresh, .end])
   }
 
+  @Test func `the tier's row is the stored response where nothing is stored, and nothing where something is`()
+  {
+    let found = Event.tierAnswered(.candidate(isYoung: true))
+    #expect(
+      effects(
+        .storedThenFresh,
+        [.storeAnswered(.nothing), found, .storedPrepared(true), found, .exchangeFinished(isFresh: true)])
+        == [.startExchange, .prepareStored, .deliverStored, .deliverFresh, .end])
+    let stored: [Event] = [.storeAnswered(.candidate(isYoung: true)), .storedPrepared(true)]
+    #expect(
+      effects(.storedThenFresh, stored + [found, .exchangeFinished(isFresh: true)])
+        == [.startExchange, .prepareStored, .deliverStored, .deliverFresh, .end])
+    // Before the store has answered, and once the exchange has, it is none.
+    #expect(
+      effects(.storedThenFresh, [.storeIsSlow, found] + stored)
+        == [.startExchange, .prepareStored, .deliverStored])
+    #expect(
+      effects(.storedThenFresh, [.storeAnswered(.nothing), .exchangeFinished(isFresh: true), found])
+        == [.startExchange, .deliverFresh, .end])
+    #expect(effects(.freshOnly, [.storeAnswered(.nothing), found]) == [.startExchange])
+    #expect(effects(.storedOnly, [.storeAnswered(.nothing), found]) == [.deliverNotStored, .end])
+    // A stored response that turned out unusable leaves room for it.
+    #expect(
+      effects(
+        .storedThenFresh,
+        [.storeAnswered(.candidate(isYoung: true)), .storedPrepared(false), found, .storedPrepared(true)])
+        == [.startExchange, .prepareStored, .prepareStored, .deliverStored])
+  }
+
+  @Test func `the tier's row ends what wants no more than a stored response, and is fallen back to`() {
+    let young = Event.tierAnswered(.candidate(isYoung: true))
+    let old = Event.tierAnswered(.candidate(isYoung: false))
+    let policy = FetchPolicy.storedElseFresh(maxAge: .seconds(1))
+    #expect(
+      effects(policy, [.storeAnswered(.nothing), young, .storedPrepared(true)])
+        == [.startExchange, .prepareStored, .deliverStored, .end])
+    #expect(
+      effects(
+        policy, [.storeAnswered(.nothing), old, .storedPrepared(true), .exchangeFinished(isFresh: false)])
+        == [.startExchange, .prepareStored, .deliverStored, .deliverFailure, .end])
+    #expect(
+      effects(
+        .freshElseStored(within: .seconds(1)),
+        [.storeAnswered(.nothing), young, .storedPrepared(true), .deadlinePassed])
+        == [.startExchange, .prepareStored, .deliverStored, .deliverDeadline, .end])
+    #expect(
+      effects(
+        .http,
+        [
+          .storeAnswered(.judged(.fetch, hasRow: false)), .tierAnswered(.judged(.reuse, hasRow: true)),
+          .storedPrepared(true),
+        ]) == [.startExchange, .prepareStored, .deliverStored, .end])
+    #expect(
+      effects(
+        .http,
+        [
+          .storeAnswered(.judged(.fetch, hasRow: false)), .tierAnswered(.judged(.validate, hasRow: true)),
+          .storedPrepared(true), .exchangeFinished(isFresh: true),
+        ]) == [.startExchange, .prepareStored, .deliverFresh, .end])
+  }
+
   @Test func `law 2: in order, once, whatever comes in whatever order`() {
     let policies: [FetchPolicy] = [
       .storedThenFresh, .storedOnly, .freshOnly, .freshElseStored(within: .seconds(1)), .freshElseStored(),
@@ -161,7 +222,9 @@ import TestTurns
       .storeAnswered(.nothing), .storeAnswered(.candidate(isYoung: true)),
       .storeAnswered(.candidate(isYoung: false)), .storedPrepared(true), .storedPrepared(false), .storeIsSlow,
       .storeIsTooLate, .exchangeFinished(isFresh: true), .exchangeFinished(isFresh: false), .deadlinePassed,
-      .cancelled, .stopped,
+      .cancelled, .stopped, .tierAnswered(.candidate(isYoung: true)),
+      .tierAnswered(.candidate(isYoung: false)),
+      .tierAnswered(.nothing),
     ]
     for _ in 0..<20_000 {
       let policy = policies.randomElement(using: &random) ?? .storedThenFresh

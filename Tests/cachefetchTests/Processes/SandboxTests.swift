@@ -20,6 +20,19 @@ import TestTurns
     #expect(Set(made.filter(\.writes).map(\.path)) == ["/dev", "/s", "/o", "/t", "/k"])
   }
 
+  @Test func `the files of a tier may be read, by option or variable`() throws {
+    let url =
+      "rediss://u@h/0?key-file=/f/key&password-file=/f/word&ca-file=/f/ca&cert-file=/f/c&cert-key-file=/f/k"
+    let files = ["/f/key", "/f/word", "/f/ca", "/f/c", "/f/k"]
+    for made in [try rules(["--tier", url]), try rules([], ["CACHEFETCH_TIER": url])] {
+      for path in files { #expect(made.contains(.init(path: path)), "\(path)") }
+    }
+    let local = try rules([], ["CACHEFETCH_TIER": "redis+unix:///r/socket?key-file=/f/key"])
+    #expect(local.contains(.init(path: "/r/socket")))
+    let none = try rules(["--no-tier"], ["CACHEFETCH_TIER": url])
+    #expect(!none.contains { $0.path.hasPrefix("/f/") })
+  }
+
   @Test func `what is empty, or no file, is no rule`() throws {
     let empty = try rules(
       ["--store", "/s/store.sqlite", "-o", "-"],

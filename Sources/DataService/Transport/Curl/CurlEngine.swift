@@ -25,6 +25,10 @@
     private var http2Hosts: Set<String> = []
     /// Known from the first exchange over TLS on.
     private var authorities: SystemAuthorities?
+    /// The connections without HTTP that wait on this thread.
+    private var connections: [RawConnection] = []
+    /// What the next wait is for beside the exchanges; kept for its memory.
+    private var descriptors: [curl_waitfd] = []
     private var isClosed = false
     private(set) var needsAdvance = false
     /// The time at which this turn of libcurl began; 0 between turns.
@@ -54,6 +58,25 @@
       }
       startInTurn(exchange)
     }
+
+    /// Takes a connection without HTTP into the waiting.
+    /// - Throws: `libraryMissing`, `closed`, or `other` where libcurl cannot be initialised.
+    func adopt(
+      _ connection: RawConnection, on thread: NetworkThread
+    ) throws(DataServiceError) -> CurlLibrary {
+      // Also where it fails: it is told of that at the next turn.
+      connections.append(connection)
+      guard !isClosed else { throw DataServiceError(.closed, "the transport was closed") }
+      if multi == nil { try open(on: thread) }
+      guard let library else { throw DataServiceError(.other, "libcurl could not be initialised") }
+      return library
+    }
+
+    /// Takes a connection without HTTP out of the waiting.
+    func drop(_ connection: RawConnection) { connections.removeAll { $0 === connection } }
+
+    /// A connection without HTTP wants a turn.
+    func isAwaited() { needsAdvance = true }
 
     private func startInTurn(_ exchange: CurlExchange) {
       if queue.start(host: exchange.origin.key) {
@@ -189,20 +212,30 @@
       takeEnded(library, multi)
       if code != CURLM_OK { failAll(DataServiceError(.other, "libcurl failed: \(words(code))")) }
       startNext()
+      // Listeners may open and close connections.
+      for connection in connections { connection.advance() }
     }
 
     func wait(wakeDescriptor descriptor: Int32, milliseconds: Int32) {
       guard let library, let multi else { return }
       stockUp(library)
+      var milliseconds = milliseconds
+      descriptors.removeAll(keepingCapacity: true)
+      if descriptor >= 0 {
+        descriptors.append(curl_waitfd(fd: descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0))
+      }
+      for connection in connections { milliseconds = min(milliseconds, connection.await(in: &descriptors)) }
       ccurl_thread_rest()
-      _ = ccurl_multi_wait(library.table, multi, descriptor, milliseconds)
+      _ = ccurl_multi_wait(library.table, multi, &descriptors, UInt32(descriptors.count), milliseconds)
       ccurl_thread_resume()
       needsAdvance = true
     }
 
     func close() {
       isClosed = true
-      failAll(DataServiceError(.closed, "the transport was closed"))
+      let closed = DataServiceError(.closed, "the transport was closed")
+      failAll(closed)
+      for connection in connections { connection.end(closed) }
       spares = []
       retired = []
       if let library, let multi { _ = ccurl_multi_cleanup(library.table, multi) }

@@ -45,6 +45,12 @@
       thread.perform { [thread, engine] in thread.detach(engine) }
     }
 
+    /// Whether its transfers are on that thread.
+    package func isOn(_ thread: NetworkThread) -> Bool { self.thread === thread }
+
+    /// Its engine will be attached to the thread, and has to be detached at the end.
+    func isUsed() { wasUsed.store(true, ordering: .relaxed) }
+
     /// Performs one hop; see ``Transport``.
     package func response(to request: TransportRequest) async throws(DataServiceError) -> TransportResponse {
       if let fault = request.fault { throw fault }
@@ -54,7 +60,7 @@
         throw DataServiceError(.invalidRequest, "the URL is not an http or https URL with a host")
       }
       try Self.checkLength(of: request.fields)
-      wasUsed.store(true, ordering: .relaxed)
+      isUsed()
       let exchange = CurlExchange(request, url: url, origin: origin, transport: self)
       let head = try await exchange.head()
       let reader = CurlBodyReader(exchange)

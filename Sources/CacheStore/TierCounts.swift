@@ -1,0 +1,27 @@
+/// What a fleet's second tier has done for the processes on a store, as `stats` shows it.
+package struct TierCounts: Sendable, Hashable {
+  /// Exchanges that asked the tier.
+  package var asked: Int64 = 0
+  /// Rows of the tier that came into the store.
+  package var takenIn: Int64 = 0
+  /// Responses that the tier took.
+  package var offered: Int64 = 0
+  /// Exchanges that the tier did not answer in time, or that did not ask since it had not.
+  package var silent: Int64 = 0
+
+  /// Nothing yet, unless given.
+  package init(asked: Int64 = 0, takenIn: Int64 = 0, offered: Int64 = 0, silent: Int64 = 0) {
+    self.asked = asked
+    self.takenIn = takenIn
+    self.offered = offered
+    self.silent = silent
+  }
+
+  /// Adds other counts.
+  package static func += (left: inout TierCounts, right: TierCounts) {
+    left.asked.saturate(adding: right.asked)
+    left.takenIn.saturate(adding: right.takenIn)
+    left.offered.saturate(adding: right.offered)
+    left.silent.saturate(adding: right.silent)
+  }
+}

@@ -1,0 +1,218 @@
+internal import CacheStore
+internal import PlatformFoundation
+
+// The fleet's second tier in an exchange: one question before the first byte goes to the origin; at the end, what was held in
+// memory is taken in, and what was kept is offered.
+extension Exchange {
+  /// Asks the tier for a row and a ticket, and hands a usable row to the loads. Takes no longer than the tier's patience.
+  /// - Returns: Whether the row is all that the loads want.
+  nonisolated(nonsending) func askTier() async -> Bool {
+    guard let tier = core.tier() else { return false }
+    // Who wants the origin's word alone has no use for a row, and no time to wait for a ticket.
+    guard plan.mayFollow else { return keepApart(.policy) }
+    if case .no(let reason) = Sharing.verdict(core.asked(prepared), tier.terms) { return keepApart(reason) }
+    let question = core.question(prepared)
+    updateTier { $0.question = question }
+    core.count(TierCounts(asked: 1))
+    switch await tier.ask(question) {
+    case .silent(let reason):
+      core.trace("the tier is silent: \(reason)")
+      core.count(TierCounts(silent: 1))
+      updateTier { $0.unshared = .silent }
+      return false
+    case .answered(let ticket, let found):
+      take(ticket)
+      guard let found else {
+        core.trace("the tier has nothing")
+        return false
+      }
+      guard let row = await usable(found, tier, question) else { return false }
+      let age = Freshness.age(of: row, now: core.timekeeper.wallMilliseconds)
+      core.trace("the tier has a response, \(Explain.duration(age)) old")
+      // From the delivery on the program may end. Until the row is in the store, the end waits for a moment.
+      let end = core.beginTierWork()
+      updateTier { $0.end = end }
+      return serve(Box(row))
+    }
+  }
+
+  private func keepApart(_ reason: DataService.UnsharedReason) -> Bool {
+    core.trace("not shared: \(reason.text)")
+    updateTier { $0.unshared = reason }
+    return false
+  }
+
+  /// The tier's row in the terms of the store, with its body; `nil` where it is of no use here.
+  nonisolated(nonsending) private func usable(
+    _ found: TierRow, _ tier: any SecondTier, _ question: TierQuestion
+  ) async -> StoredResponse? {
+    let limit = min(
+      prepared.request.limits.bodyBytes, tier.terms.largestBody, core.store.largestBody)
+    let (head, request) = (found.head, prepared.request)
+    guard (200..<300).contains(head.status), head.status != 206, found.length <= limit,
+      request.acceptedStatuses?.contains(head.status) ?? true,
+      MediaTypes.accepts(head.fields, accepted: request.acceptedMediaTypes),
+      Sharing.mayShare(vary: found.vary, core.configuration.secrets),
+      plan.candidate.map({ $0.isOlder(than: head) }) ?? true, await !isRemoved(head.started)
+    else {
+      core.trace("the tier's response is of no use here")
+      return nil
+    }
+    var body = found.body
+    if body == nil { body = await tier.body(of: found, for: question) }
+    guard let body, Int64(body.count) == found.length else {
+      core.trace("the body of the tier's response is gone")
+      return nil
+    }
+    let variant = Vary.variant(names: found.vary, requestFields: prepared.fields, protect: core.protect)
+    return StoredResponse(found, body: body, variant: variant)
+  }
+
+  /// Whether the target was removed here, or made invalid, since the exchange that brought the row (law 8).
+  nonisolated(nonsending) private func isRemoved(_ started: StartMark) async -> Bool {
+    guard let id = generation.known else { return false }
+    let found = await core.commitWaiting.result { [core, prepared] () async throws(CacheStoreError) in
+      try await core.store.isRemoved(prepared.key.target, accountID: id, since: started)
+    }
+    if case .success(true) = found { return true }
+    return false
+  }
+
+  /// Notes what the sharing rule looks at in the way to an answer.
+  func note(_ arrival: Hops.Arrival) {
+    guard core.configuration.tier != nil else { return }
+    var hops = Sharing.Answered()
+    hops.isNoStoreChain = arrival.isNoStoreChain
+    hops.wasPlainHTTP = arrival.wasPlainHTTP
+    hops.leftHostTemporarily = arrival.leftHostTemporarily
+    hops.hasSecretURL = core.redacted(arrival.url) != arrival.url.string
+    updateTier { $0.hops = hops }
+  }
+
+  // MARK: - Offering
+
+  /// Whether an answer goes to the tier; `nil` where there is none.
+  func shared(_ answer: Answer) -> DataService.Shared? {
+    guard let terms = core.configuration.tier?.engine.terms else { return nil }
+    let tier = tier
+    if let reason = tier.unshared { return .no(reason) }
+    // What another exchange has stored is its own to offer.
+    guard tier.ticket != nil, answer.started == started else {
+      return .no(plan.isShared ? .followed : .passThrough)
+    }
+    guard answer.isGood else { return .no(.status) }
+    var answered = tier.hops
+    answered.status = answer.status
+    answered.fields = answer.fields
+    answered.length = answer.body.length
+    let verdict = Sharing.verdict(core.asked(prepared), answered, terms)
+    guard verdict == .yes else { return verdict }
+    return answer.kept == .yes ? .yes : .no(.notKept)
+  }
+
+  /// Offers an answer that is in the store. No delivery waits for it; the end of the service does for a moment.
+  func offer(_ answer: Answer) {
+    let mine = tier
+    guard let tier = core.tier(), let question = mine.question, let ticket = mine.ticket else { return }
+    let fields = StoredFields.storable(
+      answer.fields, secretNames: core.secretFieldNames, receivedAt: answer.receivedAt)
+    let head = Commit(exchange: self).storedHead(of: answer, fields: fields)
+    core.tierWork { [core] in
+      let body: Data
+      do throws(DataServiceError) {
+        body = try await core.collect(answer.body, limit: tier.terms.largestBody)
+      } catch {
+        return core.trace("not offered: the body cannot be read back")
+      }
+      let age = Freshness.currentAge(
+        fields: head.fields, requestedAt: head.requestedAt, receivedAt: head.receivedAt,
+        now: core.timekeeper.wallMilliseconds)
+      let offered = await tier.offer(
+        TierOffer(
+          question: question, ticket: ticket, head: head, vary: Vary.names(in: answer.fields), age: age,
+          body: body))
+      switch offered {
+      case .stored:
+        core.count(TierCounts(offered: 1))
+        core.trace("offered to the tier")
+      case .superseded: core.trace("the tier has a newer response")
+      case .refused(let reason): core.trace("the tier did not take it: \(reason)")
+      }
+    }
+  }
+
+  /// Makes the tier's rows of these targets void, after an unsafe request.
+  func fence(_ targets: [String]) {
+    // The answers of an account that is not shared are not in the tier, but those of no account are.
+    let named = prepared.key.account
+    core.fence(targets, accounts: named.isEmpty ? [""] : ["", named])
+  }
+
+  // MARK: - Taking in
+
+  /// Notes that the tier's row, with a 304 merged in, is in the store.
+  func noteTakenIn() {
+    updateTier { $0.isTakenIn = true }
+    core.count(TierCounts(takenIn: 1))
+  }
+
+  /// Stores the tier's row where the exchange brought none and nothing is stored: a failed refresh changes no stored
+  /// response (law 5).
+  ///
+  /// Local followers take any changed row for the answer of whom they follow. So this comes after the lease has ended
+  /// without a row, under a lease of its own that ends the same way: followers that looked before this commit find that mark,
+  /// and those that look later find the row as a stored one.
+  nonisolated(nonsending) func takeIn() async {
+    guard let row = tier.row?.value, !tier.isTakenIn, plan.row == nil, plan.isRowKnown else { return }
+    guard let lease = await leaseForTakingIn() else {
+      return core.trace("not taken in: another process is fetching this, and asks the tier itself")
+    }
+    var write = ResponseStore.Write(
+      accountID: row.accountID, key: prepared.key, head: row.head, body: .bytes(row.body.firstChunk))
+    write.variant = row.variant
+    write.vary = row.vary
+    write.isPinned = prepared.request.isPinned
+    write.tags = prepared.request.tags
+    let ready = write
+    let done = await core.commitWaiting.result(late: { _ in lease.value?.end(storedRow: false) }) {
+      [core, generation] () async throws(CacheStoreError) in
+      try await generation.with { (id) async throws(CacheStoreError) in
+        var write = ready
+        write.accountID = id
+        return try await core.store.overwrite(write)
+      }
+    }
+    guard let done else { return }
+    core.storeCalls.perform { lease.value?.end(storedRow: false) }
+    switch done {
+    case .success(.stored):
+      updateTier { $0.isTakenIn = true }
+      core.count(TierCounts(takenIn: 1))
+      core.trace("taken in from the tier")
+    case .success(.superseded): break
+    case .failure(let error): if error.reason != .signedOut { core.warn(store: error) }
+    }
+  }
+
+  /// The lease under which the tier's row is stored; `nil` where another process has it. A store that cannot lease has no
+  /// followers, and needs none.
+  nonisolated(nonsending) private func leaseForTakingIn() async -> Box<ExchangeLease?>? {
+    let leasing = Leasing(exchange: self, deadline: 0)
+    do throws(CacheStoreError) {
+      guard let tried = try await leasing.tryLease(), let lease = tried else { return nil }
+      return Box(leasing.held(lease))
+    } catch {
+      return Box(nil)
+    }
+  }
+}
+
+extension StoredResponse {
+  /// Whether the head is that of a later exchange. Marks of another boot say nothing; then the time of receipt decides, by
+  /// this machine's clock in both.
+  fileprivate func isOlder(than head: ResponseHead) -> Bool {
+    if isImported { return true }
+    guard started.boot == head.started.boot else { return receivedAt < head.receivedAt }
+    return started.nanoseconds < head.started.nanoseconds
+  }
+}

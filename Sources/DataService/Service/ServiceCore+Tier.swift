@@ -1,0 +1,139 @@
+internal import CacheStore
+internal import PlatformFoundation
+
+// The fleet's second tier as the service has it. A load that the local store answers comes nowhere near.
+extension ServiceCore {
+  /// The end of the service waits this long for offers that are under way.
+  private static var longestGoodbye: Duration { .milliseconds(250) }
+
+  /// The tier, given what it works with before its first use; `nil` where none is configured.
+  func tier() -> (any SecondTier)? {
+    guard let tier = configuration.tier?.engine else { return nil }
+    let isFirst = state.withLock { state in
+      defer { state.isTierAttached = true }
+      return !state.isTierAttached
+    }
+    guard isFirst else { return tier }
+    let (onTrace, onWarning) = (configuration.onTrace, configuration.onWarning)
+    tier.attach(
+      to: TierHost(
+        thread: thread, transport: transport, timekeeper: timekeeper, silence: StoreSilenceMark(store),
+        trace: { onTrace?($0) }, warn: { onWarning?($0) }))
+    return tier
+  }
+
+  /// What the sharing rule looks at in a request.
+  func asked(_ prepared: PreparedRequest) -> Sharing.Asked {
+    var asked = Sharing.Asked()
+    asked.method = prepared.request.method
+    asked.isRead = prepared.request.isRead
+    asked.isPassThrough = prepared.isPassThrough
+    asked.keepsAnyway = prepared.request.keepsAnyway
+    asked.account = prepared.key.account
+    asked.fields = prepared.fields
+    asked.isPlainHTTP = prepared.url.scheme == "http"
+    asked.hasSecretURL = prepared.url.userInfo != nil || redacted(prepared.url) != prepared.url.string
+    asked.connection = prepared.request.connection
+    asked.secrets = configuration.secrets
+    return asked
+  }
+
+  /// The request in the terms that all machines agree on, without its secrets.
+  func question(_ prepared: PreparedRequest) -> TierQuestion {
+    var fields = HTTPFields()
+    for field in prepared.fields.all where !configuration.secrets.isSecretField(field.name) {
+      fields.append(field.name, field.value)
+    }
+    // Other parts of the key are those of this machine's connection: with them nothing is shared, or they only carry what
+    // TLS protects.
+    let extra = RequestKey.extraParts(prepared.key.extra).filter {
+      ["host", "no-location"].contains($0.name)
+    }
+    return TierQuestion(
+      account: prepared.key.account, target: prepared.key.target, method: prepared.key.method,
+      extra: extra.map { RequestKey.extraPart($0.name, $0.value) }.joined(separator: " "),
+      body: prepared.request.isRead ? prepared.request.body : nil, fields: fields)
+  }
+
+  /// Does work with the tier that no delivery waits for.
+  func tierWork(_ work: @escaping @Sendable () async -> Void) {
+    let end = beginTierWork()
+    Task(executorPreference: thread) {
+      await work()
+      end()
+    }
+  }
+
+  /// Notes that such work is under way.
+  /// - Returns: What is to be called at its end.
+  func beginTierWork() -> @Sendable () -> Void {
+    let number = state.withLock { state in
+      state.lastTierTask += 1
+      return state.lastTierTask
+    }
+    let over = FirstValue<Void>()
+    state.withLock { $0.tierTasks[number] = over }
+    return {
+      self.state.withLock { $0.tierTasks[number] = nil }
+      over.set(())
+    }
+  }
+
+  /// Makes the rows of these targets in the tier void, for each of the accounts.
+  func fence(_ targets: [String], accounts: [String]) {
+    guard let tier = tier(), !tier.terms.isReadOnly else { return }
+    let questions = accounts.filter { $0.isEmpty || tier.terms.accounts.contains($0) }.flatMap { account in
+      targets.map { TierQuestion(account: account, target: $0) }
+    }
+    guard !questions.isEmpty else { return }
+    tierWork { [self] in
+      for question in questions where await !tier.fence(question) {
+        trace("the tier has not confirmed that its rows are void")
+      }
+    }
+  }
+
+  /// Makes the rows of these keys in the tier void, and waits for that.
+  /// - Returns: How many of them the tier did not confirm.
+  func fencing(_ keys: [RequestKey]) async -> Int {
+    guard let tier = tier() else { return 0 }
+    let questions = Set(keys.map { [$0.account, $0.target] })
+      .filter { $0[0].isEmpty || tier.terms.accounts.contains($0[0]) }
+      .map { TierQuestion(account: $0[0], target: $0[1]) }
+    let task = Task(executorPreference: thread) {
+      var missing = 0
+      for question in questions where await !tier.fence(question) { missing += 1 }
+      return missing
+    }
+    return await task.value
+  }
+
+  /// Waits for the work with the tier that is under way, for a moment.
+  func awaitTierWork() async {
+    let tasks = state.withLock { Array($0.tierTasks.values) }
+    guard !tasks.isEmpty else { return }
+    let over = FirstValue<Void>()
+    Task(executorPreference: thread) {
+      for task in tasks { await task.value }
+      over.set(())
+    }
+    let timer = timekeeper.after(Self.longestGoodbye) { over.set(()) }
+    await over.value
+    timer.cancel()
+  }
+
+  // MARK: - Counts
+
+  /// Adds to the counts of `stats`, in memory.
+  func count(_ counts: TierCounts) { state.withLock { $0.tierCounts += counts } }
+
+  /// Writes the counts beside the store.
+  func leaveTierCounts() {
+    guard configuration.tier != nil else { return }
+    let counts = state.withLock { state in
+      defer { state.tierCounts = TierCounts() }
+      return state.tierCounts
+    }
+    store.add(counts)
+  }
+}

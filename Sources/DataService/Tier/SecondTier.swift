@@ -1,0 +1,233 @@
+package import CacheStore
+package import PlatformFoundation
+
+extension DataService {
+  /// A fleet's shared second tier. The product of its engine makes one: `RedisTier` has `Tier.redis(_:)`.
+  public struct Tier: Sendable {
+    /// The engine that answers for it.
+    package let engine: any SecondTier
+
+    /// Makes a tier of an engine.
+    package init(_ engine: any SecondTier) { self.engine = engine }
+  }
+}
+
+/// A second tier as exchanges use it: a shared store of last good responses on an engine of the fleet's.
+///
+/// No function throws and none waits longer than the tier's patience. A tier that is down, slow, full or lying answers
+/// with ``TierReply/silent(because:)`` or without a row, so that it costs misses and nothing else (law 9). All calls come
+/// from tasks on the service's network thread.
+package protocol SecondTier: AnyObject, Sendable {
+  /// What may be shared through it, as it was configured.
+  var terms: TierTerms { get }
+
+  /// Gives the tier what it works with. Called once, before anything else; opens no connection.
+  func attach(to host: TierHost)
+
+  /// Asks for a row and a ticket, in one round trip.
+  nonisolated(nonsending) func ask(_ question: TierQuestion) async -> TierReply
+
+  /// The body of a row whose body did not come with it; `nil` if it is gone or does not open.
+  nonisolated(nonsending) func body(of row: TierRow, for question: TierQuestion) async -> Data?
+
+  /// Writes a response that is committed in the local store, unless the tier has a newer one.
+  nonisolated(nonsending) func offer(_ offer: TierOffer) async -> TierOffered
+
+  /// Makes every row of the target, and every offer that began before now, void: after a removal or an unsafe request.
+  /// - Returns: Whether the tier has confirmed it.
+  nonisolated(nonsending) func fence(_ question: TierQuestion) async -> Bool
+
+  /// Looks into the tier for `doctor`, whether it is silent or not.
+  nonisolated(nonsending) func examine() async -> [TierFinding]
+
+  /// Closes the connection. Calls after it find a silent tier.
+  func close()
+}
+
+/// What may be shared through a tier.
+package struct TierTerms: Sendable, Equatable {
+  /// The accounts whose responses are shared, by name. The responses of no account are shared anyway.
+  package var accounts: Set<String> = []
+  /// Whether responses that came over plain http are shared.
+  package var sharesPlainHTTP = false
+  /// The longest body, in bytes, that is offered or taken.
+  package var largestBody: Int64 = 8 << 20
+  /// Whether the tier is asked but never written.
+  package var isReadOnly = false
+
+  /// The defaults.
+  package init() {}
+}
+
+/// What a service gives its tier to work with.
+package struct TierHost: Sendable {
+  /// The service's network thread, on which the tier's connection is.
+  package var thread: NetworkThread
+  /// The service's transport, whose libcurl the connection uses where it is a `CurlTransport`.
+  package var transport: any Transport
+  /// The service's clock.
+  package var timekeeper: any Timekeeper
+  /// Until when nobody on this machine asks the tier, shared by all processes on the store.
+  package var silence: any TierSilenceMark
+  /// Writes a line for `-v`.
+  package var trace: @Sendable (String) -> Void
+  /// Reports a problem that stops no delivery.
+  package var warn: @Sendable (DataService.Warning) -> Void
+
+  /// Makes a host.
+  package init(
+    thread: NetworkThread, transport: any Transport, timekeeper: any Timekeeper, silence: any TierSilenceMark,
+    trace: @escaping @Sendable (String) -> Void, warn: @escaping @Sendable (DataService.Warning) -> Void
+  ) {
+    self.thread = thread
+    self.transport = transport
+    self.timekeeper = timekeeper
+    self.silence = silence
+    self.trace = trace
+    self.warn = warn
+  }
+}
+
+/// A number that the processes of a machine share beside their store, by which one that found the tier dead spares the
+/// others. A hint: whoever cannot read it asks.
+package protocol TierSilenceMark: Sendable {
+  /// The number; 0 where there is none.
+  func read() -> Int64
+  /// Replaces the number.
+  func write(_ value: Int64)
+}
+
+/// A request in the terms that all machines of a fleet agree on. Names in the tier are keyed digests of it.
+package struct TierQuestion: Sendable {
+  /// The shared account's name; empty for none.
+  package var account: String
+  /// The normalised URL, or `key:` and the caller's own key. It contains no secret: a request with one is not shared.
+  package var target: String
+  /// `GET`, or the method of a request marked as a read.
+  package var method: String
+  /// What else distinguishes requests and is the same on every machine, as in `RequestKey.extra` without digests.
+  package var extra: String
+  /// The body of a request marked as a read. Only its digest, made with the fleet's key, leaves the machine.
+  package var body: Data?
+  /// The request's fields, for the variant.
+  package var fields: HTTPFields
+
+  /// Makes a question.
+  package init(
+    account: String = "", target: String, method: String = "GET", extra: String = "", body: Data? = nil,
+    fields: HTTPFields = HTTPFields()
+  ) {
+    self.account = account
+    self.target = target
+    self.method = method
+    self.extra = extra
+    self.body = body
+    self.fields = fields
+  }
+}
+
+/// A number that the tier gives before an exchange's first byte is sent; later starts have larger ones.
+package struct TierTicket: Sendable, Hashable {
+  /// Microseconds of the tier's clock, or one more than the newest of the target.
+  package var number: Int64
+  /// The same instant in nanoseconds of the local clock since boot: a lower bound, never later than its arrival.
+  package var bootNanoseconds: Int64
+
+  /// Makes a ticket.
+  package init(number: Int64, bootNanoseconds: Int64) {
+    self.number = number
+    self.bootNanoseconds = bootNanoseconds
+  }
+}
+
+/// What the tier answers.
+package enum TierReply: Sendable {
+  /// It did not answer in time, or is not asked since it did not.
+  case silent(because: String)
+  /// It answered, with the row if it has one that opens and matches.
+  case answered(TierTicket, TierRow?)
+}
+
+/// A row of the tier, opened and checked.
+package struct TierRow: Sendable {
+  /// The head. Its times are those of this machine: `receivedAt` is now less the row's age, `started` is the ticket's
+  /// instant on the local clock since boot, with the local boot's identifier.
+  package var head: ResponseHead
+  /// The names in `Vary`, in the format of the `vary` column.
+  package var vary: String
+  /// The row's ticket.
+  package var ticket: Int64
+  /// The length of the body in bytes.
+  package var length: Int64
+  /// The checksum of the body, as the row has it.
+  package var checksum: Int64
+  /// The body, where it came with the row.
+  package var body: Data?
+
+  /// Makes a row.
+  package init(
+    head: ResponseHead, vary: String = "", ticket: Int64, length: Int64, checksum: Int64, body: Data?
+  ) {
+    self.head = head
+    self.vary = vary
+    self.ticket = ticket
+    self.length = length
+    self.checksum = checksum
+    self.body = body
+  }
+}
+
+/// A response to be shared.
+package struct TierOffer: Sendable {
+  /// The request it answers.
+  package var question: TierQuestion
+  /// The ticket of the exchange that brought it.
+  package var ticket: TierTicket
+  /// Its head as the local store has it.
+  package var head: ResponseHead
+  /// The names in `Vary`.
+  package var vary: String
+  /// Its age in milliseconds when it is offered.
+  package var age: Int64
+  /// The whole body.
+  package var body: Data
+
+  /// Makes an offer.
+  package init(
+    question: TierQuestion, ticket: TierTicket, head: ResponseHead, vary: String, age: Int64, body: Data
+  ) {
+    self.question = question
+    self.ticket = ticket
+    self.head = head
+    self.vary = vary
+    self.age = age
+    self.body = body
+  }
+}
+
+/// What became of an offer.
+package enum TierOffered: Sendable, Equatable {
+  /// The tier has it.
+  case stored
+  /// The tier has a newer row, or the target was fenced meanwhile.
+  case superseded
+  /// The tier did not take it: it is silent, full, or not to be written.
+  case refused(because: String)
+}
+
+/// One thing that `doctor` found about the tier.
+package struct TierFinding: Sendable, Equatable {
+  /// Whether it is as it should be.
+  package var isFine: Bool
+  /// What was looked at, in a few words.
+  package var subject: String
+  /// What was found, and what to do about it.
+  package var text: String
+
+  /// Makes a finding.
+  package init(isFine: Bool, subject: String, text: String) {
+    self.isFine = isFine
+    self.subject = subject
+    self.text = text
+  }
+}

@@ -1,0 +1,141 @@
+#if os(Linux) && !PORTABLE
+  internal import CCurl
+  internal import CacheStore
+
+  /// libcurl's handles of one connection without HTTP. Accessed on the network thread only.
+  ///
+  /// It has a multi handle of its own: in one that carries exchanges as well, libcurl now and then closes connections
+  /// that no transfer uses and on which bytes have come, which is what an answer looks like.
+  final class RawHandle {
+    private let library: CurlLibrary
+    private let multi: UnsafeMutableRawPointer
+    private let easy: UnsafeMutableRawPointer
+    private let errorText: UnsafeMutablePointer<CChar>
+
+    /// Makes the handles and begins to connect.
+    /// - Throws: `other` where libcurl takes no more handles, or does not take an option.
+    init(_ endpoint: RawConnection.Endpoint, library: CurlLibrary) throws(DataServiceError) {
+      guard let multi = ccurl_multi_init(library.table) else { throw Self.noHandle }
+      guard let easy = ccurl_easy_init(library.table) else {
+        _ = ccurl_multi_cleanup(library.table, multi)
+        throw Self.noHandle
+      }
+      (self.library, self.multi, self.easy) = (library, multi, easy)
+      errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+      errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+      try set(endpoint)
+      guard ccurl_multi_add(library.table, multi, easy) == CURLM_OK else { throw Self.noHandle }
+    }
+
+    deinit {
+      _ = ccurl_multi_remove(library.table, multi, easy)
+      ccurl_easy_cleanup(library.table, easy)
+      _ = ccurl_multi_cleanup(library.table, multi)
+      errorText.deallocate()
+    }
+
+    /// The connection's descriptor; -1 before it is made.
+    private(set) var descriptor: Int32 = -1
+
+    private static var noHandle: DataServiceError {
+      Descriptors.areUsedUp
+        ? .tooManyOpenFiles : DataServiceError(.other, "libcurl could not make a connection")
+    }
+
+    private func set(_ endpoint: RawConnection.Endpoint) throws(DataServiceError) {
+      let scheme = endpoint.isSecure ? "https" : "http"
+      // A proxy of the environment would be for HTTP.
+      try set(CURLOPT_PROXY, "")
+      try set(
+        CURLOPT_URL,
+        endpoint.unixSocket == nil ? "\(scheme)://\(endpoint.authority)/" : "\(scheme)://localhost/")
+      try set(CURLOPT_CONNECT_ONLY, 1)
+      try set(CURLOPT_NOSIGNAL, 1)
+      try set(CURLOPT_PROTOCOLS, Int(CURLPROTO_HTTP | CURLPROTO_HTTPS))
+      try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+      try set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+      // What is spoken has no name that TLS could agree on.
+      try set(CURLOPT_SSL_ENABLE_ALPN, 0)
+      try set(CURLOPT_SSL_VERIFYPEER, 1)
+      try set(CURLOPT_SSL_VERIFYHOST, 2)
+      if let path = endpoint.unixSocket { try set(CURLOPT_UNIX_SOCKET_PATH, path) }
+      if let file = endpoint.certificateAuthorityFile { try set(CURLOPT_CAINFO, file) }
+      if let file = endpoint.clientCertificateFile { try set(CURLOPT_SSLCERT, file) }
+      if let file = endpoint.clientKeyFile { try set(CURLOPT_SSLKEY, file) }
+      // Without a pass phrase OpenSSL asks for one on the terminal.
+      if endpoint.clientCertificateFile != nil { try set(CURLOPT_KEYPASSWD, "") }
+      try check(ccurl_set_buffer(library.table, easy, CURLOPT_ERRORBUFFER, errorText))
+    }
+
+    /// Goes on connecting; the result once there is one.
+    func connect() -> CURLcode? {
+      guard ccurl_multi_perform(library.table, multi) == CURLM_OK else { return CURLE_FAILED_INIT }
+      var code = CURLE_OK
+      guard ccurl_multi_ended(library.table, multi, &code) != nil else { return nil }
+      // The transfer has ended, the connection stays as long as its handle is in the multi handle.
+      if code == CURLE_OK { descriptor = ccurl_active_socket(library.table, easy) }
+      return code
+    }
+
+    /// Adds the descriptors that connecting waits for; `false` if there is none.
+    func appendDescriptors(to descriptors: inout [curl_waitfd]) -> Bool {
+      var room = [curl_waitfd](repeating: curl_waitfd(), count: 4)
+      let count = ccurl_multi_descriptors(library.table, multi, &room, UInt32(room.count))
+      descriptors += room.prefix(Int(count))
+      return count > 0
+    }
+
+    /// Sends bytes of a block from an offset; how many were taken.
+    func send(_ block: [UInt8], from offset: Int, atMost limit: Int) -> (CURLcode, Int) {
+      block.withUnsafeBytes { bytes in
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[offset...].prefix(limit))
+        var count = 0
+        let code = ccurl_easy_send(library.table, easy, rest.baseAddress, rest.count, &count)
+        return (code, count)
+      }
+    }
+
+    /// Receives bytes; how many came.
+    func receive(into room: UnsafeMutableRawBufferPointer) -> (CURLcode, Int) {
+      var count = 0
+      let code = ccurl_easy_recv(library.table, easy, room.baseAddress, room.count, &count)
+      return (code, count)
+    }
+
+    /// Why it could not be connected.
+    func error(_ code: CURLcode, _ endpoint: RawConnection.Endpoint) -> DataServiceError {
+      let text = String(cString: errorText)
+      let words = ccurl_easy_strerror(library.table, code).map { String(cString: $0) } ?? ""
+      var failure = TransferFailure(
+        code: code, text: text.isEmpty ? words : text,
+        osError: Int32(truncatingIfNeeded: ccurl_get_long(library.table, easy, CURLINFO_OS_ERRNO)),
+        verifyResult: ccurl_get_long(library.table, easy, CURLINFO_SSL_VERIFYRESULT), host: endpoint.host,
+        port: endpoint.port, usedProxy: false, unixSocket: endpoint.unixSocket)
+      failure.areDescriptorsUsedUp = TransferFailure.mayBeOfDescriptors(code) && Descriptors.areUsedUp
+      return failure.error { NetworkState.hasRoute }
+    }
+
+    private func set(_ option: CURLoption, _ value: Int) throws(DataServiceError) {
+      try check(ccurl_set_long(library.table, easy, option, value))
+    }
+
+    private func set(_ option: CURLoption, _ value: String) throws(DataServiceError) {
+      try check(ccurl_set_string(library.table, easy, option, value))
+    }
+
+    private func check(_ code: CURLcode) throws(DataServiceError) {
+      guard code != CURLE_OK else { return }
+      let text = ccurl_easy_strerror(library.table, code).map { String(cString: $0) } ?? ""
+      throw DataServiceError(
+        .other, "libcurl does not take an option: \(text)",
+        underlying: CurlError(code: Int(code.rawValue), text: text))
+    }
+  }
+
+  extension RawConnection.Endpoint {
+    /// Host and port as in a URL.
+    fileprivate var authority: String {
+      host.contains(":") && !host.hasPrefix("[") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+  }
+#endif

@@ -1,0 +1,95 @@
+/// The scripts that run in the server, each whole or not at all.
+///
+/// They use no other commands than those that the documentation has authorised. Numbers are sums of microseconds below
+/// 2^53, which Lua's numbers hold exactly; they are returned as text. The digests are what the server calls them by (SHA-1,
+/// for which it answers itself; a test compares them).
+enum Scripts {
+  struct Script: Sendable {
+    let text: String
+    /// What `EVALSHA` calls it by.
+    let digest: [UInt8]
+
+    init(text: String, digest: String) { (self.text, self.digest) = (text, Array(digest.utf8)) }
+  }
+
+  private static let prelude = """
+    local function number(text) return tonumber(text or '0') or 0 end
+    local time = redis.call('TIME')
+    local now = time[1] * 1000000 + time[2]
+    local newest = math.max(number(redis.call('HGET', KEYS[1], 't')), number(redis.call('GET', KEYS[2])))
+    local ticket = string.format('%.0f', math.max(now, newest + 1))
+    now = string.format('%.0f', now)
+
+    """
+
+  /// What fence and commit need of the bodies that rows have beside them.
+  private static let bodies = """
+    local function each(visit)
+      for name, of, chunks in string.gmatch(redis.call('HGET', KEYS[1], 'i') or '', '(%S+):(%d+):(%d+)') do
+        visit(name, of, chunks)
+      end
+    end
+    local function retire(of, chunks, life)
+      for n = 0, tonumber(chunks) - 1 do
+        redis.call('PEXPIRE', KEYS[1] .. ':b:' .. of .. ':' .. n, life)
+      end
+    end
+
+    """
+
+  /// KEYS row, fence. Gives the tier's time and a ticket.
+  static let ask = Script(
+    text: prelude + "return { now, ticket }\n", digest: "4e46cfd022294193cfbef7aca251c5a7ecb0258d")
+
+  /// KEYS row, fence. ARGV lifetime of the fence, of a removed body, both in ms. Removes the rows, and makes every ticket up to now void.
+  static let fence = Script(
+    text: prelude + bodies + """
+      redis.call('SET', KEYS[2], ticket, 'PX', ARGV[1])
+      each(function(name, of, chunks) retire(of, chunks, ARGV[2]) end)
+      redis.call('UNLINK', KEYS[1])
+      return { now, ticket }
+
+      """, digest: "dd07ca562e376b473ce0ce790729768b42912d00")
+
+  /// KEYS row, fence. ARGV variant, ticket, lifetime in ms, sealed head, number of chunks, sealed names in Vary (empty:
+  /// as they are), the most variants, lifetime of a replaced body in ms.
+  ///
+  /// Field `i` lists the variants, each with its ticket and number of chunks.
+  static let commit = Script(
+    text: prelude + bodies + """
+      local variant, ticket, most = ARGV[1], number(ARGV[2]), tonumber(ARGV[7])
+      if ticket <= number(redis.call('HGET', KEYS[1], variant .. '.t'))
+        or ticket <= number(redis.call('GET', KEYS[2])) then return { now, '0' } end
+      local rows = {}
+      each(function(name, of, chunks)
+        if name == variant then retire(of, chunks, ARGV[8]) else rows[#rows + 1] = { name, of, chunks } end
+      end)
+      table.sort(rows, function(a, b) return number(a[2]) > number(b[2]) end)
+      if #rows >= most then
+        local kept = {}
+        for n = 1, most - 1 do
+          kept[#kept + 1] = rows[n][1]
+          kept[#kept + 1] = redis.call('HGET', KEYS[1], rows[n][1]) or ''
+          kept[#kept + 1] = rows[n][1] .. '.t'
+          kept[#kept + 1] = rows[n][2]
+        end
+        for n = #rows, most, -1 do
+          retire(rows[n][2], rows[n][3], ARGV[8])
+          rows[n] = nil
+        end
+        local vary = redis.call('HGET', KEYS[1], 'y')
+        if vary then kept[#kept + 1] = 'y'; kept[#kept + 1] = vary end
+        redis.call('DEL', KEYS[1])
+        redis.call('HSET', KEYS[1], unpack(kept))
+      end
+      rows[#rows + 1] = { variant, ARGV[2], ARGV[5] }
+      local index = {}
+      for n, row in ipairs(rows) do index[n] = table.concat(row, ':') end
+      redis.call('HSET', KEYS[1], variant, ARGV[4], variant .. '.t', ARGV[2], 'i', table.concat(index, ' '))
+      redis.call('HSET', KEYS[1], 't', string.format('%.0f', math.max(newest, ticket)))
+      if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], 'y', ARGV[6]) end
+      redis.call('PEXPIRE', KEYS[1], ARGV[3])
+      return { now, '1' }
+
+      """, digest: "b4c373534122742e1a04cee81cfcf11d326b7004")
+}

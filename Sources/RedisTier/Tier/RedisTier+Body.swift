@@ -1,0 +1,59 @@
+internal import CacheStore
+package import DataService
+package import PlatformFoundation
+
+extension RedisTier {
+  /// How many pieces of a body are under way at once.
+  static let window = 4
+
+  nonisolated(nonsending) package func body(of row: TierRow, for question: TierQuestion) async -> Data? {
+    if let body = row.body { return body }
+    guard row.length > 0, row.length <= terms.largestBody, let (link, host) = try? admit() else { return nil }
+    for key in link.keys.all {
+      let target = key.names.target(of: question)
+      if let body = try? await assembled(row, target, key.seal, link, host) {
+        return Self.checksum(of: body) == row.checksum ? body : nil
+      }
+    }
+    return nil
+  }
+
+  /// The pieces together; `nil` where one is gone or does not open.
+  nonisolated(nonsending) private func assembled(
+    _ row: TierRow, _ target: TierNames.Target, _ seal: Seal, _ link: Link, _ host: TierHost
+  ) async throws(Silent) -> Data? {
+    let count = Int((row.length - 1) / Int64(SealedHead.chunkLength)) + 1
+    var body = Data(capacity: Int(row.length))
+    var calls: [(RedisConnection.Call, Int64)] = []
+    var next = 0
+    for number in 0..<count {
+      // The first alone: where it is gone, so are the others.
+      let end = min(number + (number == 0 ? 1 : Self.window), count)
+      while next < end {
+        calls.append(begin(next))
+        next += 1
+      }
+      let (call, sent) = calls.removeFirst()
+      let reply = try await replies(to: call, sent: sent, limit, link, host).first
+      guard let value = reply?.bytes else { return nil }
+      let piece = seal.opened(value, at: .chunk(number, of: row.ticket, target))
+      self.count(opened: piece != nil, host)
+      guard let piece, !piece.isEmpty, body.count + piece.count <= row.length else { return nil }
+      body.append(contentsOf: piece)
+    }
+    return body.count == row.length ? body : nil
+
+    func begin(_ number: Int) -> (RedisConnection.Call, Int64) {
+      let command = ["GET", target.chunk(number, of: row.ticket)].map { Array($0.utf8) }
+      return (link.connection.begin([command], within: limit), host.timekeeper.bootNanoseconds)
+    }
+  }
+
+  /// For a piece of a body, which has others before it on the same connection.
+  var limit: Duration { address.patience * Self.window }
+
+  /// The checksum of a body.
+  static func checksum(of body: Data) -> Int64 {
+    Int64(bitPattern: ResponseStore.leaseHash(Array(body)))
+  }
+}

@@ -1,0 +1,119 @@
+package import DataService
+internal import PlatformFoundation
+
+extension RedisTier {
+  /// Looks whether the files can be used, connects whether the tier is silent or not, and tries each command on a name
+  /// that nobody else has. It leaves nothing but a fence that expires within a second.
+  nonisolated(nonsending) package func examine() async -> [TierFinding] {
+    let (link, host): (Link, TierHost)
+    do throws(Silent) {
+      (link, host) = try prepare()
+    } catch {
+      return [TierFinding(isFine: false, subject: "tier", text: error.reason)]
+    }
+    var findings = [
+      TierFinding(
+        isFine: true, subject: "tier keys",
+        text: "\(link.keys.all.count) in \(address.keyFile); the first seals")
+    ]
+    if !address.terms.accounts.isEmpty {
+      findings.append(TierFinding(isFine: false, subject: "tier accounts", text: Self.accountsAreNotShared))
+    }
+    do throws(RedisConnection.Trouble) {
+      findings.append(try await connects(link, host))
+      findings += try await rights(link)
+      findings.append(try await eviction(link))
+    } catch {
+      findings.append(
+        TierFinding(
+          isFine: false, subject: "tier connection", text: "\(address.name): \(Self.words(for: error))"))
+    }
+    findings.append(values)
+    return findings
+  }
+
+  nonisolated(nonsending) private func connects(
+    _ link: Link, _ host: TierHost
+  ) async throws(RedisConnection.Trouble) -> TierFinding {
+    let began = host.timekeeper.bootNanoseconds
+    _ = try await link.connection.call([[Array("PING".utf8)]], within: address.patience)
+    let connected = host.timekeeper.bootNanoseconds
+    _ = try await link.connection.call([[Array("PING".utf8)]], within: address.patience)
+    let answered = host.timekeeper.bootNanoseconds
+    func milliseconds(_ nanoseconds: Int64) -> String {
+      let hundredths = nanoseconds / 10_000
+      return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) ms"
+    }
+    return TierFinding(
+      isFine: true, subject: "tier connection",
+      text: "\(address.name) answers in \(milliseconds(answered - connected)), "
+        + "the first time in \(milliseconds(connected - began))")
+  }
+
+  /// Runs what the tier runs, for a target that no request has.
+  nonisolated(nonsending) private func rights(
+    _ link: Link
+  ) async throws(RedisConnection.Trouble) -> [TierFinding] {
+    let name = "examined \(UInt64.random(in: .min ... .max))"
+    let target = link.keys.first.names.target(of: TierQuestion(target: name))
+    let (row, life) = (Array(target.row.utf8), Array("1000".utf8))
+    var tried: [(String, [[UInt8]])] = [
+      ("script load", ["SCRIPT", "LOAD", Scripts.ask.text].map { Array($0.utf8) }),
+      ("evalsha", Self.run(Scripts.ask, target)),
+      ("hmget", [Array("HMGET".utf8), row, [0x79]]),
+      ("get", [Array("GET".utf8), Array(target.chunk(0, of: 1).utf8)]),
+    ]
+    if !terms.isReadOnly {
+      tried += [
+        ("script load", ["SCRIPT", "LOAD", Scripts.fence.text].map { Array($0.utf8) }),
+        ("set", [Array("SET".utf8), Array(target.chunk(0, of: 1).utf8), [0x31], Array("PX".utf8), life]),
+        ("unlink", [Array("UNLINK".utf8), Array(target.chunk(0, of: 1).utf8)]),
+        ("writing by a script", Self.run(Scripts.fence, target, [life, life])),
+      ]
+    }
+    let replies = try await link.connection.call(tried.map(\.1), within: address.patience)
+    let refused = zip(tried, replies).compactMap { command, reply in
+      reply.failure.map { "\(command.0): \(Self.shortened($0))" }
+    }
+    guard refused.isEmpty else {
+      return refused.map { TierFinding(isFine: false, subject: "tier rights", text: $0) }
+    }
+    let what = terms.isReadOnly ? "may ask, as a read-only tier has to" : "may ask and offer"
+    return [TierFinding(isFine: true, subject: "tier rights", text: what)]
+  }
+
+  /// What the server does when its memory is full, if this user may know.
+  nonisolated(nonsending) private func eviction(
+    _ link: Link
+  ) async throws(RedisConnection.Trouble) -> TierFinding {
+    let command = ["CONFIG", "GET", "maxmemory-policy"].map { Array($0.utf8) }
+    let reply = try await link.connection.call([command], within: address.patience).first
+    guard let policy = reply?.elements?.last?.bytes.map({ String(decoding: $0, as: UTF8.self) }) else {
+      return TierFinding(
+        isFine: true, subject: "tier eviction", text: "not visible to this user; allkeys-lfu is best")
+    }
+    return TierFinding(
+      isFine: policy != "noeviction", subject: "tier eviction",
+      text: policy == "noeviction"
+        ? "noeviction: a full server refuses what is offered; set maxmemory-policy allkeys-lfu" : policy)
+  }
+
+  private var values: TierFinding {
+    TierFinding(
+      isFine: seen == opened, subject: "tier values",
+      text: seen == 0
+        ? "none has been read by this process"
+        : "\(opened) of \(seen) opened" + (seen == opened ? "" : ": another fleet key?"))
+  }
+
+  private static func words(for trouble: RedisConnection.Trouble) -> String {
+    switch trouble {
+    case .late: "no answer in time"
+    case .unreachable(let error): error.message + (error.hint.map { "; \($0)" } ?? "")
+    case .refused(let text): "it says: \(shortened(text))"
+    case .malformed: "it does not speak the Redis protocol"
+    case .cancelled: "nobody waits any more"
+    case .closed: "it was closed"
+    }
+  }
+}

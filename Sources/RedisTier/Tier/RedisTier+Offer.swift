@@ -1,0 +1,147 @@
+internal import CacheStore
+package import DataService
+internal import PlatformFoundation
+
+extension RedisTier {
+  /// The most variants of one target.
+  static let variantLimit = 16
+  /// How long the pieces of a replaced body live, in milliseconds: whoever has its head still reads them.
+  static let replacedLife = 600_000
+  /// How long a fence lives, in milliseconds: longer than any exchange lasts.
+  static let fenceLife = 3_600_000
+
+  nonisolated(nonsending) package func offer(_ offer: TierOffer) async -> TierOffered {
+    if terms.isReadOnly { return .refused(because: "it is read only") }
+    guard Int64(offer.body.count) <= terms.largestBody else {
+      return .refused(because: "the body is too long")
+    }
+    guard offer.vary != "*" else { return .refused(because: "no other request matches the response") }
+    do throws(Silent) {
+      return try await write(offer)
+    } catch {
+      return .refused(because: error.reason)
+    }
+  }
+
+  nonisolated(nonsending) private func write(_ offer: TierOffer) async throws(Silent) -> TierOffered {
+    let (link, host) = try admit()
+    let key = link.keys.first
+    let target = key.names.target(of: offer.question)
+    let variant = key.names.variant(of: offer.question, vary: offer.vary)
+    guard let time = tierTime(host) else { return .refused(because: "its time is not known") }
+    let head = SealedHead(offer, variant: variant, at: time)
+    guard let bytes = head.bytes else { return .refused(because: "the head is too long") }
+
+    let life = Array("\(address.keep.clampedNanoseconds / 1_000_000)".utf8)
+    if head.chunks > 0 {
+      let problem = try await writeChunks(of: offer, head.chunks, target, key.seal, life: life, link, host)
+      if let problem { return refused(problem) }
+    }
+    let ticket = offer.ticket.number
+    let vary = offer.vary.isEmpty ? [] : key.seal.sealed(Array(offer.vary.utf8), at: .vary(of: target))
+    let command = Self.run(
+      Scripts.commit, target,
+      [
+        Array(variant.utf8), Array("\(ticket)".utf8), life,
+        key.seal.sealed(bytes, at: .init(key: target.row, field: variant, ticket: ticket)),
+        Array("\(head.chunks)".utf8), vary, Array("\(Self.variantLimit)".utf8),
+        Array("\(Self.replacedLife)".utf8),
+      ])
+    let sent = host.timekeeper.bootNanoseconds
+    let first = try await call([command], over: link, host).first ?? .null
+    let reply = try await reply(first, to: Scripts.commit, command, over: link, host)
+    guard let (_, isStored) = learn(reply, sent: sent, host) else {
+      return refused(reply.failure ?? "it gives no answer")
+    }
+    if isStored == 1 { return .stored }
+    if head.chunks > 0 {
+      let names = (0..<head.chunks).map { Array(target.chunk($0, of: ticket).utf8) }
+      _ = try await call([[Array("UNLINK".utf8)] + names], over: link, host)
+    }
+    return .superseded
+  }
+
+  /// Writes the pieces of a long body.
+  /// - Returns: The server's words where it does not take one.
+  nonisolated(nonsending) private func writeChunks(
+    of offer: TierOffer, _ count: Int, _ target: TierNames.Target, _ seal: Seal, life: [UInt8], _ link: Link,
+    _ host: TierHost
+  ) async throws(Silent) -> String? {
+    var calls: [(RedisConnection.Call, Int64)] = []
+    var problem: String?
+    for number in 0..<(count + Self.window) {
+      if number < count, problem == nil { calls.append((begin(number), host.timekeeper.bootNanoseconds)) }
+      guard calls.count >= Self.window || number >= count, !calls.isEmpty else { continue }
+      let (call, sent) = calls.removeFirst()
+      let replies = try await replies(to: call, sent: sent, limit, link, host)
+      problem = problem ?? replies.lazy.compactMap(\.failure).first
+    }
+    return problem
+
+    func begin(_ number: Int) -> RedisConnection.Call {
+      let start = number * SealedHead.chunkLength
+      let sealed = offer.body.withUnsafeBytes { body in
+        seal.sealed(
+          UnsafeRawBufferPointer(rebasing: body[start...].prefix(SealedHead.chunkLength)),
+          at: .chunk(number, of: offer.ticket.number, target))
+      }
+      let words = [Array("SET".utf8), Array(target.chunk(number, of: offer.ticket.number).utf8), sealed]
+      return link.connection.begin([words + [Array("PX".utf8), life]], within: limit)
+    }
+  }
+
+  private func refused(_ text: String) -> TierOffered {
+    let words = "it says: \(Self.shortened(text))"
+    warn(words, remedy: Self.remedy(for: text))
+    return .refused(because: words)
+  }
+
+  private static func remedy(for text: String) -> String? {
+    if text.contains("OOM") {
+      return "give the server more memory, or let it evict (maxmemory-policy allkeys-lfu)"
+    }
+    // Within a script the server has other words for it.
+    if text.contains("NOPERM") || text.contains("can't run this command") || text.hasPrefix("READONLY") {
+      return "allow the user to write, or say that the tier is read only"
+    }
+    return nil
+  }
+
+  nonisolated(nonsending) package func fence(_ question: TierQuestion) async -> Bool {
+    if terms.isReadOnly { return false }
+    do throws(Silent) {
+      let (link, host) = try admit()
+      var isSet = true
+      // Machines that still seal with another of the keys have rows of their own.
+      for key in link.keys.all {
+        let command = Self.run(
+          Scripts.fence, key.names.target(of: question),
+          [Array("\(Self.fenceLife)".utf8), Array("\(Self.replacedLife)".utf8)])
+        let sent = host.timekeeper.bootNanoseconds
+        let first = try await call([command], over: link, host).first ?? .null
+        let reply = try await reply(first, to: Scripts.fence, command, over: link, host)
+        guard learn(reply, sent: sent, host) == nil else { continue }
+        _ = refused(reply.failure ?? "it gives no answer")
+        isSet = false
+      }
+      return isSet
+    } catch {
+      return false
+    }
+  }
+}
+
+extension SealedHead {
+  /// The head of a response that is offered at an instant of the tier's clock.
+  fileprivate init(_ offer: TierOffer, variant: String, at time: Int64) {
+    let head = offer.head
+    self.init(
+      ticket: offer.ticket.number, offeredAt: time, age: max(0, offer.age),
+      delay: max(0, head.receivedAt - head.requestedAt), exchange: max(0, head.exchangeMilliseconds),
+      status: Int64(head.status), length: Int64(offer.body.count),
+      checksum: RedisTier.checksum(of: offer.body), version: head.version, reason: head.reason,
+      account: offer.question.account, target: offer.question.target, variant: variant, vary: offer.vary,
+      url: head.url ?? "", wire: head.fields.wire,
+      body: offer.body.count <= SealedHead.inlineLimit ? Array(offer.body) : nil)
+  }
+}

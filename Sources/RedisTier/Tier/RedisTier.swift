@@ -1,0 +1,268 @@
+internal import CacheStore
+package import DataService
+internal import PlatformFoundation
+
+/// A second tier on a server of the Redis protocol.
+///
+/// After ``attach(to:)`` everything happens on the service's network thread, which justifies `@unchecked Sendable`.
+package final class RedisTier: SecondTier, @unchecked Sendable {
+  let address: RedisAddress
+  package let terms: TierTerms
+  private(set) var host: TierHost?
+  private var link: Link?
+  private var linkFailure: (instant: Int64, text: String)?
+  private var isClosed = false
+  private var silence: Silence
+  private var clock = TierClock()
+  private var warned: Set<String> = []
+  /// How many values there were, and how many of them opened.
+  private(set) var seen = 0
+  private(set) var opened = 0
+
+  static let accountsAreNotShared = "this release shares no accounts, and the URL names some"
+
+  /// What a tier works with once its files are read.
+  struct Link {
+    let keys: TierKeys
+    let connection: RedisConnection
+  }
+
+  /// Why the tier has no answer.
+  struct Silent: Error {
+    let reason: String
+  }
+
+  init(_ address: RedisAddress) {
+    self.address = address
+    var terms = address.terms
+    // Rows of accounts need keys of their own, which this release does not make.
+    terms.accounts = []
+    self.terms = terms
+    silence = Silence(patience: address.patience.clampedNanoseconds)
+  }
+
+  deinit {
+    // A thread that does not run has closed its connections.
+    guard let host, let link, host.thread.isRunning else { return }
+    host.thread.perform { link.connection.close() }
+  }
+
+  package func attach(to host: TierHost) { self.host = host }
+
+  package func close() {
+    guard let host, host.thread.isRunning else {
+      isClosed = true
+      return
+    }
+    host.thread.performHere { [self] in
+      isClosed = true
+      link?.connection.close()
+      link = nil
+    }
+  }
+
+  // MARK: Files and the connection
+
+  /// Reads the files where that has not been done, and names what is wrong with them.
+  func prepare() throws(Silent) -> (Link, TierHost) {
+    guard let host, !isClosed else { throw Silent(reason: "it was closed") }
+    if let link { return (link, host) }
+    let now = host.timekeeper.bootNanoseconds
+    if let linkFailure, now - linkFailure.instant < Silence.shortest {
+      throw Silent(reason: linkFailure.text)
+    }
+    do throws(Silent) {
+      let link = try read(host)
+      self.link = link
+      if !address.terms.accounts.isEmpty { warn(Self.accountsAreNotShared) }
+      return (link, host)
+    } catch {
+      linkFailure = (now, error.reason)
+      throw error
+    }
+  }
+
+  private func read(_ host: TierHost) throws(Silent) -> Link {
+    let keys = try secret("key-file", address.keyFile) { path throws(SecretFile.Problem) in
+      try TierKeys(FleetKey.keys(in: SecretFile.text(of: path)))
+    }
+    guard let keys else { throw Silent(reason: "there is no key") }
+    var login = RedisConnection.Login(user: address.user, database: address.database)
+    if let file = address.passwordFile {
+      login.password = try secret("password-file", file) { path throws(SecretFile.Problem) in
+        try SecretFile.line(of: path)
+      }
+    }
+    return Link(
+      keys: keys,
+      connection: RedisConnection(
+        to: address.endpoint, as: login, over: transport(of: host), on: host.thread,
+        timekeeper: host.timekeeper))
+  }
+
+  private func secret<Value>(
+    _ name: String, _ path: String, _ read: (String) throws(SecretFile.Problem) -> Value
+  ) throws(Silent) -> Value {
+    do throws(SecretFile.Problem) {
+      return try read(path)
+    } catch {
+      let text = "its \(name) \(path) is not used: \(error.text)"
+      warn(text, remedy: error.remedy)
+      throw Silent(reason: text)
+    }
+  }
+
+  /// The service's own where it is libcurl on this thread, which then waits for both.
+  private func transport(of host: TierHost) -> CurlTransport {
+    if let transport = host.transport as? CurlTransport, transport.isOn(host.thread) { return transport }
+    return CurlTransport(thread: host.thread, timekeeper: host.timekeeper)
+  }
+
+  // MARK: Silence
+
+  /// Whether the tier may be asked now, and what it works with.
+  func admit() throws(Silent) -> (Link, TierHost) {
+    let (link, host) = try prepare()
+    switch changeMark(host, { silence.decide(at: host.timekeeper.bootNanoseconds, mark: &$0) }) {
+    case .ask: return (link, host)
+    case .silent(let rest):
+      throw Silent(reason: "it did not answer, and is asked again in \(rest / 1_000_000) ms")
+    }
+  }
+
+  private func changeMark<Result>(_ host: TierHost, _ change: (inout Int64) -> Result) -> Result {
+    let before = host.silence.read()
+    var mark = before
+    defer { if mark != before { host.silence.write(mark) } }
+    return change(&mark)
+  }
+
+  /// Sends commands, and judges by what comes of it whether the tier goes on being asked.
+  /// - Parameters:
+  ///   - limit: The longest wait; `nil` for the patience, or half of it where there is a connection.
+  ///   - isCounted: Whether the time it takes says something about the tier.
+  nonisolated(nonsending) func call(
+    _ commands: [[[UInt8]]], over link: Link, _ host: TierHost, within limit: Duration? = nil
+  ) async throws(Silent) -> [RESPValue] {
+    let limit = limit ?? (link.connection.isWarm ? address.patience / 2 : address.patience)
+    let sent = host.timekeeper.bootNanoseconds
+    return try await replies(
+      to: link.connection.begin(commands, within: limit), sent: sent, limit, link, host)
+  }
+
+  /// Waits for the replies to a call, and judges by them whether the tier goes on being asked.
+  nonisolated(nonsending) func replies(
+    to call: RedisConnection.Call, sent: Int64, _ limit: Duration, _ link: Link, _ host: TierHost
+  ) async throws(Silent) -> [RESPValue] {
+    do throws(RedisConnection.Trouble) {
+      let replies = try await link.connection.replies(to: call)
+      let now = host.timekeeper.bootNanoseconds
+      if let text = replies.lazy.compactMap(\.failure).first(where: Self.isUnavailable) {
+        throw RedisConnection.Trouble.refused(text)
+      }
+      let isSlow = now - sent > limit.clampedNanoseconds / 2
+      changeMark(host) { silence.answered(at: now, isSlow: isSlow, mark: &$0) }
+      return replies
+    } catch {
+      throw silenced(by: error, host)
+    }
+  }
+
+  /// Whether an error says that the server cannot do anything now.
+  private static func isUnavailable(_ text: String) -> Bool {
+    ["LOADING", "BUSY ", "MASTERDOWN", "CLUSTERDOWN", "NOAUTH", "MOVED", "ASK ", "TRYAGAIN"].contains {
+      text.hasPrefix($0)
+    }
+  }
+
+  private func silenced(by trouble: RedisConnection.Trouble, _ host: TierHost) -> Silent {
+    let reason: String
+    switch trouble {
+    case .cancelled: return Silent(reason: "nobody waits any more")
+    case .closed: return Silent(reason: "it was closed")
+    case .late: reason = "it did not answer in time"
+    case .malformed: reason = "it does not speak the Redis protocol"
+    case .unreachable(let error) where error.kind == .closed: return Silent(reason: "it was closed")
+    // This process's own trouble says nothing to the others.
+    case .unreachable(let error) where [.other, .libraryMissing].contains(error.kind):
+      return Silent(reason: error.message)
+    case .unreachable(let error): reason = error.message
+    case .refused(let text):
+      reason = "it says: \(Self.shortened(text))"
+      if !Self.passes(text) { warn(reason, remedy: "check the tier's user, its password and its rights") }
+    }
+    fall(silent: reason, host)
+    return Silent(reason: reason)
+  }
+
+  /// Whether the server's words are of a state that ends by itself.
+  private static func passes(_ text: String) -> Bool {
+    ["LOADING", "BUSY ", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"].contains { text.hasPrefix($0) }
+  }
+
+  func fall(silent reason: String, _ host: TierHost) {
+    host.trace("tier \(address.name): silent, \(reason)")
+    changeMark(host) { silence.failed(at: host.timekeeper.bootNanoseconds, mark: &$0) }
+  }
+
+  /// Counts a value, and whether it opened.
+  func count(opened isOpen: Bool, _ host: TierHost) {
+    seen += 1
+    if isOpen {
+      opened += 1
+    } else if silence.didNotOpen(at: host.timekeeper.bootNanoseconds) {
+      warn("its values do not open", remedy: "the machines of a fleet need the same key file")
+      fall(silent: "its values do not open", host)
+    }
+  }
+
+  /// Warns of something once.
+  func warn(_ text: String, remedy: String? = nil) {
+    guard warned.insert(text).inserted else { return }
+    host?.warn(
+      DataService.Warning(
+        kind: .other, message: "the tier \(address.name) is not used as it could be: \(text)",
+        remedy: remedy.map { Remedy($0) }))
+  }
+
+  /// A server's words, which are no longer than a line.
+  static func shortened(_ text: String) -> String {
+    String(text.prefix(200).filter { !$0.isNewline })
+  }
+
+  // MARK: Scripts and time
+
+  /// The command that runs a script by its digest.
+  static func run(_ script: Scripts.Script, _ target: TierNames.Target, _ arguments: [[UInt8]] = [])
+    -> [[UInt8]]
+  {
+    [Array("EVALSHA".utf8), script.digest, [0x32], Array(target.row.utf8), Array(target.fence.utf8)]
+      + arguments
+  }
+
+  /// The reply of a script, which is loaded first where the server does not have it.
+  nonisolated(nonsending) func reply(
+    _ first: RESPValue, to script: Scripts.Script, _ command: [[UInt8]], over link: Link, _ host: TierHost
+  ) async throws(Silent) -> RESPValue {
+    guard let text = first.failure, text.hasPrefix("NOSCRIPT") else { return first }
+    let load = ["SCRIPT", "LOAD", script.text].map { Array($0.utf8) }
+    return try await call([load, command], over: link, host).last ?? .null
+  }
+
+  /// Learns the time from a script's reply, and returns its second number; `nil` if it is no such reply.
+  func learn(_ reply: RESPValue, sent: Int64, _ host: TierHost) -> (time: Int64, number: Int64)? {
+    guard let numbers = reply.elements, numbers.count == 2, let time = numbers[0].number,
+      let number = numbers[1].number, time > 0, number >= 0
+    else { return nil }
+    clock.learn(tierMicroseconds: time, sent: sent, received: host.timekeeper.bootNanoseconds)
+    return (time, number)
+  }
+
+  /// A ticket's instant on the local clock.
+  func instant(of ticket: Int64, notAfter limit: Int64) -> Int64 {
+    clock.instant(of: ticket, notAfter: limit)
+  }
+
+  /// The tier's time now, in microseconds.
+  func tierTime(_ host: TierHost) -> Int64? { clock.tierMicroseconds(at: host.timekeeper.bootNanoseconds) }
+}

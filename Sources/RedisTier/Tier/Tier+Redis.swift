@@ -1,0 +1,18 @@
+public import DataService
+
+extension DataService.Tier {
+  /// A shared second tier on a server of the Redis protocol, 6.2 or newer.
+  ///
+  /// The URL is `redis://HOST:PORT/DB`, `rediss://` with TLS, or `redis+unix:///SOCKET`, a user before the host, and
+  /// parameters: `key-file` (the fleet's keys; required), `password-file`, `ca-file`, `cert-file`, `cert-key-file`,
+  /// `patience` (the longest wait, 100ms), `keep` (how long a row lives, 1d), `max-body` (8M), `accounts`,
+  /// `plain-http=yes`, `read-only=yes`, and `db` beside a socket.
+  ///
+  /// Nothing is opened or read before the first question; a file that is missing then makes the tier silent, with a
+  /// warning. May be called on any thread. Accounts are not shared by this release: what `accounts` names is checked and
+  /// otherwise left alone.
+  /// - Throws: `invalidRequest` naming the part of the URL that is wrong, and what to write in its place.
+  public static func redis(_ url: String) throws(DataServiceError) -> DataService.Tier {
+    DataService.Tier(RedisTier(try RedisAddress(url)))
+  }
+}

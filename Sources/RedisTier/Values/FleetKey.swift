@@ -1,0 +1,59 @@
+internal import CSodium
+internal import CacheStore
+internal import DataService
+internal import PlatformFoundation
+
+/// The secret that the machines of a fleet share. Names in the tier are digests with it, values are sealed with it.
+package struct FleetKey: Sendable {
+  /// The length in bytes.
+  package static let length = 32
+  /// The most keys in a file: each costs a look-up in the tier.
+  static let most = 4
+
+  let bytes: [UInt8]
+
+  init(bytes: [UInt8]) { self.bytes = bytes }
+
+  /// A new key as a line of a key file: base64 of 32 random bytes.
+  package static func generate() -> String {
+    var generator = SystemRandomNumberGenerator()
+    return Data((0..<length).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+      .base64EncodedString()
+  }
+
+  /// The keys of a file's text: one a line in base64, empty lines and lines that begin with `#` aside. The first seals,
+  /// all open.
+  /// - Throws: A sentence that says which line is wrong.
+  static func keys(in text: String) throws(SecretFile.Problem) -> [FleetKey] {
+    var keys: [FleetKey] = []
+    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      let words = line.filter { !$0.isWhitespace }
+      guard !words.isEmpty, !words.hasPrefix("#") else { continue }
+      guard let data = Data(base64Encoded: words), data.count == length else {
+        throw SecretFile.Problem("line \(index + 1) is not base64 of \(length) bytes")
+      }
+      keys.append(FleetKey(bytes: Array(data)))
+    }
+    guard !keys.isEmpty else { throw SecretFile.Problem("it has no key") }
+    guard keys.count <= most else { throw SecretFile.Problem("it has more than \(most) keys") }
+    return keys
+  }
+
+  /// A key for one purpose, by libsodium's derivation: whoever learns it learns nothing of this one or of another.
+  func derived(_ purpose: Purpose) -> [UInt8] {
+    _ = Self.libraryIsReady
+    var key = [UInt8](repeating: 0, count: Self.length)
+    // Fails for lengths out of range only, and these are constants within it.
+    _ = crypto_kdf_derive_from_key(&key, key.count, purpose.rawValue, "cachtier", bytes)
+    return key
+  }
+
+  /// Chooses the fastest implementation for this processor, once, before anything else of libsodium is used.
+  private static let libraryIsReady = sodium_init() >= 0
+
+  /// What a derived key is for; the numbers are those of every release.
+  enum Purpose: UInt64 {
+    case names = 1
+    case seal = 2
+  }
+}

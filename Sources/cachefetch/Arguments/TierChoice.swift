@@ -1,0 +1,44 @@
+internal import DataService
+internal import PlatformFoundation
+internal import RedisTier
+
+/// The fleet's second tier of a command line: `--tier`, else `$CACHEFETCH_TIER`, else none.
+///
+/// What the variable says is read when an exchange begins, so that a command that the store answers never looks at it.
+enum TierChoice {
+  /// The variable that names the tier.
+  static let variable = "CACHEFETCH_TIER"
+
+  /// The URL that the option or the environment names; `nil` for no tier.
+  static func url(_ arguments: Arguments, _ environment: (String) -> String? = Environment.value) -> String? {
+    if arguments.has(.noTier) { return nil }
+    return arguments.text(.tier) ?? environment(variable).flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// The tier, for a service.
+  static func tier(_ arguments: Arguments) -> DataService.Tier? {
+    guard let url = url(arguments) else { return nil }
+    return DataService.Tier(
+      DeferredTier(source: arguments.has(.tier) ? "--tier" : "$" + variable) {
+        () throws(DataServiceError) in try .redis(url)
+      })
+  }
+
+  /// Throws unless the value of `--tier` is a URL of a tier.
+  static func check(_ url: String) throws(UsageError) {
+    do throws(DataServiceError) {
+      _ = try DataService.Tier.redis(url)
+    } catch {
+      throw UsageError(
+        "--tier: \(error.message)",
+        error.advice ?? "write --tier redis://HOST:PORT/DB?key-file=FILE")
+    }
+  }
+
+  /// The files that the URL names, which the network's thread must be able to read.
+  static func files(in url: String) -> [String] {
+    guard let parts = URLComponents(string: url) else { return [] }
+    let named = (parts.queryItems ?? []).filter { $0.name.hasSuffix("-file") }.compactMap(\.value)
+    return named + (parts.scheme == "redis+unix" ? [parts.path] : [])
+  }
+}

@@ -1,0 +1,43 @@
+import TestSupport
+import TestTurns
+import Testing
+
+@testable import CacheStore
+
+@Suite("The tier's mark in the lock file", .inTurn) struct TierMarkTests {
+  @Test func `every process on a store reads the number that one of them wrote last`() async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("x", for: .page)
+    let other = fixture.another()
+    #expect(other.tierMark == 0)
+    for mark in [7, -3, Int64.max, Int64.min, 0] {
+      fixture.store.setTierMark(mark)
+      #expect(other.tierMark == mark)
+    }
+  }
+
+  @Test func `it is apart from the marks of leases and of maintenance`() async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("x", for: .page)
+    #expect(!fixture.store.takeMaintenanceTurn(at: 5))
+    for hash in [0, 8_191, UInt64.max] { fixture.store.markLeaseEndedWithoutRow(hash, at: 9) }
+    #expect(fixture.store.tierMark == 0)
+    fixture.store.setTierMark(1)
+    #expect(!fixture.store.takeMaintenanceTurn(at: 6))
+    #expect(try fixture.store.leaseEndedWithoutRow(8_191, since: 9))
+  }
+
+  @Test func `a store that is not there, or may not be written, has none and gets no file`() async throws {
+    let fixture = try StoreFixture()
+    fixture.store.setTierMark(1)
+    #expect(fixture.store.tierMark == 0)
+    #expect(try fixture.files.names() == [])
+
+    _ = try await fixture.store.put("x", for: .page)
+    fixture.store.setTierMark(1)
+    let reader = fixture.another { $0.isReadOnly = true }
+    reader.setTierMark(2)
+    #expect(reader.tierMark == 0)
+    #expect(fixture.store.tierMark == 1)
+  }
+}

@@ -1,0 +1,201 @@
+import CacheStore
+import DataServiceTesting
+import FixtureServer
+import PlatformFoundation
+import TestSupport
+import Testing
+import TestTurns
+
+@testable import DataService
+
+/// When a row of the tier comes into the local store.
+@Suite("Taking in what the tier has", .inTurn) struct TakingInTests {
+  private let url: URL
+  init() throws { url = try #require(URL(string: "https://origin.test/item")) }
+
+  @Test func `a 200 replaces the tier's row, which is never stored`() async throws {
+    let tier = try await FakeTier.with("old", at: url)
+    let machine = try Machine(tier, answer: "new", ["ETag": "\"2\""])
+    #expect(await machine.outline(url) == ["tier(old)", "fresh(new, changed)"])
+    #expect(await machine.stored(url) == ["stored(new)"])
+    #expect(!machine.fixture.hasTraced("taken in from the tier"))
+    #expect(tier.bodies == ["new"])
+  }
+
+  @Test func `a 304 stores the row and what it says in one, and offers that`() async throws {
+    let tier = try await FakeTier.with("body", at: url)
+    let machine = try Machine(tier) { _, _ in .answer("", status: 304, ["ETag": "\"1\"", "X-New": "yes"]) }
+    let fresh = try #require(await machine.deliveries(url).last?.fresh)
+    #expect(fresh.kept == .yes && fresh.wasValidated && fresh.fields["X-New"] == "yes")
+    #expect(
+      await machine.fixture.deliveries(url, policy: .storedOnly).first?.stored?.fields["X-New"] == "yes")
+    #expect(tier.offers.count == 2 && tier.offers.last?.head.fields["X-New"] == "yes")
+  }
+
+  @Test func `a failure stores it, as old as it is`() async throws {
+    let tier = try await FakeTier.with("body", at: url)
+    tier.advance(by: 60)
+    let machine = try Machine.offline(tier)
+    #expect(await machine.outline(url) == ["tier(body)", "failure(offline, last body)"])
+    machine.clock.advance(by: .seconds(5))
+    let stored = try #require(await machine.fixture.deliveries(url, policy: .storedOnly).first?.stored)
+    #expect(stored.text == "body" && stored.source == .stored && stored.age == .seconds(65))
+    // An ordinary row from here on.
+    #expect(await machine.outline(url) == ["stored(body)", "failure(offline, last body)"])
+  }
+
+  @Test func `a 500 stores it too, and is not stored itself`() async throws {
+    let tier = try await FakeTier.with("body", at: url)
+    let machine = try Machine(tier) { _, _ in .answer("broken", status: 500) }
+    #expect(await machine.outline(url) == ["tier(body)", "failure(status, last body)"])
+    #expect(await machine.stored(url) == ["stored(body)"])
+  }
+
+  @Test func `a row that is all that is wanted is stored, without a request to the origin`() async throws {
+    let tier = try await FakeTier.with("body", at: url)
+    let machine = try Machine(tier) { _, _ in .answer("never asked") }
+    #expect(await machine.outline(url, .storedElseFresh(maxAge: .seconds(60))) == ["tier(body)"])
+    #expect(machine.requests.isEmpty)
+    #expect(await machine.stored(url) == ["stored(body)"])
+  }
+
+  @Test
+  func `its time of receipt is its age ago on this machine's clock, and a cache's Age is not counted twice`()
+    async throws
+  {
+    let tier = try await FakeTier.with("body", at: url, ["Age": "100", "ETag": "\"1\""])
+    tier.advance(by: 20)
+    let machine = try Machine.offline(tier)
+    let stored = try #require(await machine.deliveries(url).first?.stored)
+    #expect(stored.age == .seconds(120))
+    #expect(stored.receivedAt == machine.clock.now.addingTimeInterval(-120))
+  }
+
+  @Test func `law 5: a failed refresh leaves the local row, though the tier has a newer one`() async throws {
+    let (store, clock) = (try TemporaryStore(), VirtualClock())
+    let alone = try ServiceFixture(
+      store: store, transport: ScriptedTransport { _, _ in .answer("mine") }, timekeeper: clock)
+    _ = await alone.outline(url)
+    clock.advance(by: .seconds(10))
+    let tier = try await FakeTier.with("newer", at: url)
+    let machine = try Machine(tier, store: store, clock: clock) { _, _ throws(DataServiceError) in
+      throw DataServiceError(.offline, "no network")
+    }
+    #expect(await machine.outline(url) == ["stored(mine)", "failure(offline, last mine)"])
+    #expect(await machine.stored(url) == ["stored(mine)"])
+  }
+
+  @Test func `law 5: what a decoder refuses is not stored, though a 304 confirms it`() async throws {
+    let (store, clock) = (try TemporaryStore(), VirtualClock())
+    let alone = try ServiceFixture(
+      store: store, transport: ScriptedTransport { _, _ in .answer("[1]") }, timekeeper: clock)
+    _ = await alone.outline(url)
+    clock.advance(by: .seconds(10))
+    let tier = try await FakeTier.with("not JSON", at: url)
+    let machine = try Machine(tier, store: store, clock: clock) { _, _ in .answer("", status: 304) }
+    var seen: [String] = []
+    for await delivery in machine.fixture.service.deliveries(for: .init(url), as: [Int].self) {
+      seen.append(delivery.error?.kind.name ?? "\(delivery.value ?? [])")
+    }
+    await machine.settled()
+    #expect(seen == ["[1]", "undecodable"])
+    #expect(await machine.stored(url) == ["stored([1])"] && tier.offers.count == 1)
+  }
+
+  @Test func `a body longer than a chunk is compared, stored and offered like any other`() async throws {
+    let body = String(repeating: "0123456789", count: 30)
+    let tier = try await FakeTier.with(body, at: url)
+    let chunks: (inout DataService.Configuration) -> Void = { $0.store.chunkBytes = 64 }
+    let same = try Machine(tier, configure: chunks) { _, _ in .answer(body, ["ETag": "\"2\""]) }
+    #expect(await same.outline(url) == ["tier(\(body))", "fresh(\(body), unchanged)"])
+    let confirmed = try Machine(tier, configure: chunks) { _, _ in .answer("", status: 304) }
+    #expect(await confirmed.outline(url) == ["tier(\(body))", "fresh(\(body), unchanged)"])
+    #expect(await confirmed.stored(url) == ["stored(\(body))"])
+    let changed = try Machine(tier, configure: chunks) { _, _ in
+      .answer(body.dropLast() + "x", ["ETag": "\"3\""])
+    }
+    #expect(await changed.outline(url).last == "fresh(\(body.dropLast() + "x"), changed)")
+  }
+
+  @Test func `tags and pins of the load that asked are those of the row`() async throws {
+    let tier = try await FakeTier.with("body", at: url)
+    let machine = try Machine.offline(tier)
+    _ = await machine.deliveries(url) {
+      $0.tags = ["news"]
+      $0.isPinned = true
+    }
+    let entry = try #require(try await machine.fixture.service.entries().first)
+    #expect(entry.tags == ["news"] && entry.response.isPinned)
+  }
+
+  /// A local follower takes a changed row for its leader's answer. Another process, here another service on the same store, must
+  /// never deliver an old row of the tier as fresh.
+  @Test(arguments: [true, false])
+  func `a local follower never takes the tier's row for the leader's answer`(isAllThatIsWanted: Bool)
+    async throws
+  {
+    let tier = try await FakeTier.with("old", at: url)
+    tier.advance(by: 3600)
+    let store = try TemporaryStore()
+    let (isAsked, mayFail, mayServe) = (Gate(), Gate(), Gate())
+    // The leader has the tier's row, and a network that fails while another process waits for it.
+    let leader = try Machine(tier, store: store) { _, _ async throws(DataServiceError) in
+      isAsked.open()
+      await mayFail.wait()
+      throw DataServiceError(.offline, "no network")
+    }
+    if isAllThatIsWanted {
+      tier.whileAsked {
+        isAsked.open()
+        await mayServe.wait()
+      }
+    }
+    let policy: FetchPolicy = isAllThatIsWanted ? .storedElseFresh(maxAge: .seconds(7200)) : .storedThenFresh
+    let led = Task { await leader.outline(url, policy) }
+    await isAsked.wait()
+    let follower = try Machine(tier, store: store) { _, _ in .answer("fresh") }
+    let followed = Task { await follower.outline(url) }
+    await follower.fixture.traced("waiting for another")
+    await follower.clock.whenPending(within: .milliseconds(5))
+    tier.whileAsked(nil)
+    mayServe.open()
+    mayFail.open()
+    _ = await led.value
+    await leader.settled()
+    #expect(leader.fixture.hasTraced("taken in from the tier"))
+    #expect(await leader.stored(url) == ["stored(old)"])
+    let deliveries = try await follower.clock.passing(longest: .milliseconds(20)) { await followed.value }
+      .value
+    #expect(deliveries.last == "fresh(fresh, changed)" || deliveries.last == "fresh(fresh, new)")
+    #expect(!deliveries.contains { $0.hasPrefix("fresh(old") }, "\(deliveries)")
+    #expect(await follower.stored(url) == ["stored(fresh)"])
+  }
+
+  @Test func `nothing is taken in while another process leads: that one asks the tier itself`() async throws {
+    let tier = try await FakeTier.with("old", at: url)
+    let store = try TemporaryStore()
+    let machine = try Machine(tier, store: store) { _, _ in .answer("") }
+    var request = DataService.Request(url)
+    request.limits.retries = 0
+    let core = machine.fixture.service.core
+    let hash = core.leaseHash(of: try core.prepare(request, policy: .storedElseFresh(maxAge: .seconds(60))))
+    // Another process takes the lease in the moment between the leader's end and its taking in.
+    let other = try ServiceFixture(store: store, transport: ScriptedTransport { _, _ in .answer("") })
+    _ = await other.outline(try #require(URL(string: "https://origin.test/other")))
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    tier.whileAsked {
+      isAsked.open()
+      await mayAnswer.wait()
+    }
+    // The leader here goes alone, since the lease is another's.
+    let lease = try #require(try other.service.store.tryLease(hash))
+    other.service.store.markLeaseEndedWithoutRow(hash, at: machine.clock.bootNanoseconds)
+    let load = Task { await machine.outline(url, .storedElseFresh(maxAge: .seconds(60))) }
+    await isAsked.wait()
+    mayAnswer.open()
+    #expect(await load.value == ["tier(old)"])
+    #expect(machine.fixture.hasTraced("not taken in: another process is fetching this"))
+    #expect(await machine.stored(url) == ["failure(notStored)"])
+    lease.release()
+  }
+}

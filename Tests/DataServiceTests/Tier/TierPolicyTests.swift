@@ -1,0 +1,184 @@
+import CacheStore
+import DataService
+import DataServiceTesting
+import FixtureServer
+import PlatformFoundation
+import TestSupport
+import Testing
+import TestTurns
+
+/// What each policy does with the tier.
+@Suite("Policies with a second tier", .inTurn) struct TierPolicyTests {
+  private let url: URL
+  init() throws { url = try #require(URL(string: "https://origin.test/item")) }
+
+  @Test
+  func
+    `stored-else-fresh ends with the tier's row where that is young enough, and asks the origin where not`()
+    async throws
+  {
+    let tier = try await FakeTier.with("body", at: url)
+    tier.advance(by: 100)
+    let young = try Machine(tier) { _, _ in .answer("new") }
+    #expect(await young.outline(url, .storedElseFresh(maxAge: .seconds(101))) == ["tier(body)"])
+    #expect(young.requests.isEmpty)
+    let old = try Machine(tier) { _, _ in .answer("new") }
+    #expect(await old.outline(url, .storedElseFresh(maxAge: .seconds(99))) == ["fresh(new, changed)"])
+  }
+
+  @Test func `stored-else-fresh falls back to an old row of the tier`() async throws {
+    let tier = try await FakeTier.with("body", at: url)
+    tier.advance(by: 100)
+    #expect(
+      try await Machine.offline(tier).outline(url, .storedElseFresh(maxAge: .seconds(1)))
+        == ["tier(body)", "failure(offline, last body)"])
+  }
+
+  @Test func `fresh-else-stored falls back to the tier's row at its deadline and after a failure`()
+    async throws
+  {
+    let tier = try await FakeTier.with("body", at: url)
+    let policy = FetchPolicy.freshElseStored(within: .seconds(1))
+    #expect(
+      try await Machine.offline(tier).outline(url, policy) == ["tier(body)", "failure(offline, last body)"])
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    let slow = try Machine(tier) { _, _ in
+      isAsked.open()
+      await mayAnswer.wait()
+      return .answer("late")
+    }
+    let load = Task { await slow.fixture.outline(url, policy: policy) }
+    await isAsked.wait()
+    slow.clock.advance(by: .seconds(1))
+    #expect(await load.value == ["stored(body)", "failure(timeout(deadline), last body)"])
+    mayAnswer.open()
+    await slow.settled()
+    let quick = try Machine(tier, answer: "new")
+    #expect(await quick.outline(url, policy) == ["fresh(new, changed)"])
+  }
+
+  @Test func `stored-then-fresh with an age ends with a row that was received less than that ago`()
+    async throws
+  {
+    let tier = try await FakeTier.with("body", at: url)
+    let machine = try Machine(tier) { _, _ in .answer("new") }
+    #expect(await machine.outline(url, .storedThenFresh(ifOlderThan: .seconds(60))) == ["tier(body)"])
+    #expect(machine.requests.isEmpty)
+  }
+
+  @Test func `fresh-only, stored-only, HEAD, unsafe methods and pass-through never ask the tier`()
+    async throws
+  {
+    let tier = try await FakeTier.with("body", at: url)
+    let asked = tier.questions.count
+    let machine = try Machine(tier, answer: "new")
+    #expect(await machine.outline(url, .storedOnly) == ["failure(notStored)"])
+    #expect(await machine.deliveries(url, .freshOnly).last?.fresh?.sharing == .no(.policy))
+    let other = try #require(URL(string: "https://origin.test/other"))
+    #expect(await machine.deliveries(other) { $0.method = .head }.last?.fresh?.sharing == .no(.method))
+    #expect(await machine.deliveries(other) { $0.method = .post }.last?.fresh?.sharing == .no(.passThrough))
+    #expect(
+      await machine.deliveries(other) { $0.fields = ["Range": "bytes=0-1"] }.last?.fresh?.sharing
+        == .no(.passThrough))
+    #expect(tier.questions.count == asked && tier.offers.count == 1)
+  }
+
+  @Test func `without a tier nothing says whether it is shared`() async throws {
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    let fresh = try #require(await fixture.deliveries(url).last?.fresh)
+    #expect(fresh.sharing == nil && fresh.source == .fresh)
+  }
+
+  @Test func `a row that the caller's decoder refuses is passed by`() async throws {
+    let tier = try await FakeTier.with("not JSON", at: url)
+    let machine = try Machine(tier) { _, _ in .answer("[1]", ["ETag": "\"2\""]) }
+    var seen: [String] = []
+    for await delivery in machine.fixture.service.deliveries(for: .init(url), as: [Int].self) {
+      seen.append("\(delivery.value ?? [])")
+    }
+    #expect(seen == ["[1]"])
+    await machine.settled()
+    #expect(tier.bodies == ["[1]"])
+  }
+
+  @Test func `a read by POST asks with its body, which is not in its target`() async throws {
+    let tier = FakeTier()
+    let first = try Machine(tier, answer: "answer")
+    let search: (inout DataService.Request) -> Void = {
+      $0.method = .post
+      $0.isRead = true
+      $0.body = Data("query".utf8)
+    }
+    #expect(await first.outline(url, configure: search) == ["fresh(answer, new)"])
+    let second = try Machine.offline(tier)
+    #expect(
+      await second.outline(url, configure: search) == ["tier(answer)", "failure(offline, last answer)"])
+    #expect(
+      await second.outline(url) {
+        search(&$0)
+        $0.body = Data("another".utf8)
+      } == ["failure(offline)"])
+  }
+
+  @Test func `an unsafe request makes the tier's rows of its targets void`() async throws {
+    let tier = try await FakeTier.with("body", at: url)
+    let machine = try Machine(tier) { _, _ in .answer("done") }
+    _ = await machine.deliveries(url) { $0.method = .put }
+    #expect(tier.bodies.isEmpty && tier.fenced == ["|https://origin.test/item"])
+    #expect(try await Machine.offline(tier).outline(url) == ["failure(offline)"])
+  }
+
+  @Test func `a removal from the fleet makes the tier's rows void, a local one does not`() async throws {
+    let tier = FakeTier()
+    let machine = try Machine(tier, answer: "body")
+    _ = await machine.deliveries(url)
+    let service = machine.fixture.service
+    #expect(try await service.remove(.all) == 1)
+    #expect(tier.bodies == ["body"])
+    let selection = try service.selection(for: .init(url))
+    let removed = try await service.removeFromFleet(selection)
+    #expect(removed == .init(rows: 0, unconfirmed: 0) && tier.bodies.isEmpty)
+    tier.advance(by: 1)
+    machine.clock.advance(by: .seconds(1))
+    _ = await machine.deliveries(url)
+    tier.setSilent(because: "refused")
+    #expect(try await service.removeFromFleet(.all) == .init(rows: 1, unconfirmed: 1))
+  }
+
+  @Test func `an account is shared only by name, and then among its own`() async throws {
+    let tier = FakeTier()
+    var terms = TierTerms()
+    terms.accounts = ["ci"]
+    let fields: HTTPFields = ["Cache-Control": "must-revalidate", "ETag": "\"1\""]
+    func configure(_ account: Account) -> (inout DataService.Request) -> Void {
+      {
+        $0.fields = ["Authorization": "Bearer secret"]
+        $0.account = account
+      }
+    }
+    let machine = try Machine(tier, terms: terms, answer: "body", fields)
+    let shared = await machine.deliveries(url, configure: configure(.named("ci"))).last?.fresh
+    #expect(shared?.sharing == .yes)
+    #expect(tier.questions.map(\.account) == ["ci"] && !"\(tier.questions)".contains("secret"))
+    let other = try Machine.offline(tier, terms: terms)
+    #expect(
+      await other.outline(url, configure: configure(.named("ci"))) == [
+        "tier(body)", "failure(offline, last body)",
+      ])
+    #expect(await other.outline(url, configure: configure(.named("me"))) == ["failure(offline)"])
+    #expect(await other.outline(url, configure: configure(.automatic)) == ["failure(offline)"])
+    #expect(await other.outline(url) == ["failure(offline)"])
+  }
+
+  @Test func `the counts are written beside the store`() async throws {
+    let tier = try await FakeTier.with("body", at: url)
+    let store = try TemporaryStore()
+    let machine = try Machine(tier, store: store, answer: "body")
+    _ = await machine.deliveries(url)
+    tier.setSilent(because: "gone")
+    _ = await machine.deliveries(url)
+    await machine.fixture.service.close()
+    let reader = try ServiceFixture(store: store)
+    #expect(reader.service.store.tierCounts == TierCounts(asked: 2, takenIn: 1, offered: 1, silent: 1))
+  }
+}

@@ -1,0 +1,96 @@
+import TestSupport
+import TestTurns
+import Testing
+
+@testable import RedisTier
+
+@Suite("The Redis protocol", .inTurn) struct RESPReaderTests {
+  private func replies(_ text: String) throws -> [RESPValue] {
+    var reader = RESPReader()
+    reader.append(Array(text.utf8))
+    var replies: [RESPValue] = []
+    while let reply = try reader.next() { replies.append(reply) }
+    #expect(reader.isEmpty)
+    return replies
+  }
+
+  private static let forms: [(String, RESPValue)] = [
+    ("+OK\r\n", .string(Array("OK".utf8))), ("+\r\n", .string([])),
+    ("-ERR no\r\n", .error("ERR no")), ("!3\r\nBAD\r\n", .error("BAD")),
+    (":-12\r\n", .integer(-12)), ("(12\r\n", .integer(12)),
+    ("(123456789012345678901234567890\r\n", .string(Array("123456789012345678901234567890".utf8))),
+    (",1.5\r\n", .string(Array("1.5".utf8))), ("#t\r\n", .integer(1)), ("#f\r\n", .integer(0)),
+    ("$3\r\na\r\n\r\n", .string(Array("a\r\n".utf8))), ("$0\r\n\r\n", .string([])),
+    ("=7\r\ntxt:abc\r\n", .string(Array("abc".utf8))),
+    ("_\r\n", .null), ("$-1\r\n", .null), ("*-1\r\n", .null), ("*0\r\n", .array([])),
+    ("*2\r\n:1\r\n*1\r\n_\r\n", .array([.integer(1), .array([.null])])),
+    ("~1\r\n:1\r\n", .array([.integer(1)])),
+    ("%1\r\n+a\r\n:1\r\n", .array([.string([0x61]), .integer(1)])),
+    (">1\r\n:1\r\n", .push([.integer(1)])),
+    ("|1\r\n+a\r\n:1\r\n:7\r\n", .integer(7)),
+  ]
+
+  @Test(arguments: forms.indices) func `each form of a value is read`(index: Int) throws {
+    let (text, value) = Self.forms[index]
+    #expect(try replies(text + text) == [value, value])
+  }
+
+  @Test func `a reply in pieces is the same as the reply in one`() throws {
+    let text = Self.forms.map(\.0).joined()
+    let whole = try replies(text)
+    for length in [1, 2, 3, 7] {
+      var reader = RESPReader()
+      var replies: [RESPValue] = []
+      var rest = Array(text.utf8)[...]
+      while !rest.isEmpty {
+        reader.append(Array(rest.prefix(length)))
+        rest = rest.dropFirst(length)
+        while let reply = try reader.next() { replies.append(reply) }
+      }
+      #expect(replies == whole)
+    }
+  }
+
+  @Test(arguments: [
+    "x\r\n", "\r\n", ":\r\n", ":1x\r\n", "$-2\r\n", "*-2\r\n", "$1\r\nab\r\n", "+a\rb\r\n", "$x\r\n",
+    "*?\r\n",
+  ]) func `what is not in the protocol is refused`(text: String) {
+    #expect(throws: RESPReader.Problem.malformed) { try replies(text) }
+  }
+
+  @Test func `nothing is deeper, longer or more than the limits`() throws {
+    let depth = RESPReader.depthLimit
+    let nested = { (levels: Int) in String(repeating: "*1\r\n", count: levels) + ":1\r\n" }
+    #expect(try replies(nested(depth)).count == 1)
+    let refused = [
+      nested(depth + 1), "*\(RESPReader.countLimit + 1)\r\n", "%\(RESPReader.countLimit / 2 + 1)\r\n",
+      "$\(RESPReader.stringLimit + 1)\r\n", "$\(Int64.max)\r\n", "*\(Int64.max)\r\n",
+      "+" + String(repeating: "a", count: 5_000),
+      "*2\r\n" + String(repeating: "*1000\r\n" + String(repeating: ":1\r\n", count: 1_000), count: 2),
+    ]
+    for text in refused { #expect(throws: RESPReader.Problem.tooLarge) { try replies(text) } }
+    let longest =
+      "$\(RESPReader.stringLimit)\r\n" + String(repeating: "a", count: RESPReader.stringLimit) + "\r\n"
+    #expect(try replies(longest).first?.bytes?.count == RESPReader.stringLimit)
+    #expect(throws: RESPReader.Problem.tooLarge) {
+      try replies("*8\r\n" + String(repeating: longest, count: 5))
+    }
+  }
+
+  @Test func `no bytes trap`() {
+    var generator = SeededGenerator(seed: 7)
+    let letters = Array("*$+-:_#,(!=%~>|0123456789\r\nat".utf8)
+    for _ in 0..<20_000 {
+      var reader = RESPReader()
+      let count = Int.random(in: 1...40, using: &generator)
+      reader.append((0..<count).map { _ in letters[Int.random(in: 0..<letters.count, using: &generator)] })
+      while let reply = try? reader.next() { _ = reply }
+    }
+  }
+
+  @Test func `a command is an array of strings, in which any byte may stand`() throws {
+    var writer = RESPWriter()
+    writer.write([[0x41], [], [0x0D, 0x0A, 0x00]])
+    #expect(writer.bytes == Array("*3\r\n$1\r\nA\r\n$0\r\n\r\n$3\r\n\r\n\0\r\n".utf8))
+  }
+}

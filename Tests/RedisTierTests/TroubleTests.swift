@@ -1,0 +1,424 @@
+import CacheStore
+import DataServiceTesting
+import FixtureServer
+import PlatformC
+import PlatformFoundation
+import Synchronization
+import TestSupport
+import TestTurns
+import Testing
+
+@testable import DataService
+@testable import RedisTier
+
+/// What becomes of a tier in trouble: each row of the design's table of failures that concerns the engine.
+@Suite("A tier in trouble", .inTurn) struct TroubleTests {
+  @Test func `a tier that refuses is silent for five seconds, for every process on the machine`() async throws
+  {
+    let folder = try TemporaryFolder()
+    chmod(try folder.write(FleetKey.generate(), to: "key"), 0o600)
+    let url = "redis+unix://\(folder.file("nobody"))?key-file=\(folder.file("key"))&patience=30s"
+    let (clock, mark) = (VirtualClock(), Machine.Mark())
+    let (one, other) = (
+      try Machine(url, timekeeper: clock, mark: mark), try Machine(url, timekeeper: clock, mark: mark)
+    )
+    #expect(await one.silence(.page) == "there is no socket \(folder.file("nobody"))")
+    #expect(await one.silence(.page)?.hasPrefix("it did not answer, and is asked again in 5000 ms") == true)
+    #expect(await other.silence(.page)?.hasPrefix("it did not answer") == true)
+    #expect(await other.offer(.page, TierTicket(number: 1, bootNanoseconds: 1), body: Data()) != .stored)
+    clock.advance(by: .seconds(5))
+    #expect(await other.silence(.page) == "there is no socket \(folder.file("nobody"))")
+    #expect(one.warnings.withLock { $0 } == [])
+  }
+
+  @Test func `a tier that never answers costs its patience, once for a hundred processes`() async throws {
+    let server = try ScriptedRedis { $0.waitForEnd() }
+    let fleet = try ScriptedFleet(server)
+    let (clock, mark) = (VirtualClock(), Machine.Mark())
+    let machines = try (0..<100).map { _ in
+      try Machine(fleet.url(patience: "100ms"), timekeeper: clock, mark: mark)
+    }
+    async let first = machines[0].silence(.page)
+    await clock.whenPending()
+    for machine in machines.dropFirst() {
+      #expect(await machine.silence(.page)?.hasPrefix("it did not answer") == true)
+    }
+    #expect(await clock.whenPending() == ())
+    clock.advance(by: .milliseconds(100))
+    #expect(await first == "it did not answer in time")
+    for machine in machines { #expect(await machine.silence(.page)?.hasPrefix("it did not answer") == true) }
+    #expect(server.count <= 1)
+  }
+
+  @Test func `a stopped server costs half of the patience on a connection that is there`() async throws {
+    let fleet = try await Fleet()
+    let clock = VirtualClock()
+    let machine = try Machine(fleet.url(patience: "100ms"), timekeeper: clock)
+    #expect(await machine.answer(.page) != nil)
+    fleet.server.send(SIGSTOP)
+    async let silence = machine.silence(.page)
+    await clock.whenPending()
+    clock.advance(by: .milliseconds(50))
+    #expect(await silence == "it did not answer in time")
+    fleet.server.send(SIGCONT)
+    clock.advance(by: .seconds(5))
+    #expect(await machine.answer(.page) != nil)
+  }
+
+  @Test func `an answer that comes too late is nobody's`() async throws {
+    let gate = Gate()
+    let server = try ScriptedRedis { connection in
+      var isFirst = true
+      while let command = connection.command() {
+        if isFirst, command.first == "EVALSHA" {
+          Self.wait(gate)
+          isFirst = false
+        }
+        connection.send(ScriptedRedis.plain(command))
+      }
+    }
+    let fleet = try ScriptedFleet(server)
+    let clock = VirtualClock()
+    let machine = try Machine(fleet.url(patience: "100ms"), timekeeper: clock)
+    async let silence = machine.silence(.page)
+    await clock.whenPending()
+    clock.advance(by: .milliseconds(100))
+    #expect(await silence == "it did not answer in time")
+    gate.open()
+    clock.advance(by: .seconds(5))
+    #expect(await machine.answer(.page) != nil)
+    #expect(server.count == 2, "the first connection is gone")
+  }
+
+  /// For handlers, which have a thread of their own.
+  private static func wait(_ gate: Gate) { gate.wait() }
+
+  @Test func `a cancelled question waits no longer, and the next one has its own answer`() async throws {
+    let (gate, asked) = (Gate(), Gate())
+    let server = try ScriptedRedis { connection in
+      var number = 0
+      while let command = connection.command() {
+        if command.first == "EVALSHA" { number += 1 }
+        asked.open()
+        if number == 1 { Self.wait(gate) }
+        connection.send(
+          command.first == "EVALSHA"
+            ? "*2\r\n:17000000000000\r\n:1700000000000\(number)\r\n" : ScriptedRedis.plain(command))
+      }
+    }
+    let fleet = try ScriptedFleet(server)
+    let machine = try Machine(fleet.url())
+    let tier = machine.tier
+    let task = Task(executorPreference: machine.thread) { await tier.ask(.page) }
+    await asked.wait()
+    task.cancel()
+    guard case .silent(let reason) = await task.value else {
+      Issue.record("it was answered")
+      return
+    }
+    #expect(reason == "nobody waits any more")
+    async let next = machine.answer(.page)
+    gate.open()
+    #expect(await next?.ticket.number == 17_000_000_000_002)
+    #expect(server.count == 1)
+  }
+
+  @Test func `the first write has the greeting and the question`() async throws {
+    let first = Mutex<[UInt8]>([])
+    let server = try ScriptedRedis { connection in
+      while let command = connection.command() {
+        first.withLock { if $0.isEmpty { $0 = connection.firstPiece } }
+        connection.send(ScriptedRedis.plain(command))
+      }
+    }
+    let fleet = try ScriptedFleet(server)
+    let machine = try Machine(
+      fleet.url(user: "me@", "&password-file=\(fleet.folder.file("password"))&db=3"))
+    _ = await machine.silence(.page)
+    let text = String(decoding: first.withLock { $0 }, as: UTF8.self)
+    let words = ["HELLO", "AUTH", "me", "a password", "SELECT", "EVALSHA", "HMGET"]
+    var place = text.startIndex
+    for word in words {
+      let found = try #require(text[place...].firstRange(of: word), "\(word) in \(text)")
+      place = found.upperBound
+    }
+  }
+
+  @Test func `a server of the older protocol is greeted in it, with the question again`() async throws {
+    let passed = Mutex(false)
+    let server = try ScriptedRedis.answering { command, _ in
+      switch command.first {
+      case "HELLO": return "-ERR unknown command `HELLO`, with args beginning with: `3`\r\n"
+      case "AUTH":
+        passed.withLock { $0 = command == ["AUTH", "me", "a password"] }
+        return "+OK\r\n"
+      case "SELECT" where passed.withLock({ $0 }): return "+OK\r\n"
+      case "HMGET" where passed.withLock({ $0 }): return "*3\r\n$-1\r\n$-1\r\n$-1\r\n"
+      default:
+        return passed.withLock { $0 } ? ScriptedRedis.plain(command) : "-NOAUTH Authentication required.\r\n"
+      }
+    }
+    let fleet = try ScriptedFleet(server)
+    let machine = try Machine(
+      fleet.url(user: "me@", "&password-file=\(fleet.folder.file("password"))&db=3"))
+    #expect(await machine.answer(.page) != nil, "\(machine.traces.withLock { $0 })")
+    #expect(server.count == 1)
+  }
+
+  @Test(arguments: [
+    "$99999999999\r\n", "*99999999\r\n", String(repeating: "*1\r\n", count: 70), "hello\r\n", "*2\r\n$1\r\n",
+    String(repeating: "+more\r\n", count: 10_000),
+  ]) func `a server that floods or babbles makes the tier silent`(reply: String) async throws {
+    let server = try ScriptedRedis.answering { command, _ in
+      command.first == "HELLO" ? "+OK\r\n" : reply + String(repeating: "x", count: 9)
+    }
+    let fleet = try ScriptedFleet(server)
+    let machine = try Machine(fleet.url())
+    let reason = try #require(await machine.silence(.page))
+    #expect(reason.hasPrefix("it does not speak") || reason.hasPrefix("it gives no ticket"))
+    #expect(await machine.silence(.page)?.hasPrefix("it did not answer") == true)
+  }
+
+  @Test func `a server that is loading, or one of a cluster, is silent, and what passes is no warning`()
+    async throws
+  {
+    for (error, warnings) in [
+      ("-LOADING Redis is loading the dataset in memory\r\n", 0), ("-MOVED 3999 127.0.0.1:6381\r\n", 1),
+    ] {
+      let server = try ScriptedRedis.answering { command, _ in command.first == "HELLO" ? "+OK\r\n" : error }
+      let fleet = try ScriptedFleet(server)
+      let machine = try Machine(fleet.url())
+      #expect(await machine.silence(.page)?.hasPrefix("it says: ") == true)
+      #expect(machine.warnings.withLock { $0.count } == warnings)
+    }
+  }
+
+  @Test func `eight slow answers in a row make the tier silent`() async throws {
+    let clock = VirtualClock()
+    let server = try ScriptedRedis.answering { command, number in
+      if command.first == "EVALSHA", number > 2 { clock.advance(by: .milliseconds(26)) }
+      return ScriptedRedis.plain(command)
+    }
+    let fleet = try ScriptedFleet(server)
+    let machine = try Machine(fleet.url(patience: "100ms"), timekeeper: clock)
+    for _ in 0...8 { #expect(await machine.answer(.page) != nil) }
+    #expect(await machine.silence(.page)?.hasPrefix("it did not answer") == true)
+  }
+
+  @Test func `a full server takes no offer and goes on answering, with one warning`() async throws {
+    let fleet = try await Fleet()
+    let machine = try Machine(fleet.url())
+    #expect(await machine.share(.page, "kept") == .stored)
+    try fleet.client().run("CONFIG", "SET", "maxmemory", "1")
+    for text in ["again", String(repeating: "long", count: 30_000)] {
+      guard case .refused(let reason) = try #require(await machine.share(.page, text)) else {
+        Issue.record("it was stored")
+        return
+      }
+      #expect(reason.contains("OOM"))
+    }
+    #expect(await machine.answer(.page)?.row?.body == Data("kept".utf8))
+    #expect(machine.warnings.withLock { $0.count } <= 2)
+    #expect(machine.warnings.withLock { $0.first?.hint?.contains("allkeys-lfu") } == true)
+  }
+
+  @Test func `a user that may not write asks, and a tier that is read only never tries to write`()
+    async throws
+  {
+    let fleet = try await Fleet()
+    let writer = try Machine(fleet.url())
+    #expect(await writer.share(.page, "shared") == .stored)
+    let reader = try Machine(fleet.url(user: RedisServer.reader))
+    #expect(await reader.answer(.page)?.row?.body == Data("shared".utf8))
+    for _ in 0..<2 {
+      guard case .refused(let reason) = try #require(await reader.share(.page, "mine")) else {
+        Issue.record("it was stored")
+        return
+      }
+      #expect(reason.contains("NOPERM") || reason.contains("can't run this command"), "\(reason)")
+    }
+    #expect(
+      reader.warnings.withLock { $0.map(\.hint) } == [
+        "allow the user to write, or say that the tier is read only"
+      ])
+    #expect(await !reader.fence(.page))
+    #expect(await reader.answer(.page)?.row?.body == Data("shared".utf8))
+    let readOnly = try Machine(fleet.url("&read-only=yes"))
+    #expect(await readOnly.share(.page, "mine") == .refused(because: "it is read only"))
+    #expect(await !readOnly.fence(.page))
+    #expect(await readOnly.answer(.page)?.row?.body == Data("shared".utf8))
+    #expect(readOnly.warnings.withLock { $0 } == [])
+  }
+
+  @Test func `what was evicted is a miss: a row, or a piece of a body`() async throws {
+    let fleet = try await Fleet()
+    let machine = try Machine(fleet.url())
+    let client = try fleet.client()
+    let long = String(repeating: "x", count: 600 << 10)
+    #expect(await machine.share(.page, long) == .stored)
+    let row = try #require(await machine.answer(.page)?.row)
+    let chunks = try client.keys().filter { $0.contains(":b:") }
+    #expect(chunks.count == 3)
+    try client.run("DEL", chunks[2])
+    #expect(await machine.body(of: row, for: .page) == nil)
+    try client.run("DEL", try #require(client.keys().first { !$0.contains(":b:") }))
+    #expect(await machine.answer(.page).map { $0.row == nil } == true)
+    #expect(machine.warnings.withLock { $0 } == [])
+  }
+
+  @Test func `a value that was changed, moved or mixed does not open and is a miss`() async throws {
+    let fleet = try await Fleet()
+    let machine = try Machine(fleet.url())
+    let client = try fleet.client()
+    let other = TierQuestion(target: "https://origin.test/other")
+    #expect(await machine.share(other, "other") == .stored)
+    let stranger = try #require(client.keys().first)
+    #expect(await machine.share(.page, "page") == .stored)
+    let key = try #require(client.keys().first { $0 != stranger })
+    let (fields, strangers) = (try client.hash(key), try client.hash(stranger))
+    let variant = try #require(fields.keys.first { fields["\($0).t"] != nil })
+    let value = try #require(fields[variant])
+    func isMiss(_ field: String, _ bytes: [UInt8]) async throws -> Bool {
+      try client.run([Array("HSET".utf8), Array(key.utf8), Array(field.utf8), bytes])
+      defer {
+        _ = try? client.run([Array("HSET".utf8), Array(key.utf8), Array(field.utf8), fields[field] ?? []])
+      }
+      return await machine.answer(.page).map { $0.row == nil } == true
+    }
+    for index in [0, 30, value.count - 1] {
+      var changed = value
+      changed[index] ^= 0x40
+      #expect(try await isMiss(variant, changed))
+    }
+    #expect(try await isMiss(variant, Array(value.dropLast())))
+    #expect(try await isMiss(variant, [1, 2, 3]))
+    #expect(try await isMiss(variant, try #require(strangers[variant])))
+    #expect(try await isMiss("\(variant).t", try #require(strangers["\(variant).t"])))
+    #expect(try await isMiss("\(variant).t", Array("x".utf8)))
+    #expect(await machine.answer(.page)?.row?.body == Data("page".utf8))
+  }
+
+  @Test func `ten values that do not open make the tier silent, with a warning`() async throws {
+    let fleet = try await Fleet()
+    let machine = try Machine(fleet.url())
+    let client = try fleet.client()
+    #expect(await machine.share(.page, "page") == .stored)
+    let key = try #require(client.keys().first)
+    let fields = try client.hash(key)
+    let variant = try #require(fields.keys.first { fields["\($0).t"] != nil })
+    try client.run("HSET", key, variant, String(repeating: "x", count: 100))
+    for _ in 1...10 { #expect(await machine.answer(.page).map { $0.row == nil } == true) }
+    #expect(await machine.silence(.page) != nil)
+    #expect(
+      machine.warnings.withLock { $0.map(\.hint) } == ["the machines of a fleet need the same key file"])
+    let findings = await machine.run { await $0.examine() }
+    #expect(findings.last?.text == "0 of 10 opened: another fleet key?")
+  }
+
+  @Test func `an old value played again is an older answer, with its own ticket and age`() async throws {
+    let fleet = try await Fleet()
+    let machine = try Machine(fleet.url())
+    let client = try fleet.client()
+    #expect(await machine.share(.page, "old") == .stored)
+    let key = try #require(client.keys().first)
+    let old = try client.hash(key)
+    let first = try #require(await machine.answer(.page)?.row)
+    #expect(await machine.share(.page, "new") == .stored)
+    for (field, value) in old {
+      try client.run([Array("HSET".utf8), Array(key.utf8), Array(field.utf8), value])
+    }
+    let row = try #require(await machine.answer(.page)?.row)
+    #expect(row.body == Data("old".utf8))
+    #expect(row.ticket == first.ticket)
+  }
+
+  @Test func `a server that restarts empty is asked again, and has nothing`() async throws {
+    let fleet = try await Fleet()
+    let machine = try Machine(fleet.url())
+    #expect(await machine.share(.page, "before") == .stored)
+    let before = try #require(await machine.answer(.page)).ticket
+    await fleet.server.stop()
+    try await fleet.server.start()
+    let (ticket, row) = try #require(await machine.answer(.page))
+    #expect(row == nil)
+    #expect(ticket.number > before.number)
+    #expect(await machine.share(.page, "after") == .stored)
+    #expect(await machine.answer(.page)?.row?.body == Data("after".utf8))
+  }
+
+  @Test func `a row in a format of another release is a miss, and no warning`() async throws {
+    let fleet = try await Fleet()
+    let machine = try Machine(fleet.url())
+    #expect(await machine.share(.page, "page") == .stored)
+    let client = try fleet.client()
+    let key = try #require(client.keys().first)
+    let fields = try client.hash(key)
+    let variant = try #require(fields.keys.first { fields["\($0).t"] != nil })
+    let ticket = try #require(Int64(String(decoding: fields["\(variant).t"] ?? [], as: UTF8.self)))
+    let keys = try TierKeys(FleetKey.keys(in: fleet.folder.text(of: "fleet.key")))
+    let seal = try #require(keys?.first.seal)
+    let place = Seal.Place(key: key, field: variant, ticket: ticket)
+    let head = try #require(seal.opened(fields[variant] ?? [], at: place))
+    let other = seal.sealed([2] + head.dropFirst(), at: place)
+    try client.run([Array("HSET".utf8), Array(key.utf8), Array(variant.utf8), other])
+    for _ in 0..<12 { #expect(await machine.answer(.page).map { $0.row == nil } == true) }
+    #expect(machine.warnings.withLock { $0 } == [])
+  }
+
+  @Test func `a password that the server refuses makes the tier silent, with one warning`() async throws {
+    let fleet = try await Fleet()
+    chmod(try fleet.folder.write("wrong", to: "wrong"), 0o600)
+    let clock = VirtualClock()
+    let machine = try Machine(
+      "redis+unix://\(RedisServer.user)@\(fleet.server.socket)?key-file=\(fleet.folder.file("fleet.key"))"
+        + "&password-file=\(fleet.folder.file("wrong"))", timekeeper: clock)
+    for _ in 0..<3 {
+      #expect(await machine.silence(.page)?.contains("WRONGPASS") == true)
+      clock.advance(by: .seconds(60))
+    }
+    #expect(machine.warnings.withLock { $0.count } == 1)
+  }
+
+  @Test func `a key file that is missing, open to others or wrong makes the tier silent, with one warning`()
+    async throws
+  {
+    let fleet = try await Fleet()
+    try fleet.folder.write(FleetKey.generate(), to: "open")
+    chmod(fleet.folder.file("open"), 0o644)
+    try fleet.writeKeys(["AAAA"], named: "short")
+    for name in ["none", "open", "short"] {
+      let clock = VirtualClock()
+      let machine = try Machine(fleet.url(key: name), timekeeper: clock)
+      for _ in 0..<3 { #expect(await machine.silence(.page)?.contains(fleet.folder.file(name)) == true) }
+      #expect(machine.warnings.withLock { $0.count } == 1)
+      try fleet.writeKeys([FleetKey.generate()], named: name)
+      clock.advance(by: .seconds(5))
+      #expect(await machine.answer(.page) != nil, "it is read again")
+    }
+  }
+
+  @Test func `a tier that was closed is silent`() async throws {
+    let fleet = try await Fleet()
+    let machine = try Machine(fleet.url())
+    #expect(await machine.answer(.page) != nil)
+    machine.tier.close()
+    #expect(await machine.silence(.page) == "it was closed")
+    #expect(await !machine.fence(.page))
+  }
+
+  @Test func `a service without libcurl's transport has a connection of the tier's own`() async throws {
+    let fleet = try await Fleet()
+    let tier = RedisTier(try RedisAddress(fleet.url()))
+    let thread = NetworkThread()
+    tier.attach(
+      to: TierHost(
+        thread: thread, transport: CurlTransport(), timekeeper: SystemTimekeeper(thread: thread),
+        silence: Machine.Mark(), trace: { _ in }, warn: { _ in }))
+    let reply = await Task(executorPreference: thread) { await tier.ask(.page) }.value
+    guard case .answered = reply else {
+      Issue.record("\(reply)")
+      return
+    }
+    tier.close()
+  }
+}

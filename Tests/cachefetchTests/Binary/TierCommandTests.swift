@@ -1,0 +1,136 @@
+import FixtureServer
+import PlatformC
+import PlatformFoundation
+import TestSupport
+import Testing
+import TestTurns
+
+/// The command with a second tier on a real server; each shell is a machine with a store of its own.
+@Suite("Command: a second tier", .inTurn) struct TierCommandTests {
+  /// A server, and machines that know it.
+  private struct Fleet {
+    let server: RedisServer
+    let url: String
+
+    init(_ more: String = "") async throws {
+      server = try await RedisServer()
+      let key = try await Shell().run("doctor", "--new-fleet-key")
+      try server.folder.write(key.outputText, to: "fleet.key")
+      chmod(server.folder.file("fleet.key"), 0o600)
+      // Fixtures speak plain http; the patience is that of a busy machine.
+      url =
+        "redis+unix://\(server.socket)?key-file=\(server.folder.file("fleet.key"))&plain-http=yes&patience=10s"
+        + more
+    }
+
+    func machine() throws -> Shell {
+      var shell = try Shell()
+      shell.environment["CACHEFETCH_TIER"] = url
+      return shell
+    }
+  }
+
+  @Test func `what one machine has fetched another one prints without the origin, and stats count it`()
+    async throws
+  {
+    let fleet = try await Fleet()
+    let origin = try ChangingOrigin()
+    let (first, second) = (try fleet.machine(), try fleet.machine())
+    let fetched = try await first.run("--json", origin.url)
+    #expect(fetched.status == 0 && fetched.outputText.contains("\"shared\":true"), "\(fetched.outputText)")
+    let taken = try await second.run("--json", "--max-age", "1h", origin.url)
+    #expect(taken.lines.count == 1 && taken.status == 0, "\(taken.outputText) \(taken.errorText)")
+    #expect(taken.outputText.contains("\"source\":\"tier\"") && taken.outputText.contains("\"body\":\"one\""))
+    #expect(origin.server.requests().count == 1)
+    #expect(try await second.run("--offline", origin.url).outputText == "one")
+    #expect(
+      try await first.run("stats").outputText.contains(
+        "tier     asked for 1 exchange, 0 taken in, 1 offered, silent for 0\n"))
+    let last = try #require(try await second.run("stats", "--json").lines.last)
+    #expect(last == #"{"tier_asked":1,"tier_taken_in":1,"tier_offered":0,"tier_silent":0}"#)
+  }
+
+  @Test func `preload, --background and diff use it too, and --no-tier does not`() async throws {
+    let fleet = try await Fleet()
+    let origin = try ChangingOrigin()
+    _ = try await fleet.machine().run("preload", origin.url)
+    let second = try fleet.machine()
+    #expect(
+      try await second.run("--no-tier", "--json", origin.url).outputText.contains("\"shared\"") == false)
+    let third = try fleet.machine()
+    let verbose = try await third.run("diff", "-v", origin.url)
+    #expect(verbose.errorText.contains("the tier has a response"), "\(verbose.errorText)")
+  }
+
+  @Test func `rm --fleet removes it from the server, and says where that was not confirmed`() async throws {
+    let fleet = try await Fleet()
+    let origin = try ChangingOrigin()
+    let (first, second) = (try fleet.machine(), try fleet.machine())
+    _ = try await first.run(origin.url)
+    let removed = try await first.run("rm", "--fleet", "--json", origin.url)
+    #expect(
+      removed.outputText == "{\"removed\":1,\"unconfirmed\":0}\n" && removed.status == 0,
+      "\(removed.errorText)")
+    let missed = try await second.run("--json", "--max-age", "1h", origin.url)
+    #expect(!missed.outputText.contains("\"source\""))
+    await fleet.server.stop()
+    let unsure = try await second.run("rm", "--fleet", origin.url)
+    #expect(
+      unsure.status == 74 && unsure.errorText.contains("has not confirmed 1 removal"), "\(unsure.errorText)")
+    var alone = try Shell()
+    alone.environment["CACHEFETCH_TIER"] = String?.none
+    #expect(try await alone.run("rm", "--fleet", origin.url).status == 64)
+  }
+
+  @Test func `doctor looks at it, and explain says what is shared`() async throws {
+    let fleet = try await Fleet()
+    let origin = try ChangingOrigin()
+    let machine = try fleet.machine()
+    let fine = try await machine.run("doctor")
+    #expect(fine.outputText.contains("fine   tier:"), "\(fine.outputText)")
+    _ = try await machine.run(origin.url)
+    #expect(try await machine.run("explain", origin.url).outputText.contains("the fleet\n  shared: "))
+    let secret = try await machine.run("explain", "-u", "a:b", origin.url)
+    #expect(secret.outputText.contains("not shared: its account is not shared"), "\(secret.outputText)")
+    #expect(
+      try await machine.run("explain", "--no-tier", origin.url).outputText.contains("the fleet") == false)
+    await fleet.server.stop()
+    let wrong = try await machine.run("doctor", "--json")
+    #expect(
+      wrong.status == 1 && wrong.outputText.contains("\"subject\":\"tier\",\"severity\":\"wrong\""),
+      "\(wrong.outputText)")
+  }
+
+  @Test func `a server that is away costs nobody an answer, and no failure names it`() async throws {
+    let fleet = try await Fleet()
+    let origin = try ChangingOrigin()
+    await fleet.server.stop()
+    let machine = try fleet.machine()
+    let run = try await machine.run(origin.url)
+    #expect(run.outputText == "one" && run.status == 0 && !run.errorText.contains("tier"), "\(run.errorText)")
+  }
+
+  @Test func `a bad option is a usage error that names the part, a bad variable a warning`() async throws {
+    let origin = try ChangingOrigin()
+    var shell = try Shell()
+    let bad = try await shell.run("--tier", "redis://host/0", origin.url)
+    #expect(bad.status == 64 && bad.errorText.contains("key-file"), "\(bad.errorText)")
+    #expect(try await shell.run("--tier", "http://host/", origin.url).status == 64)
+    shell.environment["CACHEFETCH_TIER"] = "redis://host/0"
+    let warned = try await shell.run(origin.url)
+    #expect(warned.outputText == "one" && warned.status == 0)
+    #expect(warned.errorText.contains("$CACHEFETCH_TIER"), "\(warned.errorText)")
+    // What the store answers does not look at it.
+    let stored = try await shell.run("--offline", origin.url)
+    #expect(stored.outputText == "one" && stored.errorText.isEmpty, "\(stored.errorText)")
+    #expect(try await shell.run("doctor").status == 1)
+  }
+
+  @Test func `a key for a fleet is 32 bytes in base64, and another each time`() async throws {
+    let shell = try Shell()
+    let (first, second) = (
+      try await shell.run("doctor", "--new-fleet-key"), try await shell.run("doctor", "--new-fleet-key")
+    )
+    #expect(Data(base64Encoded: first.lines.first ?? "")?.count == 32 && first.lines != second.lines)
+  }
+}
