@@ -50,7 +50,7 @@ import TestTurns
     #expect(last == #"{"tier_asked":1,"tier_taken_in":1,"tier_offered":0,"tier_silent":0}"#)
   }
 
-  @Test func `preload, --background and diff use it too, and --no-tier does not`() async throws {
+  @Test func `preload and diff use it too, and --no-tier does not`() async throws {
     let fleet = try await Fleet()
     let origin = try ChangingOrigin()
     _ = try await fleet.machine().run("preload", origin.url)

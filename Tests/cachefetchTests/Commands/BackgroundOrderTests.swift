@@ -14,6 +14,15 @@ import TestTurns
     }
   }
 
+  @Test func `a tier of the command line is the refresh's too`() throws {
+    let url = "redis://h/0?key-file=/k"
+    let named = try ArgumentParser.parse(["--background", "--tier", url, "http://a/"])
+    #expect(Background.words(named).contains("--tier=" + url))
+    #expect(
+      Background.words(try ArgumentParser.parse(["--background", "--no-tier", "http://a/"])).contains(
+        "--no-tier"))
+  }
+
   @Test func `its bytes are the same each time`() {
     let order = BackgroundOrder(words: ["g"], files: ["b": [1], "a": []])
     func number(_ number: UInt8) -> [UInt8] { [number, 0, 0, 0, 0, 0, 0, 0] }
