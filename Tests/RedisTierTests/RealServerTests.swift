@@ -267,7 +267,7 @@ import Testing
     #expect(findings.allSatisfy { $0.isFine }, "\(findings)")
     #expect(
       findings.map(\.subject) == [
-        "tier keys", "tier connection", "tier rights", "tier eviction", "tier values",
+        "keys", "connection", "rights", "eviction", "values",
       ])
   }
 
@@ -298,7 +298,7 @@ import Testing
     let fleet = try await Fleet()
     let reader = try Machine(fleet.url(user: RedisServer.reader))
     let rights = await reader.run { await $0.examine() }.filter { !$0.isFine }
-    #expect(rights.map(\.subject).allSatisfy { $0 == "tier rights" })
+    #expect(rights.map(\.subject).allSatisfy { $0 == "rights" })
     #expect(rights.contains { $0.text.hasPrefix("set: NOPERM") }, "\(rights)")
     let readOnly = try Machine(fleet.url(user: RedisServer.reader, "&read-only=yes"))
     #expect(await readOnly.run { await $0.examine() }.allSatisfy { $0.isFine })
@@ -306,6 +306,6 @@ import Testing
     #expect(await noKey.run { await $0.examine() }.first?.text.contains("key-file") == true)
     await fleet.server.stop()
     let gone = await readOnly.run { await $0.examine() }.filter { !$0.isFine }
-    #expect(gone.map(\.subject) == ["tier connection"])
+    #expect(gone.map(\.subject) == ["connection"])
   }
 }

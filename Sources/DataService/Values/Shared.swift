@@ -43,7 +43,8 @@ extension DataService.UnsharedReason {
   /// The URL contains a secret.
   public static let secretURL = Self("secretURL", "the URL contains a secret")
   /// Options of this machine decide who answers.
-  public static let connection = Self("connection", "options of this machine decide who answers")
+  public static let connection = Self(
+    "connection", "an authority, a certificate, a proxy or an address of this machine decides who answers")
   /// An answer came, or would come, over plain http.
   public static let plainHTTP = Self("plainHTTP", "answers over plain http are not shared")
   /// The policy asks the origin alone.

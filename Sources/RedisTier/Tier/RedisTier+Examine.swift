@@ -13,11 +13,11 @@ extension RedisTier {
     }
     var findings = [
       TierFinding(
-        isFine: true, subject: "tier keys",
+        isFine: true, subject: "keys",
         text: "\(link.keys.all.count) in \(address.keyFile); the first seals")
     ]
     if !address.terms.accounts.isEmpty {
-      findings.append(TierFinding(isFine: false, subject: "tier accounts", text: Self.accountsAreNotShared))
+      findings.append(TierFinding(isFine: false, subject: "accounts", text: Self.accountsAreNotShared))
     }
     do throws(RedisConnection.Trouble) {
       findings.append(try await connects(link, host))
@@ -26,7 +26,7 @@ extension RedisTier {
     } catch {
       findings.append(
         TierFinding(
-          isFine: false, subject: "tier connection", text: "\(address.name): \(Self.words(for: error))"))
+          isFine: false, subject: "connection", text: "\(address.name): \(Self.words(for: error))"))
     }
     findings.append(values)
     return findings
@@ -45,7 +45,7 @@ extension RedisTier {
       return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) ms"
     }
     return TierFinding(
-      isFine: true, subject: "tier connection",
+      isFine: true, subject: "connection",
       text: "\(address.name) answers in \(milliseconds(answered - connected)), "
         + "the first time in \(milliseconds(connected - began))")
   }
@@ -76,10 +76,10 @@ extension RedisTier {
       reply.failure.map { "\(command.0): \(Self.shortened($0))" }
     }
     guard refused.isEmpty else {
-      return refused.map { TierFinding(isFine: false, subject: "tier rights", text: $0) }
+      return refused.map { TierFinding(isFine: false, subject: "rights", text: $0) }
     }
     let what = terms.isReadOnly ? "may ask, as a read-only tier has to" : "may ask and offer"
-    return [TierFinding(isFine: true, subject: "tier rights", text: what)]
+    return [TierFinding(isFine: true, subject: "rights", text: what)]
   }
 
   /// What the server does when its memory is full, if this user may know.
@@ -90,17 +90,17 @@ extension RedisTier {
     let reply = try await link.connection.call([command], within: address.patience).first
     guard let policy = reply?.elements?.last?.bytes.map({ String(decoding: $0, as: UTF8.self) }) else {
       return TierFinding(
-        isFine: true, subject: "tier eviction", text: "not visible to this user; allkeys-lfu is best")
+        isFine: true, subject: "eviction", text: "not visible to this user; allkeys-lfu is best")
     }
     return TierFinding(
-      isFine: policy != "noeviction", subject: "tier eviction",
+      isFine: policy != "noeviction", subject: "eviction",
       text: policy == "noeviction"
         ? "noeviction: a full server refuses what is offered; set maxmemory-policy allkeys-lfu" : policy)
   }
 
   private var values: TierFinding {
     TierFinding(
-      isFine: seen == opened, subject: "tier values",
+      isFine: seen == opened, subject: "values",
       text: seen == 0
         ? "none has been read by this process"
         : "\(opened) of \(seen) opened" + (seen == opened ? "" : ": another fleet key?"))
