@@ -280,7 +280,7 @@ import Testing
     #expect(warnings.count == 1)
     #expect(warnings.first?.hasSuffix(RedisTier.accountsAreNotShared) == true)
     let findings = await machine.run { await $0.examine() }
-    #expect(findings.filter { !$0.isFine }.map(\.subject) == ["tier accounts"])
+    #expect(findings.filter { !$0.isFine }.map(\.subject) == ["accounts"])
   }
 
   @Test func `a thread that ends says nothing about the tier`() async throws {

@@ -34,6 +34,8 @@ import TestTurns
   private static let policies = "it chooses among answers, and makes none"
   private static let shown = "it is about what is printed"
   private static let costs = "it says what a load may cost"
+  private static let shared =
+    "it says who else may have the answer, and what depends on the machine is not shared"
   private static let rows = "it is about the row, not the answer"
 
   /// Why an option need not be in the key.
@@ -49,7 +51,8 @@ import TestTurns
     .keyFile: "it proves the certificate, which makes an account",
     .secretField: "a field of that name then makes an account; without one nothing changes",
     .http11: "the version is spoken between two ends", .noCompressed: "decoded bodies are stored",
-    .store: "each store has its own keys", .help: "nothing is asked for", .version: "nothing is asked for",
+    .tier: shared, .noTier: shared, .store: "each store has its own keys", .help: "nothing is asked for",
+    .version: "nothing is asked for",
   ]
 
   private func key(_ words: [String]) throws -> RequestKey {
