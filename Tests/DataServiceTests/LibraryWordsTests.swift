@@ -5,7 +5,7 @@ import Testing
 @Suite("What the libraries say holds in every program", .inTurn) struct LibraryWordsTests {
   @Test(
     "no message or remedy names an option, a verb or a variable of the command",
-    arguments: ["CacheStore", "DataService", "Launch"])
+    arguments: ["CacheStore", "DataService", "Launch", "RedisTier"])
   func words(target: String) throws {
     let sources = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../Sources/\(target)").standardized

@@ -258,6 +258,22 @@ import Testing
     }
   }
 
+  @Test func `a server that wants to know its clients is shown the certificate`() async throws {
+    let certificates = try TestCertificates()
+    try await certificates.makeAuthority()
+    try await certificates.make("server", host: "localhost")
+    try await certificates.make("client", host: "client.test")
+    let fleet = try await Fleet(certificates: certificates, directives: "tls-auth-clients yes\n")
+    let url =
+      "rediss://\(RedisServer.user)@localhost:\(fleet.server.port)?key-file=\(fleet.folder.file("fleet.key"))"
+      + "&password-file=\(fleet.server.folder.file("password"))&patience=30s&ca-file=\(certificates.authority)"
+    let known = try Machine(
+      "\(url)&cert-file=\(certificates.certificate("client"))&cert-key-file=\(certificates.key("client"))")
+    #expect(await known.share(.page, "known") == .stored, "\(known.traces.withLock { $0 })")
+    let unknown = try Machine(url)
+    #expect(await unknown.silence(.page) != nil)
+  }
+
   @Test func `a look into a tier says what is right with it`() async throws {
     let fleet = try await Fleet()
     let machine = try Machine(fleet.url())
