@@ -34,7 +34,7 @@ import Testing
     #expect(plain.endpoint == .init(host: "127.0.0.1", port: 6_379))
     #expect(plain.user.isEmpty)
     #expect(plain.database == 0)
-    #expect(plain.patience == .milliseconds(100))
+    #expect(plain.patience == .milliseconds(95))
     #expect(plain.keep == .seconds(86_400))
     #expect(plain.terms == TierTerms())
     let six = try RedisAddress("redis://[::1]:7000/?\(key)")

@@ -5,7 +5,7 @@ extension DataService.Tier {
   ///
   /// The URL is `redis://HOST:PORT/DB`, `rediss://` with TLS, or `redis+unix:///SOCKET`, a user before the host, and
   /// parameters: `key-file` (the fleet's keys; required), `password-file`, `ca-file`, `cert-file`, `cert-key-file`,
-  /// `patience` (the longest wait, 100ms), `keep` (how long a row lives, 1d), `max-body` (8M), `accounts`,
+  /// `patience` (the longest wait, 95ms), `keep` (how long a row lives, 1d), `max-body` (8M), `accounts`,
   /// `plain-http=yes`, `read-only=yes`, and `db` beside a socket.
   ///
   /// Nothing is opened or read before the first question; a file that is missing then makes the tier silent, with a
