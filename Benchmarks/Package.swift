@@ -13,6 +13,7 @@ let package = Package(
         .product(name: "DataService", package: "cachefetch"),
         .product(name: "CacheStore", package: "cachefetch"),
         .product(name: "Launch", package: "cachefetch"),
+        .product(name: "RedisTier", package: "cachefetch"),
       ]),
     .executableTarget(name: "urlsession-peer"),
   ],

@@ -2,7 +2,8 @@
 // processor time and peak memory.
 //
 // usage: spawn_timer ROUNDS < LIST > RESULTS
-// LIST: one contender a line, fields separated by tabs: name, program, arguments...
+// LIST: one contender a line, fields separated by tabs: name, program, arguments... `{round}` in an argument is replaced by
+// the number of the round, from 0.
 // RESULTS: name, first_ns, end_ns, bytes, cpu_us, peak_kib, status, separated by tabs, one line a run; at the end of the
 // line the XXH3 of all that was written, so that a large body can be compared without being kept.
 // A program that writes nothing has the time of its end as its first byte. Each round runs every contender once, the
@@ -34,8 +35,17 @@ static uint64_t now_ns(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void run(int which) {
+static char *with_round(char *argument, int round) {
+  char *mark = strstr(argument, "{round}"), *text = NULL;
+  if (!mark) return argument;
+  if (asprintf(&text, "%.*s%d%s", (int)(mark - argument), argument, round, mark + strlen("{round}")) < 0) exit(1);
+  return text;
+}
+
+static void run(int which, int round) {
   static char buffer[1 << 20];
+  char *arguments[most_arguments] = {NULL};
+  for (int i = 0; argv_of[which][i]; i++) arguments[i] = with_round(argv_of[which][i], round);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) { perror("pipe"); exit(1); }
   fcntl(ends[0], F_SETPIPE_SZ, 1 << 20);
@@ -46,8 +56,8 @@ static void run(int which) {
   posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
   pid_t pid;
   uint64_t start = now_ns();
-  int code = posix_spawnp(&pid, argv_of[which][0], &actions, NULL, argv_of[which], environ);
-  if (code != 0) { fprintf(stderr, "%s: %s\n", argv_of[which][0], strerror(code)); exit(1); }
+  int code = posix_spawnp(&pid, arguments[0], &actions, NULL, arguments, environ);
+  if (code != 0) { fprintf(stderr, "%s: %s\n", arguments[0], strerror(code)); exit(1); }
   close(ends[1]);
   uint64_t first = 0, bytes = 0;
   static XXH3_state_t hash;
@@ -85,6 +95,6 @@ int main(int argc, char **argv) {
     if (words > 0) count++;
   }
   for (int round = 0; round < rounds; round++)
-    for (int i = 0; i < count; i++) run((i + round) % count);
+    for (int i = 0; i < count; i++) run((i + round) % count, round);
   return 0;
 }

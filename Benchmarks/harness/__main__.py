@@ -1,7 +1,7 @@
 """usage: python3 Benchmarks/harness [--quick] [--record] [--runs=N] [--size=MIB] [SCENE...]
 
 Scenes: start stored refresh cold https preload launch anticipation big
-rows processes following ending stampede; all of them unless some are named.
+rows tier processes following ending stampede; all of them unless some are named.
 --quick keeps it within two minutes. --runs measures so often: each budget is judged by the median of the runs, the
 tables are the last one's. --record writes what was measured into docs/performance.md, where the rest stays, and draws
 docs/pictures. --size is that of the large body, 1024 without it, 256 with --quick.
@@ -9,6 +9,7 @@ docs/pictures. --size is that of the large body, 1024 without it, 256 with --qui
 Alone: shapes, which compares sizes of pages and chunks; --record writes its table into docs/storage.md.
 """
 
+import os
 import sys
 import time
 
@@ -19,7 +20,7 @@ from report import Report
 from scenes import Bench
 from tools import build_all, python_peers, root, say
 
-names = ["start", "stored", "refresh", "cold", "https", "preload", "launch", "anticipation", "big", "rows", "processes", "following", "ending", "stampede"]
+names = ["start", "stored", "refresh", "cold", "https", "preload", "launch", "anticipation", "big", "rows", "tier", "processes", "following", "ending", "stampede"]
 # Many processes at once, which are not kept to one core.
 crowds = {"processes", "following", "ending", "stampede"}
 # By the title of their scene.
@@ -45,6 +46,9 @@ def main():
         return shapes.run("--quick" in options, "--record" in options)
     cachefetch = build_all()
     python, reason = python_peers()
+    # With authorities of this machine's own, nothing is shared with a fleet.
+    for name in ("CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"):
+        os.environ.pop(name, None)
     command = " ".join(["scripts/bench", *arguments])
     budgets = {}
     for _ in range(runs[0]):

@@ -10,9 +10,10 @@ import subprocess
 import threading
 import time
 
+from fleet import Fleet
 from report import duration
 from https import TrustedPlace
-from tools import Sample, Servers, alternate, build, contenders, output, root, say, scratch, spawn_alternate
+from tools import Sample, Servers, alternate, build, contenders, instructions, output, root, say, scratch, spawn_alternate
 
 row_wal = "row, WAL, synchronous=NORMAL"
 
@@ -435,6 +436,116 @@ class Bench:
             note="Times from the start of the shell that sets the store's mark. What is left over for the end is the difference of the "
             "medians: " + ", ".join(f"{sample.name} {duration(sample.extra['end'] - sample.p50)}" for sample in samples) + ".")
 
+    def tier(self):
+        """A fleet's second tier on Redis: what it brings, and what it costs."""
+        fleet = Fleet(self.cachefetch)
+        try:
+            self.tier_of_hits(fleet)
+            self.tier_in_process(fleet)
+            self.tier_of_processes(fleet)
+            self.tier_that_fails(fleet)
+        finally:
+            fleet.stop()
+
+    def tier_of_hits(self, fleet):
+        rows, store = 100, self.store("tier-hits")
+        output(self.bench, "fill", store, str(rows), "10000")
+        sequence = lambda count, *tier: [self.bench, "sequence", store, str(count), str(rows), *tier]
+        without, with_tier = alternate(self.rounds(3, 9), [
+            (Sample("sequence, no tier", row_wal), sequence(self.rounds(2_000, 10_000))),
+            (Sample("sequence, a tier", row_wal), sequence(self.rounds(2_000, 10_000), fleet.asking))])
+        each = lambda *tier: (instructions(sequence(1_200, *tier)) - instructions(sequence(200, *tier))) / 1_000
+        counted = each(), each(fleet.asking)
+        self.report.scene(
+            "A second tier: what the local store answers, 10 kB", [without, with_tier],
+            note=f"Instructions by callgrind: {counted[0]:,.0f} without a tier, {counted[1]:,.0f} with one.")
+        self.report.budget("local hit with a tier configured, instructions of a sequence, against without", counted[1] / counted[0], 1.01)
+
+    def tier_in_process(self, fleet):
+        count, long = self.rounds(300, 1_000), 8 << 20
+        # As long as the row: the body, its head, and what sealing adds.
+        get = lambda by, count, bytes: [contenders / "raw_redis", by, fleet.socket, str(count), str(bytes + 500)]
+        output(self.bench, "share", self.store("tier-shared"), str(count + 1), "10000", fleet.offering)
+
+        def run(form, *words):
+            store = self.store(f"tier-{form}")
+            return ["sh", "-c", f'rm -f {store}* && exec "$@"', "sh", self.bench, form, store, *map(str, words)]
+
+        floor = "C, a prepared GET over libcurl"
+        samples = alternate(self.rounds(3, 5), [
+            (Sample(floor, "memory"), get("libcurl", count, 10_000)),
+            (Sample("C, a prepared GET on a blocking socket", "memory"), get("socket", count, 10_000)),
+            (Sample("nothing stored, the tier's row, to the stored delivery", row_wal), run("from-tier", count, 10_000, fleet.asking)),
+            (Sample("an exchange to its origin, with a tier that has a row"), run("ask", count, 100, 10_000, fleet.asking)),
+            (Sample("an exchange to its origin, no tier"), run("ask", count, 100, 10_000)),
+        ])
+        bare, _, hit, ask, no_ask = samples
+        asking = ask.p50 - no_ask.p50
+        self.report.scene(
+            "A second tier: its row, in process, 10 kB", samples,
+            note="redis-server on a unix socket and a core of its own. The programs in C send bytes that are ready and look at no more of "
+            "the reply than its length. The origin is a constant in the process. An ask is the difference of the last two medians: "
+            f"{duration(asking)}, {asking / bare.p50:.2f} of the first.")
+        self.report.budget("an ask of the tier with a 10 kB row, warm, against a prepared GET in C over libcurl", asking / bare.p50, 1.5)
+        self.report.budget("local miss and tier hit to the stored delivery, against that GET", hit.p50 / bare.p50, 2.5)
+        few = self.rounds(5, 10)
+        output(self.bench, "share", self.store("tier-shared-long"), str(few + 1), str(long), fleet.offering)
+        samples = alternate(self.rounds(1, 3), [
+            (Sample(floor, "memory"), get("libcurl", few, long)),
+            (Sample("nothing stored, the tier's row, to the stored delivery", row_wal), run("from-tier", few, long, fleet.asking)),
+        ])
+        self.report.scene("A second tier: its row, in process, 8 MiB", samples)
+        self.report.budget("a body of 8 MiB out of the tier, to the stored delivery", samples[1].p50 / 1e6, 40, "ms")
+
+    def tier_of_processes(self, fleet):
+        rounds = self.rounds(20, 200)
+        # Its answer comes later than the tier's row.
+        origin = SteadyOrigin(0.05, 10_000)
+        template = self.store("tier-empty")
+        command = lambda store, *words: [self.cachefetch, "-q", "--store", store, *words, origin.url]
+        subprocess.run(command(self.store("tier-first"), "--tier", fleet.offering), check=True, stdout=subprocess.DEVNULL)
+        output(self.bench, "fill", template, "1", "10000")
+        for number in range(rounds):
+            shutil.copy(template, self.store(f"tier-empty-{number}"))
+        samples = spawn_alternate(rounds, [
+            (Sample("curl, from nginx", "nothing"), ["curl", "-s", f"{self.servers.url}/10k"]),
+            (Sample("cachefetch --tier, a store without the row", row_wal), command(self.store("tier-empty-{round}"), "--tier", fleet.asking)),
+            (Sample("cachefetch --tier, no store yet", row_wal), command(self.store("tier-none-{round}"), "--tier", fleet.asking)),
+            (Sample("cachefetch, no tier", row_wal), command(self.store("tier-alone-{round}"))),
+        ])
+        origin.stop()
+        curl, empty, none, alone = samples
+        if not max(empty.p50, none.p50) < 50e6 < alone.p50:
+            raise SystemExit("the first byte is not the tier's")
+        self.report.scene(
+            "A second tier: process start to the first stored byte, 10 kB", samples, processes=True,
+            note="The origin of cachefetch answers after 50 ms, so that what comes before is the tier's row.")
+        self.report.budget("a new process to its first stored byte out of the tier, 10 kB, against curl from nginx", empty.p50 / curl.p50, 0.9)
+
+    def tier_that_fails(self, fleet):
+        count = self.rounds(5, 20)
+        number = 0
+
+        def waits(name, *url):
+            nonlocal number
+            number += 1
+            both, = alternate(1, [(Sample(name), [self.bench, "wait", self.store(f"tier-wait-{number}"), str(count), *url])])
+            samples = Sample(f"{name}: the first load"), Sample(f"{name}: the next one")
+            for index, sample in enumerate(samples):
+                sample.add_round(both.values[index::2])
+            return samples
+
+        none = waits("no tier")
+        refused = waits("a socket that is not there", fleet.url("nobody"))
+        hole = waits("a listener that never answers", fleet.url("hole"))
+        self.report.scene(
+            "A second tier that does not answer", [*none, *refused, *hole],
+            note=f"From the beginning of an exchange until it comes to its origin; two loads each on {count} stores of their own.")
+        longer = lambda samples, load: (samples[load].p50 - none[load].p50) / 1e6
+        self.report.budget("what the first load waits for a tier that is not there", longer(refused, 0), 1, "ms")
+        self.report.budget("what the first load in 5 s waits for a tier that never answers", longer(hole, 0), 100, "ms")
+        self.report.budget("what the next load waits for it", longer(hole, 1), 0.05, "ms")
+
     def stampede(self):
         """Fifty processes, one cold key, a slow origin."""
         origin = SlowOrigin(0.5)
@@ -517,11 +628,11 @@ class HeldOrigin(Origin):
 class SteadyOrigin(Origin):
     """Answers every request after the same time, on connections that stay open."""
 
-    def __init__(self, seconds):
+    def __init__(self, seconds, length=1_000):
         def serve(reader, writer):
             while read_head(reader):
                 time.sleep(seconds)
-                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nCache-Control: max-age=60\r\n\r\n" + b"x" * 1000)
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nCache-Control: max-age=60\r\n\r\n" % length + b"x" * length)
 
         super().__init__(serve)
 

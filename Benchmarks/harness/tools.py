@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import socket
 import statistics
@@ -51,7 +52,7 @@ def free_port():
 def build_all():
     """Builds what is measured; returns the path of the shipped cachefetch."""
     contenders.mkdir(parents=True, exist_ok=True)
-    for source, libraries in {"spawn_timer": [], "raw_sqlite": ["-lsqlite3"], "raw_curl": ["-lsqlite3", "-lcurl"], "raw_multi": ["-lsqlite3", "-lcurl"]}.items():
+    for source, libraries in {"spawn_timer": [], "raw_sqlite": ["-lsqlite3"], "raw_curl": ["-lsqlite3", "-lcurl"], "raw_multi": ["-lsqlite3", "-lcurl"], "raw_redis": ["-lcurl"]}.items():
         target = contenders / source
         subprocess.run(["cc", "-O2", "-Wall", "-o", target, root / f"Benchmarks/contenders/{source}.c", *libraries], check=True)
     flags = output(root / "scripts/link-flags").split("\n")[:-1]
@@ -213,6 +214,15 @@ def spawn_alternate(rounds, runs, environment=None, inside=()):
         runs[index][0].extra = {key: statistics.median(values) for key, values in rest.items()}
         runs[index][0].extra["peak"] = max(rest["peak"])
     return [sample for sample, _ in runs]
+
+
+def instructions(command):
+    """How many a whole run takes, as callgrind counts them."""
+    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *map(str, command)], capture_output=True, text=True)
+    found = re.search(r"Collected *: *(\d+)", done.stderr)
+    if done.returncode != 0 or not found:
+        raise SystemExit(done.stderr)
+    return int(found[1])
 
 
 def scratch():

@@ -31,6 +31,11 @@ import Dispatch
            bench follow STORE 1 URL                   when it had an answer that others wait for too
            bench observe STORE COUNT URL              when it saw each change of a row
            bench commit STORE COUNT URL MS            when it committed each of so many changes, so far apart
+           bench share STORE ROWS BYTES TIER          put ROWS answers of BYTES bytes into a fleet's tier
+           bench from-tier STORE COUNT BYTES TIER     what only the tier has, to the stored delivery; ROWS is COUNT and one
+           bench ask STORE COUNT ROWS BYTES [TIER]    from the beginning of an exchange until it comes to its origin
+           bench wait STORE COUNT [TIER]              the same for two loads each on COUNT stores of their own
+    The URL of a tier behind any other makes them have it.
 
     """
 
@@ -57,7 +62,8 @@ import Dispatch
     let bytes = numbers.dropFirst().first ?? rows
     let follow = FollowWork(store: arguments[1], url: arguments.dropFirst(3).first ?? "")
     let launch = LaunchWork(store: arguments[1], url: arguments.dropFirst(3).first ?? "")
-    let bench = Workload(store: arguments[1], rows: rows, bytes: bytes)
+    let tier = arguments.dropFirst(3).first { $0.hasPrefix("redis") }
+    let bench = Workload(store: arguments[1], rows: rows, bytes: bytes, tier: tier)
     switch arguments[0] {
     case "fill": await bench.fill(rows: count, bytes: rows)
     case "look": bench.look(count)
@@ -80,6 +86,10 @@ import Dispatch
     case "follow": await follow.follow()
     case "observe": await follow.observe(count)
     case "commit": await follow.commit(count, every: .milliseconds(numbers.last ?? 100))
+    case "share": await bench.share(count)
+    case "from-tier": await bench.fromTier(count)
+    case "ask": await bench.ask(count)
+    case "wait": await bench.wait(count)
     default:
       print(usage, terminator: "")
       exit(64)

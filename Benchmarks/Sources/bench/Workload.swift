@@ -1,6 +1,7 @@
 import CacheStore
 import DataService
 import Dispatch
+import RedisTier
 import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -14,11 +15,19 @@ struct Workload {
   let store: String
   let rows: Int
   let bytes: Int
+  /// The URL of a second tier; `nil` for none.
+  var tier: String?
+
+  var configuration: DataService.Configuration {
+    var configuration = DataService.Configuration(store: StoreConfiguration(path: store))
+    do { configuration.tier = try tier.map { (url) throws(DataServiceError) in try .redis(url) } } catch {
+      fail("\(error)")
+    }
+    return configuration
+  }
 
   func service(transport: (any Transport)? = nil) -> DataService {
-    DataService(
-      configuration: .init(store: StoreConfiguration(path: store)),
-      transport: transport ?? ConstantTransport(bytes: bytes))
+    DataService(configuration: configuration, transport: transport ?? ConstantTransport(bytes: bytes))
   }
 
   func request(_ number: Int) -> DataService.Request {
