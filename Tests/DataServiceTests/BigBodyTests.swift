@@ -209,6 +209,17 @@ import TestTurns
         || fixture.store.value("SELECT count(*) FROM chunk") == 0)
   }
 
+  @Test func `a body of 8 MiB that may not be stored is delivered whole, or not at all`() async throws {
+    let origin = try FixtureServer { _, connection in
+      var head = FixtureReply.ok([UInt8](), ["Cache-Control": "no-store"])
+      head.chunkSize = 1 << 20
+      try connection.sendHead(head)
+      for _ in 0..<8 { try connection.sendChunk([UInt8](repeating: 7, count: 1 << 20)) }
+      connection.close()
+    }
+    #expect(try await fixture().streamed(origin.url("/live"), policy: .freshOnly).kind == "truncated")
+  }
+
   @Test func `a long body replaced under its reader is read to its end`() async throws {
     let old = distinctBytes(8 * Self.chunk)
     let new = distinctBytes(8 * Self.chunk, seed: 2)
