@@ -93,6 +93,18 @@ import TestTurns
     try await arriving.append(pattern(10))
   }
 
+  @Test(arguments: [
+    (1, "1 stored body belongs to no response"), (2, "2 stored bodies belong to no response"),
+  ])
+  func `bodies that no response has are counted`(count: Int, message: String) async throws {
+    let fixture = try StoreFixture()
+    for number in 0..<count {
+      _ = try await fixture.store.put("a", for: RequestKey(target: "https://example.org/\(number)"))
+    }
+    try fixture.sql("DELETE FROM last_request")
+    #expect(await self.message(fixture.store, "bodies") == message)
+  }
+
   @Test func `a damaged file is found, and replaced when asked for`() async throws {
     let fixture = try StoreFixture()
     _ = try await fixture.store.put("a", for: .page)

@@ -22,6 +22,13 @@ import PlatformC
     return fixture
   }
 
+  /// The pages that hold something.
+  private func bytesInUse(_ fixture: StoreFixture) throws -> Int64 {
+    let pages = try fixture.number(
+      "SELECT (SELECT page_count FROM pragma_page_count) - freelist_count FROM pragma_freelist_count")
+    return try #require(pages) * 8192
+  }
+
   @Test func `what belongs to no row goes chunk by chunk`() async throws {
     let fixture = try StoreFixture { $0.chunkBytes = 1000 }
     _ = try await fixture.store.put(pattern(3000), for: .page)
@@ -80,11 +87,24 @@ import PlatformC
     _ = try await store.overwrite(
       store.write(Data(), for: .page, at: 2, accountID: account) { $0.body = .unfinished(body) })
     #expect(try await store.entries().count < before)
-    let inUse = try fixture.sql(
-      "SELECT (SELECT page_count FROM pragma_page_count) - freelist_count FROM pragma_freelist_count")
-    #expect(try #require(inUse.first?.first?.integer) * 8192 <= 4 << 20)
+    #expect(try bytesInUse(fixture) <= 4 << 20)
     let row = try #require(try store.lookupNow(.page).rows.first)
     #expect(row.body.length == 28 * 64 << 10)
+    await store.close()
+  }
+
+  @Test func `a body that nothing can refuse any more makes room for each of its chunks`() async throws {
+    let fixture = try await filled()
+    let store = fixture.store
+    let before = try await store.entries().count
+    let account = try await store.accountID(named: "")
+    let body = try await store.beginBody(accountID: account, partial: nil, makingRoom: true)
+    for _ in 0..<28 {
+      try await body.append(pattern(64 << 10))
+      #expect(try bytesInUse(fixture) <= 4 << 20)
+    }
+    #expect(try await store.entries().count < before)
+    body.end()
     await store.close()
   }
 

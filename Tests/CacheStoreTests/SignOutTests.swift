@@ -1,3 +1,4 @@
+import CFaultVFS
 import PlatformFoundation
 import TestSupport
 import Testing
@@ -184,6 +185,29 @@ import TestTurns
     await #expect { try await fixture.store.signOut(accountName: "alice") } throws: {
       ($0 as? CacheStoreError)?.message.contains("\(folder) cannot be removed") == true
     }
+  }
+
+  @Test func `an account that a full disk does not let go stays, with its counts`() async throws {
+    let vfs = "full at sign-out"
+    #expect(faultvfs_register(vfs) != 0)
+    defer { faultvfs_unregister(vfs) }
+    let fixture = try StoreFixture { $0.vfs = vfs }
+    let store = fixture.store
+    // Without rows, whose removal one by one would fail first.
+    let alice = try await store.accountID(named: "alice")
+    var count = UsageCount()
+    count.stored = 1
+    store.count(accountID: alice, host: "example.org", count)
+    await store.whenIdle()
+    faultvfs_arm(vfs, Int32(FAULT_WRITE), 1, Int32(FAULT_FULL), 1)
+    await #expect { try await store.signOut(accountName: "alice") } throws: {
+      ($0 as? CacheStoreError)?.reason == .full
+    }
+    faultvfs_arm(vfs, 0, 0, 0, 0)
+    #expect(try await store.statistics().parts.map(\.host) == ["example.org"])
+    try await store.signOut(accountName: "alice")
+    #expect(try await store.statistics().parts.isEmpty)
+    await store.close()
   }
 
   @Test func `signing out where there is no store makes none`() async throws {

@@ -34,7 +34,9 @@ import TestTurns
     #expect(try fixture.store.value("SELECT count(*) FROM last_request") == 1)
   }
 
-  @Test func `a limit set in the store lets in a body for which the service's own is too low`() async throws {
+  @Test func `a limit set in the store lets in a body of half of it, for which the service's own is too low`()
+    async throws
+  {
     let content = distinctBytes(1_200_000)
     let origin = try FixtureServer(routes: ["/big": .ok(content)])
     let fixture = try fixture { $0.store.maximumBytes = 1 << 20 }
@@ -42,7 +44,7 @@ import TestTurns
     #expect(first.bytes == content && first.kept == .no(.tooLarge))
     // By another process, of which this one hears with what it does next.
     let other = try ServiceFixture(store: fixture.store)
-    try await other.service.setLimits(StoreLimits(maximumBytes: 64 << 20))
+    try await other.service.setLimits(StoreLimits(maximumBytes: 2_400_000))
     #expect(try await fixture.streamed(origin.url("/big"), policy: .freshOnly).kept == .yes)
   }
 
@@ -207,6 +209,17 @@ import TestTurns
     #expect(
       try fixture.store.folder.names().filter { $0.hasSuffix(".sqlite") }.isEmpty
         || fixture.store.value("SELECT count(*) FROM chunk") == 0)
+  }
+
+  @Test func `a body of 8 MiB that may not be stored is delivered whole, or not at all`() async throws {
+    let origin = try FixtureServer { _, connection in
+      var head = FixtureReply.ok([UInt8](), ["Cache-Control": "no-store"])
+      head.chunkSize = 1 << 20
+      try connection.sendHead(head)
+      for _ in 0..<8 { try connection.sendChunk([UInt8](repeating: 7, count: 1 << 20)) }
+      connection.close()
+    }
+    #expect(try await fixture().streamed(origin.url("/live"), policy: .freshOnly).kind == "truncated")
   }
 
   @Test func `a long body replaced under its reader is read to its end`() async throws {

@@ -23,7 +23,7 @@ package struct DigestKey: Sendable {
 
   /// The key beside the store at `path`, created where there is none.
   ///
-  /// Takes some microseconds and may be called on any thread. Throws `cannotOpen` or `readOnly` naming the file.
+  /// Takes some microseconds and may be called on any thread. Throws `cannotOpen`, `readOnly` or `full`, naming the file.
   package static func loadOrCreate(nextTo path: String) throws(CacheStoreError) -> DigestKey {
     let files = StoreFiles(path: path)
     // The next round sees a file that appeared or vanished in between.
@@ -95,8 +95,7 @@ package struct DigestKey: Sendable {
 
   private static func failure(_ files: StoreFiles, _ number: Int32) -> CacheStoreError {
     CacheStoreError(
-      number == EROFS || number == EACCES
-        ? .readOnly : number == ENOSPC || number == EDQUOT ? .full : .cannotOpen,
+      StoreFiles.reason(ofMaking: number),
       "cannot make the digest key \(files.key): \(Platform.describe(number))"
     )
   }

@@ -165,6 +165,21 @@ struct LawsOfTroubleTests {
     await fixture.service.close()
   }
 
+  @Test(arguments: [true, false])
+  func `law 10: a look-up in the middle of an exchange repairs a damaged file too`(apart: Bool) async throws {
+    let first = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("kept") })
+    let url = try #require(URL(string: Self.url))
+    _ = await first.outline(url)
+    await first.service.close()
+    try damageIndex(of: first.store)
+    let fixture = try ServiceFixture(store: first.store) { $0.keepsStoreApart = apart }
+    let core = fixture.service.core
+    let prepared = try core.prepare(DataService.Request(url), policy: .storedThenFresh)
+    #expect(try await core.lookup(prepared).rows.count == 1)
+    #expect(fixture.warnings.map(\.kind) == [.corrupt])
+    await fixture.service.close()
+  }
+
   @Test func `law 10: a damaged file that was opened for reading only stays as it is`() async throws {
     let first = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("kept") })
     let url = try #require(URL(string: Self.url))

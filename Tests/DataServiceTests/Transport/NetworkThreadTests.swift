@@ -1,10 +1,12 @@
-import DataService
 import DataServiceTesting
+import FixtureServer
 import Foundation
 import Synchronization
 import TestSupport
 import Testing
 import TestTurns
+
+@testable import DataService
 
 @Suite("Network thread", .inTurn) struct NetworkThreadTests {
   @Test func `a task with the thread as its executor stays on it across suspensions`() async {
@@ -73,6 +75,27 @@ import TestTurns
     await thread.stop()
   }
 
+  @Test func `whoever wakes the thread wakes it once`() async throws {
+    let thread = NetworkThread()
+    let engine = CountingEngine(until: 2)
+    thread.perform { thread.attach(engine) }
+    await engine.begins.wait()
+    thread.perform {}
+    await engine.isEnough.wait()
+    #expect(engine.wasAwake.withLock { $0[1] } == false, "what has woken it is heard")
+    await thread.stop()
+  }
+
+  @Test func `the thread ends with the last reference to it, and closes its engine`() async throws {
+    let engine = CountingEngine(until: 1)
+    do {
+      let thread = NetworkThread()
+      thread.perform { thread.attach(engine) }
+      await engine.begins.wait()
+    }
+    await engine.isClosed.wait()
+  }
+
   @Test func `timers fire in the order of their instants, and never early`() async {
     let thread = NetworkThread()
     let keeper = SystemTimekeeper(thread: thread)
@@ -136,6 +159,33 @@ import TestTurns
     #expect(keeper.pendingDelays == [.seconds(1)])
     keeper.advance(by: .seconds(1))
     try await slept
+  }
+
+  /// Waits for the thread's descriptor alone, and notes whether that was readable before.
+  private final class CountingEngine: NetworkEngine, Sendable {
+    let wasAwake = Mutex<[Bool]>([])
+    let begins = Gate()
+    let isEnough = Gate()
+    let isClosed = Gate()
+    private let enough: Int
+
+    init(until enough: Int) { self.enough = enough }
+
+    var needsAdvance: Bool { false }
+    func advance() {}
+    func close() { isClosed.open() }
+
+    func wait(wakeDescriptor descriptor: Int32, milliseconds: Int32) {
+      var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      let isAwake = poll(&polled, 1, 0) > 0
+      let count = wasAwake.withLock { all in
+        all.append(isAwake)
+        return all.count
+      }
+      begins.open()
+      if count == enough { isEnough.open() }
+      poll(&polled, 1, milliseconds)
+    }
   }
 
   private static func nonisolatedStep() async { await Task.yield() }

@@ -80,15 +80,16 @@ import TestTurns
     #expect(try await shell.run("--print", "none", origin.url).errors.isEmpty)
   }
 
-  @Test func `-f and --fail-with-body say a line and end with 22`() async throws {
+  @Test(arguments: [(400, "400 Bad Request"), (404, "404 Not Found")])
+  func `-f and --fail-with-body say a line and end with 22`(status: Int, words: String) async throws {
     let shell = try Shell()
-    let origin = try ChangingOrigin(.status(404, "gone"))
+    let origin = try ChangingOrigin(.status(status, "gone"))
     let fail = try await shell.run("-f", origin.url)
     #expect(fail.status == 22 && fail.output.isEmpty)
-    #expect(fail.errorText == "cachefetch: \(origin.url): answered 404 Not Found; its body is not printed\n")
+    #expect(fail.errorText == "cachefetch: \(origin.url): answered \(words); its body is not printed\n")
     let body = try await shell.run("--fail-with-body", origin.url)
     #expect(body.status == 22 && body.outputText == "gone")
-    #expect(body.errorText == "cachefetch: \(origin.url): answered 404 Not Found\n")
+    #expect(body.errorText == "cachefetch: \(origin.url): answered \(words)\n")
     let quiet = try await shell.run("-fq", origin.url)
     #expect(quiet.status == 22 && quiet.errors.isEmpty)
     origin.answer(.ok("one"))

@@ -32,11 +32,12 @@ import TestTurns
       ("cachefetch http://a/\\?x=", "http://a/?x=1&y", "1\\&y"),
       ("cachefetch 'http://a", "http://a/it's;$(id)", "http://a/it'\\''s;$(id)"),
       ("cachefetch \"http://a", "http://a/\"$x`y`\\!", "http://a/\\\"\\$x\\`y\\`\\\\\"'!'\""),
-      ("cachefetch ht", "http://a/ü,~b→", "http://a/ü,~b→"),
+      ("cachefetch ht", "http://a/ü,~b→", "http://a/ü,~b→"), ("cachef", "cachefetch", "cachefetch"),
       ("cachefetch --policy=h", "--policy=http", "http"),
       ("cachefetch ''ht", "http://a", "http://a"), ("cachefetch ", "~a", "\\~a"),
       ("cachefetch x=", "x=~a", "~a"),
       ("cachefetch ab'c", "abcd e", "cd e"), ("cachefetch 'ab'c", "abcd e", "cd\\ e"), ("a;b c", "cd", "cd"),
+      ("a=;c", "cd", "cd"), ("a=\tc", "cd", "cd"),
       ("a b:c d", "de", "de"), ("a \"b:c", "b:cd", "b:cd"), ("a b\\:c", "b:cd", "b:cd"),
     ])
   func replacement(line: String, candidate: String, inserted: String) {

@@ -1,0 +1,42 @@
+import PlatformC
+import Testing
+import TestTurns
+
+@testable import cachefetch
+
+/// Each in a process of its own, since a signal is handled in one way by all of a process.
+@Suite("System: signals that end the command", .inTurn) struct SignalsTests {
+  /// Installs the handler where the process heeds signals, whatever it has inherited, and its threads block.
+  private static func install() {
+    for number in [SIGINT, SIGTERM] { signal(number, SIG_DFL) }
+    var all = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_UNBLOCK, &all, nil)
+    Signals.install()
+  }
+
+  @Test func `the first signal is noted, and cleaning up has five seconds`() async {
+    await #expect(processExitsWith: .exitCode(5)) {
+      Self.install()
+      raise(SIGTERM)
+      try #require(Signals.pending == SIGTERM && Signals.exitStatus == .terminated)
+      exit(Int32(alarm(0)))
+    }
+  }
+
+  @Test func `when they are over the process ends with the status of the signal`() async {
+    await #expect(processExitsWith: .exitCode(130)) {
+      Self.install()
+      raise(SIGINT)
+      raise(SIGALRM)
+    }
+  }
+
+  @Test func `a second signal ends the process at once`() async {
+    await #expect(processExitsWith: .exitCode(143)) {
+      Self.install()
+      raise(SIGINT)
+      raise(SIGTERM)
+    }
+  }
+}
