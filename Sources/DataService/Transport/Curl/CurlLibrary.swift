@@ -22,6 +22,15 @@
       version = ccurl_version_text(table).map { String(cString: $0) } ?? "unknown"
     }
 
+    /// - Throws: `other` where libcurl does not take an option.
+    func check(_ code: CURLcode) throws(DataServiceError) {
+      guard code != CURLE_OK else { return }
+      let text = ccurl_easy_strerror(table, code).map { String(cString: $0) } ?? ""
+      throw DataServiceError(
+        .other, "libcurl does not take an option: \(text)",
+        underlying: CurlError(code: Int(code.rawValue), text: text))
+    }
+
     private static let loaded = Guarded<[String: CurlLibrary]>([:])
 
     /// Loads libcurl, or returns it if already loaded. The first load takes about 6 ms; after a failure, the next

@@ -121,13 +121,13 @@
       wantsHTTP2 = nil
       for list in lists.values { ccurl_list_free(library.table, list) }
       lists = [:]
-      try check(
+      try library.check(
         ccurl_set_callbacks(library.table, raw, easyCallbacks, Unmanaged.passUnretained(self).toOpaque()))
-      try check(ccurl_set_buffer(library.table, raw, CURLOPT_ERRORBUFFER, errorText))
+      try library.check(ccurl_set_buffer(library.table, raw, CURLOPT_ERRORBUFFER, errorText))
       try setPlainRules()
       try setConnection(options)
       if authorities == .folder, options.trustsTheSystem {
-        try check(ccurl_set_string(library.table, raw, CURLOPT_CAINFO, nil))
+        try library.check(ccurl_set_string(library.table, raw, CURLOPT_CAINFO, nil))
       }
       connection = options
       self.authorities = authorities
@@ -214,9 +214,10 @@
       case .body(_, let count):
         try set(CURLOPT_HTTPGET, 1)
         try set(CURLOPT_POST, 1)
-        try check(ccurl_set_offset(library.table, raw, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(count)))
+        try library.check(
+          ccurl_set_offset(library.table, raw, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(count)))
       }
-      try check(ccurl_set_string(library.table, raw, CURLOPT_CUSTOMREQUEST, shape.customMethod))
+      try library.check(ccurl_set_string(library.table, raw, CURLOPT_CUSTOMREQUEST, shape.customMethod))
     }
 
     private func setList(_ option: CURLoption, _ lines: [String]) throws(DataServiceError) {
@@ -239,26 +240,18 @@
       if let old = lists.updateValueOrRemove(list, forKey: option.rawValue) {
         ccurl_list_free(library.table, old)
       }
-      try check(code)
+      try library.check(code)
     }
 
     private func set(_ option: CURLoption, _ value: Int) throws(DataServiceError) {
-      try check(ccurl_set_long(library.table, raw, option, value))
+      try library.check(ccurl_set_long(library.table, raw, option, value))
     }
 
     private func set(_ option: CURLoption, _ value: String) throws(DataServiceError) {
       guard !value.utf8.contains(0) else {
         throw DataServiceError(.invalidRequest, "an option of the connection has a NUL in it")
       }
-      try check(ccurl_set_string(library.table, raw, option, value))
-    }
-
-    private func check(_ code: CURLcode) throws(DataServiceError) {
-      guard code != CURLE_OK else { return }
-      let text = ccurl_easy_strerror(library.table, code).map { String(cString: $0) } ?? ""
-      throw DataServiceError(
-        .other, "libcurl does not take an option: \(text)",
-        underlying: CurlError(code: Int(code.rawValue), text: text))
+      try library.check(ccurl_set_string(library.table, raw, option, value))
     }
   }
 

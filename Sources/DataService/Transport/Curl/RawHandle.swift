@@ -64,7 +64,7 @@
       if let file = endpoint.clientKeyFile { try set(CURLOPT_SSLKEY, file) }
       // Without a pass phrase OpenSSL asks for one on the terminal.
       if endpoint.clientCertificateFile != nil { try set(CURLOPT_KEYPASSWD, "") }
-      try check(ccurl_set_buffer(library.table, easy, CURLOPT_ERRORBUFFER, errorText))
+      try library.check(ccurl_set_buffer(library.table, easy, CURLOPT_ERRORBUFFER, errorText))
     }
 
     /// Goes on connecting; the result once there is one.
@@ -116,19 +116,11 @@
     }
 
     private func set(_ option: CURLoption, _ value: Int) throws(DataServiceError) {
-      try check(ccurl_set_long(library.table, easy, option, value))
+      try library.check(ccurl_set_long(library.table, easy, option, value))
     }
 
     private func set(_ option: CURLoption, _ value: String) throws(DataServiceError) {
-      try check(ccurl_set_string(library.table, easy, option, value))
-    }
-
-    private func check(_ code: CURLcode) throws(DataServiceError) {
-      guard code != CURLE_OK else { return }
-      let text = ccurl_easy_strerror(library.table, code).map { String(cString: $0) } ?? ""
-      throw DataServiceError(
-        .other, "libcurl does not take an option: \(text)",
-        underlying: CurlError(code: Int(code.rawValue), text: text))
+      try library.check(ccurl_set_string(library.table, easy, option, value))
     }
   }
 
