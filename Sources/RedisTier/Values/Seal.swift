@@ -52,7 +52,9 @@ struct Seal: Sendable {
     guard bytes.count >= Self.overhead else { return nil }
     let associated = place.bytes
     var isOpen = false
-    let value = [UInt8](unsafeUninitializedCapacity: bytes.count - Self.overhead) { output, count in
+    // Room for one byte at least: an array of no capacity is the one that all empty arrays share, and its count is written.
+    let room = max(1, bytes.count - Self.overhead)
+    let value = [UInt8](unsafeUninitializedCapacity: room) { output, count in
       bytes.withUnsafeBufferPointer { bytes in
         guard let sealed = bytes.baseAddress else { return }
         isOpen =
