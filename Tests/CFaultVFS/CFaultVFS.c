@@ -25,8 +25,9 @@ static int fault(Layer *layer, int kind) {
   if (!(__atomic_load_n(&layer->kinds, __ATOMIC_SEQ_CST) & kind)) return 0;
   int64_t number = __atomic_add_fetch(&layer->count, 1, __ATOMIC_SEQ_CST);
   int64_t nth = __atomic_load_n(&layer->nth, __ATOMIC_SEQ_CST);
-  if (nth == 0 || number < nth || (number > nth && !layer->lasting)) return 0;
-  return layer->mode;
+  int lasting = __atomic_load_n(&layer->lasting, __ATOMIC_SEQ_CST);
+  if (nth == 0 || number < nth || (number > nth && !lasting)) return 0;
+  return __atomic_load_n(&layer->mode, __ATOMIC_SEQ_CST);
 }
 
 static int failed(int mode, int code) {
@@ -181,8 +182,8 @@ void faultvfs_arm(const char *name, int kinds, int64_t nth, int mode, int lastin
   Layer *layer = (Layer *)sqlite3_vfs_find(name);
   if (!layer) return;
   __atomic_store_n(&layer->kinds, 0, __ATOMIC_SEQ_CST);
-  layer->mode = mode;
-  layer->lasting = lasting;
+  __atomic_store_n(&layer->mode, mode, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&layer->lasting, lasting, __ATOMIC_SEQ_CST);
   __atomic_store_n(&layer->nth, nth, __ATOMIC_SEQ_CST);
   __atomic_store_n(&layer->count, 0, __ATOMIC_SEQ_CST);
   __atomic_store_n(&layer->kinds, kinds, __ATOMIC_SEQ_CST);

@@ -138,16 +138,19 @@ extension LoadTask {
   func prepareStored() -> LoadMachine.Event? {
     guard let row = state.withLock({ $0.row }) else { return .storedPrepared(false) }
     let (head, body) = HTTPPresentation.response(from: row, prepared: prepared, core: core, elapsed: elapsed)
-    if case .data(let data) = body {
-      return storedPrepared(row) { try self.value(of: body, data: data, head: head) }
-    }
     if !form.needsWhole {
       return storedPrepared(row) { try self.value(of: body, data: Data(), head: head) }
+    }
+    if case .data(let data) = body, !(form.canRefuse && core.thread.isCurrent) {
+      return storedPrepared(row) { try self.value(of: body, data: data, head: head) }
     }
     Task(executorPreference: core.thread) { [self] in
       do throws(DataServiceError) {
         let data = try await core.collect(body, limit: prepared.request.limits.dataBytes)
-        handle(storedPrepared(row) { try self.value(of: .data(data), data: data, head: head) })
+        handle(
+          await core.decoding { [self] in
+            storedPrepared(row) { try self.value(of: .data(data), data: data, head: head) }
+          })
       } catch {
         handle(storedPrepared(row) { throw error })
       }
