@@ -53,7 +53,9 @@ static const struct symbol symbols[] = {
 };
 
 const ccurl_library *ccurl_open(const char *name, char *problem, size_t problem_size) {
-  void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  // Lazily: the thirty libraries below it call a small part of each other, and finding the rest costs 2.6 of the 17.5
+  // million instructions of loading and initialising them. curl starts alike.
+  void *handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
   if (!handle) {
     const char *text = dlerror();
     snprintf(problem, problem_size, "%s", text ? text : "dlopen failed");
