@@ -152,15 +152,44 @@ extension DamagePlace {
       !FileStatusProbe.exists(fixture.path + ".new") && !FileStatusProbe.exists(fixture.path + ".mended"))
   }
 
-  @Test func `a file that was mended but not yet put in place is found by the next process`() async throws {
+  /// A store as a repair leaves it that ended between its two renames.
+  private func betweenRenames() async throws -> StoreFixture {
     let fixture = try StoreFixture()
     _ = try await fixture.store.put("a", for: .page)
     await fixture.store.close()
     try RawDatabase(fixture.path).execute("PRAGMA wal_checkpoint(TRUNCATE)")
     for name in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: fixture.path + name) }
     try FileManager.default.moveItem(atPath: fixture.path, toPath: fixture.path + ".mended")
+    return fixture
+  }
+
+  @Test func `a file that was mended but not yet put in place is found by the next process`() async throws {
+    let fixture = try await betweenRenames()
     let store = fixture.another()
     _ = try await store.accountID(named: "")
+    #expect(try await store.body(of: .page) == "a")
+  }
+
+  @Test func `a read between the two renames of a repair waits for its end, and does not find nothing`()
+    async throws
+  {
+    let fixture = try await betweenRenames()
+    let store = fixture.another()
+    #expect { _ = try store.lookupNow(.page) } throws: { ($0 as? CacheStoreError)?.reason == .corrupt }
+    #expect(try await store.body(of: .page) == "a")
+  }
+
+  @Test func `between the two renames a sign-out leaves what is not the account's`() async throws {
+    let fixture = try await betweenRenames()
+    let store = fixture.another()
+    try await store.signOut(accountName: "somebody")
+    #expect(try await store.body(of: .page) == "a")
+  }
+
+  @Test func `between the two renames the check of the store does not say that there is none`() async throws {
+    let fixture = try await betweenRenames()
+    let store = fixture.another()
+    #expect(await !store.findings().contains { $0.message.contains("there is no store") })
     #expect(try await store.body(of: .page) == "a")
   }
 }

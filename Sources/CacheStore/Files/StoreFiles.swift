@@ -82,12 +82,29 @@ struct StoreFiles: Sendable {
     return status
   }
 
+  /// What stands at the database's name.
+  enum Presence {
+    case there(FileStatus)
+    /// A repair has moved the damaged file away and not yet the new one into its place, or its process ended there.
+    case betweenRenames
+    case missing
+  }
+
+  /// What stands at the database's name now; throws as ``checkedStatus()`` does.
+  func presence() throws(CacheStoreError) -> Presence {
+    if let status = try checkedStatus() { return .there(status) }
+    if FileStatus(path: repaired) != nil { return .betweenRenames }
+    // The repaired file may have been moved into place between these two looks.
+    if let status = try checkedStatus() { return .there(status) }
+    return .missing
+  }
+
   /// Whether neither the database nor a repaired file exists.
   var isMissing: Bool {
     guard !database.isEmpty, FileStatus(path: database) == nil, errno == ENOENT || errno == ENOTDIR else {
       return false
     }
-    return FileStatus(path: repaired) == nil
+    return FileStatus(path: repaired) == nil && FileStatus(path: database) == nil
   }
 
   /// Why a store cannot be created here: the error of the folder or of its nearest existing ancestor; `nil` where it

@@ -11,15 +11,20 @@ struct Quarantine {
   ///
   /// - Returns: Whether the file of that name may be another now, replaced by this or another process.
   func run(waitingUntil deadline: Int64) throws(CacheStoreError) -> Bool {
-    // First without the lock: no lock file may be placed beside a file that is not a store.
-    guard try DamageCheck.verdict(on: files, waitingUntil: deadline) == .damaged else { return false }
+    let aside = QuarantinedFiles(files: files)
+    if case .betweenRenames = try files.presence() {
+      // The lock below waits for a repair that is under way.
+    } else {
+      // First without the lock: no lock file may be placed beside a file that is not a store.
+      guard try DamageCheck.verdict(on: files, waitingUntil: deadline) == .damaged else { return false }
+    }
     let left = max(0, deadline - Platform.monotonicNanoseconds())
     try lockFile.lock(.file, within: .nanoseconds(left))
     defer { lockFile.unlock(.file) }
+    try aside.finishExchange()
     guard try files.checkedStatus() != nil else { return true }
     guard try DamageCheck.verdict(on: files, waitingUntil: deadline) == .damaged else { return true }
     let salvage = try rebuild(waitingUntil: deadline)
-    let aside = QuarantinedFiles(files: files)
     let name = aside.freeName(at: configuration.now())
     try aside.exchange(for: name)
     // The journal's lines refer to rows of the damaged file.

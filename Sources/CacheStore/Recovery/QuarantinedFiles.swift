@@ -48,6 +48,14 @@ struct QuarantinedFiles {
     try move(files.repaired, to: files.database, mayBeMissing: false)
   }
 
+  /// Moves a repaired file into the place that is still empty after its process ended. The caller holds the lock under
+  /// which databases are made.
+  func finishExchange() throws(CacheStoreError) {
+    guard try files.checkedStatus() == nil, let waiting = FileStatus(path: files.repaired) else { return }
+    try files.check(opened: waiting, "the store", files.repaired)
+    rename(files.repaired, files.database)
+  }
+
   /// Removes all but the newest.
   func prune() {
     for old in all().dropLast(Self.kept) { remove(old) }

@@ -37,7 +37,11 @@ final class ReaderPool: Sendable {
   private func use<Result>(
     waitingUntil deadline: Int64, _ body: (Connection) throws(CacheStoreError) -> Result
   ) throws(CacheStoreError) -> Result? {
-    guard let status = try files.checkedStatus() else {
+    let status: FileStatus
+    switch try files.presence() {
+    case .there(let found): status = found
+    case .betweenRenames: throw .betweenRenames(path: files.database)
+    case .missing:
       idle.removeAll()
       return nil
     }

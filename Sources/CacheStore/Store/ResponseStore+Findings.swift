@@ -10,9 +10,7 @@ extension ResponseStore {
   package func findings(repair: Bool = false, at now: StartMark? = nil) async -> [StoreFinding] {
     var found = [libraries]
     do throws(CacheStoreError) {
-      guard try files.checkedStatus() != nil else {
-        return found + [notThere]
-      }
+      if case .missing = try files.presence() { return found + [notThere] }
     } catch {
       return found + [StoreFinding("file", .wrong, error.message, remedy: error.remedy)]
     }

@@ -13,7 +13,7 @@ extension ResponseStore {
   ///   the account is signed out nevertheless.
   package func signOut(accountName: String) async throws(CacheStoreError) {
     for _ in 0..<Self.attempts {
-      guard try files.checkedStatus() != nil else { return try removeOtherFiles() }
+      if case .missing = try files.presence() { return try removeOtherFiles() }
       if try await signOutOnce(accountName) { return }
     }
     throw CacheStoreError(

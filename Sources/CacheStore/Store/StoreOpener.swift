@@ -79,11 +79,7 @@ struct StoreOpener: Sendable {
     let left = max(0, deadline - Platform.monotonicNanoseconds())
     try lockFile.lock(.file, within: .nanoseconds(left))
     defer { lockFile.unlock(.file) }
-    // A repair whose process ended before it could rename the new file into place.
-    if try files.checkedStatus() == nil, let waiting = FileStatus(path: files.repaired) {
-      try files.check(opened: waiting, "the store", files.repaired)
-      rename(files.repaired, files.database)
-    }
+    try QuarantinedFiles(files: files).finishExchange()
     if try files.checkedStatus() == nil { try files.makeDatabase() }
     let connection = try connect(waitingUntil: deadline)
     try Schema.configureWriting(connection)
