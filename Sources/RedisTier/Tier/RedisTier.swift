@@ -142,7 +142,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   ///   - limit: The longest wait; `nil` for the patience, or half of it where there is a connection.
   ///   - isCounted: Whether the time it takes says something about the tier.
   nonisolated(nonsending) func call(
-    _ commands: [[[UInt8]]], over link: Link, _ host: TierHost, within limit: Duration? = nil
+    _ commands: RESPWriter, over link: Link, _ host: TierHost, within limit: Duration? = nil
   ) async throws(Silent) -> [RESPValue] {
     let limit = limit ?? (link.connection.isWarm ? address.patience / 2 : address.patience)
     let sent = host.timekeeper.bootNanoseconds
@@ -246,7 +246,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   ) async throws(Silent) -> RESPValue {
     guard let text = first.failure, text.hasPrefix("NOSCRIPT") else { return first }
     let load = ["SCRIPT", "LOAD", script.text].map { Array($0.utf8) }
-    return try await call([load, command], over: link, host).last ?? .null
+    return try await call(RESPWriter([load, command]), over: link, host).last ?? .null
   }
 
   /// Learns the time from a script's reply, and returns its second number; `nil` if it is no such reply.
@@ -254,8 +254,13 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     guard let numbers = reply.elements, numbers.count == 2, let time = numbers[0].number,
       let number = numbers[1].number, time > 0, number >= 0
     else { return nil }
-    clock.learn(tierMicroseconds: time, sent: sent, received: host.timekeeper.bootNanoseconds)
+    learn(time: time, sent: sent, received: host.timekeeper.bootNanoseconds)
     return (time, number)
+  }
+
+  /// Learns the tier's time, in microseconds.
+  func learn(time: Int64, sent: Int64, received: Int64) {
+    clock.learn(tierMicroseconds: time, sent: sent, received: received)
   }
 
   /// A ticket's instant on the local clock.
