@@ -130,7 +130,7 @@ extension RedisTier {
     init(_ key: TierKeys.Key, _ question: TierQuestion) {
       self.key = key
       target = key.names.target(of: question)
-      plain = key.names.variant(of: question, vary: "")
+      plain = key.plainVariant(of: question)
     }
 
     /// The command that fetches the names in `Vary`, the newest ticket, and variants with their own.

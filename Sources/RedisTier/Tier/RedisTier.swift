@@ -13,6 +13,8 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   private var linkFailure: (instant: Int64, text: String)?
   private var isClosed = false
   private var silence: Silence
+  /// The patience with a connection that is there.
+  private let halfOfPatience: Duration
   private var clock = TierClock()
   private var warned: Set<String> = []
   /// How many values there were, and how many of them opened.
@@ -38,6 +40,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     // Rows of accounts need keys of their own, which this release does not make.
     terms.accounts = []
     self.terms = terms
+    halfOfPatience = address.patience / 2
     silence = Silence(patience: address.patience.clampedNanoseconds)
   }
 
@@ -144,7 +147,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   nonisolated(nonsending) func call(
     _ commands: RESPWriter, over link: Link, _ host: TierHost, within limit: Duration? = nil
   ) async throws(Silent) -> [RESPValue] {
-    let limit = limit ?? (link.connection.isWarm ? address.patience / 2 : address.patience)
+    let limit = limit ?? (link.connection.isWarm ? halfOfPatience : address.patience)
     let sent = host.timekeeper.bootNanoseconds
     return try await replies(
       to: link.connection.begin(commands, within: limit), sent: sent, limit, link, host)

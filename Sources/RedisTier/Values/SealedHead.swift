@@ -107,7 +107,11 @@ extension SealedHead {
 
   /// Whether the bytes are lines of fields as ``HTTPFields`` writes them.
   private static func areFields(_ wire: [UInt8]) -> Bool {
-    var rest = wire[...]
+    wire.withUnsafeBufferPointer { areFields($0[...]) }
+  }
+
+  private static func areFields(_ wire: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    var rest = wire
     while let end = rest.firstIndex(of: 0x0A) {
       let line = rest[..<end]
       guard line.last == 0x0D, let colon = line.firstIndex(of: 0x3A), colon > line.startIndex,

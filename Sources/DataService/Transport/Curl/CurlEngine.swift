@@ -27,7 +27,7 @@
     private var authorities: SystemAuthorities?
     /// The connections without HTTP that wait on this thread.
     private var connections: [RawConnection] = []
-    /// What the next wait is for beside the exchanges; kept for its memory.
+    /// Empty: the memory for what a wait is for beside the exchanges.
     private var descriptors: [curl_waitfd] = []
     private var isAttached = false
     private var isClosed = false
@@ -231,20 +231,23 @@
     func wait(wakeDescriptor descriptor: Int32, milliseconds: Int32) {
       if let library { stockUp(library) }
       var milliseconds = milliseconds
-      descriptors.removeAll(keepingCapacity: true)
+      var waited = descriptors
+      descriptors = []
       if descriptor >= 0 {
-        descriptors.append(curl_waitfd(fd: descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0))
+        waited.append(curl_waitfd(fd: descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0))
       }
-      for connection in connections { milliseconds = min(milliseconds, connection.await(in: &descriptors)) }
+      for connection in connections { milliseconds = min(milliseconds, connection.await(in: &waited)) }
       ccurl_thread_rest()
       if let library, let multi {
-        _ = ccurl_multi_wait(library.table, multi, &descriptors, UInt32(descriptors.count), milliseconds)
+        _ = ccurl_multi_wait(library.table, multi, &waited, UInt32(waited.count), milliseconds)
       } else {
-        ccurl_wait(&descriptors, UInt32(descriptors.count), milliseconds)
+        ccurl_wait(&waited, UInt32(waited.count), milliseconds)
       }
       ccurl_thread_resume()
-      let isExplained = descriptors.contains { $0.revents != 0 }
-      for connection in connections { connection.note(descriptors, isExplained: isExplained) }
+      let isExplained = waited.contains { $0.revents != 0 }
+      for connection in connections { connection.note(waited, isExplained: isExplained) }
+      waited.removeAll(keepingCapacity: true)
+      descriptors = waited
       needsAdvance = true
     }
 
