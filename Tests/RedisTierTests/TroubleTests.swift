@@ -179,6 +179,34 @@ import Testing
     #expect(await machine.silence(.page)?.hasPrefix("it did not answer") == true)
   }
 
+  @Test func `a ticket is newer than the clock, the rows and the removal, and there is none beyond counting`()
+    async throws
+  {
+    let time = "*2\r\n$4\r\n1000\r\n$1\r\n7\r\n"
+    let cases: [(time: String, removal: String, newest: String, ticket: Int64?)] = [
+      (time, "_", "_", 1_000_000_007), (time, "+1000000006", "+1000000006", 1_000_000_007),
+      (time, "+1000000007", "_", 1_000_000_008), (time, "_", "+2000000000", 2_000_000_001),
+      (time, "+3000000000", "+2000000000", 3_000_000_001), (time, "+nonsense", "+-5", 1_000_000_007),
+      (time, "_", "+9007199254740991", 9_007_199_254_740_992), (time, "_", "+9007199254740992", nil),
+      (time, "+9223372036854775807", "_", nil), (time, "-ERR no", "_", nil),
+      ("*2\r\n:9223372036854775807\r\n:1\r\n", "_", "_", nil), ("*2\r\n:0\r\n:0\r\n", "_", "_", nil),
+      ("-NOPERM no\r\n", "_", "_", nil), ("*1\r\n:1\r\n", "_", "_", nil),
+    ]
+    for (time, removal, newest, ticket) in cases {
+      let server = try ScriptedRedis.answering { command, _ in
+        switch command.first {
+        case "TIME": time
+        case "GET": removal + "\r\n"
+        case "HMGET": "*4\r\n_\r\n\(newest)\r\n_\r\n_\r\n"
+        default: "+OK\r\n"
+        }
+      }
+      let fleet = try ScriptedFleet(server)
+      let machine = try Machine(fleet.url())
+      #expect(await machine.answer(.page)?.ticket.number == ticket, "\(time) \(removal) \(newest)")
+    }
+  }
+
   @Test func `a server that is loading, or one of a cluster, is silent, and what passes is no warning`()
     async throws
   {
