@@ -4,6 +4,7 @@
 #include "CCurl.h"
 
 #include <dlfcn.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -222,6 +223,16 @@ CURLMcode ccurl_multi_wait(const ccurl_library *library, CURLM *multi, struct cu
                            int milliseconds) {
   int ready = 0;
   return library->multi_poll(multi, descriptors, count, milliseconds, &ready);
+}
+
+_Static_assert(sizeof(struct curl_waitfd) == sizeof(struct pollfd) &&
+                   offsetof(struct curl_waitfd, events) == offsetof(struct pollfd, events) &&
+                   offsetof(struct curl_waitfd, revents) == offsetof(struct pollfd, revents) &&
+                   CURL_WAIT_POLLIN == POLLIN && CURL_WAIT_POLLOUT == POLLOUT,
+               "libcurl's descriptors are those of poll");
+
+void ccurl_wait(struct curl_waitfd *descriptors, unsigned count, int milliseconds) {
+  poll((struct pollfd *)descriptors, count, milliseconds);
 }
 
 unsigned ccurl_multi_descriptors(const ccurl_library *library, CURLM *multi, struct curl_waitfd *room, unsigned count) {

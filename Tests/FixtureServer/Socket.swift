@@ -24,7 +24,7 @@ package enum Socket {
   }
 
   /// A socket bound to a path of the file system, at most about 100 bytes long.
-  static func bound(path: String) throws -> Int32 {
+  package static func bound(path: String) throws -> Int32 {
     let fd = try open(AF_UNIX)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)

@@ -51,6 +51,26 @@ import Testing
     }
   }
 
+  @Test func `replies are read where their bytes are, and what is left over is kept`() throws {
+    let text = Array(Self.forms.map(\.0).joined().utf8)
+    let whole = try replies(String(decoding: text, as: UTF8.self))
+    for length in [1, 2, 7, 40, text.count] {
+      var reader = RESPReader()
+      var replies: [RESPValue] = []
+      for start in stride(from: 0, to: text.count, by: length) {
+        let (read, problem) = text[start...].prefix(length).withUnsafeBytes { reader.replies(with: $0) }
+        #expect(problem == nil)
+        replies += read
+      }
+      #expect(replies == whole)
+      #expect(reader.isEmpty)
+    }
+    var reader = RESPReader()
+    let (read, problem) = Array("+OK\r\nx\r\n".utf8).withUnsafeBytes { reader.replies(with: $0) }
+    #expect(read == [.string(Array("OK".utf8))])
+    #expect(problem == .malformed)
+  }
+
   @Test(arguments: [
     "x\r\n", "\r\n", ":\r\n", ":1x\r\n", "$-2\r\n", "*-2\r\n", "$1\r\nab\r\n", "+a\rb\r\n", "$x\r\n",
     "*?\r\n",
@@ -88,9 +108,41 @@ import Testing
     }
   }
 
+  @Test func `a number in digits is what the standard library reads and writes`() {
+    let numbers = [0, 1, -1, 9, 10, -10, 1_234_567_890, Int64.max, Int64.min]
+    for number in numbers {
+      var bytes: [UInt8] = []
+      bytes.append(decimal: number)
+      #expect(String(decoding: bytes, as: UTF8.self) == String(number))
+      #expect(Int64(decimal: bytes) == number)
+    }
+    for text in [
+      "", "+", "-", "+7", "-0", "007", "7 ", " 7", "--7", "+-7", "7a", "٧", "9223372036854775808",
+      "-9223372036854775809", "92233720368547758070", "99999999999999999999999999",
+    ] {
+      #expect(Int64(decimal: Array(text.utf8)) == Int64(text), "\(text)")
+    }
+  }
+
+  @Test func `a time is seconds and microseconds, and nothing else`() {
+    func time(_ parts: RESPValue...) -> Int64? { RESPValue.array(parts).microseconds }
+    #expect(time(.string(Array("1700000000".utf8)), .string(Array("7".utf8))) == 1_700_000_000_000_007)
+    #expect(time(.integer(1), .integer(999_999)) == 1_999_999)
+    #expect(time(.integer(1), .integer(1_000_000)) == nil)
+    #expect(time(.integer(1), .integer(-1)) == nil)
+    #expect(time(.integer(-1), .integer(0)) == nil)
+    #expect(time(.integer(.max), .integer(0)) == nil)
+    #expect(time(.integer(1)) == nil)
+    #expect(time(.integer(1), .null) == nil)
+    #expect(RESPValue.integer(1).microseconds == nil)
+  }
+
   @Test func `a command is an array of strings, in which any byte may stand`() throws {
     var writer = RESPWriter()
     writer.write([[0x41], [], [0x0D, 0x0A, 0x00]])
     #expect(writer.bytes == Array("*3\r\n$1\r\nA\r\n$0\r\n\r\n$3\r\n\r\n\0\r\n".utf8))
+    writer.write(["GET", "ü"])
+    #expect(writer.bytes.suffix(20) == Array("*2\r\n$3\r\nGET\r\n$2\r\nü\r\n".utf8).suffix(20))
+    #expect(writer.count == 2)
   }
 }

@@ -35,7 +35,7 @@ import Testing
   @Test func `the scripts have the digests that the server gives them`() async throws {
     let fleet = try await Fleet()
     let client = try fleet.client()
-    for script in [Scripts.ask, Scripts.fence, Scripts.commit] {
+    for script in [Scripts.fence, Scripts.commit] {
       let digest = try client.run("SCRIPT", "LOAD", script.text).bytes
       #expect(digest == script.digest, "\(String(decoding: digest ?? [], as: UTF8.self))")
     }

@@ -101,12 +101,13 @@ final class ScriptedRedis: Sendable {
     }
   }
 
-  /// A plain answer: a time and a ticket, and no row.
+  /// A plain answer: a time, no removal and no row.
   static func plain(_ command: [String]) -> String {
     switch command.first {
     case "HELLO": "+OK\r\n"
-    case "EVALSHA": "*2\r\n$16\r\n1700000000000000\r\n$16\r\n1700000000000000\r\n"
-    case "HMGET": "*3\r\n_\r\n_\r\n_\r\n"
+    case "TIME": "*2\r\n$10\r\n1700000000\r\n$1\r\n0\r\n"
+    case "GET": "_\r\n"
+    case "HMGET": "*4\r\n_\r\n_\r\n_\r\n_\r\n"
     default: "-ERR unknown command\r\n"
     }
   }

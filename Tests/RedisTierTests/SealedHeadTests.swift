@@ -10,7 +10,7 @@ import Testing
     ticket: 7, offeredAt: 1_700_000_000_000_000, age: 12, delay: 3, exchange: 40, status: 200, length: 5,
     checksum: -9, version: "2", reason: "OK", account: "", target: "https://a.test/", variant: "V",
     vary: "accept", url: "https://a.test/b", wire: HTTPFields(dictionaryLiteral: ("A", "1"), ("B", "ü")).wire,
-    body: Array("hello".utf8))
+    body: Array("hello".utf8)[...])
 
   @Test func `what is written is what is read, with a body and without`() throws {
     #expect(SealedHead(try #require(Self.head.bytes)) == Self.head)

@@ -38,11 +38,27 @@ enum TierFuzzTarget: String, CaseIterable, Sendable {
     return read
   }
 
+  /// The same where the bytes are read in their place.
+  private static func readInPlace(_ bytes: [UInt8], inPiecesOf length: Int) -> Read {
+    var reader = RESPReader()
+    var read = Read()
+    for start in stride(from: 0, to: bytes.count, by: length) where read.problem == nil {
+      let piece = bytes[start...].prefix(length)
+      let (replies, problem) = piece.withUnsafeBytes { reader.replies(with: $0) }
+      read.replies += replies
+      read.problem = problem
+    }
+    return read
+  }
+
   /// The same replies in whatever pieces they come.
   private static func checkReplies(_ bytes: [UInt8]) -> String? {
     let whole = read(bytes, inPiecesOf: max(1, bytes.count))
     for length in [1, 3] where read(bytes, inPiecesOf: length) != whole {
       return "pieces of \(length) differ"
+    }
+    for length in [1, 3, max(1, bytes.count)] where readInPlace(bytes, inPiecesOf: length) != whole {
+      return "pieces of \(length) differ where they are read in their place"
     }
     for reply in whole.replies where depth(reply) > RESPReader.depthLimit + 1 { return "a reply is too deep" }
     return nil

@@ -70,7 +70,7 @@ import Testing
     let server = try ScriptedRedis { connection in
       var isFirst = true
       while let command = connection.command() {
-        if isFirst, command.first == "EVALSHA" {
+        if isFirst, command.first == "TIME" {
           Self.wait(gate)
           isFirst = false
         }
@@ -98,12 +98,12 @@ import Testing
     let server = try ScriptedRedis { connection in
       var number = 0
       while let command = connection.command() {
-        if command.first == "EVALSHA" { number += 1 }
+        if command.first == "TIME" { number += 1 }
         asked.open()
         if number == 1 { Self.wait(gate) }
         connection.send(
-          command.first == "EVALSHA"
-            ? "*2\r\n:17000000000000\r\n:1700000000000\(number)\r\n" : ScriptedRedis.plain(command))
+          command.first == "TIME"
+            ? "*2\r\n:17000000\r\n:\(number)\r\n" : ScriptedRedis.plain(command))
       }
     }
     let fleet = try ScriptedFleet(server)
@@ -136,7 +136,7 @@ import Testing
       fleet.url(user: "me@", "&password-file=\(fleet.folder.file("password"))&db=3"))
     _ = await machine.silence(.page)
     let text = String(decoding: first.withLock { $0 }, as: UTF8.self)
-    let words = ["HELLO", "AUTH", "me", "a password", "SELECT", "EVALSHA", "HMGET"]
+    let words = ["HELLO", "AUTH", "me", "a password", "SELECT", "TIME", "GET", "HMGET"]
     var place = text.startIndex
     for word in words {
       let found = try #require(text[place...].firstRange(of: word), "\(word) in \(text)")
@@ -153,7 +153,7 @@ import Testing
         passed.withLock { $0 = command == ["AUTH", "me", "a password"] }
         return "+OK\r\n"
       case "SELECT" where passed.withLock({ $0 }): return "+OK\r\n"
-      case "HMGET" where passed.withLock({ $0 }): return "*3\r\n$-1\r\n$-1\r\n$-1\r\n"
+      case "HMGET" where passed.withLock({ $0 }): return "*4\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n"
       default:
         return passed.withLock { $0 } ? ScriptedRedis.plain(command) : "-NOAUTH Authentication required.\r\n"
       }
@@ -179,6 +179,34 @@ import Testing
     #expect(await machine.silence(.page)?.hasPrefix("it did not answer") == true)
   }
 
+  @Test func `a ticket is newer than the clock, the rows and the removal, and there is none beyond counting`()
+    async throws
+  {
+    let time = "*2\r\n$4\r\n1000\r\n$1\r\n7\r\n"
+    let cases: [(time: String, removal: String, newest: String, ticket: Int64?)] = [
+      (time, "_", "_", 1_000_000_007), (time, "+1000000006", "+1000000006", 1_000_000_007),
+      (time, "+1000000007", "_", 1_000_000_008), (time, "_", "+2000000000", 2_000_000_001),
+      (time, "+3000000000", "+2000000000", 3_000_000_001), (time, "+nonsense", "+-5", 1_000_000_007),
+      (time, "_", "+9007199254740991", 9_007_199_254_740_992), (time, "_", "+9007199254740992", nil),
+      (time, "+9223372036854775807", "_", nil), (time, "-ERR no", "_", nil),
+      ("*2\r\n:9223372036854775807\r\n:1\r\n", "_", "_", nil), ("*2\r\n:0\r\n:0\r\n", "_", "_", nil),
+      ("-NOPERM no\r\n", "_", "_", nil), ("*1\r\n:1\r\n", "_", "_", nil),
+    ]
+    for (time, removal, newest, ticket) in cases {
+      let server = try ScriptedRedis.answering { command, _ in
+        switch command.first {
+        case "TIME": time
+        case "GET": removal + "\r\n"
+        case "HMGET": "*4\r\n_\r\n\(newest)\r\n_\r\n_\r\n"
+        default: "+OK\r\n"
+        }
+      }
+      let fleet = try ScriptedFleet(server)
+      let machine = try Machine(fleet.url())
+      #expect(await machine.answer(.page)?.ticket.number == ticket, "\(time) \(removal) \(newest)")
+    }
+  }
+
   @Test func `a server that is loading, or one of a cluster, is silent, and what passes is no warning`()
     async throws
   {
@@ -196,7 +224,7 @@ import Testing
   @Test func `eight slow answers in a row make the tier silent`() async throws {
     let clock = VirtualClock()
     let server = try ScriptedRedis.answering { command, number in
-      if command.first == "EVALSHA", number > 2 { clock.advance(by: .milliseconds(26)) }
+      if command.first == "TIME", number > 2 { clock.advance(by: .milliseconds(26)) }
       return ScriptedRedis.plain(command)
     }
     let fleet = try ScriptedFleet(server)

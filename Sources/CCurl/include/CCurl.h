@@ -78,6 +78,8 @@ CURLMcode ccurl_multi_perform(const ccurl_library *library, CURLM *multi);
 /// awaited (`CURL_WAIT_POLLIN`, `CURL_WAIT_POLLOUT`) and is given those that have come.
 CURLMcode ccurl_multi_wait(const ccurl_library *library, CURLM *multi, struct curl_waitfd *descriptors, unsigned count,
                            int milliseconds);
+/// Waits for the descriptors alone, as long as libcurl is not loaded.
+void ccurl_wait(struct curl_waitfd *descriptors, unsigned count, int milliseconds);
 /// Puts the descriptors that the transfers of `multi` wait for into `room`; returns how many, at most `count`. None while
 /// libcurl waits for something without a descriptor, or for one that an `fd_set` cannot hold.
 unsigned ccurl_multi_descriptors(const ccurl_library *library, CURLM *multi, struct curl_waitfd *room, unsigned count);

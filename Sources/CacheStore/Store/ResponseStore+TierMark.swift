@@ -16,6 +16,8 @@ extension ResponseStore {
     lockFile.setMark(Self.tierSlot, to: value)
   }
 
-  /// Opening the lock file would create it.
-  private var hasLockFile: Bool { !configuration.isReadOnly && FileStatus(path: files.lock) != nil }
+  /// Opening the lock file would create it. Who leads has it open.
+  private var hasLockFile: Bool {
+    !configuration.isReadOnly && (lockFile.isOpen || FileStatus(path: files.lock) != nil)
+  }
 }

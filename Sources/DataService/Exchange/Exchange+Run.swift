@@ -73,11 +73,12 @@ extension Exchange {
       return ExchangeOutcome(answer: answer)
     case .lead(let lease, let isAtOnce):
       hold(lease)
-      generation.begin(on: core.thread)
       if core.configuration.tier != nil {
+        // Before the account's row, for which a new store is made: with one processor that would come before the answer.
         if await askTier() { return nil }
         if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
       }
+      generation.begin(on: core.thread)
       return try await attempts(until: deadline, knowing: isAtOnce ? plan.preflight : nil)
     }
   }

@@ -45,25 +45,59 @@ struct RESPReader {
   /// Adds bytes as they came.
   mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { append($0) } }
 
+  /// The replies that are whole with these bytes; what is left is kept.
+  ///
+  /// Where nothing was left before, they are read where they are, so that of a reply that comes in one piece nothing is
+  /// copied but its strings.
+  mutating func replies(with bytes: UnsafeRawBufferPointer) -> (whole: [RESPValue], problem: Problem?) {
+    var whole: [RESPValue] = []
+    do throws(Problem) {
+      var rest = bytes
+      while isEmpty, !rest.isEmpty {
+        let (value, count) = try rest.withMemoryRebound(to: UInt8.self) { (bytes) throws(Problem) in
+          try Self.read(bytes)
+        }
+        guard let value else {
+          try wait(for: count)
+          break
+        }
+        whole.append(value)
+        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+      }
+      append(rest)
+      while let value = try next() { whole.append(value) }
+    } catch {
+      return (whole, error)
+    }
+    return (whole, nil)
+  }
+
   /// The next reply, or `nil` until more of it has come.
   mutating func next() throws(Problem) -> RESPValue? {
     guard buffer.count - start >= needed else { return nil }
     let result = buffer.withUnsafeBufferPointer { bytes in
-      Result { () throws(Problem) in
-        var cursor = Cursor(bytes: .init(rebasing: bytes[start...]))
-        let value = try cursor.value(depth: 0)
-        return (value, value == nil ? cursor.wanted : cursor.place)
-      }
+      Result { () throws(Problem) in try Self.read(.init(rebasing: bytes[start...])) }
     }
     let (value, count) = try result.get()
     guard let value else {
-      guard count <= Self.replyLimit else { throw .tooLarge }
-      needed = max(count, 1)
+      try wait(for: count)
       return nil
     }
     start += count
     needed = 1
     return value
+  }
+
+  /// A reply and how long it is, or how long it is at least.
+  private static func read(_ bytes: UnsafeBufferPointer<UInt8>) throws(Problem) -> (RESPValue?, Int) {
+    var cursor = Cursor(bytes: bytes)
+    let value = try cursor.value(depth: 0)
+    return (value, value == nil ? cursor.wanted : cursor.place)
+  }
+
+  private mutating func wait(for count: Int) throws(Problem) {
+    guard count <= Self.replyLimit else { throw .tooLarge }
+    needed = max(count, 1)
   }
 
   /// A place in what has come of one reply.
@@ -117,7 +151,7 @@ struct RESPReader {
     }
 
     private func number(_ digits: UnsafeBufferPointer<UInt8>) throws(Problem) -> Int64 {
-      guard let number = Int64(String(decoding: digits, as: UTF8.self)) else { throw .malformed }
+      guard let number = Int64(decimal: digits) else { throw .malformed }
       return number
     }
 
@@ -148,6 +182,8 @@ struct RESPReader {
       guard length >= 0 else { throw .malformed }
       guard length <= RESPReader.countLimit / times else { throw .tooLarge }
       var elements: [RESPValue] = []
+      // What is announced need not come.
+      elements.reserveCapacity(min(Int(length) * times, 16))
       for _ in 0..<(Int(length) * times) {
         guard let element = try value(depth: depth + 1) else { return nil }
         elements.append(element)

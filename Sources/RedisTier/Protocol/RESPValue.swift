@@ -22,9 +22,19 @@ enum RESPValue: Hashable, Sendable {
   var number: Int64? {
     switch self {
     case .integer(let number): number
-    case .string(let bytes): Int64(String(decoding: bytes, as: UTF8.self))
+    case .string(let bytes): Int64(decimal: bytes)
     default: nil
     }
+  }
+
+  /// The microseconds of a server's time: seconds, and microseconds beside them.
+  var microseconds: Int64? {
+    guard let parts = elements, parts.count == 2, let seconds = parts[0].number, let rest = parts[1].number,
+      seconds >= 0, (0..<1_000_000).contains(rest)
+    else { return nil }
+    let (product, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000)
+    let (sum, isTooLarge) = product.addingReportingOverflow(rest)
+    return isTooLong || isTooLarge ? nil : sum
   }
 
   /// The members of an array.

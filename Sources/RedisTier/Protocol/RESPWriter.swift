@@ -2,11 +2,21 @@
 struct RESPWriter {
   /// What has been written.
   private(set) var bytes: [UInt8] = []
+  /// How many commands that is.
+  private(set) var count = 0
+
+  init() {}
+
+  /// Commands with their arguments.
+  init(_ commands: [[[UInt8]]]) {
+    for command in commands { write(command) }
+  }
 
   /// Adds a command and its arguments.
   mutating func write(_ words: [[UInt8]]) {
-    bytes.reserveCapacity(bytes.count + words.reduce(16) { $0 + $1.count + 16 })
-    line(0x2A, words.count)
+    // A value may be long.
+    bytes.reserveCapacity(words.reduce(bytes.count + 16) { $0 + $1.count + 16 })
+    begin(words.count)
     for word in words {
       line(0x24, word.count)
       bytes += word
@@ -14,9 +24,24 @@ struct RESPWriter {
     }
   }
 
+  /// Adds a command and its arguments.
+  mutating func write(_ words: [String]) {
+    begin(words.count)
+    for word in words {
+      line(0x24, word.utf8.count)
+      bytes += word.utf8
+      end()
+    }
+  }
+
+  private mutating func begin(_ words: Int) {
+    count += 1
+    line(0x2A, words)
+  }
+
   private mutating func line(_ type: UInt8, _ count: Int) {
     bytes.append(type)
-    bytes.append(contentsOf: String(count).utf8)
+    bytes.append(decimal: Int64(count))
     end()
   }
 

@@ -39,10 +39,9 @@ final class RedisConnection: @unchecked Sendable {
     fileprivate var result: Result<[RESPValue], Trouble>?
     fileprivate var continuation: UnsafeContinuation<Result<[RESPValue], Trouble>, Never>?
 
-    fileprivate init(_ commands: [[[UInt8]]]) {
-      var writer = RESPWriter()
-      for command in commands { writer.write(command) }
-      (bytes, count) = (writer.bytes, commands.count)
+    fileprivate init(_ commands: RESPWriter) {
+      (bytes, count) = (commands.bytes, commands.count)
+      replies.reserveCapacity(count)
     }
 
     /// Keeps the first result, and gives it to who waits.
@@ -90,13 +89,13 @@ final class RedisConnection: @unchecked Sendable {
 
   /// Sends commands, and returns their replies; what the server refuses is a reply like others.
   nonisolated(nonsending) func call(
-    _ commands: [[[UInt8]]], within limit: Duration
+    _ commands: RESPWriter, within limit: Duration
   ) async throws(Trouble) -> [RESPValue] {
     try await replies(to: begin(commands, within: limit))
   }
 
   /// Sends commands.
-  func begin(_ commands: [[[UInt8]]], within limit: Duration) -> Call {
+  func begin(_ commands: RESPWriter, within limit: Duration) -> Call {
     let call = Call(commands)
     guard !isClosed else {
       call.end(.failure(.closed))
@@ -154,9 +153,7 @@ final class RedisConnection: @unchecked Sendable {
   private func handle(_ event: RawConnection.Event) {
     switch event {
     case .opened: raw?.write(newGreeting() + calls.flatMap(\.bytes))
-    case .received(let bytes):
-      reader.append(bytes)
-      takeReplies()
+    case .received(let bytes): take(bytes)
     case .ended(let error): hasEnded(error)
     }
   }
@@ -168,7 +165,7 @@ final class RedisConnection: @unchecked Sendable {
     if let password = login.password {
       hello += ["AUTH", login.user.isEmpty ? "default" : login.user, password]
     }
-    writer.write(hello.map { Array($0.utf8) })
+    writer.write(hello)
     greetings = [.hello]
     select(&writer)
     return writer.bytes
@@ -177,7 +174,7 @@ final class RedisConnection: @unchecked Sendable {
   /// What a server before version 6 understands in place of `HELLO`.
   private func oldGreeting(_ password: String) -> [UInt8] {
     var writer = RESPWriter()
-    writer.write((["AUTH"] + (login.user.isEmpty ? [] : [login.user]) + [password]).map { Array($0.utf8) })
+    writer.write(["AUTH"] + (login.user.isEmpty ? [] : [login.user]) + [password])
     greetings = [.auth]
     select(&writer)
     return writer.bytes
@@ -185,19 +182,18 @@ final class RedisConnection: @unchecked Sendable {
 
   private func select(_ writer: inout RESPWriter) {
     guard login.database != 0 else { return }
-    writer.write([Array("SELECT".utf8), Array("\(login.database)".utf8)])
+    writer.write(["SELECT", "\(login.database)"])
     greetings.append(.select)
   }
 
-  private func takeReplies() {
-    while raw != nil {
-      do throws(RESPReader.Problem) {
-        guard let reply = try reader.next() else { return }
-        take(reply)
-      } catch {
-        return drop(.malformed)
-      }
+  private func take(_ bytes: UnsafeRawBufferPointer) {
+    let connection = raw
+    let (replies, problem) = reader.replies(with: bytes)
+    for reply in replies {
+      take(reply)
+      guard raw != nil, raw === connection else { return }
     }
+    if problem != nil { drop(.malformed) }
   }
 
   private func take(_ reply: RESPValue) {

@@ -37,10 +37,6 @@ enum Scripts {
 
     """
 
-  /// KEYS row, fence. Gives the tier's time and a ticket.
-  static let ask = Script(
-    text: prelude + "return { now, ticket }\n", digest: "4e46cfd022294193cfbef7aca251c5a7ecb0258d")
-
   /// KEYS row, fence. ARGV lifetime of the fence, of a removed body, both in ms. Removes the rows, and makes every ticket up to now void.
   static let fence = Script(
     text: prelude + bodies + """

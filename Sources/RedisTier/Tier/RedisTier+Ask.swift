@@ -13,34 +13,37 @@ extension RedisTier {
 
   nonisolated(nonsending) private func answer(to question: TierQuestion) async throws(Silent) -> TierReply {
     let (link, host) = try admit()
-    let looks = link.keys.all.map { Look(key: $0, target: $0.names.target(of: question)) }
-    let script = Self.run(Scripts.ask, looks.first?.target ?? link.keys.first.names.target(of: question))
-    let plain = looks.map { $0.key.names.variant(of: question, vary: "") }
-    var sent = host.timekeeper.bootNanoseconds
-    var replies = try await call(
-      [script] + zip(looks, plain).map { $0.command(for: [$1]) }, over: link, host)
-    let wasUnknown = replies[0].failure != nil
-    if wasUnknown { sent = host.timekeeper.bootNanoseconds }
-    replies[0] = try await reply(replies[0], to: Scripts.ask, script, over: link, host)
+    let looks = link.keys.all.map { Look($0, question) }
+    guard let first = looks.first else { throw Silent(reason: "there is no key") }
+    var commands = RESPWriter()
+    commands.write(["TIME"])
+    commands.write(["GET", first.target.fence])
+    for look in looks { commands.write(look.command(for: [look.plain])) }
+    let sent = host.timekeeper.bootNanoseconds
+    let replies = try await call(commands, over: link, host)
     let arrival = host.timekeeper.bootNanoseconds
-    guard let (time, number) = learn(replies[0], sent: sent, host) else {
-      throw denied(replies[0], host)
+    guard let (time, number) = Self.ticket(replies) else {
+      throw denied(replies.first { $0.failure != nil } ?? .null, host)
     }
+    learn(time: time, sent: sent, received: arrival)
     let ticket = TierTicket(number: number, bootNanoseconds: instant(of: number, notAfter: arrival))
 
-    var best: Found?
+    var best: SealedHead?
     var further: [(Look, [String])] = []
-    for ((look, variant), reply) in zip(zip(looks, plain), replies.dropFirst()) {
-      let found = look.read(reply, of: [variant])
+    for (look, reply) in zip(looks, replies.dropFirst(2)) {
+      let found = look.read(reply, of: [look.plain])
       if let vary = found.vary { count(opened: vary.isOpen, host) }
       let row = found.rows.first.flatMap { open($0, look, question, host) }
       best = newer(best, row?.matching)
-      let names = Set([row?.other, found.vary?.names].compactMap(\.self))
-      let others = Set(names.map { look.key.names.variant(of: question, vary: $0) }).subtracting([variant])
+      let names = [row?.other, found.vary?.names].compactMap(\.self)
+      if names.isEmpty { continue }
+      let others = Set(names.map { look.key.names.variant(of: question, vary: $0) }).subtracting([look.plain])
       if !others.isEmpty { further.append((look, others.sorted())) }
     }
     if !further.isEmpty {
-      let replies = try await call(further.map { $0.0.command(for: $0.1) }, over: link, host)
+      var commands = RESPWriter()
+      for (look, variants) in further { commands.write(look.command(for: variants)) }
+      let replies = try await call(commands, over: link, host)
       for ((look, variants), reply) in zip(further, replies) {
         for row in look.read(reply, of: variants).rows {
           best = newer(best, open(row, look, question, host)?.matching)
@@ -49,6 +52,21 @@ extension RedisTier {
     }
     return .answered(ticket, best.map { self.row($0, at: time, arrival, host) })
   }
+
+  /// The tier's time, and a ticket: that time, or what is newer by one than each row and removal of the target.
+  ///
+  /// It needs no script, since nothing is written: whatever is written between these commands, or after them, has a ticket
+  /// of its own, and what counts is which of two is larger.
+  private static func ticket(_ replies: [RESPValue]) -> (time: Int64, number: Int64)? {
+    guard replies.count > 2, let time = replies[0].microseconds, time > 0, replies[1].failure == nil,
+      let fields = replies[2].elements, fields.count > 1
+    else { return nil }
+    let newest = max(replies[1].number ?? 0, fields[1].number ?? 0)
+    return newest < largestTicket ? (time, max(time, newest + 1)) : nil
+  }
+
+  /// What the scripts count with exactly.
+  private static let largestTicket: Int64 = 1 << 53
 
   private func denied(_ reply: RESPValue, _ host: TierHost) -> Silent {
     let text = reply.failure.map { "it says: \(Self.shortened($0))" } ?? "it gives no ticket"
@@ -64,20 +82,15 @@ extension RedisTier {
     let value: [UInt8]
   }
 
-  /// A row that opened and answers the question.
-  private struct Found {
-    let head: SealedHead
-  }
-
-  private func newer(_ left: Found?, _ right: Found?) -> Found? {
+  private func newer(_ left: SealedHead?, _ right: SealedHead?) -> SealedHead? {
     guard let left, let right else { return left ?? right }
-    return right.head.ticket > left.head.ticket ? right : left
+    return right.ticket > left.ticket ? right : left
   }
 
   /// Opens a row: it matches the question, or is of another variant, whose names in `Vary` are `other`.
   private func open(
     _ sealed: Sealed, _ look: Look, _ question: TierQuestion, _ host: TierHost
-  ) -> (matching: Found?, other: String?)? {
+  ) -> (matching: SealedHead?, other: String?)? {
     let place = Seal.Place(key: look.target.row, field: sealed.variant, ticket: sealed.ticket)
     let bytes = look.key.seal.opened(sealed.value, at: place)
     count(opened: bytes != nil, host)
@@ -85,13 +98,12 @@ extension RedisTier {
       head.variant == sealed.variant, head.target == question.target, head.account == question.account,
       head.length <= terms.largestBody
     else { return nil }
-    let isMatch = look.key.names.variant(of: question, vary: head.vary) == sealed.variant
-    return isMatch ? (Found(head: head), nil) : (nil, head.vary)
+    let variant = head.vary.isEmpty ? look.plain : look.key.names.variant(of: question, vary: head.vary)
+    return variant == sealed.variant ? (head, nil) : (nil, head.vary)
   }
 
   /// The row in terms of this machine's clocks.
-  private func row(_ found: Found, at time: Int64, _ arrival: Int64, _ host: TierHost) -> TierRow {
-    let head = found.head
+  private func row(_ head: SealedHead, at time: Int64, _ arrival: Int64, _ host: TierHost) -> TierRow {
     let (since, overflow) = time.subtractingReportingOverflow(head.offeredAt)
     let age = head.age + (overflow ? 0 : max(0, since) / 1_000)
     let received = host.timekeeper.wallMilliseconds - age
@@ -112,21 +124,29 @@ extension RedisTier {
   private struct Look {
     let key: TierKeys.Key
     let target: TierNames.Target
+    /// The variant of a request of which `Vary` names nothing.
+    let plain: String
 
-    /// The command that fetches variants with their tickets, and the names in `Vary`.
-    func command(for variants: [String]) -> [[UInt8]] {
-      (["HMGET", target.row, "y"] + variants.flatMap { [$0, "\($0).t"] }).map { Array($0.utf8) }
+    init(_ key: TierKeys.Key, _ question: TierQuestion) {
+      self.key = key
+      target = key.names.target(of: question)
+      plain = key.plainVariant(of: question)
+    }
+
+    /// The command that fetches the names in `Vary`, the newest ticket, and variants with their own.
+    func command(for variants: [String]) -> [String] {
+      variants.reduce(into: ["HMGET", target.row, "y", "t"]) { $0 += [$1, "\($1).t"] }
     }
 
     /// What came of it; an empty value is one that was evicted.
     func read(
       _ reply: RESPValue, of variants: [String]
     ) -> (rows: [Sealed], vary: (names: String?, isOpen: Bool)?) {
-      guard let elements = reply.elements, elements.count == 1 + variants.count * 2 else { return ([], nil) }
+      guard let elements = reply.elements, elements.count == 2 + variants.count * 2 else { return ([], nil) }
       var rows: [Sealed] = []
       for (index, variant) in variants.enumerated() {
-        guard let value = elements[1 + index * 2].bytes, !value.isEmpty,
-          let ticket = elements[2 + index * 2].number
+        guard let value = elements[2 + index * 2].bytes, !value.isEmpty,
+          let ticket = elements[3 + index * 2].number
         else { continue }
         rows.append(Sealed(variant: variant, ticket: ticket, value: value))
       }

@@ -44,8 +44,9 @@ extension RedisTier {
     return body.count == row.length ? body : nil
 
     func begin(_ number: Int) -> (RedisConnection.Call, Int64) {
-      let command = ["GET", target.chunk(number, of: row.ticket)].map { Array($0.utf8) }
-      return (link.connection.begin([command], within: limit), host.timekeeper.bootNanoseconds)
+      var command = RESPWriter()
+      command.write(["GET", target.chunk(number, of: row.ticket)])
+      return (link.connection.begin(command, within: limit), host.timekeeper.bootNanoseconds)
     }
   }
 

@@ -36,9 +36,9 @@ extension RedisTier {
     _ link: Link, _ host: TierHost
   ) async throws(RedisConnection.Trouble) -> TierFinding {
     let began = host.timekeeper.bootNanoseconds
-    _ = try await link.connection.call([[Array("PING".utf8)]], within: address.patience)
+    _ = try await link.connection.call(RESPWriter([[Array("PING".utf8)]]), within: address.patience)
     let connected = host.timekeeper.bootNanoseconds
-    _ = try await link.connection.call([[Array("PING".utf8)]], within: address.patience)
+    _ = try await link.connection.call(RESPWriter([[Array("PING".utf8)]]), within: address.patience)
     let answered = host.timekeeper.bootNanoseconds
     func milliseconds(_ nanoseconds: Int64) -> String {
       let hundredths = nanoseconds / 10_000
@@ -58,8 +58,7 @@ extension RedisTier {
     let target = link.keys.first.names.target(of: TierQuestion(target: name))
     let (row, life) = (Array(target.row.utf8), Array("1000".utf8))
     var tried: [(String, [[UInt8]])] = [
-      ("script load", ["SCRIPT", "LOAD", Scripts.ask.text].map { Array($0.utf8) }),
-      ("evalsha", Self.run(Scripts.ask, target)),
+      ("time", [Array("TIME".utf8)]),
       ("hmget", [Array("HMGET".utf8), row, [0x79]]),
       ("get", [Array("GET".utf8), Array(target.chunk(0, of: 1).utf8)]),
     ]
@@ -71,7 +70,7 @@ extension RedisTier {
         ("writing by a script", Self.run(Scripts.fence, target, [life, life])),
       ]
     }
-    let replies = try await link.connection.call(tried.map(\.1), within: address.patience)
+    let replies = try await link.connection.call(RESPWriter(tried.map(\.1)), within: address.patience)
     let refused = zip(tried, replies).compactMap { command, reply in
       reply.failure.map { "\(command.0): \(Self.shortened($0))" }
     }
@@ -87,7 +86,7 @@ extension RedisTier {
     _ link: Link
   ) async throws(RedisConnection.Trouble) -> TierFinding {
     let command = ["CONFIG", "GET", "maxmemory-policy"].map { Array($0.utf8) }
-    let reply = try await link.connection.call([command], within: address.patience).first
+    let reply = try await link.connection.call(RESPWriter([command]), within: address.patience).first
     guard let policy = reply?.elements?.last?.bytes.map({ String(decoding: $0, as: UTF8.self) }) else {
       return TierFinding(
         isFine: true, subject: "eviction", text: "not visible to this user; allkeys-lfu is best")

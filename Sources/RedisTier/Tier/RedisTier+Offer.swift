@@ -48,7 +48,7 @@ extension RedisTier {
         Array("\(Self.replacedLife)".utf8),
       ])
     let sent = host.timekeeper.bootNanoseconds
-    let first = try await call([command], over: link, host).first ?? .null
+    let first = try await call(RESPWriter([command]), over: link, host).first ?? .null
     let reply = try await reply(first, to: Scripts.commit, command, over: link, host)
     guard let (_, isStored) = learn(reply, sent: sent, host) else {
       return refused(reply.failure ?? "it gives no answer")
@@ -56,7 +56,7 @@ extension RedisTier {
     if isStored == 1 { return .stored }
     if head.chunks > 0 {
       let names = (0..<head.chunks).map { Array(target.chunk($0, of: ticket).utf8) }
-      _ = try await call([[Array("UNLINK".utf8)] + names], over: link, host)
+      _ = try await call(RESPWriter([[Array("UNLINK".utf8)] + names]), over: link, host)
     }
     return .superseded
   }
@@ -86,7 +86,7 @@ extension RedisTier {
           at: .chunk(number, of: offer.ticket.number, target))
       }
       let words = [Array("SET".utf8), Array(target.chunk(number, of: offer.ticket.number).utf8), sealed]
-      return link.connection.begin([words + [Array("PX".utf8), life]], within: limit)
+      return link.connection.begin(RESPWriter([words + [Array("PX".utf8), life]]), within: limit)
     }
   }
 
@@ -118,7 +118,7 @@ extension RedisTier {
           Scripts.fence, key.names.target(of: question),
           [Array("\(Self.fenceLife)".utf8), Array("\(Self.replacedLife)".utf8)])
         let sent = host.timekeeper.bootNanoseconds
-        let first = try await call([command], over: link, host).first ?? .null
+        let first = try await call(RESPWriter([command]), over: link, host).first ?? .null
         let reply = try await reply(first, to: Scripts.fence, command, over: link, host)
         guard learn(reply, sent: sent, host) == nil else { continue }
         _ = refused(reply.failure ?? "it gives no answer")
@@ -142,6 +142,6 @@ extension SealedHead {
       checksum: RedisTier.checksum(of: offer.body), version: head.version, reason: head.reason,
       account: offer.question.account, target: offer.question.target, variant: variant, vary: offer.vary,
       url: head.url ?? "", wire: head.fields.wire,
-      body: offer.body.count <= SealedHead.inlineLimit ? Array(offer.body) : nil)
+      body: offer.body.count <= SealedHead.inlineLimit ? ArraySlice(offer.body) : nil)
   }
 }

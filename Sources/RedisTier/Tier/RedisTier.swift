@@ -13,6 +13,8 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   private var linkFailure: (instant: Int64, text: String)?
   private var isClosed = false
   private var silence: Silence
+  /// The patience with a connection that is there.
+  private let halfOfPatience: Duration
   private var clock = TierClock()
   private var warned: Set<String> = []
   /// How many values there were, and how many of them opened.
@@ -38,6 +40,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     // Rows of accounts need keys of their own, which this release does not make.
     terms.accounts = []
     self.terms = terms
+    halfOfPatience = address.patience / 2
     silence = Silence(patience: address.patience.clampedNanoseconds)
   }
 
@@ -142,9 +145,9 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   ///   - limit: The longest wait; `nil` for the patience, or half of it where there is a connection.
   ///   - isCounted: Whether the time it takes says something about the tier.
   nonisolated(nonsending) func call(
-    _ commands: [[[UInt8]]], over link: Link, _ host: TierHost, within limit: Duration? = nil
+    _ commands: RESPWriter, over link: Link, _ host: TierHost, within limit: Duration? = nil
   ) async throws(Silent) -> [RESPValue] {
-    let limit = limit ?? (link.connection.isWarm ? address.patience / 2 : address.patience)
+    let limit = limit ?? (link.connection.isWarm ? halfOfPatience : address.patience)
     let sent = host.timekeeper.bootNanoseconds
     return try await replies(
       to: link.connection.begin(commands, within: limit), sent: sent, limit, link, host)
@@ -246,7 +249,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   ) async throws(Silent) -> RESPValue {
     guard let text = first.failure, text.hasPrefix("NOSCRIPT") else { return first }
     let load = ["SCRIPT", "LOAD", script.text].map { Array($0.utf8) }
-    return try await call([load, command], over: link, host).last ?? .null
+    return try await call(RESPWriter([load, command]), over: link, host).last ?? .null
   }
 
   /// Learns the time from a script's reply, and returns its second number; `nil` if it is no such reply.
@@ -254,8 +257,13 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     guard let numbers = reply.elements, numbers.count == 2, let time = numbers[0].number,
       let number = numbers[1].number, time > 0, number >= 0
     else { return nil }
-    clock.learn(tierMicroseconds: time, sent: sent, received: host.timekeeper.bootNanoseconds)
+    learn(time: time, sent: sent, received: host.timekeeper.bootNanoseconds)
     return (time, number)
+  }
+
+  /// Learns the tier's time, in microseconds.
+  func learn(time: Int64, sent: Int64, received: Int64) {
+    clock.learn(tierMicroseconds: time, sent: sent, received: received)
   }
 
   /// A ticket's instant on the local clock.

@@ -6,10 +6,19 @@ struct TierKeys: Sendable {
   struct Key: Sendable {
     let names: TierNames
     let seal: Seal
+    /// The variant of a GET of which `Vary` names nothing, as most are.
+    private let usualVariant: String
 
     init(_ key: FleetKey) {
       names = TierNames(key)
+      usualVariant = names.variant(of: TierQuestion(target: ""), vary: "")
       seal = Seal(key)
+    }
+
+    /// The variant of a request of which `Vary` names nothing.
+    func plainVariant(of question: TierQuestion) -> String {
+      let isUsual = question.method == "GET" && question.extra.isEmpty && question.body == nil
+      return isUsual ? usualVariant : names.variant(of: question, vary: "")
     }
   }
 

@@ -13,8 +13,18 @@ struct Seal: Sendable {
     var number: Int = 0
 
     fileprivate var bytes: [UInt8] {
+      var bytes = Array("cf1".utf8)
+      bytes.reserveCapacity(key.utf8.count + field.utf8.count + 48)
       // Neither a key nor a field has a line break in it.
-      Array("cf1\n\(key)\n\(field)\n\(ticket)\n\(number)".utf8)
+      for text in [key, field] {
+        bytes.append(0x0A)
+        bytes += text.utf8
+      }
+      for part in [ticket, Int64(number)] {
+        bytes.append(0x0A)
+        bytes.append(decimal: part)
+      }
+      return bytes
     }
   }
 

@@ -41,8 +41,8 @@ struct SealedHead: Hashable, Sendable {
   var url: String
   /// The fields as the store has them.
   var wire: [UInt8]
-  /// The body, where it is not longer than ``inlineLimit``.
-  var body: [UInt8]?
+  /// The body, where it is not longer than ``inlineLimit``: a part of the bytes that were read.
+  var body: ArraySlice<UInt8>?
 
   /// In how many pieces the body is beside the row.
   var chunks: Int {
@@ -71,15 +71,15 @@ extension SealedHead {
     guard bytes.first == Self.format else { return nil }
     var place = 1
     var numbers: [Int64] = []
+    numbers.reserveCapacity(8)
     for _ in 0..<8 {
       guard let number = Self.number(bytes, &place, Int64.self) else { return nil }
       numbers.append(number)
     }
     var texts: [String] = []
+    texts.reserveCapacity(7)
     for _ in 0..<7 {
-      guard let text = Self.take(bytes, &place).flatMap({ String(validating: $0, as: UTF8.self) }) else {
-        return nil
-      }
+      guard let text = Self.text(bytes, &place) else { return nil }
       texts.append(text)
     }
     guard let wire = Self.take(bytes, &place), place <= Self.lengthLimit else { return nil }
@@ -88,7 +88,7 @@ extension SealedHead {
       status: numbers[5], length: numbers[6], checksum: numbers[7], version: texts[0], reason: texts[1],
       account: texts[2], target: texts[3], variant: texts[4], vary: texts[5], url: texts[6],
       wire: Array(wire),
-      body: numbers[6] <= Self.inlineLimit ? Array(bytes[place...]) : nil)
+      body: numbers[6] <= Self.inlineLimit ? bytes[place...] : nil)
     guard isSound, Int64(bytes.count - place) == (body == nil ? 0 : length) else { return nil }
   }
 
@@ -96,16 +96,22 @@ extension SealedHead {
   private var isSound: Bool {
     ticket > 0 && offeredAt >= 0 && Self.ages.contains(age) && Self.ages.contains(delay)
       && Self.ages.contains(exchange) && (100...599).contains(status) && length >= 0
-      && ["1.0", "1.1", "2", "3"].contains(version) && Self.areFields(wire)
+      && Self.versions.contains(version) && Self.areFields(wire)
       && !reason.utf8.contains { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }
   }
+
+  private static let versions = ["1.0", "1.1", "2", "3"]
 
   /// Up to a hundred years in milliseconds.
   private static let ages: ClosedRange<Int64> = 0...3_155_760_000_000
 
   /// Whether the bytes are lines of fields as ``HTTPFields`` writes them.
   private static func areFields(_ wire: [UInt8]) -> Bool {
-    var rest = wire[...]
+    wire.withUnsafeBufferPointer { areFields($0[...]) }
+  }
+
+  private static func areFields(_ wire: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    var rest = wire
     while let end = rest.firstIndex(of: 0x0A) {
       let line = rest[..<end]
       guard line.last == 0x0D, let colon = line.firstIndex(of: 0x3A), colon > line.startIndex,
@@ -128,7 +134,14 @@ extension SealedHead {
     let size = MemoryLayout<Number>.size
     guard bytes.count - place >= size else { return nil }
     defer { place += size }
-    return bytes[place..<(place + size)].reversed().reduce(0) { $0 << 8 | Number($1) }
+    return Number(
+      littleEndian: bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: place, as: Number.self) })
+  }
+
+  private static func text(_ bytes: [UInt8], _ place: inout Int) -> String? {
+    guard let text = take(bytes, &place) else { return nil }
+    // Most of them say nothing.
+    return text.isEmpty ? "" : String(validating: text, as: UTF8.self)
   }
 
   private static func take(_ bytes: [UInt8], _ place: inout Int) -> ArraySlice<UInt8>? {

@@ -37,25 +37,45 @@ struct TierNames: Sendable {
   /// A digest of words; their lengths are part of it, so that no two lists have the same bytes.
   private func digest(_ words: [String], length: Int) -> String {
     var message: [UInt8] = []
+    message.reserveCapacity(words.reduce(0) { $0 + $1.utf8.count + 8 })
     for word in words {
-      message += Array("\(word.utf8.count):".utf8)
-      message += Array(word.utf8)
+      message.append(decimal: Int64(word.utf8.count))
+      message.append(0x3A)
+      message += word.utf8
     }
     return Self.base64url(raw(message, length: length))
   }
 
   /// BLAKE2b has no shorter form than 16 bytes in libsodium; what is shorter is its beginning.
-  private func raw(_ message: [UInt8], length: Int) -> [UInt8] {
+  private func raw(_ message: [UInt8], length: Int) -> ArraySlice<UInt8> {
     var output = [UInt8](repeating: 0, count: 16)
     // Fails for lengths out of range only, and these are constants within it.
     _ = crypto_generichash(&output, output.count, message, UInt64(message.count), key, key.count)
-    return Array(output.prefix(length))
+    return output[..<length]
   }
 
-  private static func base64url(_ bytes: [UInt8]) -> String {
-    let variant = sodium_base64_VARIANT_URLSAFE_NO_PADDING
-    var text = [CChar](repeating: 0, count: sodium_base64_encoded_len(bytes.count, variant))
-    sodium_bin2base64(&text, text.count, bytes, bytes.count, variant)
-    return String(decoding: text.lazy.map { UInt8(bitPattern: $0) }.prefix { $0 != 0 }, as: UTF8.self)
+  private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+  /// The bytes in the letters that names may have. Names are what the server sees: unlike secrets they may be written in a
+  /// time that depends on them.
+  private static func base64url(_ bytes: ArraySlice<UInt8>) -> String {
+    let letters = letters
+    return String(unsafeUninitializedCapacity: (bytes.count * 4 + 2) / 3) { room in
+      var (bits, length, count) = (0, 0, 0)
+      func add(_ bits: Int) {
+        room[count] = letters[bits & 63]
+        count += 1
+      }
+      for byte in bytes {
+        bits = (bits & 63) << 8 | Int(byte)
+        length += 8
+        while length >= 6 {
+          length -= 6
+          add(bits >> length)
+        }
+      }
+      if length > 0 { add(bits << (6 - length)) }
+      return count
+    }
   }
 }

@@ -2,6 +2,8 @@ import CacheStore
 @testable import DataService
 import FixtureServer
 import Foundation
+import PlatformC
+import Synchronization
 import TestSupport
 import Testing
 import TestTurns
@@ -13,11 +15,59 @@ import TestTurns
     case ended(DataServiceError.Kind)
   }
 
+  private final class Said: Sendable { let text = Mutex("") }
+
+  /// A socket that is bound, to a port of this machine or to a path.
+  private final class Listener: Sendable {
+    private let descriptor: Int32
+    private let path: String?
+
+    init(_ path: String? = nil) throws {
+      self.path = path
+      descriptor = try path.map { try Socket.bound(path: $0) } ?? Socket.bound(port: 0)
+    }
+
+    deinit { close(descriptor) }
+
+    var port: Int { Int(Socket.port(of: descriptor)) }
+
+    /// Listens, and connects to itself until nobody else can.
+    func fill() -> [Client] {
+      listen(descriptor, 0)
+      var clients: [Client] = []
+      while let client = Client(path ?? "") { clients.append(client) }
+      return clients
+    }
+
+    func accept() { close(PlatformC.accept(descriptor, nil, nil)) }
+  }
+
+  /// A connection to a path, which does not wait for its queue.
+  private final class Client: Sendable {
+    private let descriptor: Int32
+
+    init?(_ path: String) {
+      descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+      var address = sockaddr_un()
+      address.sun_family = sa_family_t(AF_UNIX)
+      withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+      let isConnected = withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+        }
+      }
+      guard isConnected else { return nil }
+    }
+
+    deinit { close(descriptor) }
+  }
+
   /// A connection, and what it tells.
   private final class Line: @unchecked Sendable {
     let thread = NetworkThread()
     let transport: CurlTransport
     let events: AsyncStream<Told>
+    private let said: Said
     private let connection: RawConnection
 
     init(to endpoint: RawConnection.Endpoint, library: String? = nil) {
@@ -27,11 +77,14 @@ import TestTurns
         configuration: configuration, thread: thread, timekeeper: SystemTimekeeper(thread: thread))
       let (events, teller) = AsyncStream.makeStream(of: Told.self)
       self.events = events
+      let said = Said()
+      self.said = said
       connection = RawConnection(to: endpoint, over: transport) { event in
         switch event {
         case .opened: teller.yield(.opened)
         case .received(let bytes): teller.yield(.received(Array(bytes)))
         case .ended(let error):
+          said.text.withLock { $0 = error.message }
           teller.yield(.ended(error.kind))
           teller.finish()
         }
@@ -39,6 +92,9 @@ import TestTurns
     }
 
     deinit { thread.perform { [connection] in connection.close() } }
+
+    /// What the error says with which it ended.
+    var message: String { said.text.withLock { $0 } }
 
     func onThread(_ body: @escaping @Sendable (RawConnection) -> Void) async {
       await withCheckedContinuation { continuation in
@@ -93,9 +149,13 @@ import TestTurns
     let silent = Line(to: .init(host: "", port: 0, unixSocket: folder.file("nobody")))
     await silent.onThread { $0.open() }
     #expect(await silent.all().last == .ended(.unreachable))
-    let missing = Line(to: .init(host: "127.0.0.1", port: 1), library: "libcurl-of-no-system.so")
-    await missing.onThread { $0.open() }
-    #expect(await missing.all().last == .ended(.libraryMissing))
+    for (host, isSecure) in [("127.0.0.1", true), ("a-name.test", false)] {
+      var endpoint = RawConnection.Endpoint(host: host, port: 1)
+      endpoint.isSecure = isSecure
+      let missing = Line(to: endpoint, library: "libcurl-of-no-system.so")
+      await missing.onThread { $0.open() }
+      #expect(await missing.all().last == .ended(.libraryMissing))
+    }
     let plain = try SilentListener()
     plain.hangUpOnEveryone()
     var endpoint = RawConnection.Endpoint(host: "127.0.0.1", port: Int(plain.port))
@@ -108,6 +168,65 @@ import TestTurns
     }
     #expect(kind.name.hasPrefix("tls("))
     withExtendedLifetime(plain) {}
+  }
+
+  @Test func `without TLS and a name to look up no libcurl is needed`() async throws {
+    let folder = try TemporaryFolder()
+    let answer: FixtureServer.Handler = { _, connection in
+      try connection.send(FixtureReply(status: 200, body: Array("hello".utf8)))
+      connection.close()
+    }
+    let (tcp, unix) = (try FixtureServer(answer), try FixtureServer(unixSocket: folder.file("s"), answer))
+    let port = Int(tcp.url("/").port ?? 0)
+    for endpoint in [
+      RawConnection.Endpoint(host: "127.0.0.1", port: port),
+      // Where nothing listens on ::1, the other address is tried.
+      RawConnection.Endpoint(host: "LocalHost", port: port),
+      RawConnection.Endpoint(host: "", port: 0, unixSocket: folder.file("s")),
+    ] {
+      let line = Line(to: endpoint, library: "libcurl-of-no-system.so")
+      await line.ask()
+      let (text, first, last) = await line.all()
+      #expect(first == .opened)
+      #expect(text.hasSuffix("hello"))
+      #expect(last == .ended(.disconnected))
+    }
+    withExtendedLifetime((tcp, unix)) {}
+  }
+
+  @Test func `what nobody listens on is refused, with the reason`() async throws {
+    let folder = try TemporaryFolder()
+    // Bound and not listening.
+    let (port, path) = (try Listener(), try Listener(folder.file("s")))
+    for (endpoint, message) in [
+      (RawConnection.Endpoint(host: "127.0.0.1", port: port.port), "127.0.0.1 refused the connection"),
+      (.init(host: "localhost", port: port.port), "localhost refused the connection"),
+      (
+        .init(host: "", port: 0, unixSocket: folder.file("s")),
+        "nothing listens on the socket \(folder.file("s"))"
+      ),
+    ] {
+      let line = Line(to: endpoint)
+      await line.onThread { $0.open() }
+      #expect(await line.all().last == .ended(.refused))
+      #expect(line.message == message)
+    }
+    withExtendedLifetime((port, path)) {}
+  }
+
+  @Test func `a unix socket whose queue is full is tried again until there is room`() async throws {
+    let folder = try TemporaryFolder()
+    let listener = try Listener(folder.file("s"))
+    let waiting = listener.fill()
+    let line = Line(to: .init(host: "", port: 0, unixSocket: folder.file("s")))
+    await line.onThread { $0.open() }
+    // By the second turn it has been tried.
+    await line.onThread { #expect(!$0.isOpen) }
+    await line.onThread { #expect(!$0.isOpen) }
+    for _ in 0...waiting.count { listener.accept() }
+    var events = line.events.makeAsyncIterator()
+    #expect(await events.next() == .opened)
+    withExtendedLifetime((listener, waiting)) {}
   }
 
   @Test func `exchanges on the same thread go on beside it, and a thread that ends closes it`() async throws {

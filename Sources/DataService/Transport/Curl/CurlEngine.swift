@@ -27,8 +27,9 @@
     private var authorities: SystemAuthorities?
     /// The connections without HTTP that wait on this thread.
     private var connections: [RawConnection] = []
-    /// What the next wait is for beside the exchanges; kept for its memory.
+    /// Empty: the memory for what a wait is for beside the exchanges.
     private var descriptors: [curl_waitfd] = []
+    private var isAttached = false
     private var isClosed = false
     private(set) var needsAdvance = false
     /// The time at which this turn of libcurl began; 0 between turns.
@@ -60,15 +61,20 @@
     }
 
     /// Takes a connection without HTTP into the waiting.
-    /// - Throws: `libraryMissing`, `closed`, or `other` where libcurl cannot be initialised.
-    func adopt(
-      _ connection: RawConnection, on thread: NetworkThread
-    ) throws(DataServiceError) -> CurlLibrary {
+    /// - Throws: `closed`.
+    func adopt(_ connection: RawConnection, on thread: NetworkThread) throws(DataServiceError) {
       // Also where it fails: it is told of that at the next turn.
       connections.append(connection)
       guard !isClosed else { throw DataServiceError(.closed, "the transport was closed") }
-      if multi == nil { try open(on: thread) }
-      guard let library else { throw DataServiceError(.other, "libcurl could not be initialised") }
+      attach(to: thread)
+    }
+
+    /// libcurl, loaded where that has not been done.
+    /// - Throws: `libraryMissing`, or `other` where it cannot be initialised.
+    func loadedLibrary() throws(DataServiceError) -> CurlLibrary {
+      if let library { return library }
+      let library = try CurlLibrary.load(configuration.libraryName)
+      self.library = library
       return library
     }
 
@@ -107,7 +113,7 @@
     }
 
     private func open(on thread: NetworkThread) throws(DataServiceError) {
-      let library = try CurlLibrary.load(configuration.libraryName)
+      let library = try loadedLibrary()
       guard let multi = ccurl_multi_init(library.table) else {
         throw Descriptors.areUsedUp
           ? .tooManyOpenFiles : DataServiceError(.other, "libcurl could not be initialised")
@@ -115,8 +121,13 @@
       // Keep at least as many idle connections as exchanges may run.
       _ = ccurl_multi_set_long(
         library.table, multi, CURLMOPT_MAXCONNECTS, max(8, configuration.exchangesInAll * 2))
-      self.library = library
       self.multi = multi
+      attach(to: thread)
+    }
+
+    private func attach(to thread: NetworkThread) {
+      guard !isAttached else { return }
+      isAttached = true
       thread.attach(self)
     }
 
@@ -205,29 +216,38 @@
 
     func advance() {
       needsAdvance = false
-      guard let library, let multi else { return }
-      turnInstant = timekeeper.bootNanoseconds
-      let code = ccurl_multi_perform(library.table, multi)
-      turnInstant = 0
-      takeEnded(library, multi)
-      if code != CURLM_OK { failAll(DataServiceError(.other, "libcurl failed: \(words(code))")) }
-      startNext()
+      if let library, let multi {
+        turnInstant = timekeeper.bootNanoseconds
+        let code = ccurl_multi_perform(library.table, multi)
+        turnInstant = 0
+        takeEnded(library, multi)
+        if code != CURLM_OK { failAll(DataServiceError(.other, "libcurl failed: \(words(code))")) }
+        startNext()
+      }
       // Listeners may open and close connections.
       for connection in connections { connection.advance() }
     }
 
     func wait(wakeDescriptor descriptor: Int32, milliseconds: Int32) {
-      guard let library, let multi else { return }
-      stockUp(library)
+      if let library { stockUp(library) }
       var milliseconds = milliseconds
-      descriptors.removeAll(keepingCapacity: true)
+      var waited = descriptors
+      descriptors = []
       if descriptor >= 0 {
-        descriptors.append(curl_waitfd(fd: descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0))
+        waited.append(curl_waitfd(fd: descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0))
       }
-      for connection in connections { milliseconds = min(milliseconds, connection.await(in: &descriptors)) }
+      for connection in connections { milliseconds = min(milliseconds, connection.await(in: &waited)) }
       ccurl_thread_rest()
-      _ = ccurl_multi_wait(library.table, multi, &descriptors, UInt32(descriptors.count), milliseconds)
+      if let library, let multi {
+        _ = ccurl_multi_wait(library.table, multi, &waited, UInt32(waited.count), milliseconds)
+      } else {
+        ccurl_wait(&waited, UInt32(waited.count), milliseconds)
+      }
       ccurl_thread_resume()
+      let isExplained = waited.contains { $0.revents != 0 }
+      for connection in connections { connection.note(waited, isExplained: isExplained) }
+      waited.removeAll(keepingCapacity: true)
+      descriptors = waited
       needsAdvance = true
     }
 

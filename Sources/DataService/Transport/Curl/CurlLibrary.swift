@@ -1,5 +1,6 @@
 #if os(Linux) && !PORTABLE
   internal import CCurl
+  import PlatformC
 
   /// A libcurl that has been loaded. One for each file name and process; never unloaded.
   final class CurlLibrary: Sendable {
@@ -46,6 +47,8 @@
     }
 
     private static func open(_ name: String) -> Result<CurlLibrary, DataServiceError> {
+      // With one processor whoever was just handed the tier's row comes first.
+      sched_yield()
       var problem = [CChar](repeating: 0, count: 512)
       guard let table = ccurl_open(name, &problem, problem.count) else {
         let text = String(decoding: problem.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)

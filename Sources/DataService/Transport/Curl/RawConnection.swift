@@ -3,7 +3,8 @@
   internal import CacheStore
   import PlatformFoundation
 
-  /// A connection of bytes, over TCP, TLS or a unix socket, without HTTP: libcurl connects, verifies and encrypts.
+  /// A connection of bytes, over TCP, TLS or a unix socket, without HTTP. Where there is TLS, or a name to look up, libcurl
+  /// connects, verifies and encrypts; otherwise it is a plain socket.
   ///
   /// It is part of the waiting of its transport's network thread. Every function is called there, and so is `onEvent`,
   /// never inside a call of this object; which justifies `@unchecked Sendable`. It has no time limit of its own: whoever
@@ -47,14 +48,16 @@
     /// The most bytes that one turn reads from one connection before others get theirs.
     private static let turnLimit = 1 << 20
     private static let roomSize = 64 << 10
-    /// The most that is handed to TLS at once: one record, which has to be offered again as it was until it is taken.
-    private static let recordSize = 16 << 10
 
     private let endpoint: Endpoint
     private let transport: CurlTransport
     private let onEvent: (Event) -> Void
-    private var handle: RawHandle?
+    private var carrier: (any RawCarrier)?
     private var phase = Phase.new
+    /// Its place among the descriptors of the last wait; `nil` where it was not one of them.
+    private var place: Int?
+    /// Whether there may be something to receive.
+    private var isReadable = false
     /// What is told at the next turn.
     private var failure: DataServiceError?
     /// What is still to be sent; blocks are never changed, since TLS wants the same bytes at the same place again.
@@ -82,13 +85,19 @@
       phase = .connecting
       transport.isUsed()
       do throws(DataServiceError) {
-        handle = try RawHandle(endpoint, library: try transport.engine.adopt(self, on: transport.thread))
+        try transport.engine.adopt(self, on: transport.thread)
+        carrier = try makeCarrier()
       } catch {
         failure = error
-        // Without libcurl the thread has no engine to give it a turn.
+        // A thread whose engine was closed gives it no turn.
         transport.thread.perform { [self] in advance() }
       }
       transport.engine.isAwaited()
+    }
+
+    private func makeCarrier() throws(DataServiceError) -> any RawCarrier {
+      if let socket = PlainSocket(endpoint) { return socket }
+      return try RawHandle(endpoint, library: transport.engine.loadedLibrary())
     }
 
     /// Sends bytes, those written while it connects once it is open. Never waits; what the system does not take at once
@@ -103,7 +112,7 @@
     package func close() {
       guard phase != .ended else { return }
       phase = .ended
-      handle = nil
+      carrier = nil
       blocks = []
       transport.engine.drop(self)
     }
@@ -113,21 +122,26 @@
     /// Adds the descriptors it waits for.
     /// - Returns: The longest wait, in milliseconds, after which it wants a turn though none was ready.
     func await(in descriptors: inout [curl_waitfd]) -> Int32 {
-      guard let handle, failure == nil else { return failure == nil ? .max : 0 }
-      guard phase == .connecting else {
-        let events = CURL_WAIT_POLLIN | (blocks.isEmpty ? 0 : CURL_WAIT_POLLOUT)
-        descriptors.append(curl_waitfd(fd: handle.descriptor, events: Int16(events), revents: 0))
-        return .max
-      }
-      // libcurl has timers of its own while it connects, such as for the second address of a host.
-      return handle.appendDescriptors(to: &descriptors) ? 10 : 1
+      place = nil
+      guard let carrier, failure == nil else { return failure == nil ? .max : 0 }
+      guard phase != .connecting else { return carrier.appendDescriptors(to: &descriptors) }
+      let events = CURL_WAIT_POLLIN | (blocks.isEmpty ? 0 : CURL_WAIT_POLLOUT)
+      place = descriptors.count
+      descriptors.append(curl_waitfd(fd: carrier.descriptor, events: Int16(events), revents: 0))
+      return .max
+    }
+
+    /// Learns from the descriptors after the wait whether there is something to receive. Where none of them says why the
+    /// wait is over, there may be.
+    func note(_ descriptors: [curl_waitfd], isExplained: Bool) {
+      if !isExplained || place.map({ descriptors[$0].revents != 0 }) ?? false { isReadable = true }
     }
 
     /// Goes on as far as possible without waiting.
     func advance() {
       if failure == nil, phase == .connecting { connect() }
       if failure == nil, phase == .open, !blocks.isEmpty { flush() }
-      if failure == nil, phase == .open { receive() }
+      if failure == nil, phase == .open, isReadable { receive() }
       if let failure { end(failure) }
     }
 
@@ -139,28 +153,27 @@
     }
 
     private func connect() {
-      guard let handle, let code = handle.connect() else { return }
-      guard code == CURLE_OK, handle.descriptor >= 0 else {
-        failure = handle.error(code, endpoint)
+      guard let carrier, let result = carrier.connect() else { return }
+      if case .failure(let error) = result {
+        failure = error
         return
       }
       phase = .open
+      isReadable = carrier.mayHoldBytes
       onEvent(.opened)
       flush()
     }
 
     private func flush() {
-      guard let handle else { return }
+      guard let carrier else { return }
       while let block = blocks.first {
-        let limit = endpoint.isSecure ? Self.recordSize : block.count
-        let (code, count) = handle.send(block, from: sent, atMost: limit)
-        if code == CURLE_AGAIN { return }
-        guard code == CURLE_OK else {
+        switch carrier.send(block, from: sent) {
+        case .some(let count): sent += count
+        case .later: return
+        case .ended:
           failure = disconnected
-          transport.engine.isAwaited()
-          return
+          return transport.engine.isAwaited()
         }
-        sent += count
         guard sent == block.count else { continue }
         blocks.removeFirst()
         sent = 0
@@ -169,17 +182,22 @@
 
     private func receive() {
       var total = 0
-      // TLS may hold bytes for which the descriptor is no longer readable, so it is read until it has no more.
-      while phase == .open, let handle {
+      while phase == .open, let carrier {
         guard total < Self.turnLimit else { return transport.engine.isAwaited() }
-        let (code, count) = handle.receive(into: room)
-        if code == CURLE_AGAIN { return }
-        guard code == CURLE_OK, count > 0 else {
+        switch carrier.receive(into: room) {
+        case .some(let count):
+          total += count
+          // The system gives all it has, so that less than there is room for is the last; TLS may hold more.
+          isReadable = count == room.count || carrier.mayHoldBytes
+          onEvent(.received(UnsafeRawBufferPointer(rebasing: room[..<count])))
+          if !isReadable { return }
+        case .later:
+          isReadable = false
+          return
+        case .ended:
           failure = disconnected
           return
         }
-        total += count
-        onEvent(.received(UnsafeRawBufferPointer(rebasing: room[..<count])))
       }
     }
 

@@ -6,11 +6,14 @@
   ///
   /// It has a multi handle of its own: in one that carries exchanges as well, libcurl now and then closes connections
   /// that no transfer uses and on which bytes have come, which is what an answer looks like.
-  final class RawHandle {
+  final class RawHandle: RawCarrier {
+    private let endpoint: RawConnection.Endpoint
     private let library: CurlLibrary
     private let multi: UnsafeMutableRawPointer
     private let easy: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
+    /// The most that is handed to TLS at once: one record, which has to be offered again as it was until it is taken.
+    private static let recordSize = 16 << 10
 
     /// Makes the handles and begins to connect.
     /// - Throws: `other` where libcurl takes no more handles, or does not take an option.
@@ -20,7 +23,7 @@
         _ = ccurl_multi_cleanup(library.table, multi)
         throw Self.noHandle
       }
-      (self.library, self.multi, self.easy) = (library, multi, easy)
+      (self.endpoint, self.library, self.multi, self.easy) = (endpoint, library, multi, easy)
       errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
       errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
       try set(endpoint)
@@ -34,8 +37,9 @@
       errorText.deallocate()
     }
 
-    /// The connection's descriptor; -1 before it is made.
     private(set) var descriptor: Int32 = -1
+
+    var mayHoldBytes: Bool { true }
 
     private static var noHandle: DataServiceError {
       Descriptors.areUsedUp
@@ -67,43 +71,46 @@
       try library.check(ccurl_set_buffer(library.table, easy, CURLOPT_ERRORBUFFER, errorText))
     }
 
-    /// Goes on connecting; the result once there is one.
-    func connect() -> CURLcode? {
-      guard ccurl_multi_perform(library.table, multi) == CURLM_OK else { return CURLE_FAILED_INIT }
+    func connect() -> Result<Void, DataServiceError>? {
+      guard ccurl_multi_perform(library.table, multi) == CURLM_OK else {
+        return .failure(error(CURLE_FAILED_INIT))
+      }
       var code = CURLE_OK
       guard ccurl_multi_ended(library.table, multi, &code) != nil else { return nil }
       // The transfer has ended, the connection stays as long as its handle is in the multi handle.
       if code == CURLE_OK { descriptor = ccurl_active_socket(library.table, easy) }
-      return code
+      return code == CURLE_OK && descriptor >= 0 ? .success(()) : .failure(error(code))
     }
 
-    /// Adds the descriptors that connecting waits for; `false` if there is none.
-    func appendDescriptors(to descriptors: inout [curl_waitfd]) -> Bool {
+    func appendDescriptors(to descriptors: inout [curl_waitfd]) -> Int32 {
       var room = [curl_waitfd](repeating: curl_waitfd(), count: 4)
       let count = ccurl_multi_descriptors(library.table, multi, &room, UInt32(room.count))
       descriptors += room.prefix(Int(count))
-      return count > 0
+      // libcurl has timers of its own while it connects, such as for the second address of a host.
+      return count > 0 ? 10 : 1
     }
 
-    /// Sends bytes of a block from an offset; how many were taken.
-    func send(_ block: [UInt8], from offset: Int, atMost limit: Int) -> (CURLcode, Int) {
+    func send(_ block: [UInt8], from offset: Int) -> RawProgress {
       block.withUnsafeBytes { bytes in
+        let limit = endpoint.isSecure ? Self.recordSize : bytes.count
         let rest = UnsafeRawBufferPointer(rebasing: bytes[offset...].prefix(limit))
         var count = 0
-        let code = ccurl_easy_send(library.table, easy, rest.baseAddress, rest.count, &count)
-        return (code, count)
+        return progress(ccurl_easy_send(library.table, easy, rest.baseAddress, rest.count, &count), count)
       }
     }
 
-    /// Receives bytes; how many came.
-    func receive(into room: UnsafeMutableRawBufferPointer) -> (CURLcode, Int) {
+    func receive(into room: UnsafeMutableRawBufferPointer) -> RawProgress {
       var count = 0
-      let code = ccurl_easy_recv(library.table, easy, room.baseAddress, room.count, &count)
-      return (code, count)
+      return progress(ccurl_easy_recv(library.table, easy, room.baseAddress, room.count, &count), count)
+    }
+
+    private func progress(_ code: CURLcode, _ count: Int) -> RawProgress {
+      if code == CURLE_AGAIN { return .later }
+      return code == CURLE_OK && count > 0 ? .some(count) : .ended
     }
 
     /// Why it could not be connected.
-    func error(_ code: CURLcode, _ endpoint: RawConnection.Endpoint) -> DataServiceError {
+    private func error(_ code: CURLcode) -> DataServiceError {
       let text = String(cString: errorText)
       let words = ccurl_easy_strerror(library.table, code).map { String(cString: $0) } ?? ""
       var failure = TransferFailure(

@@ -67,6 +67,14 @@
         underlying: CurlError(code: Int(code.rawValue), text: text))
     }
 
+    /// The error where a socket of our own could not be connected, which libcurl knows nothing of.
+    func connectError(hasRoute: () -> Bool) -> DataServiceError {
+      if Descriptors.isOfDescriptors(osError) { return .tooManyOpenFiles }
+      let (kind, message, remedy) = unconnected(hasRoute)
+      return DataServiceError(
+        kind, message.replacingPlaceholder(with: unixSocket ?? host), remedy: remedy)
+    }
+
     /// Whether the client's certificate or key could not be used. From 8.16 on a key that OpenSSL does not take has the code that
     /// otherwise means a malformed head.
     var isOfClientKey: Bool {
