@@ -71,7 +71,7 @@ package enum AnswerRule {
     package var isStored: Bool { self == .replaced || self == .keptBeside }
   }
 
-  /// Both.
+  /// The delivery, and what becomes of the row.
   package struct Outcome: Sendable, Hashable {
     /// What is delivered.
     package var delivery: Delivery

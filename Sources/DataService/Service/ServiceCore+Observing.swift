@@ -66,7 +66,8 @@ extension ServiceCore {
   }
 
   func removeObserver(_ number: Int) {
-    // Its end may be the last reference to the caller's; with the last of them the watch goes.
+    // Released outside the lock, since `end` may hold the last reference to the caller's objects. The watch is released with
+    // the last observer.
     let removed = state.withLock { state in
       let observer = state.observers.firstIndex { $0.number == number }.map { state.observers.remove(at: $0) }
       let watch = state.observers.isEmpty ? state.watch : nil

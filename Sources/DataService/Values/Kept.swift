@@ -29,7 +29,7 @@ extension DataService {
     public static let status = Self("status")
     /// The method is not one whose answers are stored.
     public static let method = Self("method")
-    /// The request passed the store by.
+    /// The request bypassed the store.
     public static let passThrough = Self("passThrough")
     /// A newer answer is stored already.
     public static let superseded = Self("superseded")
@@ -37,7 +37,7 @@ extension DataService {
     public static let tooLarge = Self("tooLarge")
     /// Reached through a temporary redirect to another host, as captive portals do.
     public static let portal = Self("portal?")
-    /// Of none of the media types that the request accepts.
+    /// It has none of the media types that the request accepts.
     public static let mediaType = Self("mediaType")
     /// A decoder refused it.
     public static let undecodable = Self("undecodable")

@@ -112,7 +112,7 @@ extension RedisTier {
     case .unreachable(let error): error.message + (error.hint.map { "; \($0)" } ?? "")
     case .refused(let text): "it says: \(shortened(text))"
     case .malformed: "it does not speak the Redis protocol"
-    case .cancelled: "nobody waits any more"
+    case .cancelled: "the request was cancelled"
     case .closed: "it was closed"
     }
   }

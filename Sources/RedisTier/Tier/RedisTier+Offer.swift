@@ -5,7 +5,7 @@ internal import PlatformFoundation
 extension RedisTier {
   /// The most variants of one target.
   static let variantLimit = 16
-  /// How long the pieces of a replaced body live, in milliseconds: whoever has its head still reads them.
+  /// How long the pieces of a replaced body live, in milliseconds: a machine that has its head still reads them.
   static let replacedLife = 600_000
   /// How long a fence lives, in milliseconds: longer than any exchange lasts.
   static let fenceLife = 3_600_000

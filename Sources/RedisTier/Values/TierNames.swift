@@ -44,10 +44,10 @@ struct TierNames: Sendable {
     return Self.base64url(raw(message, length: length))
   }
 
-  /// BLAKE2b has no shorter form than 16 bytes in libsodium; what is shorter is its beginning.
+  /// BLAKE2b has no form shorter than 16 bytes in libsodium; a shorter digest is its beginning.
   private func raw(_ message: [UInt8], length: Int) -> [UInt8] {
     var output = [UInt8](repeating: 0, count: 16)
-    // Fails for lengths out of range only, and these are constants within it.
+    // Fails only for lengths out of range; these constants are within range.
     _ = crypto_generichash(&output, output.count, message, UInt64(message.count), key, key.count)
     return Array(output.prefix(length))
   }

@@ -59,12 +59,12 @@
       startInTurn(exchange)
     }
 
-    /// Takes a connection without HTTP into the waiting.
+    /// Registers a connection without HTTP, so that the thread waits for it too.
     /// - Throws: `libraryMissing`, `closed`, or `other` where libcurl cannot be initialised.
     func adopt(
       _ connection: RawConnection, on thread: NetworkThread
     ) throws(DataServiceError) -> CurlLibrary {
-      // Also where it fails: it is told of that at the next turn.
+      // Added even if it fails: the next turn reports the failure to it.
       connections.append(connection)
       guard !isClosed else { throw DataServiceError(.closed, "the transport was closed") }
       if multi == nil { try open(on: thread) }
@@ -72,10 +72,10 @@
       return library
     }
 
-    /// Takes a connection without HTTP out of the waiting.
+    /// Removes a connection without HTTP, so that the thread no longer waits for it.
     func drop(_ connection: RawConnection) { connections.removeAll { $0 === connection } }
 
-    /// A connection without HTTP wants a turn.
+    /// Requests a turn for a connection without HTTP.
     func isAwaited() { needsAdvance = true }
 
     private func startInTurn(_ exchange: CurlExchange) {

@@ -50,8 +50,8 @@ struct HeadParser {
     guard byteCount <= byteLimit else {
       throw Problem(message: "the headers are larger than \(byteLimit) bytes")
     }
-    // Trailer fields (RFC 9110 section 6.5) are counted but otherwise ignored. What a connection that breaks leaves of a line,
-    // which libcurl passes on from 8 on, is none: it might be the carriage return of the empty one.
+    // Trailer fields (RFC 9110 section 6.5) are counted but otherwise ignored. From version 8 on, libcurl also passes on the
+    // fragment of a line that a broken connection leaves. It is ignored, since it may be the CR of the empty line.
     if isComplete || line.last != 0x0A { return nil }
     let content = line.withoutLineEnd
     if status == 0 {

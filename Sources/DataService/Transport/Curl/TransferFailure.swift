@@ -25,7 +25,7 @@
     var port = 0
     /// Whether the caller named the proxy, if there is one; else the environment did.
     var isProxyGiven = false
-    /// Whether the way was by a proxy; `nil` where libcurl does not say (before 8.7).
+    /// Whether the connection went through a proxy; `nil` where libcurl does not say (before 8.7).
     var usedProxy: Bool?
     /// The unix socket connected to in place of the host.
     var unixSocket: String?
