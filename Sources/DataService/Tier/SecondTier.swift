@@ -97,6 +97,17 @@ package protocol TierSilenceMark: Sendable {
   func write(_ value: Int64)
 }
 
+/// The tier's silence, shared by all processes on a store beside its leases.
+package struct StoreSilenceMark: TierSilenceMark {
+  private let store: ResponseStore
+
+  /// The mark of a store.
+  package init(_ store: ResponseStore) { self.store = store }
+
+  package func read() -> Int64 { store.tierMark }
+  package func write(_ value: Int64) { store.setTierMark(value) }
+}
+
 /// A request in the terms that all machines of a fleet agree on. Names in the tier are keyed digests of it.
 package struct TierQuestion: Sendable {
   /// The shared account's name; empty for none.

@@ -187,3 +187,18 @@ extension DataServiceError.Kind {
     [.offline, .dns, .refused, .unreachable, .timeout(.connect)].contains(self)
   }
 }
+
+extension DataServiceError {
+  /// The service's error for an error of the store.
+  package init(store error: CacheStoreError) {
+    let kind: Kind =
+      switch error.reason {
+      case .corrupt: .corrupt
+      case .replaced: .replaced
+      case .signedOut: .signedOut
+      case .closed: .closed
+      default: .store
+      }
+    self.init(kind, error.message, remedy: error.remedy, underlying: error)
+  }
+}

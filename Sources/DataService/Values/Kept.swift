@@ -1,3 +1,5 @@
+internal import CacheStore
+
 extension DataService {
   /// Whether a response is in the store.
   public enum Kept: Sendable, Hashable {
@@ -49,5 +51,19 @@ extension DataService {
     public static let inTier = Self("inTier")
     /// The `http` policy may not store it (RFC 9111 section 3).
     public static let notStorable = Self("notStorable")
+  }
+}
+
+extension DataService.KeptReason {
+  /// The reason why a response is not stored, for an error of the store.
+  init(_ error: CacheStoreError) {
+    switch error.reason {
+    case .busy: self = .busy
+    case .full: self = .full
+    case .readOnly: self = .readOnly
+    case .corrupt: self = .corrupt
+    case .signedOut: self = .signedOut
+    default: self = .unusable
+    }
   }
 }
