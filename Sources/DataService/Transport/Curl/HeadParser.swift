@@ -79,7 +79,7 @@ struct HeadParser {
       throw Problem(message: "there are more than \(countLimit) headers")
     }
     var colon = 0
-    while colon < line.count, line[colon].isTokenByteFast { colon += 1 }
+    while colon < line.count, line[colon].isTokenByte { colon += 1 }
     guard colon > 0, colon < line.count, line[colon] == 0x3A else {
       throw Problem(message: "a header has no valid name")
     }
@@ -228,12 +228,6 @@ private struct StatusLine {
 
 extension UInt8 {
   fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 }
-
-  /// `isTokenByte`, answered here for the bytes that names are made of.
-  fileprivate var isTokenByteFast: Bool {
-    let lowered = self | 0x20
-    return (lowered >= 0x61 && lowered <= 0x7A) || self == 0x2D || isTokenByte
-  }
 }
 
 extension UnsafeRawBufferPointer {
