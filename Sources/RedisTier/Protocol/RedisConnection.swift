@@ -22,7 +22,7 @@ final class RedisConnection: @unchecked Sendable {
     case closed
   }
 
-  /// Who connects.
+  /// The credentials and the database of a connection.
   struct Login: Sendable {
     var user = ""
     var password: String?

@@ -100,7 +100,7 @@ extension RedisTier {
     if text.contains("OOM") {
       return "give the server more memory, or let it evict (maxmemory-policy allkeys-lfu)"
     }
-    // Within a script the server has other words for it.
+    // Within a script the server words it differently.
     if text.contains("NOPERM") || text.contains("can't run this command") || text.hasPrefix("READONLY") {
       return "allow the user to write, or say that the tier is read only"
     }

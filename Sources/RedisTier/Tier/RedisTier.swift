@@ -63,7 +63,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
 
   // MARK: Files and the connection
 
-  /// Reads the files where that has not been done, and names what is wrong with them.
+  /// Reads the files if they have not been read, and reports what is wrong with them.
   func prepare() throws(Silent) -> (Link, TierHost) {
     guard let host, !isClosed else { throw Silent(reason: "it was closed") }
     if let link { return (link, host) }
@@ -195,7 +195,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     return Silent(reason: reason)
   }
 
-  /// Whether the server's words are of a state that ends by itself.
+  /// Whether the server reports a state that ends by itself.
   private static func passes(_ text: String) -> Bool {
     ["LOADING", "BUSY ", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"].contains { text.hasPrefix($0) }
   }
@@ -225,7 +225,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
         remedy: remedy.map { Remedy($0) }))
   }
 
-  /// A server's words, which are no longer than a line.
+  /// A server's words, cut to one line.
   static func shortened(_ text: String) -> String {
     String(text.prefix(200).filter { !$0.isNewline })
   }

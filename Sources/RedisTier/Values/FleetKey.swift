@@ -7,7 +7,7 @@ internal import PlatformFoundation
 package struct FleetKey: Sendable {
   /// The length in bytes.
   package static let length = 32
-  /// The most keys in a file: each costs a look-up in the tier.
+  /// The most keys in a file: each costs a lookup in the tier.
   static let most = 4
 
   let bytes: [UInt8]

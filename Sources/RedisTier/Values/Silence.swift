@@ -23,7 +23,7 @@ struct Silence: Sendable {
   private static let low: Int64 = 15
 
   private let patience: Int64
-  /// What this process knows itself, for where the mark cannot be shared.
+  /// What this process has found out itself, used where the mark cannot be shared.
   private var own: Int64 = 0
   private var isProbing = false
   private var unopened: [Int64] = []

@@ -24,7 +24,7 @@ struct TierNames: Sendable {
     Target(row: "cf1:{\(digest(["target", question.account, question.target], length: 16))}")
   }
 
-  /// The name of a variant: what else than the target tells responses apart.
+  /// The name of a variant: what distinguishes responses to one target.
   ///
   /// Fields that a request does not have are left out, so that one without any finds its row whatever `Vary` names.
   /// - Parameter vary: The names in `Vary`, in the format of the `vary` column.
