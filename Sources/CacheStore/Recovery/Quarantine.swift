@@ -12,12 +12,12 @@ struct Quarantine {
   /// - Returns: Whether the file of that name may be another now, replaced by this or another process.
   func run(waitingUntil deadline: Int64) throws(CacheStoreError) -> Bool {
     // First without the lock: no lock file may be placed beside a file that is not a store.
-    guard try DamageCheck.verdict(on: files, waitingUntil: deadline) == .damaged else { return false }
+    guard try DamageCheck.condition(of: files, waitingUntil: deadline) == .damaged else { return false }
     let left = max(0, deadline - Platform.monotonicNanoseconds())
     try lockFile.lock(.file, within: .nanoseconds(left))
     defer { lockFile.unlock(.file) }
     guard try files.checkedStatus() != nil else { return true }
-    guard try DamageCheck.verdict(on: files, waitingUntil: deadline) == .damaged else { return true }
+    guard try DamageCheck.condition(of: files, waitingUntil: deadline) == .damaged else { return true }
     let salvage = try rebuild(waitingUntil: deadline)
     let aside = QuarantinedFiles(files: files)
     let name = aside.freeName(at: configuration.now())

@@ -111,28 +111,28 @@ extension ServiceCore {
     _ prepared: PreparedRequest, _ wakeup: Wakeup, _ deliver: @Sendable (DataService.Response<Data>?) -> Void
   ) async throws(DataServiceError) {
     var observation = Observation()
-    // The number of reads since the files last changed.
-    var looks = 0
+    // The number of lookups since the files last changed.
+    var lookups = 0
     while !Task.isCancelled {
       // Before the read, so that no change between the two is missed.
       let isWatched = await storeCall { [self] in watchStore() } ?? false
-      let isSettled = try await look(prepared, &observation, deliver)
-      var pause = looks < ObservationRhythm.later.count ? ObservationRhythm.later[looks] : nil
+      let isSettled = try await lookupOnce(prepared, &observation, deliver)
+      var pause = lookups < ObservationRhythm.later.count ? ObservationRhythm.later[lookups] : nil
       if !isSettled { pause = pause ?? ObservationRhythm.unsettled }
       if !isWatched { pause = ObservationRhythm.untold }
       guard await wakeup.wait(atMost: pause, timekeeper) else {
-        looks += 1
+        lookups += 1
         continue
       }
-      let rest = looks == 0 ? ObservationRhythm.again : ObservationRhythm.first
-      looks = 0
+      let rest = lookups == 0 ? ObservationRhythm.again : ObservationRhythm.first
+      lookups = 0
       do { try await timekeeper.sleep(for: rest) } catch { return }
     }
   }
 
   /// Reads the row once.
   /// - Returns: Whether the store could be read.
-  private func look(
+  private func lookupOnce(
     _ prepared: PreparedRequest, _ observation: inout Observation,
     _ deliver: @Sendable (DataService.Response<Data>?) -> Void
   ) async throws(DataServiceError) -> Bool {
@@ -150,7 +150,7 @@ extension ServiceCore {
       return version != nil
     } catch {
       observation.version = nil
-      // A folder that is removed while it is read looks like a store that cannot be opened. The next read decides.
+      // A folder that is removed while it is read lookups like a store that cannot be opened. The next read decides.
       let isRepeated = observation.failure == error.reason
       observation.failure = error.reason
       guard error.isLasting, isRepeated else { return false }
