@@ -110,7 +110,7 @@ class Bench:
         base = samples[0].p50
         for name, limit in (("synchronous look", 1.5), ("sequence", 2.5)):
             self.report.budget(f"stored delivery in process, {name}, against C", found[name].p50 / base, limit)
-        # The look-up is counted above, and what a hop to a queue costs by itself is not ours to spare.
+        # The lookup is counted above, and what a hop to a queue costs by itself is not ours to spare.
         alone = found["Dispatch alone, a call on a queue"].p50
         self.report.budget(
             "a call on a queue and what a load does there before its callback, against Dispatch alone",

@@ -1,6 +1,6 @@
 /// What a person can do about a failure or a finding.
 package struct Remedy: Hashable, Sendable {
-  /// The remedy, for a program that has its own words or button for it. Later releases may add cases.
+  /// The remedy, for the command, which has words of its own. Later releases may add cases.
   package enum Code: String, Hashable, Sendable, CaseIterable {
     /// Try again.
     case tryAgain

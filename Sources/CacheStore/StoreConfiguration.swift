@@ -7,7 +7,7 @@ public struct StoreConfiguration: Sendable {
   /// Whether the file is untrusted, such as an exported store that was received: its tables are compared with this
   /// release's before anything is read, and no statement may take more steps than the file's size explains.
   package var isUntrusted = false
-  /// How long a write, or an asynchronous look-up, waits for another process's lock.
+  /// How long a write, or an asynchronous lookup, waits for another process's lock.
   public var busyTimeout: Duration = .seconds(5)
   /// The size above which the least recently used rows are evicted; a body over half of it is not stored. Limits set
   /// in the store itself take precedence (``ResponseStore/setLimits(_:)``).
@@ -28,7 +28,7 @@ public struct StoreConfiguration: Sendable {
   /// Nanoseconds since boot, by the clock that start marks are taken from; replaced by tests.
   package var bootNow: @Sendable () -> Int64 = { Platform.bootNanoseconds() }
 
-  /// The page size in bytes. Larger pages lower the B-trees by a level, so that a look-up among a million rows reads
+  /// The page size in bytes. Larger pages lower the B-trees by a level, so that a lookup among a million rows reads
   /// hardly more than among a thousand, and give a body fewer overflow pages; smaller pages shorten a commit.
   static let usualPageBytes: Int64 = 8192
   /// The page size of a new store; changed only to compare sizes.

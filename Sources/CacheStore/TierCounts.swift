@@ -2,11 +2,11 @@
 package struct TierCounts: Sendable, Hashable {
   /// Exchanges that asked the tier.
   package var asked: Int64 = 0
-  /// Rows of the tier that came into the store.
+  /// Rows of the tier that were stored here.
   package var takenIn: Int64 = 0
-  /// Responses that the tier took.
+  /// Responses that the tier accepted.
   package var offered: Int64 = 0
-  /// Exchanges that the tier did not answer in time, or that did not ask since it had not.
+  /// Exchanges that got no answer in time, or did not ask because the tier was silent.
   package var silent: Int64 = 0
 
   /// Nothing yet, unless given.

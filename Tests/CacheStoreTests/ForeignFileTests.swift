@@ -57,9 +57,9 @@ import PlatformC
     let folder = try TemporaryFolder()
     try folder.write(bytes, to: "store.sqlite")
     let files = StoreFiles(path: folder.file("store.sqlite"))
-    #expect(try DamageCheck.verdict(on: files, waitingUntil: 0) == .notOurs, "without a lock file")
+    #expect(try DamageCheck.condition(of: files, waitingUntil: 0) == .notOurs, "without a lock file")
     try folder.write([0], to: "store.sqlite.lock")
-    #expect(try DamageCheck.verdict(on: files, waitingUntil: 0) == (isDamaged ? .damaged : .notOurs))
+    #expect(try DamageCheck.condition(of: files, waitingUntil: 0) == (isDamaged ? .damaged : .notOurs))
   }
 
   @Test func `an empty file is made where there is none, and a draft only where nothing has its name`() throws

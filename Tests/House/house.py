@@ -10,6 +10,7 @@ import sys
 import circles
 import entered
 import imports
+import locks
 import swift_source
 
 SOURCES = pathlib.Path(__file__).resolve().parent.parent.parent / "Sources"
@@ -93,7 +94,7 @@ def main(arguments):
     if arguments == ["--record"]:
         circles.record(targets)
     elif arguments == ["--check"]:
-        problems = circles.check(targets) + imports.check(SOURCES.parent)
+        problems = circles.check(targets) + imports.check(SOURCES.parent) + locks.check(targets, SOURCES.parent)
         if problems:
             sys.exit("error: " + "\n".join(problems))
     elif len(arguments) != 2:

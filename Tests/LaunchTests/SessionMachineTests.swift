@@ -29,48 +29,48 @@ import TestTurns
       phase: .signedOut(.noCredential)),
     Case(
       testDescription: "a refusal with no way to renew", canRenew: false,
-      events: [.read(alice), .rejected(generation: 1)], phase: .expired(account: "alice")),
+      events: [.read(alice), .rejected(tokenNumber: 1)], phase: .expired(account: "alice")),
     Case(
-      testDescription: "a refusal under renewal", events: [.read(alice), .rejected(generation: 1)],
+      testDescription: "a refusal under renewal", events: [.read(alice), .rejected(tokenNumber: 1)],
       phase: .signedIn(account: "alice")),
     Case(
       testDescription: "a refusal of an older token says nothing", canRenew: false,
-      events: [.read(alice), .signedIn(renewed), .rejected(generation: 1)],
+      events: [.read(alice), .signedIn(renewed), .rejected(tokenNumber: 1)],
       phase: .signedIn(account: "alice")),
     Case(
       testDescription: "renewed",
-      events: [.read(alice), .rejected(generation: 1), .renewed(epoch: 1, renewed)],
+      events: [.read(alice), .rejected(tokenNumber: 1), .renewed(epoch: 1, renewed)],
       phase: .signedIn(account: "alice")),
     Case(
       testDescription: "a renewal nobody asked for", events: [.read(nil), .renewed(epoch: 0, alice)],
       phase: .signedOut(.noCredential)),
     Case(
       testDescription: "renewed as another account",
-      events: [.read(alice), .rejected(generation: 1), .renewed(epoch: 1, bob)],
+      events: [.read(alice), .rejected(tokenNumber: 1), .renewed(epoch: 1, bob)],
       phase: .expired(account: "alice")),
     Case(
       testDescription: "not renewed, for good",
-      events: [.read(alice), .rejected(generation: 1), .notRenewed(epoch: 1, isTransient: false)],
+      events: [.read(alice), .rejected(tokenNumber: 1), .notRenewed(epoch: 1, isTransient: false)],
       phase: .expired(account: "alice")),
     Case(
       testDescription: "not renewed, for want of a network",
-      events: [.read(alice), .rejected(generation: 1), .notRenewed(epoch: 1, isTransient: true)],
+      events: [.read(alice), .rejected(tokenNumber: 1), .notRenewed(epoch: 1, isTransient: true)],
       phase: .signedIn(account: "alice")),
     Case(
       testDescription: "the renewed token is refused too",
       events: [
-        .read(alice), .rejected(generation: 1), .renewed(epoch: 1, renewed), .rejectedAgain(generation: 2),
+        .read(alice), .rejected(tokenNumber: 1), .renewed(epoch: 1, renewed), .rejectedAgain(tokenNumber: 2),
       ], phase: .expired(account: "alice")),
     Case(
       testDescription: "signing out", events: [.read(alice), .signOutBegan],
       phase: .signingOut(account: "alice")),
     Case(
       testDescription: "a late renewal does not overtake the sign-out",
-      events: [.read(alice), .rejected(generation: 1), .signOutBegan, .renewed(epoch: 1, renewed)],
+      events: [.read(alice), .rejected(tokenNumber: 1), .signOutBegan, .renewed(epoch: 1, renewed)],
       phase: .signingOut(account: "alice")),
     Case(
       testDescription: "nor does a late refusal", canRenew: false,
-      events: [.read(alice), .signOutBegan, .rejected(generation: 1)], phase: .signingOut(account: "alice")),
+      events: [.read(alice), .signOutBegan, .rejected(tokenNumber: 1)], phase: .signingOut(account: "alice")),
     Case(
       testDescription: "nor does a sign-in before its end",
       events: [.read(alice), .signOutBegan, .signedIn(bob)],
@@ -81,7 +81,7 @@ import TestTurns
     Case(
       testDescription: "an expired account signs out",
       events: [
-        .read(alice), .rejected(generation: 1), .notRenewed(epoch: 1, isTransient: false), .signOutBegan,
+        .read(alice), .rejected(tokenNumber: 1), .notRenewed(epoch: 1, isTransient: false), .signOutBegan,
       ],
       phase: .signingOut(account: "alice")),
     Case(
@@ -90,7 +90,8 @@ import TestTurns
     Case(
       testDescription: "an expired account signs in again",
       events: [
-        .read(alice), .rejected(generation: 1), .notRenewed(epoch: 1, isTransient: false), .signedIn(renewed),
+        .read(alice), .rejected(tokenNumber: 1), .notRenewed(epoch: 1, isTransient: false),
+        .signedIn(renewed),
       ], phase: .signedIn(account: "alice")),
     Case(
       testDescription: "another account takes over", events: [.read(alice), .signedIn(bob)],
@@ -107,19 +108,19 @@ import TestTurns
   @Test func `one renewal serves all refusals of a token`() {
     var machine = SessionMachine(canRenew: true)
     _ = machine.handle(.read(Self.alice))
-    let effects = (0..<20).flatMap { _ in machine.handle(.rejected(generation: 1)) }
+    let effects = (0..<20).flatMap { _ in machine.handle(.rejected(tokenNumber: 1)) }
     #expect(effects == [.renew(Self.alice, epoch: 1)])
   }
 
-  @Test func `the epoch changes with the account, the generation with every token`() {
+  @Test func `the epoch changes with the account, the token number with every token`() {
     var machine = SessionMachine(canRenew: true)
     var seen: [[UInt64]] = []
     for event: Event in [
-      .read(Self.alice), .rejected(generation: 1), .renewed(epoch: 1, Self.renewed), .signedIn(Self.bob),
+      .read(Self.alice), .rejected(tokenNumber: 1), .renewed(epoch: 1, Self.renewed), .signedIn(Self.bob),
       .signOutBegan, .signOutEnded, .signedIn(Self.bob),
     ] {
       _ = machine.handle(event)
-      seen.append([machine.epoch, machine.generation])
+      seen.append([machine.epoch, machine.tokenNumber])
     }
     #expect(seen == [[1, 1], [1, 1], [1, 2], [2, 3], [3, 4], [3, 4], [4, 5]])
   }

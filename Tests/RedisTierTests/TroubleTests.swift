@@ -116,7 +116,7 @@ import Testing
       Issue.record("it was answered")
       return
     }
-    #expect(reason == "nobody waits any more")
+    #expect(reason == "the request was cancelled")
     async let next = machine.answer(.page)
     gate.open()
     #expect(await next?.ticket.number == 17_000_000_000_002)

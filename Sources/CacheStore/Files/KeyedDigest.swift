@@ -24,7 +24,7 @@ enum KeyedDigest {
     static func of(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
       _ = chosen
       var output = [UInt8](repeating: 0, count: 16)
-      // Fails for lengths out of range only, and these are constants within it.
+      // Fails only for lengths out of range; these constants are within range.
       crypto_generichash(&output, output.count, message, UInt64(message.count), key, key.count)
       return output
     }

@@ -3,10 +3,12 @@ internal import PlatformC
 
 /// Decides whether a file that failed is a damaged store, a sound one, or not a store.
 enum DamageCheck {
-  enum Verdict: Sendable { case sound, damaged, notOurs }
+  enum Condition: Sendable { case sound, damaged, notOurs }
 
   /// - Parameter deadline: Monotonic nanoseconds until which to wait for other processes' locks.
-  static func verdict(on files: StoreFiles, waitingUntil deadline: Int64) throws(CacheStoreError) -> Verdict {
+  static func condition(of files: StoreFiles, waitingUntil deadline: Int64) throws(CacheStoreError)
+    -> Condition
+  {
     do throws(CacheStoreError) {
       let connection = try Connection(path: files.resolved(), named: files.database, for: .reading, files.vfs)
       connection.waiting.deadline = deadline

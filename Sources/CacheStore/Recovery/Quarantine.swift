@@ -16,14 +16,14 @@ struct Quarantine {
       // The lock below waits for a repair that is under way.
     } else {
       // First without the lock: no lock file may be placed beside a file that is not a store.
-      guard try DamageCheck.verdict(on: files, waitingUntil: deadline) == .damaged else { return false }
+      guard try DamageCheck.condition(of: files, waitingUntil: deadline) == .damaged else { return false }
     }
     let left = max(0, deadline - Platform.monotonicNanoseconds())
     try lockFile.lock(.file, within: .nanoseconds(left))
     defer { lockFile.unlock(.file) }
     try aside.finishExchange()
     guard try files.checkedStatus() != nil else { return true }
-    guard try DamageCheck.verdict(on: files, waitingUntil: deadline) == .damaged else { return true }
+    guard try DamageCheck.condition(of: files, waitingUntil: deadline) == .damaged else { return true }
     let salvage = try rebuild(waitingUntil: deadline)
     let name = aside.freeName(at: configuration.now())
     try aside.exchange(for: name)

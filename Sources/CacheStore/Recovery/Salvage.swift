@@ -73,7 +73,7 @@ struct Salvage {
     return found
   }
 
-  /// Copies the tags that the look-ups by row missed, from the table itself.
+  /// Copies the tags that the lookups by row missed, from the table itself.
   private func copyTags() throws(CacheStoreError) {
     for order in ["ASC", "DESC"] {
       var failure: CacheStoreError?

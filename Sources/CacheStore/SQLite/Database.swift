@@ -171,7 +171,7 @@ extension Database {
   /// Whether a transaction is open.
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-  /// The pages this connection has read from the file since the last call, for tests of a look-up's cost.
+  /// The pages this connection has read from the file since the last call, for tests of a lookup's cost.
   func pagesRead() -> Int {
     var current: Int32 = 0
     var highest: Int32 = 0

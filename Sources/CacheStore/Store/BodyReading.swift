@@ -82,7 +82,7 @@ package final class BodyReading: Sendable {
   /// that other reads run in between.
   private func readOn() {
     guard let number = state.withLock({ $0.takeTurn() }) else { return }
-    // The look-up has already read the first chunk with the row.
+    // The lookup has already read the first chunk with the row.
     guard number > 0 else { return receive(.success(body.firstChunk)) }
     store.readChunk(number, of: body) { self.receive($0) }
   }

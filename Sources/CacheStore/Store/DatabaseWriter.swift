@@ -10,8 +10,8 @@ final class DatabaseWriter: Sendable {
   private struct Slot: @unchecked Sendable {
     var connection: Connection?
     var isClosed = false
-    /// Reads since the latest piece of work; see ``readNow(_:)``.
-    var looks = 0
+    /// Lookups since the latest piece of work; see ``readNow(_:)``.
+    var lookups = 0
     /// Whether the latest failed piece of work was storing something.
     var wasStoring = false
   }
@@ -144,7 +144,7 @@ final class DatabaseWriter: Sendable {
     let outcome = slot.withLockIfAvailable { slot -> Swift.Result<Result, CacheStoreError>? in
       guard let connection = slot.connection else { return nil }
       connection.begin(waitingUntil: 0)
-      slot.looks = 0
+      slot.lookups = 0
       defer {
         if connection.isLogVeryLong {
           enqueue { self.keepLogShort() }
@@ -168,17 +168,17 @@ final class DatabaseWriter: Sendable {
   ///
   /// - Returns: `nil` where the connection is in use or not open, the file was replaced, or an error occurs: the
   ///   caller then uses a reading connection, which reports the error.
-  func readNow<Result>(_ look: (Connection) throws(CacheStoreError) -> Result) -> Result? {
+  func readNow<Result>(_ lookup: (Connection) throws(CacheStoreError) -> Result) -> Result? {
     slot.withLockIfAvailable { slot -> Result? in
-      guard slot.looks < Self.looksAfterWrite, let connection = slot.connection else { return nil }
-      slot.looks += 1
+      guard slot.lookups < Self.lookupsAfterWrite, let connection = slot.connection else { return nil }
+      slot.lookups += 1
       guard connection.isCurrent else { return nil }
       connection.begin(waitingUntil: 0)
-      return try? look(connection)
+      return try? lookup(connection)
     } ?? nil
   }
 
-  private static let looksAfterWrite = 4
+  private static let lookupsAfterWrite = 4
 
   /// Starts a background checkpoint, or restarts the log after a write that made it very long. A failure changes
   /// nothing about the committed work.
@@ -304,7 +304,7 @@ final class DatabaseWriter: Sendable {
         slot.connection = connection
       }
       connection.begin(waitingUntil: deadline)
-      slot.looks = 0
+      slot.lookups = 0
       return .success(try work(connection))
     } catch {
       slot.wasStoring = slot.connection?.isStoring ?? false
@@ -340,7 +340,7 @@ final class DatabaseWriter: Sendable {
     return try result.get()
   }
 
-  /// Checks the file for damage after a look-up that reported it, and replaces it where it is damaged.
+  /// Checks the file for damage after a lookup that reported it, and replaces it where it is damaged.
   func checkForDamage() {
     enqueue {
       let deadline = Platform.monotonicNanoseconds() + self.configuration.busyTimeout.wholeNanoseconds

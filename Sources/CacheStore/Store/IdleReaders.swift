@@ -23,7 +23,7 @@ final class IdleReaders: Sendable {
     try state.withLock { (state: inout State) throws(CacheStoreError) -> Reader? in
       guard !state.isClosed else { throw CacheStoreError(.closed, "the store was closed") }
       while let last = state.readers.popLast() {
-        // One to another file of the same name, which was set aside or removed, is closed.
+        // A connection to a file that was quarantined or removed is closed.
         if last.connection.identity == identity { return last }
       }
       return nil
@@ -38,10 +38,10 @@ final class IdleReaders: Sendable {
     }
   }
 
-  /// Closes those that wait.
+  /// Closes the idle connections.
   func removeAll() { state.withLock { $0.readers.removeAll() } }
 
-  /// Closes those that wait, and all that come.
+  /// Closes the idle connections, and every connection returned later.
   func close() {
     state.withLock { state in
       state.isClosed = true

@@ -1,4 +1,4 @@
-/// The connections for look-ups, opened when first needed and reused.
+/// The connections for lookups, opened when first needed and reused.
 final class ReaderPool: Sendable {
   private let files: StoreFiles
   private let idle: IdleReaders

@@ -88,11 +88,11 @@ extension ResponseStore {
       files.tierCounts,
     ] {
       guard let status = FileStatus(path: path), status.mode & 0o077 != 0 else { continue }
-      let isMended = repair && status.kind == .file && chmod(path, 0o600) == 0
+      let isRepaired = repair && status.kind == .file && chmod(path, 0o600) == 0
       found.append(
         StoreFinding(
-          "mode", isMended ? .repaired : .wrong, "others may read or write \(path)",
-          remedy: isMended ? nil : "chmod 600 \(path)"))
+          "mode", isRepaired ? .repaired : .wrong, "others may read or write \(path)",
+          remedy: isRepaired ? nil : "chmod 600 \(path)"))
     }
     if let folder = FileStatus(path: files.folder), folder.isSharedFolder {
       found.append(

@@ -27,7 +27,7 @@ extension ResponseStore {
   /// reads the row at once.
   /// - Returns: Whether a connection is open; there may be no store yet.
   package func prepareLookup(_ key: RequestKey) -> Bool {
-    // The look-up that follows meets the same error and reports it.
+    // The lookup that follows meets the same error and reports it.
     _ = try? lookupNow(key)
     guard pool.isOpen else { return false }
     prepareValues()

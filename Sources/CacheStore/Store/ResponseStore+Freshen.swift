@@ -3,7 +3,7 @@ extension ResponseStore {
   package struct Freshening: Sendable {
     /// The row that the exchange validated.
     package var rowID: Int64
-    /// The body that was validated, as the look-up gave it.
+    /// The body that was validated, as the lookup gave it.
     package var body: StoredResponse.Body
     /// The merged fields and the times of the exchange; the rest of the row's head stays.
     package var head: ResponseHead
@@ -59,7 +59,7 @@ extension ResponseStore {
     var row = found.row
     guard row.body.id == freshening.body.id, row.body.checksum == freshening.body.checksum,
       !isBefore(freshening.head.started, row.started),
-      try !isFenced(found.key.target, row.accountID, freshening.head.started, connection)
+      try !hasTombstone(found.key.target, row.accountID, freshening.head.started, connection)
     else { return false }
     row.head.freshen(by: freshening.head)
     row.isInvalid = false

@@ -31,7 +31,7 @@ extension ResponseStore {
       var count = 0
       for id in try Self.rowIDs(some, connection) {
         guard var found = try connection.rowHead(id), found.isSound else { continue }
-        try self.fence(
+        try self.recordTombstone(
           Checksum.ofTarget(found.key.target), found.row.accountID, started, connection)
         guard !self.isBefore(started, found.row.started), !found.row.isInvalid else { continue }
         found.row.isInvalid = true

@@ -103,7 +103,7 @@ extension ResponseStore {
   }
 
   private func overwriteRow(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {
-    if try isFenced(write.key.target, write.accountID, write.head.started, connection) {
+    if try hasTombstone(write.key.target, write.accountID, write.head.started, connection) {
       return try abandon(write, connection)
     }
     var existing: Existing?
@@ -131,7 +131,7 @@ extension ResponseStore {
     try addTags(write.tags, to: row.id, connection)
     // An exchange that began earlier must not store another variant over the program's own response.
     if row.isLocal {
-      try fence(Checksum.ofTarget(write.key.target), write.accountID, row.started, connection)
+      try recordTombstone(Checksum.ofTarget(write.key.target), write.accountID, row.started, connection)
     }
     try keepWithinLimit(writing: row.id, connection)
     return .stored(rowID: row.id, body: body)
@@ -218,7 +218,7 @@ extension ResponseStore {
       checksum: Checksum.ofBody(chunk: chunk), accountID: write.accountID)
   }
 
-  /// Rewrites a body of one chunk in place: a look-up reads the whole chunk, so no reader returns to it. The row in
+  /// Rewrites a body of one chunk in place: a lookup reads the whole chunk, so no reader returns to it. The row in
   /// `body` is not touched, which saves a page in the log.
   private func rewrite(
     _ existing: Existing, with bytes: Data, _ connection: Connection

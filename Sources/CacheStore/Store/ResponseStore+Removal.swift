@@ -5,13 +5,13 @@ extension ResponseStore {
   ) async throws(CacheStoreError) -> Bool {
     try await read { deadline throws(CacheStoreError) in
       try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
-        try self.isFenced(target, accountID, started, connection)
+        try self.hasTombstone(target, accountID, started, connection)
       } ?? false
     }
   }
 
   /// Whether the target, or all of the account, was removed or invalidated after the exchange began (law 8).
-  func isFenced(
+  func hasTombstone(
     _ target: String, _ accountID: Int64, _ started: StartMark, _ connection: Connection
   ) throws(CacheStoreError) -> Bool {
     let statement = try connection.statement(.removedSince)
@@ -35,7 +35,7 @@ extension ResponseStore {
     started.isBefore(other) && isBelieved(other.nanoseconds)
   }
 
-  func fence(
+  func recordTombstone(
     _ targetHash: Int64, _ accountID: Int64, _ started: StartMark, _ connection: Connection
   ) throws(CacheStoreError) {
     let statement = try connection.statement(.recordRemoval)
@@ -77,7 +77,7 @@ extension ResponseStore {
       var count = 0
       for target in targets {
         try ofAccount(accountID, connection) { () throws(CacheStoreError) in
-          try fence(Checksum.ofTarget(target), accountID, started, connection)
+          try recordTombstone(Checksum.ofTarget(target), accountID, started, connection)
         }
         for id in try rows(of: target, accountID, connection) {
           guard var found = try connection.rowHead(id), found.isSound,
@@ -249,7 +249,7 @@ extension ResponseStore {
       return found
     }
     for row in found {
-      try fence(Checksum.ofTarget(row.target), row.account, started, connection)
+      try recordTombstone(Checksum.ofTarget(row.target), row.account, started, connection)
       try deleteRow(row.row, connection)
       try discard(body: row.body, length: row.length, connection)
     }
@@ -258,11 +258,11 @@ extension ResponseStore {
       hosts: Set(found.map { CountedHost(account: $0.account, host: Self.host(of: $0.target)) }))
   }
 
-  /// Removes a row whose checksum failed, after the look-up that found it; verifies it again first.
+  /// Removes a row whose checksum failed, after the lookup that found it; verifies it again first.
   func removeDamaged(_ id: Int64) {
     guard !configuration.isReadOnly else { return }
     writer.submit { [self] (connection) throws(CacheStoreError) in
-      // The look-up has reported it; where the removal fails, the next look-up finds it again.
+      // The lookup has reported it; where the removal fails, the next lookup finds it again.
       let wasRemoved = try connection.transaction { () throws(CacheStoreError) in
         try removeIfDamaged(id, connection)
       }

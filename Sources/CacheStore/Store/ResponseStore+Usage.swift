@@ -72,7 +72,7 @@ extension ResponseStore {
   /// The journal lines of a batch. The caller holds the journal, so that counts of an account signed out meanwhile do
   /// not stay in it.
   private func lines(of batch: UsageBatch) throws(CacheStoreError) -> [UInt8]? {
-    let look = { (connection: Connection) throws(CacheStoreError) -> [UInt8]? in
+    let read = { (connection: Connection) throws(CacheStoreError) -> [UInt8]? in
       guard let identity = connection.identity else { return nil }
       var lines = UsageJournalLines()
       lines.marks = batch.latestMarks()
@@ -82,8 +82,8 @@ extension ResponseStore {
       lines.counts = counts.known
       return lines.bytes(of: identity.inode)
     }
-    if let lines = writer.readNow(look) { return lines }
-    return try pool.withConnection(waitingUntil: 0, look) ?? nil
+    if let lines = writer.readNow(read) { return lines }
+    return try pool.withConnection(waitingUntil: 0, read) ?? nil
   }
 
   /// Stores the contents of `STORE.uses`, inside a transaction and at most once in each.

@@ -4,12 +4,12 @@ internal import Synchronization
 
 /// The stored responses, in one SQLite file that any number of processes share.
 ///
-/// Look-ups use their own connections and never wait for a write of this or another process. Writes run one after
+/// Lookups use their own connections and never wait for a write of this or another process. Writes run one after
 /// another on the store's own queue. The synchronous forms (`…Now`) run on the calling thread and never wait: they
 /// report `busy`, or return `nil`, where the store is in use. Nothing is opened, created or read before the first
 /// call.
 package final class ResponseStore: Sendable {
-  /// What a look-up found.
+  /// What a lookup found.
   package struct Lookup: Sendable {
     /// The account's row; `nil` where the account has none, and so nothing stored.
     package var accountID: Int64?
@@ -17,7 +17,7 @@ package final class ResponseStore: Sendable {
     package var rows: [StoredResponse]
     /// The number of rows that failed theirs; they are being removed.
     package var damaged: Int
-    /// The state needed before an origin is asked, where the look-up included it.
+    /// The state needed before an origin is asked, where the lookup included it.
     package var preflight: Preflight?
 
     /// Makes a result.
@@ -89,7 +89,7 @@ package final class ResponseStore: Sendable {
     _ key: RequestKey, beforeAsking responder: String? = nil, waitingUntil deadline: Int64
   ) throws(CacheStoreError) -> Lookup {
     var damagedRows: [Int64] = []
-    func look(_ connection: Connection) throws(CacheStoreError) -> Lookup {
+    func lookupRows(_ connection: Connection) throws(CacheStoreError) -> Lookup {
       damagedRows = []
       var found = Lookup()
       let ahead = responder == nil ? nil : try connection.optionalStatement(.lookUpAhead)
@@ -120,7 +120,8 @@ package final class ResponseStore: Sendable {
       }
       return found
     }
-    let found = try deadline == 0 ? readNow(look) : pool.withConnection(waitingUntil: deadline, look)
+    let found =
+      try deadline == 0 ? readNow(lookupRows) : pool.withConnection(waitingUntil: deadline, lookupRows)
     for row in damagedRows { removeDamaged(row) }
     return found ?? Lookup()
   }
@@ -222,13 +223,13 @@ package final class ResponseStore: Sendable {
     try lease(.request(hash))
   }
 
-  /// Whether a reading connection is open, so that a look-up need not open one.
+  /// Whether a reading connection is open, so that a lookup need not open one.
   package var isReadyToLookUp: Bool { pool.isOpen }
 
   /// Whether the lock file is open, so that ``tryLease(_:)`` need not open it.
   package var isReadyToLease: Bool { lockFile.isOpen }
 
-  /// Takes a lease as ``tryLease(_:)`` does, on its own queue, where a look-up that hangs does not delay it.
+  /// Takes a lease as ``tryLease(_:)`` does, on its own queue, where a lookup that hangs does not delay it.
   package func openLease(_ hash: UInt64) async throws(CacheStoreError) -> Lease? {
     let result: Swift.Result<Lease?, CacheStoreError> = await withUnsafeContinuation { continuation in
       locks.async {

@@ -14,7 +14,7 @@ struct UsageBatch {
   private var isFull = false
   /// By host, since there may be many hosts but few accounts of one host.
   private var earlier: [String: [(account: Account, count: UsageCount)]] = [:]
-  /// The host counted last: a short-lived process needs no dictionary for it.
+  /// The host counted last; it moves to `earlier` when another is counted.
   private var latest: Latest?
 
   private struct Latest {

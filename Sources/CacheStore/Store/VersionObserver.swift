@@ -7,7 +7,7 @@ struct VersionObserver {
 
   private var watch: Watch?
   /// The number of files seen so far, in the upper half of the version, so that a replaced file counts as a change.
-  private var generation: Int64 = 0
+  private var fileNumber: Int64 = 0
   private let isClosed: Bool
 
   init(isClosed: Bool = false) { self.isClosed = isClosed }
@@ -17,19 +17,19 @@ struct VersionObserver {
     let status = try files.checkedStatus()
     if watch?.connection.identity != status?.identity {
       watch = nil
-      generation += 1
+      fileNumber += 1
     }
-    guard status != nil else { return generation << 32 }
+    guard status != nil else { return fileNumber << 32 }
     let connection: Connection
     if let open = watch?.connection {
       connection = open
     } else {
-      guard let new = try Connection.openToRead(files, waitingUntil: 0) else { return generation << 32 }
+      guard let new = try Connection.openToRead(files, waitingUntil: 0) else { return fileNumber << 32 }
       connection = new
       // A connection that reads without locks sees no change of the file.
       if new.purpose.isShared { watch = Watch(connection: new) }
     }
     let version = try connection.integer("PRAGMA data_version") ?? 0
-    return generation << 32 + version
+    return fileNumber << 32 + version
   }
 }

@@ -73,7 +73,7 @@ enum Query: Int, CaseIterable {
     // may need a statement journal, and then SQLite copies every page before changing it.
     case .insertOnlyChunk: "INSERT INTO chunk (id, checksum, bytes) VALUES (?1 << 20, ?2, ?3)"
     case .removedSince:
-      // Two index look-ups: IN would build an ephemeral table for the two numbers, which costs more than the rest of
+      // Two index lookups: IN would build an ephemeral table for the two numbers, which costs more than the rest of
       // an overwrite.
       """
       SELECT started_ns FROM removal
@@ -145,7 +145,7 @@ extension Query {
   private static let lookUpText =
     "SELECT \(RowCoder.selected), c.checksum, c.bytes \(rowsOfKey) WHERE a.name = ?1"
 
-  /// The look-up with the columns of ``preflightText``, which saves each exchange a second query.
+  /// The lookup with the columns of ``preflightText``, which saves each exchange a second query.
   private static let lookUpAheadText = """
     SELECT p.heard_boot, p.heard_ns, p.pause_ms,
       EXISTS (SELECT 1 FROM body WHERE checksum IS NULL AND account_id = a.id AND partial_target = ?2),

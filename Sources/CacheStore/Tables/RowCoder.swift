@@ -93,7 +93,7 @@ final class RowCoder {
     return found
   }
 
-  /// Reads the current row of a look-up statement.
+  /// Reads the current row of a lookup statement.
   ///
   /// - Parameters:
   ///   - first: The position of ``selected``'s first column.
@@ -109,7 +109,7 @@ final class RowCoder {
     return row
   }
 
-  /// The account that a look-up found, and the identifier of the current row; `nil` where the account has no such
+  /// The account that a lookup found, and the identifier of the current row; `nil` where the account has no such
   /// row.
   static func identifiers(_ statement: Statement, from first: Int32) -> (account: Int64, row: Int64?) {
     (statement.integer(first + 1), statement.isNull(first) ? nil : statement.integer(first))
@@ -182,7 +182,7 @@ final class RowCoder {
 // MARK: Statements
 
 extension RowCoder {
-  /// The columns that a look-up selects, of a row `r` of an account `a`, without the request key, which the caller
+  /// The columns that a lookup selects, of a row `r` of an account `a`, without the request key, which the caller
   /// knows.
   static let selected = text(.selected)
   /// ``selected`` with the request key.

@@ -1,8 +1,7 @@
 public import PlatformFoundation
 
 extension DataService {
-  /// The newest stored response to a request, now and whenever it becomes another; `nil` while there is none. See
-  /// ``changes(to:)``.
+  /// The newest stored response to a request, now and after each change; `nil` while there is none. See ``changes(to:)``.
   public struct Changes: AsyncSequence, Sendable {
     /// A stored response, or that there is none.
     public typealias Element = Response<Data>?
@@ -12,7 +11,7 @@ extension DataService {
     let core: ServiceCore
     let request: Request
 
-    /// Observes for as long as it is there.
+    /// Observes while it exists.
     public struct AsyncIterator: AsyncIteratorProtocol {
       /// A stored response, or that there is none.
       public typealias Element = Response<Data>?

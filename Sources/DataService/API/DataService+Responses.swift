@@ -138,7 +138,7 @@ extension ServiceCore {
   }
 }
 
-/// What a load's deliveries come to where one response is wanted.
+/// Reduces a load's deliveries to the one response the caller wants.
 private final class OneResult<Value: Sendable>: Sendable {
   private struct State {
     /// The response that the policy has delivered.
@@ -155,7 +155,7 @@ private final class OneResult<Value: Sendable>: Sendable {
       case .stored(let response), .fresh(let response, _): state.delivered = response
       case .failure(let error, let lastKnown):
         state.failure = error
-        // What was signed out meanwhile is taken back.
+        // The account was signed out meanwhile, so its response is withdrawn.
         if lastKnown == nil { state.delivered = nil }
       }
     }

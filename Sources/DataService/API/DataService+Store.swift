@@ -8,12 +8,12 @@ extension DataService {
     try await storeOperation { (store) throws(CacheStoreError) in try await store.entries(selection) }
   }
 
-  /// Stores a response that no origin has sent: data that comes with the program, or what a write that is under way will
-  /// most likely make of it. Loads deliver it as `stored`, with ``Response/isLocal`` set, and observers see it at once.
+  /// Stores a response that no origin has sent: data that comes with the program, or the expected result of a write in
+  /// progress. Loads deliver it as `stored`, with ``Response/isLocal`` set, and observers see it at once.
   ///
-  /// It takes the place of the stored response to the request, keeps that one's pin and tags, and counts as begun now: an exchange
-  /// that began earlier does not overwrite it, one that begins later does. It has no validator, so the next refresh is
-  /// unconditional. Has the write failed, ``remove(_:)`` or a load with `freshOnly` corrects it.
+  /// It takes the place of the stored response to the request, keeps that one's pin and tags, and counts as begun now: an
+  /// exchange that began earlier does not overwrite it, one that begins later does. It has no validator, so the next refresh is
+  /// unconditional. If that write fails, call ``remove(_:)`` or load with `freshOnly`.
   ///
   /// Can be called from any thread; the work is done on the store's.
   /// - Parameters:
@@ -50,7 +50,7 @@ extension DataService {
     return selection
   }
 
-  /// Lets stored responses be evicted again that a request with `isPinned` has pinned.
+  /// Allows stored responses to be evicted again that a request with `isPinned` has pinned.
   /// - Returns: How many were pinned.
   /// - Throws: `store` where the store cannot be used.
   @discardableResult public func unpin(_ selection: EntrySelection) async throws(DataServiceError) -> Int {
@@ -66,8 +66,8 @@ extension DataService {
     try await storeOperation { (store) throws(CacheStoreError) in try await store.untag(selection, tag) }
   }
 
-  /// Marks stored responses stale, however new they are: they are still delivered as `stored`, but under every policy that may
-  /// ask an origin the next load does, as far as there is a network. Observers see them once more, with `isStale` set.
+  /// Marks stored responses stale, however new they are: they are still delivered as `stored`, but the next load asks the
+  /// origin under every policy that may, if there is a network. Observers see them once more, with `isStale` set.
   ///
   /// An exchange that is under way neither replaces nor confirms them; one that begins later does both.
   /// - Returns: How many were marked.
@@ -81,7 +81,7 @@ extension DataService {
     }
   }
 
-  /// The limits set in the store itself, which win over the configuration's, and those that hold.
+  /// The limits set in the store itself, which take precedence over the configuration's, and the limits in force.
   /// - Throws: `store` where the store cannot be used.
   public func limits() async throws(DataServiceError) -> (own: StoreLimits, inForce: StoreLimits) {
     do throws(CacheStoreError) {
@@ -91,16 +91,16 @@ extension DataService {
     }
   }
 
-  /// Sets the store's own limits, for every process on it, and removes at once what is over them; `nil` leaves a limit to
-  /// each program's configuration.
-  /// - Returns: How many stored responses went.
+  /// Sets the store's own limits, for every process on it, and removes at once what exceeds them; `nil` leaves a limit to each
+  /// program's configuration.
+  /// - Returns: How many stored responses were removed.
   /// - Throws: `store` where the store cannot be used.
   @discardableResult public func setLimits(_ limits: StoreLimits) async throws(DataServiceError) -> Int {
     try await storeOperation { (store) throws(CacheStoreError) in try await store.setLimits(limits) }
   }
 
   /// Ends the pauses (`Retry-After`) that satisfy the condition, so that those origins are asked again.
-  /// - Returns: How many had not been over.
+  /// - Returns: How many were still in force.
   /// - Throws: `store` where the store cannot be used.
   @discardableResult public func endPauses(
     where condition: @escaping @Sendable (StoredPause) -> Bool
@@ -111,7 +111,7 @@ extension DataService {
     }
   }
 
-  /// Who asked to be left alone (`Retry-After`), and is.
+  /// The pauses (`Retry-After`) that are still in force.
   /// - Throws: `store` where the store cannot be used.
   public func pauses() async throws(DataServiceError) -> [StoredPause] {
     let now = core.timekeeper.startMark
@@ -134,11 +134,11 @@ extension DataService {
 
   /// The newest stored response, now and whenever this process or another changes it; `nil` while there is none.
   ///
-  /// Only the newest is buffered. A change is seen within some 20 ms; while nothing is written to the store nothing runs, nor once
-  /// the iterator is dropped. The sequence ends when the service is closed, and at once where it has been.
+  /// Only the newest is buffered. A change is seen within some 20 ms. Nothing runs while the store does not change, or after
+  /// the iterator is released. The sequence ends when the service is closed, immediately if it already is.
   ///
-  /// It throws `invalidRequest`, and `store` where the store cannot be used until a person has done something: a folder in its
-  /// place, another program's file. A store that is damaged, in use or removed is made anew or free again, and observed on.
+  /// It throws `invalidRequest`, and `store` where the store cannot be used before a person repairs it: a folder in its place,
+  /// another program's file. If the store is damaged, in use or removed, observing goes on once it is made anew or free again.
   public func changes(to request: Request) -> Changes { Changes(core: core, request: request) }
 
   private func storeOperation<Value: Sendable>(
@@ -151,8 +151,8 @@ extension DataService {
     }
   }
 
-  /// Why a request is answered as it is: the key, the variants, every term of freshness, what each policy does, and
-  /// what would change that. Asks the store, never the network.
+  /// Why a request is answered as it is: the key, the variants, every term of freshness, what each policy does, and what would
+  /// change that. Reads the store, never the network.
   ///
   /// - Parameters:
   ///   - request: The request.
@@ -166,6 +166,7 @@ extension DataService {
 }
 
 extension DataService.Response {
-  /// Whether the program itself has stored it (``DataService/store(_:for:fields:receivedAt:)``), and no origin has said it since.
+  /// Whether the program itself has stored it (``DataService/store(_:for:fields:receivedAt:)``), and no origin has confirmed it
+  /// since.
   public var isLocal: Bool { head.version == StoredResponse.localVersion }
 }

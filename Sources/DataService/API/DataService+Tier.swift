@@ -5,7 +5,7 @@ extension DataService {
   public struct FleetRemoval: Sendable, Hashable {
     /// How many rows of the local store were removed.
     public var rows: Int
-    /// Of how many requests the tier has not confirmed that its rows are void.
+    /// The number of requests whose invalidation the tier did not confirm.
     public var unconfirmed: Int
 
     /// Makes one by hand, for tests.
@@ -15,13 +15,13 @@ extension DataService {
     }
   }
 
-  /// Removes stored responses here, and makes what the fleet's second tier has of the same requests void: other machines see
-  /// that when they next ask it. What they have taken in stays theirs.
+  /// Removes stored responses here, and voids the rows that the fleet's second tier has of the same requests: other machines
+  /// learn of it when they next ask the tier. Rows that they have already stored remain.
   ///
-  /// Of a selection for a request (``selection(for:)``) the tier's rows go whether or not anything is stored here; of any
-  /// other, those of the rows that are. Can be called from any thread; waits for the tier no longer than its patience for each
-  /// request.
-  /// - Returns: How many were removed here, and of how many requests the tier has not confirmed it.
+  /// A selection for one request (``selection(for:)``) invalidates the tier's rows even if nothing is stored here; any other
+  /// selection invalidates those of the rows it removes here. Can be called from any thread; waits for the tier no longer than
+  /// its patience for each request.
+  /// - Returns: How many were removed here, and the number of requests whose invalidation the tier did not confirm.
   /// - Throws: `store` where the store cannot be used.
   @discardableResult public func removeFromFleet(
     _ selection: EntrySelection
@@ -32,11 +32,11 @@ extension DataService {
     return FleetRemoval(rows: removed, unconfirmed: await voidInTier(keys))
   }
 
-  /// Makes what the tier has of these requests void.
-  /// - Returns: Of how many of them the tier has not confirmed it.
+  /// Invalidates the tier's rows of these requests.
+  /// - Returns: The number of requests whose invalidation the tier did not confirm.
   package func voidInTier(_ keys: [RequestKey]) async -> Int { await core.fencing(keys) }
 
-  /// What `doctor` says of the tier; `nil` where none is configured.
+  /// The findings of `doctor` about the tier; `nil` if none is configured.
   package func examineTier() async -> [TierFinding]? {
     guard let tier = core.tier() else { return nil }
     return await Task(executorPreference: core.thread) { await tier.examine() }.value

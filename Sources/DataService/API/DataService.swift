@@ -42,7 +42,7 @@ public final class DataService: Sendable {
   /// Whether no load, exchange, maintenance or work with the tier is running.
   package var isIdle: Bool { core.isIdle }
 
-  /// Whether another process's exchange has just answered, so that its end lets others go first.
+  /// Whether another process's exchange has just answered a load here. If so, this process yields once before it exits.
   package var hasJustFollowed: Bool { core.hasJustFollowed }
 
   /// Ends every load with `closed`, waits for what is being written, and closes the store. Loads begun later fail.
@@ -66,8 +66,8 @@ public final class DataService: Sendable {
     if core.thread.isRunning { _ = core.timekeeper.after(delay, action) }
   }
 
-  /// Does, on the calling thread, what must be done before the process ends; the rest the system frees sooner than
-  /// ``close()`` would.
+  /// Does, on the calling thread, what must be done before the process ends; the system frees the rest faster than ``close()``
+  /// would.
   /// - Returns: `false` where something is under way, for which ``close()`` waits.
   package func closeNow() -> Bool {
     guard core.isIdle else { return false }
@@ -111,9 +111,9 @@ extension DataService {
     core.load(request, policy: policy, form: .data, on: .queue(queue), progress: progress, deliver: deliver)
   }
 
-  /// Loads with streamed bodies, calling back where the delivery comes up: the stored one on the calling thread,
-  /// before this returns where its look-up need not wait, the later ones mostly on the network thread. The callbacks
-  /// only pass on what they are given: a queue of the load's own would begin two threads for that.
+  /// Loads with streamed bodies, calling back on the thread that produces the delivery: the stored one on the calling thread,
+  /// before this returns if its lookup need not wait, the later ones mostly on the network thread. Callbacks must only pass it
+  /// on; a queue per load would start two threads just for that.
   ///
   /// - Parameters:
   ///   - request: What to ask for.

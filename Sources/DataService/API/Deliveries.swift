@@ -37,7 +37,7 @@ extension DataService {
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(iteration: Iteration(begin: begin)) }
   }
 
-  /// One iteration: the load, and what it has delivered that was not yet taken.
+  /// One iteration: the load, and its unread deliveries.
   final class Iteration<Value: Sendable>: Sendable {
     private struct State {
       var load: Load?
@@ -127,14 +127,14 @@ extension DataService {
       }
     }
 
-    /// Ends the load, and drops what has come and was not taken (law 11).
+    /// Ends the load, and drops its unread deliveries (law 11).
     private func cancel() {
       state.withLock { $0.load }?.cancel()
       end(dropping: true)
     }
 
     private func end(dropping: Bool = false) {
-      // What is dropped ends outside of the lock: its end is the caller's.
+      // Released outside the lock, since a `deinit` may run the caller's code.
       let (waiting, _) = state.withLock { state in
         defer {
           state.isOver = true
@@ -157,8 +157,8 @@ enum LoadOutput<Value: Sendable>: Sendable {
   case end
 }
 
-// For whatever takes deliveries: a preview, the test of a model, a stand-in for the service. The elements are handed on as they
-// are; that at most one is `stored`, and that the last is the terminal one, is up to whoever makes them.
+// Deliveries made by hand: for previews, tests of a model, stand-ins for the service. The elements are passed on unchanged;
+// their maker sees to it that at most one is `stored`, and that the last is the terminal one.
 extension DataService.Deliveries {
   /// A sequence of these deliveries, the same for every iteration.
   public init(_ deliveries: [DataService.Delivery<Value>]) {
@@ -186,7 +186,7 @@ extension DataService.Deliveries {
   }
 }
 
-/// The load of deliveries that no service makes: nothing is stored, so that nothing is waited for after its end.
+/// The load behind hand-made deliveries. It stores nothing, so nothing remains to await at its end.
 private final class LoadByHand: AnyLoad {
   private let task: Task<Void, Never>?
   init(_ task: Task<Void, Never>?) { self.task = task }

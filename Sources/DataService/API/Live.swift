@@ -1,15 +1,15 @@
 extension DataService {
   /// When the origin is asked again while a live sequence is read, besides ``Live/refetch()``.
   public enum Refetch: Sendable, Hashable {
-    /// So long after the last load was over and its deliveries were taken; a second at least.
+    /// This long after the last load ended and its deliveries were read; at least one second.
     case every(Duration)
-    /// After a failure for want of a network: tried again as with ``Request/onlineWait``, after 0.25 s growing to 5 s, until
-    /// there is another answer. The failure is delivered once; a try that fails in that way again is not.
+    /// After a failure without a network: retries as ``Request/onlineWait`` does, 0.25 s to 5 s apart, until another answer
+    /// comes. The failure is delivered once; its repetitions are not.
     case onReconnect
   }
 
-  /// The deliveries of loads of one request, and what anybody else stores for it, for as long as it is read. See
-  /// ``DataService/live(_:policy:refetch:)``.
+  /// The deliveries of loads of one request, and what other tasks and processes store for it, for as long as the sequence is
+  /// read. See ``DataService/live(_:policy:refetch:)``.
   public struct Live<Value: Sendable>: AsyncSequence, Sendable {
     /// One delivery.
     public typealias Element = Delivery<Value>
@@ -19,11 +19,11 @@ extension DataService {
     let source: LiveSource<Value>
     let readers = LiveReaders()
 
-    /// Asks the origin again, for all who read this sequence, and returns at once: for a pull to refresh, or where the program
-    /// learns that there is a network again. May be called from any thread.
+    /// Asks the origin again, for all readers of this sequence, and returns at once: for a pull to refresh, or when the program
+    /// learns that the network is back. May be called from any thread.
     ///
-    /// The answer is of an exchange that begins after this call. Calls while a load is under way, or while its deliveries were
-    /// not taken, come to one load, which follows. Where nobody reads, nothing is asked.
+    /// The answer comes from an exchange that begins after this call. Calls made while a load runs, or before its deliveries
+    /// are read, result in one further load. Without a reader nothing happens.
     public func refetch() { readers.refetch() }
 
     /// Takes the deliveries one after the other.
@@ -44,7 +44,7 @@ extension DataService {
   }
 }
 
-/// Ends its feed when nobody reads it any more.
+/// Ends its feed when the reader releases it.
 final class LiveIteration<Value: Sendable>: Sendable {
   private let feed: LiveFeed<Value>
 
@@ -66,7 +66,7 @@ final class LiveIteration<Value: Sendable>: Sendable {
   }
 }
 
-/// The iterations of one live sequence, for which somebody may ask the origin again.
+/// The iterations of one live sequence, all of which `refetch()` reaches.
 final class LiveReaders: Sendable {
   private struct State {
     var last = 0

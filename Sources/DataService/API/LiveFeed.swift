@@ -1,10 +1,9 @@
 internal import PlatformFoundation
 
-/// One iteration of a live sequence: its loads, one after the other, beside an observer of the store, and what they have brought
-/// that was not yet taken.
+/// One iteration of a live sequence: its loads, one after the other, an observer of the store, and their unread deliveries.
 ///
-/// A slow reader holds up the loads: none begins before all is taken. Of the rows that the observer brings meanwhile the newest
-/// waits.
+/// A slow reader delays the loads: none begins before all deliveries are read. Only the newest row from the observer is kept
+/// meanwhile.
 final class LiveFeed<Value: Sendable>: Sendable {
   private typealias Delivery = DataService.Delivery<Value>
   private typealias Waiting = UnsafeContinuation<DataService.Delivery<Value>?, Never>
@@ -15,11 +14,12 @@ final class LiveFeed<Value: Sendable>: Sendable {
   private struct State {
     var judge: LiveJudge<Value>
     var ready: [Delivery] = []
-    /// Whether the last one that is ready is the observer's.
+    /// Whether the last ready delivery is the observer's.
     var isLastObserved = false
     var waiting: Waiting?
     var isDemanded = false
-    /// Whether the loads wait until all that is ready was taken. Told only then: a wait for an interval is not begun anew.
+    /// Whether the loads wait until all that is ready is read. The loads are woken only then, so that reading does not restart
+    /// an interval.
     var awaitsReader = false
     var hasBegun = false
     var isOver = false
@@ -28,12 +28,12 @@ final class LiveFeed<Value: Sendable>: Sendable {
     var reader: Int?
   }
 
-  /// Between one try to observe a store that cannot be used and the next.
+  /// The pause between attempts to observe an unusable store.
   private static var unusablePause: Duration { .seconds(5) }
 
   private let source: LiveSource<Value>
   private let readers: LiveReaders
-  /// Wakes the loads: somebody wants another one, or has taken what was ready.
+  /// Wakes the loads: another one is demanded, or all that was ready has been read.
   private let wakeup = Wakeup()
   private let state: Guarded<State>
   private var core: ServiceCore { source.service.core }
@@ -87,9 +87,9 @@ final class LiveFeed<Value: Sendable>: Sendable {
     }
   }
 
-  /// Ends the iteration, and drops what has come and was not taken (law 11).
+  /// Ends the iteration and drops its unread deliveries (law 11).
   func end() {
-    // What is dropped ends outside of the lock: its end is the caller's.
+    // Released outside the lock, since a `deinit` may run the caller's code.
     let dropped = state.withLock { state in
       defer {
         state.isOver = true
@@ -165,8 +165,8 @@ final class LiveFeed<Value: Sendable>: Sendable {
 
   // MARK: - The observer
 
-  /// Hands on what is stored, until the service is closed. A store that cannot be used is tried again; the loads, and the
-  /// service's warnings, say what is wrong with it, or with the request.
+  /// Passes on what is stored, until the service is closed. An unusable store is tried again; the loads and the service's
+  /// warnings say what is wrong with it, or with the request.
   private func observe() async {
     while !Task.isCancelled {
       do throws(DataServiceError) {
@@ -184,7 +184,7 @@ final class LiveFeed<Value: Sendable>: Sendable {
     }
   }
 
-  /// Hands on what the judge makes of what has come.
+  /// Passes on the delivery, if any, that the judge returns.
   func post(
     isObserved: Bool, _ judge: (inout LiveJudge<Value>) -> DataService.Delivery<Value>?
   ) {
@@ -192,7 +192,7 @@ final class LiveFeed<Value: Sendable>: Sendable {
       guard !state.isOver, let delivery = judge(&state.judge) else { return (nil, nil, nil) }
       defer { state.waiting = nil }
       if let waiting = state.waiting { return (delivery, waiting, nil) }
-      // The newest row stands for those before it.
+      // The newest row replaces an older one that was not read.
       let replaced = isObserved && state.isLastObserved ? state.ready.popLast() : nil
       state.ready.append(delivery)
       state.isLastObserved = isObserved

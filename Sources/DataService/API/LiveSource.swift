@@ -1,6 +1,6 @@
 internal import PlatformFoundation
 
-/// What a live sequence asks for, of whom, and when again.
+/// A live sequence's request, service and refetch rules.
 struct LiveSource<Value: Sendable>: Sendable {
   let service: DataService
   let request: DataService.Request
@@ -8,15 +8,15 @@ struct LiveSource<Value: Sendable>: Sendable {
   let refetch: Set<DataService.Refetch>
   let form: ValueForm<WholeValue<Value>>
 
-  /// What a decoder makes of the body, beside the body, which tells one response from the next; `canRefuse` where it may throw.
+  /// The decoder's value together with the body, by which responses are compared; `canRefuse` if the decoder may throw.
   static func form(
     canRefuse: Bool, _ decode: @escaping @Sendable (DataService.Response<Data>) throws -> Value
   ) -> ValueForm<WholeValue<Value>> {
     .whole(canRefuse: canRefuse) { WholeValue(value: try decode($0), data: $0.value) }
   }
 
-  /// The deliveries of the first load, or of one that asks again: what is stored has been delivered by then, and under `http`
-  /// RFC 9111 says whether the origin is asked.
+  /// The deliveries of the first load, or of a later one: by then what is stored has been delivered, and under `http` RFC 9111
+  /// decides whether the origin is asked.
   func deliveries(isFirst: Bool) -> DataService.Deliveries<WholeValue<Value>> {
     let again: FetchPolicy = policy == .http ? .http : .freshOnly
     return service.sequence(request, policy: isFirst ? policy : again, form: form)

@@ -155,7 +155,7 @@ struct Commit {
   ) async throws(DataServiceError) -> ExchangeStep {
     var answer = head.validating(stored, secretNames: core.secretFieldNames)
     answer.wasValidatedInTier = true
-    // No load here has accepted its body yet, as each has that of a row in the store (law 5).
+    // Unlike a stored body, no load here has accepted this body yet (law 5).
     if let reason = await exchange.refusal(of: answer) {
       answer.kept = .no(reason)
       return .answered(answer)
@@ -275,8 +275,8 @@ struct Commit {
     return (await core.commitWaiting.value(of: first), task)
   }
 
-  /// Reports a failure, of which the delivery can know nothing where it did not wait for it. Of a store that was removed
-  /// meanwhile the origin is asked again.
+  /// Reports a failed write, since a delivery that did not wait for it cannot. If the store was removed meanwhile, the origin
+  /// is asked again.
   private func hasSucceeded<Value>(_ result: Result<Value, CacheStoreError>) -> Bool {
     guard case .failure(let error) = result else { return true }
     if error.reason != .signedOut, error.reason != .missing { core.warn(store: error) }

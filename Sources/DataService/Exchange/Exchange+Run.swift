@@ -31,7 +31,7 @@ extension Exchange {
         // The lease ends after the commit: a process that then gets the lease finds the row.
         if outcome.pendingWrite == nil { endLease(storedRow: outcome.answer.kept == .yes) }
         tell(.answered(outcome.answer.event))
-        // Before the deliveries, after which the program may end: it then waits a moment for what is under way.
+        // Offered before the deliveries, because the program may exit after them; an exit waits briefly for offers in progress.
         if outcome.answer.shared == .yes { offer(outcome.answer) }
         closeAndPublish(.answer(outcome.answer))
         if let write = outcome.pendingWrite { endLease(storedRow: await write.value) }
@@ -105,7 +105,7 @@ extension Exchange {
         result = .failure(error)
       }
       let decision = core.retryRule.decision(
-        after: result.retryOutcome, attempt: attempt, retries: prepared.request.limits.retries,
+        after: result.attemptResult, attempt: attempt, retries: prepared.request.limits.retries,
         isRepeatable: prepared.isRepeatable,
         remaining: .nanoseconds(deadline - clock.bootNanoseconds), random: core.random())
       switch decision {
@@ -210,7 +210,7 @@ extension Exchange {
   nonisolated(nonsending) private func verdict(
     on response: TransportResponse, at arrival: Hops.Arrival, validating row: Box<StoredResponse>?,
     isRepeated: Bool
-  ) async -> AnswerRule.Outcome {
+  ) async -> AnswerRule.Decision {
     var situation = AnswerRule.Situation()
     situation.method = prepared.request.method
     situation.isPassThrough = prepared.isPassThrough
@@ -278,7 +278,7 @@ extension Exchange {
     if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
     var answer = head
     if let previous = candidate?.body { answer.comparison = (previous, collector.isSameAsPrevious) }
-    answer.isGood = row != .keptBeside
+    answer.isGood = row != .keptForHTTPOnly
     answer.retryAfter = RetryAfter.delay(of: answer, now: core.timekeeper.wallMilliseconds)
     if answer.retryAfter != nil { answer.responder = prepared.responder(of: arrival.url) }
     await invalidate(answer, url: arrival.url)
@@ -287,7 +287,7 @@ extension Exchange {
     case .untouched(let reason): answer.kept = .no(reason)
     case .freshened, .freshenedByHead, .invalidatedByHead:
       answer.kept = await Commit(exchange: self).freshenByHead(answer, row: row)
-    case .replaced, .keptBeside:
+    case .replaced, .keptForHTTPOnly:
       if !fits {
         answer.kept = .no(.tooLarge)
       } else if let failure = collector.storeFailure {
@@ -399,7 +399,7 @@ extension Exchange {
 
 extension Result where Success == ExchangeOutcome, Failure == DataServiceError {
   /// The result in the terms of ``RetryRule``.
-  fileprivate var retryOutcome: RetryRule.Outcome {
+  fileprivate var attemptResult: RetryRule.AttemptResult {
     switch self {
     case .success(let outcome): .status(outcome.answer.status, retryAfter: outcome.answer.retryAfter)
     case .failure(let error): .failure(error.kind)

@@ -8,7 +8,7 @@ extension Exchange {
   /// - Returns: Whether the row is all that the loads want.
   nonisolated(nonsending) func askTier() async -> Bool {
     guard let tier = core.tier() else { return false }
-    // Who wants the origin's word alone has no use for a row, and no time to wait for a ticket.
+    // A `freshOnly` load cannot use a row of the tier, and must not wait for a ticket.
     guard plan.mayFollow else { return keepApart(.policy) }
     if case .no(let reason) = Sharing.verdict(core.asked(prepared), tier.terms) { return keepApart(reason) }
     let question = core.question(prepared)
@@ -159,9 +159,9 @@ extension Exchange {
   /// Stores the tier's row where the exchange brought none and nothing is stored: a failed refresh changes no stored
   /// response (law 5).
   ///
-  /// Local followers take any changed row for the answer of whom they follow. So this comes after the lease has ended
-  /// without a row, under a lease of its own that ends the same way: followers that looked before this commit find that mark,
-  /// and those that look later find the row as a stored one.
+  /// Local followers treat any changed row as their leader's answer. The row is therefore stored only after the lease has ended
+  /// without a row, under a second lease that ends the same way: followers that looked before this commit find that mark, and
+  /// those that look later find the row as a stored one.
   nonisolated(nonsending) func takeIn() async {
     guard let row = tier.row?.value, !tier.isTakenIn, plan.row == nil, plan.isRowKnown else { return }
     guard let lease = await leaseForTakingIn() else {

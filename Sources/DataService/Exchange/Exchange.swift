@@ -144,7 +144,7 @@ final class Exchange: AnyExchange {
       guard state.waiters.isEmpty, !state.finishesIntoStore, state.isOpen else { return nil }
       state.isOpen = false
       state.isStopped = true
-      // Who cancels leaves the store as it is (law 11).
+      // A cancelled load must not change the store (law 11).
       state.tier.row = nil
       return state.task
     }

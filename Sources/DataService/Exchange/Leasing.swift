@@ -36,8 +36,8 @@ struct Leasing {
 
   nonisolated(nonsending) func obtain() async throws(DataServiceError) -> Role {
     let began = exchange.core.timekeeper.bootNanoseconds
-    // A row that was taken in from the tier is no leader's answer. With a tier, a mark counts from the lookup on, so that no
-    // such row comes in between unseen.
+    // A row stored from the tier is not a leader's answer. With a tier, a mark counts from the lookup on, so that a row
+    // stored from the tier in between is recognised.
     let since = exchange.core.configuration.tier == nil ? began : min(began, exchange.plan.lookedUpAt)
     var isWaiting = false
     var isLeftToOthers = false

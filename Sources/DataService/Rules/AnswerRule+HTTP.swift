@@ -5,13 +5,13 @@ extension AnswerRule {
   static func decideHTTP(
     status: Int, fields: HTTPFields, situation: Situation, prepared: PreparedRequest, row: StoredResponse?,
     now: Int64
-  ) -> Outcome {
+  ) -> Decision {
     if (200..<300).contains(status), !situation.isAcceptedMediaType {
-      return Outcome(.mediaTypeFailure, .untouched(.mediaType))
+      return Decision(.mediaTypeFailure, .untouched(.mediaType))
     }
     // A captive portal's page changes no stored response under any policy (law 5); it is delivered.
     if (200..<300).contains(status), situation.isPortalSuspect, !situation.isPassThrough {
-      return Outcome(.fresh, .untouched(.portal))
+      return Decision(.fresh, .untouched(.portal))
     }
     var judged = HTTPAnswer.Situation(method: prepared.request.method, requestFields: prepared.fields)
     judged.isRead = prepared.request.isRead
@@ -20,17 +20,17 @@ extension AnswerRule {
     judged.isRepeated = situation.isRepeated
     judged.isNoStoreChain = situation.isNoStoreChain
     switch HTTPAnswer.decide(status: status, fields: fields, situation: judged, now: now) {
-    case .deliver(.good): return Outcome(.fresh, .replaced)
-    case .deliver(.beside): return Outcome(.fresh, .keptBeside)
-    case .deliver(.no(let reason)): return Outcome(.fresh, .untouched(reason))
+    case .deliver(.good): return Decision(.fresh, .replaced)
+    case .deliver(.forHTTPOnly): return Decision(.fresh, .keptForHTTPOnly)
+    case .deliver(.no(let reason)): return Decision(.fresh, .untouched(reason))
     case .freshen(let isWritten):
-      return Outcome(.freshByValidation, isWritten ? .freshened : .untouched(.noStore))
-    case .deliverAndFreshen: return Outcome(.fresh, .freshenedByHead)
-    case .deliverAndInvalidate: return Outcome(.fresh, .invalidatedByHead)
+      return Decision(.freshByValidation, isWritten ? .freshened : .untouched(.noStore))
+    case .deliverAndFreshen: return Decision(.fresh, .freshenedByHead)
+    case .deliverAndInvalidate: return Decision(.fresh, .invalidatedByHead)
     // Each load serves its own stored response.
-    case .serveStale: return Outcome(.statusFailure, .untouched(.status))
-    case .repeatUnconditional: return Outcome(.repeatUnconditional, .untouched(.status))
-    case .protocolFailure: return Outcome(.protocolFailure, .untouched(.status))
+    case .serveStale: return Decision(.statusFailure, .untouched(.status))
+    case .repeatUnconditional: return Decision(.repeatUnconditional, .untouched(.status))
+    case .protocolFailure: return Decision(.protocolFailure, .untouched(.status))
     }
   }
 }

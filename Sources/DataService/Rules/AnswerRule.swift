@@ -59,7 +59,7 @@ package enum AnswerRule {
     /// The 304 freshens it.
     case freshened
     /// Under `http`: the answer is not a 2xx and is stored for `http` only; the last good response stays.
-    case keptBeside
+    case keptForHTTPOnly
     /// Under `http`: the answer to HEAD freshens it (RFC 9111 section 4.3.5).
     case freshenedByHead
     /// Under `http`: the answer to HEAD describes another representation, so the row needs validation.
@@ -68,11 +68,11 @@ package enum AnswerRule {
     case untouched(DataService.KeptReason)
 
     /// Whether the answer's body is stored.
-    package var isStored: Bool { self == .replaced || self == .keptBeside }
+    package var isStored: Bool { self == .replaced || self == .keptForHTTPOnly }
   }
 
-  /// Both.
-  package struct Outcome: Sendable, Hashable {
+  /// The delivery, and what becomes of the row.
+  package struct Decision: Sendable, Hashable {
     /// What is delivered.
     package var delivery: Delivery
     /// What becomes of the stored row.
@@ -87,33 +87,34 @@ package enum AnswerRule {
   package static func isFailure(_ status: Int) -> Bool { DataServiceError.isPassing(status: status) }
 
   /// Decides from the final answer; `fields` are its fields.
-  package static func decide(status: Int, fields: HTTPFields, situation: Situation) -> Outcome {
+  package static func decide(status: Int, fields: HTTPFields, situation: Situation) -> Decision {
     switch status {
     case 304 where situation.wasConditional: return validated(fields: fields, situation: situation)
-    case 304 where !situation.hasCallerPrecondition: return Outcome(.protocolFailure, .untouched(.status))
-    case 206 where !situation.hasCallerRange: return Outcome(.protocolFailure, .untouched(.status))
+    case 304 where !situation.hasCallerPrecondition: return Decision(.protocolFailure, .untouched(.status))
+    case 206 where !situation.hasCallerRange: return Decision(.protocolFailure, .untouched(.status))
     case 200..<300 where !situation.isAcceptedMediaType:
-      return Outcome(.mediaTypeFailure, .untouched(.mediaType))
+      return Decision(.mediaTypeFailure, .untouched(.mediaType))
     case 200..<300 where status != 206 && situation.isPortalSuspect && !situation.isPassThrough:
-      return Outcome(situation.canFallBack ? .portalFailure : .fresh, .untouched(.portal))
+      return Decision(situation.canFallBack ? .portalFailure : .fresh, .untouched(.portal))
     case 200..<300 where status != 206:
-      return Outcome(.fresh, rowAfterSuccess(fields: fields, situation: situation))
+      return Decision(.fresh, rowAfterSuccess(fields: fields, situation: situation))
     case _ where isFailure(status):
-      return Outcome(situation.canFallBack ? .statusFailure : .fresh, untouched(situation))
-    default: return Outcome(.fresh, untouched(situation))
+      return Decision(situation.canFallBack ? .statusFailure : .fresh, untouched(situation))
+    default: return Decision(.fresh, untouched(situation))
     }
   }
 
-  private static func validated(fields: HTTPFields, situation: Situation) -> Outcome {
+  private static func validated(fields: HTTPFields, situation: Situation) -> Decision {
     guard let rowFields = situation.rowFields,
       !Validators.names304Another(stored: rowFields, answer: fields)
     else {
       return situation.isRepeated
-        ? Outcome(.protocolFailure, .untouched(.status)) : Outcome(.repeatUnconditional, .untouched(.status))
+        ? Decision(.protocolFailure, .untouched(.status))
+        : Decision(.repeatUnconditional, .untouched(.status))
     }
     // A 304 that forbids storing still confirms the row. Only its own fields are not written.
     let isForbidden = situation.isNoStoreChain || CacheControl.forbidsStoring(fields)
-    return Outcome(
+    return Decision(
       .freshByValidation, isForbidden && !situation.keepsAnyway ? .untouched(.noStore) : .freshened)
   }
 

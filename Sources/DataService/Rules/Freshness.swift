@@ -127,8 +127,8 @@ package enum Freshness {
       && age(of: stored, now: now) <= maxAge
   }
 
-  /// Whether a stored response was received, or last validated, less than so many milliseconds ago; never one that is invalid or
-  /// from the future. Of one that seems to be from the next minute the clock is a little off: it was received now.
+  /// Whether a stored response was received, or last validated, less than so many milliseconds ago; never one that is invalid
+  /// or from the future. A response dated within the next minute counts as received now, since the clock is slightly off.
   package static func isRecent(_ stored: StoredResponse, within limit: Int64, now: Int64) -> Bool {
     !stored.isInvalid && !isFromFuture(receivedAt: stored.receivedAt, now: now)
       && max(0, now.minus(stored.receivedAt)) < limit

@@ -27,9 +27,9 @@ package enum HTTPAnswer {
   }
 
   /// What the load delivers and what the store writes.
-  package enum Outcome: Sendable, Hashable {
-    /// The answer is delivered; the verdict says how it is stored.
-    case deliver(HTTPStoring.Verdict)
+  package enum Decision: Sendable, Hashable {
+    /// The answer is delivered; its storability says how it is stored.
+    case deliver(HTTPStoring.Storability)
     /// The row, freshened by the 304, is delivered. `isWritten` says whether the freshened fields may be stored.
     case freshen(isWritten: Bool)
     /// The answer to HEAD is delivered, and the row freshened by it.
@@ -45,7 +45,7 @@ package enum HTTPAnswer {
   }
 
   /// Decides from the final answer; `fields` are its fields, received at `now`.
-  package static func decide(status: Int, fields: HTTPFields, situation: Situation, now: Int64) -> Outcome {
+  package static func decide(status: Int, fields: HTTPFields, situation: Situation, now: Int64) -> Decision {
     switch status {
     case 304 where situation.wasConditional: return validated(fields: fields, situation: situation)
     case 304 where !hasPrecondition(situation): return .protocolFailure
@@ -53,7 +53,7 @@ package enum HTTPAnswer {
     case 500... where mayServeStale(status: status, situation: situation, now: now): return .serveStale
     default: break
     }
-    if situation.method == .head { return headOutcome(status: status, fields: fields, situation: situation) }
+    if situation.method == .head { return headDecision(status: status, fields: fields, situation: situation) }
     return .deliver(
       HTTPStoring.decide(
         method: situation.method, requestFields: situation.requestFields, isRead: situation.isRead,
@@ -61,7 +61,7 @@ package enum HTTPAnswer {
         fields: fields, receivedAt: now, isNoStoreChain: situation.isNoStoreChain))
   }
 
-  private static func validated(fields: HTTPFields, situation: Situation) -> Outcome {
+  private static func validated(fields: HTTPFields, situation: Situation) -> Decision {
     guard let row = situation.row, !Validators.names304Another(stored: row.fields, answer: fields) else {
       return situation.isRepeated ? .protocolFailure : .repeatUnconditional
     }
@@ -83,7 +83,7 @@ package enum HTTPAnswer {
 
   /// Section 4.3.5: a 200 to HEAD freshens the stored GET response if both describe the same representation, and
   /// invalidates it otherwise.
-  private static func headOutcome(status: Int, fields: HTTPFields, situation: Situation) -> Outcome {
+  private static func headDecision(status: Int, fields: HTTPFields, situation: Situation) -> Decision {
     guard status == 200, let row = situation.row, row.status == 200 else { return .deliver(.no(.method)) }
     guard HeadUpdate.agrees(stored: row, answer: fields) else { return .deliverAndInvalidate }
     let isForbidden =

@@ -3,11 +3,11 @@ package import CacheStore
 /// Decides whether and how the `http` policy may store a response (RFC 9111 section 3, for a private cache).
 package enum HTTPStoring {
   /// How a response is stored.
-  package enum Verdict: Sendable, Hashable {
+  package enum Storability: Sendable, Hashable {
     /// As the last good response: a 2xx.
     case good
     /// As a variant for `http` only; the last good response stays.
-    case beside
+    case forHTTPOnly
     /// Not at all.
     case no(DataService.KeptReason)
   }
@@ -18,7 +18,7 @@ package enum HTTPStoring {
   package static func decide(
     method: RequestMethod, requestFields: HTTPFields, isRead: Bool = false, status: Int, fields: HTTPFields,
     receivedAt: Int64, isNoStoreChain: Bool = false
-  ) -> Verdict {
+  ) -> Storability {
     guard method == .get || isRead else { return .no(.method) }
     if isNoStoreChain || isForbidden(requestFields: requestFields, status: status, fields: fields) {
       return .no(.noStore)
@@ -28,7 +28,7 @@ package enum HTTPStoring {
     // No request could ever match it, so it could never replace a stored response either.
     guard Vary.names(in: fields) != "*" else { return .no(.vary) }
     if (200..<300).contains(status) { return .good }
-    return isUseful(status: status, fields: fields, receivedAt: receivedAt) ? .beside : .no(.notStorable)
+    return isUseful(status: status, fields: fields, receivedAt: receivedAt) ? .forHTTPOnly : .no(.notStorable)
   }
 
   /// Whether `no-store` forbids storing: in the request, or in the response unless `must-understand` overrides it for

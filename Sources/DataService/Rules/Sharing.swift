@@ -2,16 +2,16 @@ package import CacheStore
 
 /// Decides what machines share through a second tier: what RFC 9111 lets a shared cache store, and less.
 ///
-/// The tier is asked for a request, and offered a response, only where these functions say `yes`. Which row of the
-/// table in `docs/caching-rules.md` each line is stands there.
+/// The tier is asked for a request, and offered a response, only where these functions say `yes`. `docs/caching-rules.md` lists
+/// each line as a row of its table.
 package enum Sharing {
-  /// What the rule looks at in a request.
+  /// The parts of a request that the rule depends on.
   package struct Asked: Sendable {
     /// The method.
     package var method = RequestMethod.get
-    /// Whether another method than GET and HEAD only reads.
+    /// Whether a method other than GET and HEAD only reads.
     package var isRead = false
-    /// Whether the request passes the store by.
+    /// Whether the request bypasses the store.
     package var isPassThrough = false
     /// Whether the caller keeps answers that say `no-store`.
     package var keepsAnyway = false
@@ -35,7 +35,7 @@ package enum Sharing {
     var hasCredentials: Bool { fields.all.contains { secrets.isSecretField($0.name) } }
   }
 
-  /// What the rule looks at in a response, and in the hops that led to it.
+  /// The parts of a response, and of the hops that led to it, that the rule depends on.
   package struct Answered: Sendable {
     /// The status code.
     package var status = 200
@@ -69,7 +69,7 @@ package enum Sharing {
     guard !asked.hasSecretURL else { return .no(.secretURL) }
     guard asked.connection.isOfEveryMachine else { return .no(.connection) }
     guard !asked.isPlainHTTP || terms.sharesPlainHTTP else { return .no(.plainHTTP) }
-    // A proxy only carries what TLS protects; without TLS it is another who answers.
+    // Under TLS a proxy only forwards; without TLS it may answer itself.
     guard !asked.isPlainHTTP || asked.connection.proxy == nil else { return .no(.connection) }
     return .yes
   }
@@ -104,7 +104,7 @@ package enum Sharing {
     return .yes
   }
 
-  /// Whether a row of those names in `Vary` may be in a tier: some request can match it, and no name is that of a secret.
+  /// Whether a row with these names in `Vary` may be in a tier: some request can match it, and no name is that of a secret.
   package static func mayShare(vary names: String, _ secrets: SecretList) -> Bool {
     names != "*" && !names.split(separator: ",").contains { secrets.isSecretField(String($0)) }
   }
@@ -116,7 +116,7 @@ extension CacheControl {
 }
 
 extension ConnectionOptions {
-  /// Whether no option makes another answer than every machine would get.
+  /// Whether every machine would get the same answer with these options.
   fileprivate var isOfEveryMachine: Bool {
     !isInsecure && unixSocket == nil && resolutions.isEmpty && certificateAuthorityFile == nil
       && certificateAuthorityFolder == nil && clientCertificateFile == nil && clientKeyFile == nil

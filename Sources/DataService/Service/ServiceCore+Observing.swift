@@ -66,7 +66,8 @@ extension ServiceCore {
   }
 
   func removeObserver(_ number: Int) {
-    // Its end may be the last reference to the caller's; with the last of them the watch goes.
+    // Released outside the lock, since `end` may hold the last reference to the caller's objects. The watch is released with
+    // the last observer.
     let removed = state.withLock { state in
       let observer = state.observers.firstIndex { $0.number == number }.map { state.observers.remove(at: $0) }
       let watch = state.observers.isEmpty ? state.watch : nil
@@ -110,28 +111,28 @@ extension ServiceCore {
     _ prepared: PreparedRequest, _ wakeup: Wakeup, _ deliver: @Sendable (DataService.Response<Data>?) -> Void
   ) async throws(DataServiceError) {
     var observation = Observation()
-    // The number of reads since the files last changed.
-    var looks = 0
+    // The number of lookups since the files last changed.
+    var lookups = 0
     while !Task.isCancelled {
       // Before the read, so that no change between the two is missed.
       let isWatched = await storeCall { [self] in watchStore() } ?? false
-      let isSettled = try await look(prepared, &observation, deliver)
-      var pause = looks < ObservationRhythm.later.count ? ObservationRhythm.later[looks] : nil
+      let isSettled = try await lookupOnce(prepared, &observation, deliver)
+      var pause = lookups < ObservationRhythm.later.count ? ObservationRhythm.later[lookups] : nil
       if !isSettled { pause = pause ?? ObservationRhythm.unsettled }
       if !isWatched { pause = ObservationRhythm.untold }
       guard await wakeup.wait(atMost: pause, timekeeper) else {
-        looks += 1
+        lookups += 1
         continue
       }
-      let rest = looks == 0 ? ObservationRhythm.again : ObservationRhythm.first
-      looks = 0
+      let rest = lookups == 0 ? ObservationRhythm.again : ObservationRhythm.first
+      lookups = 0
       do { try await timekeeper.sleep(for: rest) } catch { return }
     }
   }
 
   /// Reads the row once.
   /// - Returns: Whether the store could be read.
-  private func look(
+  private func lookupOnce(
     _ prepared: PreparedRequest, _ observation: inout Observation,
     _ deliver: @Sendable (DataService.Response<Data>?) -> Void
   ) async throws(DataServiceError) -> Bool {
@@ -149,7 +150,7 @@ extension ServiceCore {
       return version != nil
     } catch {
       observation.version = nil
-      // A folder that is removed while it is read looks like a store that cannot be opened. The next read decides.
+      // A folder that is removed while it is read lookups like a store that cannot be opened. The next read decides.
       let isRepeated = observation.failure == error.reason
       observation.failure = error.reason
       guard error.isLasting, isRepeated else { return false }

@@ -1,7 +1,7 @@
 internal import CacheStore
 internal import PlatformFoundation
 
-// The fleet's second tier as the service has it. A load that the local store answers comes nowhere near.
+// The service's use of the fleet's second tier. A load that the local store answers never reaches this code.
 extension ServiceCore {
   /// The end of the service waits this long for offers that are under way.
   private static var longestGoodbye: Duration { .milliseconds(250) }

@@ -174,9 +174,8 @@ final class ServiceCore: Sendable {
   /// A number from 0 up to, not including, 1.
   func random() -> Double { Double.random(in: 0..<1) }
 
-  /// Does a share of the store's background work once nothing is under way: what is due for the store, at the first
-  /// time and then once a second at most; what this process has counted, once a second where it writes, else once a
-  /// minute. A process that runs for a moment, or follows another, mostly has nothing to do.
+  /// Starts background work once no exchange is running. Checks whether maintenance is due the first time, then at most once a
+  /// second. Writes this process's counts once a second if it writes, otherwise once a minute.
   func exchangeEnded() {
     guard exchangeCount == 0 else { return }
     let now = timekeeper.bootNanoseconds

@@ -18,7 +18,7 @@ struct ServiceState {
   var closed: DataServiceError?
   /// The closures that wake and end each running sequence of `changes(to:)`; sequences of `live(_:)` are only ended.
   var observers: [(number: Int, wakeup: Wakeup?, end: @Sendable () -> Void)] = []
-  /// What wakes them; while there is one of them.
+  /// Wakes the observers; `nil` while there are none.
   var watch: StoreWatch?
   var lastObserver = 0
   /// The number of the last exchange; counted only where `onEvent` is set.

@@ -2,7 +2,7 @@ package import CacheStore
 package import PlatformFoundation
 
 extension DataService {
-  /// A fleet's shared second tier. The product of its engine makes one: `RedisTier` has `Tier.redis(_:)`.
+  /// A fleet's shared second tier. Its engine's product makes one: `RedisTier` has `Tier.redis(_:)`.
   public struct Tier: Sendable {
     /// The engine that answers for it.
     package let engine: any SecondTier
@@ -12,7 +12,7 @@ extension DataService {
   }
 }
 
-/// A second tier as exchanges use it: a shared store of last good responses on an engine of the fleet's.
+/// A second tier as exchanges use it: a store of last good responses that the fleet shares.
 ///
 /// No function throws and none waits longer than the tier's patience. A tier that is down, slow, full or lying answers
 /// with ``TierReply/silent(because:)`` or without a row, so that it costs misses and nothing else (law 9). All calls come
@@ -33,7 +33,7 @@ package protocol SecondTier: AnyObject, Sendable {
   /// Writes a response that is committed in the local store, unless the tier has a newer one.
   nonisolated(nonsending) func offer(_ offer: TierOffer) async -> TierOffered
 
-  /// Makes every row of the target, and every offer that began before now, void: after a removal or an unsafe request.
+  /// Invalidates every row of the target, and every offer that began before now: after a removal or an unsafe request.
   /// - Returns: Whether the tier has confirmed it.
   nonisolated(nonsending) func fence(_ question: TierQuestion) async -> Bool
 
@@ -67,7 +67,7 @@ package struct TierHost: Sendable {
   package var transport: any Transport
   /// The service's clock.
   package var timekeeper: any Timekeeper
-  /// Until when nobody on this machine asks the tier, shared by all processes on the store.
+  /// The instant before which no process on this machine asks the tier.
   package var silence: any TierSilenceMark
   /// Writes a line for `-v`.
   package var trace: @Sendable (String) -> Void
@@ -88,13 +88,24 @@ package struct TierHost: Sendable {
   }
 }
 
-/// A number that the processes of a machine share beside their store, by which one that found the tier dead spares the
-/// others. A hint: whoever cannot read it asks.
+/// A number beside the store that the processes of a machine share: a process that found the tier dead spares the others the
+/// wait. It is only a hint; a process that cannot read it asks.
 package protocol TierSilenceMark: Sendable {
   /// The number; 0 where there is none.
   func read() -> Int64
   /// Replaces the number.
   func write(_ value: Int64)
+}
+
+/// The tier's silence, shared by all processes on a store beside its leases.
+package struct StoreSilenceMark: TierSilenceMark {
+  private let store: ResponseStore
+
+  /// The mark of a store.
+  package init(_ store: ResponseStore) { self.store = store }
+
+  package func read() -> Int64 { store.tierMark }
+  package func write(_ value: Int64) { store.setTierMark(value) }
 }
 
 /// A request in the terms that all machines of a fleet agree on. Names in the tier are keyed digests of it.
@@ -142,7 +153,7 @@ package struct TierTicket: Sendable, Hashable {
 
 /// What the tier answers.
 package enum TierReply: Sendable {
-  /// It did not answer in time, or is not asked since it did not.
+  /// It did not answer in time, or is not asked because it did not before.
   case silent(because: String)
   /// It answered, with the row if it has one that opens and matches.
   case answered(TierTicket, TierRow?)

@@ -10,8 +10,8 @@ extension StoredResponse {
 
   /// A row of the tier in the terms of the local store, with its whole body in memory.
   ///
-  /// Its age counts from the head's time of receipt alone, which has been set so that it does: what the machine that offered
-  /// it had to add up is in there.
+  /// The head's `receivedAt` already accounts for the row's age when it was offered, so `Age` and the exchange's delay must not
+  /// be added again.
   ///
   /// - Parameter variant: The request's fields that `Vary` names, in the format of the `variant` column.
   init(_ row: TierRow, body: Data, variant: String) {

@@ -14,7 +14,7 @@ final class NetworkThreadCore: @unchecked Sendable {
     case action(@Sendable () -> Void)
   }
 
-  private struct Shared {
+  private struct Inbox {
     var items: [Item] = []
     var timers = TimerHeap()
     var isRunning = false
@@ -25,14 +25,14 @@ final class NetworkThreadCore: @unchecked Sendable {
     var wakeup: WakeupPipe?
   }
 
-  private let shared = Guarded(Shared())
+  private let inbox = Guarded(Inbox())
   private let runningThread = Atomic<UInt>(0)
   // Accessed only by code that runs on the thread, which justifies `@unchecked Sendable`.
   private var local: [Item] = []
   private var spare: [Item] = []
   private var engine: (any NetworkEngine)?
 
-  var isRunning: Bool { shared.withLock { $0.isRunning } }
+  var isRunning: Bool { inbox.withLock { $0.isRunning } }
 
   var isCurrent: Bool { runningThread.load(ordering: .relaxed) == Self.currentThread }
 
@@ -46,7 +46,7 @@ final class NetworkThreadCore: @unchecked Sendable {
 
   func schedule(_ timer: TimerHandle, at instant: Int64) {
     if isCurrent {
-      shared.withLock { $0.timers.insert(timer, at: instant) }
+      inbox.withLock { $0.timers.insert(timer, at: instant) }
       return
     }
     wakeAfter { $0.timers.insert(timer, at: instant) }
@@ -61,25 +61,25 @@ final class NetworkThreadCore: @unchecked Sendable {
 
   /// Asks the thread to end. `waiter` is resumed when it has ended, or at once if it is not running.
   func requestEnd(_ waiter: UnsafeContinuation<Void, Never>?) {
-    let (isRunning, sleeping) = shared.withLock { shared -> (Bool, WakeupPipe?) in
-      guard shared.isRunning else { return (false, nil) }
-      shared.isEnding = true
-      if let waiter { shared.endWaiters.append(waiter) }
-      defer { shared.isAsleep = false }
-      return (true, shared.isAsleep ? shared.wakeup : nil)
+    let (isRunning, sleeping) = inbox.withLock { inbox -> (Bool, WakeupPipe?) in
+      guard inbox.isRunning else { return (false, nil) }
+      inbox.isEnding = true
+      if let waiter { inbox.endWaiters.append(waiter) }
+      defer { inbox.isAsleep = false }
+      return (true, inbox.isAsleep ? inbox.wakeup : nil)
     }
     sleeping?.signal()
     if !isRunning { waiter?.resume() }
   }
 
-  /// Changes the shared state, then starts or wakes the thread as needed.
-  private func wakeAfter(_ change: (inout Shared) -> Void) {
-    let (starts, sleeping) = shared.withLock { shared in
-      change(&shared)
-      let result = (!shared.isRunning, shared.isAsleep ? shared.wakeup : nil)
-      shared.isRunning = true
+  /// Changes the inbox, then starts or wakes the thread as needed.
+  private func wakeAfter(_ change: (inout Inbox) -> Void) {
+    let (starts, sleeping) = inbox.withLock { inbox in
+      change(&inbox)
+      let result = (!inbox.isRunning, inbox.isAsleep ? inbox.wakeup : nil)
+      inbox.isRunning = true
       // One signal is enough until the thread sleeps again.
-      shared.isAsleep = false
+      inbox.isAsleep = false
       return result
     }
     if starts { start() } else { sleeping?.signal() }
@@ -114,7 +114,7 @@ final class NetworkThreadCore: @unchecked Sendable {
     sched_yield()
     NetworkThread.prepareCurrent()
     let wakeup = WakeupPipe()
-    shared.withLock { $0.wakeup = wakeup }
+    inbox.withLock { $0.wakeup = wakeup }
     runningThread.store(Self.currentThread, ordering: .relaxed)
     #if os(Linux) && !PORTABLE
       ccurl_name_thread("cachefetch-net")
@@ -145,16 +145,16 @@ final class NetworkThreadCore: @unchecked Sendable {
   }
 
   private func nextStep() -> Step {
-    shared.withLock { shared in
-      if !shared.items.isEmpty { return .work }
-      if shared.isEnding { return .end }
-      guard let next = shared.timers.nextInstant else {
-        shared.isAsleep = true
+    inbox.withLock { inbox in
+      if !inbox.items.isEmpty { return .work }
+      if inbox.isEnding { return .end }
+      guard let next = inbox.timers.nextInstant else {
+        inbox.isAsleep = true
         return .wait(Self.longestWait)
       }
       let now = SystemClock.bootNanoseconds
       if next <= now { return .work }
-      shared.isAsleep = true
+      inbox.isAsleep = true
       // Rounded up, so that no timer fires early and the loop does not spin through the last millisecond.
       let milliseconds = min((next - now - 1) / 1_000_000 + 1, Int64(Self.longestWait))
       return .wait(Int32(milliseconds))
@@ -174,9 +174,9 @@ final class NetworkThreadCore: @unchecked Sendable {
       var descriptor = pollfd(fd: wakeup.readEnd, events: Int16(POLLIN), revents: 0)
       poll(&descriptor, 1, milliseconds)
     }
-    let wasWoken = shared.withLock { shared in
-      defer { shared.isAsleep = false }
-      return !shared.isAsleep
+    let wasWoken = inbox.withLock { inbox in
+      defer { inbox.isAsleep = false }
+      return !inbox.isAsleep
     }
     if wasWoken { wakeup.drain() }
   }
@@ -185,9 +185,9 @@ final class NetworkThreadCore: @unchecked Sendable {
   private func runItems() {
     swap(&local, &spare)
     run(&spare)
-    var items = shared.withLock { shared in
-      let items = shared.items
-      shared.items = []
+    var items = inbox.withLock { inbox in
+      let items = inbox.items
+      inbox.items = []
       return items
     }
     if !items.isEmpty { run(&items) }
@@ -204,13 +204,13 @@ final class NetworkThreadCore: @unchecked Sendable {
   }
 
   private func fireTimers() {
-    guard let next = shared.withLock({ $0.timers.nextInstant }) else { return }
+    guard let next = inbox.withLock({ $0.timers.nextInstant }) else { return }
     let now = SystemClock.bootNanoseconds
     guard next <= now else { return }
     // Collected first: an action may set timers, and one that reschedules itself for now must not block the loop.
     var due: [TimerHandle] = []
-    shared.withLock { shared in
-      while let timer = shared.timers.removeDue(at: now) { due.append(timer) }
+    inbox.withLock { inbox in
+      while let timer = inbox.timers.removeDue(at: now) { due.append(timer) }
     }
     for timer in due { timer.fire() }
   }
@@ -220,14 +220,14 @@ final class NetworkThreadCore: @unchecked Sendable {
     engine?.close()
     engine = nil
     guard local.isEmpty else { return false }
-    let waiters: [UnsafeContinuation<Void, Never>]? = shared.withLock { shared in
-      guard shared.items.isEmpty else { return nil }
-      shared.isEnding = false
-      shared.isRunning = false
-      shared.wakeup = nil
+    let waiters: [UnsafeContinuation<Void, Never>]? = inbox.withLock { inbox in
+      guard inbox.items.isEmpty else { return nil }
+      inbox.isEnding = false
+      inbox.isRunning = false
+      inbox.wakeup = nil
       runningThread.store(0, ordering: .relaxed)
-      defer { shared.endWaiters = [] }
-      return shared.endWaiters
+      defer { inbox.endWaiters = [] }
+      return inbox.endWaiters
     }
     guard let waiters else { return false }
     for waiter in waiters { waiter.resume() }

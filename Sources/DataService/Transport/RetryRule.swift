@@ -2,8 +2,8 @@ internal import CacheStore
 
 /// Decides whether and when a failed exchange is retried. Pure: the caller passes the clock and the random number.
 package struct RetryRule: Sendable, Hashable {
-  /// The outcome of an exchange.
-  package enum Outcome: Sendable, Hashable {
+  /// The result of an attempt.
+  package enum AttemptResult: Sendable, Hashable {
     /// No complete response.
     case failure(DataServiceError.Kind)
     /// A response with this status, and the delay that its `Retry-After` asks for.
@@ -14,7 +14,7 @@ package struct RetryRule: Sendable, Hashable {
   package enum Decision: Sendable, Hashable {
     /// Retry after this delay.
     case retry(after: Duration)
-    /// No retry: this outcome is the load's result.
+    /// No retry: this result is the load's result.
     case stop
     /// The origin asked for a longer delay than a load waits. No process that uses the store asks the origin before
     /// it is over.
@@ -36,18 +36,18 @@ package struct RetryRule: Sendable, Hashable {
   /// Decides about the next attempt.
   ///
   /// - Parameters:
-  ///   - outcome: How the last attempt ended.
+  ///   - result: How the last attempt ended.
   ///   - attempt: How many attempts there have been, 1 or more.
   ///   - retries: How many retries the load may make in all.
   ///   - isRepeatable: Whether the request is a GET, a HEAD or marked as a read.
   ///   - remaining: The rest of the load's total time.
   ///   - random: A number from 0 up to, not including, 1; evaluated only if there is a retry.
   package func decision(
-    after outcome: Outcome, attempt: Int, retries: Int, isRepeatable: Bool, remaining: Duration,
+    after result: AttemptResult, attempt: Int, retries: Int, isRepeatable: Bool, remaining: Duration,
     random: @autoclosure () -> Double
   ) -> Decision {
-    guard mayPass(outcome) else { return .stop }
-    let asked = outcome.delayAsked
+    guard mayPass(result) else { return .stop }
+    let asked = result.delayAsked
     if let asked, asked > longestWait { return .pause(for: min(asked, longestPause)) }
     // Jitter is added to the requested delay, so that clients given the same second do not return at the same
     // instant.
@@ -67,8 +67,8 @@ package struct RetryRule: Sendable, Hashable {
 
   /// Whether another attempt may succeed. Failures that need a person (TLS, a malformed answer) or a network (handled
   /// by ``FetchPolicy`` and `onlineWait`) are not retried at once.
-  private func mayPass(_ outcome: Outcome) -> Bool {
-    switch outcome {
+  private func mayPass(_ result: AttemptResult) -> Bool {
+    switch result {
     case .failure(let kind):
       [.dns, .refused, .unreachable, .disconnected, .truncated, .timeout(.connect)].contains(kind)
     case .status(408, _), .status(429, _), .status(500, _), .status(502...504, _): true
@@ -77,7 +77,7 @@ package struct RetryRule: Sendable, Hashable {
   }
 }
 
-extension RetryRule.Outcome {
+extension RetryRule.AttemptResult {
   /// The delay that the origin asked for, if any. Only 429 and 503 count (RFC 9110 section 10.2.3, RFC 6585).
   fileprivate var delayAsked: Duration? {
     switch self {

@@ -6,15 +6,15 @@ public struct Account: Sendable, Hashable {
   }
   let kind: Kind
 
-  /// The account that the request's credentials name through a keyed digest, or none where it carries none.
+  /// The account that a keyed digest of the request's credentials names; none if it carries none.
   public static let automatic = Account(kind: .automatic)
 
-  /// An account of the caller's naming. The name replaces the digest: requests with other credentials but the same
-  /// name share their rows, which is what makes a renewed token keep them.
+  /// An account that the caller names. The name replaces the digest: requests with other credentials but the same name share
+  /// their rows, so a renewed token keeps them.
   public static func named(_ name: String) -> Account { Account(kind: .named(name)) }
 }
 
 extension DataService {
-  /// ``Account``, for a program that has a type of that name: the class stands before the module in `DataService.Account`.
+  /// ``Account``, for a program that has a type of that name: in `DataService.Account` the class hides the module.
   public typealias Account = DataService::Account
 }

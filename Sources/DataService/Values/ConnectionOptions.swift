@@ -22,16 +22,16 @@ public struct ConnectionOptions: Sendable, Hashable {
   public var unixSocket: String?
   /// Addresses for hosts. Part of the key.
   public var resolutions: [Resolution] = []
-  /// The proxy's URL, part of the key; `nil` takes the environment's (`http_proxy`, `https_proxy`, `all_proxy`,
-  /// `no_proxy`), which is part of none, since a machine's way to the network decides nothing about who answers.
+  /// The proxy's URL, part of the key; `nil` takes the environment's (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`),
+  /// which is not part of the key, since a machine's way to the network does not decide who answers.
   public var proxy: String?
-  /// A file of certificate authorities (PEM) to trust instead of the system's. What is in it is part of the key.
+  /// A file of certificate authorities (PEM) to trust instead of the system's. Its contents are part of the key.
   public var certificateAuthorityFile: String?
   /// A folder of certificate authorities (PEM, by the names that `openssl rehash` gives), besides the file's or the
   /// system's. Its path is part of the key.
   public var certificateAuthorityFolder: String?
-  /// A client certificate (PEM), a credential: what is in it makes an account where none is named. It is shown to the
-  /// URL's own origin only, never to one that a redirect leads to.
+  /// A client certificate (PEM), a credential: its contents make an account if none is named. It is shown only to the URL's own
+  /// origin, never to one that a redirect leads to.
   public var clientCertificateFile: String?
   /// The client certificate's key (PEM).
   public var clientKeyFile: String?

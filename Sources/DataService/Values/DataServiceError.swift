@@ -50,7 +50,7 @@ public struct DataServiceError: Error {
   package var remedy: Remedy? { parts.remedy }
   /// The cause, where it came from another library.
   public var underlying: (any Error)? { parts.underlying }
-  /// What ``response`` hands out, of a type that is made of values such as this.
+  /// The value of ``response``, type-erased because a response's own type depends on this one.
   var answered: (any AnyObject & Sendable)? { parts.answered }
 
   /// The remedy's words, which hold in every program.
@@ -88,11 +88,11 @@ extension DataServiceError: LocalizedError {
 }
 
 extension DataServiceError {
-  /// Whether the load, or the task that waited for it, was cancelled, so that nobody need be told.
+  /// Whether the load, or the task that waited for it, was cancelled, so that there is nothing to tell anyone.
   public var isCancelled: Bool { kind == .cancelled }
   /// Whether there is no network, as far as can be told.
   public var isOffline: Bool { kind == .offline }
-  /// Whether the same request may succeed later without anybody's doing: the network, or the origin's own trouble.
+  /// Whether the same request may succeed later without anyone's action: the network, or the origin's own trouble.
   public var isRetryable: Bool {
     if kind == .status { return status.map(Self.isPassing) ?? true }
     return kind.isConnectivity || kind.name.hasPrefix("timeout(")
@@ -101,7 +101,7 @@ extension DataServiceError {
 }
 
 extension DataServiceError {
-  /// Whether the status says that the answer is not to be had now.
+  /// Whether the status says that the answer is not available now.
   static func isPassing(status: Int) -> Bool { status == 408 || status == 429 || status >= 500 }
 
   /// For a stored response that the caller's decoder refuses.
@@ -127,7 +127,7 @@ extension DataServiceError.Kind {
   public static let dns = Self("dns")
   /// The host refused the connection.
   public static let refused = Self("refused")
-  /// There is no way to the host.
+  /// No route leads to the host.
   public static let unreachable = Self("unreachable")
   /// The connection was reset or closed before the answer's head was whole.
   public static let disconnected = Self("disconnected")
@@ -145,14 +145,14 @@ extension DataServiceError.Kind {
   public static let tooLarge = Self("tooLarge")
   /// More redirects than the limit.
   public static let tooManyRedirects = Self("tooManyRedirects")
-  /// The status says that the answer is not to be had now (408, 429, 5xx), or is none that the request accepts.
+  /// The status says that the answer is not available now (408, 429, 5xx), or the request does not accept it.
   public static let status = Self("status")
-  /// The origin asked to be left alone for a while (`Retry-After`).
+  /// The origin asked for a pause (`Retry-After`).
   public static let paused = Self("paused")
-  /// Somebody else seems to have answered in the origin's place: a temporary redirect led to another host, and the stored
+  /// Another server seems to have answered in the origin's place: a temporary redirect led to another host, and the stored
   /// response did not come that way.
   public static let portal = Self("portal")
-  /// The answer is of none of the media types that the request accepts.
+  /// The answer has none of the media types that the request accepts.
   public static let mediaType = Self("mediaType")
   /// The caller's decoder refused the answer.
   public static let undecodable = Self("undecodable")
@@ -177,7 +177,7 @@ extension DataServiceError.Kind {
   /// Everything else.
   public static let other = Self("other")
 
-  /// Whether the failure says that the network, not the origin, is missing.
+  /// Whether the failure means that the network is missing, not the origin.
   public var isConnectivity: Bool {
     isBeforeSending || self == .disconnected
   }
@@ -185,5 +185,20 @@ extension DataServiceError.Kind {
   /// Whether the failure came before a byte of the request was sent.
   var isBeforeSending: Bool {
     [.offline, .dns, .refused, .unreachable, .timeout(.connect)].contains(self)
+  }
+}
+
+extension DataServiceError {
+  /// The service's error for an error of the store.
+  package init(store error: CacheStoreError) {
+    let kind: Kind =
+      switch error.reason {
+      case .corrupt: .corrupt
+      case .replaced: .replaced
+      case .signedOut: .signedOut
+      case .closed: .closed
+      default: .store
+      }
+    self.init(kind, error.message, remedy: error.remedy, underlying: error)
   }
 }

@@ -54,7 +54,7 @@ extension DataService {
       /// Whether the request was conditional on the stored response's validators.
       public let isConditional: Bool
       /// From handing the request to the transport until the head arrived: waiting for a connection's turn, name
-      /// look-up, connecting, TLS and the origin's own time.
+      /// lookup, connecting, TLS and the origin's own time.
       public let untilHead: Duration
 
       package init(url: String, status: Int, version: String, isConditional: Bool, untilHead: Duration) {

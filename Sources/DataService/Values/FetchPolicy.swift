@@ -1,7 +1,7 @@
 /// Which answers a load wants: the stored one, the fresh one, or both, and in what case.
 public struct FetchPolicy: Sendable, Hashable {
   enum Kind: Sendable, Hashable {
-    /// `ifOlderThan`: from which age on the fresh one is wanted; `nil` wants it always.
+    /// `ifOlderThan`: the age from which the fresh one is wanted; `nil` wants it always.
     case storedThenFresh(ifOlderThan: Duration?)
     case storedOnly
     case freshOnly
@@ -14,12 +14,12 @@ public struct FetchPolicy: Sendable, Hashable {
 
   /// The stored response at once, then the fresh one or a failure.
   public static let storedThenFresh = FetchPolicy(kind: .storedThenFresh(ifOlderThan: nil))
-  /// The stored response at once; where it was received, or last validated, less than `age` ago, nothing more, and the origin
-  /// is not asked; else the fresh one or a failure. For screens that are opened again and again.
+  /// The stored response at once. If it was received, or last validated, less than `age` ago, that is all, and the origin is
+  /// not asked; otherwise the fresh one or a failure follows. For screens that are opened again and again.
   ///
-  /// The age is that of ``DataService/Response/receivedAt`` by this device's clock, in milliseconds; what the response itself says
-  /// (`Age`, `Cache-Control`) plays no part. One that was made invalid, or was received more than a minute from now, is old at
-  /// any age. `.zero` always asks.
+  /// The age is that of ``DataService/Response/receivedAt`` by this device's clock, in milliseconds; what the response itself
+  /// says (`Age`, `Cache-Control`) does not matter. A response that was invalidated, or whose time of receipt is more than a
+  /// minute ahead, counts as old at any age. `.zero` always asks.
   public static func storedThenFresh(ifOlderThan age: Duration) -> FetchPolicy {
     FetchPolicy(kind: .storedThenFresh(ifOlderThan: age))
   }
@@ -39,8 +39,8 @@ public struct FetchPolicy: Sendable, Hashable {
   public static func freshElseStored(within deadline: Duration?) -> FetchPolicy {
     FetchPolicy(kind: .freshElseStored(within: deadline, endsAnyway: true))
   }
-  /// The stored response where it is not older than `maxAge`, and then nothing more; else the fresh one;
-  /// else the stored one, then the failure.
+  /// The stored response if it is not older than `maxAge`, and then nothing more; else the fresh one; else the stored one, then
+  /// the failure.
   public static func storedElseFresh(maxAge: Duration) -> FetchPolicy {
     FetchPolicy(kind: .storedElseFresh(maxAge: maxAge))
   }

@@ -1,3 +1,5 @@
+internal import CacheStore
+
 extension DataService {
   /// Whether a response is in the store.
   public enum Kept: Sendable, Hashable {
@@ -29,7 +31,7 @@ extension DataService {
     public static let status = Self("status")
     /// The method is not one whose answers are stored.
     public static let method = Self("method")
-    /// The request passed the store by.
+    /// The request bypassed the store.
     public static let passThrough = Self("passThrough")
     /// A newer answer is stored already.
     public static let superseded = Self("superseded")
@@ -37,7 +39,7 @@ extension DataService {
     public static let tooLarge = Self("tooLarge")
     /// Reached through a temporary redirect to another host, as captive portals do.
     public static let portal = Self("portal?")
-    /// Of none of the media types that the request accepts.
+    /// It has none of the media types that the request accepts.
     public static let mediaType = Self("mediaType")
     /// A decoder refused it.
     public static let undecodable = Self("undecodable")
@@ -49,5 +51,19 @@ extension DataService {
     public static let inTier = Self("inTier")
     /// The `http` policy may not store it (RFC 9111 section 3).
     public static let notStorable = Self("notStorable")
+  }
+}
+
+extension DataService.KeptReason {
+  /// The reason why a response is not stored, for an error of the store.
+  init(_ error: CacheStoreError) {
+    switch error.reason {
+    case .busy: self = .busy
+    case .full: self = .full
+    case .readOnly: self = .readOnly
+    case .corrupt: self = .corrupt
+    case .signedOut: self = .signedOut
+    default: self = .unusable
+    }
   }
 }

@@ -10,7 +10,7 @@ public struct Limits: Sendable, Hashable {
   public var fieldCount = 1_000
   /// The largest number of redirects followed; 0 delivers the first redirect itself.
   public var redirects = 10
-  /// How long making the connection may take, name look-up and TLS included.
+  /// How long making the connection may take, name lookup and TLS included.
   public var connectTimeout: Duration = .seconds(5)
   /// How long the first byte of the answer may take once the request is sent.
   public var firstByteTimeout: Duration = .seconds(30)

@@ -6,7 +6,7 @@ extension DataService {
   public struct Request: Sendable, Hashable {
     /// Where; `http` or `https`. User-info in it is sent as Basic credentials and never stored.
     public var url: URL
-    /// The method; anything but GET and HEAD passes the store by unless ``isRead``.
+    /// The method; any method but GET and HEAD bypasses the store unless ``isRead``.
     public var method: RequestMethod
     /// The fields to send.
     public var fields: HTTPFields
@@ -14,7 +14,7 @@ extension DataService {
     public var body: Data?
     /// Whose rows the answer belongs to.
     public var account: Account = .automatic
-    /// The caller's own key in place of method, URL and body; never of the account or the connection options.
+    /// The caller's own key in place of method, URL and body; it never replaces the account or the connection options.
     public var key: String?
     /// Whether a request other than GET and HEAD only reads, and so is stored, shared and retried like GET.
     public var isRead = false
@@ -31,17 +31,17 @@ extension DataService {
     /// What counts as unchanged.
     public var changeRule: ChangeRule = .bytes
     /// The media types that an answer may have, such as `application/json`, `text/*` or `application/*+json`; empty accepts
-    /// all. An answer of another type, or of none, is a failure and replaces nothing; a stored response of another type is
-    /// not delivered. No field is sent for it: ``fields`` say what is asked for, this says what is taken.
+    /// all. An answer of another type, or of none, is a failure and replaces nothing; a stored response of another type is not
+    /// delivered. No field is sent for it: ``fields`` say what is asked for, this says what is accepted.
     public var acceptedMediaTypes: [String] = []
     /// The statuses that an answer may have; `nil` is 200 to 299 for the forms that decode, and all for the others. Another
     /// status is a failure of the kind `status`, judged before any decoder: it carries the response with its body
     /// (``DataServiceError/response``), and what is stored stays as it is.
     public var acceptedStatuses: ClosedRange<Int>?
-    /// How long a load whose refresh failed for want of a network goes on trying, gently; `nil` does not. A request that
-    /// changes something is only repeated where nothing of it has been sent (RFC 9110 section 9.2.2).
+    /// How long a load whose refresh failed for want of a network retries, at growing intervals; `nil` never does. A request
+    /// that changes something is repeated only if no part of it has been sent (RFC 9110 section 9.2.2).
     public var onlineWait: Duration?
-    /// Whether another process that already refreshes this is left alone: the load then fails instead of waiting for it.
+    /// Whether the load fails, instead of waiting, if another process is already refreshing this.
     package var yieldsToOthers = false
 
     /// Makes a request.

@@ -32,8 +32,8 @@ extension DataService.UnsharedReason {
   /// The method is not one whose answers are shared.
   public static let method = Self(
     "method", "only answers to GET, and to requests marked as reads, are shared")
-  /// The request passes the store by.
-  public static let passThrough = Self("passThrough", "the request passes the store by")
+  /// The request bypasses the store.
+  public static let passThrough = Self("passThrough", "the request bypasses the store")
   /// The caller keeps an answer that says `no-store`.
   public static let keepsAnyway = Self("keepsAnyway", "the answer is kept although that may be forbidden")
   /// The account is not one that is shared by name.

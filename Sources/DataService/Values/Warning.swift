@@ -12,7 +12,7 @@ extension DataService {
     package let remedy: Remedy?
     /// The remedy's words, which hold in every program.
     public var hint: String? { remedy?.text }
-    /// Makes one by hand, for the tests of what is told of warnings.
+    /// Makes a warning by hand, for tests of programs that handle warnings.
     public init(_ kind: DataServiceError.Kind, _ message: String, hint: String? = nil) {
       self.init(kind: kind, message: message, remedy: hint.map { Remedy($0) })
     }

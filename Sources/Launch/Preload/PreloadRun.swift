@@ -33,7 +33,7 @@ public final class PreloadRun: Sendable {
   private let source: any DeliverySource
   private let clock: LaunchClock
   private let number: UInt64
-  private let mailbox = Mailbox()
+  private let queue = EventQueue()
   private let state: Mutex<State>
 
   /// Starts a plan.
@@ -56,7 +56,7 @@ public final class PreloadRun: Sendable {
   }
 
   /// The run's events, for one reader; the sequence ends after the outcome.
-  public var events: PreloadEvents { PreloadEvents(mailbox: mailbox) }
+  public var events: PreloadEvents { PreloadEvents(queue: queue) }
 
   /// Answers the current prompt; ignored if there is none.
   public func answer(_ choice: FailurePrompt.Choice) { handle(.answered(choice)) }
@@ -87,7 +87,7 @@ public final class PreloadRun: Sendable {
     if let before {
       let progress = state.machine.progress
       let isLast = effects.contains { if case .finish = $0 { true } else { false } }
-      if progress != before, state.machine.tellsProgress || isLast { mailbox.send(.progress(progress)) }
+      if progress != before, state.machine.tellsProgress || isLast { queue.send(.progress(progress)) }
     }
     var cancelled: [Task<Void, Never>] = []
     for effect in effects {
@@ -107,12 +107,12 @@ public final class PreloadRun: Sendable {
         if let deadline = state.deadline { cancelled.append(deadline) }
         state.deadline = nil
       case .tell(let index):
-        mailbox.send(.step(step(index, state)))
+        queue.send(.step(step(index, state)))
       case .ask(let prompt):
         state.wasAsked = true
-        mailbox.send(.prompt(prompt))
+        queue.send(.prompt(prompt))
       case .finish(let verdict):
-        mailbox.send(.outcome(outcome(verdict, state)))
+        queue.send(.outcome(outcome(verdict, state)))
         state.responses = [:]
       case .stopRest:
         cancelled += state.tasks.values
@@ -196,21 +196,21 @@ public struct PreloadEvents: AsyncSequence, Sendable {
   /// Nothing is thrown: failures are elements.
   public typealias Failure = Never
 
-  let mailbox: Mailbox
+  let queue: EventQueue
 
   /// Iterates over the events.
   public struct AsyncIterator: AsyncIteratorProtocol {
-    let mailbox: Mailbox
+    let queue: EventQueue
     /// The next event, or `nil` after the outcome.
-    public mutating func next() async -> PreloadEvent? { await mailbox.next() }
+    public mutating func next() async -> PreloadEvent? { await queue.next() }
     /// The next event, or `nil` after the outcome.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> PreloadEvent? {
-      await mailbox.next()
+      await queue.next()
     }
   }
 
   /// An iterator; all iterators of a run share its events.
-  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(mailbox: mailbox) }
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(queue: queue) }
 }
 
 extension DataService {

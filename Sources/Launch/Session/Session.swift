@@ -98,11 +98,11 @@ public final class Session: DeliverySource {
 
   // MARK: - Passes
 
-  /// The credential a request is sent with, and its epoch and token generation.
+  /// The credential a request is sent with, and its epoch and token number.
   struct Pass: Sendable {
     let credential: Credential
     let epoch: UInt64
-    let generation: UInt64
+    let tokenNumber: UInt64
   }
 
   /// The current pass; `nil` while nobody is signed in.
@@ -111,7 +111,7 @@ public final class Session: DeliverySource {
       guard case .signedIn = state.machine.phase, let credential = state.machine.credential else {
         return nil
       }
-      return Pass(credential: credential, epoch: state.machine.epoch, generation: state.machine.generation)
+      return Pass(credential: credential, epoch: state.machine.epoch, tokenNumber: state.machine.tokenNumber)
     }
   }
 
@@ -121,20 +121,20 @@ public final class Session: DeliverySource {
   /// A new pass in place of one that the origin has refused or that has expired. All callers share one renewal.
   func renewed(_ pass: Pass) async -> Result<Pass, DataServiceError> {
     let renewal = state.withLock { state in
-      advance(.rejected(generation: pass.generation), &state)
+      advance(.rejected(tokenNumber: pass.tokenNumber), &state)
       return state.machine.isRenewing ? state.renewal : nil
     }
     let failure = await renewal?.value
     guard isCurrent(pass) else { return .failure(Self.signedOut) }
     if let failure { return .failure(failure) }
-    guard let present = self.pass, present.generation != pass.generation else {
+    guard let present = self.pass, present.tokenNumber != pass.tokenNumber else {
       return .failure(Self.expired)
     }
     return .success(present)
   }
 
   /// Reports that the origin refuses even the renewed token.
-  func refusedAgain(_ pass: Pass) { handle(.rejectedAgain(generation: pass.generation)) }
+  func refusedAgain(_ pass: Pass) { handle(.rejectedAgain(tokenNumber: pass.tokenNumber)) }
 
   static let signedOut = DataServiceError(.signedOut, "the account is signed out")
   static let expired = DataServiceError(

@@ -1,7 +1,7 @@
 /// The state machine of a session: its phases, and the effects of each event. Pure.
 ///
 /// Two numbers make late events harmless. The *epoch* changes whenever another account, or none, is signed in; results
-/// from an earlier epoch are not delivered. The *generation* changes with every token; a refusal of an older token says
+/// from an earlier epoch are not delivered. The *token number* changes with every token; a refusal of an older token says
 /// nothing about the current one.
 struct SessionMachine: Sendable {
   /// What has happened.
@@ -11,10 +11,10 @@ struct SessionMachine: Sendable {
     case unreadable(String)
     /// An account has signed in.
     case signedIn(Credential)
-    /// The origin refused the token of this generation, or it has expired by the clock.
-    case rejected(generation: UInt64)
+    /// The origin refused the token of this number, or it has expired by the clock.
+    case rejected(tokenNumber: UInt64)
     /// The origin refused a token that was just renewed.
-    case rejectedAgain(generation: UInt64)
+    case rejectedAgain(tokenNumber: UInt64)
     case renewed(epoch: UInt64, Credential)
     /// The token could not be renewed: for good, or because the network failed.
     case notRenewed(epoch: UInt64, isTransient: Bool)
@@ -31,7 +31,7 @@ struct SessionMachine: Sendable {
   private(set) var phase = SessionPhase.launching
   private(set) var credential: Credential?
   private(set) var epoch: UInt64 = 0
-  private(set) var generation: UInt64 = 0
+  private(set) var tokenNumber: UInt64 = 0
   private(set) var isRenewing = false
   /// Whether there is a way to renew a token.
   let canRenew: Bool
@@ -52,7 +52,7 @@ struct SessionMachine: Sendable {
     case (.signedIn(let credential), _):
       begin(credential)
       return [.save(credential)]
-    case (.rejected(let generation), .signedIn(let account)) where generation == self.generation:
+    case (.rejected(let tokenNumber), .signedIn(let account)) where tokenNumber == self.tokenNumber:
       guard canRenew else {
         phase = .expired(account: account)
         break
@@ -60,7 +60,7 @@ struct SessionMachine: Sendable {
       guard !isRenewing, let credential else { break }
       isRenewing = true
       return [.renew(credential, epoch: epoch)]
-    case (.rejectedAgain(let generation), .signedIn(let account)) where generation == self.generation:
+    case (.rejectedAgain(let tokenNumber), .signedIn(let account)) where tokenNumber == self.tokenNumber:
       phase = .expired(account: account)
     case (.renewed(let epoch, let credential), .signedIn(let account))
     where epoch == self.epoch && isRenewing && credential.account == account:
@@ -78,7 +78,7 @@ struct SessionMachine: Sendable {
       credential = nil
       isRenewing = false
       epoch += 1
-      generation += 1
+      tokenNumber += 1
     case (.signOutEnded, .signingOut):
       phase = .signedOut(.requested)
     default:
@@ -90,7 +90,7 @@ struct SessionMachine: Sendable {
 
   private mutating func begin(_ credential: Credential) {
     if credential.account != phase.account { epoch += 1 }
-    generation += 1
+    tokenNumber += 1
     self.credential = credential
     isRenewing = false
     phase = .signedIn(account: credential.account)

@@ -14,15 +14,15 @@ final class RedisConnection: @unchecked Sendable {
     case unreachable(DataServiceError)
     /// The server does not let this client in, in its words.
     case refused(String)
-    /// What came is not in the protocol.
+    /// The bytes received are not in the protocol.
     case malformed
-    /// Whoever waited was cancelled.
+    /// The waiting task was cancelled.
     case cancelled
     /// The connection was closed for good.
     case closed
   }
 
-  /// Who connects.
+  /// The credentials and the database of a connection.
   struct Login: Sendable {
     var user = ""
     var password: String?
@@ -44,7 +44,7 @@ final class RedisConnection: @unchecked Sendable {
       replies.reserveCapacity(count)
     }
 
-    /// Keeps the first result, and gives it to who waits.
+    /// Keeps the first result, and passes it to the waiting task.
     fileprivate func end(_ result: Result<[RESPValue], Trouble>) {
       guard self.result == nil else { return }
       self.result = result
@@ -54,7 +54,7 @@ final class RedisConnection: @unchecked Sendable {
     }
   }
 
-  /// What the server still has to say before its first reply to a call.
+  /// The replies that the server owes before its first reply to a call.
   private enum Greeting { case hello, auth, select }
 
   private let endpoint: RawConnection.Endpoint
@@ -84,10 +84,10 @@ final class RedisConnection: @unchecked Sendable {
     self.timekeeper = timekeeper
   }
 
-  /// Whether a call needs no connecting.
+  /// Whether a call can be sent without connecting first.
   var isWarm: Bool { hasAnswered && raw?.isOpen ?? false }
 
-  /// Sends commands, and returns their replies; what the server refuses is a reply like others.
+  /// Sends commands, and returns their replies; a refusal by the server is a reply like any other.
   nonisolated(nonsending) func call(
     _ commands: RESPWriter, within limit: Duration
   ) async throws(Trouble) -> [RESPValue] {
@@ -216,7 +216,7 @@ final class RedisConnection: @unchecked Sendable {
     guard greeting == .hello, text.hasPrefix("NOPROTO") || text.contains("unknown command") else {
       return drop(.refused(text))
     }
-    // Without a password the commands that followed were taken as they are.
+    // Without a password the server has already accepted the commands that followed.
     guard let password = login.password else { return }
     skipped = greetings.count + calls.reduce(0) { $0 + $1.count }
     raw?.write(oldGreeting(password) + calls.flatMap(\.bytes))

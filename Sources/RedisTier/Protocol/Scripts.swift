@@ -22,7 +22,7 @@ enum Scripts {
 
     """
 
-  /// What fence and commit need of the bodies that rows have beside them.
+  /// Shared by `fence` and `commit`: handles bodies stored outside the row.
   private static let bodies = """
     local function each(visit)
       for name, of, chunks in string.gmatch(redis.call('HGET', KEYS[1], 'i') or '', '(%S+):(%d+):(%d+)') do

@@ -27,7 +27,7 @@ struct RedisAddress: Sendable, Equatable {
 }
 
 extension RedisAddress {
-  /// The parameters, with what they look like.
+  /// The parameters, and the form of their values.
   private static let parameters: [(name: String, form: String)] = [
     ("key-file", "a path"), ("password-file", "a path"), ("ca-file", "a path"), ("cert-file", "a path"),
     ("cert-key-file", "a path"), ("patience", "a duration such as 100ms"), ("keep", "a duration such as 1d"),

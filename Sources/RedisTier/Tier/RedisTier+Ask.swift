@@ -120,7 +120,7 @@ extension RedisTier {
       body: head.body.map { Data($0) })
   }
 
-  /// The look-up under one of the fleet's keys.
+  /// The lookup under one of the fleet's keys.
   private struct Look {
     let key: TierKeys.Key
     let target: TierNames.Target

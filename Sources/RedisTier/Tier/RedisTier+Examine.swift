@@ -2,8 +2,8 @@ package import DataService
 internal import PlatformFoundation
 
 extension RedisTier {
-  /// Looks whether the files can be used, connects whether the tier is silent or not, and tries each command on a name
-  /// that nobody else has. It leaves nothing but a fence that expires within a second.
+  /// Checks whether the files can be used, connects even if the tier is silent, and tries each command on a name that nobody
+  /// else has. It leaves nothing but a fence that expires within a second.
   nonisolated(nonsending) package func examine() async -> [TierFinding] {
     let (link, host): (Link, TierHost)
     do throws(Silent) {
@@ -111,7 +111,7 @@ extension RedisTier {
     case .unreachable(let error): error.message + (error.hint.map { "; \($0)" } ?? "")
     case .refused(let text): "it says: \(shortened(text))"
     case .malformed: "it does not speak the Redis protocol"
-    case .cancelled: "nobody waits any more"
+    case .cancelled: "the request was cancelled"
     case .closed: "it was closed"
     }
   }

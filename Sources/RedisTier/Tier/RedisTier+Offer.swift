@@ -5,7 +5,7 @@ internal import PlatformFoundation
 extension RedisTier {
   /// The most variants of one target.
   static let variantLimit = 16
-  /// How long the pieces of a replaced body live, in milliseconds: whoever has its head still reads them.
+  /// How long the pieces of a replaced body live, in milliseconds: a machine that has its head still reads them.
   static let replacedLife = 600_000
   /// How long a fence lives, in milliseconds: longer than any exchange lasts.
   static let fenceLife = 3_600_000
@@ -100,7 +100,7 @@ extension RedisTier {
     if text.contains("OOM") {
       return "give the server more memory, or let it evict (maxmemory-policy allkeys-lfu)"
     }
-    // Within a script the server has other words for it.
+    // Within a script the server words it differently.
     if text.contains("NOPERM") || text.contains("can't run this command") || text.hasPrefix("READONLY") {
       return "allow the user to write, or say that the tier is read only"
     }

@@ -66,7 +66,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
 
   // MARK: Files and the connection
 
-  /// Reads the files where that has not been done, and names what is wrong with them.
+  /// Reads the files if they have not been read, and reports what is wrong with them.
   func prepare() throws(Silent) -> (Link, TierHost) {
     guard let host, !isClosed else { throw Silent(reason: "it was closed") }
     if let link { return (link, host) }
@@ -115,7 +115,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     }
   }
 
-  /// The service's own where it is libcurl on this thread, which then waits for both.
+  /// The service's own transport if it is libcurl on this thread, which then waits for both.
   private func transport(of host: TierHost) -> CurlTransport {
     if let transport = host.transport as? CurlTransport, transport.isOn(host.thread) { return transport }
     return CurlTransport(thread: host.thread, timekeeper: host.timekeeper)
@@ -140,7 +140,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     return change(&mark)
   }
 
-  /// Sends commands, and judges by what comes of it whether the tier goes on being asked.
+  /// Sends commands, and decides by the result whether the tier is still asked.
   /// - Parameters:
   ///   - limit: The longest wait; `nil` for the patience, or half of it where there is a connection.
   ///   - isCounted: Whether the time it takes says something about the tier.
@@ -153,7 +153,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
       to: link.connection.begin(commands, within: limit), sent: sent, limit, link, host)
   }
 
-  /// Waits for the replies to a call, and judges by them whether the tier goes on being asked.
+  /// Waits for the replies to a call, and decides by them whether the tier is still asked.
   nonisolated(nonsending) func replies(
     to call: RedisConnection.Call, sent: Int64, _ limit: Duration, _ link: Link, _ host: TierHost
   ) async throws(Silent) -> [RESPValue] {
@@ -181,12 +181,12 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   private func silenced(by trouble: RedisConnection.Trouble, _ host: TierHost) -> Silent {
     let reason: String
     switch trouble {
-    case .cancelled: return Silent(reason: "nobody waits any more")
+    case .cancelled: return Silent(reason: "the request was cancelled")
     case .closed: return Silent(reason: "it was closed")
     case .late: reason = "it did not answer in time"
     case .malformed: reason = "it does not speak the Redis protocol"
     case .unreachable(let error) where error.kind == .closed: return Silent(reason: "it was closed")
-    // This process's own trouble says nothing to the others.
+    // A problem of this process alone must not silence the tier for others.
     case .unreachable(let error) where [.other, .libraryMissing].contains(error.kind):
       return Silent(reason: error.message)
     case .unreachable(let error): reason = error.message
@@ -198,7 +198,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     return Silent(reason: reason)
   }
 
-  /// Whether the server's words are of a state that ends by itself.
+  /// Whether the server reports a state that ends by itself.
   private static func passes(_ text: String) -> Bool {
     ["LOADING", "BUSY ", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"].contains { text.hasPrefix($0) }
   }
@@ -228,7 +228,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
         remedy: remedy.map { Remedy($0) }))
   }
 
-  /// A server's words, which are no longer than a line.
+  /// A server's words, cut to one line.
   static func shortened(_ text: String) -> String {
     String(text.prefix(200).filter { !$0.isNewline })
   }

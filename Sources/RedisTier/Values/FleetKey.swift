@@ -7,7 +7,7 @@ internal import PlatformFoundation
 package struct FleetKey: Sendable {
   /// The length in bytes.
   package static let length = 32
-  /// The most keys in a file: each costs a look-up in the tier.
+  /// The most keys in a file: each costs a lookup in the tier.
   static let most = 4
 
   let bytes: [UInt8]
@@ -39,11 +39,11 @@ package struct FleetKey: Sendable {
     return keys
   }
 
-  /// A key for one purpose, by libsodium's derivation: whoever learns it learns nothing of this one or of another.
+  /// A key for one purpose, by libsodium's derivation: it reveals neither this key nor another derived one.
   func derived(_ purpose: Purpose) -> [UInt8] {
     _ = Self.libraryIsReady
     var key = [UInt8](repeating: 0, count: Self.length)
-    // Fails for lengths out of range only, and these are constants within it.
+    // Fails only for lengths out of range; these constants are within range.
     _ = crypto_kdf_derive_from_key(&key, key.count, purpose.rawValue, "cachtier", bytes)
     return key
   }

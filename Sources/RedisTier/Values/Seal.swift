@@ -43,7 +43,7 @@ struct Seal: Sendable {
     return [UInt8](unsafeUninitializedCapacity: value.count + Self.overhead) { output, count in
       guard let room = output.baseAddress else { return }
       randombytes_buf(room, Self.nonceLength)
-      // Fails for lengths only that no memory holds.
+      // Fails only for lengths that no memory holds.
       _ = crypto_aead_xchacha20poly1305_ietf_encrypt(
         room + Self.nonceLength, nil, value.baseAddress?.assumingMemoryBound(to: UInt8.self),
         UInt64(value.count),

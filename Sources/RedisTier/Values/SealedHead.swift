@@ -2,7 +2,7 @@ internal import CacheStore
 internal import DataService
 internal import PlatformFoundation
 
-/// What a row of the tier says of a response, and the body where that is short: the bytes that are sealed.
+/// The bytes that are sealed for a row of the tier: the head of a response, and its body where that is short.
 ///
 /// It has no instant of a machine's clock, but ages: how old the response was when it was offered, and the tier's time
 /// then.
@@ -44,7 +44,7 @@ struct SealedHead: Hashable, Sendable {
   /// The body, where it is not longer than ``inlineLimit``: a part of the bytes that were read.
   var body: ArraySlice<UInt8>?
 
-  /// In how many pieces the body is beside the row.
+  /// The number of pieces of the body that are stored beside the row.
   var chunks: Int {
     length <= Self.inlineLimit ? 0 : Int((length - 1) / Int64(Self.chunkLength)) + 1
   }

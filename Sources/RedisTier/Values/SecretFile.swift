@@ -1,7 +1,7 @@
 internal import PlatformC
 internal import PlatformFoundation
 
-/// A file whose contents nobody else may read.
+/// A file whose contents must stay secret.
 enum SecretFile {
   /// Why a file is not used, and what to do.
   struct Problem: Error, Hashable {

@@ -1,29 +1,29 @@
 /// Whether the tier is asked: a tier that did not answer in time is left alone for a while, by every process that shares
 /// the mark.
 ///
-/// The mark is one number. 0: nobody knows. Negative: the tier has answered, and in the low bits how many slow answers
-/// there were in a row. Positive: nobody asks before that instant, in nanoseconds since boot, and in the low bits how
-/// many failures there were in a row; none while a process finds out whether the tier answers at all.
+/// The mark is one number. 0: unknown. Negative: the tier has answered, and the low bits hold how many slow answers there were
+/// in a row. Positive: no process asks before that instant, in nanoseconds since boot, and the low bits hold how many failures
+/// there were in a row; none while a process finds out whether the tier answers at all.
 struct Silence: Sendable {
   /// What to do with a question.
   enum Decision: Hashable, Sendable {
     case ask
-    /// Nobody asks for that many more nanoseconds.
+    /// No process asks for that many more nanoseconds.
     case silent(Int64)
   }
 
   /// The length of the first silence, in nanoseconds; each further one is twice as long, up to the longest.
   static let shortest: Int64 = 5_000_000_000
   static let longest: Int64 = 60_000_000_000
-  /// So many answers in a row over half of the patience are as good as none.
+  /// After this many consecutive answers slower than half the patience, the tier counts as silent.
   static let slowLimit: Int64 = 8
-  /// So many values in a minute that do not open are as good as no answer.
+  /// After this many values in a minute that do not open, the tier counts as silent.
   static let unopenedLimit = 10
 
   private static let low: Int64 = 15
 
   private let patience: Int64
-  /// What this process knows itself, for where the mark cannot be shared.
+  /// What this process has found out itself, used where the mark cannot be shared.
   private var own: Int64 = 0
   private var isProbing = false
   private var unopened: [Int64] = []
@@ -33,8 +33,8 @@ struct Silence: Sendable {
 
   /// Decides at an instant, with the mark as it is; `mark` is replaced where others have to know.
   ///
-  /// Where nobody knows whether the tier answers, one process finds out, and the others do without it meanwhile: so many
-  /// processes at a tier that never answers wait as long as one.
+  /// While it is unknown whether the tier answers, one process finds out and the others do without it: however many processes
+  /// meet a tier that never answers, they wait no longer than one.
   mutating func decide(at now: Int64, mark: inout Int64) -> Decision {
     let shared = mark == 0 ? own : mark
     if isProbing || shared < 0 { return .ask }
@@ -65,7 +65,7 @@ struct Silence: Sendable {
     let wasProbing = isProbing
     isProbing = false
     let shared = mark == 0 ? own : mark
-    // Of several that fail together, the first has said so already.
+    // If several fail together, the first has already recorded it.
     let rest = (shared & ~Self.low) - now
     if !wasProbing, shared & Self.low > 0, rest > 0, rest <= Self.longest { return }
     let failures = min((shared > 0 ? shared & Self.low : 0) + 1, Self.low)

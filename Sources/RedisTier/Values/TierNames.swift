@@ -24,7 +24,7 @@ struct TierNames: Sendable {
     Target(row: "cf1:{\(digest(["target", question.account, question.target], length: 16))}")
   }
 
-  /// The name of a variant: what else than the target tells responses apart.
+  /// The name of a variant: what distinguishes responses to one target.
   ///
   /// Fields that a request does not have are left out, so that one without any finds its row whatever `Vary` names.
   /// - Parameter vary: The names in `Vary`, in the format of the `vary` column.
@@ -46,36 +46,20 @@ struct TierNames: Sendable {
     return Self.base64url(raw(message, length: length))
   }
 
-  /// BLAKE2b has no shorter form than 16 bytes in libsodium; what is shorter is its beginning.
+  /// BLAKE2b has no form shorter than 16 bytes in libsodium; a shorter digest is its beginning.
   private func raw(_ message: [UInt8], length: Int) -> ArraySlice<UInt8> {
     var output = [UInt8](repeating: 0, count: 16)
-    // Fails for lengths out of range only, and these are constants within it.
+    // Fails only for lengths out of range; these constants are within range.
     _ = crypto_generichash(&output, output.count, message, UInt64(message.count), key, key.count)
     return output[..<length]
   }
 
-  private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-
-  /// The bytes in the letters that names may have. Names are what the server sees: unlike secrets they may be written in a
-  /// time that depends on them.
   private static func base64url(_ bytes: ArraySlice<UInt8>) -> String {
-    let letters = letters
-    return String(unsafeUninitializedCapacity: (bytes.count * 4 + 2) / 3) { room in
-      var (bits, length, count) = (0, 0, 0)
-      func add(_ bits: Int) {
-        room[count] = letters[bits & 63]
-        count += 1
-      }
-      for byte in bytes {
-        bits = (bits & 63) << 8 | Int(byte)
-        length += 8
-        while length >= 6 {
-          length -= 6
-          add(bits >> length)
-        }
-      }
-      if length > 0 { add(bits << (6 - length)) }
-      return count
+    let variant = sodium_base64_VARIANT_URLSAFE_NO_PADDING
+    var text = [CChar](repeating: 0, count: sodium_base64_encoded_len(bytes.count, variant))
+    bytes.withUnsafeBufferPointer { bytes in
+      _ = sodium_bin2base64(&text, text.count, bytes.baseAddress, bytes.count, variant)
     }
+    return String(decoding: text.lazy.map { UInt8(bitPattern: $0) }.prefix { $0 != 0 }, as: UTF8.self)
   }
 }

@@ -136,6 +136,6 @@ enum OptionName: String, CaseIterable, Sendable {
   case help, version
 
   /// The option with this spelling. `init(rawValue:)` would first build a table of all options, for one or two
-  /// look-ups.
+  /// lookups.
   static func named(_ name: String) -> OptionName? { allCases.first { $0.rawValue == name } }
 }

@@ -60,7 +60,7 @@ extension Option {
           + "token renewal",
         [
           (.selecting, "only entries of this account"),
-          (.import, "take in the entries of this account, and no others"),
+          (.import, "import the entries of this account, and no others"),
           (.signOut, "the account to erase"),
           (.stats, "only the figures of this account"),
         ])

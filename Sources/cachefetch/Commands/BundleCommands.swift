@@ -40,7 +40,7 @@ extension StoreCommands {
   }
 
   /// `import FILE`: stores nothing before every byte has been checked; exits with 65 if one is wrong.
-  func takeIn() throws(UsageError) -> ExitStatus {
+  func importBundle() throws(UsageError) -> ExitStatus {
     let bundle = try BundleFile.Source(arguments.operand, diagnostics)
     defer { bundle.clear() }
     var configuration = StoreConfiguration(path: bundle.path)

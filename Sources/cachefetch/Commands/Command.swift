@@ -35,7 +35,7 @@ enum Command {
     case .limits: try StoreCommands(arguments, diagnostics).limits()
     case .doctor: StoreCommands(arguments, diagnostics).doctor()
     case .export: try StoreCommands(arguments, diagnostics).export()
-    case .import: try StoreCommands(arguments, diagnostics).takeIn()
+    case .import: try StoreCommands(arguments, diagnostics).importBundle()
     case .signOut: try StoreCommands(arguments, diagnostics).signOut()
     case .completions: try CompletionsCommand.run(arguments, diagnostics)
     case .help: try HelpCommand.run(arguments, diagnostics)

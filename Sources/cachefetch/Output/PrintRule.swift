@@ -3,7 +3,7 @@ internal import DataService
 /// Decides what `--print` does with a delivery (docs/what-is-printed.md). Pure: depends only on its arguments.
 enum PrintRule {
   /// What to do with a delivery's body or JSON object.
-  enum Verdict: Hashable {
+  enum Action: Hashable {
     case print
     /// Held until the load ends and decides whether it is needed (`--print last`).
     case hold
@@ -14,7 +14,7 @@ enum PrintRule {
   ///
   /// - Parameter mayBecomeFresh: Whether a fresh one may follow: only the default policy delivers both. Under other
   ///   policies nothing follows, even if the load continues into the store.
-  static func stored(_ mode: PrintMode, mayBecomeFresh: Bool) -> Verdict {
+  static func stored(_ mode: PrintMode, mayBecomeFresh: Bool) -> Action {
     switch mode {
     case .both, .stored, .changed: .print
     case .last: mayBecomeFresh ? .hold : .print
@@ -27,7 +27,7 @@ enum PrintRule {
   /// - Parameter isRecord: Whether heads or JSON objects are printed: these differ even if the body does not.
   static func fresh(
     _ mode: PrintMode, _ change: DataService.Change, isRecord: Bool, wasStoredPrinted: Bool
-  ) -> Verdict {
+  ) -> Action {
     let isRepetition = change == .unchanged && wasStoredPrinted
     return switch mode {
     case .both: isRepetition && !isRecord ? .skip : .print
@@ -38,7 +38,7 @@ enum PrintRule {
   }
 
   /// For the JSON object of a failure. If only one object is wanted, a printed stored one is that object.
-  static func failure(_ mode: PrintMode, wasStoredPrinted: Bool) -> Verdict {
+  static func failure(_ mode: PrintMode, wasStoredPrinted: Bool) -> Action {
     switch mode {
     case .both, .fresh, .changed: .print
     case .last, .stored: wasStoredPrinted ? .skip : .print

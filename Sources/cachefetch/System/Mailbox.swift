@@ -48,7 +48,7 @@ final class Mailbox<Message: Sendable>: Sendable {
     let end = milliseconds < 0 ? Int64.max : Self.now + Int64(milliseconds)
     while true {
       if heedsSignals, Signals.pending != nil { return nil }
-      Sandbox.takeIn()
+      Sandbox.confineMainThread()
       if let message = next() { return message }
       var polled = [
         pollfd(fd: wake.readEnd, events: Int16(POLLIN), revents: 0),

@@ -39,7 +39,7 @@ enum Sandbox {
   }
 
   /// Called by the main thread before it reads what another thread has for it.
-  static func takeIn() {
+  static func confineMainThread() {
     guard awaitsMainThread.load(ordering: .acquiring) else { return }
     awaitsMainThread.store(false, ordering: .relaxed)
     _ = cprocess_confinement_enforce(rules.load(ordering: .acquiring))

@@ -19,7 +19,7 @@ import TestTurns
   }
 
   static let cases:
-    [(name: String, status: Int, fields: HTTPFields, change: Change, outcome: AnswerRule.Outcome)] = [
+    [(name: String, status: Int, fields: HTTPFields, change: Change, outcome: AnswerRule.Decision)] = [
       ("200", 200, [:], none, .init(.fresh, .replaced)),
       ("201", 201, [:], none, .init(.fresh, .replaced)),
       ("204", 204, [:], none, .init(.fresh, .replaced)),
@@ -137,7 +137,7 @@ import TestTurns
   }
 
   @Test("A body is stored where the answer replaces the good row or is kept beside it") func stored() {
-    #expect(AnswerRule.Row.replaced.isStored && AnswerRule.Row.keptBeside.isStored)
+    #expect(AnswerRule.Row.replaced.isStored && AnswerRule.Row.keptForHTTPOnly.isStored)
     for row in [AnswerRule.Row.freshened, .freshenedByHead, .invalidatedByHead, .untouched(.noStore)] {
       #expect(!row.isStored)
     }

@@ -16,7 +16,7 @@ import TestTurns
     var wasConditional = false
     var isRepeated = false
     var isNoStoreChain = false
-    var outcome: HTTPAnswer.Outcome
+    var outcome: HTTPAnswer.Decision
     var testDescription: String { name }
   }
 
@@ -52,7 +52,7 @@ import TestTurns
     .init(name: "200", status: 200, row: tagged, wasConditional: true, outcome: .deliver(.good)),
     .init(
       name: "404 max-age", status: 404, response: ["Cache-Control": "max-age=9"], row: tagged,
-      wasConditional: true, outcome: .deliver(.beside)),
+      wasConditional: true, outcome: .deliver(.forHTTPOnly)),
     .init(
       name: "503 within stale-if-error", status: 503, row: tagged, wasConditional: true, outcome: .serveStale),
     .init(name: "503 with nothing stored", status: 503, outcome: .deliver(.no(.notStorable))),

@@ -10,7 +10,7 @@ import TestTurns
     var response: HTTPFields = [:]
     var method: RequestMethod = .get
     var request: HTTPFields = [:]
-    var verdict: HTTPStoring.Verdict
+    var verdict: HTTPStoring.Storability
     var testDescription: String { name }
   }
 
@@ -70,41 +70,41 @@ import TestTurns
       verdict: .no(.status)),
     .init(name: "304", status: 304, response: control("max-age=60"), verdict: .no(.status)),
     .init(name: "101", status: 101, response: control("max-age=60"), verdict: .no(.status)),
-    .init(name: "301 max-age", status: 301, response: control("max-age=60"), verdict: .beside),
+    .init(name: "301 max-age", status: 301, response: control("max-age=60"), verdict: .forHTTPOnly),
     .init(
       name: "301 with Last-Modified", status: 301, response: ["Last-Modified": Rule.date(-1000)],
-      verdict: .beside),
+      verdict: .forHTTPOnly),
     .init(name: "301 with nothing", status: 301, verdict: .no(.notStorable)),
     .init(
       name: "302 with Last-Modified", status: 302, response: ["Last-Modified": Rule.date(-1000)],
       verdict: .no(.notStorable)),
     .init(
       name: "302 private with a tag", status: 302,
-      response: ["Cache-Control": "private", "ETag": "\"a\""], verdict: .beside),
+      response: ["Cache-Control": "private", "ETag": "\"a\""], verdict: .forHTTPOnly),
     .init(name: "302 private", status: 302, response: control("private"), verdict: .no(.notStorable)),
     .init(
       name: "302 public with Last-Modified", status: 302,
-      response: ["Cache-Control": "public", "Last-Modified": Rule.date(-1000)], verdict: .beside),
+      response: ["Cache-Control": "public", "Last-Modified": Rule.date(-1000)], verdict: .forHTTPOnly),
     .init(
       name: "302 with a tag alone", status: 302, response: ["ETag": "\"a\""], verdict: .no(.notStorable)),
-    .init(name: "302 max-age", status: 302, response: control("max-age=60"), verdict: .beside),
-    .init(name: "404 max-age", status: 404, response: control("max-age=60"), verdict: .beside),
-    .init(name: "404 with a tag", status: 404, response: ["ETag": "\"a\""], verdict: .beside),
+    .init(name: "302 max-age", status: 302, response: control("max-age=60"), verdict: .forHTTPOnly),
+    .init(name: "404 max-age", status: 404, response: control("max-age=60"), verdict: .forHTTPOnly),
+    .init(name: "404 with a tag", status: 404, response: ["ETag": "\"a\""], verdict: .forHTTPOnly),
     .init(name: "404 with nothing", status: 404, verdict: .no(.notStorable)),
     .init(
       name: "404 max-age=0 and no validator", status: 404, response: control("max-age=0"),
       verdict: .no(.notStorable)),
     .init(
       name: "404 no-store", status: 404, response: control("max-age=60, no-store"), verdict: .no(.noStore)),
-    .init(name: "410 max-age", status: 410, response: control("max-age=60"), verdict: .beside),
-    .init(name: "403 max-age", status: 403, response: control("max-age=60"), verdict: .beside),
+    .init(name: "410 max-age", status: 410, response: control("max-age=60"), verdict: .forHTTPOnly),
+    .init(name: "403 max-age", status: 403, response: control("max-age=60"), verdict: .forHTTPOnly),
     .init(
       name: "403 with Last-Modified", status: 403, response: ["Last-Modified": Rule.date(-1000)],
       verdict: .no(.notStorable)),
-    .init(name: "500 max-age", status: 500, response: control("max-age=60"), verdict: .beside),
-    .init(name: "503 Expires", status: 503, response: ["Expires": Rule.date(60)], verdict: .beside),
+    .init(name: "500 max-age", status: 500, response: control("max-age=60"), verdict: .forHTTPOnly),
+    .init(name: "503 Expires", status: 503, response: ["Expires": Rule.date(60)], verdict: .forHTTPOnly),
     .init(name: "503 with nothing", status: 503, verdict: .no(.notStorable)),
-    .init(name: "599 max-age", status: 599, response: control("max-age=60"), verdict: .beside),
+    .init(name: "599 max-age", status: 599, response: control("max-age=60"), verdict: .forHTTPOnly),
   ]
 
   @Test("Which responses are stored, and as what", arguments: cases) func table(_ test: Case) {

@@ -6,7 +6,7 @@ import TestTurns
   private let rule = RetryRule()
 
   private func decision(
-    _ outcome: RetryRule.Outcome, attempt: Int = 1, retries: Int = 2, isRepeatable: Bool = true,
+    _ outcome: RetryRule.AttemptResult, attempt: Int = 1, retries: Int = 2, isRepeatable: Bool = true,
     remaining: Duration = .seconds(600), random: Double = 0.5
   ) -> RetryRule.Decision {
     rule.decision(
@@ -254,7 +254,7 @@ import TestTurns
     for outcome in [
       .failure(.protocol), .status(404, retryAfter: nil), .status(429, retryAfter: .seconds(61)),
     ]
-      as [RetryRule.Outcome]
+      as [RetryRule.AttemptResult]
     {
       _ = rule.decision(
         after: outcome, attempt: 1, retries: 1, isRepeatable: true, remaining: .seconds(9), random: random())

@@ -9,15 +9,15 @@ import TestTurns
     "Stored",
     arguments: [
       (.both, .print), (.stored, .print), (.changed, .print), (.last, .hold), (.fresh, .skip), (.none, .skip),
-    ] as [(PrintMode, PrintRule.Verdict)])
-  func stored(mode: PrintMode, expected: PrintRule.Verdict) {
+    ] as [(PrintMode, PrintRule.Action)])
+  func stored(mode: PrintMode, expected: PrintRule.Action) {
     #expect(PrintRule.stored(mode, mayBecomeFresh: true) == expected)
     // There is nothing to wait for where it is all there will be.
     #expect(PrintRule.stored(mode, mayBecomeFresh: false) == (expected == .hold ? .print : expected))
   }
 
   @Test func `an unchanged fresh body is skipped where the stored one was printed, on a terminal or not`() {
-    func fresh(_ mode: PrintMode, isRecord: Bool = false, _ wasPrinted: Bool = true) -> PrintRule.Verdict {
+    func fresh(_ mode: PrintMode, isRecord: Bool = false, _ wasPrinted: Bool = true) -> PrintRule.Action {
       PrintRule.fresh(mode, .unchanged, isRecord: isRecord, wasStoredPrinted: wasPrinted)
     }
     #expect(fresh(.both) == .skip && fresh(.both, false) == .print && fresh(.both, isRecord: true) == .print)

@@ -60,10 +60,10 @@
       startInTurn(exchange)
     }
 
-    /// Takes a connection without HTTP into the waiting.
+    /// Registers a connection without HTTP, so that the thread waits for it too.
     /// - Throws: `closed`.
     func adopt(_ connection: RawConnection, on thread: NetworkThread) throws(DataServiceError) {
-      // Also where it fails: it is told of that at the next turn.
+      // Added even if it fails: the next turn reports the failure to it.
       connections.append(connection)
       guard !isClosed else { throw DataServiceError(.closed, "the transport was closed") }
       attach(to: thread)
@@ -78,10 +78,10 @@
       return library
     }
 
-    /// Takes a connection without HTTP out of the waiting.
+    /// Removes a connection without HTTP, so that the thread no longer waits for it.
     func drop(_ connection: RawConnection) { connections.removeAll { $0 === connection } }
 
-    /// A connection without HTTP wants a turn.
+    /// Requests a turn for a connection without HTTP.
     func isAwaited() { needsAdvance = true }
 
     private func startInTurn(_ exchange: CurlExchange) {

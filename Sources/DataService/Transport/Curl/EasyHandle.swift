@@ -151,7 +151,7 @@
       try set(CURLOPT_USERAGENT, userAgent)
     }
 
-    /// Whether the way was by a proxy; `nil` where libcurl does not say (before 8.7).
+    /// Whether the connection went through a proxy; `nil` where libcurl does not say (before 8.7).
     var usedProxy: Bool? {
       let used = ccurl_used_proxy(library.table, raw)
       return used < 0 ? nil : used != 0

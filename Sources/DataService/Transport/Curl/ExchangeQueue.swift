@@ -65,7 +65,7 @@ struct ExchangeQueue<Item> {
   /// Starts an exchange at once; `false` if it must wait.
   mutating func start(host: String) -> Bool {
     guard active < limit else { return false }
-    // One look-up for the common case: read, change and write back in place.
+    // One lookup for the common case: read, change and write back in place.
     let starts = { (host: inout Host) -> Bool in
       guard host.active < hostLimit, host.waiting.isEmpty else { return false }
       host.active += 1

@@ -50,8 +50,8 @@ struct HeadParser {
     guard byteCount <= byteLimit else {
       throw Problem(message: "the headers are larger than \(byteLimit) bytes")
     }
-    // Trailer fields (RFC 9110 section 6.5) are counted but otherwise ignored. What a connection that breaks leaves of a line,
-    // which libcurl passes on from 8 on, is none: it might be the carriage return of the empty one.
+    // Trailer fields (RFC 9110 section 6.5) are counted but otherwise ignored. From version 8 on, libcurl also passes on the
+    // fragment of a line that a broken connection leaves. It is ignored, since it may be the CR of the empty line.
     if isComplete || line.last != 0x0A { return nil }
     let content = line.withoutLineEnd
     if status == 0 {
@@ -79,7 +79,7 @@ struct HeadParser {
       throw Problem(message: "there are more than \(countLimit) headers")
     }
     var colon = 0
-    while colon < line.count, line[colon].isTokenByteFast { colon += 1 }
+    while colon < line.count, line[colon].isTokenByte { colon += 1 }
     guard colon > 0, colon < line.count, line[colon] == 0x3A else {
       throw Problem(message: "a header has no valid name")
     }
@@ -228,12 +228,6 @@ private struct StatusLine {
 
 extension UInt8 {
   fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 }
-
-  /// `isTokenByte`, answered here for the bytes that names are made of.
-  fileprivate var isTokenByteFast: Bool {
-    let lowered = self | 0x20
-    return (lowered >= 0x61 && lowered <= 0x7A) || self == 0x2D || isTokenByte
-  }
 }
 
 extension UnsafeRawBufferPointer {

@@ -6,7 +6,7 @@ package struct PhaseClock {
   package enum Phase {
     /// Waiting in the queue: only the total limit applies.
     case queued
-    /// Name look-up, connection, TLS.
+    /// Name lookup, connection, TLS.
     case connecting
     /// Sending the request's body.
     case sending

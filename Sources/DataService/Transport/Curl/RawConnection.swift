@@ -6,9 +6,9 @@
   /// A connection of bytes, over TCP, TLS or a unix socket, without HTTP. Where there is TLS, or a name to look up, libcurl
   /// connects, verifies and encrypts; otherwise it is a plain socket.
   ///
-  /// It is part of the waiting of its transport's network thread. Every function is called there, and so is `onEvent`,
-  /// never inside a call of this object; which justifies `@unchecked Sendable`. It has no time limit of its own: whoever
-  /// waits sets a timer and closes it. Closing, or ending the thread, ends it at once.
+  /// Its transport's network thread waits for it. Every function and `onEvent` are called on that thread, which justifies
+  /// `@unchecked Sendable`; `onEvent` is never called from within a call to this object. It has no time limit of its own:
+  /// its user sets a timer and closes it. Closing, or ending the thread, ends it at once.
   package final class RawConnection: @unchecked Sendable {
     /// Where a connection leads, and how it is secured.
     package struct Endpoint: Sendable, Hashable {
@@ -145,7 +145,7 @@
       if let failure { end(failure) }
     }
 
-    /// Ends it, and tells so.
+    /// Closes the connection and reports `ended`.
     func end(_ error: DataServiceError) {
       guard phase != .ended else { return }
       close()

@@ -58,7 +58,7 @@
       try set(CURLOPT_PROTOCOLS, Int(CURLPROTO_HTTP | CURLPROTO_HTTPS))
       try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
       try set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
-      // What is spoken has no name that TLS could agree on.
+      // The protocol has no ALPN name.
       try set(CURLOPT_SSL_ENABLE_ALPN, 0)
       try set(CURLOPT_SSL_VERIFYPEER, 1)
       try set(CURLOPT_SSL_VERIFYHOST, 2)

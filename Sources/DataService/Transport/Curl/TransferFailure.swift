@@ -25,7 +25,7 @@
     var port = 0
     /// Whether the caller named the proxy, if there is one; else the environment did.
     var isProxyGiven = false
-    /// Whether the way was by a proxy; `nil` where libcurl does not say (before 8.7).
+    /// Whether the connection went through a proxy; `nil` where libcurl does not say (before 8.7).
     var usedProxy: Bool?
     /// The unix socket connected to in place of the host.
     var unixSocket: String?
@@ -198,9 +198,9 @@
       (CURLcode(rawValue: 100), .tooLarge),
     ]
 
-    private typealias Verdict = (kind: DataServiceError.Kind, message: String, remedy: Remedy?)
+    private typealias Interpretation = (kind: DataServiceError.Kind, message: String, remedy: Remedy?)
 
-    private func interpret(_ meaning: Meaning, _ hasRoute: () -> Bool) -> Verdict {
+    private func interpret(_ meaning: Meaning, _ hasRoute: () -> Bool) -> Interpretation {
       switch meaning {
       case .plain(let kind, let message, let remedy): (kind, message, remedy)
       case .unresolved: unresolved(hasRoute)
@@ -217,15 +217,15 @@
       }
     }
 
-    private var wrongHost: Verdict {
+    private var wrongHost: Interpretation {
       (.tls("wrongHost"), "the certificate that answered for %@ is another host's", Self.tlsRemedy)
     }
 
-    private static let offline: Verdict = (.offline, "there is no network", "check the connection")
+    private static let offline: Interpretation = (.offline, "there is no network", "check the connection")
 
     private static let routeRemedy: Remedy = "check the address, the network and any proxy"
 
-    private func unresolved(_ hasRoute: () -> Bool) -> Verdict {
+    private func unresolved(_ hasRoute: () -> Bool) -> Interpretation {
       guard hasRoute() else { return Self.offline }
       return (.dns, "the name %@ was not found", "check the spelling, or the network's name server")
     }
@@ -249,7 +249,7 @@
         : "check the proxy's address, which the environment names (http_proxy, https_proxy or all_proxy)"
     }
 
-    private func unconnected(_ hasRoute: () -> Bool) -> Verdict {
+    private func unconnected(_ hasRoute: () -> Bool) -> Interpretation {
       let unsupported = "Unsupported proxy scheme for '"
       if text.hasPrefix(unsupported) {
         // The text after it may contain credentials.
@@ -276,14 +276,14 @@
       }
     }
 
-    private var refusedByProxy: Verdict {
+    private var refusedByProxy: Interpretation {
       (
         .proxy, "the proxy answered \(connectStatus) when asked for %@",
         "check the proxy and its credentials"
       )
     }
 
-    private func broken() -> Verdict {
+    private func broken() -> Interpretation {
       // Only libcurl's messages distinguish these errors: the first are of 7.x, the others of 8.x.
       if ["chunked-encoding", "chunk hex-length", "invalid chunk size"].contains(where: text.contains) {
         return (.protocol, "the response from %@ has a malformed chunk", nil)

@@ -66,7 +66,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
     if let response = response as? HTTPURLResponse {
-      exchange(of: dataTask)?.receive(SessionExchange.Head(response))
+      exchange(of: dataTask)?.receive(SessionExchange.ReceivedHead(response))
     }
     completionHandler(.allow)
   }
@@ -83,13 +83,13 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
     // For an answer without a body, URLSession may not have reported the head.
     if error == nil, let response = task.response as? HTTPURLResponse {
-      exchange?.receiveIfMissing(SessionExchange.Head(response))
+      exchange?.receiveIfMissing(SessionExchange.ReceivedHead(response))
     }
     exchange?.complete(error)
   }
 }
 
-extension SessionExchange.Head {
+extension SessionExchange.ReceivedHead {
   init(_ response: HTTPURLResponse) {
     status = response.statusCode
     fields = HTTPFields(response)

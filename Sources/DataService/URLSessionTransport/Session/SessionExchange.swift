@@ -9,7 +9,7 @@ import Synchronization
 /// One exchange over URLSession: filled by the delegate, read by the caller's task.
 final class SessionExchange: Sendable {
   /// What is known when the head is there.
-  struct Head: Sendable {
+  struct ReceivedHead: Sendable {
     var status: Int
     var fields: HTTPFields
     /// The length of the decoded body where it is known.
@@ -19,7 +19,7 @@ final class SessionExchange: Sendable {
   private typealias Waiter = UnsafeContinuation<Void, Never>
 
   private struct State {
-    var head: Head?
+    var head: ReceivedHead?
     var buffer = Data()
     var received: Int64 = 0
     var end: Result<Void, DataServiceError>?
@@ -64,9 +64,9 @@ final class SessionExchange: Sendable {
     task.resume()
   }
 
-  func head() async throws(DataServiceError) -> Head {
+  func head() async throws(DataServiceError) -> ReceivedHead {
     while true {
-      let result = state.withLock { state -> Result<Head, DataServiceError>? in
+      let result = state.withLock { state -> Result<ReceivedHead, DataServiceError>? in
         if let head = state.head { return .success(head) }
         if case .failure(let error) = state.end { return .failure(error) }
         return nil
@@ -134,7 +134,7 @@ final class SessionExchange: Sendable {
 
   // MARK: The delegate's side
 
-  func receive(_ head: Head) {
+  func receive(_ head: ReceivedHead) {
     enter(.receiving)
     let limit = request.limits.bodyBytes
     if let length = head.length, length > limit, request.method != .head, head.status != 304 {
@@ -149,7 +149,7 @@ final class SessionExchange: Sendable {
   }
 
   /// Stores the head of an answer that was complete before its head was reported.
-  func receiveIfMissing(_ head: Head) {
+  func receiveIfMissing(_ head: ReceivedHead) {
     if state.withLock({ $0.head == nil }) { receive(head) }
   }
 

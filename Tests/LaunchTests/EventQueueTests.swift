@@ -4,7 +4,7 @@ import TestTurns
 
 @testable import Launch
 
-@Suite("A run's events on their way to a slow reader", .inTurn) struct MailboxTests {
+@Suite("A run's events on their way to a slow reader", .inTurn) struct EventQueueTests {
   private func progress(_ bytes: Int64) -> PreloadEvent {
     .progress(
       PreloadProgress(
@@ -32,59 +32,59 @@ import TestTurns
     }
   }
 
-  private func next(_ mailbox: Mailbox) async throws -> String { text(try #require(await mailbox.next())) }
+  private func next(_ queue: EventQueue) async throws -> String { text(try #require(await queue.next())) }
 
   /// All that waits; the outcome must be the last of it.
-  private func rest(_ mailbox: Mailbox) async -> [String] {
+  private func rest(_ queue: EventQueue) async -> [String] {
     var texts: [String] = []
-    while let event = await mailbox.next() { texts.append(text(event)) }
+    while let event = await queue.next() { texts.append(text(event)) }
     return texts
   }
 
   @Test func `of several in a row the newest progress is kept, and none overtakes what came before it`() async
   {
-    let mailbox = Mailbox()
+    let queue = EventQueue()
     for event in [
       progress(1), progress(2), step("a"), progress(3), progress(4), progress(5), step("b"), prompt,
       progress(6), step("c"), step("d"), progress(7), progress(8), outcome,
     ] {
-      mailbox.send(event)
+      queue.send(event)
     }
-    #expect(await rest(mailbox) == ["2", "a", "5", "b", "prompt", "6", "c", "d", "8", "outcome"])
+    #expect(await rest(queue) == ["2", "a", "5", "b", "prompt", "6", "c", "d", "8", "outcome"])
   }
 
   @Test func `the same where some of it has been taken meanwhile`() async throws {
-    let mailbox = Mailbox()
-    for event in [progress(1), step("a"), progress(2)] { mailbox.send(event) }
-    try #require(try await next(mailbox) == "1")
+    let queue = EventQueue()
+    for event in [progress(1), step("a"), progress(2)] { queue.send(event) }
+    try #require(try await next(queue) == "1")
     // The last of what waits gives way still.
-    mailbox.send(progress(3))
-    mailbox.send(progress(4))
-    try #require(try await next(mailbox) == "a")
-    mailbox.send(step("b"))
-    mailbox.send(progress(5))
-    mailbox.send(progress(6))
+    queue.send(progress(3))
+    queue.send(progress(4))
+    try #require(try await next(queue) == "a")
+    queue.send(step("b"))
+    queue.send(progress(5))
+    queue.send(progress(6))
     // There is something between it and the next one now.
-    try #require(try await next(mailbox) == "4")
-    mailbox.send(step("c"))
-    try #require(try await next(mailbox) == "b")
-    mailbox.send(progress(7))
-    for text in ["6", "c", "7"] { try #require(try await next(mailbox) == text) }
-    mailbox.send(outcome)
-    mailbox.send(progress(8))
-    mailbox.send(step("late"))
-    #expect(await rest(mailbox) == ["outcome"])
+    try #require(try await next(queue) == "4")
+    queue.send(step("c"))
+    try #require(try await next(queue) == "b")
+    queue.send(progress(7))
+    for text in ["6", "c", "7"] { try #require(try await next(queue) == text) }
+    queue.send(outcome)
+    queue.send(progress(8))
+    queue.send(step("late"))
+    #expect(await rest(queue) == ["outcome"])
   }
 
   @Test func `who waits is given the next event, and nothing once it is cancelled`() async {
-    let mailbox = Mailbox()
-    async let first = mailbox.next()
-    mailbox.send(step("a"))
+    let queue = EventQueue()
+    async let first = queue.next()
+    queue.send(step("a"))
     #expect(await first.map(text) == "a")
-    let waiting = Task { await mailbox.next() }
+    let waiting = Task { await queue.next() }
     waiting.cancel()
     #expect(await waiting.value.map(text) == nil)
-    mailbox.send(step("b"))
-    #expect(await mailbox.next().map(text) == "b", "not lost on who was cancelled")
+    queue.send(step("b"))
+    #expect(await queue.next().map(text) == "b", "not lost on who was cancelled")
   }
 }

@@ -1,4 +1,16 @@
+// What the fleet's second tier keeps beside the store: counts, and a mark that the processes share.
 extension ResponseStore {
+  /// Adds to the counts of the fleet's second tier beside the store; on the calling thread.
+  package func add(_ counts: TierCounts) {
+    guard counts != TierCounts(), !configuration.isReadOnly, FileStatus(path: files.database) != nil else {
+      return
+    }
+    TierCountFile(files: files).add(counts)
+  }
+
+  /// The counts of the fleet's second tier.
+  package var tierCounts: TierCounts { TierCountFile(files: files).counts }
+
   /// The slot after those of the leases. The file is sparse, so the slots between cost nothing.
   private static let tierSlot = 8_192
 

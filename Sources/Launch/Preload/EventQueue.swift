@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// A queue of events for one reader. A newer progress replaces one that was not read yet, so that at most two events
 /// per step wait, however slow the reader.
-final class Mailbox: Sendable {
+final class EventQueue: Sendable {
   private struct State {
     /// The newest last.
     var coming: [PreloadEvent] = []
