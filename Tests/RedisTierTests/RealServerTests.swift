@@ -289,6 +289,24 @@ import Testing
       ])
   }
 
+  /// Redis is delivered with `noeviction` and no limit, which refuses nothing.
+  @Test func `a policy of eviction is wrong only where there is a limit that it could reach`() async throws {
+    let fleet = try await Fleet(
+      directives: "user auditor on \">\(RedisServer.password)\" \(RedisServer.rights) +config|get\n")
+    let machine = try Machine(fleet.url(user: "auditor"))
+    let client = try fleet.client()
+    for (limit, policy, isFine, words) in [
+      ("0", "noeviction", true, "no limit"), ("10000000", "noeviction", false, "set maxmemory-policy"),
+      ("10000000", "allkeys-lfu", true, "allkeys-lfu"), ("0", "allkeys-lfu", true, "allkeys-lfu"),
+    ] {
+      try client.run("CONFIG", "SET", "maxmemory", limit)
+      try client.run("CONFIG", "SET", "maxmemory-policy", policy)
+      let findings = await machine.run { await $0.examine() }
+      let found = try #require(findings.first { $0.subject == "eviction" })
+      #expect(found.isFine == isFine && found.text.contains(words), "\(limit) \(policy): \(found)")
+    }
+  }
+
   @Test func `accounts are not shared, and a URL that names some has a warning`() async throws {
     let fleet = try await Fleet()
     let machine = try Machine(fleet.url("&accounts=ci"))

@@ -48,6 +48,8 @@ extension Exchange {
   ) async -> StoredResponse? {
     let limit = min(
       prepared.request.limits.bodyBytes, tier.terms.largestBody, core.store.largestBody)
+    var found = found
+    found.head.started = found.head.started.odd
     let (head, request) = (found.head, prepared.request)
     guard (200..<300).contains(head.status), head.status != 206, found.length <= limit,
       request.acceptedStatuses?.contains(head.status) ?? true,
@@ -159,14 +161,15 @@ extension Exchange {
   /// Stores the tier's row where the exchange brought none and nothing is stored: a failed refresh changes no stored
   /// response (law 5).
   ///
-  /// Local followers treat any changed row as their leader's answer. The row is therefore stored only after the lease has ended
-  /// without a row, under a second lease that ends the same way: followers that looked before this commit find that mark, and
-  /// those that look later find the row as a stored one.
+  /// This comes after the lease has ended without a row, so that no follower waits for it, and under a lease of its own.
+  /// A process that begins meanwhile waits for that one, and then leads: the row's mark says that it is no exchange's
+  /// answer, however this process ends.
   nonisolated(nonsending) func takeIn() async {
     guard let row = tier.row?.value, !tier.isTakenIn, plan.row == nil, plan.isRowKnown else { return }
     guard let lease = await leaseForTakingIn() else {
       return core.trace("not taken in: another process is fetching this, and asks the tier itself")
     }
+    core.trace("taking in the tier's response")
     var write = ResponseStore.Write(
       accountID: row.accountID, key: prepared.key, head: row.head, body: .bytes(row.body.firstChunk))
     write.variant = row.variant
@@ -174,7 +177,7 @@ extension Exchange {
     write.isPinned = prepared.request.isPinned
     write.tags = prepared.request.tags
     let ready = write
-    let done = await core.commitWaiting.result(late: { _ in lease.value?.end(storedRow: false) }) {
+    let done = await core.commitWaiting.result(late: { _ in lease.value?.release() }) {
       [core, generation] () async throws(CacheStoreError) in
       try await generation.with { (id) async throws(CacheStoreError) in
         var write = ready
@@ -183,7 +186,7 @@ extension Exchange {
       }
     }
     guard let done else { return }
-    core.storeCalls.perform { lease.value?.end(storedRow: false) }
+    core.storeCalls.perform { lease.value?.release() }
     switch done {
     case .success(.stored):
       updateTier { $0.isTakenIn = true }
@@ -196,11 +199,11 @@ extension Exchange {
 
   /// The lease under which the tier's row is stored; `nil` where another process has it. A store that cannot lease has no
   /// followers, and needs none.
-  nonisolated(nonsending) private func leaseForTakingIn() async -> Box<ExchangeLease?>? {
+  nonisolated(nonsending) private func leaseForTakingIn() async -> Box<Lease?>? {
     let leasing = Leasing(exchange: self, deadline: 0)
     do throws(CacheStoreError) {
       guard let tried = try await leasing.tryLease(), let lease = tried else { return nil }
-      return Box(leasing.held(lease))
+      return Box(lease)
     } catch {
       return Box(nil)
     }

@@ -23,8 +23,6 @@ final class Exchange: AnyExchange {
     var isForStore = false
     /// Whether the store had answered when the exchange began, so that without a row there is none.
     var isRowKnown = true
-    /// When the lookup began, in nanoseconds since boot: what was taken in from the tier since is not the row it found.
-    var lookedUpAt: Int64 = 0
     /// The store's knowledge that matters before the request, as read with the lookup; `nil` if it must be read
     /// separately.
     var preflight: ResponseStore.Preflight?
@@ -67,7 +65,7 @@ final class Exchange: AnyExchange {
     generation = AccountGeneration(
       known: plan.accountID, account: plan.prepared.key.account, store: core.store)
     madeAt = core.timekeeper.bootNanoseconds
-    state = Guarded(State(started: StartMark(boot: core.timekeeper.bootID, nanoseconds: madeAt)))
+    state = Guarded(State(started: StartMark(boot: core.timekeeper.bootID, nanoseconds: madeAt).even))
     number = core.configuration.onEvent == nil ? 0 : core.nextExchangeNumber()
   }
 
@@ -243,7 +241,8 @@ final class Exchange: AnyExchange {
   func take(_ ticket: TierTicket) {
     state.withLock { state in
       state.tier.ticket = ticket
-      state.started.nanoseconds = max(state.started.nanoseconds, ticket.bootNanoseconds)
+      let given = StartMark(boot: state.started.boot, nanoseconds: ticket.bootNanoseconds).even
+      if state.started.isBefore(given) { state.started = given }
     }
   }
 

@@ -36,9 +36,6 @@ struct Leasing {
 
   nonisolated(nonsending) func obtain() async throws(DataServiceError) -> Role {
     let began = exchange.core.timekeeper.bootNanoseconds
-    // A row stored from the tier is not a leader's answer. With a tier, a mark counts from the lookup on, so that a row
-    // stored from the tier in between is recognised.
-    let since = exchange.core.configuration.tier == nil ? began : min(began, exchange.plan.lookedUpAt)
     var isWaiting = false
     var isLeftToOthers = false
     do throws(CacheStoreError) {
@@ -48,7 +45,7 @@ struct Leasing {
           return .lead(nil, isAtOnce: false)
         }
         if let lease = taken {
-          if isWaiting, let answer = try await followed(hasLease: true) {
+          if isWaiting, let answer = try await followed() {
             exchange.core.storeCalls.perform { lease.release() }
             return .follow(answer)
           }
@@ -62,13 +59,13 @@ struct Leasing {
           isWaiting = true
           exchange.core.trace("waiting for another process that is fetching this")
         }
-        let isOver = try await waitWhileLeased(since: since)
+        let isOver = try await waitWhileLeased(since: began)
         if let answer = try await followed() { return .follow(answer) }
         if !isOver {
           exchange.core.trace("goes alone: the process that leads does not answer")
           return .lead(nil, isAtOnce: false)
         }
-        if try await holder(since: since) == .endedWithoutRow {
+        if try await holder(since: began) == .endedWithoutRow {
           exchange.core.trace("fetching alone: the response of the other process was not stored")
           return .lead(nil, isAtOnce: false)
         }
@@ -171,11 +168,7 @@ struct Leasing {
   }
 
   /// The leader's answer, if the row has changed since this exchange's lookup.
-  ///
-  /// - Parameter hasLease: Whether this exchange holds the lease by now, so that nobody else leads.
-  nonisolated(nonsending) private func followed(
-    hasLease: Bool = false
-  ) async throws(CacheStoreError) -> Answer? {
+  nonisolated(nonsending) private func followed() async throws(CacheStoreError) -> Answer? {
     let prepared = exchange.plan.prepared
     let looked = await exchange.core.commitWaiting.result {
       [core = exchange.core] () async throws(CacheStoreError) in
@@ -189,26 +182,18 @@ struct Leasing {
     guard let row, row.started != candidate?.started || row.receivedAt != candidate?.receivedAt else {
       return nil
     }
-    guard try await isAnswer(row, hasLease: hasLease) else { return nil }
+    guard isAnswer(row) else { return nil }
     exchange.core.trace("done: another process has refreshed the entry")
     return Answer(row: row, url: row.responseURL ?? prepared.shownURL, comparedWith: candidate)
   }
 }
 
 extension Leasing {
-  /// Whether a changed row is an exchange's answer, and not one that was taken in from the tier: that one is stored under a
-  /// lease that ends without a row.
-  nonisolated(nonsending) private func isAnswer(
-    _ row: StoredResponse, hasLease: Bool
-  ) async throws(CacheStoreError) -> Bool {
-    guard exchange.core.configuration.tier != nil else { return true }
+  /// Whether a changed row is an exchange's answer, and not one that was taken in from a tier, which may be of any age.
+  private func isAnswer(_ row: StoredResponse) -> Bool {
     // What began after this exchange is as good as its own answer, whoever fetched it.
     if row.started.boot == exchange.started.boot, row.started.nanoseconds >= exchange.madeAt { return true }
-    switch try await holder(since: min(exchange.madeAt, exchange.plan.lookedUpAt)) {
-    case .gone: return true
-    case .working: return hasLease
-    case .endedWithoutRow, nil: return false
-    }
+    return !row.started.isTakenIn
   }
 }
 

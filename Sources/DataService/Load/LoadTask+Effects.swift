@@ -123,8 +123,7 @@ extension LoadTask {
       Exchange.Plan(
         prepared: prepared, row: $0.row, accountID: $0.accountID, pendingLookup: $0.pendingLookup,
         isShared: !prepared.isPassThrough, mayFollow: policy != .freshOnly, isForStore: $0.isForStore,
-        isRowKnown: isRowKnown, lookedUpAt: beganAt,
-        preflight: $0.preflight)
+        isRowKnown: isRowKnown, preflight: $0.preflight)
     }
     let (exchange, isNew) = Exchange.joined(by: waiter, for: plan, core: core)
     // Between joining and this line, the exchange or another thread may have ended the load.

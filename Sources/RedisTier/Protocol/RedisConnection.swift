@@ -71,6 +71,8 @@ final class RedisConnection: @unchecked Sendable {
   private var calls: [Call] = []
   /// Whether this connection has answered a call.
   private var hasAnswered = false
+  /// Whether the next call goes out on another connection.
+  private var isToBeLeft = false
   private var isClosed = false
 
   init(
@@ -101,6 +103,10 @@ final class RedisConnection: @unchecked Sendable {
       call.end(.failure(.closed))
       return call
     }
+    if isToBeLeft, calls.isEmpty {
+      raw?.close()
+      raw = nil
+    }
     calls.append(call)
     if let raw {
       if raw.isOpen { raw.write(call.bytes) }
@@ -130,6 +136,10 @@ final class RedisConnection: @unchecked Sendable {
     return try result.get()
   }
 
+  /// Connects again at the next call, once those under way have their replies: the address may lead to another server by
+  /// then.
+  func leave() { isToBeLeft = true }
+
   /// Closes it for good. Calls under way end with `closed`.
   func close() {
     isClosed = true
@@ -143,6 +153,7 @@ final class RedisConnection: @unchecked Sendable {
     greetings = []
     skipped = 0
     hasAnswered = false
+    isToBeLeft = false
     let raw = RawConnection(to: endpoint, over: transport) { [weak self] event in
       self?.handle(event)
     }

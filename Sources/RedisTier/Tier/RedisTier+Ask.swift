@@ -70,7 +70,7 @@ extension RedisTier {
 
   private func denied(_ reply: RESPValue, _ host: TierHost) -> Silent {
     let text = reply.failure.map { "it says: \(Self.shortened($0))" } ?? "it gives no ticket"
-    warn(text, remedy: "check the tier's user, its password and its rights")
+    warn(text, remedy: reply.failure.flatMap(Self.remedy) ?? Self.rightsRemedy)
     fall(silent: text, host)
     return Silent(reason: text)
   }

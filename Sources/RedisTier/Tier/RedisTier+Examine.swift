@@ -85,16 +85,24 @@ extension RedisTier {
   nonisolated(nonsending) private func eviction(
     _ link: Link
   ) async throws(RedisConnection.Trouble) -> TierFinding {
-    let command = ["CONFIG", "GET", "maxmemory-policy"].map { Array($0.utf8) }
+    let command = ["CONFIG", "GET", "maxmemory*"].map { Array($0.utf8) }
     let reply = try await link.connection.call(RESPWriter([command]), within: address.patience).first
-    guard let policy = reply?.elements?.last?.bytes.map({ String(decoding: $0, as: UTF8.self) }) else {
+    let words = (reply?.elements ?? []).map { String(decoding: $0.bytes ?? [], as: UTF8.self) }
+    func setting(_ name: String) -> String? { words.firstIndex(of: name).map { words[$0 + 1] } }
+    guard words.count.isMultiple(of: 2), let policy = setting("maxmemory-policy") else {
       return TierFinding(
         isFine: true, subject: "eviction", text: "not visible to this user; allkeys-lfu is best")
     }
+    guard policy == "noeviction" else {
+      return TierFinding(isFine: true, subject: "eviction", text: policy)
+    }
+    // Without a limit nothing is refused: rows go as they expire.
+    let isLimited = setting("maxmemory") != "0"
     return TierFinding(
-      isFine: policy != "noeviction", subject: "eviction",
-      text: policy == "noeviction"
-        ? "noeviction: a full server refuses what is offered; set maxmemory-policy allkeys-lfu" : policy)
+      isFine: !isLimited, subject: "eviction",
+      text: isLimited
+        ? "noeviction: a full server refuses what is offered; set maxmemory-policy allkeys-lfu"
+        : "noeviction, with no limit on memory (maxmemory 0): rows go as they expire")
   }
 
   private var values: TierFinding {

@@ -96,12 +96,13 @@ extension RedisTier {
     return .refused(because: words)
   }
 
-  private static func remedy(for text: String) -> String? {
+  static func remedy(for text: String) -> String? {
     if text.contains("OOM") {
       return "give the server more memory, or let it evict (maxmemory-policy allkeys-lfu)"
     }
-    // Within a script the server words it differently.
-    if text.contains("NOPERM") || text.contains("can't run this command") || text.hasPrefix("READONLY") {
+    if isReadOnly(text) { return "name the server that may be written, or say that the tier is read only" }
+    // Within a script the server has other words for it.
+    if text.contains("NOPERM") || text.contains("can't run this command") {
       return "allow the user to write, or say that the tier is read only"
     }
     return nil

@@ -21,6 +21,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   private(set) var seen = 0
   private(set) var opened = 0
 
+  static let rightsRemedy = "check the tier's user, its password and its rights"
   static let accountsAreNotShared = "this release shares no accounts, and the URL names some"
 
   /// What a tier works with once its files are read.
@@ -160,8 +161,10 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     do throws(RedisConnection.Trouble) {
       let replies = try await link.connection.replies(to: call)
       let now = host.timekeeper.bootNanoseconds
-      if let text = replies.lazy.compactMap(\.failure).first(where: Self.isUnavailable) {
-        throw RedisConnection.Trouble.refused(text)
+      if let text = replies.lazy.compactMap(\.failure).first(where: Self.isOutOfService) {
+        // After a fail-over its successor may be at the same address.
+        link.connection.leave()
+        if !Self.isReadOnly(text) { throw RedisConnection.Trouble.refused(text) }
       }
       let isSlow = now - sent > limit.clampedNanoseconds / 2
       changeMark(host) { silence.answered(at: now, isSlow: isSlow, mark: &$0) }
@@ -171,11 +174,18 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     }
   }
 
-  /// Whether an error says that the server cannot do anything now.
-  private static func isUnavailable(_ text: String) -> Bool {
-    ["LOADING", "BUSY ", "MASTERDOWN", "CLUSTERDOWN", "NOAUTH", "MOVED", "ASK ", "TRYAGAIN"].contains {
-      text.hasPrefix($0)
-    }
+  /// Whether an error says that the server cannot do anything now, or is not the one to be asked.
+  private static func isOutOfService(_ text: String) -> Bool {
+    passes(text) || isElsewhere(text) || text.hasPrefix("NOAUTH") || isReadOnly(text)
+  }
+
+  /// Whether a server says that it may only be read, as one does that has become a replica. Within a script other words
+  /// stand before it.
+  static func isReadOnly(_ text: String) -> Bool { text.contains("READONLY") }
+
+  /// Whether a node of a cluster says that another one has the key.
+  private static func isElsewhere(_ text: String) -> Bool {
+    ["MOVED ", "ASK "].contains { text.hasPrefix($0) }
   }
 
   private func silenced(by trouble: RedisConnection.Trouble, _ host: TierHost) -> Silent {
@@ -192,7 +202,11 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     case .unreachable(let error): reason = error.message
     case .refused(let text):
       reason = "it says: \(Self.shortened(text))"
-      if !Self.passes(text) { warn(reason, remedy: "check the tier's user, its password and its rights") }
+      if Self.isElsewhere(text) {
+        warn(reason, remedy: "name a server that is not a node of a cluster")
+      } else if !Self.passes(text) {
+        warn(reason, remedy: Self.rightsRemedy)
+      }
     }
     fall(silent: reason, host)
     return Silent(reason: reason)

@@ -1,5 +1,4 @@
 import FixtureServer
-import PlatformC
 import PlatformFoundation
 import TestSupport
 import Testing
@@ -7,33 +6,10 @@ import TestTurns
 
 /// The command with a second tier on a real server; each shell is a machine with a store of its own.
 @Suite("Command: a second tier", .inTurn) struct TierCommandTests {
-  /// A server, and machines that know it.
-  private struct Fleet {
-    let server: RedisServer
-    let url: String
-
-    init(_ more: String = "") async throws {
-      server = try await RedisServer()
-      let key = try await Shell().run("doctor", "--new-fleet-key")
-      try server.folder.write(key.outputText, to: "fleet.key")
-      chmod(server.folder.file("fleet.key"), 0o600)
-      // Fixtures speak plain http; the patience is that of a busy machine.
-      url =
-        "redis+unix://\(server.socket)?key-file=\(server.folder.file("fleet.key"))&plain-http=yes&patience=10s"
-        + more
-    }
-
-    func machine() throws -> Shell {
-      var shell = try Shell()
-      shell.environment["CACHEFETCH_TIER"] = url
-      return shell
-    }
-  }
-
   @Test func `what one machine has fetched another one prints without the origin, and stats count it`()
     async throws
   {
-    let fleet = try await Fleet()
+    let fleet = try await TierFleet()
     let origin = try ChangingOrigin()
     let (first, second) = (try fleet.machine(), try fleet.machine())
     let fetched = try await first.run("--json", origin.url)
@@ -51,7 +27,7 @@ import TestTurns
   }
 
   @Test func `preload and diff use it too, and --no-tier does not`() async throws {
-    let fleet = try await Fleet()
+    let fleet = try await TierFleet()
     let origin = try ChangingOrigin()
     _ = try await fleet.machine().run("preload", origin.url)
     let second = try fleet.machine()
@@ -63,7 +39,7 @@ import TestTurns
   }
 
   @Test func `rm --fleet removes it from the server, and says where that was not confirmed`() async throws {
-    let fleet = try await Fleet()
+    let fleet = try await TierFleet()
     let origin = try ChangingOrigin()
     let (first, second) = (try fleet.machine(), try fleet.machine())
     _ = try await first.run(origin.url)
@@ -83,7 +59,7 @@ import TestTurns
   }
 
   @Test func `doctor looks at it, and explain says what is shared`() async throws {
-    let fleet = try await Fleet()
+    let fleet = try await TierFleet()
     let origin = try ChangingOrigin()
     let machine = try fleet.machine()
     let fine = try await machine.run("doctor")
@@ -102,12 +78,34 @@ import TestTurns
   }
 
   @Test func `a server that is away costs nobody an answer, and no failure names it`() async throws {
-    let fleet = try await Fleet()
+    let fleet = try await TierFleet()
     let origin = try ChangingOrigin()
     await fleet.server.stop()
     let machine = try fleet.machine()
     let run = try await machine.run(origin.url)
     #expect(run.outputText == "one" && run.status == 0 && !run.errorText.contains("tier"), "\(run.errorText)")
+  }
+
+  @Test func `a server whose name nobody knows costs nobody an answer, and doctor says so`() async throws {
+    let origin = try ChangingOrigin()
+    var shell = try Shell()
+    // Too long a label is refused by the resolver of every system, without asking anybody.
+    let host = String(repeating: "x", count: 64) + ".test"
+    shell.environment["CACHEFETCH_TIER"] =
+      "redis://\(host)/?key-file=\(try await TierFleet.key(for: shell))"
+      + "&plain-http=yes&patience=10s"
+    for _ in 0..<2 {
+      let run = try await shell.run(origin.url)
+      #expect(run.outputText.hasSuffix("one") && run.status == 0 && run.errorText.isEmpty, "\(run.errorText)")
+    }
+    origin.answer(.ok("two"))
+    let verbose = try await shell.run("-v", origin.url)
+    #expect(verbose.status == 0 && verbose.errorText.contains("the tier is silent: "), "\(verbose.errorText)")
+    let doctor = try await shell.run("doctor")
+    #expect(doctor.status == 1 && doctor.outputText.contains(host), "\(doctor.outputText)")
+    origin.server.stop()
+    let failed = try await shell.run("--policy", "fresh-else-stored", origin.url)
+    #expect(!failed.errorText.contains("tier"), "\(failed.errorText)")
   }
 
   @Test func `a bad option is a usage error that names the part, a bad variable a warning`() async throws {

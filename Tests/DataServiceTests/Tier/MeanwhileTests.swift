@@ -1,0 +1,111 @@
+import CacheStore
+import DataServiceTesting
+import FixtureServer
+import PlatformFoundation
+import TestSupport
+import Testing
+import TestTurns
+
+@testable import DataService
+
+/// Between the end of a leader and the commit of the tier's row that it takes in, others begin.
+@Suite("What begins while a row of the tier is taken in", .inTurn) struct MeanwhileTests {
+  private let url: URL
+  private let other: URL
+  init() throws {
+    url = try #require(URL(string: "https://origin.test/item"))
+    other = try #require(URL(string: "https://origin.test/other"))
+  }
+
+  /// Another process that holds the database makes the moment before the commit as long as the test wants. What is seen after
+  /// it is what a process leaves that is killed right there: the row, and a lease that nobody has.
+  @Test func `law 8: they ask the origin once, and take no old row for its answer`() async throws {
+    let tier = try await FakeTier.with("old", at: url)
+    tier.advance(by: 3600)
+    let (store, clock) = (try TemporaryStore(), VirtualClock())
+    let patient: @Sendable (inout DataService.Configuration) -> Void = {
+      $0.store.busyTimeout = .seconds(3600)
+      $0.timeouts = .endless
+    }
+    let leader = try Machine(tier, store: store, clock: clock, configure: patient) {
+      [url] request, _ throws(DataServiceError) in
+      guard request.url == url else { return .answer("other") }
+      throw DataServiceError(.offline, "no network")
+    }
+    _ = await leader.outline(other)
+    // Two that know the tier, and one on the same store that does not.
+    let origin = ScriptedTransport { _, _ in .answer("fresh") }
+    let followers = try [true, true, false].map { knowsTier in
+      try ServiceFixture(store: store, transport: origin, timekeeper: clock) {
+        if knowsTier { $0.tier = tier.machine() }
+        patient(&$0)
+      }
+    }
+    for follower in followers {
+      #expect(await follower.outline(other, policy: .storedOnly) == ["stored(other)"])
+    }
+
+    let holder = try await StoreHolder(.writing, store.path)
+    let led = Task { [url] in await leader.fixture.outline(url) }
+    await leader.fixture.traced("taking in the tier's response")
+    // What begins now looks after the leader's end, and before the commit.
+    clock.advance(by: .seconds(1))
+    let followed = followers.map { follower in Task { [url] in await follower.outline(url) } }
+    for follower in followers { await follower.traced("waiting for another process") }
+    await holder.release()
+    await leader.fixture.traced("taken in from the tier")
+    #expect(await led.value == ["stored(old)", "failure(offline, last old)"])
+
+    let all = try await clock.passing(longest: .milliseconds(20)) {
+      var all: [[String]] = []
+      for load in followed { all.append(await load.value) }
+      return all
+    }.value
+    for deliveries in all {
+      #expect(deliveries.last?.hasPrefix("fresh(fresh, ") == true, "\(all)")
+      #expect(!deliveries.contains { $0.hasPrefix("fresh(old") }, "\(all)")
+    }
+    #expect(origin.requests.count == 1, "one of them leads, and the others follow it")
+    await holder.end()
+  }
+
+  @Test(arguments: [1_000_000_000_001, 1_000_000_000_002])
+  func `an exchange's row is one whatever the instant, and a tier's row is one until an exchange confirms it`(
+    instant: Int64
+  ) async throws {
+    let mark = StartMark(boot: "boot", nanoseconds: instant)
+    #expect(!mark.even.isTakenIn && mark.odd.isTakenIn)
+    #expect(mark.even.nanoseconds <= instant && mark.odd.nanoseconds <= instant)
+
+    let (tier, store) = (FakeTier(), try TemporaryStore())
+    let clock = VirtualClock(wallMilliseconds: 1_767_225_600_000, bootNanoseconds: instant)
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    let leader = try Machine(tier, store: store, clock: clock) { _, _ in
+      isAsked.open()
+      await mayAnswer.wait()
+      return .answer("answer")
+    }
+    let led = Task { [url] in await leader.outline(url) }
+    await isAsked.wait()
+    clock.advance(by: .seconds(1))
+    let follower = try Machine(tier, store: store, clock: clock, answer: "another")
+    let followed = Task { [url] in await follower.outline(url) }
+    await follower.fixture.traced("waiting for another process")
+    mayAnswer.open()
+    #expect(await led.value == ["fresh(answer, new)"])
+    let deliveries = try await clock.passing(longest: .milliseconds(20)) { await followed.value }.value
+    #expect(deliveries == ["fresh(answer, new)"] && follower.requests.isEmpty)
+
+    #expect(try await Self.isTakenIn(leader) == [false])
+    let alone = try Machine.offline(tier)
+    _ = await alone.outline(url)
+    #expect(try await Self.isTakenIn(alone) == [true])
+    let confirmed = try Machine(tier, store: alone.fixture.store, answer: "answer")
+    #expect(await confirmed.outline(url).last == "fresh(answer, unchanged)")
+    #expect(try await Self.isTakenIn(confirmed) == [false])
+  }
+
+  private static func isTakenIn(_ machine: Machine) async throws -> [Bool] {
+    try await machine.fixture.service.entries().map(\.response.started.isTakenIn)
+  }
+}

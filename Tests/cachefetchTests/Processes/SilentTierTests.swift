@@ -1,0 +1,45 @@
+import FixtureServer
+import TestSupport
+import Testing
+import TestTurns
+
+/// What a second tier that never answers costs a machine with many processes.
+@Suite("A hundred processes, and a tier that never answers", .inTurn, .serialized) struct SilentTierTests {
+  private static let count = 100
+
+  /// The patience is so long that the one that asks waits until the test lets go of it, however busy the machine is.
+  @Test func `one waits for it, and the others do without it meanwhile`() async throws {
+    let tier = try SilentTier()
+    let origin = try FixtureServer { _, connection in try connection.send(.ok("the answer")) }
+    var shell = try Shell()
+    shell.environment["CACHEFETCH_TIER"] =
+      "redis://127.0.0.1:\(tier.port)/?key-file=\(try await TierFleet.key(for: shell))&plain-http=yes&patience=60s"
+    // Each has a key of its own: for the same one, they would wait for one of them and not for the tier.
+    let first = try shell.start("-v", "--timeout", "1h", origin.url + "/0")
+    await tier.hasConnection.wait()
+    let others = try (1..<Self.count).map { number in
+      try shell.start("-v", "--timeout", "1h", origin.url + "/\(number)")
+    }
+    for child in others {
+      let finished = await child.finished()
+      #expect(finished.status == 0 && finished.outputText == "the answer", "\(finished.errorText)")
+      #expect(
+        finished.errorText.contains("the tier is silent: it did not answer, and is asked again in"),
+        "\(finished.errorText)")
+    }
+    #expect(tier.count == 1, "nobody else has tried")
+    #expect(first.output.bytes.isEmpty, "it still waits")
+    tier.hangUp()
+    let finished = await first.finished()
+    #expect(finished.status == 0 && finished.outputText == "the answer", "\(finished.errorText)")
+    #expect(finished.errorText.contains("the tier is silent: "), "\(finished.errorText)")
+    #expect(!finished.errorText.contains("is asked again in"), "\(finished.errorText)")
+    #expect(tier.count == 1, "it does not try again")
+    #expect(origin.requests().count == Self.count)
+    let stats = try await shell.run("stats", "--json").lines.last
+    #expect(
+      stats
+        == "{\"tier_asked\":\(Self.count),\"tier_taken_in\":0,\"tier_offered\":0,\"tier_silent\":\(Self.count)}"
+    )
+  }
+}
