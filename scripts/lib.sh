@@ -28,16 +28,58 @@ read -ra build_flags <<< "${BUILD_FLAGS-}"
 # The build of Apple's systems (Package.swift) has a folder of its own, so that the two builds do not invalidate each other.
 [ "${PORTABLE-}" != 1 ] || build_flags+=(--scratch-path .build/portable)
 
-# Runs tests and repeats the failures at the end, since thousands of lines follow them.
+# The processes of a run of tests, with their command lines. usage: left_processes RUN
+left_processes() {
+  local process
+  for process in /proc/[0-9]*; do
+    if grep -qsz "^CACHEFETCH_TEST_RUN=$1\$" "$process/environ"; then
+      printf '%s %s\n' "${process#/proc/}" "$(tr '\0' ' ' < "$process/cmdline" 2>/dev/null)"
+    fi
+  done
+}
+
+# Ends what is left of a run of tests, and removes its folders. usage: clear_away RUN
+clear_away() {
+  local process
+  while read -r process _; do kill -KILL "$process" 2>/dev/null || true; done < <(left_processes "$1")
+  rm -rf "$1"
+}
+
+# Reports what a run of tests has left, and removes it. A background refresh, or a server that is shutting down, has ten
+# seconds to end. Folders are only named. usage: nothing_left RUN
+nothing_left() {
+  local tries=50 left folders
+  while [ -n "$(left_processes "$1")" ] && [ $((tries -= 1)) -gt 0 ]; do sleep 0.2; done
+  left=$(left_processes "$1"; grep -s " $1" /proc/self/mounts || true)
+  folders=$(ls -A "$1")
+  [ -z "$folders" ] || { say "note: the tests left in their folder:"; say "$folders"; }
+  clear_away "$1"
+  [ -z "$left" ] || { say "error: the tests left behind:"; say "$left"; return 1; }
+}
+
+# Runs tests, repeats the failures at the end, since thousands of lines follow them, and fails where they leave a process or
+# a mount behind. All folders of the tests are below one of the run's, and all their processes have its name in the
+# environment. The name is short, since it contains Unix-domain sockets.
 # usage: run_tests COMMAND...
 run_tests() {
-  local output status=0
+  local output run status=0
   output=$(mktemp)
-  "$@" 2>&1 | tee "$output" || status=$?
+  run=$(mktemp -d "${TMPDIR:-/tmp}/cf-XXXXXX")
+  # If the script is killed, a watching subshell cleans up in its place.
+  if [ -d /proc/self ]; then
+    (
+      trap '' INT TERM HUP
+      exec </dev/null >/dev/null 2>&1
+      tail --pid=$$ -f /dev/null
+      clear_away "$run"
+    ) &
+  fi
+  TMPDIR=$run CACHEFETCH_TEST_RUN=$run "$@" 2>&1 | tee "$output" || status=$?
   if [ "$status" != 0 ]; then
     say "the failures once more:"
     grep -A 3 -E '✘|error: a test hangs|WARNING: ThreadSanitizer|ERROR: (Address|Leak)Sanitizer' "$output" >&2 || true
   fi
   rm -f "$output"
+  nothing_left "$run" || status=1
   return "$status"
 }

@@ -52,7 +52,7 @@ import TestTurns
     _ = try await fixture.store.put(Data(count: 3_000_000), for: .page)
     #expect(try await fixture.store.remove(.all, started: .at(2)) == 151)
     for table in ["last_request", "body", "chunk", "last_use", "tag"] {
-      #expect(try fixture.number("SELECT count(*) FROM \(table)") == 0)
+      #expect(try fixture.number("SELECT count(*) FROM \(table)") == 0, "\(table)")
     }
   }
 

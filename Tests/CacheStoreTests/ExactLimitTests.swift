@@ -167,7 +167,9 @@ import TestTurns
     let database = try Connection(path: files.resolved(), named: files.database, for: .reading, nil)
     for (length, isNamed) in [(200, true), (201, false)] {
       let sql = "NONSENSE" + String(repeating: " ", count: length - 8)
-      #expect { try database.execute(sql) } throws: { (($0 as? CacheStoreError)?.sql == sql) == isNamed }
+      #expect("\(length)") { try database.execute(sql) } throws: {
+        (($0 as? CacheStoreError)?.sql == sql) == isNamed
+      }
     }
   }
 

@@ -1,12 +1,9 @@
-import Dispatch
-import PlatformFoundation
-import Synchronization
 import TestSupport
 import Testing
 import TestTurns
+import PlatformC
 
 @testable import CacheStore
-import PlatformC
 
 /// Files beside the store that somebody else put there, or that are not what they seem.
 @Suite("Foreign files beside the store", .inTurn) struct ForeignFileTests {
@@ -201,39 +198,5 @@ import PlatformC
     second.release()
     #expect(try other.tryLease(2 << 8) != nil)
     #expect(try store.tryLease(1 << 8) != nil)
-  }
-}
-
-@Suite("The header of a store", .inTurn) struct HeaderTests {
-  /// Two looks at one number each would sometimes see a store half made: among so many, nearly always once.
-  @Test func `its two numbers are read at one instant`() async throws {
-    let fixture = try StoreFixture()
-    _ = try await fixture.store.accountID(named: "")
-    await fixture.store.close()
-    let path = fixture.path
-    let rounds = Mutex(0)
-    let isOver = Mutex(false)
-    DispatchQueue(label: "making").async {
-      let making = try? RawDatabase(path)
-      while !isOver.withLock({ $0 }) {
-        try? making?.execute("BEGIN IMMEDIATE; PRAGMA user_version = 0; PRAGMA application_id = 0; COMMIT")
-        try? making?.execute(
-          "BEGIN IMMEDIATE; PRAGMA user_version = 1; PRAGMA application_id = 0x43464348; COMMIT")
-        rounds.withLock { $0 += 1 }
-      }
-    }
-    let connection = try Connection(path: path, named: path, for: .reading, nil)
-    var seen: Set<String> = []
-    while rounds.withLock({ $0 }) < 3_000 {
-      do throws(CacheStoreError) {
-        _ = try Schema.content(of: connection)
-        seen.insert("a store")
-      } catch {
-        // With tables and without numbers it is somebody else's.
-        seen.insert("\(error.reason)")
-      }
-    }
-    isOver.withLock { $0 = true }
-    #expect(seen.isSubset(of: ["a store", "foreignFile", "busy"]) && seen.contains("a store"), "\(seen)")
   }
 }

@@ -196,6 +196,7 @@ import TestTurns
     #expect(statistics.rows == 4 && statistics.bytes == 10 && statistics.pinnedRows == 1)
     #expect(statistics.fileBytes > 0 && statistics.logBytes > 0)
     #expect(statistics.parts.map(\.host) == ["a.example", "key:mine", "b.example:8080"])
+    #expect(statistics.parts.map(\.account) == ["", "", "alice"])
     #expect(statistics.parts[0].rows == 2 && statistics.parts[0].deliveries == count)
   }
 

@@ -11,16 +11,16 @@ import Testing
     let files = StoreFiles(path: folder.file("store.sqlite"))
     let (ours, theirs) = (LockFile(files: files), LockFile(files: files))
     for place in [LockFile.Place.file, .body(7), .request(7)] {
-      #expect(try ours.tryLock(place))
+      #expect(try ours.tryLock(place), "\(place)")
       for other in [ours, theirs] {
-        #expect(try !other.tryLock(place))
-        #expect(try other.isLocked(place))
+        #expect(try !other.tryLock(place), "\(place)")
+        #expect(try other.isLocked(place), "\(place)")
       }
       theirs.unlock(place)
       #expect(try theirs.isLocked(place), "who does not hold a lock cannot release it")
       ours.unlock(place)
-      for other in [ours, theirs] { #expect(try !other.isLocked(place)) }
-      #expect(try theirs.tryLock(place))
+      for other in [ours, theirs] { #expect(try !other.isLocked(place), "\(place)") }
+      #expect(try theirs.tryLock(place), "\(place)")
       theirs.unlock(place)
     }
   }

@@ -92,20 +92,24 @@ import TestTurns
     #expect(Set(rows.values).count == Self.near.count)
     for (number, key) in Self.near.enumerated() {
       let (row, body) = try #require(try await store.put("new \(number)", for: key, at: 2).row)
-      #expect(row == rows[key])
-      #expect(try await store.freshen(freshening(row, body, at: 3)))
+      #expect(row == rows[key], "key \(number)")
+      #expect(try await store.freshen(freshening(row, body, at: 3)), "key \(number)")
       for (other, otherKey) in Self.near.enumerated() {
         let found = try store.lookupNow(otherKey).rows
-        #expect(found.map(\.id) == [rows[otherKey]])
-        #expect(try await store.body(of: otherKey) == "\(other <= number ? "new" : "old") \(other)")
-        #expect((found.first?.started == .at(3)) == (other <= number))
+        #expect(found.map(\.id) == [rows[otherKey]], "key \(other) after \(number)")
+        #expect(
+          try await store.body(of: otherKey) == "\(other <= number ? "new" : "old") \(other)",
+          "key \(other) after \(number)")
+        #expect((found.first?.started == .at(3)) == (other <= number), "key \(other) after \(number)")
       }
     }
     #expect(try await Set(store.entries().map(\.key)) == Set(Self.near))
     for (number, key) in Self.near.enumerated() {
-      #expect(try await store.remove(rowID: try #require(rows[key]), started: .at(0)))
+      #expect(try await store.remove(rowID: try #require(rows[key]), started: .at(0)), "key \(number)")
       for (other, otherKey) in Self.near.enumerated() {
-        #expect(try store.lookupNow(otherKey).rows.count == (other <= number ? 0 : 1))
+        #expect(
+          try store.lookupNow(otherKey).rows.count == (other <= number ? 0 : 1),
+          "key \(other) after \(number)")
       }
     }
   }
@@ -119,7 +123,7 @@ import TestTurns
       }
     }
     for key in Self.near {
-      #expect(try temporary.store.lookupNow(key).rows.count == (key == Self.near[3] ? 16 : 1))
+      #expect(try temporary.store.lookupNow(key).rows.count == (key == Self.near[3] ? 16 : 1), "\(key)")
     }
   }
 

@@ -54,7 +54,9 @@ import TestTurns
 
   private struct Unexpected: Error {}
 
-  @Test(arguments: StatementErrorTests.operations + RefusedStatementTests.reports + others)
+  @Test(
+    "after any operation a store that is closed and given up has no file open",
+    arguments: StatementErrorTests.operations + RefusedStatementTests.reports + others)
   func closed(operation: Operation) async throws {
     let files = try await used(by: operation)
     // What a queue still holds of the store goes when it has done its last work.

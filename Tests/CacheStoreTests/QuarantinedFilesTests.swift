@@ -13,8 +13,9 @@ import Testing
     let instant: Int64 = 1_767_323_045_999
     let first = folder.file("store.sqlite.damaged-20260102T030405Z")
     for name in [first, first + "-2", first + "-3"] {
-      #expect(kept.freeName(at: instant) == name)
-      #expect(kept.freeName(at: instant + 1) == folder.file("store.sqlite.damaged-20260102T030406Z"))
+      #expect(kept.freeName(at: instant) == name, "\(name)")
+      #expect(
+        kept.freeName(at: instant + 1) == folder.file("store.sqlite.damaged-20260102T030406Z"), "\(name)")
       try folder.write("x", to: String(name.dropFirst(folder.path.count + 1)))
     }
   }

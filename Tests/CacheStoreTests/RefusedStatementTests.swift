@@ -18,7 +18,7 @@ struct RefusedStatementTests {
   static let reports: [Operation] = [
     Operation(name: "a look-up") { _ = try await $0.store.lookup(.short) },
     Operation(name: "a look-up at once") { _ = try $0.store.lookupNow(.tagged) },
-    Operation(name: "a list") { _ = try await $0.store.entries() },
+    Operation(name: "listing the entries") { _ = try await $0.store.entries() },
     Operation(name: "a list of a tag") { filled in
       var selection = EntrySelection.all
       selection.tag = "one"
@@ -78,7 +78,9 @@ struct RefusedStatementTests {
       }),
   ]
 
-  @Test(arguments: StatementErrorTests.operations + reports)
+  @Test(
+    "a statement that is refused at any use of a table is told by its operation",
+    arguments: StatementErrorTests.operations + reports)
   func told(operation: Operation) async throws {
     let template = try await StatementErrorTests.Filled()
     await template.store.close()

@@ -40,8 +40,10 @@ import PlatformC
           try writer.room.collectRemains(connection)
         }
       }
-      #expect(isMore)
-      #expect(try fixture.number("SELECT count(*) FROM chunk WHERE id & 1048575 > 0 OR id >> 20 = 1") == left)
+      #expect(isMore, "\(left)")
+      #expect(
+        try fixture.number("SELECT count(*) FROM chunk WHERE id & 1048575 > 0 OR id >> 20 = 1") == left,
+        "\(left)")
     }
   }
 
@@ -170,9 +172,9 @@ import PlatformC
       if !isKept { boot.withLock { $0 += 3_700_000_000_000 } }
       await store.performMaintenance(budget: .seconds(60))
       let marks = try fixture.number("SELECT count(*) FROM removal")
-      #expect(marks == (isKept ? 1 : 0))
+      #expect(marks == (isKept ? 1 : 0), "\(step)")
       guard isKept else { continue }
-      #expect(try await store.put("late", for: .page, at: began - 50) == .superseded)
+      #expect(try await store.put("late", for: .page, at: began - 50) == .superseded, "\(step)")
     }
     await store.close()
   }
@@ -201,7 +203,7 @@ import PlatformC
       var selection = EntrySelection.all
       selection.prefix = prefix
       try await store.remove(selection, started: .at(5))
-      #expect(try await store.statistics().parts.map(\.host) == left)
+      #expect(try await store.statistics().parts.map(\.host) == left, "\(prefix)")
     }
     await store.close()
   }

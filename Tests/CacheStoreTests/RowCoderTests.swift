@@ -33,7 +33,8 @@ import TestTurns
       write.head.started.nanoseconds += 1
       _ = try await made.overwrite(write)
       let row = try #require(try made.lookupNow(key).rows.first)
-      #expect(row.responseURL == url && row.status == 999 && row.fields == [:] && row.reason.isEmpty)
+      #expect(
+        row.responseURL == url && row.status == 999 && row.fields == [:] && row.reason.isEmpty, "\(url)")
     }
     await made.close()
   }

@@ -52,7 +52,8 @@ import Testing
     #expect(message(EACCES) == "cannot open the store store.sqlite: Permission denied")
     #expect(message(0) == "cannot open the store store.sqlite: unable to open database file")
     for systemError in [EMFILE, ENFILE] {
-      #expect(message(systemError) == "cannot open the store store.sqlite: too many open files")
+      #expect(
+        message(systemError) == "cannot open the store store.sqlite: too many open files", "\(systemError)")
     }
   }
 }

@@ -113,9 +113,8 @@ import TestTurns
     Operation(name: "a new account") { _ = try await $0.store.accountID(named: "bob") },
     Operation(name: "sign-out") { try await $0.store.signOut(accountName: "alice") },
     Operation(name: "the rest of a download", isPiecewise: true) { filled in
-      guard let partial = try await filled.store.partialBody(accountID: filled.accountID, key: .cutOff) else {
-        return
-      }
+      let partial = try #require(
+        try await filled.store.partialBody(accountID: filled.accountID, key: .cutOff))
       try await partial.body.append(pattern(1000))
       _ = try await filled.store.put("", for: .cutOff, at: 9) { $0.body = .unfinished(partial.body) }
     },

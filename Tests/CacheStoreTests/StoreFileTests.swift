@@ -29,7 +29,7 @@ import TestTurns
     let folder = try TemporaryFolder()
     let path = folder.file("a/b c/ü/store.sqlite")
     #expect(await reason(path) == nil)
-    for part in ["a", "a/b c", "a/b c/ü"] { #expect(mode(folder.file(part)) == 0o700) }
+    for part in ["a", "a/b c", "a/b c/ü"] { #expect(mode(folder.file(part)) == 0o700, "\(part)") }
     let store = ResponseStore(configuration: StoreConfiguration(path: path))
     _ = try DigestKey.loadOrCreate(nextTo: path)
     _ = try store.tryLease(1)
@@ -77,8 +77,8 @@ import TestTurns
     #expect(try folder.names() == ["newer.sqlite", "other.sqlite", "t"], "nothing was put beside them")
     for path in [text, other, newer] {
       let store = ResponseStore(configuration: StoreConfiguration(path: path))
-      #expect(throws: CacheStoreError.self) { try store.lookupNow(.page) }
-      #expect(throws: CacheStoreError.self) { try store.tryLease(1) }
+      #expect(throws: CacheStoreError.self, "\(path)") { try store.lookupNow(.page) }
+      #expect(throws: CacheStoreError.self, "\(path)") { try store.tryLease(1) }
     }
     #expect(try folder.names() == ["newer.sqlite", "other.sqlite", "t"], "no lock file either")
   }
@@ -88,7 +88,7 @@ import TestTurns
     let text = try folder.write(
       "not a database, only some text that is long enough to be one page or so", to: "t")
     for path in [folder.path, text, "/dev/null", "/proc/none/store.sqlite"] {
-      #expect(await error(path)?.message.contains(path) == true)
+      #expect(await error(path)?.message.contains(path) == true, "\(path)")
     }
   }
 
@@ -97,7 +97,7 @@ import TestTurns
     let real = folder.file("real.sqlite")
     _ = try await ResponseStore(configuration: StoreConfiguration(path: real)).put("a", for: .page)
     for name in ["store.sqlite", "other.sqlite.lock", "other.sqlite.key"] {
-      #expect(symlink(real, folder.file(name)) == 0)
+      #expect(symlink(real, folder.file(name)) == 0, "\(name)")
     }
     #expect(await reason(folder.file("store.sqlite")) == .cannotOpen)
     #expect(await reason(folder.file("other.sqlite")) == .cannotOpen)
@@ -114,15 +114,15 @@ import TestTurns
       await fixture.store.close()
       let victim = try fixture.files.write("precious", to: "victim")
       unlink(fixture.path + name)
-      #expect(symlink(victim, fixture.path + name) == 0)
+      #expect(symlink(victim, fixture.path + name) == 0, "\(name)")
       chmod(fixture.folder, 0o1777)
       #expect(await reason(fixture.path) == .cannotOpen, "\(name)")
-      #expect(throws: CacheStoreError.self) { try fixture.another().lookupNow(.page) }
+      #expect(throws: CacheStoreError.self, "\(name)") { try fixture.another().lookupNow(.page) }
       // The folder may also be reached by a name of its own.
       let parent = try TemporaryFolder()
-      #expect(symlink(fixture.folder, parent.file("here")) == 0)
+      #expect(symlink(fixture.folder, parent.file("here")) == 0, "\(name)")
       #expect(await reason(parent.file("here/store.sqlite")) == .cannotOpen, "\(name)")
-      #expect(try fixture.files.text(of: "victim") == "precious")
+      #expect(try fixture.files.text(of: "victim") == "precious", "\(name)")
     }
   }
 
@@ -132,11 +132,11 @@ import TestTurns
     let victim = try folder.write("precious, and longer than the marks in a lock file are", to: "victim")
     chmod(folder.path, 0o1777)
     for name in ["", ".lock"] {
-      #expect(link(victim, path + name) == 0)
+      #expect(link(victim, path + name) == 0, "\(name)")
       let store = ResponseStore(configuration: StoreConfiguration(path: path))
-      #expect(throws: CacheStoreError.self) { try store.tryLease(1)?.release() }
+      #expect(throws: CacheStoreError.self, "\(name)") { try store.tryLease(1)?.release() }
       #expect(await reason(path) != nil, "\(name)")
-      #expect(try folder.text(of: "victim").hasPrefix("precious, and longer"))
+      #expect(try folder.text(of: "victim").hasPrefix("precious, and longer"), "\(name)")
       unlink(path + name)
     }
     #expect(await reason(path) == nil, "without them all is well")
@@ -153,7 +153,7 @@ import TestTurns
     _ = try DigestKey.loadOrCreate(nextTo: path)
     _ = try store.tryLease(1)
     await store.close()
-    for name in ["", ".lock", ".key"] { #expect(chown(path + name, 65_534, 65_534) == 0) }
+    for name in ["", ".lock", ".key"] { #expect(chown(path + name, 65_534, 65_534) == 0, "\(name)") }
     #expect(await reason(path) == nil, "in a folder of one's own the administrator may use it")
     _ = try DigestKey.loadOrCreate(nextTo: path)
     _ = try ResponseStore(configuration: StoreConfiguration(path: path)).tryLease(1)
@@ -176,7 +176,7 @@ import TestTurns
   {
     let folder = try TemporaryFolder()
     let path = folder.file("store.sqlite")
-    for name in [".lock", ".key"] { #expect(mkfifo(path + name, 0o600) == 0) }
+    for name in [".lock", ".key"] { #expect(mkfifo(path + name, 0o600) == 0, "\(name)") }
     #expect(await reason(path) == .cannotOpen)
     #expect(throws: CacheStoreError.self) { try DigestKey.loadOrCreate(nextTo: path) }
   }
@@ -245,18 +245,28 @@ import TestTurns
     for name in [".key", ".lock"] { unlink(fixture.path + name) }
     _ = try DigestKey.loadOrCreate(nextTo: fixture.path)
     _ = try fixture.another().tryLease(1)
-    for name in [".key", ".lock"] { #expect(mode(fixture.path + name) == 0o600) }
+    for name in [".key", ".lock"] { #expect(mode(fixture.path + name) == 0o600, "\(name)") }
   }
 
   @Test func `a store opened for reading only serves what is stored and writes nothing`() async throws {
     let fixture = try StoreFixture()
     _ = try await fixture.store.put("a", for: .page)
+    await fixture.store.close()
+    func files() throws -> [String: [UInt8]] {
+      try fixture.files.names().reduce(into: [:]) { $0[$1] = try fixture.files.bytes(of: $1) }
+    }
+    let before = try files()
     let reader = fixture.another { $0.isReadOnly = true }
     #expect(try reader.lookupNow(.page).rows.count == 1)
     await #expect { try await reader.put("b", for: .page) } throws: {
       ($0 as? CacheStoreError)?.reason == .readOnly
     }
     await reader.performMaintenance()
+    await reader.close()
+    let after = try files()
+    #expect(after.keys.sorted() == before.keys.sorted())
+    // In the log's index SQLite marks who reads.
+    for (name, bytes) in before where !name.hasSuffix("-shm") { #expect(after[name] == bytes, "\(name)") }
   }
 
   @Test func `a store that another process put in its place is noticed`() async throws {
@@ -328,44 +338,5 @@ import TestTurns
     }
     try database.execute("ROLLBACK")
     _ = try await store.put("b", for: .page, at: 2)
-  }
-}
-
-@Suite("The digest key", .inTurn) struct DigestKeyTests {
-  @Test func `it is made once, kept, and every process has the same`() async throws {
-    let folder = try TemporaryFolder()
-    let path = folder.file("new/store.sqlite")
-    #expect(try DigestKey.load(nextTo: path) == nil)
-    let digests = try await withThrowingTaskGroup(of: String.self) { group in
-      for _ in 0..<16 {
-        group.addTask { try DigestKey.loadOrCreate(nextTo: path).digest(Array("secret".utf8)) }
-      }
-      return try await group.reduce(into: Set<String>()) { $0.insert($1) }
-    }
-    #expect(digests.count == 1)
-    #expect(try folder.names() == ["new"])
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("new")) == ["store.sqlite.key"])
-  }
-
-  @Test func `a digest is 32 lower-case hexadecimal digits and depends on the key`() throws {
-    let key = DigestKey(bytes: Array(repeating: 7, count: 32))
-    let digest = key.digest(Array("Bearer x".utf8))
-    #expect(digest.count == 32 && digest.allSatisfy { $0.isHexDigit && !$0.isUppercase })
-    #expect(key.digest(Array("Bearer x".utf8)) == digest)
-    #expect(key.digest([]) != digest)
-    #expect(DigestKey(bytes: Array(repeating: 8, count: 32)).digest(Array("Bearer x".utf8)) != digest)
-    #expect(DigestKey().digest([]) != DigestKey().digest([]))
-  }
-
-  @Test func `a lost key is made anew, a damaged one is named`() throws {
-    let folder = try TemporaryFolder()
-    let path = folder.file("store.sqlite")
-    let first = try DigestKey.loadOrCreate(nextTo: path).digest([1])
-    unlink(path + ".key")
-    #expect(try DigestKey.loadOrCreate(nextTo: path).digest([1]) != first)
-    try folder.write("short", to: "store.sqlite.key")
-    #expect { try DigestKey.loadOrCreate(nextTo: path) } throws: {
-      ($0 as? CacheStoreError)?.message.contains(path + ".key") == true
-    }
   }
 }

@@ -250,7 +250,7 @@ import TestTurns
     try temporary.sql("UPDATE chunk SET bytes = zeroblob(1000) WHERE id % 1048576 = 1")
     try temporary.sql("DELETE FROM chunk WHERE id % 1048576 = 2")
     for number in [1, 2] {
-      await #expect { try await store.chunk(number, of: row.body.id) } throws: {
+      await #expect("\(number)") { try await store.chunk(number, of: row.body.id) } throws: {
         ($0 as? CacheStoreError)?.reason == .corrupt
       }
     }

@@ -138,7 +138,7 @@ import TestTurns
             .integer(response.exchangeMilliseconds), .integer(response.body.id),
             .integer(response.body.length),
           ]
-        ])
+        ], "\(response.id)")
     }
     let short = try #require(
       try await fixture.store.lookup(RequestKey(target: "\(Self.origin)/short")).rows.first)

@@ -12,7 +12,7 @@ import Testing
     #expect(other.tierMark == 0)
     for mark in [7, -3, Int64.max, Int64.min, 0] {
       fixture.store.setTierMark(mark)
-      #expect(other.tierMark == mark)
+      #expect(other.tierMark == mark, "\(mark)")
     }
   }
 

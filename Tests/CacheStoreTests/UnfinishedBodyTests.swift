@@ -140,9 +140,9 @@ import TestTurns
     }
     for key in keys {
       let found = try await fixture.store.partialBody(accountID: account, key: key)
-      #expect(found?.partial.url == key.extra)
+      #expect(found?.partial.url == key.extra, "\(key)")
       found?.body.end()
-      #expect(try await fixture.store.partialBody(accountID: other, key: key) == nil)
+      #expect(try await fixture.store.partialBody(accountID: other, key: key) == nil, "\(key)")
     }
     #expect(
       try await fixture.store.partialBody(accountID: account, key: RequestKey(target: "t", extra: "x")) == nil

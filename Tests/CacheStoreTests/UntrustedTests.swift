@@ -124,7 +124,7 @@ import TestTurns
     for instant in [
       row.requestedAt, row.receivedAt, row.changedAt, entry.response.receivedAt, entry.usedAt ?? 0,
     ] {
-      #expect(abs(instant) <= 253_402_300_799_999)
+      #expect(abs(instant) <= 253_402_300_799_999, "\(instant)")
     }
     #expect(row.exchangeMilliseconds >= 0 && row.exchangeMilliseconds <= 1 << 43)
     // And of one that is not as it was written.

@@ -67,10 +67,10 @@ import Testing
       test.origin.answer(Self.url, with: .text("a"))
       _ = try await test.service.response(
         for: DataService.Request(try #require(URL(string: Self.url))))
-      #expect(try await test.service.entries().count == 1)
-      #expect(FileManager.default.fileExists(atPath: test.folder))
+      #expect(try await test.service.entries().count == 1, "\(test.folder)")
+      #expect(FileManager.default.fileExists(atPath: test.folder), "\(test.folder)")
       await test.close()
-      #expect(!FileManager.default.fileExists(atPath: test.folder))
+      #expect(!FileManager.default.fileExists(atPath: test.folder), "\(test.folder)")
     }
   }
 

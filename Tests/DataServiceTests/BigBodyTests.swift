@@ -189,7 +189,7 @@ import TestTurns
     let fixture = try fixture()
     var received = 0
     var ending: DataServiceError.Kind?
-    for await delivery in fixture.service.streams(for: .init(origin.url("/live"))) {
+    for await delivery in fixture.service.streams(for: fixture.request(origin.url("/live"))) {
       guard case .fresh(let response, _) = delivery else { continue }
       #expect(response.kept == .no(.noStore))
       do {
@@ -232,7 +232,9 @@ import TestTurns
     let fixture = try fixture()
     _ = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     var read: [UInt8] = []
-    for await delivery in fixture.service.streams(for: .init(origin.url("/big")), policy: .storedOnly) {
+    for await delivery in fixture.service.streams(
+      for: fixture.request(origin.url("/big")), policy: .storedOnly)
+    {
       guard case .stored(let response) = delivery else { continue }
       for try await piece in response.value {
         if read.isEmpty {
@@ -251,7 +253,9 @@ import TestTurns
     let fixture = try ServiceFixture()
     _ = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     var longest = 0
-    for await delivery in fixture.service.streams(for: .init(origin.url("/big")), policy: .storedOnly) {
+    for await delivery in fixture.service.streams(
+      for: fixture.request(origin.url("/big")), policy: .storedOnly)
+    {
       guard case .stored(let response) = delivery else { continue }
       var read = 0
       for try await piece in response.value {

@@ -111,8 +111,7 @@ import TestTurns
     let content = Array(repeating: marker, count: 8 * Self.chunk / marker.count).flatMap { $0 }
     let (origin, _) = try changing(content)
     let fixture = try fixture()
-    var request = DataService.Request(origin.url("/big"))
-    request.limits = .unhurried
+    var request = fixture.request(origin.url("/big"))
     request.account = .named("alice")
     for await delivery in fixture.service.streams(for: request, policy: .freshOnly) {
       guard case .fresh(let response, _) = delivery else { continue }
@@ -145,15 +144,16 @@ import TestTurns
       connection.waitForPeerClose()
     }
     let fixture = try fixture()
-    var request = DataService.Request(origin.url("/live"))
-    request.limits = .unhurried
+    var request = fixture.request(origin.url("/live"))
     request.account = .named("alice")
+    var endings: [DataServiceError.Kind?] = []
     for await delivery in fixture.service.streams(for: request, policy: .freshOnly) {
       guard case .fresh(let response, _) = delivery else { continue }
       #expect(try await response.value.next() != nil)
       try await fixture.service.signOut(.named("alice"))
-      #expect(await response.value.ending() == .signedOut)
+      endings.append(await response.value.ending())
     }
+    #expect(endings == [.signedOut])
     await isGone.wait()
     await fixture.service.close()
   }
@@ -182,13 +182,16 @@ import TestTurns
     let fixture = try fixture()
     // The store is there whichever of the two comes first, its making or the end of the load.
     _ = try await fixture.service.store.accountID(named: "")
-    var request = DataService.Request(origin.url("/big"))
-    request.limits = .unhurried
+    var request = fixture.request(origin.url("/big"))
     request.limits.bodyBytes = Int64(4 * Self.chunk)
+    var endings: [DataServiceError.Kind?] = []
     for await delivery in fixture.service.streams(for: request, policy: .freshOnly) {
-      guard case .failure(let error, _) = delivery else { continue }
-      #expect(error.kind == .tooLarge)
+      switch delivery {
+      case .stored(let response), .fresh(let response, _): endings.append(await response.value.ending())
+      case .failure(let error, _): endings.append(error.kind)
+      }
     }
+    #expect(endings == [.tooLarge])
     await fixture.service.store.performMaintenance(budget: .seconds(60))
     #expect(try fixture.store.value("SELECT count(*) FROM chunk") == 0)
     await fixture.service.close()

@@ -60,7 +60,7 @@ import Testing
       // However long a process is held up in the middle of its commit, within reason.
       for delay in [16, 80, 400, 1_900, 9_500, 47_500].map({ Duration.milliseconds($0) }) {
         await clock.whenPending(for: delay)
-        #expect(clock.pendingDelays == [delay])
+        #expect(clock.pendingDelays == [delay], "\(delay)")
         clock.advance(by: delay)
       }
       #expect(clock.pendingDelays.isEmpty)

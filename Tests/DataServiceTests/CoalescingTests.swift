@@ -70,8 +70,22 @@ struct CoalescingTests {
     let transport = ScriptedTransport { _, number in .answer("body \(number)") }
     let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: Self.url))
-    _ = await fixture.outline(url) { $0.connection.isInsecure = true }
+    let unverified: (inout DataService.Request) -> Void = { $0.connection.isInsecure = true }
+    _ = await fixture.outline(url, configure: unverified)
     #expect(await fixture.outline(url, policy: .storedOnly) == ["failure(notStored)"])
+    #expect(await fixture.outline(url) == ["fresh(body 2, new)"])
+    #expect(
+      await fixture.outline(url, policy: .storedOnly, configure: unverified) == ["stored(body 1)"])
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(body 2)"])
+  }
+
+  @Test func `an unverified load is not answered with a verified load's row`() async throws {
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    #expect(
+      await fixture.outline(url, policy: .storedOnly) { $0.connection.isInsecure = true }
+        == ["failure(notStored)"])
   }
 
   @Test func `a thousand loads over twenty keys, with cancels: in order, once, and silent after cancel`()

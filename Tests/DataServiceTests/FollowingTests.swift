@@ -74,10 +74,8 @@ import TestTurns
   }
 
   private func leaseHash(of url: URL, in fixture: ServiceFixture) throws -> UInt64 {
-    var request = DataService.Request(url)
-    request.limits.retries = 0
     let core = fixture.service.core
-    return core.leaseHash(of: try core.prepare(request, policy: .storedThenFresh))
+    return core.leaseHash(of: try core.prepare(fixture.request(url), policy: .storedThenFresh))
   }
 
   @Test

@@ -8,7 +8,7 @@ import Testing
 import TestTurns
 
 @Suite("The http policy, through the service", .inTurn) struct HTTPPolicyTests {
-  @Test("Each case", arguments: HTTPCase.all(now: 0))
+  @Test("what is delivered is what the case says", arguments: HTTPCase.all(now: 0))
   func each(httpCase: HTTPCase) async throws {
     let httpCase = httpCase.ofNow
     let differences = try await httpCase.settledDifferences { try await run(httpCase) }
@@ -56,9 +56,8 @@ import TestTurns
     #expect(await fixture.outline(url, policy: .http) == ["stored(one)", "failure(status, last one)"])
     origin.answer(nil)
     #expect(await fixture.outline(url, policy: .http) == ["stored(one)", "failure(disconnected, last one)"])
-    var request = DataService.Request(url)
-    request.limits.retries = 0
-    #expect(try await fixture.service.response(for: request, policy: .http).text == "one")
+    #expect(
+      try await fixture.service.response(for: fixture.request(url), policy: .http).text == "one")
     await fixture.service.close()
   }
 
@@ -71,7 +70,18 @@ import TestTurns
     origin.answer(.status(410, "gone", ["Cache-Control": "max-age=600"]))
     #expect(await fixture.outline(url, policy: .http) == ["fresh(gone, changed)"])
     #expect(await fixture.outline(url, policy: .http) == ["stored(gone)"])
-    #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(good)"])
+    // From here on whatever is delivered was stored.
+    origin.answer(nil)
+    for policy in [
+      FetchPolicy.storedOnly, .storedThenFresh, .storedThenFresh(ifOlderThan: .zero),
+      .freshElseStored(within: nil), .freshElseStored(), .storedElseFresh(maxAge: .zero), .freshOnly,
+    ] {
+      let seen = await fixture.outline(url, policy: policy)
+      #expect(!seen.joined().contains("gone"), "\(policy): \(seen)")
+      #expect(
+        seen.first == (policy == .freshOnly ? "failure(disconnected, last good)" : "stored(good)"),
+        "\(policy)")
+    }
     await fixture.service.close()
   }
 

@@ -101,9 +101,10 @@ import TestTurns
       let (fixture, _) = try fixture { _, number throws(DataServiceError) in
         number == 1 ? .answer("no", status: 503, ["Retry-After": "600"]) : .answer("yes")
       }
-      #expect(await fixture.outline(item, configure: way) == ["fresh(no, new)"])
+      #expect(await fixture.outline(item, configure: way) == ["fresh(no, new)"], "\(name)")
       #expect(await fixture.outline(item, configure: way) == ["failure(paused)"], "\(name)")
-      #expect(await fixture.outline(try url("http://a.test/2"), configure: way) == ["failure(paused)"])
+      #expect(
+        await fixture.outline(try url("http://a.test/2"), configure: way) == ["failure(paused)"], "\(name)")
       for (other, change) in ways where other != name {
         #expect(
           await fixture.outline(item, configure: change) == ["fresh(yes, new)"], "\(name), then \(other)")

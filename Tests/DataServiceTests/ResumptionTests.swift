@@ -200,14 +200,17 @@ import TestTurns
     }
     let request = try Self.request()
     _ = await Self.load(fixture, request)
+    var fresh = 0
     for await delivery in fixture.service.deliveries(for: request, policy: .storedThenFresh) {
-      guard case .fresh(let response, _) = delivery else { continue }
+      let response = try #require(delivery.fresh, "\(delivery.kind)")
+      fresh += 1
       #expect(response.fields["Content-Type"] == "a/b" && response.fields["X-Old"] == "1")
       #expect(response.fields.values(of: "Cache-Control") == ["max-age=9"])
       #expect(response.fields["Set-Cookie"] == "a=b", "delivered, though not stored")
       #expect(response.fields["Content-Range"] == nil && response.status == 200)
       #expect(response.fields["Content-Length"] == "\(Self.content.count)")
     }
+    #expect(fresh == 1)
     let entry = try #require(try await fixture.service.entries().first)
     #expect(entry.response.fields["Content-Type"] == "a/b" && entry.response.fields["Set-Cookie"] == nil)
     #expect(try fixture.store.value("SELECT count(*) FROM partial") == 0)

@@ -15,8 +15,7 @@ extension ServiceFixture {
   /// The terminal outcome of a load whose bodies are streams.
   func streamed(_ url: URL, policy: FetchPolicy) async throws -> StreamedBody {
     var result = StreamedBody()
-    var request = DataService.Request(url)
-    request.limits.retries = 0
+    let request = request(url)
     for await delivery in service.streams(for: request, policy: policy) {
       switch delivery {
       case .stored(let response):
@@ -34,7 +33,7 @@ extension ServiceFixture {
   func storedStream(
     of url: URL, account: Account = .automatic
   ) async throws -> (stream: DataService.BodyStream, first: Data)? {
-    var request = DataService.Request(url)
+    var request = request(url)
     request.account = account
     for await delivery in service.streams(for: request, policy: .storedOnly) {
       guard case .stored(let response) = delivery, let first = try await response.value.next() else {

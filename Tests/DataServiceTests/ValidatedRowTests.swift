@@ -191,8 +191,9 @@ import TestTurns
     let delivered = Gate()
     let seen = Mutex<[String]>([])
     let kept = Mutex<DataService.Kept?>(nil)
-    let load = fixture.service.load(.init(url), policy: .freshOnly, queue: DispatchQueue(label: "callbacks"))
-    {
+    let load = fixture.service.load(
+      fixture.request(url), policy: .freshOnly, queue: DispatchQueue(label: "callbacks")
+    ) {
       delivery in
       seen.withLock { $0.append(delivery.outline) }
       kept.withLock { $0 = delivery.kept }

@@ -59,12 +59,12 @@ import TestTurns
     for token in ["a", "b"] {
       try await session.signIn(Credential(account: "account \(token)", token: token))
       let outcome = try await outcome(of: flow)
-      #expect(outcome.response("feed", as: Data.self)?.text == "for Bearer \(token)")
-      #expect(flow.isSplashShowing)
+      #expect(outcome.response("feed", as: Data.self)?.text == "for Bearer \(token)", "\(token)")
+      #expect(flow.isSplashShowing, "\(token)")
       flow.splashFaded()
-      #expect(!flow.isSplashShowing)
+      #expect(!flow.isSplashShowing, "\(token)")
       try await session.signOut()
-      #expect(await root(of: flow, where: isLogin) == .login(.signedOut(.requested)))
+      #expect(await root(of: flow, where: isLogin) == .login(.signedOut(.requested)), "\(token)")
     }
     flow.stop()
   }

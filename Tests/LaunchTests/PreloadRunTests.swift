@@ -261,7 +261,7 @@ import TestTurns
     ])
     let fixture = try ServiceFixture()
     let run = fixture.service.preload(
-      PreloadPlan(["a", "b", "c"].map { PreloadStep($0, DataService.Request(origin.url("/\($0)"))) }))
+      PreloadPlan(["a", "b", "c"].map { PreloadStep($0, fixture.request(origin.url("/\($0)"))) }))
     var last = 0.0
     var isOver = false
     for await event in run.events {

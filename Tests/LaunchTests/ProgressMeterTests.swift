@@ -67,7 +67,7 @@ import TestTurns
       var sum = ProgressMeter.Sum(rest + gone)
       for part in gone { sum.remove(part) }
       var (one, other) = (ProgressMeter(), ProgressMeter())
-      #expect(one.fraction(of: sum) == other.fraction(of: .init(rest)))
+      #expect(one.fraction(of: sum) == other.fraction(of: .init(rest)), "\(rest)")
     }
     var sum = ProgressMeter.Sum([gone[0]])
     sum.remove(gone[0])

@@ -130,7 +130,7 @@ import TestTurns
     var dumped = ""
     dump(credential, to: &dumped)
     for text in ["\(credential)", String(reflecting: credential), dumped] {
-      #expect(text.contains("alice") && !text.contains("hunter"))
+      #expect(text.contains("alice") && !text.contains("hunter"), "\(text)")
     }
   }
 }

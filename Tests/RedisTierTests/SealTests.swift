@@ -16,10 +16,10 @@ import Testing
     let place = Seal.Place(key: "cf1:{a}", field: "f", ticket: 7, number: 3)
     for value in [[], [1], [UInt8](repeating: 9, count: 70_000)] as [[UInt8]] {
       let sealed = seal.sealed(value, at: place)
-      #expect(sealed.count == value.count + Seal.overhead)
-      #expect(seal.opened(sealed, at: place) == value)
+      #expect(sealed.count == value.count + Seal.overhead, "\(value.count) bytes")
+      #expect(seal.opened(sealed, at: place) == value, "\(value.count) bytes")
       #expect(seal.sealed(value, at: place) != sealed, "each has a nonce of its own")
-      #expect(Seal(key(2)).opened(sealed, at: place) == nil)
+      #expect(Seal(key(2)).opened(sealed, at: place) == nil, "\(value.count) bytes")
       for change in 0..<4 {
         var other = place
         switch change {
@@ -28,15 +28,15 @@ import Testing
         case 2: other.ticket = 8
         default: other.number = 4
         }
-        #expect(seal.opened(sealed, at: other) == nil)
+        #expect(seal.opened(sealed, at: other) == nil, "\(value.count) bytes")
       }
       for index in [0, 23, 24, sealed.count - 1] {
         var changed = sealed
         changed[index] ^= 1
-        #expect(seal.opened(changed, at: place) == nil)
+        #expect(seal.opened(changed, at: place) == nil, "\(value.count) bytes, \(index)")
       }
       for count in [0, 1, Seal.overhead - 1, sealed.count - 1] where count < sealed.count {
-        #expect(seal.opened(Array(sealed[..<count]), at: place) == nil)
+        #expect(seal.opened(Array(sealed[..<count]), at: place) == nil, "\(value.count) bytes, \(count)")
       }
     }
   }
@@ -52,8 +52,10 @@ import Testing
       all.insert(names.target(of: question).row)
       all.insert(TierNames(key(2)).target(of: question).row)
       let row = names.target(of: question).row
-      #expect(row.hasPrefix("cf1:{") && row.hasSuffix("}") && row.utf8.count == 28)
-      #expect(row.dropFirst(5).dropLast().utf8.allSatisfy { $0 != 0x2F && $0 != 0x2B && $0 != 0x3D })
+      #expect(row.hasPrefix("cf1:{") && row.hasSuffix("}") && row.utf8.count == 28, "\(question.target)")
+      #expect(
+        row.dropFirst(5).dropLast().utf8.allSatisfy { $0 != 0x2F && $0 != 0x2B && $0 != 0x3D },
+        "\(question.target)")
     }
     #expect(all.count == 8)
   }
@@ -88,7 +90,7 @@ import Testing
       ("\(first)\nAAAA\n", "line 2 is not base64 of 32 bytes"), ("!\n", "line 1 is not base64 of 32 bytes"),
       (String(repeating: "\(first)\n", count: 5), "it has more than 4 keys"),
     ] {
-      #expect(throws: SecretFile.Problem(words)) { try FleetKey.keys(in: text) }
+      #expect(throws: SecretFile.Problem(words), "\(text)") { try FleetKey.keys(in: text) }
     }
   }
 
@@ -97,13 +99,13 @@ import Testing
     let path = try folder.write("  word \nmore\n", to: "secret")
     for mode in [0o644, 0o640, 0o604, 0o622] as [mode_t] {
       chmod(path, mode)
-      #expect(throws: SecretFile.Problem("others may read it", remedy: "give it mode 600")) {
+      #expect(throws: SecretFile.Problem("others may read it", remedy: "give it mode 600"), "\(mode)") {
         try SecretFile.line(of: path)
       }
     }
     for mode in [0o600, 0o400] as [mode_t] {
       chmod(path, mode)
-      #expect(try SecretFile.line(of: path) == "word")
+      #expect(try SecretFile.line(of: path) == "word", "\(mode)")
     }
     #expect(throws: SecretFile.Problem.self) { try SecretFile.text(of: folder.path) }
     #expect(throws: SecretFile.Problem.self) { try SecretFile.text(of: folder.file("none")) }

@@ -13,14 +13,14 @@ import Testing
     var (mark, now) = (Int64(0), 100 * Self.second)
     for length in [5, 10, 20, 40, 60, 60, 60] as [Int64] {
       var process = silence()
-      #expect(process.decide(at: now, mark: &mark) == .ask)
+      #expect(process.decide(at: now, mark: &mark) == .ask, "\(length)")
       process.failed(at: now, mark: &mark)
       var other = silence()
       guard case .silent(let rest) = other.decide(at: now + 1_000, mark: &mark) else {
         Issue.record("it is asked")
         return
       }
-      #expect(abs(rest - length * Self.second) < 2_000)
+      #expect(abs(rest - length * Self.second) < 2_000, "\(length)")
       now += length * Self.second + 1
     }
     var process = silence()

@@ -216,8 +216,8 @@ import Testing
       let server = try ScriptedRedis.answering { command, _ in command.first == "HELLO" ? "+OK\r\n" : error }
       let fleet = try ScriptedFleet(server)
       let machine = try Machine(fleet.url())
-      #expect(await machine.silence(.page)?.hasPrefix("it says: ") == true)
-      #expect(machine.warnings.withLock { $0.count } == warnings)
+      #expect(await machine.silence(.page)?.hasPrefix("it says: ") == true, "\(error)")
+      #expect(machine.warnings.withLock { $0.count } == warnings, "\(error)")
     }
   }
 
@@ -243,7 +243,7 @@ import Testing
         Issue.record("it was stored")
         return
       }
-      #expect(reason.contains("OOM"))
+      #expect(reason.contains("OOM"), "\(text)")
     }
     #expect(await machine.answer(.page)?.row?.body == Data("kept".utf8))
     #expect(machine.warnings.withLock { $0.count } <= 2)
@@ -316,7 +316,7 @@ import Testing
     for index in [0, 30, value.count - 1] {
       var changed = value
       changed[index] ^= 0x40
-      #expect(try await isMiss(variant, changed))
+      #expect(try await isMiss(variant, changed), "\(index)")
     }
     #expect(try await isMiss(variant, Array(value.dropLast())))
     #expect(try await isMiss(variant, [1, 2, 3]))
@@ -417,8 +417,10 @@ import Testing
     for name in ["none", "open", "short"] {
       let clock = VirtualClock()
       let machine = try Machine(fleet.url(key: name), timekeeper: clock)
-      for _ in 0..<3 { #expect(await machine.silence(.page)?.contains(fleet.folder.file(name)) == true) }
-      #expect(machine.warnings.withLock { $0.count } == 1)
+      for _ in 0..<3 {
+        #expect(await machine.silence(.page)?.contains(fleet.folder.file(name)) == true, "\(name)")
+      }
+      #expect(machine.warnings.withLock { $0.count } == 1, "\(name)")
       try fleet.writeKeys([FleetKey.generate()], named: name)
       clock.advance(by: .seconds(5))
       #expect(await machine.answer(.page) != nil, "it is read again")

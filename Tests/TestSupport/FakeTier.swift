@@ -23,6 +23,7 @@ package final class FakeTier: Sendable {
     var refusal: String?
     var sendsBodies = true
     var loses = false
+    var cutsBodies = false
     var questions: [TierQuestion] = []
     var offers: [TierOffer] = []
     var whileAsked: (@Sendable () async -> Void)?
@@ -53,6 +54,8 @@ package final class FakeTier: Sendable {
   package func sendBodies(_ sends: Bool) { state.withLock { $0.sendsBodies = sends } }
   /// Whether bodies that did not come with their rows are gone.
   package func loseBodies() { state.withLock { $0.loses = true } }
+  /// Whether bodies come without their last byte, though the row says how long they are.
+  package func cutBodies(_ cuts: Bool) { state.withLock { $0.cutsBodies = cuts } }
   /// Runs while a question is under way.
   package func whileAsked(_ action: (@Sendable () async -> Void)?) {
     state.withLock { $0.whileAsked = action }
@@ -110,12 +113,14 @@ package final class FakeTier: Sendable {
         TierRow(
           head: head, vary: row.offer.vary, ticket: row.offer.ticket.number,
           length: Int64(row.offer.body.count), checksum: 1,
-          body: state.sendsBodies ? row.offer.body : nil))
+          body: state.sendsBodies ? Self.body(of: row, in: state) : nil))
     }
   }
 
   fileprivate func body(for question: TierQuestion) -> Data? {
-    state.withLock { state in state.loses ? nil : Self.row(in: state, for: question)?.offer.body }
+    state.withLock { state in
+      state.loses ? nil : Self.row(in: state, for: question).map { Self.body(of: $0, in: state) }
+    }
   }
 
   nonisolated(nonsending) fileprivate func offer(_ offer: TierOffer) async -> TierOffered {
@@ -151,6 +156,10 @@ package final class FakeTier: Sendable {
       for name in state.rows.keys where name.hasPrefix(target + "\n") { state.rows[name] = nil }
       return true
     }
+  }
+
+  private static func body(of row: Row, in state: State) -> Data {
+    state.cutsBodies ? row.offer.body.dropLast() : row.offer.body
   }
 
   private static func row(in state: State, for question: TierQuestion) -> Row? {

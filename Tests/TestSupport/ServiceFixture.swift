@@ -8,6 +8,7 @@ package final class ServiceFixture: Sendable {
   package let store: TemporaryStore
   package let service: DataService
   private let events = EventLog()
+  private let isHurried: Bool
 
   /// A service with the real transport and clock unless others are given.
   package convenience init(
@@ -23,6 +24,7 @@ package final class ServiceFixture: Sendable {
     configure: (inout DataService.Configuration) -> Void = { _ in }
   ) throws {
     self.store = store
+    isHurried = transport != nil || timekeeper != nil
     var configuration = DataService.Configuration(store: StoreConfiguration(path: store.path))
     configuration.timekeeper = timekeeper
     // With the real clock, a busy machine must not decide what a test sees.
@@ -53,13 +55,21 @@ package final class ServiceFixture: Sendable {
   /// Whether the service has traced `event` (as under `-v`).
   package func hasTraced(_ event: String) -> Bool { events.has(event) }
 
+  /// A request that is not repeated. With the real transport and clock it has all the time that it needs: how busy the
+  /// machine is must not decide what a test sees.
+  package func request(_ url: URL) -> DataService.Request {
+    var request = DataService.Request(url)
+    if !isHurried { request.limits = .unhurried }
+    request.limits.retries = 0
+    return request
+  }
+
   /// All deliveries of one load.
   package func deliveries(
     _ url: URL, policy: FetchPolicy = .storedThenFresh,
     configure: (inout DataService.Request) -> Void = { _ in }
   ) async -> [DataService.Delivery<Data>] {
-    var request = DataService.Request(url)
-    request.limits.retries = 0
+    var request = request(url)
     configure(&request)
     var all: [DataService.Delivery<Data>] = []
     for await delivery in service.deliveries(for: request, policy: policy) { all.append(delivery) }

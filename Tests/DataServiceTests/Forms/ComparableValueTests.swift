@@ -14,7 +14,8 @@ import TestTurns
     let url = try #require(URL(string: url))
     let request = DataService.Request(url)
     let changes: [@Sendable (inout DataService.Request) -> Void] = [
-      { $0.method = .post }, { $0.fields["Accept"] = "text/plain" }, { $0.body = Data("a".utf8) },
+      { $0.url = $0.url.appending(path: "other") }, { $0.method = .post },
+      { $0.fields["Accept"] = "text/plain" }, { $0.body = Data("a".utf8) },
       { $0.account = .named("alice") }, { $0.key = "k" }, { $0.isRead = true }, { $0.keepsAnyway = true },
       { $0.tags = ["t"] }, { $0.isPinned = true }, { $0.limits.redirects = 3 },
       { $0.connection.isInsecure = true }, { $0.changeRule = .notModified },
@@ -22,10 +23,10 @@ import TestTurns
       { $0.onlineWait = .seconds(1) },
     ]
     var all: Set<DataService.Request> = [request]
-    for change in changes {
+    for (number, change) in changes.enumerated() {
       var other = request
       change(&other)
-      #expect(other != request)
+      #expect(other != request, "change \(number)")
       all.insert(other)
     }
     #expect(all.count == changes.count + 1)
@@ -42,7 +43,9 @@ import TestTurns
     let all = await fixture.deliveries(url) + fixture.deliveries(url)
     try #require(all.count == 3)
     for first in all.indices {
-      for second in all.indices { #expect((all[first] == all[second]) == (first == second)) }
+      for second in all.indices {
+        #expect((all[first] == all[second]) == (first == second), "\(first) and \(second)")
+      }
     }
     // The same value, but fresh and stored.
     #expect(all[0].response != all[1].response)

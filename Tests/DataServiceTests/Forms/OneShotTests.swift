@@ -50,18 +50,23 @@ import TestTurns
     await fixture.service.close()
   }
 
-  @Test func `with nothing stored every failure is thrown`() async throws {
+  @Test(
+    "with nothing stored a failure is thrown under every policy",
+    arguments: [
+      .freshElseStored(within: nil), .freshElseStored(), .storedThenFresh,
+      .storedThenFresh(ifOlderThan: .seconds(1)), .storedElseFresh(maxAge: .seconds(1)), .freshOnly, .http,
+    ] as [FetchPolicy],
+    [.refused, .dns, .tls("handshake"), .timeout(.firstByte), .protocol] as [DataServiceError.Kind])
+  func nothingStored(policy: FetchPolicy, kind: DataServiceError.Kind) async throws {
     let transport = ScriptedTransport { _, _ throws(DataServiceError) in
-      throw DataServiceError(.refused, "refused")
+      throw DataServiceError(kind, "failed")
     }
     let fixture = try ServiceFixture(transport: transport)
     let request = try request()
-    for policy in [FetchPolicy.freshElseStored(within: nil), .storedThenFresh, .freshOnly, .http] {
-      let error = await #expect(throws: DataServiceError.self) {
-        _ = try await fixture.service.response(for: request, policy: policy)
-      }
-      #expect(error?.kind == .refused)
+    let error = await #expect(throws: DataServiceError.self) {
+      _ = try await fixture.service.response(for: request, policy: policy)
     }
+    #expect(error?.kind == kind)
     await fixture.service.close()
   }
 

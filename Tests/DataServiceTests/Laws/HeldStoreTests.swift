@@ -92,7 +92,7 @@ import TestTurns
     let holder = try await StoreHolder(.exclusive, store.path)
     let fixture = try fixture(store, transport, clock)
     var seen: [String] = []
-    let deliveries = fixture.service.deliveries(for: .init(url))
+    let deliveries = fixture.service.deliveries(for: fixture.request(url))
     async let moved: Void = {
       await clock.whenPending(for: .milliseconds(20))
       clock.advance(by: .milliseconds(20))

@@ -22,7 +22,7 @@ import TestTurns
     #expect(await fixture.outline(url) == ["fresh(old, new)"])
 
     var seen: [String] = []
-    for await delivery in fixture.service.deliveries(for: .init(url)) {
+    for await delivery in fixture.service.deliveries(for: fixture.request(url)) {
       seen.append(delivery.outline)
       // Only once the stored response is in the caller's hands does the network get to answer.
       mayAnswer.open()
@@ -55,7 +55,7 @@ import TestTurns
     _ = await fixture.outline(url)
     let seen = Mutex<[String]>([])
     let load = fixture.service.start(
-      .init(url), policy: .storedThenFresh,
+      fixture.request(url), policy: .storedThenFresh,
       deliver: { delivery in
         if case .stored(let response) = delivery {
           seen.withLock { $0.append(String(decoding: response.value.whole ?? Data(), as: UTF8.self)) }
@@ -75,7 +75,7 @@ import TestTurns
 
     let onQueue = Mutex<[String]>([])
     let queue = DispatchQueue(label: "callbacks")
-    let load = fixture.service.load(.init(url), queue: queue) { delivery in
+    let load = fixture.service.load(fixture.request(url), queue: queue) { delivery in
       onQueue.withLock { $0.append(delivery.outline) }
     }
     await load.finished()
@@ -83,7 +83,7 @@ import TestTurns
     #expect(onQueue.withLock { $0 } == ["stored(body 2)", "fresh(body 3, changed)"])
 
     let onMain = MainActorLog()
-    let mainLoad = fixture.service.load(.init(url)) { delivery in onMain.add(delivery.outline) }
+    let mainLoad = fixture.service.load(fixture.request(url)) { delivery in onMain.add(delivery.outline) }
     await mainLoad.finished()
     #expect(await onMain.drained() == ["stored(body 3)", "fresh(body 4, changed)"])
   }
@@ -103,7 +103,8 @@ import TestTurns
         "stored(body)", "failure(refused, last body)",
       ])
     #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(body)"])
-    let response = try await fixture.service.response(for: .init(url), policy: .freshElseStored(within: nil))
+    let response = try await fixture.service.response(
+      for: fixture.request(url), policy: .freshElseStored(within: nil))
     #expect(response.text == "body")
   }
 
@@ -119,7 +120,7 @@ import TestTurns
     let queue = DispatchQueue(label: "callbacks")
     let seen = Mutex<[String]>([])
     // The stored callback does not return before the origin has been asked.
-    let load = fixture.service.load(.init(url), queue: queue) { delivery in
+    let load = fixture.service.load(fixture.request(url), queue: queue) { delivery in
       if case .stored = delivery { asked.wait() }
       seen.withLock { $0.append(delivery.outline) }
     }
@@ -161,7 +162,8 @@ import TestTurns
     fixture.service.store.suspendForTesting()
     let seen = Mutex<[String]>([])
     let fresh = Gate()
-    let load = fixture.service.load(.init(url), queue: DispatchQueue(label: "callbacks")) { delivery in
+    let load = fixture.service.load(fixture.request(url), queue: DispatchQueue(label: "callbacks")) {
+      delivery in
       seen.withLock { $0.append(delivery.outline) }
       fresh.open()
     }

@@ -18,7 +18,7 @@ struct LawsOfTheRowTests {
     let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     var committed: [SQLiteValue] = []
-    for await delivery in fixture.service.deliveries(for: .init(url)) {
+    for await delivery in fixture.service.deliveries(for: fixture.request(url)) {
       #expect(delivery.kept == .yes)
       // Another connection sees it at this very instant.
       committed = try fixture.store.rows("SELECT bytes FROM chunk").flatMap { $0 }
@@ -42,8 +42,9 @@ struct LawsOfTheRowTests {
     hold.withLock { $0 = { store.suspendForTesting() } }
     let delivered = Gate()
     let kept = Mutex<DataService.Kept?>(nil)
-    let load = fixture.service.load(.init(url), policy: .freshOnly, queue: DispatchQueue(label: "callbacks"))
-    {
+    let load = fixture.service.load(
+      fixture.request(url), policy: .freshOnly, queue: DispatchQueue(label: "callbacks")
+    ) {
       delivery in
       kept.withLock { $0 = delivery.kept }
       delivered.open()
@@ -126,7 +127,7 @@ struct LawsOfTheRowTests {
     _ = await fixture.outline(url)
     let before = try rawRow(fixture)
     var kinds: [String] = []
-    for await delivery in fixture.service.deliveries(for: .init(url), as: Item.self) {
+    for await delivery in fixture.service.deliveries(for: fixture.request(url), as: Item.self) {
       switch delivery {
       case .stored(let response): kinds.append("stored \(response.value.name)")
       case .fresh(let response, _): kinds.append("fresh \(response.value.name)")
@@ -164,9 +165,9 @@ struct LawsOfTheRowTests {
       _ = await fixture.outline(url)
       let before = try rawRow(fixture)
       let deliveries = await fixture.deliveries(url, policy: policy)
-      #expect(deliveries.map(\.outline) == outline)
-      if policy == .http { #expect(deliveries.last?.kept == .no(.portal)) }
-      #expect(try rawRow(fixture) == before)
+      #expect(deliveries.map(\.outline) == outline, "\(fields)")
+      if policy == .http { #expect(deliveries.last?.kept == .no(.portal), "\(fields)") }
+      #expect(try rawRow(fixture) == before, "\(fields)")
     }
   }
 
@@ -183,7 +184,7 @@ struct LawsOfTheRowTests {
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await fixture.outline(url)
     let before = try rawRow(fixture)
-    let refusing = fixture.service.deliveries(for: .init(url)) { response in
+    let refusing = fixture.service.deliveries(for: fixture.request(url)) { response in
       if response.text == "{}" { throw CancellationError() }
       return response.text
     }
@@ -211,13 +212,13 @@ struct LawsOfTheRowTests {
     let before = try rawRow(fixture)
     for policy in [FetchPolicy.storedThenFresh, .freshElseStored(within: nil)] {
       let outline = await fixture.outline(url, policy: policy) { $0.acceptedMediaTypes = ["application/*"] }
-      #expect(outline == ["stored({})", "failure(mediaType, last {})"])
+      #expect(outline == ["stored({})", "failure(mediaType, last {})"], "\(policy)")
     }
     for policy in [FetchPolicy.freshOnly, .http] {
       let outline = await fixture.outline(url, policy: policy) {
         $0.acceptedMediaTypes = ["application/json"]
       }
-      #expect(outline == ["failure(mediaType, last {})"])
+      #expect(outline == ["failure(mediaType, last {})"], "\(policy)")
     }
     #expect(try rawRow(fixture) == before)
   }
@@ -236,7 +237,7 @@ struct LawsOfTheRowTests {
       let outline = await fixture.outline(url, policy: policy) {
         $0.acceptedMediaTypes = ["application/json"]
       }
-      #expect(outline == ["failure(mediaType)"])
+      #expect(outline == ["failure(mediaType)"], "\(policy)")
     }
     let offline = await fixture.outline(url, policy: .storedOnly) {
       $0.acceptedMediaTypes = ["application/json"]

@@ -94,7 +94,7 @@ struct LockedStoreTests {
     of fixture: ServiceFixture, _ url: URL, _ policy: FetchPolicy, _ hasCome: Gate
   ) async -> [DataService.Delivery<Data>] {
     var all: [DataService.Delivery<Data>] = []
-    for await delivery in fixture.service.deliveries(for: .init(url), policy: policy) {
+    for await delivery in fixture.service.deliveries(for: fixture.request(url), policy: policy) {
       all.append(delivery)
       if delivery.kind != "stored" { hasCome.open() }
     }

@@ -73,7 +73,7 @@ struct SlowStoreTests {
       let fixture = try ServiceFixture(transport: transport) { $0.store = StoreConfiguration(path: path) }
       let url = try #require(URL(string: Self.url))
       let configure = { (request: inout DataService.Request) in request.account = account }
-      #expect(await fixture.outline(url, configure: configure) == ["fresh(old, new)"])
+      #expect(await fixture.outline(url, configure: configure) == ["fresh(old, new)"], "\(account)")
       let fresh = await fixture.deliveries(url, policy: .freshOnly, configure: configure)
       guard case .fresh(let response, _)? = fresh.last else {
         Issue.record("\(what), \(account), before piece \(place): \(fresh.map(\.outline))")
@@ -88,7 +88,7 @@ struct SlowStoreTests {
         Issue.record("\(what), \(account): \(stored.map(\.outline))")
         continue
       }
-      #expect([UInt8](row.value) == new)
+      #expect([UInt8](row.value) == new, "\(account)")
       await fixture.service.close()
       #expect(fixture.warnings.allSatisfy { $0.kind != .signedOut }, "\(fixture.warnings)")
     }
@@ -125,7 +125,7 @@ struct SlowStoreTests {
     let kept = Mutex<[DataService.Kept?]>([])
     let allAreDelivered = Gate()
     let loads = urls.map { url in
-      fixture.service.start(.init(url), policy: .freshOnly) { delivery in
+      fixture.service.start(fixture.request(url), policy: .freshOnly) { delivery in
         guard case .fresh(let response, _) = delivery else { return }
         let delivered = kept.withLock { kept in
           kept.append(response.kept)
@@ -148,7 +148,7 @@ struct SlowStoreTests {
     fixture.service.store.resumeForTesting()
     for load in loads { await load.finished() }
     for url in urls {
-      #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(for \(url.path()))"])
+      #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(for \(url.path()))"], "\(url)")
     }
     await fixture.service.close()
   }

@@ -139,7 +139,7 @@ import TestTurns
   @Test("A body is stored where the answer replaces the good row or is kept beside it") func stored() {
     #expect(AnswerRule.Row.replaced.isStored && AnswerRule.Row.keptForHTTPOnly.isStored)
     for row in [AnswerRule.Row.freshened, .freshenedByHead, .invalidatedByHead, .untouched(.noStore)] {
-      #expect(!row.isStored)
+      #expect(!row.isStored, "\(row)")
     }
   }
 
@@ -168,7 +168,7 @@ import TestTurns
         let row = AnswerRule.decide(
           status: status, fields: ["Cache-Control": "max-age=60"], situation: situation
         ).row
-        #expect(row == .untouched(.status))
+        #expect(row == .untouched(.status), "\(canFallBack)")
       }
     }
   }

@@ -28,7 +28,7 @@ import TestTurns
     #expect(explain([Rule.row()]).verdicts.map(\.policy) == policies)
   }
 
-  @Test("Nothing stored") func nothing() {
+  @Test("where nothing is stored there are verdicts, and no terms of a row") func nothing() {
     let explanation = explain([])
     #expect(explanation.terms.isEmpty && explanation.refreshFields.isEmpty && explanation.variants.isEmpty)
     #expect(verdict("stored-only", explanation) == "failure(notStored)")
@@ -111,7 +111,7 @@ import TestTurns
     for policy in [
       "stored-then-fresh", "stored-only", "fresh-only", "fresh-else-stored", "stored-else-fresh",
     ] {
-      #expect(verdict(policy, explanation) == "fresh or failure: the request bypasses the store")
+      #expect(verdict(policy, explanation) == "fresh or failure: the request bypasses the store", "\(policy)")
     }
     #expect(verdict("http", explanation) == "stored: fresh (section 4.2)")
     #expect(explanation.refreshFields.isEmpty)

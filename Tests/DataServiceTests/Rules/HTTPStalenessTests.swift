@@ -43,7 +43,8 @@ struct HTTPStalenessTests {
       ("503, request max-age", "max-age=5, stale-if-error=60", "max-age=60", .status(503), false),
     ]
 
-  @Test("Served or not", arguments: cases.indices) func table(index: Int) {
+  @Test("a stale response is served after a failure where both sides allow it", arguments: cases.indices)
+  func table(index: Int) {
     let (name, response, request, failure, allowed) = Self.cases[index]
     let directives = RequestDirectives(fields: request.isEmpty ? [:] : ["Cache-Control": request])
     let isAllowed = HTTPStaleness.isAllowed(
@@ -84,7 +85,7 @@ struct HTTPStalenessTests {
 
   @Test("Staleness is age less lifetime") func staleness() {
     for (after, staleness) in [(0, -5_000), (4_999, -1), (5_000, 0), (5_001, 1)] as [(Int64, Int64)] {
-      #expect(HTTPStaleness.staleness(of: row("max-age=5"), now: Rule.noon + after) == staleness)
+      #expect(HTTPStaleness.staleness(of: row("max-age=5"), now: Rule.noon + after) == staleness, "\(after)")
     }
   }
 

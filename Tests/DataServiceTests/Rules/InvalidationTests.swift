@@ -45,7 +45,7 @@ import TestTurns
     for name in ["Location", "Content-Location"] {
       var fields = HTTPFields()
       fields.append(name, value)
-      #expect(try targets(fields: fields) == ["http://a.test/x"] + [expected].compactMap { $0 })
+      #expect(try targets(fields: fields) == ["http://a.test/x"] + [expected].compactMap { $0 }, "\(name)")
     }
   }
 

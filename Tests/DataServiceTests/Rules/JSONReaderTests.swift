@@ -36,7 +36,7 @@ import TestTurns
   @Test func `as deep as the limit and no deeper`() {
     for (depth, isRead) in [(JSONReader.depth, true), (JSONReader.depth + 1, false)] {
       let array = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
-      #expect((JSONValue(Data(array.utf8)) != nil) == isRead)
+      #expect((JSONValue(Data(array.utf8)) != nil) == isRead, "\(depth)")
     }
   }
 
@@ -63,7 +63,7 @@ import TestTurns
     for bytes in [[0x22, 0xFF, 0x22], [0x22, 0xC3, 0x22], [0x22, 0x5C, 0x6E, 0xED, 0xA0, 0x80, 0x22]]
       as [[UInt8]]
     {
-      #expect(JSONValue(Data(bytes)) == nil)
+      #expect(JSONValue(Data(bytes)) == nil, "\(bytes)")
     }
   }
 

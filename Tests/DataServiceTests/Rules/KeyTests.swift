@@ -158,14 +158,16 @@ import TestTurns
     try check(rest, besides: own)
     let plain = try key(own)
     #expect(plain.target == "key:mine" && plain.method == "GET" && plain.extra.isEmpty)
-    for change: (inout DataService.Request) -> Void in [
-      { $0.method = .post }, { $0.body = Data("1".utf8) }, { $0.url = $0.url.appending(path: "1") },
-    ] {
+    let changes: KeyValuePairs<String, (inout DataService.Request) -> Void> = [
+      "method": { $0.method = .post }, "body": { $0.body = Data("1".utf8) },
+      "url": { $0.url = $0.url.appending(path: "1") },
+    ]
+    for (name, change) in changes {
       #expect(
         try key {
           own(&$0)
           change(&$0)
-        } == plain)
+        } == plain, "\(name)")
     }
   }
 

@@ -59,11 +59,11 @@ extension Rule {
     let all: [FetchPolicy] = [
       .storedThenFresh, .storedOnly, .freshOnly, .freshElseStored(), .storedElseFresh(maxAge: .zero),
     ]
-    for policy in all { #expect(try !Rule.prepared(policy: policy).isHTTP) }
+    for policy in all { #expect(try !Rule.prepared(policy: policy).isHTTP, "\(policy)") }
     #expect(try Rule.prepared(policy: .http).isHTTP)
     for (policy, isPassThrough) in [(FetchPolicy.storedThenFresh, true), (.http, false)] {
       let prepared = try Rule.prepared(policy: policy) { $0.fields = ["Range": "bytes=0-1"] }
-      #expect(prepared.isPassThrough == isPassThrough)
+      #expect(prepared.isPassThrough == isPassThrough, "\(policy)")
     }
     let methods:
       [(method: RequestMethod, isRead: Bool, isHead: Bool, isRepeatable: Bool, isPassThrough: Bool)] = [

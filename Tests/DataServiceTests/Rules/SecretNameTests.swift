@@ -206,9 +206,10 @@ import TestTurns
       var fields: HTTPFields = ["Accept-Language": "de"]
       for name in names { fields.append(name, tenant) }
       let own = fields
-      #expect(await fixture.outline(url) { $0.fields = own } == ["fresh(for \(tenant), new)"])
+      #expect(await fixture.outline(url) { $0.fields = own } == ["fresh(for \(tenant), new)"], "\(tenant)")
       #expect(
-        await fixture.outline(url, policy: .storedOnly) { $0.fields = own } == ["stored(for \(tenant))"])
+        await fixture.outline(url, policy: .storedOnly) { $0.fields = own } == ["stored(for \(tenant))"],
+        "\(tenant)")
     }
     let variants = try fixture.store.rows("SELECT variant FROM last_request").compactMap(\.first?.text)
     #expect(variants.count == 2 && variants.allSatisfy { $0.contains("accept-language: de") })

@@ -86,7 +86,7 @@ import TestTurns
     }
     for (index, language) in ["en", "fr", "de"].enumerated() {
       let row = Vary.select(from: rows, requestFields: ["Accept-Language": language], protect: Rule.plain)
-      #expect(row?.id == Int64(index))
+      #expect(row?.id == Int64(index), "\(index), \(language)")
     }
     #expect(Vary.select(from: rows, requestFields: ["Accept-Language": "it"], protect: Rule.plain) == nil)
   }

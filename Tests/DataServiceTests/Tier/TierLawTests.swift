@@ -234,6 +234,12 @@ import TestTurns
     #expect(await full.outline(url) == ["stored(body)", "fresh(body, unchanged)"])
     let failure = try #require(await Machine.offline(tier).deliveries(url).last?.error)
     #expect(failure.kind == .offline && !failure.description.contains("tier"))
+    tier.setSilent(because: nil)
+    #expect(await full.outline(url) == ["stored(body)", "fresh(body, unchanged)"])
+    #expect(tier.bodies == ["body"])
+    tier.cutBodies(true)
+    #expect(try await Machine.offline(tier).outline(url) == ["failure(offline)"])
+    #expect(try await Machine(tier, answer: "body").outline(url) == ["fresh(body, new)"])
   }
 
   @Test func `law 10: a row whose body is gone, or is not of its length, is a miss`() async throws {
@@ -244,6 +250,14 @@ import TestTurns
     let machine = try Machine.offline(tier)
     #expect(await machine.outline(url) == ["failure(offline)"])
     #expect(machine.fixture.hasTraced("the body of the tier's response is gone"))
+    let other = try await FakeTier.with("body", at: url)
+    other.cutBodies(true)
+    for comesWithRow in [true, false] {
+      other.sendBodies(comesWithRow)
+      let machine = try Machine.offline(other)
+      #expect(await machine.outline(url) == ["failure(offline)"], "\(comesWithRow)")
+      #expect(machine.fixture.hasTraced("the body of the tier's response is gone"), "\(comesWithRow)")
+    }
   }
 
   @Test func `law 12: nothing of a no-store answer, no cookie and no secret reaches the tier`() async throws {

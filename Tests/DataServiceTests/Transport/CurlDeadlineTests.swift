@@ -87,7 +87,7 @@ import TestTurns
       // A turn that has begun goes by the time at its beginning.
       await settle()
       step.open()
-      #expect(try await response.body.next() == Data("b".utf8))
+      #expect(try await response.body.next() == Data("b".utf8), "\(step)")
     }
     keeper.advance(by: .milliseconds(19_999))
     await settle()

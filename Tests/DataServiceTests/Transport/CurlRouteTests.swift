@@ -18,7 +18,7 @@ import TestTurns
   private func request(_ url: String, _ configure: (inout ConnectionOptions) -> Void) throws
     -> TransportRequest
   {
-    var request = TransportRequest(url: try #require(URL(string: url)))
+    var request = TransportRequest(url: try #require(URL(string: url)), limits: .unhurried)
     configure(&request.connection)
     return request
   }
@@ -55,6 +55,8 @@ import TestTurns
     #expect(
       await failure(try request("http://origin.test/") { $0.proxy = "http://127.0.0.1:\(gone.port)" })
         == .proxy)
+    // A name that no resolver knows (RFC 6761).
+    #expect(await failure(try request("http://origin.test/") { $0.proxy = "http://no.invalid:1" }) == .proxy)
   }
 
   @Test func `a resolution sends a host to an address, and nobody else's exchanges`() async throws {
@@ -100,7 +102,7 @@ import TestTurns
     #expect(try await text("[::1]") == "six")
     for (address, answer) in [("127.0.0.1", "four"), ("::1", "six"), ("[::1]", "six")] {
       let given = ConnectionOptions.Resolution(host: "origin.test", port: Int(nginx.port), address: address)
-      #expect(try await text("origin.test") { $0.resolutions = [given] } == answer)
+      #expect(try await text("origin.test") { $0.resolutions = [given] } == answer, "\(address)")
     }
     withExtendedLifetime(nginx) {}
   }
@@ -145,50 +147,5 @@ import TestTurns
     let direct = try await run(["http_proxy": "http://127.0.0.1:\(proxy.port)", "no_proxy": "127.0.0.1"])
     #expect(direct.outputText.contains("\"refused\""), "\(direct.outputText)\(direct.errorText)")
     withExtendedLifetime(nobody) {}
-  }
-}
-
-/// No network at all, in a network namespace of its own: not a refused port.
-@Suite("Offline, in a network namespace", .inTurn) struct OfflineTests {
-  /// Runs the command where `lo` is down, or up but without any route.
-  private func run(_ script: String, _ arguments: [String]) async throws -> ChildProcess.Finished {
-    let program = try BuiltProduct.cachefetch()
-    return try await ChildProcess.run(
-      "/usr/bin/unshare", ["-rn", "/bin/sh", "-c", "\(script) exec \"$0\" \"$@\"", program] + arguments)
-  }
-
-  @Test(
-    "The stored answer is printed, the failure is offline",
-    arguments: [
-      ("", "http://127.0.0.1:PORT/item"), ("ip link set lo up;", "http://203.0.113.9/item"),
-      ("ip link set lo up;", "http://origin.test/item"), ("", "http://origin.test/item"),
-    ]) func offline(script: String, template: String) async throws
-  {
-    let origin = try FixtureServer(routes: ["/item": .ok("hello")])
-    let store = try TemporaryFolder()
-    let url = template.split(separator: "PORT", omittingEmptySubsequences: false).joined(
-      separator: "\(origin.port)")
-    let base = ["--store", store.file("s"), "--retry", "0", "--key", "item", "--json"]
-    let online = try await ChildProcess.run(try BuiltProduct.cachefetch(), base + [origin.url + "/item"])
-    #expect(online.exit == .status(0))
-    let offline = try await run(script, base + [url])
-    #expect(offline.exit == .status(3))
-    let lines = offline.outputText.split(separator: "\n")
-    #expect(lines.first?.contains("\"stored\"") == true && lines.first?.contains("hello") == true)
-    #expect(lines.last?.contains("\"offline\"") == true, "\(offline.outputText)")
-  }
-
-  @Test func `a load that waits to be online completes when the network comes`() async throws {
-    let origin = try FixtureServer(routes: ["/item": .ok("hello")])
-    let store = try TemporaryFolder()
-    origin.stop()
-    let child = try ChildProcess(
-      try BuiltProduct.cachefetch(),
-      ["--store", store.file("s"), "--retry", "0", "--wait-online", "60s", "-v", origin.url + "/item"])
-    await child.errors.waits(for: "retrying in")
-    try origin.start()
-    let finished = await child.finished()
-    #expect(finished.exit == .status(0))
-    #expect(finished.outputText == "hello")
   }
 }

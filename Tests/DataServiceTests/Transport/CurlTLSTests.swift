@@ -43,7 +43,8 @@ import TestTurns
     func request(_ host: String, _ configure: (inout ConnectionOptions) -> Void = { _ in }) throws
       -> TransportRequest
     {
-      var request = TransportRequest(url: try #require(URL(string: "https://\(host):\(nginx.port)/")))
+      var request = TransportRequest(
+        url: try #require(URL(string: "https://\(host):\(nginx.port)/")), limits: .unhurried)
       request.connection.certificateAuthorityFile = certificates.authority
       request.connection.resolutions = [.init(host: host, port: Int(nginx.port), address: "127.0.0.1")]
       configure(&request.connection)
@@ -87,8 +88,8 @@ import TestTurns
     for (isOld, version) in [(false, "2"), (true, "1.1"), (false, "2"), (true, "1.1")] {
       let response = try await transport.response(
         to: try site.request("good.test") { $0.isHTTP11Only = isOld })
-      #expect(try await response.body.text() == "hello from good.test")
-      #expect(response.version == version)
+      #expect(try await response.body.text() == "hello from good.test", "\(isOld)")
+      #expect(response.version == version, "\(isOld)")
     }
   }
 
@@ -115,8 +116,8 @@ import TestTurns
     let transport = CurlTransport()
     for host in ["expired.test", "self.test", "wrong.test"] {
       let insecure = try site.request(host) { $0.isInsecure = true }
-      #expect(try await transport.response(to: insecure).body.text() == "hello from \(host)")
-      #expect(await failure(transport, try site.request(host)) != nil)
+      #expect(try await transport.response(to: insecure).body.text() == "hello from \(host)", "\(host)")
+      #expect(await failure(transport, try site.request(host)) != nil, "\(host)")
     }
   }
 
@@ -140,7 +141,9 @@ import TestTurns
     hangsUp.hangUpOnEveryone()
     for port in [plain.port, hangsUp.port] {
       let url = try #require(URL(string: "https://127.0.0.1:\(port)/"))
-      #expect(await failure(CurlTransport(), TransportRequest(url: url))?.kind == .tls("handshake"))
+      #expect(
+        await failure(CurlTransport(), TransportRequest(url: url, limits: .unhurried))?.kind
+          == .tls("handshake"), "\(port)")
     }
   }
 

@@ -128,7 +128,7 @@ import TestTurns
           active.append(host)
         }
         #expect(active.count <= 5 && queue.waitingCount == waiting.count && queue.activeCount == active.count)
-        for host in ["a", "b", "c", "d"] { #expect(active.count(where: { $0 == host }) <= 2) }
+        for host in ["a", "b", "c", "d"] { #expect(active.count(where: { $0 == host }) <= 2, "\(host)") }
       }
     }
   }

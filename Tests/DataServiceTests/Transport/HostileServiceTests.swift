@@ -19,7 +19,10 @@ import TestTurns
       + store.rows("SELECT * FROM chunk WHERE id >> 20 \(owned) ORDER BY id")
   }
 
-  @Test("One exchange", arguments: HostileServer.all) func exchange(server: HostileServer) async throws {
+  @Test(
+    "after an exchange with a hostile server the failure is named, and the stored row is as it was",
+    arguments: HostileServer.all) func exchange(server: HostileServer) async throws
+  {
     let origin = try FixtureServer { request, connection in
       if request.isConditional {
         try server.answer(connection)

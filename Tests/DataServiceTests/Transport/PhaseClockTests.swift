@@ -71,7 +71,7 @@ import TestTurns
       limits.firstByteTimeout = duration + .seconds(1_000)
       limits.idleTimeout = duration + .seconds(2_000)
       let error = DataServiceError.timeout(.connect, host: "a.test", limits: limits)
-      #expect(error.message == "no connection to a.test within \(words)")
+      #expect(error.message == "no connection to a.test within \(words)", "\(duration)")
     }
     let cases: [(phase: DataServiceError.Kind.Phase, message: String, isOfConnecting: Bool)] = [
       (.connect, "no connection to a.test within 5 seconds", true),
@@ -82,8 +82,8 @@ import TestTurns
     ]
     for (phase, message, isOfConnecting) in cases {
       let error = DataServiceError.timeout(phase, host: "a.test", limits: limits)
-      #expect(error.kind == .timeout(phase) && error.message == message)
-      #expect(error.remedy == (isOfConnecting ? .longerConnectTimeout : .longerTimeout))
+      #expect(error.kind == .timeout(phase) && error.message == message, "\(phase)")
+      #expect(error.remedy == (isOfConnecting ? .longerConnectTimeout : .longerTimeout), "\(phase)")
     }
   }
 }

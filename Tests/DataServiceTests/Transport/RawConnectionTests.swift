@@ -137,9 +137,9 @@ import TestTurns
       let line = Line(to: endpoint)
       await line.ask()
       let (text, first, last) = await line.all()
-      #expect(first == .opened)
-      #expect(text.hasSuffix(body))
-      #expect(last == .ended(.disconnected))
+      #expect(first == .opened, "\(endpoint)")
+      #expect(text.hasSuffix(body), "\(endpoint)")
+      #expect(last == .ended(.disconnected), "\(endpoint)")
     }
     withExtendedLifetime((tcp, unix)) {}
   }

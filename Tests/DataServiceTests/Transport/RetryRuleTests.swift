@@ -64,8 +64,8 @@ import TestTurns
         Issue.record("not retried")
         return
       }
-      #expect(delay >= .zero && delay < bound)
-      #expect(delay <= bound * random + .microseconds(1))
+      #expect(delay >= .zero && delay < bound, "\(random)")
+      #expect(delay <= bound * random + .microseconds(1), "\(random)")
     }
   }
 

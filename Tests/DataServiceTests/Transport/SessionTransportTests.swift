@@ -20,7 +20,7 @@ import TestTurns
     configuration.httpAdditionalHeaders = ["Authorization": "Bearer t3", "X-Own": "1"]
     let transport = SessionTransport(configuration: configuration)
     _ = try await transport.response(
-      to: TransportRequest(url: origin.url("/a"), fields: ["X-Request": "2"], limits: .unhurried))
+      to: origin.request("/a", fields: ["X-Request": "2"]))
     let sent = try #require(origin.requests().first)
     #expect(sent["Authorization"] == nil && sent["X-Own"] == nil && sent["X-Request"] == "2")
   }
@@ -48,7 +48,7 @@ import TestTurns
       return (.performDefaultHandling, nil)
     }
     let response = try await transport.response(
-      to: TransportRequest(url: origin.url("/a"), limits: .unhurried))
+      to: origin.request("/a"))
     #expect(response.status == 401)
     #expect(try await response.body.text() == "who?")
     #expect(origin.requests().map { $0["Authorization"] } == [nil] && asked.load(ordering: .relaxed) == 0)

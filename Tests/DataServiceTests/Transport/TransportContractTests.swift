@@ -52,7 +52,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
       "/a": FixtureReply(fields: ["ETag": "\"1\"", "X-Two": "a", "X-Two": "b"], body: Array("hello".utf8))
     ])
     let response = try await kind.make().response(
-      to: TransportRequest(url: origin.url("/a"), limits: .unhurried))
+      to: origin.request("/a"))
     #expect(response.version == "1.1" && response.status == 200)
     #expect(response.fields["etag"] == "\"1\"")
     #expect(response.fields.combined("X-Two") == "a, b")
@@ -68,7 +68,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
       "/a": .status(status, "", ["Location": "/b", "WWW-Authenticate": "Basic"])
     ])
     let response = try await kind.make().response(
-      to: TransportRequest(url: origin.url("/a"), limits: .unhurried))
+      to: origin.request("/a"))
     #expect(response.status == status)
     #expect(try await response.body.text() == "")
     #expect(origin.requests().count == 1)
@@ -78,29 +78,30 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
   func head(kind: TransportUnderTest) async throws {
     let origin = try FixtureServer(routes: ["/a": .ok("hello")])
     let response = try await kind.make().response(
-      to: TransportRequest(url: origin.url("/a"), method: .head, limits: .unhurried))
+      to: origin.request("/a", method: .head))
     #expect(response.fields["Content-Length"] == "5")
     #expect(try await response.body.text() == "")
     #expect(origin.requests().first?.method == "HEAD")
   }
 
   @Test(
-    "Methods and bodies", arguments: TransportUnderTest.allCases, ["POST", "PUT", "PATCH", "DELETE", "QUERY"])
+    "a method and a body of any length arrive as they were given", arguments: TransportUnderTest.allCases,
+    ["POST", "PUT", "PATCH", "DELETE", "QUERY"])
   func bodies(kind: TransportUnderTest, method: String) async throws {
     let origin = try FixtureServer { request, connection in try connection.send(.ok(request.body)) }
     for size in [0, 1, 100_000, 2_000_000] {
       let body = Data(distinctBytes(size))
       let response = try await kind.make().response(
-        to: TransportRequest(
-          url: origin.url("/a"), method: RequestMethod(rawValue: method), fields: ["Content-Type": "text/x"],
+        to: origin.request(
+          "/a", method: RequestMethod(rawValue: method), fields: ["Content-Type": "text/x"],
           body: body))
       var received = Data()
       while let piece = try await response.body.next() { received.append(piece) }
-      #expect(received == body)
+      #expect(received == body, "\(size)")
     }
     for request in origin.requests() {
-      #expect(request.method == method)
-      #expect(request["Content-Type"] == "text/x" && request["Expect"] == nil)
+      #expect(request.method == method, "\(request.method)")
+      #expect(request["Content-Type"] == "text/x" && request["Expect"] == nil, "\(request.method)")
     }
   }
 
@@ -110,7 +111,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
   func withoutBody(kind: TransportUnderTest, method: String) async throws {
     let origin = try FixtureServer(routes: ["/a": .ok("done")])
     let response = try await kind.make().response(
-      to: TransportRequest(url: origin.url("/a"), method: RequestMethod(rawValue: method)))
+      to: origin.request("/a", method: RequestMethod(rawValue: method)))
     #expect(try await response.body.text() == "done")
     let request = try #require(origin.requests().first)
     #expect(request.method == method && request.body.isEmpty && request["Transfer-Encoding"] == nil)
@@ -132,9 +133,8 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
     }
     let transport = kind.make()
     #expect(
-      try await transport.response(to: TransportRequest(url: origin.url("/a"))).body.text() == "open")
-    let request = TransportRequest(
-      url: origin.url("/a"), method: RequestMethod(rawValue: method), body: Data("pay 10".utf8))
+      try await transport.response(to: origin.request("/a")).body.text() == "open")
+    let request = origin.request("/a", method: RequestMethod(rawValue: method), body: Data("pay 10".utf8))
     await #expect(throws: DataServiceError.self) { try await transport.response(to: request) }
     #expect(origin.requests().map(\.method) == ["GET", method])
   }
@@ -146,7 +146,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
       "X-One": "1", "Accept-Language": "fr, en;q=0.5", "If-None-Match": "\"a\", W/\"b\"",
     ]
     _ = try await kind.make().response(
-      to: TransportRequest(url: origin.url("/a"), fields: fields, limits: .unhurried))
+      to: origin.request("/a", fields: fields))
     let request = try #require(origin.requests().first)
     #expect(request["X-One"] == "1")
     #expect(request["Accept-Language"] == "fr, en;q=0.5")
@@ -158,7 +158,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
   func query(kind: TransportUnderTest) async throws {
     let origin = try FixtureServer { request, connection in try connection.send(.ok(request.target)) }
     let response = try await kind.make().response(
-      to: TransportRequest(url: origin.url("/a%20b/c?d=%2F&e=f+g"), limits: .unhurried))
+      to: origin.request("/a%20b/c?d=%2F&e=f+g"))
     #expect(try await response.body.text() == "/a%20b/c?d=%2F&e=f+g")
   }
 
@@ -169,17 +169,17 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
       try connection.send(accepts ? .ok(Gzip.hello, ["Content-Encoding": "gzip"]) : .ok("not asked"))
     }
     let response = try await kind.make().response(
-      to: TransportRequest(url: origin.url("/"), limits: .unhurried))
+      to: origin.request("/"))
     #expect(try await response.body.text() == "hello")
     #expect(response.body.length == nil)
   }
 
-  @Test("Chunked answers", arguments: TransportUnderTest.allCases)
+  @Test("an answer in chunks is delivered whole, and has no length", arguments: TransportUnderTest.allCases)
   func chunked(kind: TransportUnderTest) async throws {
     let body = distinctBytes(300_000)
     let origin = try FixtureServer(routes: ["/": FixtureReply.ok(body).chunked(by: 999)])
     let response = try await kind.make().response(
-      to: TransportRequest(url: origin.url("/"), limits: .unhurried))
+      to: origin.request("/"))
     var received = Data()
     while let piece = try await response.body.next() { received.append(piece) }
     #expect(received == Data(body))
@@ -193,7 +193,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
       connection.close()
     }
     let response = try await kind.make().response(
-      to: TransportRequest(url: origin.url("/"), limits: .unhurried))
+      to: origin.request("/"))
     #expect(try await response.body.text() == "hello")
   }
 
@@ -206,7 +206,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
       try connection.sendRaw("world")
     }
     let response = try await kind.make().response(
-      to: TransportRequest(url: origin.url("/"), limits: .unhurried))
+      to: origin.request("/"))
     #expect(response.status == 200)
     #expect(try await response.body.next() == Data("hello".utf8))
     held.open()
@@ -225,7 +225,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
       isWhole.open()
     }
     let response = try await kind.make().response(
-      to: TransportRequest(url: origin.url("/"), limits: .unhurried))
+      to: origin.request("/"))
     var received = 0
     var largest = 0
     var wasWholeEarly = false
@@ -245,7 +245,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
     let origin = try FixtureServer(routes: ["/": .ok("hello")])
     origin.stop()
     let error = await #expect(throws: DataServiceError.self) {
-      _ = try await kind.make().response(to: TransportRequest(url: origin.url("/"), limits: .unhurried))
+      _ = try await kind.make().response(to: origin.request("/"))
     }
     #expect(error?.kind == .refused)
   }
@@ -256,7 +256,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
     let transport = kind.make()
     for _ in 0..<5 {
       let response = try await transport.response(
-        to: TransportRequest(url: origin.url("/"), limits: .unhurried))
+        to: origin.request("/"))
       #expect(try await response.body.text() == "hello")
       origin.stop()
       try origin.start()
@@ -273,7 +273,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
       for number in 0..<200 {
         group.addTask {
           let response = try await transport.response(
-            to: TransportRequest(url: origin.url("/\(number)"), limits: .unhurried))
+            to: origin.request("/\(number)"))
           return try await response.body.text() == String(repeating: "/\(number)", count: 500)
         }
       }
@@ -293,7 +293,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
     let transport = kind.make()
     let tasks = (0..<4).map { number in
       Task {
-        try await transport.response(to: TransportRequest(url: origin.url("/\(number)"), limits: .unhurried))
+        try await transport.response(to: origin.request("/\(number)"))
           .body.text()
       }
     }
@@ -308,14 +308,14 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
       "/plain": .ok("hello").chunked(), "/coded": .ok(Gzip.hello, ["Content-Encoding": "gzip"]),
     ])
     for path in ["/plain", "/coded"] {
-      var request = TransportRequest(url: origin.url(path))
+      var request = origin.request(path)
       request.limits.bodyBytes = 5
-      #expect(try await kind.make().response(to: request).body.text() == "hello")
+      #expect(try await kind.make().response(to: request).body.text() == "hello", "\(path)")
       request.limits.bodyBytes = 4
-      let error = await #expect(throws: DataServiceError.self) {
+      let error = await #expect(throws: DataServiceError.self, "\(path)") {
         _ = try await kind.make().response(to: request).body.text()
       }
-      #expect(error?.kind == .tooLarge)
+      #expect(error?.kind == .tooLarge, "\(path)")
     }
   }
 
@@ -326,20 +326,20 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
     var fields = HTTPFields()
     fields.append("X-A", "b\r\nX-C: d")
     let requests = [
-      TransportRequest(url: origin.url("/"), fields: fields),
-      TransportRequest(url: origin.url("/"), method: "G ET"),
-      TransportRequest(url: origin.url("/"), method: ""),
-      TransportRequest(url: origin.url("/"), method: .head, body: Data("x".utf8)),
-      TransportRequest(url: origin.url("/"), fields: ["Content-Length": "7"]),
+      origin.request("/", fields: fields),
+      origin.request("/", method: "G ET"),
+      origin.request("/", method: ""),
+      origin.request("/", method: .head, body: Data("x".utf8)),
+      origin.request("/", fields: ["Content-Length": "7"]),
       TransportRequest(url: try #require(URL(string: "file:///etc/passwd"))),
       TransportRequest(url: try #require(URL(string: "ftp://127.0.0.1/"))),
       TransportRequest(url: try #require(URL(string: "/relative"))),
     ]
     for request in requests {
-      let error = await #expect(throws: DataServiceError.self) {
+      let error = await #expect(throws: DataServiceError.self, "\(request.method)") {
         _ = try await kind.make().response(to: request)
       }
-      #expect(error?.kind == .invalidRequest)
+      #expect(error?.kind == .invalidRequest, "\(request.method)")
     }
     #expect(origin.requests().isEmpty)
   }

@@ -27,7 +27,7 @@ import URLSessionTransport
   }
 
   @Test(
-    "Cache policies",
+    "a cache policy of URLSession is the fetch policy that asks the store and the origin as it does",
     arguments: [
       (URLRequest.CachePolicy.useProtocolCachePolicy, FetchPolicy.http),
       (.reloadIgnoringLocalCacheData, .freshOnly), (.returnCacheDataDontLoad, .storedOnly),
@@ -40,7 +40,9 @@ import URLSessionTransport
   }
 
   @Test func `a head becomes an HTTPURLResponse`() async throws {
-    let transport = ScriptedTransport { _, _ in .answer("hello") }
+    let transport = ScriptedTransport { _, _ in
+      .answer("hello", ["Content-Type": "text/plain", "X-Part": "a", "x-part": "b"])
+    }
     let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     guard case .fresh(let response, _) = await fixture.deliveries(url).first else {
@@ -49,25 +51,28 @@ import URLSessionTransport
     }
     let converted = try #require(HTTPURLResponse(response.head))
     #expect(converted.statusCode == 200 && converted.url == url)
+    #expect(converted.value(forHTTPHeaderField: "Content-Type") == "text/plain")
+    #expect(converted.value(forHTTPHeaderField: "X-Part") == "a, b")
     await fixture.service.close()
   }
 
   @Test func `what URLSession has no means for is refused, not ignored`() async throws {
     let url = try #require(URL(string: "http://origin.test/"))
-    let changes: [(inout ConnectionOptions) -> Void] = [
-      { $0.isInsecure = true }, { $0.unixSocket = "/x" }, { $0.proxy = "http://p" },
-      { $0.isHTTP11Only = true },
-      { $0.certificateAuthorityFile = "/x" }, { $0.certificateAuthorityFolder = "/x" },
-      { $0.clientCertificateFile = "/x" },
-      { $0.resolutions = [.init(host: "a", port: 1, address: "b")] },
+    let changes: KeyValuePairs<String, (inout ConnectionOptions) -> Void> = [
+      "isInsecure": { $0.isInsecure = true }, "unixSocket": { $0.unixSocket = "/x" },
+      "proxy": { $0.proxy = "http://p" }, "isHTTP11Only": { $0.isHTTP11Only = true },
+      "certificateAuthorityFile": { $0.certificateAuthorityFile = "/x" },
+      "certificateAuthorityFolder": { $0.certificateAuthorityFolder = "/x" },
+      "clientCertificateFile": { $0.clientCertificateFile = "/x" },
+      "resolutions": { $0.resolutions = [.init(host: "a", port: 1, address: "b")] },
     ]
-    for change in changes {
+    for (name, change) in changes {
       var request = TransportRequest(url: url)
       change(&request.connection)
-      let error = await #expect(throws: DataServiceError.self) {
+      let error = await #expect(throws: DataServiceError.self, "\(name)") {
         _ = try await SessionTransport().response(to: request)
       }
-      #expect(error?.kind == .invalidRequest)
+      #expect(error?.kind == .invalidRequest, "\(name)")
     }
   }
 }

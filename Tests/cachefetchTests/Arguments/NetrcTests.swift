@@ -74,7 +74,7 @@ import TestTurns
     for end in ["\n", "\r\n"] {
       let lines = ["macdef m", "machine b login x", "cd /", "", "machine c login y"]
       let text = lines.joined(separator: end)
-      #expect(try found(text, "b") == nil && found(text, "c") == "y:")
+      #expect(try found(text, "b") == nil && found(text, "c") == "y:", "\(end.debugDescription)")
     }
   }
 

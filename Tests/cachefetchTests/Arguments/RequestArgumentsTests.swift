@@ -124,12 +124,14 @@ import TestTurns
   @Test(arguments: [
     ("h:1:a", "h", 1, "a"), ("h:65535:[::1]", "h", 65_535, "::1"), ("h:80:[::1", "h", 80, "[::1"),
     ("h:80:::1]", "h", 80, "::1]"), ("ü:80:a", "xn--tda", 80, "a"),
-  ]) func `a resolution`(text: String, host: String, port: Int, address: String) throws {
+  ]) func `a resolution is a host, a port and an address, with brackets or without`(
+    text: String, host: String, port: Int, address: String
+  ) throws {
     #expect(try ResolveArgument.parse(text) == .init(host: host, port: port, address: address))
   }
 
   @Test(arguments: ["h:0:a", "h:65536:a", "h:80:", ":80:a", "h:x:a", "h:80", "h"])
-  func `what is no resolution`(text: String) {
+  func `what is no resolution is refused`(text: String) {
     #expect(throws: UsageError.self) { try ResolveArgument.parse(text) }
   }
 
@@ -170,7 +172,7 @@ import TestTurns
     #expect(
       try request("-X", "Get").method.rawValue == "Get" && request("-X", "trace").method.rawValue == "trace")
     for method in ["get", "head", "post", "put", "patch", "delete", "options"] {
-      #expect(failure(["-X", method])?.contains("write -X \(method.uppercased())") == true)
+      #expect(failure(["-X", method])?.contains("write -X \(method.uppercased())") == true, "\(method)")
     }
     #expect(failure(["-I", "-X", "GET"])?.contains("HEAD") == true)
     #expect(try request("-I").method == .head)

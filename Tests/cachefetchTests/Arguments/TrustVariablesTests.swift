@@ -21,7 +21,8 @@ import TestTurns
     #expect(all.certificateAuthorityFile == bundle && all.certificateAuthorityFolder == nil)
     for none in [[:], ["CURL_CA_BUNDLE": "", "SSL_CERT_FILE": "", "SSL_CERT_DIR": ""]] {
       let connection = try connection(none)
-      #expect(connection.certificateAuthorityFile == nil && connection.certificateAuthorityFolder == nil)
+      #expect(
+        connection.certificateAuthorityFile == nil && connection.certificateAuthorityFolder == nil, "\(none)")
     }
   }
 

@@ -152,12 +152,12 @@ import TestTurns
       // Longer than it takes a bar to appear: another command on the same terminal shows one.
       let other = "cachefetch --unix-socket s -o other \(Self.url)two"
       let witness = try await TmuxScreen(width: 80, shell: origin.shell, line: "\(other); cat")
-      #expect(try await witness.shows("50%"))
-      #expect(try await screen.text() == "")
+      #expect(try await witness.shows("50%"), "\(words)")
+      #expect(try await screen.text() == "", "\(words)")
       origin.finish()
       try await screen.type("Enter")
       try await screen.wait(for: "done")
-      #expect(try await !screen.text().contains("%"))
+      #expect(try await !screen.text().contains("%"), "\(words)")
     }
   }
 }

@@ -248,7 +248,7 @@ import TestTurns
     ] {
       let other = try Shell()
       let taken = try await other.run("import", shell.file(file))
-      #expect(taken.errorText == "imported 3 stored responses\(left)\n")
+      #expect(taken.errorText == "imported 3 stored responses\(left)\n", "\(file)")
       for words in found {
         let again = try await other.run(words: ["--offline"] + words, input: [])
         #expect(again.status == 0 && again.outputText.hasPrefix("/"), "\(words): \(again.errorText)")
@@ -283,11 +283,11 @@ import TestTurns
       ["--policy", "http", "-H", "Cache-Control: no-cache"],
     ] {
       let other = try Shell()
-      #expect(try await other.run("import", shell.file("poison.cfx")).status == 0)
-      #expect(try !other.store.filesContain("theirs"))
-      #expect(try other.store.value("SELECT sum(pinned) FROM last_request") == 0)
-      #expect(try await other.run("--offline", origin.url).outputText == "poison")
-      #expect(try await other.run("explain", origin.url).outputText.contains("it was imported"))
+      #expect(try await other.run("import", shell.file("poison.cfx")).status == 0, "\(policy)")
+      #expect(try !other.store.filesContain("theirs"), "\(policy)")
+      #expect(try other.store.value("SELECT sum(pinned) FROM last_request") == 0, "\(policy)")
+      #expect(try await other.run("--offline", origin.url).outputText == "poison", "\(policy)")
+      #expect(try await other.run("explain", origin.url).outputText.contains("it was imported"), "\(policy)")
       origin.server.forgetRequests()
       if policy.isEmpty || policy.contains("fresh-only") {
         let fresh = try await other.run(words: policy + ["--print", "last", origin.url], input: [])
@@ -298,12 +298,12 @@ import TestTurns
         #expect(
           try await other.run(
             words: ["--policy", "http", "-H", "Cache-Control: no-cache", origin.url], input: []
-          ).outputText == "true")
+          ).outputText == "true", "\(policy)")
       }
-      #expect(origin.server.requests().allSatisfy { !$0.isConditional })
+      #expect(origin.server.requests().allSatisfy { !$0.isConditional }, "\(policy)")
       // From then on it is the origin's own, and conditional as ever.
       _ = try await other.run(origin.url)
-      #expect(origin.server.requests().last?.isConditional == true)
+      #expect(origin.server.requests().last?.isConditional == true, "\(policy)")
     }
   }
 }

@@ -14,7 +14,7 @@ import TestTurns
     var fields: [[String]]?
   }
 
-  @Test("Each case", arguments: HTTPCase.all(now: 0))
+  @Test("what is delivered is what the case says, by the command too", arguments: HTTPCase.all(now: 0))
   func each(httpCase: HTTPCase) async throws {
     let httpCase = httpCase.ofNow
     let differences = try await httpCase.settledDifferences { try await run(httpCase) }

@@ -60,13 +60,14 @@ import TestTurns
     let ways = [["rm", url], ["rm", "--host", "127.0.0.1"], ["doctor", "--repair"]]
     for (index, way) in ways.enumerated() {
       let count = origin.requests().count
-      #expect(try await shell.run("-q", "--retry", "0", url).outputText == "busy")
+      #expect(try await shell.run("-q", "--retry", "0", url).outputText == "busy", "\(index), \(way)")
       let paused = try await shell.run("--retry", "0", origin.url + "/\(index)")
-      #expect(paused.status == 4 && paused.errorText.contains("paused until"))
-      #expect(origin.requests().count == count + 1)
-      #expect(try await shell.run("explain", url).outputText.contains("paused until"))
+      #expect(paused.status == 4 && paused.errorText.contains("paused until"), "\(index), \(way)")
+      #expect(origin.requests().count == count + 1, "\(index), \(way)")
+      #expect(try await shell.run("explain", url).outputText.contains("paused until"), "\(index), \(way)")
       let doctor = try await shell.run("doctor")
-      #expect(doctor.status == 0 && doctor.outputText.contains("asked to be left alone, for"))
+      #expect(
+        doctor.status == 0 && doctor.outputText.contains("asked to be left alone, for"), "\(index), \(way)")
       let ended = try await shell.run(way)
       #expect(ended.status == 0, "\(way): \(ended.errorText)")
       #expect(!(try await shell.run("explain", url)).outputText.contains("paused until"), "\(way)")

@@ -44,10 +44,12 @@ import TestTurns
         #expect(run.status == 22 && run.errorText.contains("; “out” is left as it is\n"), "\(words)")
         #expect(try shell.store.folder.text(of: "out") == "old", "\(words)")
         // What is in no file is in the line.
-        #expect(run.outputText.contains("\"body\":\"an error's page\"") == words.contains("--json"))
+        #expect(
+          run.outputText.contains("\"body\":\"an error's page\"") == words.contains("--json"),
+          "\(status), \(words)")
       }
       let missing = try await shell.run("--retry", "0", "-o", "missing", origin.url)
-      #expect(missing.status == 22 && !shell.store.folder.contains("missing"))
+      #expect(missing.status == 22 && !shell.store.folder.contains("missing"), "\(status)")
     }
   }
 
@@ -95,8 +97,8 @@ import TestTurns
     let head = "HTTP/1.1 200 OK\r\nX-A: b\r\nContent-Length: 3\r\n\r\n"
     for (letter, expected) in [("-i", head + "one"), ("-I", head)] {
       let run = try await shell.run("--policy", "fresh-only", letter, "-o", "out", origin.url)
-      #expect(run.status == 0 && run.output.isEmpty && run.errors.isEmpty)
-      #expect(try shell.store.folder.text(of: "out") == expected)
+      #expect(run.status == 0 && run.output.isEmpty && run.errors.isEmpty, "\(letter)")
+      #expect(try shell.store.folder.text(of: "out") == expected, "\(letter)")
     }
     let json = try await shell.run("--json", "-I", "-o", "out", origin.url)
     #expect(json.status == 0 && json.lines.count == 2)
@@ -115,7 +117,9 @@ import TestTurns
     if geteuid() == 0 {
       chmod(path, 0o666)
       #expect(chown(path, 65534, 65534) == 0)
-      for file in ["new", "out"] { #expect(try await shell.run("-o", file, origin.url).status == 0) }
+      for file in ["new", "out"] {
+        #expect(try await shell.run("-o", file, origin.url).status == 0, "\(file)")
+      }
       var new = stat()
       #expect(stat(shell.file("new"), &new) == 0 && stat(path, &status) == 0)
       #expect(status.st_mode == new.st_mode && status.st_uid == 0)
@@ -157,9 +161,9 @@ import TestTurns
       await origin.waitForRequests(index + 1)
       child.send(signal)
       let finished = await child.finished()
-      #expect(finished.status == status)
-      #expect(try shell.store.folder.text(of: "out") == "before")
-      #expect(try shell.store.folder.names().filter { $0.contains("part") } == [])
+      #expect(finished.status == status, "\(index), \(signal)")
+      #expect(try shell.store.folder.text(of: "out") == "before", "\(index), \(signal)")
+      #expect(try shell.store.folder.names().filter { $0.contains("part") } == [], "\(index), \(signal)")
     }
   }
 
@@ -168,7 +172,7 @@ import TestTurns
     let origin = try ChangingOrigin()
     for path in ["nowhere/out", "."] {
       let run = try await shell.run("-o", path, origin.url)
-      #expect(run.status == 74 && run.errorText.split(separator: "\n").count == 1)
+      #expect(run.status == 74 && run.errorText.split(separator: "\n").count == 1, "\(path)")
     }
     #expect(try await shell.run("-o", "", origin.url).status == 64)
     #expect(origin.server.requests().isEmpty)

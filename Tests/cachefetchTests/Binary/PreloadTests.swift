@@ -57,7 +57,7 @@ import TestTurns
     let plan = #"{"steps": [{"url": "\#(urls[1])"}]}"#
     #expect(try await shell.run(words: ["preload", "-"] + resolve, input: Array(plan.utf8)).status == 0)
     #expect(origin.requests().allSatisfy { $0["Host"] == "xn--bcher-kva.example:\(origin.port)" })
-    for url in urls { #expect(try await shell.run(["show"] + resolve + [url]).status == 0) }
+    for url in urls { #expect(try await shell.run(["show"] + resolve + [url]).status == 0, "\(url)") }
     for (url, part) in [
       ("http://-ü.example/", "is no valid name"), ("http://a/b c", "has a space in it; write it as %20"),
       ("ftp://a/", "the scheme “ftp” is not supported"), ("http://a/[1-3].png", "has a pattern in it"),
@@ -153,9 +153,10 @@ import TestTurns
       #expect(isJSON ? own.count == 1 : !own.isEmpty, "\(path): \(lines)")
       // The quick one is fresh, unless a busy machine was late.
       if isJSON, path != "/quick" {
-        #expect(own.first?.contains(#""delivery":"failure""#) == true)
+        #expect(own.first?.contains(#""delivery":"failure""#) == true, "\(path)")
         #expect(
-          own.first?.contains(#""state":"missing""#) == true && own.first?.contains("\"message\":") == true)
+          own.first?.contains(#""state":"missing""#) == true && own.first?.contains("\"message\":") == true,
+          "\(path)")
       }
     }
     #expect(run.errorText.split(separator: "\n").last?.hasPrefix("6 requests in ") == true)
@@ -235,7 +236,7 @@ import TestTurns
     #expect(retried.status == 0 && retried.errorText.contains("1 fresh (1 new)"))
     #expect(asked.withLock { $0 } == 3)
     for wrong in ["retry:0", "retry", "never"] {
-      #expect(try await shell.run(words + [wrong, url]).status == 64)
+      #expect(try await shell.run(words + [wrong, url]).status == 64, "\(wrong)")
     }
     withExtendedLifetime(origin) {}
   }

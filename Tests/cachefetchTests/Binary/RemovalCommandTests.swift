@@ -73,7 +73,7 @@ import TestTurns
       for words in [["rm", origin.url], ["rm", "--older-than", "0s"]] {
         try await ahead()
         #expect(try await shell.run(words).errorText == "removed 1 entry\n", "\(words)")
-        #expect(try await shell.listed() == [])
+        #expect(try await shell.listed() == [], "\(words)")
       }
     }
   #endif
@@ -125,7 +125,8 @@ import TestTurns
       let finished = await child.finished()
       #expect(finished.status == status, "\(words): \(finished.outputText)")
       #expect(
-        finished.outputText.contains("Remove \(words.hasPrefix("s") ? 2 : status == 0 ? 2 : 4) entries"))
+        finished.outputText.contains("Remove \(words.hasPrefix("s") ? 2 : status == 0 ? 2 : 4) entries"),
+        "\(words)")
       #expect(try await (shell.listed() != before) == (status == 0), "\(words)")
     }
   }

@@ -42,7 +42,7 @@ import TestTurns
       let names = try text("Sources/DataService/\(file).swift").matches(
         of: #/= (?:Kind|KeptReason|Self)\("(?<name>[A-Za-z?]+)"\)/#
       ).map { String($0.name) }
-      #expect(names.count >= count)
+      #expect(names.count >= count, "\(file)")
       for name in names { #expect(schema.contains("\"\(name)\""), "\(name)") }
     }
   }
@@ -193,7 +193,7 @@ import TestTurns
       #expect(run.status == 0 && !run.output.isEmpty, "\(words): \(run.errorText)")
       #expect(try await problems(run.output, schema: "store", verb: verb) == "", "\(words)")
       #expect(try await problems(run.output, schema: "store") == "", "\(words)")
-      #expect(try await problems(Array(#"{"other":1}"#.utf8), schema: "store", verb: verb) != "")
+      #expect(try await problems(Array(#"{"other":1}"#.utf8), schema: "store", verb: verb) != "", "\(verb)")
     }
     let shown = try await shell.run("show", "--json", "-H", "Accept-Language: de", origin.url)
     #expect(shown.lines.count == 1 && shown.outputText.hasPrefix("{\"delivery\":\"stored\""))
@@ -220,7 +220,7 @@ import TestTurns
       #"{"delivery":"failure","url":"x","method":"GET"}"#, #"{"delivery":"other","url":"x","method":"GET"}"#,
       #"{"delivery":"failure","url":"x","method":"GET","error":{"kind":"a","message":"b"},"extra":1}"#,
     ] {
-      #expect(try await problems(Array((line + "\n").utf8)) != "")
+      #expect(try await problems(Array((line + "\n").utf8)) != "", "\(line)")
     }
   }
 }

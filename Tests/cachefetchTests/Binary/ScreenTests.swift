@@ -63,7 +63,8 @@ import TestTurns
     }
   }
 
-  @Test(arguments: [40, 80, 200]) func `the origin is gone`(width: Int) async throws {
+  @Test(arguments: [40, 80, 200])
+  func `where the origin is gone the stored body is shown, and why no fresh one is`(width: Int) async throws {
     try await compare("gone", width: width, line: "cachefetch --retry 0 --unix-socket s \(Self.url)") {
       let (shell, server) = try origin(Self.json)
       _ = try await shell.run("--unix-socket", "s", Self.url)
@@ -72,7 +73,7 @@ import TestTurns
     }
   }
 
-  @Test(arguments: [40, 80, 200]) func `a list`(width: Int) async throws {
+  @Test(arguments: [40, 80, 200]) func `a list fits the window, whatever its width`(width: Int) async throws {
     try await compare("list", width: width, line: "cachefetch list") {
       var shell = try Shell()
       let folder = try BuiltProduct.cachefetch().split(separator: "/").dropLast().joined(separator: "/")
@@ -104,7 +105,9 @@ import TestTurns
     }
   }
 
-  @Test(arguments: [40, 80, 200]) func `the help of a verb`(width: Int) async throws {
+  @Test(arguments: [40, 80, 200]) func `the help of a verb fits the window, whatever its width`(width: Int)
+    async throws
+  {
     try await compare("help", width: width, height: 60, line: "cachefetch help stats") {
       try origin(Self.json)
     }

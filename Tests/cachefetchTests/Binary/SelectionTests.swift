@@ -24,7 +24,7 @@ import TestTurns
       let run = try await shell.run(["rm", "--exact"] + way + [url])
       #expect(run.status == 0 && run.errorText == "removed 1 entry\n", "\(way): \(run.errorText)")
       #expect(try await shell.run(["show"] + way + [url]).status == 4, "\(way)")
-      #expect(try await shell.run("list").lines.count == ways.count - index - 1)
+      #expect(try await shell.run("list").lines.count == ways.count - index - 1, "\(index), \(way)")
     }
     // Its variants go with it; without a URL there is nothing to be exact about.
     for language in ["de", "en"] { _ = try await shell.run("-H", "Accept-Language: \(language)", url) }

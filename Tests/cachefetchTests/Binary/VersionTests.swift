@@ -14,7 +14,7 @@ import TestTurns
   @Test func `help goes to standard output`() async throws {
     for words in [["--help"], ["help"], ["help", "get"], ["get", "-h"], ["help", "manual"]] {
       let run = try await ChildProcess.run(BuiltProduct.cachefetch(), words)
-      #expect(run.status == 0 && !run.output.isEmpty && run.errors.isEmpty)
+      #expect(run.status == 0 && !run.output.isEmpty && run.errors.isEmpty, "\(words)")
     }
     #expect(try await ChildProcess.run(BuiltProduct.cachefetch(), ["help", "lst"]).status == 64)
   }

@@ -21,7 +21,7 @@ import TestTurns
     #expect(file.outputText == "4nothing is stored for \(origin.url)/none\n" && file.status == 4)
     for name in ["time_connect", "time_appconnect", "nonsense"] {
       let unknown = try await shell.run("-w", "%{\(name)}", origin.url)
-      #expect(unknown.status == 64 && unknown.errorText.contains("time_total"))
+      #expect(unknown.status == 64 && unknown.errorText.contains("time_total"), "\(name)")
     }
     let quiet = try await shell.run("-q", "--print", "none", "-w", "%{http_code}", origin.url)
     #expect(quiet.outputText == "200")

@@ -10,7 +10,7 @@ import TestTurns
       BackgroundOrder(
         words: ["get"], files: ["-": [], "b": [0, 255], "a": [UInt8](repeating: 7, count: 300)]),
     ] {
-      #expect(BackgroundOrder(order.bytes) == order)
+      #expect(BackgroundOrder(order.bytes) == order, "\(order)")
     }
   }
 

@@ -61,15 +61,15 @@ import TestTurns
         Sample.entry($0, account: account)
       }
       let taken = count.wanted(entries, of: account.isEmpty ? nil : account)
-      #expect(taken.map(\.key.target) == ["http://a.example/x"])
+      #expect(taken.map(\.key.target) == ["http://a.example/x"], "\(account)")
       count.rows = taken.count
       #expect(
         count.text("exported")
-          == "exported 1 stored response; left out: 1 that no other store finds (its key has a digest of a secret or a body)\n"
-      )
+          == "exported 1 stored response; left out: 1 that no other store finds (its key has a digest of a secret or a body)\n",
+        "\(account)")
       #expect(
         String(decoding: count.line(.export, file: "f"), as: UTF8.self).contains(
-          #""left_out":[{"reason":"digest","responses":1}]"#))
+          #""left_out":[{"reason":"digest","responses":1}]"#), "\(account)")
     }
     var count = BundleCount()
     let varied = Sample.entry { $0.variant = "x-tenant: 0123456789abcdef0123456789abcdef" }

@@ -91,7 +91,7 @@ import TestTurns
     for (operand, key) in [("key:k", "k"), ("key:", nil), ("ke:k", nil), ("key:key:", "key:")]
       as [(String, String?)]
     {
-      #expect(RowSelection.ownKey(operand) == key)
+      #expect(RowSelection.ownKey(operand) == key, "\(operand)")
     }
   }
 

@@ -11,7 +11,7 @@ import TestTurns
     let lines = HelpText.overview().split(separator: "\n", omittingEmptySubsequences: false)
     #expect(lines.count <= 45)
     #expect(lines.allSatisfy { $0.count <= 115 })
-    for verb in Verb.allCases { #expect(lines.contains { $0.hasPrefix("  \(verb.rawValue) ") }) }
+    for verb in Verb.allCases { #expect(lines.contains { $0.hasPrefix("  \(verb.rawValue) ") }, "\(verb)") }
   }
 
   @Test(arguments: Verb.allCases) func `the page of a verb has its options and no others`(verb: Verb) {
@@ -37,8 +37,8 @@ import TestTurns
   @Test func `an option that means something else with another verb says so there`() {
     #expect(Option.row(.tag).help(for: .get).hasPrefix("label"))
     for verb in [Verb.list, .rm, .export] {
-      #expect(Option.row(.tag).help(for: verb).hasPrefix("only"))
-      #expect(Option.row(.account).help(for: verb).hasPrefix("only"))
+      #expect(Option.row(.tag).help(for: verb).hasPrefix("only"), "\(verb)")
+      #expect(Option.row(.account).help(for: verb).hasPrefix("only"), "\(verb)")
     }
     #expect(!Option.row(.fail).help(for: .preload).contains("body"))
     #expect(Option.row(.fail).help(for: .watch).contains("outage"))
@@ -83,7 +83,8 @@ import TestTurns
   @Test func `help and manual send nobody to what is not installed`() {
     let pages = Verb.allCases.map { HelpText.verb($0) } + [HelpText.overview(), Manual.text()]
     for page in pages {
-      #expect(!page.contains("docs/") && !page.contains(".md") && !page.contains("README"))
+      #expect(
+        !page.contains("docs/") && !page.contains(".md") && !page.contains("README"), "\(page.prefix(60))")
     }
   }
 

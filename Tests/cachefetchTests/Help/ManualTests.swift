@@ -17,13 +17,13 @@ import TestTurns
     let text = Manual.text()
     for verb in Verb.allCases {
       let name = verb.rawValue.split(separator: "-").joined(separator: "\\-")
-      #expect(text.contains(".It Cm \(name)"))
+      #expect(text.contains(".It Cm \(name)"), "\(verb)")
     }
     for option in Option.table {
       let name = option.name.rawValue.split(separator: "-").joined(separator: "\\-")
       #expect(text.contains("Fl -\(name)"))
     }
-    for status in Status.allCases { #expect(text.contains(".It \(status.rawValue)\n")) }
+    for status in Status.allCases { #expect(text.contains(".It \(status.rawValue)\n"), "\(status)") }
   }
 
   /// Lines that sentences are broken into.

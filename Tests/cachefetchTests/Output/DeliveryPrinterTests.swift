@@ -54,7 +54,9 @@ import TestTurns
     #expect(!file.insistsOnBytes && file.file?.name == folder.file("out"))
     #expect(try form("http://b/").namesURLs)
     for words in [["--json", "-i"], ["-f", "--fail-with-body"]] {
-      #expect(throws: UsageError.self) { try Form(try ArgumentParser.parse(words + ["http://a/"])) }
+      #expect(throws: UsageError.self, "\(words)") {
+        try Form(try ArgumentParser.parse(words + ["http://a/"]))
+      }
     }
     #expect(try form("--json", "-I").isHeadOnly)
   }
@@ -127,17 +129,17 @@ import TestTurns
       let run = try written(form) { printer in
         let (first, response) = fresh("abc", .unchanged)
         try printer.show(first, response, as: Self.line)
-        #expect(folder.contains("out"))
+        #expect(folder.contains("out"), "\(words)")
         try FileManager.default.removeItem(atPath: folder.file("out"))
         try printer.show(first, response, as: Self.line)
-        #expect(folder.contains("out") == isAgain)
+        #expect(folder.contains("out") == isAgain, "\(words)")
         let (changed, other) = fresh("abcd", .changed)
         try printer.show(changed, other, as: Self.line)
         #expect(
           try folder.text(of: "out")
-            == (isAgain ? "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n" : "abcd"))
+            == (isAgain ? "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n" : "abcd"), "\(words)")
       }
-      #expect(run.output.isEmpty)
+      #expect(run.output.isEmpty, "\(words)")
       try FileManager.default.removeItem(atPath: folder.file("out"))
     }
   }
@@ -201,9 +203,9 @@ import TestTurns
         try Form(try ArgumentParser.parse(words + ["http://a/"])), diagnostics: Diagnostics(),
         output: OutputDescriptor(number: file.descriptor))
       #expect(throws: BodyError.self, "\(words)") { try printer.show(delivery, response, as: Self.line) }
-      #expect(throws: OutputError.self) { try printer.showHead([0x41]) }
-      #expect(throws: OutputError.self) { try printer.showText([0x41]) }
-      #expect(throws: OutputError.self) { try printer.showFailure(delivery, as: Self.line) }
+      #expect(throws: OutputError.self, "\(words)") { try printer.showHead([0x41]) }
+      #expect(throws: OutputError.self, "\(words)") { try printer.showText([0x41]) }
+      #expect(throws: OutputError.self, "\(words)") { try printer.showFailure(delivery, as: Self.line) }
     }
   }
 }

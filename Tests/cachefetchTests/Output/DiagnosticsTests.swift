@@ -32,8 +32,8 @@ import TestTurns
   @Test func `a trace has its mark, and is for -v alone`() throws {
     for (text, shown) in [("a", "* a\n"), ("> GET", "> GET\n"), ("< HTTP", "< HTTP\n"), ("a\nb", "* a^Jb\n")]
     {
-      #expect(try said(isVerbose: true) { $0.trace(text) } == shown)
-      #expect(try said { $0.trace(text) } == "")
+      #expect(try said(isVerbose: true) { $0.trace(text) } == shown, "\(text)")
+      #expect(try said { $0.trace(text) } == "", "\(text)")
     }
     #expect(try said(isVerbose: true) { $0.trace("a\u{1B}b") } == "* a\u{1B}b\n")
     #expect(try said(isVerbose: true, terminal: .both) { $0.trace("a\u{1B}b") } == "* a^[b\n")

@@ -126,11 +126,13 @@ import TestTurns
         isJSON: isJSON,
         diagnostics: streams.diagnostics, output: OutputDescriptor(number: file.descriptor))
       for difference in [.status, .binary, .unshown, .text([0x61]), json] {
-        #expect(throws: OutputError.self) { try report.compared(side, side, difference) }
+        #expect(throws: OutputError.self, "\(isJSON), \(difference)") {
+          try report.compared(side, side, difference)
+        }
       }
       guard isJSON else { continue }
-      #expect(throws: OutputError.self) { try report.first(side) }
-      #expect(throws: OutputError.self) {
+      #expect(throws: OutputError.self, "\(isJSON)") { try report.first(side) }
+      #expect(throws: OutputError.self, "\(isJSON)") {
         try report.failed(DataServiceError(.offline, "no network"), stored: nil)
       }
     }

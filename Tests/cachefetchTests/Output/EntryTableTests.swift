@@ -13,7 +13,7 @@ import TestTurns
   }
 
   @Test(
-    "Order",
+    "entries are ordered by URL from a on, by all else from the last, the longest or the latest on",
     arguments: [(.url, "abc"), (.age, "bca"), (.size, "cab"), (.used, "cba")] as [(ListOrder, String)])
   func order(order: ListOrder, names: String) {
     func entry(_ name: String, at received: Int64, length: Int64, usedAt: Int64?) -> StoredEntry {
@@ -35,7 +35,7 @@ import TestTurns
   }
 
   @Test(
-    "State and names",
+    "a line says the entry's state, and then what its key has besides a URL",
     arguments: [
       ("fresh", Sample.entry(), "fresh  http://a.example/x"),
       ("stale", Sample.entry { $0.isInvalid = true }, "stale  http://a.example/x"),

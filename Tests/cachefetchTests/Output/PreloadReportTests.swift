@@ -88,12 +88,12 @@ import TestTurns
       let run = try written(isJSON: true, rule) {
         try $0.show(failed)
         try $0.show(step("b", .fresh, change: .new))
-        #expect($0.showsSteps && !$0.showsBar)
+        #expect($0.showsSteps && !$0.showsBar, "\(rule)")
         try $0.sumUp(outcome([step("a", .fresh, change: .changed), step("b", .fresh, change: .new)]))
       }
       let urls = run.output.split(separator: "\n").map { $0.contains("http://a/") ? "a" : "b" }
       #expect(urls == ["b", "a"] && run.output.contains(#""change":"changed"}"#), "\(rule)")
-      #expect(run.errors.hasPrefix("cachefetch: http://a/: refused it; wait\n2 requests in"))
+      #expect(run.errors.hasPrefix("cachefetch: http://a/: refused it; wait\n2 requests in"), "\(rule)")
     }
     for rule in [PreloadPlan.FailureRule.useStored, .fail] {
       let run = try written(isJSON: true, rule) { try $0.show(failed) }

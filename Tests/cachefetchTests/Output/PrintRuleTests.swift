@@ -6,7 +6,7 @@ import TestTurns
 
 @Suite("Output: what --print prints", .inTurn) struct PrintRuleTests {
   @Test(
-    "Stored",
+    "a stored body is printed at once, held back where a fresh one may be last, or skipped",
     arguments: [
       (.both, .print), (.stored, .print), (.changed, .print), (.last, .hold), (.fresh, .skip), (.none, .skip),
     ] as [(PrintMode, PrintRule.Action)])
@@ -29,11 +29,11 @@ import TestTurns
 
   @Test func `a failure's object is printed where no stored one takes its place`() {
     for mode in [PrintMode.both, .fresh, .changed] {
-      #expect(PrintRule.failure(mode, wasStoredPrinted: true) == .print)
+      #expect(PrintRule.failure(mode, wasStoredPrinted: true) == .print, "\(mode)")
     }
     for mode in [PrintMode.last, .stored] {
-      #expect(PrintRule.failure(mode, wasStoredPrinted: true) == .skip)
-      #expect(PrintRule.failure(mode, wasStoredPrinted: false) == .print)
+      #expect(PrintRule.failure(mode, wasStoredPrinted: true) == .skip, "\(mode)")
+      #expect(PrintRule.failure(mode, wasStoredPrinted: false) == .print, "\(mode)")
     }
     #expect(PrintRule.failure(.none, wasStoredPrinted: false) == .skip)
   }

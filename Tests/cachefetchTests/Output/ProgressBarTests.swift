@@ -31,7 +31,7 @@ import TestTurns
     #expect(text(5_000_000, of: 20_000_000, width: 25) == " 25%  5.0 MB/20.0 MB")
     for width in 0...200 {
       for (received, expected) in [(1, 3), (0, 10), (10, 10), (7, nil), (12, 10)] as [(Int64, Int64?)] {
-        #expect(text(received, of: expected, width: width).count <= width)
+        #expect(text(received, of: expected, width: width).count <= width, "\(received)")
       }
     }
   }
@@ -44,7 +44,7 @@ import TestTurns
   }
 
   @Test(
-    "Share and cells",
+    "ten cells show the share, which stands beside them; where there is no room for ten it stands alone",
     arguments: [
       (0, "   0%", ">         "), (1, "   1%", ">         "), (10, "  10%", "=>        "),
       (99, "  99%", "=========>"),

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TestTurns
 
-/// With few descriptors, or little memory, every verb answers, or fails with a line that names the cause.
+/// With few descriptors every verb answers, or fails with a line that names the cause.
 @Suite("Command: with little to live on", .inTurn) struct ExhaustionTests {
   private static let line = "too many open files; raise the limit (ulimit -n)"
 

@@ -90,7 +90,7 @@ import TestTurns
     let holder = try await StoreHolder(.exclusive, shell.store.path)
     for words in [["list"], ["sign-out", "--account", "alice"]] {
       let run = try await shell.run(words)
-      #expect(run.status == 74 && run.errorText.split(separator: "\n").count == 1)
+      #expect(run.status == 74 && run.errorText.split(separator: "\n").count == 1, "\(words)")
       #expect(run.errorText.contains("process \(holder.processID) (StoreDriver)"), "\(run.errorText)")
     }
     await holder.release()

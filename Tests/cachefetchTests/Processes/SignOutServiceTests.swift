@@ -68,7 +68,7 @@ import TestTurns
     #expect(try rows(of: "bob", fixture.store) == before, "the other account's rows are whole")
     for url in bobs {
       let stored = await fixture.outline(url, policy: .storedOnly) { $0.account = .named("bob") }
-      #expect(stored == ["stored(bob's \(url.path))"])
+      #expect(stored == ["stored(bob's \(url.path))"], "\(url)")
     }
     #expect(
       await fixture.outline(try Self.url(1), policy: .storedOnly) { $0.account = .named("alice") }
@@ -125,7 +125,7 @@ import TestTurns
     for name in try store.folder.names() {
       let text = String(decoding: try store.folder.bytes(of: name), as: UTF8.self)
       for wanted in [Self.mark, "alice"] { #expect(!text.contains(wanted), "\(wanted) in \(name)") }
-      #expect(!name.contains("damaged"))
+      #expect(!name.contains("damaged"), "\(name)")
     }
   }
 }

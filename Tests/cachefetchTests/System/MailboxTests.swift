@@ -19,7 +19,7 @@ import TestTurns
     #expect(mailbox.wait(milliseconds: 1) == nil)
     for heeds in [true, false] {
       Task.detached { mailbox.post(7) }
-      #expect(mailbox.wait(heedsSignals: heeds) == 7)
+      #expect(mailbox.wait(heedsSignals: heeds) == 7, "\(heeds)")
     }
   }
 

@@ -5,7 +5,7 @@ import TestTurns
 
 @Suite("Output: JSON documents made legible", .inTurn) struct JSONTextTests {
   @Test(
-    "Documents",
+    "a document has a line for each value, and its numbers and strings as they came",
     arguments: [
       (
         #"{"b":1.50,"a":[true,null,{}],"c":[]}"#,
@@ -22,7 +22,7 @@ import TestTurns
   }
 
   @Test(
-    "What is none",
+    "what is no document is not made legible",
     arguments: [
       "[1,2] x", "{\"a\" 1}", "{a:1}", "{1:1}", "[1,]", "[1", "[1}", "{\"a\":1]", "[1 2]", "\"a", "\"\\",
       "\"a\nb\"", "\"\u{1F}\"", "", "-", "[", "{", "{\"a\"", "{\"a\":", "tru", "nul", "1.2.3", "[,]", "{,}",

@@ -22,7 +22,7 @@ import TestTurns
       "text/plain; latin1", "text/plain; x=latin1",
       "text/plain; charset=utf-8; charset=latin1", nil,
     ] {
-      #expect(SingleByteText(contentType: type) == nil)
+      #expect(SingleByteText(contentType: type) == nil, "\(type ?? "none")")
     }
   }
 }

@@ -39,9 +39,10 @@ import TestTurns
       for second in stride(from: UInt8(0), to: 255, by: 5) {
         let shown = TerminalText.body([first, second, 0x9B, 0x1B])
         let text = String(validating: shown, as: UTF8.self)
-        #expect(text != nil)
+        #expect(text != nil, "\(first)")
         #expect(
-          text?.unicodeScalars.contains { TerminalText.isUnsafe($0) && $0 != "\n" && $0 != "\t" } == false)
+          text?.unicodeScalars.contains { TerminalText.isUnsafe($0) && $0 != "\n" && $0 != "\t" } == false,
+          "\(first)")
       }
     }
   }

@@ -1,0 +1,70 @@
+import CacheStore
+import Testing
+import TestTurns
+
+@testable import DataService
+
+@Suite("Freshness lifetime, RFC 9111 section 4.2.1", .inTurn) struct FreshnessLifetimeTests {
+  static let cases:
+    [(name: String, status: Int, fields: HTTPFields, seconds: Int64, source: Freshness.Lifetime.Source)] =
+      [
+        ("max-age", 200, ["Cache-Control": "max-age=60"], 60, .maxAge),
+        (
+          "max-age before Expires", 200, ["Cache-Control": "max-age=60", "Expires": Rule.date(9)], 60, .maxAge
+        ),
+        (
+          "invalid max-age before Expires", 200, ["Cache-Control": "max-age=x", "Expires": Rule.date(9)], 0,
+          .maxAge
+        ),
+        ("contradictory max-age", 200, ["Cache-Control": "max-age=60, max-age=61"], 0, .maxAge),
+        ("s-maxage is for shared caches", 200, ["Cache-Control": "s-maxage=60"], 0, .none),
+        ("s-maxage does not replace max-age", 200, ["Cache-Control": "s-maxage=1, max-age=60"], 60, .maxAge),
+        ("Expires less Date", 200, ["Expires": Rule.date(90), "Date": Rule.date(30)], 60, .expires),
+        ("Expires less receipt without Date", 200, ["Expires": Rule.date(60)], 60, .expires),
+        ("Expires less receipt with a bad Date", 200, ["Expires": Rule.date(60), "Date": "x"], 60, .expires),
+        ("Expires before Date", 200, ["Expires": Rule.date(-60), "Date": Rule.date()], 0, .expires),
+        ("Expires equal to Date", 200, ["Expires": Rule.date(), "Date": Rule.date()], 0, .expires),
+        ("Expires 0", 200, ["Expires": "0", "Last-Modified": Rule.date(-1000)], 0, .expires),
+        ("Expires -1", 200, ["Expires": "-1"], 0, .expires),
+        ("Expires twice the same", 200, ["Expires": Rule.date(60), "expires": Rule.date(60)], 60, .expires),
+        ("Expires twice, different", 200, ["Expires": Rule.date(60), "expires": Rule.date(90)], 0, .expires),
+        ("a tenth since Last-Modified", 200, ["Last-Modified": Rule.date(-1000)], 100, .heuristic),
+        (
+          "the same, up to Date", 200, ["Last-Modified": Rule.date(-1000), "Date": Rule.date(-500)], 50,
+          .heuristic
+        ),
+        ("at most a week", 200, ["Last-Modified": "Sun, 06 Nov 1904 08:49:37 GMT"], 604_800, .heuristic),
+        ("Last-Modified ahead", 200, ["Last-Modified": Rule.date(1000)], 0, .heuristic),
+        ("bad Last-Modified", 200, ["Last-Modified": "yesterday"], 0, .none),
+        ("a status without heuristics", 302, ["Last-Modified": Rule.date(-1000)], 0, .none),
+        (
+          "public allows them", 302, ["Last-Modified": Rule.date(-1000), "Cache-Control": "public"], 100,
+          .heuristic
+        ),
+        ("nothing", 200, [:], 0, .none),
+        ("only an entity tag", 200, ["ETag": "\"a\""], 0, .none),
+        ("public alone is no lifetime", 200, ["Cache-Control": "public"], 0, .none),
+      ]
+
+  @Test(
+    "the lifetime is the first that the fields give, or a tenth of the age where they give none",
+    arguments: cases.indices) func lifetime(index: Int)
+  {
+    let (name, status, fields, seconds, source) = Self.cases[index]
+    let lifetime = Freshness.lifetime(status: status, fields: fields, receivedAt: Rule.noon)
+    #expect(lifetime.milliseconds == seconds * 1000, Comment(rawValue: name))
+    #expect(lifetime.source == source, Comment(rawValue: name))
+  }
+
+  @Test(
+    "A heuristic is allowed for the statuses RFC 9110 names and no other",
+    arguments: [
+      (200, true), (203, true), (204, true), (206, true), (300, true), (301, true), (308, true), (404, true),
+      (405, true), (410, true), (414, true), (501, true), (201, false), (202, false), (302, false),
+      (303, false),
+      (307, false), (400, false), (403, false), (500, false), (503, false), (599, false),
+    ])
+  func heuristicStatuses(status: Int, isAllowed: Bool) {
+    #expect(Freshness.isHeuristicallyCacheable(status) == isAllowed)
+  }
+}
