@@ -1,6 +1,7 @@
 package import CacheStore
 public import Dispatch
 public import PlatformFoundation
+internal import Synchronization
 
 /// An offline-first cache service: the last good answer at once, the fresh one when the network has it.
 ///
@@ -55,7 +56,7 @@ public final class DataService: Sendable {
     await core.stop(error) { _ in true }
     await core.awaitMaintenance()
     await core.awaitTierWork()
-    if core.state.withLock(\.isTierAttached) { core.configuration.tier?.engine.close() }
+    if core.isTierAttached.load(ordering: .acquiring) { core.configuration.tier?.engine.close() }
     core.leaveTierCounts()
     await core.store.close()
     if core.ownsThread { await core.thread.stop() }

@@ -1,5 +1,6 @@
 internal import CacheStore
 internal import PlatformFoundation
+internal import Synchronization
 
 // The service's use of the fleet's second tier. A load that the local store answers never reaches this code.
 extension ServiceCore {
@@ -9,11 +10,7 @@ extension ServiceCore {
   /// The tier, given what it works with before its first use; `nil` where none is configured.
   func tier() -> (any SecondTier)? {
     guard let tier = configuration.tier?.engine else { return nil }
-    let isFirst = state.withLock { state in
-      defer { state.isTierAttached = true }
-      return !state.isTierAttached
-    }
-    guard isFirst else { return tier }
+    guard !isTierAttached.exchange(true, ordering: .acquiringAndReleasing) else { return tier }
     let (onTrace, onWarning) = (configuration.onTrace, configuration.onWarning)
     tier.attach(
       to: TierHost(
@@ -129,7 +126,8 @@ extension ServiceCore {
 
   /// Writes the counts beside the store.
   func leaveTierCounts() {
-    guard configuration.tier != nil else { return }
+    // Only who used it has something to count. A lock here would be one system call more for a stored answer.
+    guard isTierAttached.load(ordering: .acquiring) else { return }
     let counts = state.withLock { state in
       defer { state.tierCounts = TierCounts() }
       return state.tierCounts

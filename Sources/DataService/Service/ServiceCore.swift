@@ -1,6 +1,7 @@
 internal import CacheStore
 internal import Dispatch
 internal import PlatformC
+internal import Synchronization
 
 /// The core that all loads of a service share: the store, the transport, the clock, and everything that is running.
 final class ServiceCore: Sendable {
@@ -15,6 +16,8 @@ final class ServiceCore: Sendable {
   let ownsThread: Bool
   let storeCalls: StoreCalls
   let state: Guarded<ServiceState>
+  /// Whether the tier has been given what it works with.
+  let isTierAttached = Atomic<Bool>(false)
   /// Runs callers' decoders, which must not block the network thread.
   private let decoding = DispatchQueue(label: "cachefetch.decoding", attributes: .concurrent)
   let retryRule = RetryRule()

@@ -33,8 +33,6 @@ struct ServiceState {
   /// The names of the fields that are never stored.
   var secretFieldNames: FieldNames?
   var leaseText = LeaseTextMemory()
-  /// Whether the tier has been given what it works with.
-  var isTierAttached = false
   /// The work with the tier that no delivery waits for.
   var tierTasks: [Int: FirstValue<Void>] = [:]
   var lastTierTask = 0
