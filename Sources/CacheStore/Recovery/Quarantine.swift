@@ -12,10 +12,11 @@ struct Quarantine {
   /// - Returns: Whether the file of that name may be another now, replaced by this or another process.
   func run(waitingUntil deadline: Int64) throws(CacheStoreError) -> Bool {
     let aside = QuarantinedFiles(files: files)
-    if case .betweenRenames = try files.presence() {
-      // The lock below waits for a repair that is under way.
-    } else {
-      // First without the lock: no lock file may be placed beside a file that is not a store.
+    switch try files.presence() {
+    // The lock below waits for a repair that is under way.
+    case .betweenRenames: break
+    // First without the lock: no lock file may be placed beside a file that is not a store.
+    case .there, .missing:
       guard try DamageCheck.condition(of: files, waitingUntil: deadline) == .damaged else { return false }
     }
     let left = max(0, deadline - Platform.monotonicNanoseconds())

@@ -88,8 +88,9 @@ extension RedisTier {
     let command = ["CONFIG", "GET", "maxmemory*"].map { Array($0.utf8) }
     let reply = try await link.connection.call(RESPWriter([command]), within: address.patience).first
     let words = (reply?.elements ?? []).map { String(decoding: $0.bytes ?? [], as: UTF8.self) }
-    func setting(_ name: String) -> String? { words.firstIndex(of: name).map { words[$0 + 1] } }
-    guard words.count.isMultiple(of: 2), let policy = setting("maxmemory-policy") else {
+    var settings: [String: String] = [:]
+    for index in stride(from: 1, to: words.count, by: 2) { settings[words[index - 1]] = words[index] }
+    guard let policy = settings["maxmemory-policy"] else {
       return TierFinding(
         isFine: true, subject: "eviction", text: "not visible to this user; allkeys-lfu is best")
     }
@@ -97,7 +98,7 @@ extension RedisTier {
       return TierFinding(isFine: true, subject: "eviction", text: policy)
     }
     // Without a limit nothing is refused: rows go as they expire.
-    let isLimited = setting("maxmemory") != "0"
+    let isLimited = settings["maxmemory"] != "0"
     return TierFinding(
       isFine: !isLimited, subject: "eviction",
       text: isLimited
