@@ -227,7 +227,9 @@ let folders = arguments[4].split(separator: ",").map { "Sources/\($0)/" }
 let excluded = Set(arguments.dropFirst(5).compactMap { Int($0) })
 
 /// The folders of the modules whose sources are mutated. The one in DataService is a module of its own.
-let modules = ["CacheStore", "DataService", "DataService/URLSessionTransport", "Launch", "cachefetch"]
+let modules = [
+  "CacheStore", "DataService", "DataService/URLSessionTransport", "Launch", "RedisTier", "cachefetch",
+]
 /// The module that a file below Sources is a part of: the innermost.
 func owner(of path: String) -> String? {
   modules.filter { path.hasPrefix("\($0)/") }.max { $0.count < $1.count }

@@ -237,7 +237,7 @@ def report(results, seed, left_out):
         f"{len(killed)} are found ({100 * len(killed) // max(1, len(rated))} %). {left_out} did not compile.")
     lines += ["", "| module | found | of |", "|---|--:|--:|"]
     for part in ["CacheStore", "DataService", "DataService/Rules", "DataService/Exchange",
-                 "DataService/URLSessionTransport", "Launch", "cachefetch"]:
+                 "DataService/URLSessionTransport", "Launch", "RedisTier", "cachefetch"]:
         own = [result for result in rated if result["path"].startswith(f"Sources/{part}/")]
         if own:
             lines.append(f"| {part} | {sum(1 for result in own if result['found'])} | {len(own)} |")

@@ -51,7 +51,7 @@ final class Machine: Sendable {
 
   /// The ticket and row of an answer; `nil` where the tier is silent.
   func answer(_ question: TierQuestion) async -> (ticket: TierTicket, row: TierRow?)? {
-    guard case .answered(let ticket, let row) = await ask(question) else { return nil }
+    guard case .answered(let ticket, let row, _) = await ask(question) else { return nil }
     return (ticket, row)
   }
 

@@ -307,18 +307,6 @@ import Testing
     }
   }
 
-  @Test func `accounts are not shared, and a URL that names some has a warning`() async throws {
-    let fleet = try await Fleet()
-    let machine = try Machine(fleet.url("&accounts=ci"))
-    #expect(machine.tier.terms.accounts == [])
-    for _ in 0..<2 { #expect(await machine.answer(.page) != nil) }
-    let warnings = machine.warnings.withLock { $0.map(\.message) }
-    #expect(warnings.count == 1)
-    #expect(warnings.first?.hasSuffix(RedisTier.accountsAreNotShared) == true)
-    let findings = await machine.run { await $0.examine() }
-    #expect(findings.filter { !$0.isFine }.map(\.subject) == ["accounts"])
-  }
-
   @Test func `a thread that ends says nothing about the tier`() async throws {
     let fleet = try await Fleet()
     let machine = try Machine(fleet.url())

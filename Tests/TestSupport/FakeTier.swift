@@ -30,6 +30,8 @@ package final class FakeTier: Sendable {
     var whileOffered: (@Sendable () async -> Void)?
     var hosts = 0
     var findings: [TierFinding] = []
+    var pauses: [String: Int64] = [:]
+    var signedOut: [String] = []
   }
 
   private let state = Mutex(State())
@@ -80,6 +82,12 @@ package final class FakeTier: Sendable {
   }
   /// The targets that were made void.
   package var fenced: [String] { state.withLock { $0.fences.keys.sorted() } }
+  /// The accounts that were signed out.
+  package var signedOut: [String] { state.withLock { $0.signedOut } }
+  /// What it was told of pauses: the responder, and how many milliseconds of them are left.
+  package var pauses: [String: Int64] {
+    state.withLock { state in state.pauses.mapValues { ($0 - state.now) / 1_000 } }
+  }
   /// How many machines have attached.
   package var hosts: Int { state.withLock { $0.hosts } }
 
@@ -101,7 +109,8 @@ package final class FakeTier: Sendable {
       let boot = host.timekeeper.bootNanoseconds
       let ticket = TierTicket(
         number: state.lastTicket, bootNanoseconds: boot + (state.lastTicket - state.now) * 1000)
-      guard let row = Self.row(in: state, for: question) else { return .answered(ticket, nil) }
+      let pause = state.pauses[question.responder].map { ($0 - state.now) / 1_000 }
+      guard let row = Self.row(in: state, for: question) else { return .answered(ticket, nil, pause: pause) }
       let age = row.offer.age + (state.now - row.offeredAt) / 1000
       var head = row.offer.head
       head.receivedAt = host.timekeeper.wallMilliseconds - age
@@ -113,7 +122,8 @@ package final class FakeTier: Sendable {
         TierRow(
           head: head, vary: row.offer.vary, ticket: row.offer.ticket.number,
           length: Int64(row.offer.body.count), checksum: 1,
-          body: state.sendsBodies ? Self.body(of: row, in: state) : nil))
+          body: state.sendsBodies ? Self.body(of: row, in: state) : nil),
+        pause: pause)
     }
   }
 
@@ -153,7 +163,23 @@ package final class FakeTier: Sendable {
       state.lastTicket = max(state.now, state.lastTicket + 1)
       let target = Self.target(of: question)
       state.fences[target] = state.lastTicket
+      state.pauses[question.responder] = nil
       for name in state.rows.keys where name.hasPrefix(target + "\n") { state.rows[name] = nil }
+      return true
+    }
+  }
+
+  fileprivate func pause(_ milliseconds: Int64, _ question: TierQuestion) {
+    state.withLock { state in
+      if state.silence == nil { state.pauses[question.responder] = state.now + milliseconds * 1_000 }
+    }
+  }
+
+  fileprivate func signOut(_ account: String) -> Bool {
+    state.withLock { state in
+      guard state.silence == nil else { return false }
+      state.signedOut.append(account)
+      state.rows = state.rows.filter { !$0.key.hasPrefix(account + "|") }
       return true
     }
   }
@@ -215,6 +241,12 @@ private final class FakeTierEngine: SecondTier {
   nonisolated(nonsending) func offer(_ offer: TierOffer) async -> TierOffered { await tier.offer(offer) }
 
   nonisolated(nonsending) func fence(_ question: TierQuestion) async -> Bool { tier.fence(question) }
+
+  nonisolated(nonsending) func pause(_ milliseconds: Int64, _ question: TierQuestion) async {
+    tier.pause(milliseconds, question)
+  }
+
+  nonisolated(nonsending) func signOut(_ account: String) async -> Bool { tier.signOut(account) }
 
   nonisolated(nonsending) func examine() async -> [TierFinding] { tier.findings() }
 

@@ -120,9 +120,14 @@ extension DataService {
 
   /// Signs an account out: its loads end with `signedOut`, its late answers are neither stored nor delivered, and its
   /// bytes are gone from the store when this returns.
+  ///
+  /// Of an account that the fleet shares, every row in the tier becomes unreadable, whichever machine offered it; what other
+  /// machines have stored themselves remains theirs. A tier that is read only is not told.
+  /// - Returns: Whether the tier has confirmed its part; `true` where it has none. Without it, its rows can be read until they
+  ///   expire; sign out again once the tier answers.
   /// - Throws: `store`, naming the process that still holds bytes, where they cannot be removed; `invalidRequest` for
   ///   `.automatic`, which names no account.
-  public func signOut(_ account: Account) async throws(DataServiceError) {
+  @discardableResult public func signOut(_ account: Account) async throws(DataServiceError) -> Bool {
     guard case .named(let name) = account.kind else {
       throw DataServiceError(
         .invalidRequest, "an automatic account cannot be signed out",
@@ -130,6 +135,7 @@ extension DataService {
     }
     await core.stop(.signedOut) { $0.key.account == name }
     try await storeOperation { (store) throws(CacheStoreError) in try await store.signOut(accountName: name) }
+    return await core.signOutOfTier(name)
   }
 
   /// The newest stored response, now and whenever this process or another changes it; `nil` while there is none.

@@ -49,12 +49,15 @@ extension Exchange {
     for length: Duration, after result: Result<ExchangeOutcome, DataServiceError>
   ) async {
     guard case .success(let outcome) = result else { return }
-    let responder = outcome.answer.responder
+    let pause = Pause(heard: core.timekeeper.startMark, milliseconds: length.clampedNanoseconds / 1_000_000)
+    await record(pause, of: outcome.answer.responder)
+    share(pause, of: outcome.answer.responder)
+  }
+
+  nonisolated(nonsending) func record(_ pause: Pause, of responder: String) async {
     let done = await core.commitWaiting.result { [self] () async throws(CacheStoreError) in
       try await generation.with { (id) async throws(CacheStoreError) in
-        try await core.store.pause(
-          accountID: id, responder: responder,
-          Pause(heard: core.timekeeper.startMark, milliseconds: length.clampedNanoseconds / 1_000_000))
+        try await core.store.pause(accountID: id, responder: responder, pause)
       }
     }
     if case .failure(let error) = done { core.warn(store: error) }

@@ -79,6 +79,7 @@ extension Exchange {
         if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
       }
       generation.begin(on: core.thread)
+      try await obeyFleet()
       return try await attempts(until: deadline, knowing: isAtOnce ? plan.preflight : nil)
     }
   }

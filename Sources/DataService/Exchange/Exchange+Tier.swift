@@ -20,8 +20,9 @@ extension Exchange {
       core.count(TierCounts(silent: 1))
       updateTier { $0.unshared = .silent }
       return false
-    case .answered(let ticket, let found):
+    case .answered(let ticket, let found, let pause):
       take(ticket)
+      if let pause { note(Pause(heard: core.timekeeper.startMark, milliseconds: pause)) }
       guard let found else {
         core.trace("the tier has nothing")
         return false
@@ -34,6 +35,28 @@ extension Exchange {
       updateTier { $0.end = end }
       return serve(Box(row))
     }
+  }
+
+  private func note(_ pause: Pause) {
+    guard pause.milliseconds > 0 else { return }
+    core.trace("another machine was asked to wait")
+    updateTier { $0.pause = pause }
+  }
+
+  /// Ends the exchange where another machine of the fleet was asked to wait (`Retry-After`). The pause then holds for this one.
+  nonisolated(nonsending) func obeyFleet() async throws(DataServiceError) {
+    guard let pause = tier.pause else { return }
+    await record(pause, of: prepared.responder(of: prepared.url))
+    try check(pause, of: prepared.url)
+  }
+
+  /// Tells the fleet of a pause that this exchange was asked for.
+  func share(_ pause: Pause, of responder: String) {
+    let mine = tier
+    guard let tier = core.tier(), !tier.terms.isReadOnly, mine.ticket != nil, mine.unshared == nil,
+      let question = mine.question, question.responder == responder
+    else { return }
+    core.tierWork { await tier.pause(pause.milliseconds, question) }
   }
 
   private func keepApart(_ reason: DataService.UnsharedReason) -> Bool {

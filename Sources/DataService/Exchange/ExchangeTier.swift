@@ -6,6 +6,8 @@ struct ExchangeTier: Sendable {
   var question: TierQuestion?
   /// The ticket under which the answer is offered; `nil` where the tier gave none.
   var ticket: TierTicket?
+  /// The pause that another machine was asked for.
+  var pause: Pause?
   /// Why nothing is offered, as far as it is known without the answer.
   var unshared: DataService.UnsharedReason?
   /// The tier's row, in memory until the exchange ends.

@@ -49,7 +49,8 @@ extension ServiceCore {
     return TierQuestion(
       account: prepared.key.account, target: prepared.key.target, method: prepared.key.method,
       extra: extra.map { RequestKey.extraPart($0.name, $0.value) }.joined(separator: " "),
-      body: prepared.request.isRead ? prepared.request.body : nil, fields: fields)
+      body: prepared.request.isRead ? prepared.request.body : nil, fields: fields,
+      responder: prepared.responder(of: prepared.url))
   }
 
   /// Does work with the tier that no delivery waits for.
@@ -96,13 +97,33 @@ extension ServiceCore {
     guard let tier = tier() else { return 0 }
     let questions = Set(keys.map { [$0.account, $0.target] })
       .filter { $0[0].isEmpty || tier.terms.accounts.contains($0[0]) }
-      .map { TierQuestion(account: $0[0], target: $0[1]) }
+      .map { pair in
+        // Who removes an origin's responses wants to ask it again.
+        TierQuestion(
+          account: pair[0], target: pair[1], responder: (try? NormalisedURL(pair[1]))?.origin ?? "")
+      }
     let task = Task(executorPreference: thread) {
       var missing = 0
       for question in questions where await !tier.fence(question) { missing += 1 }
       return missing
     }
     return await task.value
+  }
+
+  /// Makes the tier's rows of an account unreadable, and waits for that.
+  /// - Returns: Whether the tier has confirmed it; also where it has none of the account, or may not be written from here.
+  func signOutOfTier(_ account: String) async -> Bool {
+    guard let tier = tier(), tier.terms.accounts.contains(account), !tier.terms.isReadOnly else {
+      return true
+    }
+    let isConfirmed = await Task(executorPreference: thread) { await tier.signOut(account) }.value
+    if !isConfirmed {
+      configuration.onWarning?(
+        DataService.Warning(
+          kind: .other, message: "the tier has not confirmed that it has nothing of \(account) any more",
+          remedy: "sign out again once it answers"))
+    }
+    return isConfirmed
   }
 
   /// Waits for the work with the tier that is under way, for a moment.

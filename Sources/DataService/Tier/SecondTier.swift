@@ -33,9 +33,17 @@ package protocol SecondTier: AnyObject, Sendable {
   /// Writes a response that is committed in the local store, unless the tier has a newer one.
   nonisolated(nonsending) func offer(_ offer: TierOffer) async -> TierOffered
 
-  /// Invalidates every row of the target, and every offer that began before now: after a removal or an unsafe request.
+  /// Invalidates every row of the target, and every offer that began before now: after a removal or an unsafe request. Where
+  /// the question names a responder, its pause is over too.
   /// - Returns: Whether the tier has confirmed it.
   nonisolated(nonsending) func fence(_ question: TierQuestion) async -> Bool
+
+  /// Tells the fleet of the `Retry-After` of the question's responder, in milliseconds from now.
+  nonisolated(nonsending) func pause(_ milliseconds: Int64, _ question: TierQuestion) async
+
+  /// Makes every row of a shared account unreadable, for all machines and for good, with the offers that are under way.
+  /// - Returns: Whether the tier has confirmed it.
+  nonisolated(nonsending) func signOut(_ account: String) async -> Bool
 
   /// Looks into the tier for `doctor`, whether it is silent or not.
   nonisolated(nonsending) func examine() async -> [TierFinding]
@@ -122,11 +130,13 @@ package struct TierQuestion: Sendable {
   package var body: Data?
   /// The request's fields, for the variant.
   package var fields: HTTPFields
+  /// Who answers, as pauses name it; empty where no pause matters.
+  package var responder: String
 
   /// Makes a question.
   package init(
     account: String = "", target: String, method: String = "GET", extra: String = "", body: Data? = nil,
-    fields: HTTPFields = HTTPFields()
+    fields: HTTPFields = HTTPFields(), responder: String = ""
   ) {
     self.account = account
     self.target = target
@@ -134,6 +144,7 @@ package struct TierQuestion: Sendable {
     self.extra = extra
     self.body = body
     self.fields = fields
+    self.responder = responder
   }
 }
 
@@ -143,11 +154,14 @@ package struct TierTicket: Sendable, Hashable {
   package var number: Int64
   /// The same instant in nanoseconds of the local clock since boot: a lower bound, never later than its arrival.
   package var bootNanoseconds: Int64
+  /// Which keys of a shared account it was given under, in the engine's count; 0 where there are none.
+  package var accountKeys: Int
 
   /// Makes a ticket.
-  package init(number: Int64, bootNanoseconds: Int64) {
+  package init(number: Int64, bootNanoseconds: Int64, accountKeys: Int = 0) {
     self.number = number
     self.bootNanoseconds = bootNanoseconds
+    self.accountKeys = accountKeys
   }
 }
 
@@ -155,8 +169,9 @@ package struct TierTicket: Sendable, Hashable {
 package enum TierReply: Sendable {
   /// It did not answer in time, or is not asked because it did not before.
   case silent(because: String)
-  /// It answered, with the row if it has one that opens and matches.
-  case answered(TierTicket, TierRow?)
+  /// It answered, with the row if it has one that opens and matches, and with what is left of the responder's
+  /// `Retry-After`, in milliseconds, if another machine was told of one.
+  case answered(TierTicket, TierRow?, pause: Int64? = nil)
 }
 
 /// A row of the tier, opened and checked.

@@ -13,24 +13,61 @@ extension RedisTier {
 
   nonisolated(nonsending) private func answer(to question: TierQuestion) async throws(Silent) -> TierReply {
     let (link, host) = try admit()
-    let looks = link.keys.all.map { Look($0, question) }
-    guard let first = looks.first else { throw Silent(reason: "there is no key") }
+    guard !question.account.isEmpty else {
+      return try await reply(to: question, under: link.keys.all, nil, link, host)
+        ?? .silent(because: "there is no key")
+    }
+    var keys = accountKeys[question.account]
+    // Another machine may have signed the account out, and in again.
+    for _ in 0..<3 {
+      let held: AccountKeys
+      if let keys {
+        held = keys
+      } else {
+        held = try await fetchKeys(of: question.account, isMaking: !terms.isReadOnly, link, host)
+      }
+      if let reply = try await reply(to: question, under: held.all, held, link, host) { return reply }
+      keys = nil
+    }
+    throw Silent(reason: "the account's key changes again and again")
+  }
+
+  /// The reply to a question whose rows are under these keys; `nil` where the tier has other keys for its account by now.
+  nonisolated(nonsending) private func reply(
+    to question: TierQuestion, under keys: [TierKeys.Key], _ account: AccountKeys?, _ link: Link,
+    _ host: TierHost
+  ) async throws(Silent) -> TierReply? {
+    let looks = keys.map { Look($0, question) }
+    let pauses = question.responder.isEmpty ? [] : keys.map { $0.names.pause(of: question) }
     var commands = RESPWriter()
     commands.write(["TIME"])
-    commands.write(["GET", first.target.fence])
+    if let first = looks.first { commands.write(["GET", first.target.fence]) }
     for look in looks { commands.write(look.command(for: [look.plain])) }
+    for pause in pauses { commands.write(["GET", pause]) }
+    if account != nil {
+      for key in link.keys.all { commands.write(["GET", key.names.key(of: question.account)]) }
+    }
     let sent = host.timekeeper.bootNanoseconds
     let replies = try await call(commands, over: link, host)
     let arrival = host.timekeeper.bootNanoseconds
-    guard let (time, number) = Self.ticket(replies) else {
+    guard let (time, number) = Self.ticket(replies, hasRow: !looks.isEmpty) else {
       throw denied(replies.first { $0.failure != nil } ?? .null, host)
     }
     learn(time: time, sent: sent, received: arrival)
-    let ticket = TierTicket(number: number, bootNanoseconds: instant(of: number, notAfter: arrival))
+    let ticket = TierTicket(
+      number: number, bootNanoseconds: instant(of: number, notAfter: arrival),
+      accountKeys: account?.number ?? 0)
+    var rest = replies.dropFirst(looks.isEmpty ? 1 : 2)
+    let rows = rest.prefix(looks.count)
+    rest = rest.dropFirst(looks.count)
+    if let account, !account.isSame(as: rest.dropFirst(pauses.count).map(\.bytes)) { return nil }
+    let pause = zip(zip(keys, pauses), rest).compactMap { pair, reply in
+      remaining(reply, named: pair.1, pair.0, at: time, host)
+    }.max()
 
     var best: SealedHead?
     var further: [(Look, [String])] = []
-    for (look, reply) in zip(looks, replies.dropFirst(2)) {
+    for (look, reply) in zip(looks, rows) {
       let found = look.read(reply, of: [look.plain])
       if let vary = found.vary { count(opened: vary.isOpen, host) }
       let row = found.rows.first.flatMap { open($0, look, question, host) }
@@ -50,16 +87,17 @@ extension RedisTier {
         }
       }
     }
-    return .answered(ticket, best.map { self.row($0, at: time, arrival, host) })
+    return .answered(ticket, best.map { self.row($0, at: time, arrival, host) }, pause: pause)
   }
 
   /// The tier's time, and a ticket: that time, or what is newer by one than each row and removal of the target.
   ///
   /// It needs no script, since nothing is written: whatever is written between these commands, or after them, has a ticket
   /// of its own, and what counts is which of two is larger.
-  private static func ticket(_ replies: [RESPValue]) -> (time: Int64, number: Int64)? {
-    guard replies.count > 2, let time = replies[0].microseconds, time > 0, replies[1].failure == nil,
-      let fields = replies[2].elements, fields.count > 1
+  private static func ticket(_ replies: [RESPValue], hasRow: Bool) -> (time: Int64, number: Int64)? {
+    guard let time = replies.first?.microseconds, time > 0 else { return nil }
+    guard hasRow else { return (time, time) }
+    guard replies.count > 2, replies[1].failure == nil, let fields = replies[2].elements, fields.count > 1
     else { return nil }
     let newest = max(replies[1].number ?? 0, fields[1].number ?? 0)
     return newest < largestTicket ? (time, max(time, newest + 1)) : nil

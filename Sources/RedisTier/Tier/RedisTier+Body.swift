@@ -9,7 +9,7 @@ extension RedisTier {
   nonisolated(nonsending) package func body(of row: TierRow, for question: TierQuestion) async -> Data? {
     if let body = row.body { return body }
     guard row.length > 0, row.length <= terms.largestBody, let (link, host) = try? admit() else { return nil }
-    for key in link.keys.all {
+    for key in keysKnown(for: question, link) {
       let target = key.names.target(of: question)
       if let body = try? await assembled(row, target, key.seal, link, host) {
         return Self.checksum(of: body) == row.checksum ? body : nil

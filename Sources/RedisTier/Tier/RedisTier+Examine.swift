@@ -16,13 +16,11 @@ extension RedisTier {
         isFine: true, subject: "keys",
         text: "\(link.keys.all.count) in \(address.keyFile); the first seals")
     ]
-    if !address.terms.accounts.isEmpty {
-      findings.append(TierFinding(isFine: false, subject: "accounts", text: Self.accountsAreNotShared))
-    }
     do throws(RedisConnection.Trouble) {
       findings.append(try await connects(link, host))
       findings += try await rights(link)
       findings.append(try await eviction(link))
+      for account in terms.accounts.sorted() { findings.append(try await sharing(of: account, link)) }
     } catch {
       findings.append(
         TierFinding(
@@ -66,6 +64,7 @@ extension RedisTier {
       tried += [
         ("script load", ["SCRIPT", "LOAD", Scripts.fence.text].map { Array($0.utf8) }),
         ("set", [Array("SET".utf8), Array(target.chunk(0, of: 1).utf8), [0x31], Array("PX".utf8), life]),
+        ("pexpire", [Array("PEXPIRE".utf8), Array(target.chunk(0, of: 1).utf8), life]),
         ("unlink", [Array("UNLINK".utf8), Array(target.chunk(0, of: 1).utf8)]),
         ("writing by a script", Self.run(Scripts.fence, target, [life, life])),
       ]
@@ -79,6 +78,24 @@ extension RedisTier {
     }
     let what = terms.isReadOnly ? "may ask, as a read-only tier has to" : "may ask and offer"
     return [TierFinding(isFine: true, subject: "rights", text: what)]
+  }
+
+  /// Whether the tier has a key for a shared account, and whether it opens.
+  nonisolated(nonsending) private func sharing(
+    of account: String, _ link: Link
+  ) async throws(RedisConnection.Trouble) -> TierFinding {
+    let names = link.keys.all.map { $0.names.key(of: account) }
+    let commands = names.map { [Array("GET".utf8), Array($0.utf8)] }
+    let replies = try await link.connection.call(RESPWriter(commands), within: address.patience)
+    let found = zip(zip(link.keys.all, names), replies).compactMap { pair, reply in
+      reply.bytes.map { AccountKeys.opened($0, with: pair.0, at: .accountKey(pair.1)) != nil }
+    }
+    let isFine = !found.contains(false)
+    return TierFinding(
+      isFine: isFine, subject: "account",
+      text: found.isEmpty
+        ? "\(account) is shared, and nothing of it is in the tier"
+        : isFine ? "\(account) is shared, and its key opens" : "the key of \(account) does not open")
   }
 
   /// What the server does when its memory is full, if this user may know.

@@ -25,14 +25,16 @@ extension RedisTier {
 
   nonisolated(nonsending) private func write(_ offer: TierOffer) async throws(Silent) -> TierOffered {
     let (link, host) = try admit()
-    let key = link.keys.first
+    guard let key = sealingKey(for: offer.question, offer.ticket, link) else {
+      return .refused(because: "its account has another key by now, or none")
+    }
     let target = key.names.target(of: offer.question)
     let variant = key.names.variant(of: offer.question, vary: offer.vary)
     guard let time = tierTime(host) else { return .refused(because: "its time is not known") }
     let head = SealedHead(offer, variant: variant, at: time)
     guard let bytes = head.bytes else { return .refused(because: "the head is too long") }
 
-    let life = Array("\(address.keep.clampedNanoseconds / 1_000_000)".utf8)
+    let life = Array("\(lifetime)".utf8)
     if head.chunks > 0 {
       let problem = try await writeChunks(of: offer, head.chunks, target, key.seal, life: life, link, host)
       if let problem { return refused(problem) }
@@ -48,7 +50,8 @@ extension RedisTier {
         Array("\(Self.replacedLife)".utf8),
       ])
     let sent = host.timekeeper.bootNanoseconds
-    let first = try await call(RESPWriter([command]), over: link, host).first ?? .null
+    let keeping = commandToKeep(offer.question, link)
+    let first = try await call(RESPWriter([command] + keeping), over: link, host).first ?? .null
     let reply = try await reply(first, to: Scripts.commit, command, over: link, host)
     guard let (_, isStored) = learn(reply, sent: sent, host) else {
       return refused(reply.failure ?? "it gives no answer")
@@ -113,8 +116,16 @@ extension RedisTier {
     do throws(Silent) {
       let (link, host) = try admit()
       var isSet = true
+      if !question.account.isEmpty {
+        _ = try await fetchKeys(of: question.account, isMaking: false, link, host)
+      }
       // Machines that still seal with another of the keys have rows of their own.
-      for key in link.keys.all {
+      for key in keysKnown(for: question, link) {
+        if !question.responder.isEmpty {
+          var command = RESPWriter()
+          command.write(["UNLINK", key.names.pause(of: question)])
+          _ = try await call(command, over: link, host)
+        }
         let command = Self.run(
           Scripts.fence, key.names.target(of: question),
           [Array("\(Self.fenceLife)".utf8), Array("\(Self.replacedLife)".utf8)])

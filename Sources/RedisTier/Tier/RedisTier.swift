@@ -17,12 +17,14 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   private let halfOfPatience: Duration
   private var clock = TierClock()
   private var warned: Set<String> = []
+  /// The keys of shared accounts as the last question found them, by the account's name.
+  var accountKeys: [String: AccountKeys] = [:]
+  var lastAccountKeys = 0
   /// How many values there were, and how many of them opened.
   private(set) var seen = 0
   private(set) var opened = 0
 
   static let rightsRemedy = "check the tier's user, its password and its rights"
-  static let accountsAreNotShared = "this release shares no accounts, and the URL names some"
 
   /// What a tier works with once its files are read.
   struct Link {
@@ -37,10 +39,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
 
   init(_ address: RedisAddress) {
     self.address = address
-    var terms = address.terms
-    // Rows of accounts need keys of their own, which this release does not make.
-    terms.accounts = []
-    self.terms = terms
+    terms = address.terms
     halfOfPatience = address.patience / 2
     silence = Silence(patience: address.patience.clampedNanoseconds)
   }
@@ -78,7 +77,6 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     do throws(Silent) {
       let link = try read(host)
       self.link = link
-      if !address.terms.accounts.isEmpty { warn(Self.accountsAreNotShared) }
       return (link, host)
     } catch {
       linkFailure = (now, error.reason)

@@ -15,10 +15,12 @@ package struct FleetKey: Sendable {
   init(bytes: [UInt8]) { self.bytes = bytes }
 
   /// A new key as a line of a key file: base64 of 32 random bytes.
-  package static func generate() -> String {
+  package static func generate() -> String { Data(random().bytes).base64EncodedString() }
+
+  /// A new key.
+  static func random() -> FleetKey {
     var generator = SystemRandomNumberGenerator()
-    return Data((0..<length).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
-      .base64EncodedString()
+    return FleetKey(bytes: (0..<length).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
   }
 
   /// The keys of a file's text: one a line in base64, empty lines and lines that begin with `#` aside. The first seals,

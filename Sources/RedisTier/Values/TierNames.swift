@@ -24,6 +24,14 @@ struct TierNames: Sendable {
     Target(row: "cf1:{\(digest(["target", question.account, question.target], length: 16))}")
   }
 
+  /// The name of the key of a shared account.
+  func key(of account: String) -> String { "cf1:k:\(digest(["account", account], length: 16))" }
+
+  /// The name of the pause of a question's responder.
+  func pause(of question: TierQuestion) -> String {
+    "cf1:o:\(digest(["pause", question.account, question.responder], length: 16))"
+  }
+
   /// The name of a variant: what distinguishes responses to one target.
   ///
   /// Fields that a request does not have are left out, so that one without any finds its row whatever `Vary` names.

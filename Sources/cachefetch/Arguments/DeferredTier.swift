@@ -63,6 +63,14 @@ final class DeferredTier: SecondTier {
     await (try? engine.get())?.fence(question) ?? false
   }
 
+  nonisolated(nonsending) func pause(_ milliseconds: Int64, _ question: TierQuestion) async {
+    await (try? engine.get())?.pause(milliseconds, question)
+  }
+
+  nonisolated(nonsending) func signOut(_ account: String) async -> Bool {
+    await (try? engine.get())?.signOut(account) ?? false
+  }
+
   nonisolated(nonsending) func examine() async -> [TierFinding] {
     switch engine {
     case .success(let engine): await engine.examine()

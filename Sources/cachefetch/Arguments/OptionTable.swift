@@ -275,17 +275,22 @@ extension Option {
         name, for: .fetching, "do not confine the command to the files that it needs")
     case .tier:
       Option(
-        name, nil, .tier, "URL", for: .fetching.union([.explain, .rm, .doctor]),
+        name, nil, .tier, "URL", for: .fetching.union([.explain, .rm, .signOut, .doctor]),
         "share responses with other machines through this server (default: $CACHEFETCH_TIER, else none)",
         [
           (.explain, "say whether and why the response would be shared through this server"),
           (.rm, "the server of --fleet (default: $CACHEFETCH_TIER)"),
+          (.signOut, "where the account's shared responses become unreadable (default: $CACHEFETCH_TIER)"),
           (.doctor, "check this server too (default: $CACHEFETCH_TIER)"),
         ])
     case .noTier:
       Option(
-        name, for: .fetching.union([.explain, .doctor]), "share nothing, whatever $CACHEFETCH_TIER says",
-        [(.doctor, "do not check the server of $CACHEFETCH_TIER")])
+        name, for: .fetching.union([.explain, .signOut, .doctor]),
+        "share nothing, whatever $CACHEFETCH_TIER says",
+        [
+          (.doctor, "do not check the server of $CACHEFETCH_TIER"),
+          (.signOut, "erase what this machine has, and leave the server of $CACHEFETCH_TIER alone"),
+        ])
     case .store:
       Option(
         name, nil, .file, "PATH", for: .storing,

@@ -94,7 +94,7 @@ extension DataService {
     // `preload` and `diff` exist to fill the store, so a disk that is busy for a moment is no failure.
     if [.preload, .diff].contains(arguments.verb) { configuration.timeouts.commit = .seconds(5) }
     configuration.secrets = Shown.secrets
-    if VerbSet.fetching.union([.explain, .rm, .doctor]).contains(VerbSet(arguments.verb)) {
+    if VerbSet.fetching.union([.explain, .rm, .signOut, .doctor]).contains(VerbSet(arguments.verb)) {
       configuration.tier = TierChoice.tier(arguments)
     }
     configuration.onWarning = { diagnostics.warn($0) }

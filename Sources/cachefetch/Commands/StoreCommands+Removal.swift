@@ -99,14 +99,16 @@ extension StoreCommands {
       }
       return run { () async throws(DataServiceError) in
         try await service.signOut(.named(account))
-      } then: { _ in
+      } then: { isConfirmed in
         if !arguments.has(.json) {
           diagnostics.show("signed out \(TerminalText.visible(account)): removed \(Words.entries(count))\n")
         }
-        return writeRemoved(count) {
+        let status = writeRemoved(count) {
           $0.member("account", account)
           $0.member("removed", count)
+          if !isConfirmed { $0.member("unconfirmed", 1) }
         }
+        return isConfirmed ? status : .inputOutput
       }
     }
   }

@@ -38,6 +38,51 @@ import TestTurns
     #expect(verbose.errorText.contains("the tier has a response"), "\(verbose.errorText)")
   }
 
+  @Test func `an account that is shared by name is signed out for the fleet, which says where it was not`()
+    async throws
+  {
+    let fleet = try await TierFleet("&accounts=ci")
+    let origin = try ChangingOrigin(.ok("one", ["Cache-Control": "public"]))
+    let machines = try (0..<4).map { _ in try fleet.machine() }
+    for account in ["ci", "alice"] {
+      _ = try await machines[0].run("--account", account, "-H", "Authorization: Bearer secret", origin.url)
+    }
+    func source(_ machine: Shell, _ account: String) async throws -> Bool {
+      try await machine.run("--json", "--max-age", "1h", "--account", account, origin.url)
+        .outputText.contains("\"source\":\"tier\"")
+    }
+    #expect(try await source(machines[1], "ci"))
+    #expect(try await !source(machines[1], "alice"))
+    let done = try await machines[0].run("sign-out", "--account", "ci")
+    #expect(done.status == 0 && done.outputText == "", "\(done.errorText)")
+    #expect(try await !source(machines[2], "ci"))
+    await fleet.server.stop()
+    let alone = try await machines[1].run("sign-out", "--no-tier", "--json", "--account", "ci")
+    #expect(alone.status == 0 && alone.outputText == "{\"account\":\"ci\",\"removed\":1}\n")
+    let unsure = try await machines[2].run("sign-out", "--json", "--account", "ci")
+    #expect(unsure.outputText == "{\"account\":\"ci\",\"removed\":1,\"unconfirmed\":1}\n")
+    #expect(
+      unsure.status == 74 && unsure.errorText.contains("has not confirmed that it has nothing of ci"),
+      "\(unsure.errorText)")
+    #expect(try await machines[2].run("list").outputText == "")
+  }
+
+  @Test func `an origin that asks one machine to wait is left alone by the others`() async throws {
+    let fleet = try await TierFleet()
+    let origin = try FixtureServer { request, connection in
+      let isBusy = request.path == "/busy"
+      try connection.send(isBusy ? .status(429, "no", ["Retry-After": "600"]) : .ok("yes"))
+    }
+    let (first, second) = (try fleet.machine(), try fleet.machine())
+    _ = try await first.run(origin.url + "/busy")
+    let told = try await second.run(origin.url + "/other")
+    #expect(told.status != 0 && told.errorText.contains("paused until"), "\(told.errorText)")
+    #expect(origin.requests().count == 1)
+    #expect(try await second.run("explain", origin.url + "/other").outputText.contains("paused until"))
+    _ = try await second.run("rm", "--fleet", origin.url + "/other")
+    #expect(try await second.run(origin.url + "/other").outputText == "yes")
+  }
+
   @Test func `rm --fleet removes it from the server, and says where that was not confirmed`() async throws {
     let fleet = try await TierFleet()
     let origin = try ChangingOrigin()

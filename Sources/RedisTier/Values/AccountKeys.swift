@@ -1,0 +1,42 @@
+internal import PlatformFoundation
+
+/// The keys of a shared account: beside each of the fleet's keys a random one, which the tier itself has, sealed with that
+/// key of the fleet.
+///
+/// What the account names and seals needs them. Once they are gone from the tier, nobody reads a row of the account again:
+/// that is how it is signed out.
+struct AccountKeys: Sendable {
+  /// As the tier has them, in the order of the fleet's keys; `nil` where it has none.
+  private let sealed: [[UInt8]?]
+  /// The same, opened; `nil` where one does not open.
+  private let opened: [TierKeys.Key?]
+  /// Distinguishes them from those before and after a sign-out, for tickets.
+  let number: Int
+
+  /// - Parameter open: Opens the one beside the fleet's key of this index.
+  init(_ sealed: [[UInt8]?], number: Int, open: (Int, [UInt8]) -> TierKeys.Key?) {
+    self.sealed = sealed
+    self.number = number
+    opened = sealed.enumerated().map { index, value in value.flatMap { open(index, $0) } }
+  }
+
+  /// The key that seals; `nil` where there is none.
+  var first: TierKeys.Key? { opened.first ?? nil }
+
+  /// Those that open.
+  var all: [TierKeys.Key] { opened.compactMap(\.self) }
+
+  /// Whether the tier still has these keys.
+  func isSame(as sealed: [[UInt8]?]) -> Bool { self.sealed == sealed }
+
+  /// A new key, sealed.
+  static func generate(with key: TierKeys.Key, at place: Seal.Place) -> [UInt8] {
+    key.seal.sealed(FleetKey.random().bytes, at: place)
+  }
+
+  /// Opens a sealed key; `nil` where it was sealed with another key of the fleet, or changed.
+  static func opened(_ sealed: [UInt8], with key: TierKeys.Key, at place: Seal.Place) -> TierKeys.Key? {
+    guard let bytes = key.seal.opened(sealed, at: place), bytes.count == FleetKey.length else { return nil }
+    return TierKeys.Key(FleetKey(bytes: bytes))
+  }
+}

@@ -1,0 +1,120 @@
+import CacheStore
+import DataService
+import DataServiceTesting
+import PlatformFoundation
+import TestSupport
+import TestTurns
+import Testing
+
+/// What one machine tells the others, beside responses: pauses, and sign-outs of accounts that are shared by name.
+@Suite("A fleet that is told", .inTurn) struct FleetWideTests {
+  private let url: URL
+  init() throws { url = try #require(URL(string: "https://origin.test/item")) }
+
+  private func busy(_ tier: FakeTier, terms: TierTerms = TierTerms()) throws -> Machine {
+    try Machine(tier, terms: terms) { _, _ in .answer("no", status: 429, ["Retry-After": "60"]) }
+  }
+
+  @Test func `the pause that one machine was asked for holds for all, beside what is stored`() async throws {
+    let tier = try await FakeTier.with("body", at: url)
+    #expect(
+      try await busy(tier).outline(url, .freshElseStored(within: .seconds(60)))
+        == ["tier(body)", "failure(status, last body)"])
+    #expect(tier.pauses == ["https://origin.test": 60_000])
+    let other = try Machine(tier, answer: "new")
+    let all = await other.deliveries(url)
+    #expect(all.first?.stored?.text == "body" && all.count == 2)
+    #expect(all.last?.error?.kind == .paused && all.last?.error?.retryAfter == .seconds(60))
+    #expect(other.requests.isEmpty)
+    #expect(try await other.fixture.service.pauses().map(\.origin) == ["https://origin.test"])
+    // It holds without the tier, for every request there, and ends.
+    tier.setSilent(because: "it is gone")
+    let second = try #require(URL(string: "https://origin.test/second"))
+    other.clock.advance(by: .seconds(59))
+    #expect(await other.outline(second) == ["failure(paused)"])
+    other.clock.advance(by: .seconds(1))
+    tier.setSilent(because: nil)
+    tier.advance(by: 60)
+    #expect(await other.outline(second) == ["fresh(new, new)"])
+  }
+
+  @Test func `with nothing stored anywhere the failure says for how long`() async throws {
+    let tier = FakeTier()
+    let first = try busy(tier)
+    #expect(await first.outline(url) == ["fresh(no, new)"])
+    let other = try Machine(tier, answer: "new")
+    let failed = try #require(await other.deliveries(url).last?.error)
+    #expect(failed.kind == .paused && failed.retryAfter == .seconds(60))
+    #expect(await other.outline(url) == ["failure(paused)"])
+    #expect(other.requests.isEmpty)
+  }
+
+  @Test func `a removal from the fleet ends the pause, and one that is over is none`() async throws {
+    let tier = FakeTier()
+    _ = try await busy(tier).deliveries(url)
+    let other = try Machine(tier, answer: "new")
+    let selection = try other.fixture.service.selection(for: .init(url))
+    #expect(try await other.fixture.service.removeFromFleet(selection).unconfirmed == 0)
+    #expect(tier.pauses == [:])
+    #expect(await other.outline(url) == ["fresh(new, new)"])
+    _ = try await busy(tier).deliveries(url)
+    tier.advance(by: 60)
+    let third = try Machine(tier, answer: "newer", ["ETag": "\"2\""])
+    #expect(await third.outline(url) == ["tier(new)", "fresh(newer, changed)"])
+  }
+
+  @Test func `who may not share says nothing of a pause`() async throws {
+    let tier = FakeTier()
+    var readOnly = TierTerms()
+    readOnly.isReadOnly = true
+    _ = try await busy(tier, terms: readOnly).deliveries(url)
+    _ = try await busy(tier).deliveries(url) { $0.account = .named("ada") }
+    _ = try await busy(tier).deliveries(url, .freshOnly)
+    tier.setSilent(because: "it is gone")
+    _ = try await busy(tier).deliveries(url)
+    tier.setSilent(because: nil)
+    // Who led to the one that asked to wait is not who asked.
+    let led = try Machine(tier) { request, _ in
+      request.url.host() == "origin.test"
+        ? .answer("", status: 307, ["Location": "https://elsewhere.test/"])
+        : .answer("no", status: 429, ["Retry-After": "60"])
+    }
+    _ = await led.deliveries(url)
+    #expect(tier.pauses == [:])
+  }
+
+  @Test func `the sign-out of a shared account reaches the tier, and of another one does not`() async throws {
+    let tier = FakeTier()
+    var terms = TierTerms()
+    terms.accounts = ["ci"]
+    let machine = try Machine(tier, terms: terms, answer: "body", ["Cache-Control": "public"])
+    for account in ["ci", "ada"] {
+      _ = await machine.deliveries(url) { $0.account = .named(account) }
+    }
+    #expect(tier.bodies == ["body"])
+    #expect(try await machine.fixture.service.signOut(.named("ada")))
+    #expect(tier.signedOut == [] && tier.bodies == ["body"])
+    #expect(try await machine.fixture.service.signOut(.named("ci")))
+    #expect(tier.signedOut == ["ci"] && tier.bodies == [])
+    #expect(machine.fixture.warnings.map(\.message) == [])
+  }
+
+  @Test func `a sign-out that the tier does not confirm is done here, and says so`() async throws {
+    let tier = FakeTier()
+    var terms = TierTerms()
+    terms.accounts = ["ci"]
+    let machine = try Machine(tier, terms: terms, answer: "body", ["Cache-Control": "public"])
+    _ = await machine.deliveries(url) { $0.account = .named("ci") }
+    tier.setSilent(because: "it is gone")
+    #expect(try await machine.fixture.service.signOut(.named("ci")) == false)
+    #expect(
+      machine.fixture.warnings.map(\.message)
+        == ["the tier has not confirmed that it has nothing of ci any more"])
+    #expect(try await machine.fixture.service.entries() == [])
+    var readOnly = terms
+    readOnly.isReadOnly = true
+    let reader = try Machine(tier, terms: readOnly, answer: "body")
+    #expect(try await reader.fixture.service.signOut(.named("ci")))
+    #expect(reader.fixture.warnings.map(\.message) == [])
+  }
+}
