@@ -169,7 +169,7 @@ extension Database {
   var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
 
   /// Whether a transaction is open.
-  var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+  private var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
   /// The pages this connection has read from the file since the last call, for tests of a lookup's cost.
   func pagesRead() -> Int {

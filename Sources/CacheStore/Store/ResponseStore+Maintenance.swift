@@ -19,7 +19,7 @@ extension ResponseStore {
   }
 
   /// The slot before the slots of the leases.
-  static let maintenanceSlot = -1
+  private static let maintenanceSlot = -1
 
   /// Does what must precede the end of the process, on the calling thread and only where the store is idle: appends
   /// the counts to the usage journal and truncates a long log. The system frees the rest sooner than `close()` does.

@@ -271,7 +271,7 @@ extension ResponseStore {
   }
 
   /// - Returns: Whether the row was damaged and has been removed.
-  func removeIfDamaged(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> Bool {
+  private func removeIfDamaged(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> Bool {
     guard let found = try connection.wholeRow(id), !found.isSound else { return false }
     try deleteRow(id, connection)
     try discard(body: found.row.body.id, length: found.row.body.length, connection)

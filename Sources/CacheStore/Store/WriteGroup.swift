@@ -7,7 +7,7 @@ internal import Synchronization
 final class WriteGroup: Sendable {
   /// The most writes and bytes of one transaction: they bound what a killed process loses, and how long other
   /// processes wait for the lock.
-  static let mostWrites = 64
+  private static let mostWrites = 64
   static let mostBytes = 1 << 20
 
   private let waiting = Mutex<[any GroupedWrite]>([])

@@ -107,7 +107,7 @@ enum Schema {
   /// Changes to WAL where the file system supports it; elsewhere the rollback journal stays.
   ///
   /// The change needs an exclusive lock and returns SQLITE_BUSY without calling the busy handler, so it is retried.
-  static func useLog(_ connection: Connection) throws(CacheStoreError) {
+  private static func useLog(_ connection: Connection) throws(CacheStoreError) {
     while true {
       do throws(CacheStoreError) {
         try connection.execute("PRAGMA journal_mode = WAL")

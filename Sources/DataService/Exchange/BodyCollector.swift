@@ -14,7 +14,7 @@ struct BodyCollector {
   }
 
   /// A body that may not be stored is held in memory up to this size; a larger one is delivered as a stream.
-  static let heldBytes = 8 << 20
+  private static let heldBytes = 8 << 20
   /// The number of chunks committed at a time: the next chunk arrives while one is committed.
   private static let chunksUnderWay = 2
 

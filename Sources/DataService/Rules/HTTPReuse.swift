@@ -88,7 +88,7 @@ package enum HTTPReuse {
   }
 
   /// Why the request bypasses the store; `nil` if it does not.
-  static func reasonToBypass(method: RequestMethod, fields: HTTPFields, isRead: Bool) -> Reason? {
+  private static func reasonToBypass(method: RequestMethod, fields: HTTPFields, isRead: Bool) -> Reason? {
     guard method == .get || method == .head || isRead else { return .method }
     return fields.contains("If-Match") || fields.contains("If-Unmodified-Since") ? .precondition : nil
   }
@@ -148,7 +148,7 @@ package enum HTTPReuse {
   }
 
   /// Why the row needs validation at any age; `nil` if its age decides.
-  static func reasonToValidateAlways(_ row: StoredResponse, url: String?, now: Int64) -> Reason? {
+  private static func reasonToValidateAlways(_ row: StoredResponse, url: String?, now: Int64) -> Reason? {
     if row.isInvalid { return .invalidated }
     if let url, let responseURL = row.responseURL, responseURL != url { return .redirected }
     if CacheControl(fields: row.fields).noCache == .whole { return .responseNoCache }

@@ -179,7 +179,7 @@ private struct PlanFile: Decodable {
     init?(intValue: Int) { nil }
   }
 
-  static func refuseOthers<Name: CodingKey & CaseIterable>(
+  private static func refuseOthers<Name: CodingKey & CaseIterable>(
     than names: Name.Type, in decoder: any Decoder
   ) throws {
     let known = Set(Name.allCases.map(\.stringValue))

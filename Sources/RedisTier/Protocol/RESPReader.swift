@@ -18,7 +18,7 @@ struct RESPReader {
   /// The longest string in bytes.
   static let stringLimit = 512 << 10
   /// The longest reply in bytes.
-  static let replyLimit = 2 << 20
+  private static let replyLimit = 2 << 20
   /// The longest line: a type and a number, or an error's words.
   private static let lineLimit = 4_096
 

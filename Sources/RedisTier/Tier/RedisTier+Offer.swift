@@ -6,9 +6,9 @@ extension RedisTier {
   /// The most variants of one target.
   static let variantLimit = 16
   /// How long the pieces of a replaced body live, in milliseconds: a machine that has its head still reads them.
-  static let replacedLife = 600_000
+  private static let replacedLife = 600_000
   /// How long a fence lives, in milliseconds: longer than any exchange lasts.
-  static let fenceLife = 3_600_000
+  private static let fenceLife = 3_600_000
 
   nonisolated(nonsending) package func offer(_ offer: TierOffer) async -> TierOffered {
     if terms.isReadOnly { return .refused(because: "it is read only") }

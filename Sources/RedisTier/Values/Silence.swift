@@ -16,9 +16,9 @@ struct Silence: Sendable {
   static let shortest: Int64 = 5_000_000_000
   static let longest: Int64 = 60_000_000_000
   /// After this many consecutive answers slower than half the patience, the tier counts as silent.
-  static let slowLimit: Int64 = 8
+  private static let slowLimit: Int64 = 8
   /// After this many values in a minute that do not open, the tier counts as silent.
-  static let unopenedLimit = 10
+  private static let unopenedLimit = 10
 
   private static let low: Int64 = 15
 

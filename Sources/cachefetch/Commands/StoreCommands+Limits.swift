@@ -38,7 +38,7 @@ struct LimitsChange: Equatable {
   var age: Value<Duration>?
 
   /// The smallest useful limit.
-  static let fewestBytes: Int64 = 1 << 20
+  private static let fewestBytes: Int64 = 1 << 20
 
   init(_ arguments: Arguments) throws(UsageError) {
     if arguments.text(.bytes) == "none" { bytes = Value.none }

@@ -13,7 +13,7 @@ struct WatchPlan {
   /// The largest body that is compared here; for larger ones the service's comparison counts.
   static let largestBody = 16 << 20
   /// The pause without `--every`.
-  static let usualPause = Duration.seconds(30)
+  private static let usualPause = Duration.seconds(30)
   /// The longest pause, even for a response with a longer freshness lifetime.
   static let longestPause = Duration.seconds(3_600)
 

@@ -7,7 +7,7 @@ enum CompletionsCommand {
   static let question = "candidates"
 
   /// The operand with which bash's script asks: `completions bash-candidates -- BREAKS LINE`.
-  static let bashQuestion = "bash-candidates"
+  private static let bashQuestion = "bash-candidates"
 
   static func run(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus {
     if arguments.operand == question { return candidates(arguments) }

@@ -13,7 +13,7 @@ struct Transfers {
   }
 
   /// A transfer that ends sooner needs no bar.
-  static let shortTime = Duration.milliseconds(500)
+  private static let shortTime = Duration.milliseconds(500)
 
   /// The loads under way, including those without any bytes yet.
   private var loads: Set<Int> = []
