@@ -42,4 +42,18 @@ import TestTurns
         == "{\"tier_asked\":\(Self.count),\"tier_taken_in\":0,\"tier_offered\":0,\"tier_silent\":\(Self.count)}"
     )
   }
+
+  @Test func `where no connection is ever made, the answer comes without the tier`() async throws {
+    let tier = try FullListener()
+    let origin = try FixtureServer { _, connection in try connection.send(.ok("the answer")) }
+    var shell = try Shell()
+    shell.environment["CACHEFETCH_TIER"] =
+      "redis://127.0.0.1:\(tier.port)/?key-file=\(try await TierFleet.key(for: shell))&plain-http=yes&patience=50ms"
+    for number in 0..<3 {
+      let finished = try await shell.run("-v", "--timeout", "1h", origin.url + "/\(number)")
+      #expect(finished.status == 0 && finished.outputText == "the answer", "\(finished.errorText)")
+      #expect(finished.errorText.contains("the tier is silent: "), "\(finished.errorText)")
+    }
+    withExtendedLifetime(tier) {}
+  }
 }
