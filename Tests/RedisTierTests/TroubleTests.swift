@@ -233,6 +233,25 @@ import Testing
     #expect(await machine.silence(.page)?.hasPrefix("it did not answer") == true)
   }
 
+  @Test func `however many round trips a question takes, they have one patience together`() async throws {
+    let (clock, asked) = (VirtualClock(), Gate())
+    let server = try ScriptedRedis { connection in
+      while let command = connection.command(), command.first != "TIME" {
+        if command.first == "SET" { clock.advance(by: .milliseconds(60)) }
+        connection.send(ScriptedRedis.plain(command))
+      }
+      asked.open()
+      connection.waitForEnd()
+    }
+    let fleet = try ScriptedFleet(server)
+    let machine = try Machine(fleet.url(patience: "100ms", "&accounts=ci"), timekeeper: clock)
+    async let silence = machine.silence(TierQuestion(account: "ci", target: TierQuestion.page.target))
+    await asked.wait()
+    await clock.whenPending(for: .milliseconds(40))
+    clock.advance(by: .milliseconds(40))
+    #expect(await silence == "it did not answer in time")
+  }
+
   @Test func `a full server takes no offer and goes on answering, with one warning`() async throws {
     let fleet = try await Fleet()
     let machine = try Machine(fleet.url())

@@ -7,7 +7,7 @@ extension RedisTier {
   /// Reads the keys of an account from the tier, and notes them.
   /// - Parameter isMaking: Whether one is made where there is none beside the first of the fleet's keys.
   nonisolated(nonsending) func fetchKeys(
-    of account: String, isMaking: Bool, _ link: Link, _ host: TierHost
+    of account: String, isMaking: Bool, until deadline: Int64? = nil, _ link: Link, _ host: TierHost
   ) async throws(Silent) -> AccountKeys {
     let names = link.keys.all.map { $0.names.key(of: account) }
     var commands = RESPWriter()
@@ -17,7 +17,7 @@ extension RedisTier {
         [Array("SET".utf8), Array(names[0].utf8), new] + ["NX", "PX", "\(lifetime)"].map { Array($0.utf8) })
     }
     for name in names { commands.write(["GET", name]) }
-    let replies = try await call(commands, over: link, host)
+    let replies = try await call(commands, over: link, host, until: deadline)
     // Where it is refused, there is no key, and what is to be offered says so.
     if isMaking, let text = replies.first?.failure {
       warn(Self.shortened(text), remedy: Self.remedy(for: text))

@@ -11,32 +11,45 @@ extension RedisTier {
     }
   }
 
+  /// A question that is being put: under which keys, and until when. However many round trips it takes, they have one
+  /// patience together.
+  private struct Asked {
+    let question: TierQuestion
+    let keys: [TierKeys.Key]
+    /// Those of the question's account; `nil` where it has none.
+    let account: AccountKeys?
+    let deadline: Int64
+  }
+
   nonisolated(nonsending) private func answer(to question: TierQuestion) async throws(Silent) -> TierReply {
     let (link, host) = try admit()
+    let deadline = host.timekeeper.bootNanoseconds + address.patience.clampedNanoseconds
     guard !question.account.isEmpty else {
-      return try await reply(to: question, under: link.keys.all, nil, link, host)
-        ?? .silent(because: "there is no key")
+      let asked = Asked(question: question, keys: link.keys.all, account: nil, deadline: deadline)
+      return try await reply(to: asked, link, host) ?? .silent(because: "there is no key")
     }
-    var keys = accountKeys[question.account]
+    var known = accountKeys[question.account]
     // Another machine may have signed the account out, and in again.
     for _ in 0..<3 {
-      let held: AccountKeys
-      if let keys {
-        held = keys
+      let account: AccountKeys
+      if let known {
+        account = known
       } else {
-        held = try await fetchKeys(of: question.account, isMaking: !terms.isReadOnly, link, host)
+        account = try await fetchKeys(
+          of: question.account, isMaking: !terms.isReadOnly, until: deadline, link, host)
       }
-      if let reply = try await reply(to: question, under: held.all, held, link, host) { return reply }
-      keys = nil
+      let asked = Asked(question: question, keys: account.all, account: account, deadline: deadline)
+      if let reply = try await reply(to: asked, link, host) { return reply }
+      known = nil
     }
     throw Silent(reason: "the account's key changes again and again")
   }
 
-  /// The reply to a question whose rows are under these keys; `nil` where the tier has other keys for its account by now.
+  /// The reply to a question; `nil` where the tier has other keys for its account by now.
   nonisolated(nonsending) private func reply(
-    to question: TierQuestion, under keys: [TierKeys.Key], _ account: AccountKeys?, _ link: Link,
-    _ host: TierHost
+    to asked: Asked, _ link: Link, _ host: TierHost
   ) async throws(Silent) -> TierReply? {
+    let (question, keys) = (asked.question, asked.keys)
     let looks = keys.map { Look($0, question) }
     let pauses = question.responder.isEmpty ? [] : keys.map { $0.names.pause(of: question) }
     var commands = RESPWriter()
@@ -44,11 +57,11 @@ extension RedisTier {
     if let first = looks.first { commands.write(["GET", first.target.fence]) }
     for look in looks { commands.write(look.command(for: [look.plain])) }
     for pause in pauses { commands.write(["GET", pause]) }
-    if account != nil {
+    if asked.account != nil {
       for key in link.keys.all { commands.write(["GET", key.names.key(of: question.account)]) }
     }
     let sent = host.timekeeper.bootNanoseconds
-    let replies = try await call(commands, over: link, host)
+    let replies = try await call(commands, over: link, host, until: asked.deadline)
     let arrival = host.timekeeper.bootNanoseconds
     guard let (time, number) = Self.ticket(replies, hasRow: !looks.isEmpty) else {
       throw denied(replies.first { $0.failure != nil } ?? .null, host)
@@ -56,18 +69,28 @@ extension RedisTier {
     learn(time: time, sent: sent, received: arrival)
     let ticket = TierTicket(
       number: number, bootNanoseconds: instant(of: number, notAfter: arrival),
-      accountKeys: account?.number ?? 0)
-    var rest = replies.dropFirst(looks.isEmpty ? 1 : 2)
-    let rows = rest.prefix(looks.count)
-    rest = rest.dropFirst(looks.count)
-    if let account, !account.isSame(as: rest.dropFirst(pauses.count).map(\.bytes)) { return nil }
-    let pause = zip(zip(keys, pauses), rest).compactMap { pair, reply in
+      accountKeys: asked.account?.number ?? 0)
+    // In the order of the commands.
+    let rows = replies.dropFirst(looks.isEmpty ? 1 : 2)
+    let told = rows.dropFirst(looks.count)
+    let sealedKeys = told.dropFirst(pauses.count)
+    if let account = asked.account, !account.isSame(as: sealedKeys.map(\.bytes)) { return nil }
+    let pause = zip(zip(keys, pauses), told).compactMap { pair, reply in
       remaining(reply, named: pair.1, pair.0, at: time, host)
     }.max()
+    let found = try await newest(of: zip(looks, rows), asked, link, host)
+    return .answered(ticket, found.map { row($0, at: time, arrival, host) }, pause: pause)
+  }
 
+  /// The newest row that matches, under any of the keys. Where `Vary` names fields that the request has, a second round trip
+  /// looks for that variant.
+  nonisolated(nonsending) private func newest(
+    of replies: some Sequence<(Look, RESPValue)>, _ asked: Asked, _ link: Link, _ host: TierHost
+  ) async throws(Silent) -> SealedHead? {
+    let question = asked.question
     var best: SealedHead?
     var further: [(Look, [String])] = []
-    for (look, reply) in zip(looks, rows) {
+    for (look, reply) in replies {
       let found = look.read(reply, of: [look.plain])
       if let vary = found.vary { count(opened: vary.isOpen, host) }
       let row = found.rows.first.flatMap { open($0, look, question, host) }
@@ -77,17 +100,16 @@ extension RedisTier {
       let others = Set(names.map { look.key.names.variant(of: question, vary: $0) }).subtracting([look.plain])
       if !others.isEmpty { further.append((look, others.sorted())) }
     }
-    if !further.isEmpty {
-      var commands = RESPWriter()
-      for (look, variants) in further { commands.write(look.command(for: variants)) }
-      let replies = try await call(commands, over: link, host)
-      for ((look, variants), reply) in zip(further, replies) {
-        for row in look.read(reply, of: variants).rows {
-          best = newer(best, open(row, look, question, host)?.matching)
-        }
+    guard !further.isEmpty else { return best }
+    var commands = RESPWriter()
+    for (look, variants) in further { commands.write(look.command(for: variants)) }
+    let variants = try await call(commands, over: link, host, until: asked.deadline)
+    for ((look, names), reply) in zip(further, variants) {
+      for row in look.read(reply, of: names).rows {
+        best = newer(best, open(row, look, question, host)?.matching)
       }
     }
-    return .answered(ticket, best.map { self.row($0, at: time, arrival, host) }, pause: pause)
+    return best
   }
 
   /// The tier's time, and a ticket: that time, or what is newer by one than each row and removal of the target.

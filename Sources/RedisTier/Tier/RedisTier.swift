@@ -141,13 +141,16 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
 
   /// Sends commands, and decides by the result whether the tier is still asked.
   /// - Parameters:
-  ///   - limit: The longest wait; `nil` for the patience, or half of it where there is a connection.
-  ///   - isCounted: Whether the time it takes says something about the tier.
+  ///   - link: The connection.
+  ///   - host: The machine.
+  ///   - deadline: When the answer is of no use any more; `nil` where it always is. Nothing waits longer than the patience, or
+  ///     half of it where there is a connection.
   nonisolated(nonsending) func call(
-    _ commands: RESPWriter, over link: Link, _ host: TierHost, within limit: Duration? = nil
+    _ commands: RESPWriter, over link: Link, _ host: TierHost, until deadline: Int64? = nil
   ) async throws(Silent) -> [RESPValue] {
-    let limit = limit ?? (link.connection.isWarm ? halfOfPatience : address.patience)
+    var limit = link.connection.isWarm ? halfOfPatience : address.patience
     let sent = host.timekeeper.bootNanoseconds
+    if let deadline { limit = min(limit, .nanoseconds(max(1, deadline - sent))) }
     return try await replies(
       to: link.connection.begin(commands, within: limit), sent: sent, limit, link, host)
   }
