@@ -216,11 +216,11 @@ import TestTurns
     let folder = try TemporaryFolder()
     let path = folder.file("newer.sqlite")
     try RawDatabase(path, create: true).execute("PRAGMA application_id = 0x43464348; PRAGMA user_version = 9")
-    let store = ResponseStore(configuration: StoreConfiguration(path: path))
+    let store = ResponseStore(configuration: .unhurried(path: path))
     let findings = await store.findings(repair: true)
     #expect(findings.contains { $0.severity == .wrong && $0.message.contains("newer release") })
     let text = try folder.write(String(repeating: "text ", count: 1000), to: "text")
-    let other = ResponseStore(configuration: StoreConfiguration(path: text))
+    let other = ResponseStore(configuration: .unhurried(path: text))
     chmod(text, 0o644)
     let wrong = await other.findings(repair: true).filter { $0.severity == .wrong }
     #expect(wrong.count == 1 && wrong.first?.remedy == .otherFile)

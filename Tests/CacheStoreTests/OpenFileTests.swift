@@ -88,7 +88,7 @@ import TestTurns
     chmod(fixture.path + ".lock", 0o600)
     _ = try await fixture.store.put("new", for: .page, at: 9)
     let text = try fixture.files.write(Array(String(repeating: "text ", count: 1000).utf8), to: "text")
-    let other = ResponseStore(configuration: StoreConfiguration(path: text))
+    let other = ResponseStore(configuration: .unhurried(path: text))
     await #expect(throws: CacheStoreError.self) { try await other.put("new", for: .page) }
     await other.close()
     await fixture.store.close()

@@ -12,7 +12,7 @@ import TestTurns
   @Test(arguments: Query.allCases)
   func `no statement goes through a table, and none sorts rows`(query: Query) async throws {
     let store = try TemporaryStore()
-    let made = ResponseStore(configuration: StoreConfiguration(path: store.path))
+    let made = ResponseStore(configuration: .unhurried(path: store.path))
     try await made.writer.perform { _ in }
     await made.close()
     let plan = try store.rows("EXPLAIN QUERY PLAN " + query.sql).map { "\($0[3])" }

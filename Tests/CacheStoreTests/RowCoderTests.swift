@@ -8,7 +8,7 @@ import TestTurns
 @Suite("The columns of a row", .inTurn) struct RowCoderTests {
   @Test func `the list names the columns of the table, in the table's order`() async throws {
     let store = try TemporaryStore()
-    let made = ResponseStore(configuration: StoreConfiguration(path: store.path))
+    let made = ResponseStore(configuration: .unhurried(path: store.path))
     try await made.writer.perform { _ in }
     await made.close()
     let names = try store.rows("SELECT name FROM pragma_table_info('last_request') ORDER BY cid")
@@ -22,7 +22,7 @@ import TestTurns
 
   @Test func `whatever a value may be is written and read`() async throws {
     let store = try TemporaryStore()
-    let made = ResponseStore(configuration: StoreConfiguration(path: store.path))
+    let made = ResponseStore(configuration: .unhurried(path: store.path))
     let account = try await made.accountID(named: "")
     let key = RequestKey(target: "t")
     var write = ResponseStore.Write(

@@ -18,7 +18,7 @@ import TestTurns
 
   /// The error of a first write, which must also be that of a look-up where there is one.
   func error(_ path: String) async -> CacheStoreError? {
-    let store = ResponseStore(configuration: StoreConfiguration(path: path))
+    let store = ResponseStore(configuration: .unhurried(path: path))
     do {
       _ = try await store.put("a", for: .page)
       return nil
@@ -30,7 +30,7 @@ import TestTurns
     let path = folder.file("a/b c/ü/store.sqlite")
     #expect(await reason(path) == nil)
     for part in ["a", "a/b c", "a/b c/ü"] { #expect(mode(folder.file(part)) == 0o700, "\(part)") }
-    let store = ResponseStore(configuration: StoreConfiguration(path: path))
+    let store = ResponseStore(configuration: .unhurried(path: path))
     _ = try DigestKey.loadOrCreate(nextTo: path)
     _ = try store.tryLease(1)
     #expect(try await store.body(of: .page) == "a")
@@ -50,7 +50,7 @@ import TestTurns
   @Test func `an empty file becomes a store`() async throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("", to: "store.sqlite")
-    let store = ResponseStore(configuration: StoreConfiguration(path: path))
+    let store = ResponseStore(configuration: .unhurried(path: path))
     #expect(try store.lookupNow(.page).rows.isEmpty)
     _ = try await store.put("a", for: .page)
     #expect(try await store.body(of: .page) == "a")
@@ -76,7 +76,7 @@ import TestTurns
     #expect(await reason(newer) == .newerSchema(found: 2))
     #expect(try folder.names() == ["newer.sqlite", "other.sqlite", "t"], "nothing was put beside them")
     for path in [text, other, newer] {
-      let store = ResponseStore(configuration: StoreConfiguration(path: path))
+      let store = ResponseStore(configuration: .unhurried(path: path))
       #expect(throws: CacheStoreError.self, "\(path)") { try store.lookupNow(.page) }
       #expect(throws: CacheStoreError.self, "\(path)") { try store.tryLease(1) }
     }
@@ -95,7 +95,7 @@ import TestTurns
   @Test func `a symbolic link in the place of the store, its lock or its key is refused`() async throws {
     let folder = try TemporaryFolder()
     let real = folder.file("real.sqlite")
-    _ = try await ResponseStore(configuration: StoreConfiguration(path: real)).put("a", for: .page)
+    _ = try await ResponseStore(configuration: .unhurried(path: real)).put("a", for: .page)
     for name in ["store.sqlite", "other.sqlite.lock", "other.sqlite.key"] {
       #expect(symlink(real, folder.file(name)) == 0, "\(name)")
     }
@@ -133,7 +133,7 @@ import TestTurns
     chmod(folder.path, 0o1777)
     for name in ["", ".lock"] {
       #expect(link(victim, path + name) == 0, "\(name)")
-      let store = ResponseStore(configuration: StoreConfiguration(path: path))
+      let store = ResponseStore(configuration: .unhurried(path: path))
       #expect(throws: CacheStoreError.self, "\(name)") { try store.tryLease(1)?.release() }
       #expect(await reason(path) != nil, "\(name)")
       #expect(try folder.text(of: "victim").hasPrefix("precious, and longer"), "\(name)")
@@ -149,20 +149,20 @@ import TestTurns
     let folder = try TemporaryFolder()
     let path = folder.file("store.sqlite")
     #expect(await reason(path) == nil)
-    let store = ResponseStore(configuration: StoreConfiguration(path: path))
+    let store = ResponseStore(configuration: .unhurried(path: path))
     _ = try DigestKey.loadOrCreate(nextTo: path)
     _ = try store.tryLease(1)
     await store.close()
     for name in ["", ".lock", ".key"] { #expect(chown(path + name, 65_534, 65_534) == 0, "\(name)") }
     #expect(await reason(path) == nil, "in a folder of one's own the administrator may use it")
     _ = try DigestKey.loadOrCreate(nextTo: path)
-    _ = try ResponseStore(configuration: StoreConfiguration(path: path)).tryLease(1)
+    _ = try ResponseStore(configuration: .unhurried(path: path)).tryLease(1)
     chmod(folder.path, 0o1777)
     #expect(await reason(path) == .cannotOpen)
     #expect(throws: CacheStoreError.self) { try DigestKey.loadOrCreate(nextTo: path) }
     #expect(chown(path, 0, 0) == 0)
     #expect(throws: CacheStoreError.self) {
-      try ResponseStore(configuration: StoreConfiguration(path: path)).tryLease(1)
+      try ResponseStore(configuration: .unhurried(path: path)).tryLease(1)
     }
     // A folder of somebody else is shared with them, whatever its mode.
     chmod(folder.path, 0o700)
@@ -204,7 +204,7 @@ import TestTurns
       return rounds
     }
     for _ in 0..<100 {
-      let store = ResponseStore(configuration: StoreConfiguration(path: path))
+      let store = ResponseStore(configuration: .unhurried(path: path))
       // Refused, moved under its feet, or stored: whatever comes of it, it is the store's own file.
       _ = try? await store.put("secret", for: .page)
       await store.close()

@@ -10,8 +10,7 @@ final class StoreFixture: Sendable {
   /// Without a time limit on locks that a busy machine could come to.
   init(_ configure: (inout StoreConfiguration) -> Void = { _ in }) throws {
     files = try TemporaryFolder()
-    var configuration = StoreConfiguration(path: files.file("store.sqlite"))
-    configuration.busyTimeout = .seconds(300)
+    var configuration = StoreConfiguration.unhurried(path: files.file("store.sqlite"))
     configure(&configuration)
     store = ResponseStore(configuration: configuration)
   }

@@ -11,7 +11,7 @@ import Testing
     async throws
   {
     let folder = try TemporaryFolder()
-    let configuration = StoreConfiguration(path: folder.file("caches/app/store.sqlite"))
+    let configuration = StoreConfiguration.unhurried(path: folder.file("caches/app/store.sqlite"))
     let (told, tell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     var next = told.makeAsyncIterator()
     let watch = try #require(ResponseStore(configuration: configuration).watch { tell.yield() })

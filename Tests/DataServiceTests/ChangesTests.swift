@@ -99,7 +99,7 @@ import Testing
     let path = folder.file("caches/app/store.sqlite")
     let transport = numbered()
     func service() -> DataService {
-      var configuration = DataService.Configuration(store: StoreConfiguration(path: path))
+      var configuration = DataService.Configuration(store: .unhurried(path: path))
       // However busy the machine is, what is written is waited for.
       configuration.timeouts = .endless
       return DataService(configuration: configuration, transport: transport)
@@ -134,7 +134,7 @@ import Testing
   @Test func `where there can be no store, or no such request, the sequence says why`() async throws {
     let folder = try TemporaryFolder()
     let service = DataService(
-      configuration: .init(store: StoreConfiguration(path: folder.path)), transport: numbered())
+      configuration: .init(store: .unhurried(path: folder.path)), transport: numbered())
     let url = try #require(URL(string: Self.url))
     var changes = service.changes(to: .init(url)).makeAsyncIterator()
     await #expect {

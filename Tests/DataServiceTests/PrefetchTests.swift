@@ -98,7 +98,7 @@ import TestTurns
     }
     let own = fixture.service.anticipationCounts
     await fixture.service.close()
-    let store = ResponseStore(configuration: StoreConfiguration(path: fixture.store.path))
+    let store = ResponseStore(configuration: .unhurried(path: fixture.store.path))
     let part = try #require(try await store.statistics().parts.first { $0.host == "origin.test" })
     #expect(part.deliveries.anticipations == own)
     #expect(own.committed == 1 && own.leadMilliseconds == 100 && own.wonMilliseconds == 80)

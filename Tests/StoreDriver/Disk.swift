@@ -45,7 +45,7 @@ struct Disk {
   }
 
   private func service() -> DataService {
-    DataService(configuration: DataService.Configuration(store: StoreConfiguration(path: path)))
+    DataService(configuration: DataService.Configuration(store: .unhurried(path: path)))
   }
 
   private var filler: String { path + "-filler" }

@@ -2,6 +2,7 @@ import CacheStore
 import DataService
 import PlatformC
 import PlatformFoundation
+import TestSupport
 
 /// Returns from `main` while TLS connections are being made, as a program does that has what it wants.
 ///
@@ -16,10 +17,11 @@ struct Leave {
   }
 
   func run() async throws {
-    let service = DataService(configuration: .init(store: StoreConfiguration(path: path)))
+    let service = DataService(configuration: .init(store: .unhurried(path: path)))
     let loads = try (0..<32).map { number in
       guard let url = URL(string: "https://h\(number).test:\(port)/") else { throw CancellationError() }
       var request = DataService.Request(url)
+      request.limits = .unhurried
       request.connection.isInsecure = true
       request.connection.resolutions = [.init(host: "h\(number).test", port: port, address: "127.0.0.1")]
       return service.deliveries(for: request, policy: .freshOnly)

@@ -47,14 +47,14 @@ import TestSupport
 
   /// Opens the store for writing, as the first of many processes may.
   private static func open(_ path: String) async throws {
-    let store = ResponseStore(configuration: StoreConfiguration(path: path))
+    let store = ResponseStore(configuration: .unhurried(path: path))
     say("account \(try await store.accountID(named: ""))")
     await store.close()
   }
 
   /// Overwrites one row repeatedly, with distinguishable versions, until its input ends.
   private static func overwrite(_ path: String, _ target: String) async throws {
-    var configuration = StoreConfiguration(path: path)
+    var configuration = StoreConfiguration.unhurried(path: path)
     configuration.chunkBytes = 1000
     let store = ResponseStore(configuration: configuration)
     let account = try await store.accountID(named: "")
@@ -78,7 +78,7 @@ import TestSupport
 
   /// Stores a body that is short but has three chunks.
   private static func long(_ path: String, _ target: String) async throws {
-    var configuration = StoreConfiguration(path: path)
+    var configuration = StoreConfiguration.unhurried(path: path)
     configuration.chunkBytes = 1000
     let store = ResponseStore(configuration: configuration)
     let write = ResponseStore.Write(
@@ -92,7 +92,7 @@ import TestSupport
 
   /// Looks a target up, keeps the connection open, and waits for a line before it ends.
   private static func read(_ path: String, _ target: String) async throws {
-    let store = ResponseStore(configuration: StoreConfiguration(path: path))
+    let store = ResponseStore(configuration: .unhurried(path: path))
     let found = try await store.lookup(RequestKey(account: "alice", target: target))
     say("rows \(found.rows.count)")
     while let line = readLine() {
@@ -115,7 +115,7 @@ import TestSupport
 
   /// Fills the store's disk, then removes entries, signs out and stores again.
   private static func fill(_ path: String) async throws {
-    let store = ResponseStore(configuration: StoreConfiguration(path: path))
+    let store = ResponseStore(configuration: .unhurried(path: path))
     let accounts = [try await store.accountID(named: "alice"), try await store.accountID(named: "bob")]
     func put(_ number: Int) async throws {
       let key = RequestKey(account: ["alice", "bob"][number % 2], target: "https://example.org/\(number)")

@@ -25,7 +25,7 @@ struct Worker {
   }
 
   mutating func run() async throws {
-    var configuration = StoreConfiguration(path: path)
+    var configuration = StoreConfiguration.unhurried(path: path)
     configuration.chunkBytes = 2000
     configuration.vfs = vfs
     let store = ResponseStore(configuration: configuration)

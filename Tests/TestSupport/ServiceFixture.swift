@@ -25,7 +25,7 @@ package final class ServiceFixture: Sendable {
   ) throws {
     self.store = store
     isHurried = transport != nil || timekeeper != nil
-    var configuration = DataService.Configuration(store: StoreConfiguration(path: store.path))
+    var configuration = DataService.Configuration(store: .unhurried(path: store.path))
     configuration.timekeeper = timekeeper
     // With the real clock, a busy machine must not decide what a test sees.
     if let timekeeper {

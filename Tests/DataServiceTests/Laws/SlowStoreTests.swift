@@ -70,7 +70,7 @@ struct SlowStoreTests {
           Self.remove(what, inner)
         }.response
       }
-      let fixture = try ServiceFixture(transport: transport) { $0.store = StoreConfiguration(path: path) }
+      let fixture = try ServiceFixture(transport: transport) { $0.store = .unhurried(path: path) }
       let url = try #require(URL(string: Self.url))
       let configure = { (request: inout DataService.Request) in request.account = account }
       #expect(await fixture.outline(url, configure: configure) == ["fresh(old, new)"], "\(account)")

@@ -265,7 +265,7 @@ import TestTurns
       .ok("true", ["ETag": "\"1\"", "Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT"]))
     _ = try await shell.run("--pin", origin.url)
     // Somebody else's bytes beside the true validator.
-    let store = ResponseStore(configuration: StoreConfiguration(path: shell.store.path))
+    let store = ResponseStore(configuration: .unhurried(path: shell.store.path))
     let entry = try #require(try await store.entries().first)
     var write = ResponseStore.Write(
       accountID: try await store.accountID(named: ""), key: entry.key, started: entry.response.started,

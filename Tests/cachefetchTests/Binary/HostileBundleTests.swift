@@ -101,7 +101,7 @@ import TestTurns
 
   @Test func `a body in a thousand crumbs is refused`() async throws {
     let shell = try Shell()
-    var configuration = StoreConfiguration(path: shell.file("crumbs.cfx"))
+    var configuration = StoreConfiguration.unhurried(path: shell.file("crumbs.cfx"))
     configuration.chunkBytes = 1
     try await Self.fill(configuration) { $0.body = .bytes(Data(repeating: 0x61, count: 1_000)) }
     let run = try await shell.run("import", "crumbs.cfx")
@@ -110,7 +110,7 @@ import TestTurns
 
   /// Makes a bundle of one row.
   private static func fill(_ path: String, _ change: (inout ResponseStore.Write) -> Void) async throws {
-    try await fill(StoreConfiguration(path: path), change)
+    try await fill(.unhurried(path: path), change)
   }
 
   private static func fill(_ configuration: StoreConfiguration, _ change: (inout ResponseStore.Write) -> Void)

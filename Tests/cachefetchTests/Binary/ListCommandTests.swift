@@ -35,7 +35,7 @@ import TestTurns
   @Test func `a list in a pipe is plain lines with age, size, state, method, URL and account`() async throws {
     let (shell, origin) = try await Shell.filled()
     _ = try await shell.run("--read", "-d", "q=1", origin.url + "/d")
-    let store = ResponseStore(configuration: StoreConfiguration(path: shell.store.path))
+    let store = ResponseStore(configuration: .unhurried(path: shell.store.path))
     let hour = 3_600
     for (path, seconds) in [("/a", 48 * hour), ("/b", 3 * hour), ("/c", 5 * hour), ("/d", 90 * 24 * hour)] {
       try await age(store, path, by: .seconds(seconds))
