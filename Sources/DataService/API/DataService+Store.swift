@@ -123,8 +123,8 @@ extension DataService {
   ///
   /// Of an account that the fleet shares, every row in the tier becomes unreadable, whichever machine offered it; what other
   /// machines have stored themselves remains theirs. A tier that is read only is not told.
-  /// - Returns: Whether the tier has confirmed its part; `true` where it has none. Without it, its rows can be read until they
-  ///   expire; sign out again once the tier answers.
+  /// - Returns: Whether the tier has confirmed its part; `true` where it has none. Where it has not, a warning says so, and
+  ///   what is in the tier can be read until it expires: sign out again once the tier answers.
   /// - Throws: `store`, naming the process that still holds bytes, where they cannot be removed; `invalidRequest` for
   ///   `.automatic`, which names no account.
   @discardableResult public func signOut(_ account: Account) async throws(DataServiceError) -> Bool {

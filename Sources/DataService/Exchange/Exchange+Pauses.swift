@@ -44,7 +44,7 @@ extension Exchange {
       remedy: Remedy("the stored response is unaffected; try again then"), retryAfter: .milliseconds(left))
   }
 
-  /// Records the responder's pause in the store, for all processes that use it.
+  /// Records the pause that the responder asked for, here and for the fleet.
   nonisolated(nonsending) func recordPause(
     for length: Duration, after result: Result<ExchangeOutcome, DataServiceError>
   ) async {
@@ -54,6 +54,7 @@ extension Exchange {
     share(pause, of: outcome.answer.responder)
   }
 
+  /// Records a pause in the store, for all processes that use it.
   nonisolated(nonsending) func record(_ pause: Pause, of responder: String) async {
     let done = await core.commitWaiting.result { [self] () async throws(CacheStoreError) in
       try await generation.with { (id) async throws(CacheStoreError) in

@@ -143,7 +143,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   /// - Parameters:
   ///   - link: The connection.
   ///   - host: The machine.
-  ///   - deadline: When the answer is of no use any more; `nil` where it always is. Nothing waits longer than the patience, or
+  ///   - deadline: The instant from which on nobody waits any more. In any case nobody waits longer than the patience, or
   ///     half of it where there is a connection.
   nonisolated(nonsending) func call(
     _ commands: RESPWriter, over link: Link, _ host: TierHost, until deadline: Int64? = nil

@@ -9,8 +9,8 @@ extension DataService.Tier {
   /// `plain-http=yes`, `read-only=yes`, and `db` beside a socket.
   ///
   /// Nothing is opened or read before the first question; a file that is missing then makes the tier silent, with a
-  /// warning. May be called on any thread. What is stored for an account is shared only if `accounts` names it; the others
-  /// are divided by commas.
+  /// warning. May be called on any thread. `accounts` has the names of the accounts that the fleet shares, with commas
+  /// between; what is stored for any other account stays on this machine.
   /// - Throws: `invalidRequest` naming the part of the URL that is wrong, and what to write in its place.
   public static func redis(_ url: String) throws(DataServiceError) -> DataService.Tier {
     DataService.Tier(RedisTier(try RedisAddress(url)))

@@ -1,0 +1,156 @@
+import CacheStore
+import DataServiceTesting
+import FixtureServer
+import PlatformC
+import PlatformFoundation
+import Synchronization
+import TestSupport
+import TestTurns
+import Testing
+
+@testable import DataService
+@testable import RedisTier
+
+/// What a tier costs that does not answer, or not in time: its patience, and nobody else's time.
+@Suite("A tier that does not answer in time", .inTurn) struct PatienceTests {
+  @Test func `a tier that refuses is silent for five seconds, for every process on the machine`() async throws
+  {
+    let folder = try TemporaryFolder()
+    chmod(try folder.write(FleetKey.generate(), to: "key"), 0o600)
+    let url = "redis+unix://\(folder.file("nobody"))?key-file=\(folder.file("key"))&patience=30s"
+    let (clock, mark) = (VirtualClock(), Machine.Mark())
+    let (one, other) = (
+      try Machine(url, timekeeper: clock, mark: mark), try Machine(url, timekeeper: clock, mark: mark)
+    )
+    #expect(await one.silence(.page) == "there is no socket \(folder.file("nobody"))")
+    #expect(await one.silence(.page)?.hasPrefix("it did not answer, and is asked again in 5000 ms") == true)
+    #expect(await other.silence(.page)?.hasPrefix("it did not answer") == true)
+    #expect(await other.offer(.page, TierTicket(number: 1, bootNanoseconds: 1), body: Data()) != .stored)
+    clock.advance(by: .seconds(5))
+    #expect(await other.silence(.page) == "there is no socket \(folder.file("nobody"))")
+    #expect(one.warnings.withLock { $0 } == [])
+  }
+
+  @Test func `a tier that never answers costs its patience, once for a hundred processes`() async throws {
+    let server = try ScriptedRedis { $0.waitForEnd() }
+    let fleet = try ScriptedFleet(server)
+    let (clock, mark) = (VirtualClock(), Machine.Mark())
+    let machines = try (0..<100).map { _ in
+      try Machine(fleet.url(patience: "100ms"), timekeeper: clock, mark: mark)
+    }
+    async let first = machines[0].silence(.page)
+    await clock.whenPending()
+    for machine in machines.dropFirst() {
+      #expect(await machine.silence(.page)?.hasPrefix("it did not answer") == true)
+    }
+    #expect(await clock.whenPending() == ())
+    clock.advance(by: .milliseconds(100))
+    #expect(await first == "it did not answer in time")
+    for machine in machines { #expect(await machine.silence(.page)?.hasPrefix("it did not answer") == true) }
+    #expect(server.count <= 1)
+  }
+
+  @Test func `a stopped server costs half of the patience on a connection that is there`() async throws {
+    let fleet = try await Fleet()
+    let clock = VirtualClock()
+    let machine = try Machine(fleet.url(patience: "100ms"), timekeeper: clock)
+    #expect(await machine.answer(.page) != nil)
+    fleet.server.send(SIGSTOP)
+    async let silence = machine.silence(.page)
+    await clock.whenPending()
+    clock.advance(by: .milliseconds(50))
+    #expect(await silence == "it did not answer in time")
+    fleet.server.send(SIGCONT)
+    clock.advance(by: .seconds(5))
+    #expect(await machine.answer(.page) != nil)
+  }
+
+  @Test func `an answer that comes too late is nobody's`() async throws {
+    let gate = Gate()
+    let server = try ScriptedRedis { connection in
+      var isFirst = true
+      while let command = connection.command() {
+        if isFirst, command.first == "TIME" {
+          Self.wait(gate)
+          isFirst = false
+        }
+        connection.send(ScriptedRedis.plain(command))
+      }
+    }
+    let fleet = try ScriptedFleet(server)
+    let clock = VirtualClock()
+    let machine = try Machine(fleet.url(patience: "100ms"), timekeeper: clock)
+    async let silence = machine.silence(.page)
+    await clock.whenPending()
+    clock.advance(by: .milliseconds(100))
+    #expect(await silence == "it did not answer in time")
+    gate.open()
+    clock.advance(by: .seconds(5))
+    #expect(await machine.answer(.page) != nil)
+    #expect(server.count == 2, "the first connection is gone")
+  }
+
+  /// For handlers, which have a thread of their own.
+  private static func wait(_ gate: Gate) { gate.wait() }
+
+  @Test func `a cancelled question waits no longer, and the next one has its own answer`() async throws {
+    let (gate, asked) = (Gate(), Gate())
+    let server = try ScriptedRedis { connection in
+      var number = 0
+      while let command = connection.command() {
+        if command.first == "TIME" { number += 1 }
+        asked.open()
+        if number == 1 { Self.wait(gate) }
+        connection.send(
+          command.first == "TIME"
+            ? "*2\r\n:17000000\r\n:\(number)\r\n" : ScriptedRedis.plain(command))
+      }
+    }
+    let fleet = try ScriptedFleet(server)
+    let machine = try Machine(fleet.url())
+    let tier = machine.tier
+    let task = Task(executorPreference: machine.thread) { await tier.ask(.page) }
+    await asked.wait()
+    task.cancel()
+    guard case .silent(let reason) = await task.value else {
+      Issue.record("it was answered")
+      return
+    }
+    #expect(reason == "the request was cancelled")
+    async let next = machine.answer(.page)
+    gate.open()
+    #expect(await next?.ticket.number == 17_000_000_000_002)
+    #expect(server.count == 1)
+  }
+
+  @Test func `eight slow answers in a row make the tier silent`() async throws {
+    let clock = VirtualClock()
+    let server = try ScriptedRedis.answering { command, number in
+      if command.first == "TIME", number > 2 { clock.advance(by: .milliseconds(26)) }
+      return ScriptedRedis.plain(command)
+    }
+    let fleet = try ScriptedFleet(server)
+    let machine = try Machine(fleet.url(patience: "100ms"), timekeeper: clock)
+    for _ in 0...8 { #expect(await machine.answer(.page) != nil) }
+    #expect(await machine.silence(.page)?.hasPrefix("it did not answer") == true)
+  }
+
+  @Test func `however many round trips a question takes, they have one patience together`() async throws {
+    let (clock, asked) = (VirtualClock(), Gate())
+    let server = try ScriptedRedis { connection in
+      while let command = connection.command(), command.first != "TIME" {
+        if command.first == "SET" { clock.advance(by: .milliseconds(60)) }
+        connection.send(ScriptedRedis.plain(command))
+      }
+      asked.open()
+      connection.waitForEnd()
+    }
+    let fleet = try ScriptedFleet(server)
+    let machine = try Machine(fleet.url(patience: "100ms", "&accounts=ci"), timekeeper: clock)
+    async let silence = machine.silence(TierQuestion(account: "ci", target: TierQuestion.page.target))
+    await asked.wait()
+    await clock.whenPending(for: .milliseconds(40))
+    clock.advance(by: .milliseconds(40))
+    #expect(await silence == "it did not answer in time")
+  }
+}
