@@ -181,10 +181,11 @@ import Testing
 
   @Test func `nothing in the server tells what is shared`() async throws {
     let fleet = try await Fleet()
-    let machine = try Machine(fleet.url())
+    let machine = try Machine(fleet.url("&accounts=secret-account"))
     var question = TierQuestion(
-      target: "https://secret-host.test/secret-path?secret-query", method: "QUERY", extra: "secret-extra",
-      body: Data("secret-question".utf8), fields: ["Accept-Language": "secret-language"])
+      account: "secret-account", target: "https://secret-host.test/secret-path?secret-query", method: "QUERY",
+      extra: "secret-extra", body: Data("secret-question".utf8),
+      fields: ["Accept-Language": "secret-language"], responder: "https://secret-host.test")
     for (number, length) in [10, 40_000, 300_000].enumerated() {
       question.target += "\(number)"
       let ticket = try #require(await machine.answer(question)).ticket
@@ -196,6 +197,10 @@ import Testing
     }
     #expect(await machine.fence(question))
     #expect(await machine.share(question, "secret-body", vary: "accept-language") == .stored)
+    let told = question
+    await machine.run { await $0.pause(60_000, told) }
+    let kinds = Set(try fleet.client().keys().map { $0.prefix(6) })
+    #expect(kinds.isSuperset(of: ["cf1:k:", "cf1:o:"]))
     let everything = try fleet.client().everything()
     let text = String(decoding: everything.map { $0 < 0x80 ? $0 : 0x2E }, as: UTF8.self).lowercased()
     #expect(everything.count > 300_000)

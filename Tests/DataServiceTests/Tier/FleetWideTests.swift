@@ -38,6 +38,15 @@ import Testing
     #expect(await other.outline(second) == ["fresh(new, new)"])
   }
 
+  @Test func `a machine that looked for a pause before it asked the tier obeys it too`() async throws {
+    let tier = FakeTier()
+    let machine = try Machine(tier, answer: "own")
+    #expect(await machine.outline(url) == ["fresh(own, new)"])
+    _ = try await busy(tier).deliveries(url)
+    #expect(await machine.outline(url) == ["stored(own)", "failure(paused, last own)"])
+    #expect(machine.requests.count == 1)
+  }
+
   @Test func `with nothing stored anywhere the failure says for how long`() async throws {
     let tier = FakeTier()
     let first = try busy(tier)
