@@ -80,7 +80,7 @@ extension ServiceCore {
   /// Makes the rows of these targets in the tier void, for each of the accounts.
   func fence(_ targets: [String], accounts: [String]) {
     guard let tier = tier(), !tier.terms.isReadOnly else { return }
-    let questions = accounts.filter { $0.isEmpty || tier.terms.accounts.contains($0) }.flatMap { account in
+    let questions = accounts.filter(tier.terms.mayHave(of:)).flatMap { account in
       targets.map { TierQuestion(account: account, target: $0) }
     }
     guard !questions.isEmpty else { return }
@@ -96,7 +96,7 @@ extension ServiceCore {
   func fencing(_ keys: [RequestKey]) async -> Int {
     guard let tier = tier() else { return 0 }
     let questions = Set(keys.map { [$0.account, $0.target] })
-      .filter { $0[0].isEmpty || tier.terms.accounts.contains($0[0]) }
+      .filter { tier.terms.mayHave(of: $0[0]) }
       .map { pair in
         // Who removes an origin's responses wants to ask it again.
         TierQuestion(
@@ -113,7 +113,7 @@ extension ServiceCore {
   /// Makes the tier's rows of an account unreadable, and waits for that.
   /// - Returns: Whether the tier has confirmed it; also where it has none of the account, or may not be written from here.
   func signOutOfTier(_ account: String) async -> Bool {
-    guard let tier = tier(), tier.terms.accounts.contains(account), !tier.terms.isReadOnly else {
+    guard let tier = tier(), tier.terms.mayHave(of: account), !tier.terms.isReadOnly else {
       return true
     }
     let isConfirmed = await Task(executorPreference: thread) { await tier.signOut(account) }.value

@@ -62,9 +62,16 @@ package struct TierTerms: Sendable, Equatable {
   package var largestBody: Int64 = 8 << 20
   /// Whether the tier is asked but never written.
   package var isReadOnly = false
+  /// Whether the configuration could be read. Where not, nothing is shared, and what may have been shared is unknown.
+  package var isKnown = true
 
   /// The defaults.
   package init() {}
+
+  /// Whether the tier may have rows of an account; of no account for an empty name.
+  package func mayHave(of account: String) -> Bool {
+    account.isEmpty || !isKnown || accounts.contains(account)
+  }
 }
 
 /// What a service gives its tier to work with.

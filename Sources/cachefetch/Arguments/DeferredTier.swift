@@ -29,7 +29,12 @@ final class DeferredTier: SecondTier {
     }
   }
 
-  var terms: TierTerms { (try? engine.get())?.terms ?? TierTerms() }
+  var terms: TierTerms {
+    if case .success(let engine) = engine { return engine.terms }
+    var unknown = TierTerms()
+    unknown.isKnown = false
+    return unknown
+  }
 
   func attach(to host: TierHost) {
     switch engine {

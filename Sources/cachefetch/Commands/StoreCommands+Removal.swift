@@ -157,7 +157,10 @@ extension StoreCommands {
       return named.contains(pause.origin) || host.map { Self.isHost($0, of: pause.origin) } ?? false
     }
     if ended > 0 {
-      diagnostics.say("\(ended == 1 ? "a pause is" : "\(ended) pauses are") over: it asks again")
+      let over = ended == 1 ? "a pause is over" : "\(ended) pauses are over"
+      let isFleets = TierChoice.url(arguments) != nil && !arguments.has(.fleet)
+      diagnostics.say(
+        over + (isFleets ? " here; one that the fleet knows of ends with --fleet" : ": it asks again"))
     }
   }
 

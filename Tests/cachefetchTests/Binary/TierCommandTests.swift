@@ -67,6 +67,20 @@ import TestTurns
     #expect(try await machines[2].run("list").outputText == "")
   }
 
+  @Test func `where the variable is no URL of a tier, no removal from the fleet counts as confirmed`()
+    async throws
+  {
+    var machine = try Shell()
+    machine.environment["CACHEFETCH_TIER"] = "http://nobody.example/"
+    let signedOut = try await machine.run("sign-out", "--json", "--account", "ci")
+    #expect(signedOut.outputText == "{\"account\":\"ci\",\"removed\":0,\"unconfirmed\":1}\n")
+    #expect(
+      signedOut.status == 74 && signedOut.errorText.contains("$CACHEFETCH_TIER"), "\(signedOut.errorText)")
+    let removed = try await machine.run("rm", "--fleet", "--account", "ci", "http://nobody.example/")
+    #expect(removed.status == 74, "\(removed.errorText)")
+    #expect(try await machine.run("sign-out", "--no-tier", "--account", "ci").status == 0)
+  }
+
   @Test func `an origin that asks one machine to wait is left alone by the others`() async throws {
     let fleet = try await TierFleet()
     let origin = try FixtureServer { request, connection in
@@ -79,6 +93,9 @@ import TestTurns
     #expect(told.status != 0 && told.errorText.contains("paused until"), "\(told.errorText)")
     #expect(origin.requests().count == 1)
     #expect(try await second.run("explain", origin.url + "/other").outputText.contains("paused until"))
+    let here = try await second.run("rm", origin.url + "/other")
+    #expect(here.errorText.contains("a pause is over here; one that the fleet knows of ends with --fleet"))
+    #expect(try await second.run(origin.url + "/other").status == 4)
     _ = try await second.run("rm", "--fleet", origin.url + "/other")
     #expect(try await second.run(origin.url + "/other").outputText == "yes")
   }
