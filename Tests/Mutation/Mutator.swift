@@ -197,10 +197,10 @@ let support = """
     private import Glibc
   #endif
 
-  private let mutantThatIsOn = getenv("CACHEFETCH_MUTANT").map { atoi($0) } ?? -1
+  private let mutantThatIsOn = getenv("CACHEFETCH" + "_MUTANT").map { atoi($0) } ?? -1
 
   nonisolated(unsafe) private let reachedMutants: UnsafeMutablePointer<UInt8>? = {
-    guard let path = getenv("CACHEFETCH_MUTANTS_REACHED") else { return nil }
+    guard let path = getenv("CACHEFETCH" + "_MUTANTS_REACHED") else { return nil }
     let file = open(path, O_RDWR | O_CLOEXEC)
     // Without a descriptor to be had, as a test may have it, there is no mark.
     guard file >= 0 else { return nil }
