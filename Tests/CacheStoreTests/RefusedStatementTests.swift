@@ -89,7 +89,7 @@ struct RefusedStatementTests {
     while isReached {
       nth += 1
       let filled = try StatementErrorTests.Filled(copying: template)
-      try operation.prepare(filled)
+      try await operation.prepare(filled)
       #expect(statementfaults_begin(filled.fixture.folder) != 0)
       if operation.needsOpenStore { _ = try await filled.store.accountID(named: "another") }
       statementfaults_arm(filled.fixture.folder, nth)
@@ -121,7 +121,7 @@ struct RefusedStatementTests {
     while isReached {
       nth += 1
       let filled = try StatementErrorTests.Filled(copying: template)
-      try operation.prepare(filled)
+      try await operation.prepare(filled)
       let reopened = filled.reopened(vfs: vfs)
       if operation.needsOpenStore { _ = try await reopened.store.accountID(named: "another") }
       faultvfs_arm(vfs, Int32(kind), nth, Int32(FAULT_ERROR), 0)

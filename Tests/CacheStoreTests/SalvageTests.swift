@@ -76,7 +76,12 @@ import TestTurns
     /// Repairs, and finds exactly those rows, whole; the others are counted as lost where they are still known of.
     func expect(_ survivors: Set<Int>, lost: Int? = nil, _ comment: Comment) async throws {
       let store = fixture.another()
+      // Counts for rows of the damaged file.
+      for name in ["store.sqlite.uses", "store.sqlite.uses-taken"] {
+        try fixture.files.write(Array("nobody's\n".utf8), to: name)
+      }
       let findings = await store.findings(repair: true)
+      #expect(try fixture.files.names().allSatisfy { !$0.contains(".uses") }, comment)
       #expect(findings.contains { $0.subject == "integrity" && $0.severity == .repaired }, comment)
       let aside = try #require(events.setAside, comment)
       #expect(aside.carriedOver == survivors.count, comment)

@@ -14,7 +14,7 @@ import TestTurns
     /// Whether it is done on the calling thread, which is only where the connection that writes is open.
     var needsOpenStore = false
     /// What is done to the store beforehand.
-    var prepare: @Sendable (Filled) throws -> Void = { _ in }
+    var prepare: @Sendable (Filled) async throws -> Void = { _ in }
     let perform: @Sendable (Filled) async throws -> Void
     var testDescription: String { name }
   }
@@ -56,6 +56,18 @@ import TestTurns
     Operation(name: "a body of which nothing came", isPiecewise: true) { filled in
       let body = try await filled.store.beginBody(accountID: filled.accountID)
       _ = try await filled.store.put("", for: .long, at: 9) { $0.body = .unfinished(body) }
+    },
+    Operation(
+      name: "a variant in place of the oldest",
+      prepare: { filled in
+        let other = filled.fixture.another()
+        for number in 1...ResponseStore.variantLimit {
+          _ = try await other.put("\(number)", for: .other, at: Int64(number)) { $0.variant = "v: \(number)" }
+        }
+        await other.close()
+      }
+    ) {
+      _ = try await $0.store.put("more", for: .other, at: 99) { $0.variant = "v: more" }
     },
     Operation(
       name: "a row in place of the oldest", prepare: Filled.limit("maximum_rows", 4),
@@ -194,7 +206,7 @@ import TestTurns
     let template = try await Filled()
     await template.store.close()
     let smooth = try Filled(copying: template)
-    try operation.prepare(smooth)
+    try await operation.prepare(smooth)
     try await smooth.open()
     let before = try smooth.rows()
     try await operation.perform(smooth)
@@ -204,7 +216,7 @@ import TestTurns
     for table in Self.tables where done[table] != before[table] {
       for change in ["INSERT", "UPDATE", "DELETE"] {
         let filled = try Filled(copying: template)
-        try operation.prepare(filled)
+        try await operation.prepare(filled)
         try await filled.open()
         try filled.fixture.sql(
           "CREATE TRIGGER broken BEFORE \(change) ON \(table) BEGIN SELECT RAISE(ABORT, 'broken'); END")

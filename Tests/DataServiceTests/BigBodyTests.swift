@@ -42,6 +42,12 @@ import TestTurns
     let fixture = try fixture { $0.store.maximumBytes = 1 << 20 }
     let first = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     #expect(first.bytes == content && first.kept == .no(.tooLarge))
+    // What just keeps to the request's own limit is delivered whole, one byte more ends it.
+    for (limit, kind) in [(1_200_000, "new"), (1_199_999, "tooLarge")] {
+      var request = fixture.request(origin.url("/big"))
+      request.limits.bodyBytes = Int64(limit)
+      #expect(try await fixture.streamed(request, policy: .freshOnly).kind == kind, "\(limit)")
+    }
     // By another process, of which this one hears with what it does next.
     let other = try ServiceFixture(store: fixture.store)
     try await other.service.setLimits(StoreLimits(maximumBytes: 2_400_000))

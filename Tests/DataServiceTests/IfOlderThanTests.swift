@@ -61,6 +61,20 @@ import Testing
     await test.close()
   }
 
+  @Test func `the trace says on which side of the age a row is`() async throws {
+    let clock = VirtualClock()
+    let transport = ScriptedTransport { _, _ in .answer("one") }
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    let url = try #require(URL(string: Self.address))
+    _ = await fixture.outline(url)
+    _ = await fixture.outline(url, policy: Self.policy)
+    #expect(fixture.hasTraced("a response is stored, 0 ms old, received less than 5 min 0 s ago: no request"))
+    clock.advance(by: .seconds(300))
+    _ = await fixture.outline(url, policy: Self.policy)
+    #expect(fixture.hasTraced("a response is stored, 5 min 0 s old, received at least 5 min 0 s ago"))
+    await fixture.service.close()
+  }
+
   @Test func `the one response is the stored one where it is young, and explain says so`() async throws {
     let test = try TestService()
     test.origin.answer(Self.address, with: .text("one"))

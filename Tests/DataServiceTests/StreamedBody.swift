@@ -14,8 +14,12 @@ struct StreamedBody {
 extension ServiceFixture {
   /// The terminal outcome of a load whose bodies are streams.
   func streamed(_ url: URL, policy: FetchPolicy) async throws -> StreamedBody {
+    try await streamed(request(url), policy: policy)
+  }
+
+  /// The same of a request.
+  func streamed(_ request: DataService.Request, policy: FetchPolicy) async throws -> StreamedBody {
     var result = StreamedBody()
-    let request = request(url)
     for await delivery in service.streams(for: request, policy: policy) {
       switch delivery {
       case .stored(let response):

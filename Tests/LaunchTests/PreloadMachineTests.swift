@@ -43,6 +43,13 @@ import TestTurns
     #expect(effects == [.disarmDeadline, .finish(.incomplete), .stopRest])
   }
 
+  @Test func `what is stored is enough: after a failure the others are begun all the same`() throws {
+    var oneByOne = try plan(.criticalFresh, .useStored)
+    oneByOne.parallelism = 1
+    let (_, effects) = run(oneByOne, [.failed(0, reason: Self.down), .ended(0)])
+    #expect(effects == [.start(1)])
+  }
+
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let readiness: PreloadPlan.Readiness
@@ -159,6 +166,23 @@ import TestTurns
       try plan(.criticalFresh, .ask),
       [.failed(0, reason: Self.down), .ended(0), .fresh(1), .ended(1), .answered(.retry)])
     #expect(effects == [.armDeadline, .start(0)])
+  }
+
+  @Test func `a retry does not start again what has failed and is not over`() throws {
+    let (_, effects) = run(
+      try plan(.criticalFresh, .ask), [.failed(0, reason: Self.down), .deadlinePassed, .answered(.retry)])
+    #expect(effects == [.armDeadline])
+  }
+
+  @Test func `a step that has failed is done for the progress once it is over`() throws {
+    var machine = PreloadMachine(try plan(.allFresh))
+    _ = machine.handle(.begin)
+    _ = machine.handle(.fresh(1))
+    let before = machine.fraction
+    _ = machine.handle(.failed(0, reason: Self.down))
+    #expect(machine.fraction == before)
+    _ = machine.handle(.ended(0))
+    #expect(try #require(machine.fraction) > #require(before))
   }
 
   @Test("after the outcome the rest goes on into the store only if asked", arguments: [true, false])

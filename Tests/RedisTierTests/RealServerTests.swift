@@ -127,6 +127,30 @@ import Testing
     #expect(await machine.answer(page("en")).map { $0.row == nil } == true)
   }
 
+  @Test func `where the names in Vary have changed, the variants of the old and of the new are looked for`()
+    async throws
+  {
+    let fleet = try await Fleet()
+    let machine = try Machine(fleet.url())
+    func page(_ type: String?, _ language: String?) -> TierQuestion {
+      var question = TierQuestion.page
+      question.fields["Accept"] = type
+      question.fields["Accept-Language"] = language
+      return question
+    }
+    #expect(await machine.share(page(nil, nil), "none", vary: "accept") == .stored)
+    // By chance which of the two comes first.
+    let types = ["a", "b", "c", "d", "e", "f", "g"]
+    for type in types { #expect(await machine.share(page(type, nil), type, vary: "accept") == .stored) }
+    #expect(await machine.share(page(nil, "de"), "deutsch", vary: "accept-language") == .stored)
+    for type in types {
+      #expect(await machine.answer(page(type, "fr"))?.row?.body == Data(type.utf8))
+      #expect(await machine.answer(page("z", "de"))?.row?.body == Data("deutsch".utf8))
+      #expect(await machine.answer(page(type, "de"))?.row?.body == Data("deutsch".utf8), "the newer of both")
+    }
+    #expect(await machine.answer(page("z", "fr")).map { $0.row == nil } == true)
+  }
+
   @Test func `a target has sixteen variants, of which the oldest goes first`() async throws {
     let fleet = try await Fleet()
     let machine = try Machine(fleet.url())

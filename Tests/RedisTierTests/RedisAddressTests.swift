@@ -46,6 +46,18 @@ import Testing
     #expect(try RedisAddress("redis+unix:///run/r%20s?\(key)").endpoint.unixSocket == "/run/r s")
   }
 
+  @Test func `the least and the most that a parameter may be are allowed`() throws {
+    func parsed(_ parameter: String) throws -> RedisAddress {
+      try RedisAddress("redis://h?\(key)&\(parameter)")
+    }
+    #expect(try parsed("patience=1ms").patience == .milliseconds(1))
+    #expect(try parsed("patience=60s").patience == .seconds(60))
+    #expect(try parsed("keep=1s").keep == .seconds(1))
+    #expect(try parsed("keep=365d").keep == .seconds(31_536_000))
+    #expect(try parsed("max-body=128M").terms.largestBody == 134_217_728)
+    #expect(try parsed("db=65535").database == 65_535)
+  }
+
   @Test(arguments: [
     ("http://h?key-file=/k", "scheme “http”"), ("nonsense", "the tier's URL"),
     ("redis://?key-file=/k", "host"),
@@ -57,6 +69,9 @@ import Testing
     ("redis://h?key-file=/k&cert-file=/c", "cert-key-file"), ("redis://h?key-file=/k&ca-file=/c", "TLS"),
     ("redis://h?key-file=/k&patience=0ms", "patience"), ("redis://h?key-file=/k&patience=100", "patience"),
     ("redis://h?key-file=/k&patience=61s", "patience"), ("redis://h?key-file=/k&keep=0s", "keep"),
+    ("redis://h?key-file=/k&patience=60001ms", "patience"),
+    ("redis://h?key-file=/k&keep=999ms", "keep"), ("redis://h?key-file=/k&keep=31536001s", "keep"),
+    ("redis://h?key-file=/k&max-body=134217729", "max-body"), ("redis://h?key-file=/k&db=65536", "db"),
     ("redis://h?key-file=/k&max-body=1G", "max-body"), ("redis://h?key-file=/k&max-body=-1", "max-body"),
     ("redis://h?key-file=/k&plain-http=true", "plain-http"),
     ("redis://h?key-file=/k&read-only=1", "read-only"),

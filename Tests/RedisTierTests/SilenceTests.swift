@@ -31,6 +31,20 @@ import Testing
     #expect(silence().rest(at: now, mark) <= 5 * Self.second, "an answer begins anew")
   }
 
+  @Test func `a failure within a silence says nothing new, and one at its end begins the next`() {
+    var mark: Int64 = 0
+    let now = 100 * Self.second
+    var first = silence()
+    #expect(first.decide(at: now, mark: &mark) == .ask)
+    first.failed(at: now, mark: &mark)
+    let (known, end) = (mark, now + first.rest(at: now, mark))
+    var late = silence()
+    late.failed(at: end - 1, mark: &mark)
+    #expect(mark == known)
+    late.failed(at: end, mark: &mark)
+    #expect(late.rest(at: end, mark) > 9 * Self.second)
+  }
+
   @Test func `one process finds out whether a tier answers, and the others do without it meanwhile`() {
     var (mark, now) = (Int64(0), 100 * Self.second)
     for _ in 0..<3 {

@@ -167,6 +167,12 @@ import Testing
     #expect(chunks.count == 3)
     try client.run("DEL", chunks[2])
     #expect(await machine.body(of: row, for: .page) == nil)
+    try client.run("DEL", chunks[0])
+    try client.run("CONFIG", "RESETSTAT")
+    #expect(await machine.body(of: row, for: .page) == nil)
+    let calls = String(decoding: try client.run("INFO", "commandstats").bytes ?? [], as: UTF8.self)
+    #expect(
+      calls.contains("cmdstat_get:calls=1,"), "where the first piece is gone, so are the others: \(calls)")
     try client.run("DEL", try #require(client.keys().first { !$0.contains(":b:") }))
     #expect(await machine.answer(.page).map { $0.row == nil } == true)
     #expect(machine.warnings.withLock { $0 } == [])

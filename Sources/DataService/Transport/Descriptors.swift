@@ -32,6 +32,11 @@ enum Descriptors {
 }
 
 extension DataServiceError {
+  /// The failure to make something of libcurl's: by the descriptors where none are left, else as `message` says.
+  static func notMade(_ message: String) -> DataServiceError {
+    Descriptors.areUsedUp ? .tooManyOpenFiles : DataServiceError(.other, message)
+  }
+
   /// No file or socket could be opened any more.
   package static let tooManyOpenFiles = DataServiceError(
     .other, "too many open files", remedy: .descriptors)

@@ -165,7 +165,7 @@ struct PreloadMachine: Sendable {
   }
 
   /// Whether a failure is about to end the run, so that no step is started only to be cancelled.
-  private var isGivenUp: Bool { phase == .running && plan.onFailure == .fail && tally.missingFailed > 0 }
+  private var isGivenUp: Bool { plan.onFailure == .fail && tally.missingFailed > 0 }
 
   private mutating func skipWaiting() {
     for index in firstWaiting..<steps.count where steps[index].isWaiting {

@@ -83,6 +83,11 @@ import TestTurns
     // Fresh is what lives longer than it is old.
     let border = explain([Rule.row(["Cache-Control": "max-age=10"])])
     #expect(border.terms.contains { $0.name == "stale for" })
+    #expect(!border.changes.contains { $0.contains("it is stale") || $0.contains("give it a lifetime") })
+    #expect(
+      explain([Rule.row()]).changes.contains("max-age or Expires in the response would give it a lifetime"))
+    let last = explain([Rule.row(["Cache-Control": "max-age=11"])])
+    #expect(last.changes.contains("in 1 s, at \(Rule.date(11)), it is stale"))
     #expect(verdict("http", explanation) == "fresh or failure: stale (section 4.2)")
     #expect(
       explanation.changes.contains("under http, Cache-Control: max-stale=5 in the request would accept it"))

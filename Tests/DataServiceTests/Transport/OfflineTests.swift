@@ -46,5 +46,6 @@ import TestTurns
     let finished = await child.finished()
     #expect(finished.exit == .status(0))
     #expect(finished.outputText == "hello")
+    #expect(try #require(finished.errorText.firstMatch(of: /retrying in (\d+) ms/)).1 == "250")
   }
 }

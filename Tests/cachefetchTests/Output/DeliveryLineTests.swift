@@ -1,8 +1,8 @@
-import DataService
 import PlatformFoundation
 import Testing
 import TestTurns
 
+@testable import DataService
 @testable import cachefetch
 
 @Suite("Output: the JSON object of a delivery", .inTurn) struct DeliveryLineTests {
@@ -26,6 +26,15 @@ import TestTurns
         == #"{"delivery":"stored","# + Self.common
         + #""fields":[["Content-Type","text/plain"],["Age","5"],["Cache-Status","cachefetch; hit; ttl=-5"]],"#
         + Self.times + "}\n")
+  }
+
+  @Test func `whether the fleet has it too, and why not`() {
+    for (shared, members) in [
+      (.yes, #","shared":true}"#), (.no(.isPrivate), #","shared":false,"shared_reason":"private"}"#),
+    ] as [(DataService.Shared, String)] {
+      let line = text(.fresh(Sample.response([]) { $0.sharing = shared }, .changed))
+      #expect(line.hasSuffix(members + "\n"), "\(line)")
+    }
   }
 
   @Test func `a fresh one, with what became of it`() {

@@ -29,6 +29,12 @@ import TestTurns
     #expect(EntryTable.sorted(entries, by: order).map(\.key.target).joined() == names)
   }
 
+  @Test(arguments: [ListOrder.age, .size, .used])
+  func `entries between which an order does not decide stay as they are`(order: ListOrder) {
+    let entries = (0..<40).map { Sample.entry("\($0)") }
+    #expect(EntryTable.sorted(entries, by: order).map(\.key.target) == entries.map(\.key.target))
+  }
+
   @Test func `the entries of one URL are in the order of their accounts`() {
     let entries = ["b", "", "a"].map { Sample.entry(account: $0) }
     #expect(EntryTable.sorted(entries, by: .url).map(\.key.account) == ["", "a", "b"])

@@ -115,8 +115,7 @@
     private func open(on thread: NetworkThread) throws(DataServiceError) {
       let library = try loadedLibrary()
       guard let multi = ccurl_multi_init(library.table) else {
-        throw Descriptors.areUsedUp
-          ? .tooManyOpenFiles : DataServiceError(.other, "libcurl could not be initialised")
+        throw .notMade("libcurl could not be initialised")
       }
       // Keep at least as many idle connections as exchanges may run.
       _ = ccurl_multi_set_long(

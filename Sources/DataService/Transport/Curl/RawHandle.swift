@@ -41,10 +41,7 @@
 
     var mayHoldBytes: Bool { true }
 
-    private static var noHandle: DataServiceError {
-      Descriptors.areUsedUp
-        ? .tooManyOpenFiles : DataServiceError(.other, "libcurl could not make a connection")
-    }
+    private static var noHandle: DataServiceError { .notMade("libcurl could not make a connection") }
 
     private func set(_ endpoint: RawConnection.Endpoint) throws(DataServiceError) {
       let scheme = endpoint.isSecure ? "https" : "http"
