@@ -26,6 +26,19 @@ import TestTurns
     #expect(last == #"{"tier_asked":1,"tier_taken_in":1,"tier_offered":0,"tier_silent":0}"#)
   }
 
+  @Test func `a proxy of the environment is not asked for the tier`() async throws {
+    let certificates = try TestCertificates()
+    try await certificates.makeAuthority()
+    try await certificates.make("server", host: "localhost")
+    let fleet = try await TierFleet(certificates: certificates)
+    let origin = try ChangingOrigin()
+    _ = try await fleet.machine().run(origin.url)
+    var second = try fleet.machine()
+    second.environment["https_proxy"] = "http://127.0.0.1:1"
+    let taken = try await second.run("--json", "--max-age", "1h", origin.url)
+    #expect(taken.outputText.contains("\"source\":\"tier\""), "\(taken.outputText) \(taken.errorText)")
+  }
+
   @Test func `preload and diff use it too, and --no-tier does not`() async throws {
     let fleet = try await TierFleet()
     let origin = try ChangingOrigin()

@@ -6,11 +6,14 @@ struct TierFleet {
   let server: RedisServer
   let url: String
 
-  init(_ more: String = "") async throws {
-    server = try await RedisServer()
+  /// - Parameter certificates: With `server`, for a server that is reached over TLS, and not by its socket.
+  init(_ more: String = "", certificates: TestCertificates? = nil) async throws {
+    server = try await RedisServer(certificates: certificates)
     let key = try await Self.key(for: Shell(), in: server.folder)
+    let place = certificates == nil ? "redis+unix://\(server.socket)" : "rediss://localhost:\(server.port)"
+    let authority = certificates.map { "&ca-file=\($0.authority)" } ?? ""
     // Fixtures speak plain http; the patience is that of a busy machine.
-    url = "redis+unix://\(server.socket)?key-file=\(key)&plain-http=yes&patience=10s" + more
+    url = "\(place)?key-file=\(key)&plain-http=yes&patience=10s\(authority)\(more)"
   }
 
   /// A machine: a store of its own, and the tier.
