@@ -39,7 +39,7 @@ import TestTurns
     arguments: [
       ("http://h", "http://h/"), ("http://h?q", "http://h/?q"), ("http://h:80/", "http://h/"),
       ("http://h:443/", "http://h:443/"), ("https://h:443/", "https://h/"),
-      ("http://h:0443/", "http://h:443/"), ("http://h:8/", "http://h:8/"),
+      ("http://h:0443/", "http://h:443/"), ("http://h:8/", "http://h:8/"), ("http://h:1/", "http://h:1/"),
       ("http://h:/", "http://h/"), ("http://h/./a", "http://h/a"), ("http://h/a/..", "http://h/"),
       ("http://h/a#b", "http://h/a"), ("http://H/a", "http://h/a"), ("HTTP://h/a", "http://h/a"),
       ("http://h/%7e", "http://h/~"), ("http://h/é", "http://h/%C3%A9"), ("http://u@h/", "http://h/"),

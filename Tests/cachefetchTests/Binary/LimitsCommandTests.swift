@@ -57,7 +57,8 @@ import TestTurns
   {
     let shell = try Shell()
     for words in [
-      ["--bytes", "3k"], ["--rows", "0"], ["--older-than", "0s"], ["--rows", "many"], ["--bytes", "None"],
+      ["--bytes", "3k"], ["--bytes", "1048575"], ["--rows", "0"], ["--older-than", "0s"], ["--rows", "many"],
+      ["--bytes", "None"],
     ] {
       let run = try await shell.run(["limits"] + words)
       #expect(run.status == 64 && run.errorText.contains(words[0]), "\(run.errorText)")
@@ -66,6 +67,7 @@ import TestTurns
     #expect(try shell.store.folder.names().isEmpty)
     #expect(try await shell.run("limits", "--rows", "2").status == 0)
     #expect(try await shell.run("limits", "--older-than", "1s").status == 0, "a second is the least")
+    #expect(try await shell.run("limits", "--bytes", "1M").status == 0, "a mebibyte is the least")
     #expect(try await shell.run("limits", "--older-than", "none").status == 0)
     #expect(
       try await shell.run("limits").lines[1]
