@@ -218,6 +218,11 @@ import TestTurns
     try folder.write("certificate one.pem", to: "copy.pem")
     #expect(try key { $0.connection.clientCertificateFile = folder.file("copy.pem") } == before)
     #expect(try key { $0.connection.certificateAuthorityFile = folder.file("copy.pem") } == trust)
+    for text in ["Certificate one.pem", "certificate one.peM"] {
+      try folder.write(text, to: "near.pem")
+      let near = folder.file("near.pem")
+      #expect(try key { $0.connection.clientCertificateFile = near } != before, "\(text)")
+    }
     try folder.write("another certificate", to: "one.pem")
     #expect(try key { $0.connection.clientCertificateFile = one } != before)
     #expect(try key { $0.connection.certificateAuthorityFile = one } != trust)

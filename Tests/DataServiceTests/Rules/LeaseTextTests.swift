@@ -22,6 +22,18 @@ import TestTurns
     #expect(texts.count == Mirror(reflecting: Limits()).children.count + 1)
   }
 
+  @Test func `what an answer depends on is in the hash that other processes compare`() throws {
+    let changes: [@Sendable (inout DataService.Request) -> Void] = [
+      { _ in }, { $0.account = .named("b") }, { $0.method = .head }, { $0.url.append(path: "y") },
+      { $0.fields = ["Accept": "a/b"] }, { $0.fields = ["Accept": "c/d"] }, { $0.keepsAnyway = true },
+      { $0.acceptedMediaTypes = ["a/b"] }, { $0.acceptedMediaTypes = ["c/d"] },
+    ]
+    let hashes = try changes.map {
+      try Rule.prepared(change: $0).leaseHash(secrets: SecretList(), options: [])
+    }
+    #expect(Set(hashes).count == changes.count)
+  }
+
   @Test func `every connection option is in it`() {
     let changes: [(inout ConnectionOptions) -> Void] = [
       { $0.isInsecure = true }, { $0.unixSocket = "a" }, { $0.proxy = "a" },
