@@ -31,11 +31,13 @@ read -ra build_flags <<< "${BUILD_FLAGS-}"
 # The processes of a run of tests, with their command lines. usage: left_processes RUN
 left_processes() {
   local process
-  for process in /proc/[0-9]*; do
-    if grep -qsz "^CACHEFETCH_TEST_RUN=$1\$" "$process/environ"; then
-      printf '%s %s\n' "${process#/proc/}" "$(tr '\0' ' ' < "$process/cmdline" 2>/dev/null)"
-    fi
-  done
+  {
+    grep -lsz "^CACHEFETCH_TEST_RUN=$1\$" /proc/[0-9]*/environ
+    # redis-server writes its title over its environment.
+    find /proc/[0-9]*/cwd -maxdepth 0 -lname "$1/*" 2>/dev/null
+  } | cut -d / -f 3 | sort -nu | while read -r process; do
+    printf '%s %s\n' "$process" "$(tr '\0' ' ' < "/proc/$process/cmdline" 2>/dev/null)"
+  done || true
 }
 
 # Ends what is left of a run of tests, and removes its folders. usage: clear_away RUN
