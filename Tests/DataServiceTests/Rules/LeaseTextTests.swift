@@ -1,3 +1,4 @@
+import PlatformFoundation
 import Testing
 import TestTurns
 
