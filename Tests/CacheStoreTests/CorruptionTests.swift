@@ -67,8 +67,9 @@ extension DamagePlace {
     do {
       do {
         _ = try await store.put("fresh", for: .page, at: 1_000_000)
-      } catch let error as CacheStoreError where error.reason == .signedOut {
-        // The account was asked for before the file was replaced, and could not be carried over.
+      } catch let error as CacheStoreError where error.reason == .signedOut || error.reason == .missing {
+        // The account was asked for before the file was replaced, and could not be carried over; or, where it is
+        // `missing`, a damaged index had given an identifier that none has. An exchange asks for it anew, too.
         _ = try await store.put("fresh", for: .page, at: 1_000_000)
       }
       #expect(try await store.body(of: .page) == "fresh", comment)

@@ -31,6 +31,13 @@ enum DamageCheck {
     return try problems(connection, limit: 1).isEmpty
   }
 
+  /// Whether `integrity_check` finds nothing in a table and its indexes.
+  static func isSound(_ table: String, _ connection: Connection) throws(CacheStoreError) -> Bool {
+    try connection.withStatement("PRAGMA integrity_check(\(table))") { (statement) throws(CacheStoreError) in
+      try statement.step() && statement.text(0) == "ok"
+    }
+  }
+
   /// The problems that `integrity_check` reports.
   static func problems(_ connection: Connection, limit: Int) throws(CacheStoreError) -> [String] {
     try connection.withStatement("PRAGMA integrity_check(\(limit))") { (statement) throws(CacheStoreError) in

@@ -1,3 +1,5 @@
+internal import CSQLite
+
 extension ResponseStore {
   /// The account's row, inserted where there is none; its identifier is the account's generation.
   ///
@@ -47,7 +49,7 @@ extension ResponseStore {
   }
 
   /// Runs work that writes rows of an account. Where a foreign key fails, throws `signedOut` where the account was
-  /// signed out, or `missing` where the file is another.
+  /// signed out, `corrupt` where their table is damaged, or `missing` where the file is another.
   func ofAccount<Result>(
     _ id: Int64, _ connection: Connection, _ work: () throws(CacheStoreError) -> Result
   ) throws(CacheStoreError) -> Result {
@@ -55,6 +57,11 @@ extension ResponseStore {
       return try work()
     } catch {
       guard error.reason == .signedOut, try !isRevoked(id, connection) else { throw error }
+      // Where the index of names is damaged, it gives an identifier that no account has, again and again.
+      guard try DamageCheck.isSound("account", connection) else {
+        throw CacheStoreError(
+          .corrupt, "the accounts in \(files.database) are damaged", sqliteCode: SQLITE_CORRUPT)
+      }
       throw CacheStoreError(
         .missing, "the store \(files.database) was removed while it was in use", sqliteCode: error.sqliteCode)
     }
