@@ -113,7 +113,8 @@ extension ServiceCore {
   /// Makes the tier's rows of an account unreadable, and waits for that.
   /// - Returns: Whether the tier has confirmed it; also where it has none of the account, or may not be written from here.
   func signOutOfTier(_ account: String) async -> Bool {
-    guard let tier = tier(), tier.terms.mayHave(of: account), !tier.terms.isReadOnly else {
+    // What is of no account stays shared.
+    guard !account.isEmpty, let tier = tier(), tier.terms.mayHave(of: account), !tier.terms.isReadOnly else {
       return true
     }
     let isConfirmed = await Task(executorPreference: thread) { await tier.signOut(account) }.value
