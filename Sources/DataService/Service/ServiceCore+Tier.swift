@@ -122,7 +122,7 @@ extension ServiceCore {
       configuration.onWarning?(
         DataService.Warning(
           kind: .other, message: "the tier has not confirmed that it has nothing of \(account) any more",
-          remedy: "sign out again once it answers"))
+          remedy: "sign out again once it can be asked"))
     }
     return isConfirmed
   }
