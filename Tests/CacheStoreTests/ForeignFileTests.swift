@@ -1,3 +1,4 @@
+import FixtureServer
 import TestSupport
 import Testing
 import TestTurns
@@ -168,6 +169,29 @@ import PlatformC
     #expect(try fixture.files.text(of: "victim") == precious)
     unlink(fixture.path + name)
     _ = try await fixture.another().put("c", for: .page, at: 3)
+  }
+
+  @Test func `a journal that another process is just removing is no second name of a file`() async throws {
+    let fixture = try StoreFixture()
+    let files = StoreFiles(path: fixture.path)
+    let journal = fixture.path + "-journal"
+    let isChecked = Gate()
+    let remover = Task.detached {
+      while !isChecked.isOpen {
+        close(open(journal, O_CREAT | O_RDWR, 0o600))
+        unlink(journal)
+      }
+    }
+    // Of a file that is seen while it goes, the system may say that it has no name at all.
+    var seen = 0
+    #expect(throws: Never.self) {
+      while seen < 2_000 {
+        if FileStatus(path: journal) != nil { seen += 1 }
+        try files.checkCompanions()
+      }
+    }
+    isChecked.open()
+    await remover.value
   }
 
   @Test func `nothing waits for a pipe in the place of the journal`() async throws {

@@ -14,7 +14,7 @@ struct FileStatus: Sendable {
   let kind: Kind
   let owner: UInt32
   let group: UInt32
-  /// The number of hard links.
+  /// The number of hard links; 0 where the file was removed meanwhile, which the status of a path may show as well.
   let names: Int
   /// The permission bits.
   let mode: UInt32
@@ -52,6 +52,9 @@ struct FileStatus: Sendable {
 
   /// Whether an untrusted user may add and rename files in this folder.
   var isSharedFolder: Bool { kind == .folder && (mode & 0o022 != 0 || !hasTrustedOwner) }
+
+  /// Whether the file has another name as well, which another user could have given to one of this user's files.
+  var hasOtherNames: Bool { names > 1 }
 
   /// Whether the file belongs to this user or to root.
   var hasTrustedOwner: Bool { owner == geteuid() || owner == 0 }

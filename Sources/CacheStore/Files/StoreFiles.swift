@@ -129,7 +129,7 @@ struct StoreFiles: Sendable {
   }
 
   /// Throws unless an open file beside the store can be trusted: a regular file, of a trusted owner, without a second
-  /// name, which another user could have given to one of this user's files.
+  /// name.
   func check(opened status: FileStatus?, _ what: String, _ path: String) throws(CacheStoreError) {
     let isShared = isFolderShared
     guard let status, status.kind == .file else {
@@ -140,7 +140,7 @@ struct StoreFiles: Sendable {
         .cannotOpen, "\(what) \(path) belongs to another user, which is refused", remedy: .ownFolder)
     }
     // Creating the key links it to a second name, which is removed at once.
-    guard status.names == 1 || status.names == 2 && path == key else {
+    guard !status.hasOtherNames || status.names == 2 && path == key else {
       throw CacheStoreError(
         .cannotOpen, "\(what) \(path) is another file's second name, which is refused",
         remedy: isShared ? .ownFolder : "remove it")
@@ -167,7 +167,7 @@ struct StoreFiles: Sendable {
         .cannotOpen, "the store \(path) belongs to another user, which is refused",
         remedy: .ownFile)
     }
-    guard status.names == 1 || !isFolderShared else {
+    guard !status.hasOtherNames || !isFolderShared else {
       throw CacheStoreError(
         .cannotOpen, "the store \(path) is another file's second name, which is refused", remedy: .ownFolder
       )
@@ -179,7 +179,7 @@ struct StoreFiles: Sendable {
     for path in [log, sharedMemory, database + "-journal"] {
       guard let status = FileStatus(path: path) else { continue }
       try check(status, of: path)
-      guard status.names == 1 else {
+      guard !status.hasOtherNames else {
         throw CacheStoreError(
           .cannotOpen, "\(path) is another file's second name, which is refused",
           hint: "remove the other name")

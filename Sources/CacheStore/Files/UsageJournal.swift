@@ -38,7 +38,7 @@ struct UsageJournal {
       guard descriptor >= 0 else { return .refused }
       defer { close(descriptor) }
       guard let status = FileStatus(descriptor: descriptor), status.kind == .file, status.owner == geteuid(),
-        status.names <= 1
+        !status.hasOtherNames
       else { return .refused }
       guard flock(descriptor, LOCK_SH | LOCK_NB) == 0,
         FileStatus(path: files.usageJournal)?.identity == status.identity
