@@ -189,6 +189,18 @@ import TestTurns
     }
   }
 
+  @Test func `an error while the counts of a batch are written is told, whichever of them it is`() {
+    var batch = UsageBatch()
+    for host in ["a", "b", "c"] { batch.count(.id(1), host: host, UsageCount()) }
+    for refused in ["a", "b", "c"] {
+      #expect(throws: CacheStoreError.self, "\(refused)") {
+        try batch.forEachCount { (_, host, _) throws(CacheStoreError) in
+          if host == refused { throw CacheStoreError(.full, "no room") }
+        }
+      }
+    }
+  }
+
   @Test func `no more of a usage journal is read than sixteen times what is long`() throws {
     let fixture = try StoreFixture()
     let journal = UsageJournal(files: StoreFiles(path: fixture.path))

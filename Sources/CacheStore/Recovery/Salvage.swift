@@ -107,7 +107,7 @@ struct Salvage {
       return false
     }
     var response = row.response
-    try new.coder.insert(&response, row.key, new)
+    try new.insert(&response, row.key)
     _ = try new.first(
       "INSERT OR REPLACE INTO last_use (request_id, used_at_ms) VALUES (?1, ?2)", [response.id, row.usedAt])
     for tag in row.tags {

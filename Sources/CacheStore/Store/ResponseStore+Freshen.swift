@@ -64,7 +64,7 @@ extension ResponseStore {
     row.head.freshen(by: freshening.head)
     row.isInvalid = false
     row.isPinned = row.isPinned || freshening.isPinned
-    try connection.coder.update(&row, found.key, connection)
+    try connection.update(&row, found.key)
     try addTags(freshening.tags, to: row.id, connection)
     return true
   }

@@ -35,7 +35,7 @@ extension ResponseStore {
           Checksum.ofTarget(found.key.target), found.row.accountID, started, connection)
         guard !self.isBefore(started, found.row.started), !found.row.isInvalid else { continue }
         found.row.isInvalid = true
-        try connection.coder.update(&found.row, found.key, connection)
+        try connection.update(&found.row, found.key)
         count += 1
       }
       return count

@@ -118,10 +118,10 @@ extension ResponseStore {
     row.isPinned = write.isPinned || existing?.isPinned == true
     if let existing {
       row.id = existing.id
-      try connection.coder.update(&row, write.key, connection)
+      try connection.update(&row, write.key)
     } else {
       if variants >= Self.variantLimit { try makeRoomForVariant(write, connection) }
-      try connection.coder.insert(&row, write.key, connection)
+      try connection.insert(&row, write.key)
       let use = try connection.statement(.insertUse)
       use.bind(1, row.id)
       use.bind(2, write.head.receivedAt)

@@ -84,7 +84,7 @@ extension ResponseStore {
             !isBefore(started, found.row.started)
           else { continue }
           found.row.isInvalid = true
-          try connection.coder.update(&found.row, found.key, connection)
+          try connection.update(&found.row, found.key)
           count += 1
         }
       }

@@ -111,7 +111,7 @@ package final class ResponseStore: Sendable {
         found.accountID = account
         if ahead != nil { found.preflight = Preflight(statement) }
         guard let row else { continue }
-        if let read = try connection.coder.read(statement, from: first, key, connection) {
+        if let read = try connection.row(statement, from: first, key) {
           found.rows.append(read)
         } else {
           found.damaged += 1

@@ -44,22 +44,8 @@ final class RowCoder {
 
   // MARK: Writing
 
-  /// Inserts a row under its `id`, or under a new one where that is 0; sets `id`.
-  func insert(
-    _ row: inout StoredResponse, _ key: RequestKey, _ connection: Connection
-  ) throws(CacheStoreError) {
-    try run(try connection.statement(.insertRow), .insert(identifier: row.id != 0), &row, key)
-    row.id = connection.lastInsertedRow
-  }
-
-  /// Sets everything but the key of the row with that identifier.
-  func update(
-    _ row: inout StoredResponse, _ key: RequestKey, _ connection: Connection
-  ) throws(CacheStoreError) {
-    try run(try connection.statement(.updateRow), .update, &row, key)
-  }
-
-  private func run(
+  /// Runs a statement with the row as its parameters: one of ``insertText`` or ``updateText``.
+  func run(
     _ statement: Statement, _ purpose: ParameterBinder.Purpose, _ row: inout StoredResponse, _ key: RequestKey
   ) throws(CacheStoreError) {
     var key = key
@@ -82,14 +68,17 @@ final class RowCoder {
     var isSound = false
   }
 
-  /// Reads the current row of a ``Query/rowByID`` statement; with `firstChunk`, of a ``Query/wholeRowText``
-  /// statement.
+  /// Looks up the checksum of a body of several chunks by the body's identifier; `nil` where there is none.
+  typealias LongBodyChecksum = (Int64) throws(CacheStoreError) -> Int64?
+
+  /// Reads the current row of a statement by identifier, whose columns are ``selectedWithRequest`` and, after them, the
+  /// first chunk's checksum, the chunk (or its length, with `head`), and the account's name.
   func readWithKey(
-    _ statement: Statement, _ extent: Extent, _ connection: Connection
+    _ statement: Statement, _ extent: Extent, ofLongBody: LongBodyChecksum
   ) throws(CacheStoreError) -> Found {
     var found = Found()
     var reader = ColumnReader(statement, from: 0, readsRequest: true)
-    found.isSound = try read(&found.row, &found.key, &reader, extent, connection)
+    found.isSound = try read(&found.row, &found.key, &reader, extent, ofLongBody)
     return found
   }
 
@@ -100,12 +89,12 @@ final class RowCoder {
   ///   - key: The request key. It is part of the checksum, so a row that a damaged index leads to does not match.
   /// - Returns: `nil` where a checksum does not match or a part is missing.
   func read(
-    _ statement: Statement, from first: Int32, _ key: RequestKey, _ connection: Connection
+    _ statement: Statement, from first: Int32, _ key: RequestKey, ofLongBody: LongBodyChecksum
   ) throws(CacheStoreError) -> StoredResponse? {
     var key = key
     var row = StoredResponse.blank
     var reader = ColumnReader(statement, from: first, readsRequest: false)
-    guard try read(&row, &key, &reader, .firstChunk, connection) else { return nil }
+    guard try read(&row, &key, &reader, .firstChunk, ofLongBody) else { return nil }
     return row
   }
 
@@ -118,7 +107,7 @@ final class RowCoder {
   /// - Returns: Whether the row is as it was written.
   private func read(
     _ row: inout StoredResponse, _ key: inout RequestKey, _ reader: inout ColumnReader, _ extent: Extent,
-    _ connection: Connection
+    _ ofLongBody: LongBodyChecksum
   ) throws(CacheStoreError) -> Bool {
     let statement = reader.statement
     var written: Int64 = 0
@@ -128,7 +117,7 @@ final class RowCoder {
     if reader.readsRequest { key.account = statement.text(chunk + 2) }
     let isPlausible = row.status >= 100 && row.status <= 999 && row.body.length >= 0
     var isSound = false
-    if let bodyChecksum = try bodyChecksum(of: &row.body, statement, chunk, extent, connection) {
+    if let bodyChecksum = try bodyChecksum(of: &row.body, statement, chunk, extent, ofLongBody) {
       row.body.checksum = bodyChecksum
       row.body.accountID = row.accountID
       isSound = checksum(of: &row, &key, bodyChecksum: bodyChecksum) == written && isPlausible
@@ -142,7 +131,7 @@ final class RowCoder {
   /// the body is unfinished.
   private func bodyChecksum(
     of body: inout StoredResponse.Body, _ statement: Statement, _ column: Int32, _ extent: Extent,
-    _ connection: Connection
+    _ ofLongBody: LongBodyChecksum
   ) throws(CacheStoreError) -> Int64? {
     guard !statement.isNull(column) else { return nil }
     let checksum = statement.integer(column)
@@ -157,8 +146,7 @@ final class RowCoder {
       if let base = bytes.baseAddress { body.firstChunk = Data(bytes: base, count: bytes.count) }
     case .head: length = statement.integer(column + 1)
     }
-    return length == body.length
-      ? Checksum.ofBody(chunk: checksum) : try connection.bodyChecksum(of: body.id)
+    return length == body.length ? Checksum.ofBody(chunk: checksum) : try ofLongBody(body.id)
   }
 
   // MARK: Checksum
@@ -201,25 +189,5 @@ extension RowCoder {
     var text = ColumnText(part)
     visit(&found.row, &found.key, &checksum, with: &text)
     return text.text
-  }
-}
-
-// MARK: By identifier
-
-extension Connection {
-  /// A row by its identifier without its body; `nil` where it is not there.
-  func rowHead(_ id: Int64) throws(CacheStoreError) -> RowCoder.Found? {
-    let statement = try statement(.rowByID)
-    defer { statement.reset() }
-    statement.bind(1, id)
-    return try statement.step() ? coder.readWithKey(statement, .head, self) : nil
-  }
-
-  /// A row by its identifier, its first chunk included; `nil` where it is not there.
-  func wholeRow(_ id: Int64) throws(CacheStoreError) -> RowCoder.Found? {
-    try withStatement(Query.wholeRowText) { (statement) throws(CacheStoreError) in
-      statement.bind(1, id)
-      return try statement.step() ? coder.readWithKey(statement, .firstChunk, self) : nil
-    }
   }
 }

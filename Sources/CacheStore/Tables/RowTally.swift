@@ -8,26 +8,10 @@ internal import PlatformC
 /// then, plus one for each body inserted since, whose identifiers are never reused. The rows are counted only where
 /// that bound exceeds the limit.
 final class RowTally {
-  private var count: Int64 = 0
-  private var version: Int64 = 0
-  private var lastBody: Int64 = 0
-  private var arriving: Int64 = 0
-
-  /// An upper bound of the number of rows, and the exact number where the bound exceeds `most`; inside a writing
-  /// transaction.
-  fileprivate func bound(most: Int64, _ connection: Connection, isKnown: Bool) throws(CacheStoreError)
-    -> Int64
-  {
-    let version = try connection.value(.dataVersion)
-    if isKnown, version == self.version { return count }
-    let lastBody = try connection.value(.lastBody)
-    let bound = count + arriving + lastBody - self.lastBody
-    if isKnown, bound <= most { return bound }
-    count = try connection.value(.rowCount)
-    arriving = try connection.value(.unfinishedCount)
-    (self.version, self.lastBody) = (version, lastBody)
-    return count
-  }
+  fileprivate var count: Int64 = 0
+  fileprivate var version: Int64 = 0
+  fileprivate var lastBody: Int64 = 0
+  fileprivate var arriving: Int64 = 0
 
   fileprivate func listen(to database: OpaquePointer) {
     sqlite3_update_hook(
@@ -46,12 +30,22 @@ extension Connection {
   /// An upper bound of the number of rows, and the exact number where the bound exceeds `most`; inside a writing
   /// transaction.
   func rowCount(most: Int64) throws(CacheStoreError) -> Int64 {
-    if let rowTally { return try rowTally.bound(most: most, self, isKnown: true) }
-    let tally = RowTally()
-    let count = try tally.bound(most: most, self, isKnown: false)
-    tally.listen(to: handle)
-    rowTally = tally
-    return count
+    let version = try value(.dataVersion)
+    if let rowTally, rowTally.version == version { return rowTally.count }
+    let lastBody = try value(.lastBody)
+    if let rowTally {
+      let bound = rowTally.count + rowTally.arriving + lastBody - rowTally.lastBody
+      if bound <= most { return bound }
+    }
+    let tally = rowTally ?? RowTally()
+    tally.count = try value(.rowCount)
+    tally.arriving = try value(.unfinishedCount)
+    (tally.version, tally.lastBody) = (version, lastBody)
+    if rowTally == nil {
+      tally.listen(to: handle)
+      rowTally = tally
+    }
+    return tally.count
   }
 
   /// Forgets the number of rows after a rollback, which the update hook does not report.

@@ -12,41 +12,41 @@ enum Schema {
   /// Reads `user_version` and `application_id`; throws where the file is not a store of this release.
   ///
   /// Reads both in one transaction, since another process may be creating the tables.
-  static func content(of connection: Connection) throws(CacheStoreError) -> Content {
-    try connection.snapshot { () throws(CacheStoreError) in try contentNow(of: connection) }
+  static func content(of database: Database) throws(CacheStoreError) -> Content {
+    try database.snapshot { () throws(CacheStoreError) in try contentNow(of: database) }
   }
 
-  private static func contentNow(of connection: Connection) throws(CacheStoreError) -> Content {
-    let version = try connection.integer("PRAGMA user_version") ?? 0
-    let application = try connection.integer("PRAGMA application_id") ?? 0
+  private static func contentNow(of database: Database) throws(CacheStoreError) -> Content {
+    let version = try database.integer("PRAGMA user_version") ?? 0
+    let application = try database.integer("PRAGMA application_id") ?? 0
     // An empty file, or a store whose creation was interrupted.
     if application == 0, version == 0,
-      try connection.integer("SELECT count(*) FROM sqlite_schema") == 0
+      try database.integer("SELECT count(*) FROM sqlite_schema") == 0
     {
       return .empty
     }
     guard application == self.application else {
-      throw CacheStoreError(.foreignFile, CacheStoreError.notAStore(connection.path))
+      throw CacheStoreError(.foreignFile, CacheStoreError.notAStore(database.path))
     }
     // No release will ever have such a version: the header is damaged.
     guard version > 0, version < 10_000 else {
-      throw CacheStoreError.sqlite(SQLITE_CORRUPT, path: connection.path)
+      throw CacheStoreError.sqlite(SQLITE_CORRUPT, path: database.path)
     }
     guard version <= self.version else {
       throw CacheStoreError(
         .newerSchema(found: Int(version)),
-        "the store \(connection.path) was written by a newer release (schema \(version), this one knows "
+        "the store \(database.path) was written by a newer release (schema \(version), this one knows "
           + "\(self.version))")
     }
     return .store
   }
 
   /// The settings of a connection that writes.
-  static func configureWriting(_ connection: Connection) throws(CacheStoreError) {
+  static func configureWriting(_ database: Database) throws(CacheStoreError) {
     // NORMAL: a commit survives the process because it is in the log, which is synced before a checkpoint. Half of
     // SQLite's default cache: a long body would fill it with pages that are not read again. The size limit truncates
     // a longer log when it restarts; a log of the usual length keeps its blocks.
-    try connection.execute(
+    try database.execute(
       """
       PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON;
       PRAGMA secure_delete = OFF; PRAGMA cache_size = -1024;
@@ -55,14 +55,13 @@ enum Schema {
   }
 
   /// Creates the tables. The caller holds `LockFile.Place.file`; a kill at any point leaves an empty store.
-  static func create(_ connection: Connection, pageBytes: Int64, usesLog: Bool = true) throws(CacheStoreError)
-  {
+  static func create(_ database: Database, pageBytes: Int64, usesLog: Bool = true) throws(CacheStoreError) {
     // Changing the journal mode writes the first page, and these two settings with it.
-    try connection.execute("PRAGMA page_size = \(pageBytes); PRAGMA auto_vacuum = INCREMENTAL")
-    if usesLog { try useLog(connection) }
-    try connection.transaction { () throws(CacheStoreError) in
-      try connection.execute(text)
-      try connection.execute(firstAccount)
+    try database.execute("PRAGMA page_size = \(pageBytes); PRAGMA auto_vacuum = INCREMENTAL")
+    if usesLog { try useLog(database) }
+    try database.writing(isStoring: false) { () throws(CacheStoreError) in
+      try database.execute(text)
+      try database.execute(firstAccount)
     }
   }
 
@@ -93,12 +92,12 @@ enum Schema {
 
   /// Returns to WAL a store that was written without it, where memory can be shared again. The journal mode stays
   /// while another process has the store open.
-  static func returnToLog(_ connection: Connection) throws(CacheStoreError) {
-    guard try connection.integer("SELECT journal_mode <> 'wal' FROM pragma_journal_mode") == 1,
-      connection.canShareMemory
+  static func returnToLog(_ database: Database) throws(CacheStoreError) {
+    guard try database.integer("SELECT journal_mode <> 'wal' FROM pragma_journal_mode") == 1,
+      database.canShareMemory
     else { return }
     do throws(CacheStoreError) {
-      try connection.execute("PRAGMA journal_mode = WAL")
+      try database.execute("PRAGMA journal_mode = WAL")
     } catch {
       guard error.reason == .busy else { throw error }
     }
@@ -107,13 +106,13 @@ enum Schema {
   /// Changes to WAL where the file system supports it; elsewhere the rollback journal stays.
   ///
   /// The change needs an exclusive lock and returns SQLITE_BUSY without calling the busy handler, so it is retried.
-  private static func useLog(_ connection: Connection) throws(CacheStoreError) {
+  private static func useLog(_ database: Database) throws(CacheStoreError) {
     while true {
       do throws(CacheStoreError) {
-        try connection.execute("PRAGMA journal_mode = WAL")
+        try database.execute("PRAGMA journal_mode = WAL")
         return
       } catch {
-        guard error.reason == .busy, Platform.monotonicNanoseconds() < connection.waiting.deadline else {
+        guard error.reason == .busy, Platform.monotonicNanoseconds() < database.waiting.deadline else {
           throw error
         }
         Platform.rest(nanoseconds: 1_000_000)

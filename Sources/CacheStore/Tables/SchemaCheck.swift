@@ -11,9 +11,9 @@ enum SchemaCheck {
 
   /// Throws unless every object's SQL is a statement of `schema.sql`. A missing object does no harm: the statement
   /// that needs it fails.
-  static func check(_ connection: Connection) throws(CacheStoreError) {
+  static func check(_ database: Database) throws(CacheStoreError) {
     var schema = KnownStatements()
-    try connection.withStatement("SELECT sql, name FROM sqlite_schema") {
+    try database.withStatement("SELECT sql, name FROM sqlite_schema") {
       (statement) throws(CacheStoreError) in
       while try statement.step() {
         if statement.isNull(0), statement.text(1).hasPrefix("sqlite_autoindex_") { continue }
@@ -23,7 +23,7 @@ enum SchemaCheck {
         guard schema.has(text) else {
           throw CacheStoreError(
             .otherSchema,
-            "\(connection.path) is not a store as this release makes them (\(statement.text(1)))")
+            "\(database.path) is not a store as this release makes them (\(statement.text(1)))")
         }
       }
     }
