@@ -54,6 +54,18 @@ import TestTurns
     #expect(try await fixture.streamed(origin.url("/big"), policy: .freshOnly).kept == .yes)
   }
 
+  @Test func `a body that just keeps to its limit is handed on whole where it is not stored`() async throws {
+    // More than is held in memory, so that the caller reads it while it arrives.
+    let content = distinctBytes(9 << 20)
+    let origin = try FixtureServer(routes: ["/big": .ok(content, ["Cache-Control": "no-store"])])
+    let fixture = try fixture()
+    var request = fixture.request(origin.url("/big"))
+    request.limits.bodyBytes = Int64(content.count)
+    let read = try await fixture.streamed(request, policy: .freshOnly)
+    #expect(read.bytes == content && read.kept == .no(.noStore))
+    await fixture.service.close()
+  }
+
   /// At every border between chunks, beside it, and within chunks.
   static let cuts: [Int] = {
     let borders = (1...4).flatMap { number in [-1, 0, 1].map { number * chunk + $0 } }

@@ -1,13 +1,4 @@
 extension DataService {
-  /// When the origin is asked again while a live sequence is read, besides ``Live/refetch()``.
-  public enum Refetch: Sendable, Hashable {
-    /// This long after the last load ended and its deliveries were read; at least one second.
-    case every(Duration)
-    /// After a failure without a network: retries as ``Request/onlineWait`` does, 0.25 s to 5 s apart, until another answer
-    /// comes. The failure is delivered once; its repetitions are not.
-    case onReconnect
-  }
-
   /// The deliveries of loads of one request, and what other tasks and processes store for it, for as long as the sequence is
   /// read. See ``DataService/live(_:policy:refetch:)``.
   public struct Live<Value: Sendable>: AsyncSequence, Sendable {
@@ -63,34 +54,5 @@ final class LiveIteration<Value: Sendable>: Sendable {
     } onCancel: {
       feed.end()
     }
-  }
-}
-
-/// The iterations of one live sequence, all of which `refetch()` reaches.
-final class LiveReaders: Sendable {
-  private struct State {
-    var last = 0
-    var readers: [(number: Int, refetch: @Sendable () -> Void)] = []
-  }
-  private let state = Guarded(State())
-
-  /// - Returns: The reader's number.
-  func add(_ refetch: @escaping @Sendable () -> Void) -> Int {
-    state.withLock { state in
-      state.last += 1
-      state.readers.append((state.last, refetch))
-      return state.last
-    }
-  }
-
-  func remove(_ number: Int) {
-    let removed = state.withLock { state in
-      state.readers.firstIndex { $0.number == number }.map { state.readers.remove(at: $0) }
-    }
-    withExtendedLifetime(removed) {}
-  }
-
-  func refetch() {
-    for reader in state.withLock({ $0.readers }) { reader.refetch() }
   }
 }

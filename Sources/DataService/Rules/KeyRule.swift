@@ -14,13 +14,16 @@ enum KeyRule {
     case identity
   }
 
+  /// A keyed digest of bytes.
+  typealias Digest = @Sendable (_ bytes: [UInt8]) -> String
+
   /// The digest of a file's content; `nil` if the file cannot be read.
   typealias FileDigest = (_ path: String, _ content: FileContent) -> String?
 
   /// The inputs of the rule besides the request.
   struct Means {
     let secrets: SecretList
-    let digest: PreparedRequest.Digest
+    let digest: Digest
     let fileDigest: FileDigest
   }
 
@@ -142,7 +145,7 @@ enum KeyRule {
 
   /// The URL with every secret query value replaced by `~` and a keyed digest.
   static func redacted(
-    _ url: NormalisedURL, secrets: SecretList, digest: PreparedRequest.Digest
+    _ url: NormalisedURL, secrets: SecretList, digest: Digest
   ) -> String {
     guard url.string.utf8.contains(UInt8(ascii: "=")) else { return url.string }
     let origin = url.origin

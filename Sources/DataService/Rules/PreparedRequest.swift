@@ -15,7 +15,7 @@ final class PreparedRequest: Sendable {
   /// Whether the request bypasses the store.
   let isPassThrough: Bool
   /// Digests values that distinguish keys but must never be written.
-  let digest: Digest
+  let digest: KeyRule.Digest
 
   /// The parts of the connection options and of the caller's `Host` that decide who answers: at the URL's own origin,
   /// and elsewhere, where `Host` is not sent. Empty for most requests.
@@ -24,13 +24,10 @@ final class PreparedRequest: Sendable {
   /// The URL for messages: without user-info, with secret query values replaced by digests.
   let shownURL: String
 
-  /// A keyed digest of bytes.
-  typealias Digest = @Sendable (_ bytes: [UInt8]) -> String
-
   /// - Throws: `invalidRequest`, naming the invalid part.
   init(
     _ request: consuming DataService.Request, policy: FetchPolicy, secrets: SecretList,
-    digest: @escaping Digest, fileDigest: @escaping KeyRule.FileDigest
+    digest: @escaping KeyRule.Digest, fileDigest: @escaping KeyRule.FileDigest
   ) throws(DataServiceError) {
     url = try NormalisedURL(request.url.absoluteString)
     self.digest = digest

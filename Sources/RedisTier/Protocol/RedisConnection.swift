@@ -57,7 +57,7 @@ final class RedisConnection: @unchecked Sendable {
   /// The replies that the server owes before its first reply to a call.
   private enum Greeting { case hello, auth, select }
 
-  private let endpoint: RawConnection.Endpoint
+  private let endpoint: RawEndpoint
   private let login: Login
   private let transport: CurlTransport
   private let thread: NetworkThread
@@ -76,7 +76,7 @@ final class RedisConnection: @unchecked Sendable {
   private var isClosed = false
 
   init(
-    to endpoint: RawConnection.Endpoint, as login: Login, over transport: CurlTransport,
+    to endpoint: RawEndpoint, as login: Login, over transport: CurlTransport,
     on thread: NetworkThread, timekeeper: any Timekeeper
   ) {
     self.endpoint = endpoint

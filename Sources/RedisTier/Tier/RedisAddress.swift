@@ -5,7 +5,7 @@ internal import PlatformFoundation
 /// Where the tier is and how it is used, as its URL says. Reading it touches no file and no network.
 struct RedisAddress: Sendable, Equatable {
   /// Where the server listens.
-  var endpoint = RawConnection.Endpoint(host: "", port: 6_379)
+  var endpoint = RawEndpoint(host: "", port: 6_379)
   /// The user; empty for the server's default user.
   var user = ""
   /// The number of the database.

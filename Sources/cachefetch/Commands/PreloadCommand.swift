@@ -35,7 +35,7 @@ struct PreloadCommand {
 
   /// `--parallel` may raise the default limit of six exchanges with a host.
   private static func transport(parallel: Int?) -> (any Transport)? {
-    var configuration = CurlTransport.Configuration()
+    var configuration = CurlConfiguration()
     guard let parallel, parallel > configuration.exchangesPerHost else { return nil }
     configuration.exchangesPerHost = parallel
     configuration.exchangesInAll = max(parallel, configuration.exchangesInAll)

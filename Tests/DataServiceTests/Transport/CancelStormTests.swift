@@ -125,7 +125,7 @@ import TestTurns
   private func storm(
     flights: Flights, origin: FixtureServer, occupied: FixtureServer, silent: SilentListener
   ) async throws -> StormRemains {
-    var places = CurlTransport.Configuration()
+    var places = CurlConfiguration()
     places.exchangesPerHost = Self.lanes
     places.exchangesInAll = Self.lanes * 5
     let curl = CurlTransport(configuration: places)

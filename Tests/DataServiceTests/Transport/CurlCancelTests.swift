@@ -79,7 +79,7 @@ import TestTurns
       held.wait()
       try connection.send(.ok("late"))
     }
-    var configuration = CurlTransport.Configuration()
+    var configuration = CurlConfiguration()
     configuration.exchangesPerHost = 1
     let transport = CurlTransport(configuration: configuration)
     let first = Task { try await transport.response(to: Self.patient(origin.url("/first"))).status }
@@ -172,7 +172,7 @@ import TestTurns
     let other = try FixtureServer { _, connection in connection.waitForPeerClose() }
     let thread = NetworkThread()
     let keeper = VirtualClock()
-    var configuration = CurlTransport.Configuration()
+    var configuration = CurlConfiguration()
     configuration.exchangesPerHost = 1
     configuration.exchangesInAll = 2
     let transport = CurlTransport(configuration: configuration, thread: thread, timekeeper: keeper)

@@ -133,7 +133,7 @@ import TestTurns
       held.wait()
       try connection.send(.ok("late"))
     }
-    var configuration = CurlTransport.Configuration()
+    var configuration = CurlConfiguration()
     configuration.exchangesPerHost = 1
     let transport = CurlTransport(configuration: configuration, thread: thread, timekeeper: keeper)
     let first = TransportRequest(url: origin.url("/first"), limits: limits(firstByte: 500))

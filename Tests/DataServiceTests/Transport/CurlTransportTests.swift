@@ -75,7 +75,7 @@ import TestTurns
   }
 
   @Test func `a missing library says which package to install`() async throws {
-    var configuration = CurlTransport.Configuration()
+    var configuration = CurlConfiguration()
     configuration.libraryName = "libcurl-that-is-not-there.so.4"
     let transport = CurlTransport(configuration: configuration)
     let url = try #require(URL(string: "http://127.0.0.1:9/"))

@@ -151,7 +151,7 @@ import TestTurns
 
   @Test func `no more exchanges at once than the limits allow`() async throws {
     let origin = try FixtureServer { _, connection in try connection.send(.ok("x")) }
-    var configuration = CurlTransport.Configuration()
+    var configuration = CurlConfiguration()
     configuration.exchangesPerHost = 3
     let transport = CurlTransport(configuration: configuration)
     await withTaskGroup { group in

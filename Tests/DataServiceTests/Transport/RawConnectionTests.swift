@@ -70,8 +70,8 @@ import TestTurns
     private let said: Said
     private let connection: RawConnection
 
-    init(to endpoint: RawConnection.Endpoint, library: String? = nil) {
-      var configuration = CurlTransport.Configuration()
+    init(to endpoint: RawEndpoint, library: String? = nil) {
+      var configuration = CurlConfiguration()
       if let library { configuration.libraryName = library }
       transport = CurlTransport(
         configuration: configuration, thread: thread, timekeeper: SystemTimekeeper(thread: thread))
@@ -131,8 +131,8 @@ import TestTurns
     }
     let (tcp, unix) = (try FixtureServer(answer), try FixtureServer(unixSocket: folder.file("s"), answer))
     for endpoint in [
-      RawConnection.Endpoint(host: "127.0.0.1", port: Int(tcp.url("/").port ?? 0)),
-      RawConnection.Endpoint(host: "", port: 0, unixSocket: folder.file("s")),
+      RawEndpoint(host: "127.0.0.1", port: Int(tcp.url("/").port ?? 0)),
+      RawEndpoint(host: "", port: 0, unixSocket: folder.file("s")),
     ] {
       let line = Line(to: endpoint)
       await line.ask()
@@ -150,7 +150,7 @@ import TestTurns
     await silent.onThread { $0.open() }
     #expect(await silent.all().last == .ended(.unreachable))
     for (host, isSecure) in [("127.0.0.1", true), ("a-name.test", false)] {
-      var endpoint = RawConnection.Endpoint(host: host, port: 1)
+      var endpoint = RawEndpoint(host: host, port: 1)
       endpoint.isSecure = isSecure
       let missing = Line(to: endpoint, library: "libcurl-of-no-system.so")
       await missing.onThread { $0.open() }
@@ -158,7 +158,7 @@ import TestTurns
     }
     let plain = try SilentListener()
     plain.hangUpOnEveryone()
-    var endpoint = RawConnection.Endpoint(host: "127.0.0.1", port: Int(plain.port))
+    var endpoint = RawEndpoint(host: "127.0.0.1", port: Int(plain.port))
     endpoint.isSecure = true
     let untrusted = Line(to: endpoint)
     await untrusted.ask()
@@ -179,10 +179,10 @@ import TestTurns
     let (tcp, unix) = (try FixtureServer(answer), try FixtureServer(unixSocket: folder.file("s"), answer))
     let port = Int(tcp.url("/").port ?? 0)
     for endpoint in [
-      RawConnection.Endpoint(host: "127.0.0.1", port: port),
+      RawEndpoint(host: "127.0.0.1", port: port),
       // Where nothing listens on ::1, the other address is tried.
-      RawConnection.Endpoint(host: "LocalHost", port: port),
-      RawConnection.Endpoint(host: "", port: 0, unixSocket: folder.file("s")),
+      RawEndpoint(host: "LocalHost", port: port),
+      RawEndpoint(host: "", port: 0, unixSocket: folder.file("s")),
     ] {
       let line = Line(to: endpoint, library: "libcurl-of-no-system.so")
       await line.ask()
@@ -199,7 +199,7 @@ import TestTurns
     // Bound and not listening.
     let (port, path) = (try Listener(), try Listener(folder.file("s")))
     for (endpoint, message) in [
-      (RawConnection.Endpoint(host: "127.0.0.1", port: port.port), "127.0.0.1 refused the connection"),
+      (RawEndpoint(host: "127.0.0.1", port: port.port), "127.0.0.1 refused the connection"),
       (.init(host: "localhost", port: port.port), "localhost refused the connection"),
       (
         .init(host: "", port: 0, unixSocket: folder.file("s")),

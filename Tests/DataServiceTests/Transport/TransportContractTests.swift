@@ -305,9 +305,10 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
   @Test("The body's limit counts decoded bytes", arguments: TransportUnderTest.allCases)
   func limit(kind: TransportUnderTest) async throws {
     let origin = try FixtureServer(routes: [
-      "/plain": .ok("hello").chunked(), "/coded": .ok(Gzip.hello, ["Content-Encoding": "gzip"]),
+      "/plain": .ok("hello").chunked(), "/known": .ok("hello"),
+      "/coded": .ok(Gzip.hello, ["Content-Encoding": "gzip"]),
     ])
-    for path in ["/plain", "/coded"] {
+    for path in ["/plain", "/known", "/coded"] {
       var request = origin.request(path)
       request.limits.bodyBytes = 5
       #expect(try await kind.make().response(to: request).body.text() == "hello", "\(path)")

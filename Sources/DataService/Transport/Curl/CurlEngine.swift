@@ -13,7 +13,7 @@
     /// The limit on remembered hosts that speak HTTP/2.
     private static let http2HostsLimit = 1_024
 
-    private let configuration: CurlTransport.Configuration
+    private let configuration: CurlConfiguration
     private let timekeeper: any Timekeeper
     private var library: CurlLibrary?
     private var multi: UnsafeMutableRawPointer?
@@ -35,7 +35,7 @@
     /// The time at which this turn of libcurl began; 0 between turns.
     private var turnInstant: Int64 = 0
 
-    init(configuration: CurlTransport.Configuration, timekeeper: any Timekeeper) {
+    init(configuration: CurlConfiguration, timekeeper: any Timekeeper) {
       self.configuration = configuration
       self.timekeeper = timekeeper
       queue = ExchangeQueue(perHost: configuration.exchangesPerHost, inAll: configuration.exchangesInAll)
@@ -137,7 +137,9 @@
         fail(exchange, DataServiceError(.other, "libcurl could not make a transfer"))
         return
       }
-      if authorities == nil, exchange.origin.isSecure { authorities = SystemAuthorities(library, easy) }
+      if authorities == nil, exchange.origin.isSecure {
+        authorities = SystemAuthorities(library, easy: easy.raw)
+      }
       do throws(DataServiceError) {
         try easy.prepare(
           exchange, fresh: needsFreshConnection(exchange), authorities: authorities ?? .bundle)

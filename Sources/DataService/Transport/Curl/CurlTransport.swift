@@ -9,33 +9,20 @@
   /// compression. It has no cookies, no `.netrc` and follows no redirects. The first exchange loads libcurl and fails
   /// with `libraryMissing` if there is none. All functions may be called from any thread.
   package final class CurlTransport: Transport {
-    /// The settings of a transport.
-    package struct Configuration: Sendable, Hashable {
-      /// The largest number of exchanges with one host at a time; further ones wait their turn.
-      package var exchangesPerHost = 6
-      /// The largest number of exchanges at a time.
-      package var exchangesInAll = 32
-      /// The `User-Agent` of requests without one.
-      package var userAgent = "cachefetch/\(Release.version)"
-      /// The library's file name; tests name one that does not exist.
-      package var libraryName = "libcurl.so.4"
-
-      /// The defaults.
-      package init() {}
-    }
-
     let thread: NetworkThread
     let engine: CurlEngine
     private let wasUsed = Atomic(false)
 
     /// Makes a transport with a thread of its own. Nothing starts until the first exchange.
-    package convenience init(configuration: Configuration = .init()) {
+    package convenience init(configuration: CurlConfiguration = .init()) {
       let thread = NetworkThread()
       self.init(configuration: configuration, thread: thread, timekeeper: SystemTimekeeper(thread: thread))
     }
 
     /// Makes a transport on a thread that other code uses as well, with an injected clock. A thread carries one transport.
-    package init(configuration: Configuration = .init(), thread: NetworkThread, timekeeper: any Timekeeper) {
+    package init(
+      configuration: CurlConfiguration = .init(), thread: NetworkThread, timekeeper: any Timekeeper
+    ) {
       self.thread = thread
       engine = CurlEngine(configuration: configuration, timekeeper: timekeeper)
     }

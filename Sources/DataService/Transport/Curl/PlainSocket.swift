@@ -5,14 +5,14 @@
   /// A socket of our own: a unix socket, or TCP to an address that nobody has to look up. A process that needs no more than
   /// that is spared loading libcurl, and each read and write a way through it.
   final class PlainSocket: RawCarrier {
-    private let endpoint: RawConnection.Endpoint
+    private let endpoint: RawEndpoint
     /// The addresses not tried yet.
     private var addresses: ArraySlice<SocketAddress>
     private var isUnderWay = false
     private(set) var descriptor: Int32 = -1
 
     /// - Returns: `nil` where libcurl has to make the connection.
-    init?(_ endpoint: RawConnection.Endpoint) {
+    init?(_ endpoint: RawEndpoint) {
       let addresses = SocketAddress.known(endpoint)
       guard !endpoint.isSecure, !addresses.isEmpty else { return nil }
       self.endpoint = endpoint

@@ -10,29 +10,6 @@
   /// `@unchecked Sendable`; `onEvent` is never called from within a call to this object. It has no time limit of its own:
   /// its user sets a timer and closes it. Closing, or ending the thread, ends it at once.
   package final class RawConnection: @unchecked Sendable {
-    /// Where a connection leads, and how it is secured.
-    package struct Endpoint: Sendable, Hashable {
-      /// The host's name or address; the certificate has to be its.
-      package var host: String
-      /// The port.
-      package var port: Int
-      /// The path of a unix socket that is connected to in place of the host.
-      package var unixSocket: String?
-      /// Whether the connection is encrypted, and the peer's certificate verified.
-      package var isSecure = false
-      /// A file of certificate authorities in place of the system's.
-      package var certificateAuthorityFile: String?
-      /// The client's certificate.
-      package var clientCertificateFile: String?
-      /// The client's key.
-      package var clientKeyFile: String?
-
-      /// Makes an endpoint without TLS.
-      package init(host: String, port: Int, unixSocket: String? = nil) {
-        (self.host, self.port, self.unixSocket) = (host, port, unixSocket)
-      }
-    }
-
     /// What becomes of a connection.
     package enum Event {
       /// It is connected, and secured where that was asked for.
@@ -49,7 +26,7 @@
     private static let turnLimit = 1 << 20
     private static let roomSize = 64 << 10
 
-    private let endpoint: Endpoint
+    private let endpoint: RawEndpoint
     private let transport: CurlTransport
     private let onEvent: (Event) -> Void
     private var carrier: (any RawCarrier)?
@@ -67,7 +44,7 @@
 
     /// Makes a connection; nothing happens before ``open()``.
     package init(
-      to endpoint: Endpoint, over transport: CurlTransport, onEvent: @escaping (Event) -> Void
+      to endpoint: RawEndpoint, over transport: CurlTransport, onEvent: @escaping (Event) -> Void
     ) {
       self.endpoint = endpoint
       self.transport = transport
@@ -204,10 +181,5 @@
     private var disconnected: DataServiceError {
       DataServiceError(.disconnected, "\(endpoint.name) closed the connection")
     }
-  }
-
-  extension RawConnection.Endpoint {
-    /// The host and port, or the socket's path, for a person.
-    package var name: String { unixSocket ?? "\(host):\(port)" }
   }
 #endif

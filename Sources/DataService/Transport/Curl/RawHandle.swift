@@ -7,7 +7,7 @@
   /// It has a multi handle of its own: in one that carries exchanges as well, libcurl now and then closes connections
   /// that no transfer uses and on which bytes have come, which is what an answer looks like.
   final class RawHandle: RawCarrier {
-    private let endpoint: RawConnection.Endpoint
+    private let endpoint: RawEndpoint
     private let library: CurlLibrary
     private let multi: UnsafeMutableRawPointer
     private let easy: UnsafeMutableRawPointer
@@ -17,7 +17,7 @@
 
     /// Makes the handles and begins to connect.
     /// - Throws: `other` where libcurl takes no more handles, or does not take an option.
-    init(_ endpoint: RawConnection.Endpoint, library: CurlLibrary) throws(DataServiceError) {
+    init(_ endpoint: RawEndpoint, library: CurlLibrary) throws(DataServiceError) {
       guard let multi = ccurl_multi_init(library.table) else { throw Self.noHandle }
       guard let easy = ccurl_easy_init(library.table) else {
         _ = ccurl_multi_cleanup(library.table, multi)
@@ -43,7 +43,7 @@
 
     private static var noHandle: DataServiceError { .notMade("libcurl could not make a connection") }
 
-    private func set(_ endpoint: RawConnection.Endpoint) throws(DataServiceError) {
+    private func set(_ endpoint: RawEndpoint) throws(DataServiceError) {
       let scheme = endpoint.isSecure ? "https" : "http"
       // A proxy of the environment would be for HTTP.
       try set(CURLOPT_PROXY, "")
@@ -125,13 +125,6 @@
 
     private func set(_ option: CURLoption, _ value: String) throws(DataServiceError) {
       try library.check(ccurl_set_string(library.table, easy, option, value))
-    }
-  }
-
-  extension RawConnection.Endpoint {
-    /// Host and port as in a URL.
-    fileprivate var authority: String {
-      host.contains(":") && !host.hasPrefix("[") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
   }
 #endif

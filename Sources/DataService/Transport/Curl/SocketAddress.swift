@@ -15,7 +15,7 @@
 
     /// The addresses of an endpoint in the order in which they are tried; none where a name has to be looked up, which
     /// waits.
-    static func known(_ endpoint: RawConnection.Endpoint) -> [SocketAddress] {
+    static func known(_ endpoint: RawEndpoint) -> [SocketAddress] {
       if let path = endpoint.unixSocket { return unix(path).map { [$0] } ?? [] }
       // The name of this machine in every resolver (RFC 6761).
       let hosts = endpoint.host.lowercased() == "localhost" ? ["::1", "127.0.0.1"] : [endpoint.host]

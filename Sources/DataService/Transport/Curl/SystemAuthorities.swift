@@ -14,9 +14,11 @@
     case bundle
 
     /// What this libcurl and this machine allow at first.
-    init(_ library: CurlLibrary, _ easy: EasyHandle) {
+    ///
+    /// - Parameter easy: Any easy handle of that libcurl.
+    init(_ library: CurlLibrary, easy: UnsafeMutableRawPointer) {
       // GnuTLS would read every file in the folder.
-      let folder = library.isOpenSSL ? ccurl_authority_folder(library.table, easy.raw) : nil
+      let folder = library.isOpenSSL ? ccurl_authority_folder(library.table, easy) : nil
       let names = folder.map { FolderNames.all(in: String(cString: $0)) } ?? []
       self = names.contains(where: Self.isLink) ? .folder : .bundle
     }

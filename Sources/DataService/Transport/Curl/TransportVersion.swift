@@ -8,7 +8,7 @@ package enum TransportVersion {
   /// - Throws: `libraryMissing` if libcurl is not installed, with a hint how to install it.
   package static func text() throws(DataServiceError) -> String {
     #if os(Linux) && !PORTABLE
-      let library = try CurlLibrary.load(CurlTransport.Configuration().libraryName)
+      let library = try CurlLibrary.load(CurlConfiguration().libraryName)
       var details = [CChar](repeating: 0, count: 256)
       ccurl_version_details(library.table, &details, details.count)
       let text = String(decoding: details.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
