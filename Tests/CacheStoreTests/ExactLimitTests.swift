@@ -207,7 +207,7 @@ import TestTurns
     let most = Int(UsageJournal.longest) * 16
     for (count, expected) in [(most - 1, most - 1), (most, most), (most + 1, most), (most * 2, most)] {
       try fixture.files.write([UInt8](repeating: 0x0A, count: count), to: "store.sqlite.uses")
-      #expect(journal.take()?.count == expected, "\(count) bytes")
+      #expect(journal.take()?.bytes.count == expected, "\(count) bytes")
       journal.removeAll()
     }
   }

@@ -152,7 +152,7 @@ import TestTurns
     }
     // Those who come meanwhile have a file of their own.
     await use(rows[0], account, at: 9_001, of: fixture)
-    #expect(file.take().map { String(decoding: $0, as: UTF8.self).hasSuffix("m 0 0 0\n") } == true)
+    #expect(file.take().map { String(decoding: $0.bytes, as: UTF8.self).hasSuffix("m 0 0 0\n") } == true)
     _ = try await stored(fixture)
     #expect(try await stored(fixture) == 2)
   }

@@ -60,14 +60,25 @@ struct FileStatus: Sendable {
   var hasTrustedOwner: Bool { owner == geteuid() || owner == 0 }
 }
 
-/// The names in a folder, including `.` and `..`; none where it cannot be read.
+/// The names in a folder, including `.` and `..`, in no order.
 package enum FolderNames {
-  /// In no order.
-  package static func all(in path: String) -> [String] {
-    guard let folder = opendir(path) else { return [] }
+  /// Why a folder could not be read whole: the system's number.
+  struct Unreadable: Error {
+    let number: Int32
+  }
+
+  /// The names; none where the folder cannot be read whole.
+  package static func all(in path: String) -> [String] { (try? read(in: path)) ?? [] }
+
+  /// The names, or why they are not known.
+  static func read(in path: String) throws(Unreadable) -> [String] {
+    guard let folder = opendir(path) else { throw Unreadable(number: errno) }
     defer { closedir(folder) }
     var names: [String] = []
-    while let entry = readdir(folder) {
+    while true {
+      // The end of a folder and an error differ in this alone.
+      errno = 0
+      guard let entry = readdir(folder) else { break }
       names.append(
         withUnsafePointer(to: &entry.pointee.d_name) { pointer in
           pointer.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)) {
@@ -75,6 +86,7 @@ package enum FolderNames {
           }
         })
     }
+    guard errno == 0 else { throw Unreadable(number: errno) }
     return names
   }
 }

@@ -54,7 +54,8 @@ struct StoreFiles: Sendable {
         .cannotOpen, "cannot open the store \(database): its folder \(folder): \(Platform.describe(errno))")
     }
     defer { free(real) }
-    let path = String(cString: real)
+    // In a folder whose name is no text only the name as given leads to it.
+    let path = String(validatingCString: real) ?? folder
     return path == "/" ? "/" + name : path + "/" + name
   }
 
@@ -125,7 +126,7 @@ struct StoreFiles: Sendable {
   private var isFolderShared: Bool {
     guard let real = realpath(folder, nil) else { return false }
     defer { free(real) }
-    return FileStatus(path: String(cString: real))?.isSharedFolder == true
+    return FileStatus(path: String(validatingCString: real) ?? folder + "/.")?.isSharedFolder == true
   }
 
   /// Throws unless an open file beside the store can be trusted: a regular file, of a trusted owner, without a second

@@ -21,7 +21,7 @@ struct TierCountFile {
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     guard let status = FileStatus(descriptor: descriptor), status.kind == .file, status.owner == geteuid(),
-      !status.hasOtherNames, flock(descriptor, LOCK_EX) == 0
+      !status.hasOtherNames, flock(descriptor, LOCK_EX | LOCK_NB) == 0
     else { return }
     var sum = Self.read(descriptor)
     sum += counts

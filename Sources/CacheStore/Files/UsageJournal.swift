@@ -5,8 +5,8 @@ internal import PlatformC
 ///
 /// A commit would cost such a program more than all its other work; appending a line takes some microseconds. A
 /// process that appends holds a shared lock on the file. A process that stores it first renames it, so that no other
-/// has to wait, and then takes the exclusive lock. If it is killed between its commit and the file's removal, the
-/// lines are stored twice.
+/// has to wait, and then takes the exclusive lock, which it keeps until the file is removed. If it is killed between its
+/// commit and that, the lines are stored twice.
 struct UsageJournal {
   /// The result of an append.
   enum Appended {
@@ -55,8 +55,8 @@ struct UsageJournal {
   ///
   /// - Parameter isLast: Read it even while another process holds the lock, as after a sign-out; lines appended later
   ///   are lost.
-  /// - Returns: `nil` where there is no file, or another process still appends.
-  func take(isLast: Bool = false) -> [UInt8]? {
+  /// - Returns: `nil` where there is no file, another process still appends, or one has stored it and not yet removed it.
+  func take(isLast: Bool = false) -> Taken? {
     if FileStatus(path: files.takenUsageJournal) == nil,
       rename(files.usageJournal, files.takenUsageJournal) != 0
     {
@@ -64,9 +64,12 @@ struct UsageJournal {
     }
     let descriptor = open(files.takenUsageJournal, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    guard (try? files.check(opened: FileStatus(descriptor: descriptor), "", files.takenUsageJournal)) != nil,
-      flock(descriptor, LOCK_EX | LOCK_NB) == 0 || isLast
+    let taken = Taken(descriptor: descriptor, path: files.takenUsageJournal)
+    let status = FileStatus(descriptor: descriptor)
+    guard (try? files.check(opened: status, "", taken.path)) != nil,
+      flock(descriptor, LOCK_EX | LOCK_NB) == 0 || isLast,
+      // Another process may have stored and removed it between opening and locking it.
+      FileStatus(path: taken.path)?.identity == status?.identity
     else { return nil }
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 16 << 10)
@@ -75,11 +78,24 @@ struct UsageJournal {
       guard count > 0 else { break }
       bytes += buffer[..<count]
     }
-    return bytes
+    taken.bytes = bytes
+    return taken
   }
 
-  /// Removes the file that was read, after the commit.
-  func removeTaken() { unlink(files.takenUsageJournal) }
+  /// The file that is being stored, locked for as long as this exists.
+  final class Taken {
+    /// Its lines.
+    fileprivate(set) var bytes: [UInt8] = []
+    fileprivate let path: String
+    private let descriptor: Int32
+
+    fileprivate init(descriptor: Int32, path: String) { (self.descriptor, self.path) = (descriptor, path) }
+
+    deinit { close(descriptor) }
+
+    /// Removes it, after the commit.
+    func remove() { unlink(path) }
+  }
 
   /// Removes both files.
   func removeAll() {

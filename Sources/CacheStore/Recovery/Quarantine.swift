@@ -25,9 +25,11 @@ struct Quarantine {
     try aside.finishExchange()
     guard try files.checkedStatus() != nil else { return true }
     guard try DamageCheck.condition(of: files, waitingUntil: deadline) == .damaged else { return true }
-    let salvage = try rebuild(waitingUntil: deadline)
+    let (salvage, damaged) = try rebuild(waitingUntil: deadline)
     let name = aside.freeName(at: configuration.now())
-    try aside.exchange(for: name)
+    // The damaged file's write lock ends after the exchange: what another process committed to it in between, a sign-out
+    // even, would be gone with it.
+    try withExtendedLifetime(damaged) { () throws(CacheStoreError) in try aside.exchange(for: name) }
     // The journal's lines refer to rows of the damaged file.
     UsageJournal(files: files).removeAll()
     aside.prune()
@@ -36,20 +38,24 @@ struct Quarantine {
     return true
   }
 
-  /// Builds the new file beside the damaged one, which is locked against writers as far as it still can be.
-  private func rebuild(waitingUntil deadline: Int64) throws(CacheStoreError) -> (carriedOver: Int, lost: Int)
-  {
+  private typealias Counts = (carriedOver: Int, lost: Int)
+
+  /// Builds the new file beside the damaged one.
+  /// - Returns: The connection that locks the damaged file against writers, as far as it still can be locked.
+  private func rebuild(
+    waitingUntil deadline: Int64
+  ) throws(CacheStoreError) -> (counts: Counts, damaged: Connection?) {
     let draft = StoreFiles(path: files.database + ".new", vfs: files.vfs)
     for path in [draft.database, draft.log, draft.sharedMemory, draft.database + "-journal", files.repaired] {
       try files.removeLeftover(path)
     }
     defer { for path in [draft.database, draft.log, draft.sharedMemory] { unlink(path) } }
-    let counts = try fill(draft, waitingUntil: deadline)
+    let filled = try fill(draft, waitingUntil: deadline)
     try keepAccess(of: draft)
     guard rename(draft.database, files.repaired) == 0 else {
       throw CacheStoreError(.cannotOpen, "cannot make \(files.repaired): \(Platform.describe(errno))")
     }
-    return counts
+    return filled
   }
 
   /// Gives the new file the damaged one's mode and, where root repairs a user's store, its owner: whoever could read
@@ -65,7 +71,7 @@ struct Quarantine {
 
   private func fill(
     _ draft: StoreFiles, waitingUntil deadline: Int64
-  ) throws(CacheStoreError) -> (carriedOver: Int, lost: Int) {
+  ) throws(CacheStoreError) -> (counts: Counts, damaged: Connection?) {
     try draft.makeDatabase(isNew: true)
     let new = try Connection(path: draft.resolved(), named: draft.database, for: .writing, files.vfs)
     new.waiting.deadline = deadline
@@ -76,7 +82,7 @@ struct Quarantine {
       let damaged = try? Connection(path: files.resolved(), named: files.database, for: .writing, files.vfs)
     else {
       try new.checkpoint(.truncating)
-      return (0, 0)
+      return ((0, 0), nil)
     }
     damaged.waiting.deadline = deadline
     if files.isUntrusted {
@@ -84,16 +90,20 @@ struct Quarantine {
         guard error.isDamage else { throw error }
         // Reading tables with an unknown schema could run its author's SQL.
         try new.checkpoint(.truncating)
-        return (0, 0)
+        return ((0, 0), nil)
       }
     }
-    // Best effort: it may be impossible to lock a damaged file.
-    try? damaged.execute("BEGIN IMMEDIATE")
+    do throws(CacheStoreError) {
+      try damaged.execute("BEGIN IMMEDIATE")
+    } catch {
+      // It may be impossible to lock a damaged file; one that another process writes to is not replaced under it.
+      guard error.reason != .busy else { throw error }
+    }
     var salvage = Salvage(from: damaged, to: new)
     try salvage.run()
     guard try new.checkpoint(.truncating) else {
       throw CacheStoreError(.busy, "the new store \(draft.database) is in use by another process")
     }
-    return (salvage.carriedOver, salvage.lost)
+    return ((salvage.carriedOver, salvage.lost), damaged)
   }
 }

@@ -5,13 +5,17 @@ struct QuarantinedFiles {
   /// The number of quarantined files kept; older ones are removed.
   static let kept = 2
   private static let mark = ".damaged-"
+  /// The names of the log and the journal, which belong to a database whatever its name.
+  private static let companions = ["-wal", "-journal"]
 
   let files: StoreFiles
 
   /// The quarantined files, oldest first.
   func all() -> [String] {
     FolderNames.all(in: files.folder)
-      .filter { $0.hasPrefix(files.name + Self.mark) && !$0.hasSuffix("-wal") }
+      .filter { name in
+        name.hasPrefix(files.name + Self.mark) && !Self.companions.contains(where: name.hasSuffix)
+      }
       .map { files.folder == "/" ? "/" + $0 : files.folder + "/" + $0 }
       .sorted()
   }
@@ -37,14 +41,19 @@ struct QuarantinedFiles {
     return name
   }
 
-  /// Moves the damaged file and its log to `name`, and the new file into its place.
+  /// Moves the damaged file with its log and journal to `name`, and the new file into its place.
   ///
-  /// The log is moved first: SQLite would take it for the new database's log. If the process is killed in between,
-  /// the next writer finds the new file at its own name (see `StoreFiles.repaired`).
+  /// The damaged file is moved first. While nothing has the database's name, no process opens it, which would make a log
+  /// for the damaged file that SQLite then takes for the new one's. If the process is killed in between, the next writer
+  /// finds the new file at its own name (see `StoreFiles.repaired`).
   func exchange(for name: String) throws(CacheStoreError) {
-    try move(files.log, to: name + "-wal", mayBeMissing: true)
-    unlink(files.sharedMemory)
+    guard FileStatus(path: files.repaired) != nil else {
+      throw CacheStoreError(
+        .cannotOpen, "cannot repair \(files.database): \(files.repaired) was removed meanwhile",
+        hint: "use it again: that begins another repair")
+    }
     try move(files.database, to: name, mayBeMissing: false)
+    try moveCompanions(to: name)
     try move(files.repaired, to: files.database, mayBeMissing: false)
   }
 
@@ -53,7 +62,20 @@ struct QuarantinedFiles {
   func finishExchange() throws(CacheStoreError) {
     guard try files.checkedStatus() == nil, let waiting = FileStatus(path: files.repaired) else { return }
     try files.check(opened: waiting, "the store", files.repaired)
+    // What that process moved last is the newest.
+    if let moved = all().last {
+      try moveCompanions(to: moved)
+    } else {
+      for path in Self.companions.map({ files.database + $0 }) + [files.sharedMemory] { unlink(path) }
+    }
     rename(files.repaired, files.database)
+  }
+
+  private func moveCompanions(to name: String) throws(CacheStoreError) {
+    for companion in Self.companions {
+      try move(files.database + companion, to: name + companion, mayBeMissing: true)
+    }
+    unlink(files.sharedMemory)
   }
 
   /// Removes all but the newest.
@@ -62,8 +84,7 @@ struct QuarantinedFiles {
   }
 
   private func remove(_ path: String) {
-    unlink(path)
-    unlink(path + "-wal")
+    for companion in [""] + Self.companions { unlink(path + companion) }
   }
 
   private func move(_ path: String, to name: String, mayBeMissing: Bool) throws(CacheStoreError) {

@@ -160,6 +160,11 @@ extension Database {
   /// Whether the file that was opened still has its name.
   var isCurrent: Bool { FileStatus(path: path)?.identity == identity }
 
+  /// Throws what ``DatabaseWriter`` answers by opening the file anew, where the name is another file's now.
+  func requireCurrent() throws(CacheStoreError) {
+    guard isCurrent else { throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: path) }
+  }
+
   /// Whether this connection cannot write the file.
   var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") != 0 }
 

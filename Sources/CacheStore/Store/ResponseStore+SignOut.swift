@@ -13,7 +13,7 @@ extension ResponseStore {
   ///   the account is signed out nevertheless.
   package func signOut(accountName: String) async throws(CacheStoreError) {
     for _ in 0..<Self.attempts {
-      if case .missing = try files.presence() { return try removeOtherFiles() }
+      if case .missing = try files.presence() { return try await removeOtherFiles() }
       if try await signOutOnce(accountName) { return }
     }
     throw CacheStoreError(
@@ -28,18 +28,22 @@ extension ResponseStore {
       try await endAccount(accountName)
     }
     // Before the file is rewritten, since on a full disk this frees the space for it.
-    try removeOtherFiles()
+    try await removeOtherFiles()
     try await namingHolders("the account is signed out, but its last bytes stay, because") {
       () async throws(CacheStoreError) in
       try await writer.perform { (connection) throws(CacheStoreError) in
+        // Where a repair has replaced the file, this is done again with the new one.
+        try connection.requireCurrent()
         try self.eraseDeletedBytes(connection)
       }
     }
-    try removeOtherFiles()
+    try await removeOtherFiles()
     let id = try await writer.perform { (connection) throws(CacheStoreError) in
-      try self.accountID(named: accountName, connection)
+      try connection.requireCurrent()
+      return try self.accountID(named: accountName, connection)
     }
-    return id == nil && otherFiles().isEmpty
+    guard id == nil else { return false }
+    return try otherFiles().isEmpty
   }
 
   /// The number of attempts, where the store is found damaged during the sign-out.
@@ -109,17 +113,46 @@ extension ResponseStore {
 
   /// Files beside the store that may hold an account's bytes: quarantined files and drafts of their replacements,
   /// each with SQLite's companion files.
-  private func otherFiles() -> [String] {
+  private func otherFiles() throws(CacheStoreError) -> [String] {
     let kinds = [".damaged-", ".new", ".mended"].map { files.name + $0 }
-    return FolderNames.all(in: files.folder).filter { name in kinds.contains { name.hasPrefix($0) } }.sorted()
-      .map {
-        files.folder == "/" ? "/" + $0 : files.folder + "/" + $0
-      }
+    do throws(FolderNames.Unreadable) {
+      return try FolderNames.read(in: files.folder).filter { name in kinds.contains { name.hasPrefix($0) } }
+        .sorted().map { files.folder == "/" ? "/" + $0 : files.folder + "/" + $0 }
+    } catch {
+      // A folder that does not exist has no files.
+      if error.number == ENOENT || error.number == ENOTDIR { return [] }
+      throw CacheStoreError(
+        .readOnly,
+        "the account is signed out, but \(files.folder) cannot be read (\(Platform.describe(error.number))), "
+          + "where there may be files with its bytes",
+        hint: "make it readable, and sign out again")
+    }
   }
 
-  private func removeOtherFiles() throws(CacheStoreError) {
-    for path in otherFiles() + [files.takenUsageJournal] { unlink(path) }
-    let left = otherFiles()
+  /// Removes them while no process repairs the store: a repair moves the damaged file away, and then its replacement,
+  /// which is one of these files, into its place.
+  private func removeOtherFiles() async throws(CacheStoreError) {
+    unlink(files.takenUsageJournal)
+    guard try !otherFiles().isEmpty else { return }
+    try await namingHolders("the account is signed out, but its last bytes stay, because") {
+      () async throws(CacheStoreError) in
+      let result: Result<Void, CacheStoreError> = await withUnsafeContinuation { continuation in
+        self.writer.afterQueuedWork {
+          continuation.resume(
+            returning: Result { () throws(CacheStoreError) in
+              try self.lockFile.lock(.file, within: self.configuration.busyTimeout)
+              defer { self.lockFile.unlock(.file) }
+              try self.removeOtherFilesNow()
+            })
+        }
+      }
+      try result.get()
+    }
+  }
+
+  private func removeOtherFilesNow() throws(CacheStoreError) {
+    for path in try otherFiles() { unlink(path) }
+    let left = try otherFiles()
     guard left.isEmpty else {
       throw CacheStoreError(
         .readOnly, "the account is signed out, but \(left.joined(separator: ", ")) cannot be removed",

@@ -94,10 +94,9 @@ extension ResponseStore {
   func storeUsageJournal(isLast: Bool = false, _ connection: Connection) throws(CacheStoreError) {
     guard !connection.hasStoredUsageJournal, !configuration.isReadOnly else { return }
     connection.hasStoredUsageJournal = true
-    let file = UsageJournal(files: files)
-    guard let bytes = file.take(isLast: isLast) else { return }
-    connection.afterCommit = { file.removeTaken() }
-    let lines = UsageJournalLines(bytes, of: connection.identity?.inode ?? 0)
+    guard let taken = UsageJournal(files: files).take(isLast: isLast) else { return }
+    connection.afterCommit = { taken.remove() }
+    let lines = UsageJournalLines(taken.bytes, of: connection.identity?.inode ?? 0)
     for mark in lines.marks { try self.mark(mark.row, at: mark.instant, connection) }
     for count in lines.counts where try accountName(of: count.account, connection) != nil {
       try add(count, connection)

@@ -43,8 +43,10 @@ final class Connection: Database {
       }
       if areLimitsCurrent { limitsVersion = contentVersion }
       afterCommit?()
+      afterCommit = nil
       return result
     } catch {
+      afterCommit = nil
       knownLimits = nil
       forgetRowCount()
       throw error

@@ -140,9 +140,20 @@ extension InputFile {
         bytes.append(byte)
       } else if count == 1 {
         return String(decoding: bytes, as: UTF8.self)
+      } else if count < 0, errno == EAGAIN, Signals.pending == nil {
+        awaitInput(of: STDIN_FILENO)
       } else if count == 0 || errno != EINTR || Signals.pending != nil {
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
       }
     }
+  }
+
+  /// Waits until a descriptor that another program has made non-blocking can be read, or a signal comes.
+  static func awaitInput(of descriptor: Int32) {
+    var polled = [
+      pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: Signals.descriptor, events: Int16(POLLIN), revents: 0),
+    ]
+    if Signals.pending == nil { poll(&polled, 2, -1) }
   }
 }

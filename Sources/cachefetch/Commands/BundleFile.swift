@@ -24,11 +24,7 @@ enum BundleFile {
         return
       }
       try BundleFile.check(operand, exporting: store)
-      let path = realpath(operand, nil).map { real in
-        defer { free(real) }
-        return String(cString: real)
-      }
-      let resolved = path ?? operand
+      let resolved = Paths.resolved(operand) ?? operand
       let parent = Paths.folder(of: resolved)
       guard access(parent, W_OK) == 0 else {
         throw UsageError(
@@ -36,7 +32,7 @@ enum BundleFile {
           "name a file in a folder you may write to")
       }
       file = resolved
-      part = "\(resolved).\(getpid()).part"
+      part = Paths.part(of: resolved)
       folder = nil
     }
 
@@ -208,6 +204,9 @@ enum BundleFile {
         try take(buffer[..<count])
       } else if count == 0 {
         return
+      } else if errno == EAGAIN {
+        InputFile.awaitInput(of: descriptor)
+        if Signals.pending != nil { throw .interrupted }
       } else if errno != EINTR {
         throw .failed(errno, path: nil)
       } else if Signals.pending != nil {

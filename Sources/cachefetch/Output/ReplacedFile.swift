@@ -61,9 +61,7 @@ struct ReplacedFile {
   }
 
   private static func resolved(_ path: String) -> String {
-    guard let real = realpath(path, nil) else { return path }
-    defer { free(real) }
-    return String(cString: real)
+    Paths.resolved(path) ?? path
   }
 
   /// The file a path leads to, links followed; `nil` if it does not exist yet.
@@ -87,9 +85,7 @@ struct ReplacedFile {
     fileprivate init(_ file: ReplacedFile) throws(OutputError) {
       self.file = file
       isReplacing = !file.isDirect && access(file.path, F_OK) == 0
-      temporary = "\(file.path).\(getpid()).part"
-      // Left by a killed process that had the same process ID.
-      if !file.isDirect { unlink(temporary) }
+      temporary = Paths.part(of: file.path)
       let mode = file.keptMode
       let opened =
         file.isDirect

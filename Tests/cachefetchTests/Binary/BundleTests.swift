@@ -175,6 +175,42 @@ import TestTurns
     #expect(try !shell.store.folder.names().contains("-") && !other.store.folder.names().contains("-"))
   }
 
+  @Test func `standard input that another program has made non-blocking is waited for`() async throws {
+    let (shell, _) = try await filled()
+    let bytes = try await shell.run("export", "-").output
+    var other = try Shell()
+    let temporary = other.file("tmp")
+    #expect(mkdir(temporary, 0o700) == 0)
+    other.environment["TMPDIR"] = temporary
+    var ends: [Int32] = [-1, -1]
+    try #require(pipe(&ends) == 0)
+    defer { for end in ends { close(end) } }
+    #expect(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0)
+    let child = try ChildProcess(
+      "/bin/sh", ["-c", "exec \"$0\" import - <&3", BuiltProduct.cachefetch()],
+      environment: other.environment, directory: other.store.folder.path, passing: ends[0])
+    // It has made the file that takes its input, and sleeps: nothing has come yet.
+    let isWaiting = await eventually {
+      guard let folder = try? FileManager.default.contentsOfDirectory(atPath: temporary).first,
+        FileManager.default.fileExists(atPath: "\(temporary)/\(folder)/bundle"),
+        let status = try? String(contentsOfFile: "/proc/\(child.pid)/stat", encoding: .utf8)
+      else { return false }
+      return status.split(separator: ")").last?.hasPrefix(" S") == true
+    }
+    try #require(isWaiting)
+    _ = bytes.withUnsafeBytes { write(ends[1], $0.baseAddress, 40_000) }
+    let isRead = await eventually {
+      var polled = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
+      return poll(&polled, 1, 0) == 0
+    }
+    try #require(isRead)
+    _ = bytes[40_000...].withUnsafeBytes { write(ends[1], $0.baseAddress, $0.count) }
+    close(ends[1])
+    ends[1] = -1
+    let taken = await child.finished()
+    #expect(taken.status == 0 && taken.errorText == "imported 2 stored responses\n", "\(taken.errorText)")
+  }
+
   @Test func `a bundle does not go to a terminal, nor come from one`() async throws {
     let (shell, _) = try await filled()
     for verb in ["export", "import"] {

@@ -41,10 +41,12 @@ import TestTurns
     #expect(try folder.text(of: "f") == "old" && folder.names() == ["f"])
   }
 
-  @Test @MainActor func `what an ended process of this number left is in nobody's way`() throws {
-    try folder.write("left", to: "f.\(getpid()).part")
+  @Test @MainActor func `what another process, even one of this number, is writing is left alone`() throws {
+    try folder.write("half", to: "f.\(getpid()).part")
     try ReplacedFile(folder.file("f")).replace(with: pieces("new"))
-    #expect(try folder.text(of: "f") == "new" && folder.names() == ["f"])
+    #expect(try folder.text(of: "f") == "new")
+    #expect(try folder.text(of: "f.\(getpid()).part") == "half" && folder.names().count == 2)
+    #expect(Paths.part(of: "f") != Paths.part(of: "f"))
   }
 
   @Test(arguments: [(0o600, 0o600), (0o666, 0o666), (0o4755, 0o755)])

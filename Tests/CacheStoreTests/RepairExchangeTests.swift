@@ -1,0 +1,180 @@
+import PlatformC
+import PlatformFoundation
+import Synchronization
+import TestSupport
+import TestTurns
+import Testing
+
+@testable import CacheStore
+
+/// The moment at which a repaired file takes the damaged one's place, and who comes at that moment.
+@Suite("A repaired file takes its place", .inTurn) struct RepairExchangeTests {
+  private static let alice = RequestKey(account: "alice", target: "https://example.org/s3cret")
+
+  /// A store with an account's row, closed, all of it in the database file.
+  private func filled() async throws -> StoreFixture {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("s3cret-body", for: Self.alice)
+    _ = try await fixture.store.put("a", for: .page)
+    await fixture.store.close()
+    try RawDatabase(fixture.path).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return fixture
+  }
+
+  private func damage(_ fixture: StoreFixture) throws {
+    let root = try #require(
+      try fixture.number("SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_last_request_1'"))
+    try fixture.files.overwrite(
+      "store.sqlite", at: Int(root - 1) * 8192, with: Array(repeating: 0xFF, count: 8192))
+  }
+
+  @Test func `the damaged file takes no write from its copying on until the new one is in its place`()
+    async throws
+  {
+    let fixture = try await filled()
+    try damage(fixture)
+    let path = fixture.path
+    let codes = Mutex<[Int32]>([])
+    // Asked for the quarantined file's name, after the copying and before the exchange.
+    let store = fixture.another {
+      $0.now = {
+        if FileStatus(path: path + ".mended") != nil, FileStatus(path: path) != nil {
+          var code: Int32 = 0
+          do {
+            let other = try RawDatabase(path)
+            try other.execute("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; DELETE FROM account; COMMIT")
+          } catch { code = (error as? RawDatabase.Failed)?.code ?? -1 }
+          codes.withLock { $0.append(code & 0xFF) }
+        }
+        return 1_000_000
+      }
+    }
+    _ = try await store.put("b", for: .other)
+    #expect(codes.withLock(\.self) == [5], "5 is SQLITE_BUSY")
+    #expect(try fixture.number("SELECT count(*) FROM account WHERE name = 'alice'") == 1)
+    await store.close()
+  }
+
+  // MARK: Names
+
+  private func folder(_ names: [String]) throws -> (folder: TemporaryFolder, aside: QuarantinedFiles) {
+    let folder = try TemporaryFolder()
+    for name in names { try folder.write(name, to: "s" + name) }
+    return (folder, QuarantinedFiles(files: StoreFiles(path: folder.file("s"))))
+  }
+
+  @Test func `log and journal go with the damaged file, and none is beside the new one`() throws {
+    let (folder, aside) = try folder(["", "-wal", "-shm", "-journal", ".mended"])
+    try aside.exchange(for: folder.file("s.damaged-1"))
+    #expect(try folder.names().sorted() == ["s", "s.damaged-1", "s.damaged-1-journal", "s.damaged-1-wal"])
+    #expect(try folder.text(of: "s") == ".mended" && folder.text(of: "s.damaged-1") == "")
+    #expect(
+      try folder.text(of: "s.damaged-1-wal") == "-wal" && folder.text(of: "s.damaged-1-journal") == "-journal"
+    )
+    #expect(aside.all() == [folder.file("s.damaged-1")])
+  }
+
+  @Test(
+    "a repair that ended between its renames is finished, and the damaged file's log is not the new one's",
+    arguments: [
+      ["-wal", "-shm", "-journal", ".mended", ".damaged-1", ".damaged-2"], [".mended", ".damaged-2"],
+      ["-wal", "-shm", "-journal", ".mended"],
+    ])
+  func finished(names: [String]) throws {
+    let (folder, aside) = try folder(names)
+    try aside.finishExchange()
+    #expect(try folder.text(of: "s") == ".mended", "\(names)")
+    for companion in ["-wal", "-shm", "-journal"] { #expect(!folder.contains("s" + companion), "\(names)") }
+    if names.contains(".damaged-2"), names.contains("-wal") {
+      #expect(try folder.text(of: "s.damaged-2-wal") == "-wal", "\(names)")
+      #expect(try folder.text(of: "s.damaged-2-journal") == "-journal", "\(names)")
+    }
+  }
+
+  @Test func `without the new file nothing is moved`() throws {
+    let (folder, aside) = try folder(["", "-wal", "-shm"])
+    #expect { try aside.exchange(for: folder.file("s.damaged-1")) } throws: {
+      ($0 as? CacheStoreError)?.message.contains("s.mended was removed") == true
+    }
+    #expect(try folder.names().sorted() == ["s", "s-shm", "s-wal"])
+  }
+
+  @Test func `of quarantined files the oldest go with all that is theirs`() throws {
+    let (folder, aside) = try folder(
+      (1...3).flatMap { number in ["", "-wal", "-journal"].map { ".damaged-\(number)\($0)" } })
+    aside.prune()
+    #expect(
+      try folder.names().sorted()
+        == (2...3).flatMap { number in ["", "-journal", "-wal"].map { "s.damaged-\(number)\($0)" } })
+  }
+
+  // MARK: Sign-out
+
+  @Test func `a sign-out does not remove the new file of a repair that is under way`() async throws {
+    let fixture = try await filled()
+    let repair = LockFile(files: StoreFiles(path: fixture.path))
+    #expect(try repair.tryLock(.file))
+    try fixture.files.write("new", to: "store.sqlite.mended")
+    let hurried = fixture.another { $0.busyTimeout = .milliseconds(50) }
+    await #expect { try await hurried.signOut(accountName: "alice") } throws: {
+      let error = $0 as? CacheStoreError
+      return error?.reason == .busy && error?.message.hasPrefix("the account is signed out, but") == true
+    }
+    #expect(try fixture.files.text(of: "store.sqlite.mended") == "new")
+    repair.unlock(.file)
+    try await hurried.signOut(accountName: "alice")
+    #expect(!fixture.files.contains("store.sqlite.mended"))
+    await hurried.close()
+  }
+
+  @Test func `an account that a repair brings back while it is signed out goes again`() async throws {
+    let fixture = try await filled()
+    let copy = try fixture.files.bytes(of: "store.sqlite")
+    let repair = LockFile(files: StoreFiles(path: fixture.path))
+    #expect(try repair.tryLock(.file))
+    // For these the sign-out waits until the repair is over.
+    try fixture.files.write("draft", to: "store.sqlite.new")
+    let store = fixture.another()
+    let signingOut = Task { try await store.signOut(accountName: "alice") }
+    while try fixture.number("SELECT count(*) FROM account WHERE name = 'alice'") == 1 { await Task.yield() }
+    // The new file was copied before.
+    try fixture.files.write(copy, to: "store.sqlite.mended")
+    try QuarantinedFiles(files: StoreFiles(path: fixture.path)).exchange(for: fixture.path + ".damaged-1")
+    repair.unlock(.file)
+    try await signingOut.value
+    for name in try fixture.files.names() {
+      let text = String(decoding: try fixture.files.bytes(of: name), as: UTF8.self)
+      #expect(!text.contains("s3cret") && !text.contains("alice"), "\(name)")
+      #expect(!name.contains("damaged") && !name.contains(".new") && !name.contains(".mended"), "\(name)")
+    }
+    #expect(try await store.body(of: .page) == "a")
+    await store.close()
+  }
+
+  @Test func `names that cannot be read are not taken for none`() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("x", to: "f")
+    #expect(throws: FolderNames.Unreadable.self) { try FolderNames.read(in: folder.file("f")) }
+    #expect(throws: FolderNames.Unreadable.self) { try FolderNames.read(in: folder.file("none")) }
+    #expect(try FolderNames.read(in: folder.path).sorted() == [".", "..", "f"])
+  }
+
+  // MARK: Counts
+
+  @Test func `counts that one process stores are not stored by another before they are removed`() throws {
+    let folder = try TemporaryFolder()
+    let journal = UsageJournal(files: StoreFiles(path: folder.file("s")))
+    _ = try journal.append { [0x61, 0x0A] }
+    var taken = journal.take()
+    #expect(taken?.bytes == [0x61, 0x0A] && journal.take() == nil)
+    // Not removed, as where the commit failed: the next one has them.
+    taken = nil
+    taken = journal.take()
+    #expect(taken?.bytes == [0x61, 0x0A])
+    taken?.remove()
+    #expect(journal.take() == nil)
+    taken = nil
+    _ = try journal.append { [0x62, 0x0A] }
+    #expect(journal.take()?.bytes == [0x62, 0x0A])
+  }
+}
