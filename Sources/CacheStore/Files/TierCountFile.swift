@@ -14,14 +14,14 @@ struct TierCountFile {
     return Self.read(descriptor)
   }
 
-  /// Adds to the counts, unless the file cannot be written or another process is adding.
+  /// Adds to the counts, unless the file cannot be written. Waits for another process that is adding, which is a moment.
   func add(_ counts: TierCounts) {
     let descriptor = open(
       files.tierCounts, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     guard let status = FileStatus(descriptor: descriptor), status.kind == .file, status.owner == geteuid(),
-      !status.hasOtherNames, flock(descriptor, LOCK_EX | LOCK_NB) == 0
+      !status.hasOtherNames, flock(descriptor, LOCK_EX) == 0
     else { return }
     var sum = Self.read(descriptor)
     sum += counts

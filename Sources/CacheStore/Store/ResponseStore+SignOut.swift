@@ -121,11 +121,12 @@ extension ResponseStore {
     } catch {
       // A folder that does not exist has no files.
       if error.number == ENOENT || error.number == ENOTDIR { return [] }
+      let message =
+        "the account is signed out, but there may be files with its bytes in \(files.folder), which cannot be read: "
+        + Platform.describe(error.number)
       throw CacheStoreError(
-        .readOnly,
-        "the account is signed out, but \(files.folder) cannot be read (\(Platform.describe(error.number))), "
-          + "where there may be files with its bytes",
-        hint: "make it readable, and sign out again")
+        .readOnly, message,
+        remedy: Platform.isOfDescriptors(error.number) ? nil : Remedy("make it readable, and sign out again"))
     }
   }
 

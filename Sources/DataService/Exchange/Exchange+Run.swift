@@ -439,7 +439,7 @@ extension DataServiceError {
     let type = answer.fields["Content-Type"].map { "“\($0)”" } ?? "no media type"
     return DataServiceError(
       .mediaType, "\(authority) answered with \(type), which is not accepted",
-      hint: "accepted is \(accepted.joined(separator: ", ")); the stored response is unaffected",
+      hint: "accepted is \(accepted.joined(separator: ", ")); what is stored is unaffected",
       status: answer.status)
   }
 

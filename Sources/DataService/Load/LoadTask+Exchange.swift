@@ -255,6 +255,6 @@ extension LoadTask {
   private func undecodable(_ error: (any Error)?, status: Int? = nil) -> DataServiceError {
     DataServiceError(
       .undecodable, "the response of \(prepared.url.authority) does not decode",
-      hint: "the stored response is unaffected", status: status, underlying: error)
+      hint: "what is stored is unaffected", status: status, underlying: error)
   }
 }

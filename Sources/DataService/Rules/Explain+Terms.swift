@@ -104,6 +104,8 @@ extension Explain {
 
   /// The changes that would lead to another verdict.
   static func changes(subject: Subject, row: StoredResponse?, decision: HTTPReuse.Decision) -> [String] {
+    // Nothing of what is stored, nor its absence, matters to it.
+    if subject.isPassThrough { return [] }
     guard let row else {
       let missing =
         subject.rows.isEmpty

@@ -45,7 +45,7 @@ package enum Explain {
       self.now = now
     }
 
-    fileprivate var isPassThrough: Bool {
+    var isPassThrough: Bool {
       PassThrough.isPassThrough(method: method, fields: fields, isRead: isRead, keepsAnyway: keepsAnyway)
     }
   }
@@ -97,7 +97,7 @@ package enum Explain {
     let fresh =
       subject.isPassThrough ? "fresh or failure: the request bypasses the store" : "fresh or failure"
     guard !subject.isPassThrough, let good else {
-      let only = subject.isPassThrough ? fresh : "failure(notStored)"
+      let only = "failure(notStored)" + (subject.isPassThrough ? ": the request bypasses the store" : "")
       return zip(names, [fresh, only, fresh, fresh, fresh]).map { .init(policy: $0, outcome: $1) }
     }
     let age = duration(Freshness.age(of: good, now: subject.now))

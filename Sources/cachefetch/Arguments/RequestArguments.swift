@@ -73,7 +73,8 @@ struct RequestArguments {
   private static func query(_ data: [UInt8]) throws(UsageError) -> String {
     guard data.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else {
       throw UsageError(
-        "-G: the data have characters in them that a URL cannot have", "encode them with --data-urlencode")
+        "-G: the data have characters in them that a URL cannot have",
+        "encode values with --data-urlencode, and names by hand, such as a%20b=c")
     }
     return String(decoding: data, as: UTF8.self)
   }
@@ -163,10 +164,20 @@ struct RequestArguments {
       }
   }
 
+  /// Throws if several URLs would share the one stored response of `--key`.
+  static func checkKey(_ arguments: Arguments, urls count: Int) throws(UsageError) {
+    guard arguments.has(.key), count > 1 else { return }
+    throw UsageError(
+      "--key names one stored response, and \(count) URLs are given", "run cachefetch once for each")
+  }
+
   private static func setLimits(of request: inout DataService.Request, _ arguments: Arguments) {
     if let size = arguments.size(.maxBody) { request.limits.bodyBytes = size }
-    if let duration = arguments.duration(.connectTimeout) { request.limits.connectTimeout = duration }
-    if let duration = arguments.duration(.timeout) {
+    // As with curl, 0 is no limit, or the usual one.
+    if let duration = arguments.duration(.connectTimeout), duration > .zero {
+      request.limits.connectTimeout = duration
+    }
+    if let duration = arguments.duration(.timeout), duration > .zero {
       request.limits.totalTimeout = duration
       request.limits.firstByteTimeout = max(request.limits.firstByteTimeout, duration)
     }

@@ -33,7 +33,7 @@ enum Command {
     case .rm: try StoreCommands(arguments, diagnostics).rm()
     case .stats: StoreCommands(arguments, diagnostics).stats()
     case .limits: try StoreCommands(arguments, diagnostics).limits()
-    case .doctor: StoreCommands(arguments, diagnostics).doctor()
+    case .doctor: try StoreCommands(arguments, diagnostics).doctor()
     case .export: try StoreCommands(arguments, diagnostics).export()
     case .import: try StoreCommands(arguments, diagnostics).importBundle()
     case .signOut: try StoreCommands(arguments, diagnostics).signOut()

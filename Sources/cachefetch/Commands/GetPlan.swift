@@ -59,6 +59,7 @@ struct GetPlan {
         "-o takes the body of one URL, and \(arguments.operands.count) are given",
         "run cachefetch once for each")
     }
+    try RequestArguments.checkKey(arguments, urls: arguments.operands.count)
     try checkPrint(arguments, policy)
     if arguments.has(.background) { try checkBackground(arguments, policy) }
     if policy == .storedOnly, let idle = idleOffline.first(where: arguments.has) {

@@ -16,6 +16,7 @@ struct PreloadArguments {
       if let file = try Self.file(arguments.operands) { try Self.plan(in: file, arguments) } else {
         PreloadPlan(try Self.steps(arguments))
       }
+    try RequestArguments.checkKey(arguments, urls: plan.steps.count)
     self.plan = try Self.finished(plan, arguments)
   }
 
@@ -26,7 +27,9 @@ struct PreloadArguments {
         let shown = TerminalText.visible(Shown.url(operand))
         throw UsageError(
           "“\(shown)”: no such file",
-          "name a plan or a list that is there, or write a whole URL: \(URLArgument.proposal(for: operand))")
+          "name a plan or a list that is there, or write a whole URL: "
+            + (operand.isEmpty || operand.hasPrefix("/") || operand.hasPrefix(".")
+              ? "https://HOST/PATH" : URLArgument.proposal(for: operand)))
       }
       guard operands.count == 1 else {
         throw UsageError(

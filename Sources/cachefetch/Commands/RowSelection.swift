@@ -123,6 +123,11 @@ struct RowSelection {
 
   /// A host as it appears in targets: without the scheme's default port, in lower case and in ASCII.
   private static func host(_ text: String) throws(UsageError) -> String {
+    guard !text.contains("/") else {
+      throw UsageError(
+        "--host “\(TerminalText.visible(Shown.url(text)))” is a URL and no host",
+        "write --prefix for entries whose URL begins so, or the host alone")
+    }
     let name = namesPort(text) ? text[..<(text.lastIndex(of: ":") ?? text.endIndex)] : text[...]
     let host = try InternationalHost.inASCII(name).lowercased() + text[name.endIndex...]
     return host.hasSuffix(":443") || host.hasSuffix(":80")

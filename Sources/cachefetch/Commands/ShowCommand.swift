@@ -45,6 +45,13 @@ enum ShowCommand {
     let service = commands.service
     let found = Await.result { () async throws(DataServiceError) in try await service.entries(chosen) }
     guard case .success(let entries) = found else { return }
+    // The same key: what differs are the headers that its Vary names.
+    let key = try commands.key(request)
+    let names = Set(entries.filter { $0.key == key }.map(\.response.vary)).subtracting([""]).sorted()
+    if let name = names.first {
+      return diagnostics.say(
+        "it is stored for other request headers: ask with the same -H (Vary: \(TerminalText.visible(name)))")
+    }
     let ways = EntryGroups(entries.filter { $0.key.target == target }).waysToAsk
     if !ways.isEmpty {
       diagnostics.say("it is stored for other requests: ask \(ways.joined(separator: ", or "))")

@@ -26,7 +26,11 @@ extension StoreCommands {
   }
 
   /// `doctor`: problems of the store and of its dependencies, with remedies. Exits with 1 if there is a problem.
-  func doctor() -> ExitStatus {
+  func doctor() throws(UsageError) -> ExitStatus {
+    for option in [OptionName.json, .repair] where arguments.has(.newFleetKey) && arguments.has(option) {
+      throw UsageError(
+        "--\(option.rawValue) does nothing with --new-fleet-key, which prints a key", "leave one of them out")
+    }
     if arguments.has(.newFleetKey) { return Output.write(FleetKey.generate() + "\n", diagnostics) }
     let (service, repairs) = (service, arguments.has(.repair))
     return run { () async throws(DataServiceError) in

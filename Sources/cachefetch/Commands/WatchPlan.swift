@@ -18,6 +18,7 @@ struct WatchPlan {
   static let longestPause = Duration.seconds(3_600)
 
   init(_ arguments: Arguments) throws(UsageError) {
+    try RequestArguments.checkKey(arguments, urls: arguments.operands.count)
     requests = try RequestArguments(arguments).requests()
     lines = zip(arguments.operands, requests).map { DeliveryLine(url: $0, request: $1) }
     form = try DeliveryPrinter.Form(arguments)

@@ -190,7 +190,8 @@ enum Manual {
   /// the name of a key.
   static func sentence(_ text: String) -> String {
     let end = text.hasSuffix(".") || text.hasSuffix(":") ? "" : "."
-    let beginsWithKey = text.prefix { $0 != " " }.contains("_")
+    let first = text.prefix { $0 != " " && $0 != "," }
+    let beginsWithKey = first.contains("_") || first.contains(":") || first == "readiness"
     let whole = (beginsWithKey ? text.prefix(1) : text.prefix(1).uppercased()[...]) + text.dropFirst() + end
     var lines = ""
     var column = 0

@@ -52,10 +52,12 @@ struct EntryGroups {
 
   /// How to request each: `without these options`, `with --account alice`, `with -k`.
   var waysToAsk: [String] {
-    groups.prefix(Self.most).map { group in
+    let ways = groups.prefix(Self.most).map { group in
       let account = group.account.isEmpty ? [] : ["--account \(group.account)"]
-      let all = account + KeyExtra(group.extra).parts.map(\.text)
+      let all = account + KeyExtra(group.extra).parts.map(\.request)
       return all.isEmpty ? "without an account and such options" : "with \(all.joined(separator: " "))"
     }
+    let others = groups.count - ways.count
+    return others > 0 ? ways + ["in \(others) more \(others == 1 ? "way" : "ways"), which list shows"] : ways
   }
 }

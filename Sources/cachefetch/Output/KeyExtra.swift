@@ -34,6 +34,15 @@ extension KeyExtra.Part {
     }
   }
 
+  /// What a request needs to have it. Of a body or a file the key has a digest, which nobody can type.
+  var request: String {
+    switch name {
+    case "body": "the same -d, -X and --read"
+    case "authorities": "the same --cacert"
+    default: text
+    }
+  }
+
   /// The option that narrows `rm` to it, if there is one.
   var option: OptionName? {
     switch name {

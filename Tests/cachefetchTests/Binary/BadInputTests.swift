@@ -53,6 +53,17 @@ import TestTurns
     Refused(["-m", "soon", "http://a/"], "--timeout “soon” is not a duration", "30s"),
     Refused(["--max-body", "5q", "http://a/"], "--max-body “5q” is not a size", "10M"),
     Refused(["--parallel", "0", "http://a/"], "--parallel “0”", "from 1 to 1000"),
+    Refused(["--key", "k", "http://a/", "http://b/"], "--key names one stored response", "once for each"),
+    Refused(
+      ["watch", "--key", "k", "http://a/", "http://b/"], "--key names one stored response, and 2 URLs",
+      "once for each"),
+    Refused(["preload", "--key", "k", "http://a/", "http://b/"], "and 2 URLs are given", "once for each"),
+    Refused(["preload", ""], "“”: no such file", "https://HOST/PATH"),
+    Refused(["preload", "/nope"], "“/nope”: no such file", "https://HOST/PATH"),
+    Refused(["list", "--host", "http://a:1/b"], "“http://a:1/b” is a URL and no host", "write --prefix"),
+    Refused(["doctor", "--new-fleet-key", "--json"], "--json does nothing", "leave one of them out"),
+    Refused(["doctor", "--repair", "--new-fleet-key"], "--repair does nothing", "leave one of them out"),
+    Refused(["-G", "--data-urlencode", "a b=c", "http://a/"], "-G: the data", "names by hand"),
   ]
 
   private static let options: [Refused] = [

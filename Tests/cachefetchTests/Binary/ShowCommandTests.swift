@@ -17,6 +17,28 @@ import TestTurns
     #expect(try await shell.run("show", "--account", "alice", origin.url + "/a").outputText == "/a")
   }
 
+  @Test func `of a response that other headers or another body would find it says so`() async throws {
+    let shell = try Shell()
+    let origin = try FixtureServer { request, connection in
+      try connection.send(.ok("x", request.path == "/vary" ? ["Vary": "Accept-Language"] : [:]))
+    }
+    _ = try await shell.run("-q", "-H", "Accept-Language: de", origin.url + "/vary")
+    let vary = try await shell.run("show", origin.url + "/vary")
+    #expect(vary.status == 4)
+    #expect(
+      vary.errorText.contains(
+        "it is stored for other request headers: ask with the same -H (Vary: accept-language)"),
+      "\(vary.errorText)")
+    #expect(
+      try await shell.run("show", "-H", "Accept-Language: de", origin.url + "/vary").outputText == "x")
+    _ = try await shell.run("-q", "-X", "POST", "--read", "-d", "q", origin.url + "/post")
+    let body = try await shell.run("show", origin.url + "/post")
+    #expect(body.status == 4)
+    #expect(body.errorText.contains("ask with the same -d, -X and --read"), "\(body.errorText)")
+    #expect(
+      try await shell.run("show", "-X", "POST", "--read", "-d", "q", origin.url + "/post").outputText == "x")
+  }
+
   @Test func `a store that was named and is not there is said, and is 74`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()

@@ -30,8 +30,15 @@ import TestTurns
   @Test func `four are named, and the rest are counted`() {
     let found = groups(("a", ""), ("b", ""), ("c", ""), ("d", ""), ("e", ""), ("e", ""), ("f", ""))
     #expect(found.text == "1 of a, 1 of b, 1 of c, 1 of d, 3 more")
-    #expect(found.waysToAsk.count == 4)
+    #expect(found.waysToAsk.count == 5 && found.waysToAsk.last == "in 2 more ways, which list shows")
+    let five = groups(("a", ""), ("b", ""), ("c", ""), ("d", ""), ("e", ""))
+    #expect(five.waysToAsk.last == "in 1 more way, which list shows")
     #expect(groups(("a", ""), ("b", ""), ("c", ""), ("d", "")).text == "1 of a, 1 of b, 1 of c, 1 of d")
+  }
+
+  @Test func `what the key has a digest of is asked for with the same again`() {
+    #expect(groups(("", "body=3:abc")).waysToAsk == ["with the same -d, -X and --read"])
+    #expect(groups(("", "authorities=3:abc insecure")).waysToAsk == ["with the same --cacert -k"])
   }
 
   @Test func `only what tells them apart is proposed`() {
