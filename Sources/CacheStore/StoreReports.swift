@@ -46,7 +46,7 @@ public enum StoreEvent: Sendable, Hashable {
     switch self {
     case .setAside(let path, let keptAs, let carriedOver, let lost):
       "the store \(path) was damaged and is kept as \(keptAs); \(Counted.text(carriedOver, "response")) "
-        + "\(Counted.were(carriedOver)) carried over, \(lost) \(Counted.were(lost)) lost"
+        + "\(Counted.were(carriedOver)) carried over, \(lost) that \(Counted.were(lost)) found could not be read"
     case .removedDamagedRow(let path): "a damaged response was removed from the store \(path)"
     }
   }

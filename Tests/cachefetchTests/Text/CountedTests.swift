@@ -10,8 +10,8 @@ import TestTurns
     func setAside(_ saved: Int, _ lost: Int) -> String {
       StoreEvent.setAside(path: "a", keptAs: "b", carriedOver: saved, lost: lost).message
     }
-    #expect(setAside(1, 1).hasSuffix("; 1 response was carried over, 1 was lost"))
-    #expect(setAside(0, 2).hasSuffix("; 0 responses were carried over, 2 were lost"))
+    #expect(setAside(1, 1).hasSuffix("; 1 response was carried over, 1 that was found could not be read"))
+    #expect(setAside(0, 2).hasSuffix("; 0 responses were carried over, 2 that were found could not be read"))
     #expect(Words.entries(1) == "1 entry" && Words.entries(2) == "2 entries")
     #expect(Words.span(seconds: 1) == "1 second" && Words.span(seconds: 120) == "2 minutes")
     var counts = AnticipationCounts()
