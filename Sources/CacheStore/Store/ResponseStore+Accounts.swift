@@ -25,6 +25,15 @@ extension ResponseStore {
     }
   }
 
+  /// The account's row, if there is one; makes neither a row nor a store.
+  package func knownAccountID(named name: String) async throws(CacheStoreError) -> Int64? {
+    try await read { deadline throws(CacheStoreError) in
+      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+        try self.accountID(named: name, connection)
+      } ?? nil
+    }
+  }
+
   func accountID(named name: String, _ connection: Connection) throws(CacheStoreError) -> Int64? {
     let statement = try connection.statement(.accountID)
     defer { statement.reset() }

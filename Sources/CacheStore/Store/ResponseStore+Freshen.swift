@@ -8,15 +8,19 @@ extension ResponseStore {
     /// The merged fields and the times of the exchange; the rest of the row's head stays.
     package var head: ResponseHead
     /// Whether the row is to be pinned; `false` leaves a pinned row pinned.
-    package var isPinned = false
+    package var isPinned: Bool
     /// Tags to add to the row.
-    package var tags: [String] = []
+    package var tags: [String]
 
     /// Makes a description.
-    package init(rowID: Int64, body: StoredResponse.Body, head: ResponseHead) {
+    package init(
+      rowID: Int64, body: StoredResponse.Body, head: ResponseHead, isPinned: Bool = false, tags: [String] = []
+    ) {
       self.rowID = rowID
       self.body = body
       self.head = head
+      self.isPinned = isPinned
+      self.tags = tags
     }
   }
 

@@ -21,6 +21,25 @@ extension ResponseStore {
     }
   }
 
+  /// Pins a row if asked to, and adds tags to it; nothing where another body stands there by now.
+  package func keep(
+    _ row: StoredResponse, isPinned: Bool, tags: [String]
+  ) async throws(CacheStoreError) {
+    try await writer.perform { (connection) throws(CacheStoreError) in
+      try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
+        guard let found = try connection.rowHead(row.id), found.isSound, found.row.body.id == row.body.id
+        else { return }
+        if isPinned {
+          let statement = try connection.statement(.setPinned)
+          statement.bind(1, row.id)
+          statement.bind(2, 1)
+          try statement.run()
+        }
+        try self.addTags(tags, to: row.id, connection)
+      }
+    }
+  }
+
   /// Marks the selected rows invalid, so that they are stale whatever their fields say. Exchanges that began before
   /// `started` can no longer overwrite or freshen them; rows of later exchanges stay as they are.
   /// - Returns: How many were marked.

@@ -39,6 +39,12 @@ final class AccountGeneration: Sendable {
     }
   }
 
+  /// Looks the id up, and makes no row where there is none.
+  func learn() async throws(CacheStoreError) {
+    guard known == nil, let id = try await store.knownAccountID(named: account) else { return }
+    state.withLock { $0 = .known(id) }
+  }
+
   /// Waits for the id.
   func id() async throws(CacheStoreError) -> Int64 {
     let state = state.withLock { $0 }

@@ -69,8 +69,7 @@ struct Commit {
     write.variant = Vary.variant(names: vary, requestFields: prepared.fields, protect: core.protect)
     write.vary = vary
     if isSame, let candidate = exchange.candidate { write.changedAt = candidate.changedAt }
-    write.isPinned = prepared.request.isPinned
-    write.tags = prepared.request.tags
+    (write.isPinned, write.tags) = exchange.wishes
     return write
   }
 
@@ -114,11 +113,13 @@ struct Commit {
     guard let stored = exchange.candidate else { return .askAgain(because: Self.rowIsGone) }
     if stored.isFromTier { return try await freshenFromTier(head, stored, row: row) }
     var answer = head.validating(stored, secretNames: core.secretFieldNames)
+    let (isPinned, tags) = exchange.wishes
     let freshening = ResponseStore.Freshening(
-      rowID: stored.id, body: stored.body, head: storedHead(of: answer, fields: answer.fields))
+      rowID: stored.id, body: stored.body, head: storedHead(of: answer, fields: answer.fields),
+      isPinned: isPinned, tags: tags)
     answer.addCookies(of: head)
-    exchange.closeToNewLoads()
     if case .untouched(let reason) = row {
+      try await exchange.checkGeneration()
       answer.kept = .no(reason)
       return .answered(answer)
     }
@@ -157,6 +158,7 @@ struct Commit {
     answer.wasValidatedInTier = true
     // Unlike a stored body, no load here has accepted this body yet (law 5).
     if let reason = await exchange.refusal(of: answer) {
+      try await exchange.checkGeneration()
       answer.kept = .no(reason)
       return .answered(answer)
     }
@@ -169,6 +171,7 @@ struct Commit {
     }
     answer.addCookies(of: head)
     exchange.closeToNewLoads()
+    try await exchange.checkGeneration()
     answer.kept = .no(reason)
     return .answered(answer)
   }
@@ -188,6 +191,7 @@ struct Commit {
     else {
       return .askAgain(because: Self.rowIsGone)
     }
+    await exchange.applyWishes(to: row)
     var answer = Answer(row: row, url: head.url, comparedWith: exchange.candidate)
     answer.interim = head.interim
     answer.redirects = head.redirects

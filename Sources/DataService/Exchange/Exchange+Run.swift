@@ -65,7 +65,11 @@ extension Exchange {
   /// - Returns: `nil` where the tier's row is all that the loads want.
   nonisolated(nonsending) private func refresh() async throws(DataServiceError) -> ExchangeOutcome? {
     let deadline = core.timekeeper.instant(after: prepared.request.limits.totalTimeout)
-    guard plan.isShared else { return try await attempts(until: deadline, knowing: plan.preflight) }
+    guard plan.isShared else {
+      // Such a request looks nothing up, and makes no account either.
+      if !prepared.key.account.isEmpty { await learnGeneration() }
+      return try await attempts(until: deadline, knowing: plan.preflight)
+    }
     switch try await Leasing(exchange: self, deadline: deadline).obtain() {
     case .follow(let answer):
       core.noteFollowing()
@@ -297,6 +301,7 @@ extension Exchange {
         core.warn(store: failure)
       } else {
         if let reason = await refusal(of: answer) {
+          try await checkGeneration()
           answer.kept = .no(reason)
           return .answered(answer)
         }
@@ -369,9 +374,16 @@ extension Exchange {
 
   // MARK: - What the answer does besides
 
+  /// Learns which account this is, if it has a row, so that a sign-out from now on is noticed.
+  nonisolated(nonsending) private func learnGeneration() async {
+    _ = await core.commitWaiting.result { [generation] () async throws(CacheStoreError) in
+      try await generation.learn()
+    }
+  }
+
   /// Throws `signedOut` if the account was signed out meanwhile: its answer is not delivered, stored or not.
   nonisolated(nonsending) func checkGeneration() async throws(DataServiceError) {
-    guard let id = plan.accountID, !prepared.key.account.isEmpty else { return }
+    guard let id = generation.known ?? plan.accountID, !prepared.key.account.isEmpty else { return }
     let isRevoked = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in
       try await core.store.isRevoked(accountID: id)
     }
@@ -379,7 +391,9 @@ extension Exchange {
     if case .success(true) = isRevoked { throw DataServiceError.signedOut }
   }
 
-  /// Invalidates the stored responses that an unsafe request has made out of date (RFC 9111 section 4.4).
+  /// Invalidates the stored responses that an unsafe request has made out of date (RFC 9111 section 4.4): those of its
+  /// account, and those of no account, of everything that was asked for before this answer. The origin may have made the
+  /// change at any time until then.
   nonisolated(nonsending) private func invalidate(_ answer: Answer, url: NormalisedURL) async {
     let method = prepared.request.method
     guard !method.isSafe, !prepared.request.isRead, let foundationURL = try? url.foundationURL() else {
@@ -389,9 +403,12 @@ extension Exchange {
       method: method, url: foundationURL, status: answer.status, fields: answer.fields)
     guard !targets.isEmpty else { return }
     let keys = targets.compactMap { (try? NormalisedURL($0.absoluteString)).map(core.redacted) }
+    let answered = core.timekeeper.startMark
     let done = await core.commitWaiting.result {
-      [core, prepared, started] () async throws(CacheStoreError) in
-      try await core.store.invalidate(accountName: prepared.key.account, targets: keys, started: started)
+      [core, prepared] () async throws(CacheStoreError) in
+      for account in Set(["", prepared.key.account]) {
+        try await core.store.invalidate(accountName: account, targets: keys, started: answered)
+      }
     }
     if case .failure(let error) = done { core.warn(store: error) }
     fence(keys)

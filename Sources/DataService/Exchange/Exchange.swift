@@ -182,6 +182,29 @@ final class Exchange: AnyExchange {
     return waiters
   }
 
+  /// Whether a load that shares the exchange wants its response pinned, and the tags that they want.
+  var wishes: (isPinned: Bool, tags: [String]) {
+    var (isPinned, tags) = (prepared.request.isPinned, prepared.request.tags)
+    let waiters = state.withLock { $0.waiters }
+    // Usually the load that it was made for.
+    guard waiters.count > 1 else { return (isPinned, tags) }
+    for request in waiters.compactMap({ $0.load.request?.request }) {
+      isPinned = isPinned || request.isPinned
+      tags += request.tags.filter { !tags.contains($0) }
+    }
+    return (isPinned, tags)
+  }
+
+  /// Applies the loads' wishes to a row that another exchange has stored.
+  nonisolated(nonsending) func applyWishes(to row: StoredResponse) async {
+    let (isPinned, tags) = wishes
+    guard isPinned && !row.isPinned || !tags.isEmpty else { return }
+    let done = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in
+      try await core.store.keep(row, isPinned: isPinned, tags: tags)
+    }
+    if case .failure(let error) = done { core.warn(store: error) }
+  }
+
   /// Passes the result to every load, once.
   func publish(_ result: ExchangeResult) {
     let waiters = state.withLock { state -> [ExchangeWaiter] in

@@ -129,7 +129,7 @@ extension LoadTask {
     // Between joining and this line, the exchange or another thread may have ended the load.
     let isStray = state.withLock { state -> Bool in
       guard !state.isExchangeOver else { return false }
-      if state.machine.hasEnded { return state.result == nil }
+      if state.machine.hasEnded { return state.result == nil || state.isStopped }
       state.exchange = exchange
       return false
     }
@@ -144,7 +144,9 @@ extension LoadTask {
 
   private func leave(_ exchange: any AnyExchange) {
     // A closed store accepts no more writes.
-    let finishes = !isCancelled && core.configuration.finishesAfterDeadline && core.closed == nil
+    let finishes =
+      !isCancelled && !state.withLock { $0.isStopped } && core.configuration.finishesAfterDeadline
+      && core.closed == nil
     exchange.leave(self, finishingIntoStore: finishes)
   }
 
@@ -152,7 +154,8 @@ extension LoadTask {
   private func ended() {
     let (exchange, timers, usedRow) = state.withLock { state in
       defer { state.timers = [] }
-      return (state.result == nil ? state.exchange : nil, state.timers, state.usedRow)
+      // A stopped load has its result from who stopped it, and its exchange may be one that they have not seen.
+      return (state.result == nil || state.isStopped ? state.exchange : nil, state.timers, state.usedRow)
     }
     for timer in timers { timer.cancel() }
     endProgress()

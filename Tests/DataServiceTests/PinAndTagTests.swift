@@ -1,0 +1,92 @@
+import CacheStore
+import DataService
+import DataServiceTesting
+import FixtureServer
+import PlatformFoundation
+import TestSupport
+import TestTurns
+import Testing
+
+/// What a load wants kept of its response holds however the response came.
+@Suite("Pins and tags, whoever asked the origin", .inTurn) struct PinAndTagTests {
+  private let url = URL(string: "http://origin.test/item")
+
+  /// What is stored of pins and tags: `1 news`.
+  private func stored(_ fixture: ServiceFixture) throws -> String {
+    let pinned = try fixture.store.value("SELECT pinned FROM last_request").integer ?? -1
+    let tags = try fixture.store.rows("SELECT name FROM tag ORDER BY name").compactMap { $0.first?.text }
+    return ([String(pinned)] + tags).joined(separator: " ")
+  }
+
+  private func want(_ request: inout DataService.Request, _ tag: String) {
+    request.isPinned = true
+    request.tags = [tag]
+  }
+
+  @Test func `a response that is confirmed is pinned and tagged as one that comes anew`() async throws {
+    let url = try #require(url)
+    let transport = ScriptedTransport { request, _ in
+      request.fields["If-None-Match"] == nil
+        ? .answer("a", ["ETag": "\"1\""]) : .answer("", status: 304, ["ETag": "\"1\""])
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    #expect(await fixture.outline(url) == ["fresh(a, new)"])
+    #expect(try stored(fixture) == "0")
+    #expect(await fixture.outline(url) { want(&$0, "news") } == ["stored(a)", "fresh(a, unchanged)"])
+    #expect(try stored(fixture) == "1 news")
+    // Who wants neither takes nothing away.
+    #expect(await fixture.outline(url) == ["stored(a)", "fresh(a, unchanged)"])
+    #expect(try stored(fixture) == "1 news")
+    await fixture.service.close()
+  }
+
+  @Test func `loads that share an exchange have what each of them wants`() async throws {
+    let url = try #require(url)
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
+      isAsked.open()
+      await mayAnswer.wait()
+      return .answer("a")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    async let plain = fixture.outline(url)
+    await isAsked.wait()
+    async let first = fixture.outline(url) { want(&$0, "one") }
+    await fixture.traced("joining the same request", times: 1)
+    async let second = fixture.outline(url) { want(&$0, "two") }
+    await fixture.traced("joining the same request", times: 2)
+    mayAnswer.open()
+    #expect(await [plain, first, second] == Array(repeating: ["fresh(a, new)"], count: 3))
+    #expect(transport.requests.count == 1)
+    #expect(try stored(fixture) == "1 one two")
+    await fixture.service.close()
+  }
+
+  @Test func `who follows another process has what it wants`() async throws {
+    let url = try #require(url)
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+      if number > 1 {
+        isAsked.open()
+        await mayAnswer.wait()
+      }
+      return .answer("body \(number)")
+    }
+    let leader = try ServiceFixture(transport: transport)
+    let follower = try ServiceFixture(store: leader.store, transport: transport)
+    #expect(
+      await leader.outline(try #require(URL(string: "http://origin.test/other"))) == ["fresh(body 1, new)"])
+    async let led = leader.outline(url)
+    await isAsked.wait()
+    let followed = Task { await follower.outline(url) { want(&$0, "late") } }
+    await follower.traced("waiting for another")
+    mayAnswer.open()
+    #expect(await led == ["fresh(body 2, new)"])
+    #expect(await followed.value == ["fresh(body 2, new)"])
+    #expect(transport.requests.count == 2)
+    #expect(try leader.store.value("SELECT count(*) FROM last_request WHERE pinned = 1") == 1)
+    #expect(try leader.store.rows("SELECT name FROM tag").compactMap { $0.first?.text } == ["late"])
+    await leader.service.close()
+    await follower.service.close()
+  }
+}
