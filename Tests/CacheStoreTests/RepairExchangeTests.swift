@@ -127,6 +127,26 @@ import Testing
     await hurried.close()
   }
 
+  @Test func `a sign-out that waited for a repair which then ended between its renames finishes it`()
+    async throws
+  {
+    let fixture = try await filled()
+    let repair = LockFile(files: StoreFiles(path: fixture.path))
+    #expect(try repair.tryLock(.file))
+    try fixture.files.write("draft", to: "store.sqlite.new")
+    let store = fixture.another()
+    let signingOut = Task { try await store.signOut(accountName: "alice") }
+    while try fixture.number("SELECT count(*) FROM account WHERE name = 'alice'") == 1 { await Task.yield() }
+    // As if its process had been killed after the first of its moves.
+    let copy = try fixture.files.bytes(of: "store.sqlite")
+    try fixture.files.write(copy, to: "store.sqlite.mended")
+    #expect(rename(fixture.path, fixture.path + ".damaged-1") == 0)
+    repair.unlock(.file)
+    try await signingOut.value
+    #expect(try await store.body(of: .page) == "a")
+    await store.close()
+  }
+
   @Test func `an account that a repair brings back while it is signed out goes again`() async throws {
     let fixture = try await filled()
     let copy = try fixture.files.bytes(of: "store.sqlite")

@@ -62,6 +62,29 @@ import Testing
     await fixture.service.close()
   }
 
+  @Test func `a load that leaves takes its own wishes along, and no other's`() async throws {
+    let url = try #require(url)
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
+      isAsked.open()
+      await mayAnswer.wait()
+      return .answer("a")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    // The one that began the exchange is cancelled, the one that joined it stays.
+    let leaving = Task { await fixture.outline(url) { want(&$0, "gone") } }
+    await isAsked.wait()
+    async let staying = fixture.outline(url) { want(&$0, "here") }
+    await fixture.traced("joining the same request")
+    leaving.cancel()
+    _ = await leaving.value
+    mayAnswer.open()
+    #expect(await staying == ["fresh(a, new)"])
+    #expect(transport.requests.count == 1)
+    #expect(try stored(fixture) == "1 here")
+    await fixture.service.close()
+  }
+
   @Test func `who follows another process has what it wants`() async throws {
     let url = try #require(url)
     let (isAsked, mayAnswer) = (Gate(), Gate())

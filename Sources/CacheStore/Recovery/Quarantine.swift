@@ -93,6 +93,9 @@ struct Quarantine {
         return ((0, 0), nil)
       }
     }
+    // The checks of a large file may have taken all the time that there was.
+    damaged.waiting.deadline = max(
+      deadline, Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds)
     do throws(CacheStoreError) {
       try damaged.execute("BEGIN IMMEDIATE")
     } catch {

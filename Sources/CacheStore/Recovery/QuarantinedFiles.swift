@@ -68,7 +68,7 @@ struct QuarantinedFiles {
     } else {
       for path in Self.companions.map({ files.database + $0 }) + [files.sharedMemory] { unlink(path) }
     }
-    rename(files.repaired, files.database)
+    try move(files.repaired, to: files.database, mayBeMissing: false)
   }
 
   private func moveCompanions(to name: String) throws(CacheStoreError) {

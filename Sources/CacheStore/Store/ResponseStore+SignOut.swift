@@ -152,6 +152,8 @@ extension ResponseStore {
   }
 
   private func removeOtherFilesNow() throws(CacheStoreError) {
+    // Where a repair has just ended between its renames, one of them is all that there is of the store.
+    try QuarantinedFiles(files: files).finishExchange()
     for path in try otherFiles() { unlink(path) }
     let left = try otherFiles()
     guard left.isEmpty else {

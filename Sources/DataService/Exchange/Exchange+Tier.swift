@@ -197,8 +197,7 @@ extension Exchange {
       accountID: row.accountID, key: prepared.key, head: row.head, body: .bytes(row.body.firstChunk))
     write.variant = row.variant
     write.vary = row.vary
-    write.isPinned = prepared.request.isPinned
-    write.tags = prepared.request.tags
+    (write.isPinned, write.tags) = wishes
     let ready = write
     let done = await core.commitWaiting.result(late: { _ in lease.value?.release() }) {
       [core, generation] () async throws(CacheStoreError) in

@@ -31,8 +31,17 @@ final class Exchange: AnyExchange {
     var candidate: StoredResponse? { row?.value }
   }
 
+  /// A load that wants the response pinned or tagged.
+  private struct Wish {
+    let load: any AnyLoad
+    let isPinned: Bool
+    let tags: [String]
+  }
+
   private struct State {
     var waiters: [ExchangeWaiter] = []
+    /// What loads want of the row; those of a load that has left stay if it left the exchange to fill the store.
+    var wishes: [Wish] = []
     var task: Task<Void, Never>?
     /// Whether loads may still join; false once the body is complete.
     var isOpen = true
@@ -126,9 +135,13 @@ final class Exchange: AnyExchange {
   }
 
   func join(_ waiter: ExchangeWaiter) -> Bool {
-    state.withLock { state in
+    let request = waiter.load.request?.request
+    return state.withLock { state in
       guard state.isOpen, !state.isStopped else { return false }
       state.waiters.append(waiter)
+      if let request, request.isPinned || !request.tags.isEmpty {
+        state.wishes.append(Wish(load: waiter.load, isPinned: request.isPinned, tags: request.tags))
+      }
       return true
     }
   }
@@ -136,6 +149,7 @@ final class Exchange: AnyExchange {
   func leave(_ load: any AnyLoad, finishingIntoStore: Bool) {
     let task = state.withLock { state -> Task<Void, Never>? in
       state.waiters.removeAll { $0.load === load }
+      if !finishingIntoStore { state.wishes.removeAll { $0.load === load } }
       // The tier's row has just been handed to the loads: whether any of them wants more is seen once all have it.
       if state.tier.isServing { return nil }
       if finishingIntoStore { state.finishesIntoStore = true }
@@ -182,17 +196,13 @@ final class Exchange: AnyExchange {
     return waiters
   }
 
-  /// Whether a load that shares the exchange wants its response pinned, and the tags that they want.
+  /// Whether a load that shares the exchange, or has left it to fill the store, wants its response pinned, and the tags
+  /// that they want.
   var wishes: (isPinned: Bool, tags: [String]) {
-    var (isPinned, tags) = (prepared.request.isPinned, prepared.request.tags)
-    let waiters = state.withLock { $0.waiters }
-    // Usually the load that it was made for.
-    guard waiters.count > 1 else { return (isPinned, tags) }
-    for request in waiters.compactMap({ $0.load.request?.request }) {
-      isPinned = isPinned || request.isPinned
-      tags += request.tags.filter { !tags.contains($0) }
-    }
-    return (isPinned, tags)
+    let wishes = state.withLock { $0.wishes }
+    var tags: [String] = []
+    for wish in wishes { tags += wish.tags.filter { !tags.contains($0) } }
+    return (wishes.contains(where: \.isPinned), tags)
   }
 
   /// Applies the loads' wishes to a row that another exchange has stored.

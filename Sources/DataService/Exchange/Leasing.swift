@@ -184,6 +184,7 @@ struct Leasing {
     }
     guard isAnswer(row) else { return nil }
     exchange.core.trace("done: another process has refreshed the entry")
+    exchange.closeToNewLoads()
     await exchange.applyWishes(to: row)
     return Answer(row: row, url: row.responseURL ?? prepared.shownURL, comparedWith: candidate)
   }

@@ -155,7 +155,8 @@ extension LoadTask {
     let (exchange, timers, usedRow) = state.withLock { state in
       defer { state.timers = [] }
       // A stopped load has its result from who stopped it, and its exchange may be one that they have not seen.
-      return (state.result == nil || state.isStopped ? state.exchange : nil, state.timers, state.usedRow)
+      let isUnderWay = state.result == nil || state.isStopped && !state.hasExchangeResult
+      return (isUnderWay ? state.exchange : nil, state.timers, state.usedRow)
     }
     for timer in timers { timer.cancel() }
     endProgress()

@@ -199,6 +199,7 @@ extension LoadTask {
   ) {
     let row = state.withLock { state in
       state.answer = answer
+      state.hasExchangeResult = true
       return state.row
     }
     let change =

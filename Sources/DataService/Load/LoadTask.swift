@@ -42,6 +42,8 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     var exchange: (any AnyExchange)?
     /// Whether the exchange has announced that nothing more will be written.
     var isExchangeOver = false
+    /// Whether the exchange has handed over its result; its writes may still be under way.
+    var hasExchangeResult = false
     var pendingLookup: FirstValue<Void>?
     var outbox: [Posted] = []
     var isDraining = false

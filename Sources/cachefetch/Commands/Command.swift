@@ -11,7 +11,7 @@ enum Command {
       Shown.learn(fields: arguments.texts(.secretField), parameters: arguments.texts(.secretParameter))
       let diagnostics = Diagnostics(
         isQuiet: arguments.has(.quiet), isVerbose: arguments.has(.verbose), terminal: .current())
-      if let limit = arguments.duration(.timeout) { CommandDeadline.set(limit) }
+      if let limit = arguments.duration(.timeout), limit > .zero { CommandDeadline.set(limit) }
       return try run(arguments, diagnostics)
     } catch {
       if Signals.pending == nil { Diagnostics.fail(error) }

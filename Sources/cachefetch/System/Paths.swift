@@ -18,6 +18,11 @@ enum Paths {
 
   /// A name beside a file for its new content. Process IDs are not enough: containers that share a folder have the same.
   static func part(of path: String) -> String {
-    "\(path).\(getpid())-\(String(UInt64.random(in: .min ... .max), radix: 36)).part"
+    let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+    // A name has at most 255 bytes, those of SQLite's journal beside an export included.
+    var name = path[start...]
+    while name.utf8.count > 200 { name.removeLast() }
+    let number = String(UInt64.random(in: .min ... .max), radix: 36)
+    return "\(path[..<start])\(name).\(getpid())-\(number).part"
   }
 }

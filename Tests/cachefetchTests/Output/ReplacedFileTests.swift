@@ -47,6 +47,11 @@ import TestTurns
     #expect(try folder.text(of: "f") == "new")
     #expect(try folder.text(of: "f.\(getpid()).part") == "half" && folder.names().count == 2)
     #expect(Paths.part(of: "f") != Paths.part(of: "f"))
+    let long = String(repeating: "ä", count: 127)
+    #expect(Paths.part(of: "/x/" + long).utf8.count <= 3 + 255 - "-journal".utf8.count)
+    #expect(Paths.part(of: "/x/" + long).hasPrefix("/x/ä"))
+    try ReplacedFile(folder.file(long)).replace(with: pieces("new"))
+    #expect(try folder.text(of: long) == "new")
   }
 
   @Test(arguments: [(0o600, 0o600), (0o666, 0o666), (0o4755, 0o755)])
