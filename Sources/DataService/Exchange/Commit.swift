@@ -60,8 +60,17 @@ struct Commit {
       case .long(let unfinished): .unfinished(unfinished)
       case .live, .askAgain: .bytes(Data())
       }
-    let fields = StoredFields.storable(
+    var fields = StoredFields.storable(
       answer.fields, secretNames: core.secretFieldNames, receivedAt: answer.receivedAt)
+    if !prepared.decodesContent {
+      let length: Int64 =
+        switch collected {
+        case .short(let data): Int64(data.count)
+        case .long(let unfinished): unfinished.length
+        case .live, .askAgain: 0
+        }
+      fields = ContentCoding.undecoded(fields, length: length)
+    }
     var write = ResponseStore.Write(
       accountID: accountID, key: prepared.key,
       head: storedHead(of: answer, fields: fields, endedAt: core.timekeeper.wallMilliseconds), body: body)

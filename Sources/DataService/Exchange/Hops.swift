@@ -108,7 +108,7 @@ struct Hops {
       connection.clientKeyFile = nil
     }
     // Under `http` only the caller's fields select a stored variant, so no `Accept-Encoding` is added.
-    if prepared.isHTTP { connection.isCompressed = false }
+    connection.isCompressed = prepared.decodesContent
     var request = TransportRequest(
       url: try foundationURL(of: hop.url), method: hop.method, fields: fields, body: hop.body,
       connection: connection, limits: limits)

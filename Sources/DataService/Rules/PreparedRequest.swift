@@ -14,6 +14,8 @@ final class PreparedRequest: Sendable {
   let isHTTP: Bool
   /// Whether the request bypasses the store.
   let isPassThrough: Bool
+  /// Whether bodies in a content coding are decoded. Under `http` they stay as they come.
+  var decodesContent: Bool { request.connection.isCompressed && !isHTTP }
   /// Digests values that distinguish keys but must never be written.
   let digest: KeyRule.Digest
 

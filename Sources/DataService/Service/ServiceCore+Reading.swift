@@ -9,6 +9,7 @@ extension ServiceCore {
     return Vary.select(from: found.rows, requestFields: prepared.fields, protect: protect) { row in
       (prepared.isHTTP || row.isGood) && statuses?.contains(row.status) ?? true
         && MediaTypes.accepts(row.fields, accepted: accepted)
+        && !(prepared.decodesContent && ContentCoding.isCoded(row))
     }
   }
 

@@ -1,0 +1,25 @@
+internal import CacheStore
+
+/// Tells stored bodies that are coded from those that were decoded (RFC 9110 section 8.4). Both keep the origin's
+/// `Content-Encoding`; the length that stands beside it is that of the coded bytes.
+enum ContentCoding {
+  /// Whether the stored bytes are coded, so that they are nothing to a load that wants them decoded.
+  static func isCoded(_ row: StoredResponse) -> Bool {
+    guard names(row.fields) else { return false }
+    return row.fields["Content-Length"].flatMap { Int64($0) } == row.body.length
+  }
+
+  /// The fields of a response whose body stays as it came: with its length, where the origin did not say it.
+  static func undecoded(_ fields: HTTPFields, length: Int64) -> HTTPFields {
+    guard names(fields), !fields.contains("Content-Length") else { return fields }
+    var fields = fields
+    fields.append("Content-Length", "\(length)")
+    return fields
+  }
+
+  /// Whether the fields name a coding.
+  private static func names(_ fields: HTTPFields) -> Bool {
+    guard let coding = fields["Content-Encoding"] else { return false }
+    return !coding.isEmpty && coding.lowercased() != "identity"
+  }
+}
