@@ -127,16 +127,25 @@ import Testing
     await hurried.close()
   }
 
-  @Test func `a sign-out that waited for a repair which then ended between its renames finishes it`()
-    async throws
-  {
-    let fixture = try await filled()
+  /// A sign-out that has removed the account, and waits for a repair that is under way.
+  private func waitingSignOut(
+    of fixture: StoreFixture
+  ) async throws -> (repair: LockFile, store: ResponseStore, signingOut: Task<Void, any Error>) {
     let repair = LockFile(files: StoreFiles(path: fixture.path))
     #expect(try repair.tryLock(.file))
+    // What a sign-out removes, for which it waits until the repair is over.
     try fixture.files.write("draft", to: "store.sqlite.new")
     let store = fixture.another()
     let signingOut = Task { try await store.signOut(accountName: "alice") }
     while try fixture.number("SELECT count(*) FROM account WHERE name = 'alice'") == 1 { await Task.yield() }
+    return (repair, store, signingOut)
+  }
+
+  @Test func `a sign-out that waited for a repair which then ended between its renames finishes it`()
+    async throws
+  {
+    let fixture = try await filled()
+    let (repair, store, signingOut) = try await waitingSignOut(of: fixture)
     // As if its process had been killed after the first of its moves.
     let copy = try fixture.files.bytes(of: "store.sqlite")
     try fixture.files.write(copy, to: "store.sqlite.mended")
@@ -150,13 +159,7 @@ import Testing
   @Test func `an account that a repair brings back while it is signed out goes again`() async throws {
     let fixture = try await filled()
     let copy = try fixture.files.bytes(of: "store.sqlite")
-    let repair = LockFile(files: StoreFiles(path: fixture.path))
-    #expect(try repair.tryLock(.file))
-    // For these the sign-out waits until the repair is over.
-    try fixture.files.write("draft", to: "store.sqlite.new")
-    let store = fixture.another()
-    let signingOut = Task { try await store.signOut(accountName: "alice") }
-    while try fixture.number("SELECT count(*) FROM account WHERE name = 'alice'") == 1 { await Task.yield() }
+    let (repair, store, signingOut) = try await waitingSignOut(of: fixture)
     // The new file was copied before.
     try fixture.files.write(copy, to: "store.sqlite.mended")
     try QuarantinedFiles(files: StoreFiles(path: fixture.path)).exchange(for: fixture.path + ".damaged-1")
