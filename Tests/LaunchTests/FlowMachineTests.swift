@@ -77,6 +77,10 @@ import TestTurns
     Case(
       testDescription: "unblocked, from the beginning",
       events: [alice, .outcome(run: 1, ready, blocked: "update"), .unblocked], root: .splash(nil)),
+    Case(
+      testDescription: "a choice that the prompt does not offer",
+      events: [alice, .outcome(run: 1, outcome(.incomplete), blocked: nil), .answered(.continueWithStored)],
+      root: .failed(FailurePrompt(missing: [], isLate: false, canContinue: false))),
     Case(testDescription: "a late answer", events: [alice, .answered(.retry)], root: .splash(nil)),
   ]
 
@@ -116,5 +120,24 @@ import TestTurns
     #expect(machine.handle(.answered(.retry)) == [.startPreload(run: 3, account: "bob")])
     #expect(machine.handle(.blocked("update")) == [.cancelPreload])
     #expect(machine.handle(.unblocked) == [.startPreload(run: 4, account: "bob")])
+  }
+
+  @Test func `a preload that goes on into the store after its outcome ends with the account`() {
+    var machine = FlowMachine()
+    _ = machine.handle(Self.alice)
+    _ = machine.handle(.outcome(run: 1, Self.ready, blocked: nil))
+    #expect(machine.handle(Self.bob) == [.cancelPreload, .startPreload(run: 2, account: "bob")])
+    #expect(machine.handle(.session(.signedOut(.requested))) == [.cancelPreload])
+    #expect(machine.handle(Self.alice) == [.startPreload(run: 3, account: "alice")])
+  }
+
+  @Test func `a retry right after the answer that quits begins a preload of its own`() {
+    var machine = FlowMachine()
+    _ = machine.handle(Self.alice)
+    _ = machine.handle(.prompt(run: 1, Self.prompt))
+    #expect(machine.handle(.answered(.quit)) == [.answerPreload(.quit)])
+    #expect(machine.handle(.answered(.retry)) == [.answerPreload(.retry)])
+    let effects = machine.handle(.outcome(run: 1, Self.outcome(.quit), blocked: nil))
+    #expect(effects == [.startPreload(run: 2, account: "alice")])
   }
 }

@@ -198,10 +198,39 @@ import TestTurns
 
   @Test func `nothing but the end of what runs is taken in after the outcome`() throws {
     var (machine, _) = run(try plan(.storedIsEnough), [.stored(0), .stored(1)])
-    for event: Event in [.deadlinePassed, .answered(.retry), .cancelled, .begin] {
+    for event: Event in [.deadlinePassed, .answered(.retry), .begin] {
       #expect(machine.handle(event) == [], "\(event)")
     }
     #expect(!machine.tellsProgress)
+  }
+
+  @Test func `cancelling after the outcome ends what goes on into the store, and begins nothing more`() throws
+  {
+    var oneByOne = try plan(.storedIsEnough)
+    oneByOne.parallelism = 1
+    var (machine, _) = run(oneByOne, [.stored(0), .ended(0)])
+    let effects = machine.handle(.stored(1))
+    #expect(verdict(effects) == .ready && !effects.contains(.stopRest))
+    #expect(machine.handle(.cancelled) == [.stopRest])
+    #expect(machine.handle(.ended(1)).filter { $0 != .tell(1) } == [])
+  }
+
+  @Test func `what is lost is missing again, whether the run is under way or has asked`() throws {
+    var (machine, last) = run(
+      try plan(.criticalFresh, .ask), [.fresh(0), .stored(1), .failed(1, reason: "no"), .ended(1)])
+    #expect(
+      last.contains {
+        if case .ask(let prompt) = $0 { prompt.choices.contains(.continueWithStored) } else { false }
+      })
+    last = machine.handle(.lost([0, 1], reason: "signed out"))
+    #expect(last == [.tell(0), .tell(1)])
+    #expect(machine.steps.map(\.state) == [.missing, .missing, .missing])
+    #expect(verdict(machine.handle(.answered(.continueWithStored))) == .incomplete)
+
+    var (other, _) = run(try plan(.storedIsEnough), [.stored(0)])
+    #expect(verdict(other.handle(.lost([0], reason: "signed out"))) == nil)
+    _ = other.handle(.stored(1))
+    #expect(verdict(other.handle(.ended(0))) == .incomplete)
   }
 
   @Test func `what is counted is what the steps are, whatever happens to them`() throws {

@@ -254,6 +254,152 @@ import TestTurns
     await run.finished()
   }
 
+  @Test func `cancelling after the outcome ends what goes on into the store`() async throws {
+    let asked = Gate()
+    let never = Gate()
+    let transport = ScriptedTransport { request, _ async throws(DataServiceError) in
+      if request.url.path() == "/feed" { return .answer("feed") }
+      asked.open()
+      await never.wait()
+      throw DataServiceError(.cancelled, "cancelled")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let run = fixture.service.preload(
+      PreloadPlan([
+        PreloadStep("feed", try Self.request("feed")),
+        .storing("rest", try Self.request("rest"), isCritical: false),
+      ]))
+    #expect(await run.outcome()?.verdict == .ready)
+    await asked.wait()
+    run.cancel()
+    await run.finished()
+  }
+
+  @Test func `a run that nobody reads is finished when everything is stored`() async throws {
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    let plan = PreloadPlan(try ["a", "b"].map { .storing($0, try Self.request($0)) })
+    await fixture.service.preload(plan).finished()
+    #expect(try await fixture.service.entries().count == 2)
+  }
+
+  // MARK: - One account
+
+  /// A run of two steps in alice's name: `feed` is there, `slow` waits for the gate.
+  private func ofAlice(
+    _ mayAnswer: Gate, parallelism: Int = 6
+  ) async throws -> (session: Session, run: PreloadRun, transport: ScriptedTransport) {
+    let transport = ScriptedTransport { request, _ async in
+      if request.url.path() == "/slow" { await mayAnswer.wait() }
+      return .answer("of \(request.fields["Authorization"] ?? "nobody")")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let session = Session(
+      service: fixture.service, credentials: MemoryCredentials(Credential(account: "alice", token: "a")))
+    await session.start()
+    var plan = PreloadPlan([
+      PreloadStep("feed", try Self.request("feed")), PreloadStep("slow", try Self.request("slow")),
+    ])
+    plan.parallelism = parallelism
+    return (session, PreloadRun(plan, on: session), transport)
+  }
+
+  @Test func `an outcome after a sign-out has nothing of the account`() async throws {
+    let mayAnswer = Gate()
+    let (session, run, _) = try await ofAlice(mayAnswer)
+    var outcome: LaunchOutcome?
+    for await event in run.events {
+      switch event {
+      case .step(let step) where step.name == "feed" && step.state == .fresh: try await session.signOut()
+      case .outcome(let last): outcome = last
+      default: break
+      }
+    }
+    let last = try #require(outcome)
+    #expect(last.verdict == .incomplete)
+    #expect(last.response("feed", as: Data.self) == nil)
+    #expect(last.steps.map(\.state) == [.missing, .missing] && last.steps.allSatisfy { $0.change == nil })
+    #expect(last.steps.map(\.error?.kind) == [.signedOut, .signedOut])
+    mayAnswer.open()
+    await run.finished()
+  }
+
+  @Test func `a prompt that is answered after a sign-out gives nothing of the account`() async throws {
+    let transport = ScriptedTransport { request, _ async throws(DataServiceError) in
+      if request.url.path() == "/slow" { throw DataServiceError(.refused, "refused") }
+      return .answer("mine")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let session = Session(
+      service: fixture.service, credentials: MemoryCredentials(Credential(account: "alice", token: "a")))
+    await session.start()
+    var plan = PreloadPlan([
+      PreloadStep("feed", try Self.request("feed")), PreloadStep("slow", try Self.request("slow")),
+    ])
+    plan.onFailure = .ask
+    let run = PreloadRun(plan, on: session)
+    var outcome: LaunchOutcome?
+    for await event in run.events {
+      switch event {
+      case .prompt:
+        try await session.signOut()
+        run.answer(.continueWithStored)
+      case .outcome(let last): outcome = last
+      default: break
+      }
+    }
+    #expect(outcome?.verdict == .incomplete)
+    #expect(outcome?.response("feed", as: Data.self) == nil)
+    await run.finished()
+  }
+
+  @Test func `a run for one account asks nothing in another's name`() async throws {
+    let mayAnswer = Gate()
+    let (session, run, transport) = try await ofAlice(mayAnswer, parallelism: 1)
+    for await event in run.events {
+      guard case .step(let step) = event, step.name == "feed", step.state == .fresh else { continue }
+      try await session.signIn(Credential(account: "bob", token: "b"))
+      mayAnswer.open()
+    }
+    await run.finished()
+    #expect(!transport.requests.contains { $0.fields["Authorization"] == "Bearer b" })
+  }
+
+  @Test func `a sign-out of the service takes what the account's other steps have brought`() async throws {
+    let mayAnswer = Gate()
+    let transport = ScriptedTransport { request, _ async in
+      if request.url.path() == "/slow" { await mayAnswer.wait() }
+      return .answer("body")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let requests = try ["feed", "slow", "open"].map { name in
+      var request = try Self.request(name)
+      if name != "open" { request.account = .named("alice") }
+      return request
+    }
+    let plan = PreloadPlan(zip(["feed", "slow", "open"], requests).map { PreloadStep($0, $1) })
+    let run = fixture.service.preload(plan)
+    var (isFed, isOpen, isOut) = (false, false, false)
+    var outcome: LaunchOutcome?
+    for await event in run.events {
+      switch event {
+      case .step(let step):
+        if step.name == "feed", step.state == .fresh { isFed = true }
+        if step.name == "open" { isOpen = true }
+        guard isFed, isOpen, !isOut else { continue }
+        isOut = true
+        try await fixture.service.signOut(.named("alice"))
+      case .outcome(let last): outcome = last
+      default: break
+      }
+    }
+    let last = try #require(outcome)
+    #expect(last.verdict == .incomplete && last.steps.map(\.state) == [.missing, .missing, .fresh])
+    #expect(last.response("feed", as: Data.self) == nil)
+    #expect(last.response("open", as: Data.self)?.text == "body")
+    mayAnswer.open()
+    await run.finished()
+  }
+
   @Test func `progress over the network: never back, never past 1, none after the outcome`() async throws {
     let body = [UInt8](repeating: 0x61, count: 300_000)
     let origin = try FixtureServer(routes: [

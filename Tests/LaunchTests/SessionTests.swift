@@ -9,18 +9,34 @@ import TestSupport
 import Testing
 import TestTurns
 
-/// Credentials in memory; removing may be held up.
+/// Credentials in memory; reading, saving and removing may be held up.
 final class MemoryCredentials: CredentialStore {
   private let kept: Mutex<Credential?>
+  private let mayRead: Gate
+  private let maySave: Gate
   private let mayRemove: Gate
+  /// Opened when a credential is about to be saved.
+  let isSaving = Gate()
 
-  init(_ credential: Credential? = nil, mayRemove: Gate = opened()) {
+  init(
+    _ credential: Credential? = nil, mayRead: Gate = opened(), maySave: Gate = opened(),
+    mayRemove: Gate = opened()
+  ) {
     kept = Mutex(credential)
+    self.mayRead = mayRead
+    self.maySave = maySave
     self.mayRemove = mayRemove
   }
 
-  func credential() async throws -> Credential? { kept.withLock { $0 } }
-  func save(_ credential: Credential) async throws { kept.withLock { $0 = credential } }
+  func credential() async throws -> Credential? {
+    await mayRead.wait()
+    return kept.withLock { $0 }
+  }
+  func save(_ credential: Credential) async throws {
+    isSaving.open()
+    await maySave.wait()
+    kept.withLock { $0 = credential }
+  }
   func remove() async throws {
     await mayRemove.wait()
     kept.withLock { $0 = nil }
@@ -279,6 +295,155 @@ final class MemoryCredentials: CredentialStore {
     }
     #expect(lines.withLock { $0 } == ["stored(body 1)", "fresh(body 2, changed)"])
     #expect(transport.requests.map { $0.fields["Authorization"] } == [nil, "Bearer new"])
+  }
+
+  // MARK: - Order with the credential store
+
+  @Test func `a sign-out while a renewed credential is being saved removes it`() async throws {
+    let maySave = Gate()
+    let transport = ScriptedTransport { request, _ in
+      request.fields["Authorization"] == "Bearer new" ? .answer("mine") : .answer("no", status: 401)
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    var configuration = Session.Configuration()
+    configuration.renew = { _ in Self.new }
+    let credentials = MemoryCredentials(Self.old, maySave: maySave)
+    let session = Session(service: fixture.service, credentials: credentials, configuration: configuration)
+    await session.start()
+    async let lines = outline(try request(), by: session)
+    await credentials.isSaving.wait()
+    async let signedOut: Void = session.signOut()
+    for await phase in session.phases where phase == .signingOut(account: "alice") { break }
+    maySave.open()
+    try await signedOut
+    #expect(try await lines == ["failure(signedOut)"])
+    #expect(try await credentials.credential() == nil)
+  }
+
+  @Test func `a sign-out while the credential of a sign-in is being saved removes it`() async throws {
+    let maySave = Gate()
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    let credentials = MemoryCredentials(maySave: maySave)
+    let session = Session(service: fixture.service, credentials: credentials)
+    await session.start()
+    async let signedIn: Void = session.signIn(Self.old)
+    await credentials.isSaving.wait()
+    async let signedOut: Void = session.signOut()
+    for await phase in session.phases where phase == .signingOut(account: "alice") { break }
+    maySave.open()
+    try await signedIn
+    try await signedOut
+    #expect(session.current == .signedOut(.requested))
+    #expect(try await credentials.credential() == nil)
+  }
+
+  @Test func `who signs in while another's credential is being saved is the one that stays`() async throws {
+    let maySave = Gate()
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    let credentials = MemoryCredentials(maySave: maySave)
+    let session = Session(service: fixture.service, credentials: credentials)
+    await session.start()
+    async let alice: Void = session.signIn(Self.old)
+    await credentials.isSaving.wait()
+    async let bob: Void = session.signIn(Credential(account: "bob", token: "b"))
+    for await phase in session.phases where phase == .signedIn(account: "bob") { break }
+    maySave.open()
+    try await alice
+    try await bob
+    #expect(try await credentials.credential()?.account == "bob")
+  }
+
+  @Test func `a sign-out while the credential is being read signs its account out`() async throws {
+    let mayRead = Gate()
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    var seeded = try request()
+    seeded.account = .named("alice")
+    for await _ in fixture.service.deliveries(for: seeded) {}
+    let credentials = MemoryCredentials(Self.old, mayRead: mayRead)
+    let session = Session(service: fixture.service, credentials: credentials)
+    async let started: Void = session.start()
+    let isLeaving = Gate()
+    async let signedOut: Void = {
+      isLeaving.open()
+      try await session.signOut()
+    }()
+    await isLeaving.wait()
+    mayRead.open()
+    await started
+    try await signedOut
+    #expect(session.current == .signedOut(.requested))
+    #expect(try await credentials.credential() == nil)
+    #expect(try await fixture.service.entries().isEmpty)
+  }
+
+  // MARK: - What is stored, with a token that cannot be renewed now
+
+  @Test(
+    "with an expired token and no network each policy has what it has without a session",
+    arguments: [
+      (.storedThenFresh, ["stored(body 1)", "failure(offline, last body 1)"]),
+      (.storedThenFresh(ifOlderThan: .seconds(60)), ["stored(body 1)"]),
+      (.storedThenFresh(ifOlderThan: .zero), ["stored(body 1)", "failure(offline, last body 1)"]),
+      (.storedElseFresh(maxAge: .seconds(60)), ["stored(body 1)"]),
+      (.storedElseFresh(maxAge: .seconds(10)), ["stored(body 1)", "failure(offline, last body 1)"]),
+      (.freshElseStored(), ["stored(body 1)", "failure(offline, last body 1)"]),
+      (.storedOnly, ["stored(body 1)"]), (.freshOnly, ["failure(offline)"]),
+    ] as [(FetchPolicy, [String])])
+  func expiredOffline(policy: FetchPolicy, expected: [String]) async throws {
+    let clock = VirtualClock()
+    let fixture = try ServiceFixture(
+      transport: ScriptedTransport { _, number in .answer("body \(number)") }, timekeeper: clock)
+    var seeded = try request()
+    seeded.account = .named("alice")
+    for await _ in fixture.service.deliveries(for: seeded) {}
+    clock.advance(by: .seconds(30))
+    let now = Date(timeIntervalSince1970: 1_000)
+    var configuration = Session.Configuration()
+    configuration.now = { now }
+    configuration.renew = { _ in throw DataServiceError(.offline, "there is no network") }
+    var expired = Self.old
+    expired.expiresAt = now.addingTimeInterval(-1)
+    let session = Session(
+      service: fixture.service, credentials: MemoryCredentials(expired), configuration: configuration)
+    await session.start()
+    #expect(await outline(try request(), by: session, policy: policy) == expected)
+  }
+
+  @Test
+  func `a refused token that cannot be renewed: an old response that is stored is shown before the failure`()
+    async throws
+  {
+    let transport = ScriptedTransport { _, number in
+      number == 1 ? .answer("body") : .answer("who are you?", status: 401)
+    }
+    let fixture = try ServiceFixture(transport: transport, timekeeper: VirtualClock())
+    var configuration = Session.Configuration()
+    configuration.renew = { _ in throw DataServiceError(.refused, "no renewal") }
+    let session = Session(
+      service: fixture.service, credentials: MemoryCredentials(Self.old), configuration: configuration)
+    await session.start()
+    #expect(await outline(try request(), by: session) == ["fresh(body, new)"])
+    let lines = await outline(try request(), by: session, policy: .freshElseStored())
+    #expect(lines == ["stored(body)", "failure(refused, last body)"])
+  }
+
+  @Test("a margin of less than a second counts", arguments: [true, false]) func margin(isWithin: Bool)
+    async throws
+  {
+    let transport = ScriptedTransport { _, _ in .answer("body") }
+    let fixture = try ServiceFixture(transport: transport)
+    let now = Date(timeIntervalSince1970: 1_000)
+    var configuration = Session.Configuration()
+    configuration.now = { now }
+    configuration.expiryMargin = .milliseconds(500)
+    configuration.renew = { _ in Self.new }
+    var credential = Self.old
+    credential.expiresAt = now.addingTimeInterval(isWithin ? 0.25 : 0.75)
+    let session = Session(
+      service: fixture.service, credentials: MemoryCredentials(credential), configuration: configuration)
+    await session.start()
+    _ = await outline(try request(), by: session)
+    #expect(transport.requests.map { $0.fields["Authorization"] } == [isWithin ? "Bearer new" : "Bearer old"])
   }
 
   @Test func `a renewal that fails for want of a network leaves the account signed in`() async throws {

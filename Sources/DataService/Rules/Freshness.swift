@@ -120,18 +120,14 @@ package enum Freshness {
       || lifetime(of: stored).milliseconds <= age(of: stored, now: now)
   }
 
-  /// Whether a stored response is at most `maxAge` milliseconds old. An invalid response, or one from the future,
-  /// never is.
+  /// ``FreshnessInputs/isYoung(maxAge:)`` of a row.
   package static func isYoung(_ stored: StoredResponse, maxAge: Int64, now: Int64) -> Bool {
-    !stored.isInvalid && !isFromFuture(receivedAt: stored.receivedAt, now: now)
-      && age(of: stored, now: now) <= maxAge
+    FreshnessInputs(stored: stored, now: now).isYoung(maxAge: maxAge)
   }
 
-  /// Whether a stored response was received, or last validated, less than so many milliseconds ago; never one that is invalid
-  /// or from the future. A response dated within the next minute counts as received now, since the clock is slightly off.
+  /// ``FreshnessInputs/isRecent(within:)`` of a row.
   package static func isRecent(_ stored: StoredResponse, within limit: Int64, now: Int64) -> Bool {
-    !stored.isInvalid && !isFromFuture(receivedAt: stored.receivedAt, now: now)
-      && max(0, now.minus(stored.receivedAt)) < limit
+    FreshnessInputs(stored: stored, now: now).isRecent(within: limit)
   }
 }
 

@@ -44,6 +44,15 @@ package struct FreshnessInputs: Sendable, Equatable {
   /// Whether the freshness lifetime has passed or cannot be known.
   var isStale: Bool { isInvalid || isFromFuture || age >= lifetime }
 
+  /// Whether the response is at most `maxAge` milliseconds old. An invalid response, or one from the future, never is.
+  func isYoung(maxAge: Int64) -> Bool { !isInvalid && !isFromFuture && age <= maxAge }
+
+  /// Whether the response was received, or last validated, less than so many milliseconds ago; never one that is invalid or from
+  /// the future. A response dated within the next minute counts as received now, since the clock is slightly off.
+  func isRecent(within limit: Int64) -> Bool {
+    !isInvalid && !isFromFuture && max(0, now.minus(receivedAt)) < limit
+  }
+
   /// The remaining freshness lifetime in seconds; negative once stale.
   var secondsLeft: Int64 { (lifetime - age) / 1000 }
 

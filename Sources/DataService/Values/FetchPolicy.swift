@@ -53,6 +53,25 @@ public struct FetchPolicy: Sendable, Hashable {
     }
   }
 
-  /// Whether a failure may be answered with the stored response.
-  var fallsBack: Bool { kind != .freshOnly && kind != .http }
+  /// Whether a failure is answered with the stored response, however old, before it is delivered: not under `freshOnly`, nor
+  /// under `http`, which has rules of its own.
+  public var fallsBack: Bool { kind != .freshOnly && kind != .http }
+
+  /// Whether what is stored is delivered at once, whatever follows.
+  public var showsStoredFirst: Bool {
+    if case .storedThenFresh = kind { true } else { false }
+  }
+
+  /// Whether a stored response with this head is all that a load delivers, by the clock at its delivery; under `http`, whose
+  /// rules need the request too, never.
+  public func isSatisfied(by head: DataService.ResponseHead) -> Bool {
+    switch kind {
+    case .storedThenFresh(let age?):
+      head.freshness.isRecent(within: age.clampedNanoseconds / 1_000_000)
+    case .storedElseFresh(let maxAge):
+      head.freshness.isYoung(maxAge: maxAge.clampedNanoseconds / 1_000_000)
+    case .storedOnly: true
+    case .storedThenFresh, .freshOnly, .freshElseStored, .http: false
+    }
+  }
 }

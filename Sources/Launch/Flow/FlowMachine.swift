@@ -41,6 +41,8 @@ struct FlowMachine: Sendable {
   private var subject = Subject.unknown
   private var run = 0
   private var isRunning = false
+  /// Whether there is a preload to cancel: after its outcome it goes on into the store.
+  private var isCancellable = false
   private var blockedBecause: String?
 
   /// Whether `number` is the current preload, still running.
@@ -60,10 +62,10 @@ struct FlowMachine: Sendable {
     case .outcome(run, let outcome, let blocked):
       guard isRunning else { return [] }
       isRunning = false
-      arrive(outcome, blocked: blocked)
+      return arrive(outcome, blocked: blocked)
     case .progress, .prompt, .outcome: break
     case .answered(let choice):
-      guard case .failed = root else { return [] }
+      guard case .failed(let prompt) = root, prompt.choices.contains(choice) else { return [] }
       if choice != .quit { show(.splash(nil)) }
       if isRunning { return [.answerPreload(choice)] }
       return choice == .retry ? startPreload() : []
@@ -106,20 +108,25 @@ struct FlowMachine: Sendable {
   private mutating func startPreload() -> [Effect] {
     run += 1
     isRunning = true
+    isCancellable = true
     var account: String?
     if case .account(let name) = subject { account = name }
     return [.startPreload(run: run, account: account)]
   }
 
   private mutating func cancelPreload() -> [Effect] {
-    defer { isRunning = false }
-    return isRunning ? [.cancelPreload] : []
+    defer {
+      isRunning = false
+      isCancellable = false
+    }
+    return isCancellable ? [.cancelPreload] : []
   }
 
-  private mutating func arrive(_ outcome: LaunchOutcome, blocked: String?) {
+  private mutating func arrive(_ outcome: LaunchOutcome, blocked: String?) -> [Effect] {
     if let blocked {
       blockedBecause = blocked
-      return show(.blocked(blocked))
+      show(.blocked(blocked))
+      return []
     }
     switch outcome.verdict {
     case .ready, .stored:
@@ -130,8 +137,11 @@ struct FlowMachine: Sendable {
         .failed(
           FailurePrompt(
             missing: missing.map { ($0.name, $0.error?.message) }, isLate: false, canContinue: false)))
-    case .quit: break
+    case .quit:
+      // A later answer than the one that ended the run has shown the splash: there is a preload for it.
+      if case .splash = root { return startPreload() }
     }
+    return []
   }
 
   /// The main root appears below the splash, which then fades. Every other root replaces the splash at once.

@@ -16,6 +16,8 @@ struct PreloadMachine: Sendable {
     case fresh(Int)
     /// A step could not get a fresh response.
     case failed(Int, reason: String)
+    /// What these steps have is not delivered any more, and nothing else comes of them.
+    case lost([Int], reason: String)
     /// A step's load has ended.
     case ended(Int)
     case deadlinePassed
@@ -118,6 +120,16 @@ struct PreloadMachine: Sendable {
     case .failed(let index, let reason):
       change(index) { $0.reason = reason }
       effects.append(.tell(index))
+    case .lost(let indices, let reason):
+      for index in indices {
+        let isNews = steps[index].hasAnything || steps[index].isRunning
+        change(index) { step in
+          step.hasStored = false
+          step.isFresh = false
+          step.reason = step.reason ?? reason
+        }
+        if isNews { effects.append(.tell(index)) }
+      }
     case .ended(let index):
       guard steps[index].isRunning else { return [] }
       // Only a stored response arrived: it is no older than the plan's maximum age.
@@ -133,9 +145,9 @@ struct PreloadMachine: Sendable {
       guard phase == .asking else { return [] }
       effects += answered(choice)
     case .cancelled:
-      guard phase != .over else { return [] }
+      defer { skipWaiting() }
+      guard phase != .over else { return [.stopRest] }
       phase = .over
-      skipWaiting()
       return [.disarmDeadline, .finish(.quit), .stopRest]
     }
     effects += startNext()

@@ -13,6 +13,9 @@ public final class PreloadRun: Sendable {
     var tasks: [Int: Task<Void, Never>] = [:]
     var deadline: Task<Void, Never>?
     var beganAt = Duration.zero
+    var begin: Task<Void, Never>?
+    /// Whether the source's account has ended, so that nothing of it is delivered.
+    var hasEnded = false
     /// Whether the caller has been sent a prompt.
     var wasAsked = false
   }
@@ -44,7 +47,7 @@ public final class PreloadRun: Sendable {
   ///   - clock: Measures the deadline.
   public init(_ plan: PreloadPlan, on source: any DeliverySource, clock: LaunchClock = .continuous) {
     self.plan = plan
-    self.source = source
+    self.source = source.forOneAccount()
     self.clock = clock
     number = Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
     state = Mutex(
@@ -52,7 +55,8 @@ public final class PreloadRun: Sendable {
         machine: PreloadMachine(plan), reports: .init(repeating: Report(), count: plan.steps.count),
         beganAt: clock.now()))
     // Not on the caller's thread, which may be the main one.
-    Task { handle(.begin) }
+    let begin = Task { handle(.begin) }
+    state.withLock { $0.begin = begin }
   }
 
   /// The run's events, for one reader; the sequence ends after the outcome.
@@ -61,18 +65,34 @@ public final class PreloadRun: Sendable {
   /// Answers the current prompt; ignored if there is none.
   public func answer(_ choice: FailurePrompt.Choice) { handle(.answered(choice)) }
 
-  /// Ends the run at once: loads under way are cancelled, and the outcome says `quit`.
+  /// Ends the run at once: loads under way are cancelled, and the outcome says `quit`. After the outcome it ends what goes
+  /// on into the store.
   public func cancel() { handle(.cancelled) }
 
   /// Waits until every load has ended, including those that continue into the store after the outcome.
   public func finished() async {
+    await state.withLock { $0.begin }?.value
     while let task = state.withLock({ $0.tasks.first?.value }) { await task.value }
   }
 
   // MARK: - What happens
 
-  private func handle(_ event: PreloadMachine.Event) {
-    let cancelled = state.withLock { state in take(event, &state) }
+  /// - Parameter note: Takes down what comes with the event, so that an outcome has both or neither.
+  private func handle(_ event: PreloadMachine.Event, noting note: (inout State) -> Void = { _ in }) {
+    let hasEnded = source.hasEnded
+    let cancelled = state.withLock { state in
+      note(&state)
+      var cancelled: [Task<Void, Never>] = []
+      if hasEnded, !state.hasEnded {
+        state.hasEnded = true
+        cancelled = lose(Array(plan.steps.indices), &state)
+      }
+      return cancelled + take(event, &state)
+    }
+    cancel(cancelled)
+  }
+
+  private func cancel(_ cancelled: [Task<Void, Never>]) {
     guard !cancelled.isEmpty else { return }
     // A cancelled load reports on the thread that cancels it, so cancel outside the lock and off the caller's thread.
     Task {
@@ -121,6 +141,17 @@ public final class PreloadRun: Sendable {
     return cancelled
   }
 
+  /// Drops what steps of a signed-out account have brought.
+  private func lose(_ indices: [Int], _ state: inout State) -> [Task<Void, Never>] {
+    for index in indices {
+      state.responses[plan.steps[index].name] = nil
+      state.reports[index].change = nil
+      state.reports[index].kept = nil
+      state.reports[index].error = state.reports[index].error ?? Session.signedOut
+    }
+    return take(.lost(indices, reason: Session.signedOut.message), &state)
+  }
+
   private func start(_ index: Int, _ state: inout State) {
     state.reports[index].beganAt = clock.now()
     let previous = state.tasks[index]
@@ -139,39 +170,43 @@ public final class PreloadRun: Sendable {
   }
 
   private func take(_ news: StepNews, of index: Int) {
-    let event: PreloadMachine.Event
+    let now = clock.now()
     switch news {
     case .received(let bytes, let expected):
-      event = .received(index, bytes: bytes, expected: expected)
+      handle(.received(index, bytes: bytes, expected: expected))
     case .stored(let response, let bytes):
-      note(index, response: response, bytes: bytes)
-      event = .stored(index)
+      handle(.stored(index)) { note(index, response: response, bytes: bytes, at: now, &$0) }
     case .fresh(let response, let change, let kept, let bytes):
-      note(index, response: response, bytes: bytes, change: change, kept: kept)
-      event = .fresh(index)
+      handle(.fresh(index)) {
+        note(index, response: response, bytes: bytes, change: change, kept: kept, at: now, &$0)
+      }
+    case .failed(let error) where error.kind == .signedOut:
+      // What the account's other steps have brought is not delivered either.
+      let account = plan.steps[index].request.account
+      let indices = plan.steps.indices.filter { plan.steps[$0].request.account == account }
+      let cancelled = state.withLock { state in
+        note(index, error: error, at: now, &state)
+        return lose(indices, &state)
+      }
+      cancel(cancelled)
     case .failed(let error):
-      note(index, error: error)
-      event = .failed(index, reason: error.message)
+      handle(.failed(index, reason: error.message)) { note(index, error: error, at: now, &$0) }
     }
-    handle(event)
   }
 
   private func note(
     _ index: Int, response: (any Sendable)? = nil, bytes: Int64? = nil, change: DataService.Change? = nil,
-    kept: DataService.Kept? = nil, error: DataServiceError? = nil
+    kept: DataService.Kept? = nil, error: DataServiceError? = nil, at now: Duration, _ state: inout State
   ) {
-    let now = clock.now()
-    state.withLock { state in
-      // The outcome has its responses already; a later one would never be read.
-      if let response, plan.steps[index].keepsResponse, !state.machine.isOver {
-        state.responses[plan.steps[index].name] = response
-      }
-      state.reports[index].elapsed = state.reports[index].beganAt.map { now - $0 }
-      state.reports[index].bytes = bytes ?? state.reports[index].bytes
-      state.reports[index].change = change
-      state.reports[index].kept = kept
-      state.reports[index].error = error
+    // The outcome has its responses already; a later one would never be read.
+    if let response, plan.steps[index].keepsResponse, !state.machine.isOver {
+      state.responses[plan.steps[index].name] = response
     }
+    state.reports[index].elapsed = state.reports[index].beganAt.map { now - $0 }
+    state.reports[index].bytes = bytes ?? state.reports[index].bytes
+    state.reports[index].change = change
+    state.reports[index].kept = kept
+    state.reports[index].error = error
   }
 
   private func step(_ index: Int, _ state: State) -> LaunchOutcome.Step {

@@ -23,15 +23,31 @@ extension Session {
       @escaping @Sendable (DataService, DataService.Request, FetchPolicy) -> DataService.Deliveries<Value>,
     deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void
   ) async {
+    await load(request, policy: policy, bound: nil, begin: begin, deliver: deliver)
+  }
+
+  /// The loads that one plan or one screen needs: all of them for the account of the first.
+  public func forOneAccount() -> any DeliverySource { AccountSource(session: self) }
+
+  /// - Parameter bound: Whose load it has to be; `nil` takes whoever is signed in.
+  fileprivate func load<Value: Sendable>(
+    _ request: DataService.Request, policy: FetchPolicy, bound: AccountSource?,
+    begin:
+      @escaping @Sendable (DataService, DataService.Request, FetchPolicy) -> DataService.Deliveries<Value>,
+    deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void
+  ) async {
     await launched()
     guard let first = pass else { return deliver(.failure(refusal, lastKnown: nil)) }
+    if let bound, !bound.admits(first) { return deliver(.failure(Self.signedOut, lastKnown: nil)) }
     let relay = Relay(session: self, pass: first, deliver: deliver)
-    let wanted = policy
     if hasExpired(first), policy != .storedOnly {
-      // The stored response does not wait for the renewal.
-      if policy == .storedThenFresh {
+      // What is stored does not wait for the renewal.
+      if policy.fallsBack {
         for await delivery in begin(service, authorized(request, by: first), .storedOnly) {
-          if case .stored = delivery { relay.hand(delivery) }
+          guard case .stored(let response) = delivery else { continue }
+          let isEnough = policy.isSatisfied(by: response.head)
+          if isEnough || policy.showsStoredFirst { relay.hand(delivery) }
+          if isEnough { return }
         }
       }
     } else {
@@ -42,10 +58,15 @@ extension Session {
     }
     switch await renewed(first) {
     case .failure(let error):
+      if relay.lastKnown == nil, policy.fallsBack {
+        for await delivery in begin(service, authorized(request, by: first), .storedOnly) {
+          if case .stored = delivery { relay.hand(delivery) }
+        }
+      }
       relay.hand(.failure(error, lastKnown: relay.lastKnown))
     case .success(let second):
       // What is stored is not delivered twice.
-      let again = wanted == .storedThenFresh || relay.lastKnown != nil ? .freshOnly : wanted
+      let again = policy.showsStoredFirst || relay.lastKnown != nil ? .freshOnly : policy
       for await delivery in begin(service, authorized(request, by: second), again) {
         if isRefused(delivery) { refusedAgain(second) }
         relay.hand(delivery)
@@ -66,7 +87,8 @@ extension Session {
 
   private func hasExpired(_ pass: Pass) -> Bool {
     guard configuration.renew != nil, let expiresAt = pass.credential.expiresAt else { return false }
-    let margin = Double(configuration.expiryMargin.components.seconds)
+    let (seconds, attoseconds) = configuration.expiryMargin.components
+    let margin = Double(seconds) + Double(attoseconds) * 1e-18
     return expiresAt.timeIntervalSince(configuration.now()) <= margin
   }
 
@@ -78,6 +100,38 @@ extension Session {
     case .fresh(let response, _): configuration.expiredStatuses.contains(response.status)
     case .failure(let error, _): error.status.map(configuration.expiredStatuses.contains) ?? false
     }
+  }
+}
+
+/// A session's loads for the account that was signed in at the first of them. Once that account is signed out or replaced,
+/// each load fails with `signedOut`.
+private final class AccountSource: DeliverySource {
+  private let session: Session
+  /// The epoch of the first load.
+  private let epoch = Mutex<UInt64?>(nil)
+
+  init(session: Session) { self.session = session }
+
+  /// Whether a load with the pass belongs to the account; the first decides which it is.
+  func admits(_ pass: Session.Pass) -> Bool {
+    epoch.withLock { epoch in
+      if epoch == nil { epoch = pass.epoch }
+      return epoch == pass.epoch
+    }
+  }
+
+  var hasEnded: Bool {
+    guard let epoch = epoch.withLock({ $0 }) else { return false }
+    return !session.isCurrent(epoch)
+  }
+
+  func load<Value: Sendable>(
+    _ request: DataService.Request, policy: FetchPolicy,
+    begin:
+      @escaping @Sendable (DataService, DataService.Request, FetchPolicy) -> DataService.Deliveries<Value>,
+    deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void
+  ) async {
+    await session.load(request, policy: policy, bound: self, begin: begin, deliver: deliver)
   }
 }
 

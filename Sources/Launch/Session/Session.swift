@@ -11,7 +11,12 @@ public final class Session: DeliverySource {
     var machine: SessionMachine
     var renewal: Task<DataServiceError?, Never>?
     var signOut: Task<DataServiceError?, Never>?
-    var hasStarted = false
+    /// The credential is read from its store.
+    var reading: Task<Void, Never>?
+    /// Whether the account that is being read is signed out as soon as it is known.
+    var isSignOutWanted = false
+    /// The last write to the credential store. Each write awaits the one before it, so that none undoes a later one.
+    var lastWrite: Task<(any Error)?, Never>?
   }
 
   let service: DataService
@@ -38,12 +43,25 @@ public final class Session: DeliverySource {
 
   /// Reads from the credential store whether an account is signed in; called once, at launch.
   public func start() async {
-    guard state.withLock({ !$0.hasStarted }) else { return }
-    state.withLock { $0.hasStarted = true }
+    let reading = state.withLock { state -> Task<Void, Never>? in
+      guard state.reading == nil else { return nil }
+      let reading = Task { [self] in await read() }
+      state.reading = reading
+      return reading
+    }
+    await reading?.value
+  }
+
+  private func read() async {
+    let event: SessionMachine.Event
     do {
-      handle(.read(try await credentials.credential()))
+      event = .read(try await credentials.credential())
     } catch {
-      handle(.unreadable("\(error)"))
+      event = .unreadable("\(error)")
+    }
+    state.withLock { state in
+      advance(event, &state)
+      if state.isSignOutWanted { beginSignOut(&state) }
     }
   }
 
@@ -51,43 +69,77 @@ public final class Session: DeliverySource {
   /// data stays stored under its name.
   /// - Throws: The credential store's error; the account is signed in nevertheless, until the program ends.
   public func signIn(_ credential: Credential) async throws {
-    _ = await state.withLock { $0.signOut }?.value
-    handle(.signedIn(credential))
-    try await credentials.save(credential)
+    await state.withLock { $0.isSignOutWanted ? $0.reading : nil }?.value
+    while true {
+      let (signOut, write) = state.withLock { state in
+        if state.signOut == nil { advance(.signedIn(credential), &state) }
+        return (state.signOut, state.lastWrite)
+      }
+      guard let signOut else {
+        if let error = await write?.value { throw error }
+        return
+      }
+      _ = await signOut.value
+    }
   }
 
   /// Signs the account out. From the call on nothing of the account is delivered. On return its credential and its
-  /// stored responses are removed.
+  /// stored responses are removed. While the credential is being read, its account is signed out once it is known.
   /// - Throws: `store` if the stored responses cannot be removed, `other` if the credential cannot. The phase is
   ///   `signedOut` nevertheless.
   public func signOut() async throws(DataServiceError) {
-    let task = state.withLock { state -> Task<DataServiceError?, Never>? in
-      if let task = state.signOut { return task }
-      guard let account = state.machine.phase.account else { return nil }
-      advance(.signOutBegan, &state)
-      let renewal = state.renewal
-      state.renewal = nil
-      let task = Task { [self] in
-        renewal?.cancel()
-        return await removeAll(of: account)
-      }
-      state.signOut = task
-      return task
+    let reading = state.withLock { state in
+      if state.machine.phase == .launching, state.reading != nil { state.isSignOutWanted = true }
+      return state.isSignOutWanted ? state.reading : nil
+    }
+    await reading?.value
+    let task = state.withLock { state in
+      beginSignOut(&state)
+      return state.signOut
     }
     if let error = await task?.value { throw error }
   }
 
-  private func removeAll(of account: String) async -> DataServiceError? {
-    var failure: DataServiceError?
-    do {
-      try await credentials.remove()
-    } catch {
-      failure = DataServiceError(.other, "the credential could not be removed", underlying: error)
+  /// Begins a sign-out unless one is under way or nobody is signed in.
+  private func beginSignOut(_ state: inout State) {
+    state.isSignOutWanted = false
+    guard state.signOut == nil, let account = state.machine.phase.account else { return }
+    advance(.signOutBegan, &state)
+    let renewal = state.renewal
+    state.renewal = nil
+    let removal = write(&state) { [credentials] in try await credentials.remove() }
+    state.signOut = Task { [self] in
+      renewal?.cancel()
+      return await removeAll(of: account, after: removal)
     }
+  }
+
+  /// Writes to the credential store, after the writes before.
+  @discardableResult private func write(
+    _ state: inout State, _ work: @escaping @Sendable () async throws -> Void
+  ) -> Task<(any Error)?, Never> {
+    let previous = state.lastWrite
+    let write = Task { () -> (any Error)? in
+      _ = await previous?.value
+      do { try await work() } catch { return error }
+      return nil
+    }
+    state.lastWrite = write
+    return write
+  }
+
+  private func removeAll(of account: String, after removal: Task<(any Error)?, Never>) async
+    -> DataServiceError?
+  {
+    var failure: DataServiceError?
+    // Not after the removal of the credential, which may be slow: from now on nothing is delivered or stored.
     do throws(DataServiceError) {
       try await service.signOut(.named(account))
     } catch {
       failure = error
+    }
+    if let error = await removal.value, failure == nil {
+      failure = DataServiceError(.other, "the credential could not be removed", underlying: error)
     }
     state.withLock { state in
       state.signOut = nil
@@ -116,7 +168,9 @@ public final class Session: DeliverySource {
   }
 
   /// Whether responses to requests made with the pass may still be delivered.
-  func isCurrent(_ pass: Pass) -> Bool { state.withLock { $0.machine.epoch == pass.epoch } }
+  func isCurrent(_ pass: Pass) -> Bool { isCurrent(pass.epoch) }
+
+  func isCurrent(_ epoch: UInt64) -> Bool { state.withLock { $0.machine.epoch == epoch } }
 
   /// A new pass in place of one that the origin has refused or that has expired. All callers share one renewal.
   func renewed(_ pass: Pass) async -> Result<Pass, DataServiceError> {
@@ -127,7 +181,7 @@ public final class Session: DeliverySource {
     let failure = await renewal?.value
     guard isCurrent(pass) else { return .failure(Self.signedOut) }
     if let failure { return .failure(failure) }
-    guard let present = self.pass, present.tokenNumber != pass.tokenNumber else {
+    guard let present = self.pass, present.epoch == pass.epoch, present.tokenNumber != pass.tokenNumber else {
       return .failure(Self.expired)
     }
     return .success(present)
@@ -149,8 +203,16 @@ public final class Session: DeliverySource {
   private func advance(_ event: SessionMachine.Event, _ state: inout State) {
     let before = state.machine.phase
     for effect in state.machine.handle(event) {
-      guard case .renew(let credential, let epoch) = effect else { continue }
-      state.renewal = Task { [self] in await renew(credential, epoch: epoch) }
+      switch effect {
+      case .renew(let credential, let epoch):
+        state.renewal = Task { [self] in await renew(credential, epoch: epoch) }
+      case .save(let credential):
+        write(&state) { [self] in
+          // A credential that is no longer the session's is not written over what has followed it.
+          guard self.state.withLock({ $0.machine.credential == credential }) else { return }
+          try await credentials.save(credential)
+        }
+      }
     }
     if state.machine.phase != before { broadcast.send(state.machine.phase) }
   }
@@ -159,9 +221,12 @@ public final class Session: DeliverySource {
     guard let renew = configuration.renew else { return Self.expired }
     do {
       let renewed = try await renew(credential)
-      handle(.renewed(epoch: epoch, renewed))
+      let write = state.withLock { state in
+        advance(.renewed(epoch: epoch, renewed), &state)
+        return state.lastWrite
+      }
       // Saved for the next launch. If it cannot be saved, it still serves this one.
-      if pass?.credential == renewed { try? await credentials.save(renewed) }
+      _ = await write?.value
       return nil
     } catch {
       let error = error as? DataServiceError
