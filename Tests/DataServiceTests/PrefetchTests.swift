@@ -190,6 +190,57 @@ import TestTurns
     #expect(fixture.service.anticipationCounts.unused == 1)
   }
 
+  @Test("committed before the body is over the limit: the load gets all of it", arguments: [false, true])
+  func limitAfterCommit(isStored: Bool) async throws {
+    let asked = Gate()
+    let mayAnswer = Gate()
+    let transport = ScriptedTransport { request, _ async in
+      if request.fields["Sec-Purpose"] != nil {
+        asked.open()
+        await mayAnswer.wait()
+      }
+      return request.fields["Sec-Purpose"] == nil && isStored ? .answer("0123") : .answer("0123456789")
+    }
+    let fixture = try ServiceFixture(transport: transport) { $0.anticipation.bytes = 5 }
+    if isStored { _ = await fixture.outline(url) }
+    let anticipation = fixture.service.anticipate(try request(), holdFor: .seconds(3600), decode: Self.text)
+    await asked.wait()
+    let deliveries = anticipation.commit()
+    mayAnswer.open()
+    #expect(
+      await outline(deliveries)
+        == (isStored ? ["stored(0123)", "fresh(0123, unchanged)"] : ["fresh(0123456789, new)"]))
+    await anticipation.finished()
+    #expect(transport.requests.count == (isStored ? 3 : 2))
+    await fixture.service.close()
+  }
+
+  @Test func `with the usual limits one more than are held is asked for, whatever the oldest is doing`()
+    async throws
+  {
+    let fourAsked = Gate()
+    let allAsked = Gate()
+    let never = Gate()
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+      if number == 4 { fourAsked.open() }
+      if number == 5 { allAsked.open() }
+      await never.wait()
+      throw DataServiceError(.cancelled, "cancelled")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    var all = try (1...4).map {
+      fixture.service.anticipate(try request("\($0)"), holdFor: .seconds(3600), decode: Self.text)
+    }
+    await fourAsked.wait()
+    all.append(fixture.service.anticipate(try request("5"), holdFor: .seconds(3600), decode: Self.text))
+    await allAsked.wait()
+    #expect(fixture.service.anticipationCounts.refused == 0)
+    #expect(all.map(\.isHeld) == [false, true, true, true, true])
+    for anticipation in all { anticipation.cancel() }
+    never.open()
+    await fixture.service.close()
+  }
+
   @Test func `a failure while held is not handed on: committing asks again`() async throws {
     let transport = ScriptedTransport { _, number throws(DataServiceError) in
       if number == 1 { throw DataServiceError(.refused, "refused") }

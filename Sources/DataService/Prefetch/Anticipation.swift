@@ -61,7 +61,7 @@ extension DataService {
   /// Begins a load before it is known to be wanted: at touch-down, on hover, while a list scrolls.
   ///
   /// Returns at once. The conditional exchange starts with `Sec-Purpose: prefetch`, behind every load that is wanted:
-  /// not while four exchanges are under way, and not for half a minute after the network has failed. The value is
+  /// not while four exchanges of other loads are under way, and not for half a minute after the network has failed. The value is
   /// decoded by the time of ``Anticipation/commit()``. Only safe methods are anticipated; where nothing is,
   /// committing makes a normal load.
   ///

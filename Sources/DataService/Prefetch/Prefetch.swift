@@ -20,6 +20,13 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     var phase = Phase.waiting
     var isCommitted = false
     var load: DataService.Load?
+    /// The number of the load whose outputs count.
+    var loadNumber = 0
+    /// Whether the load is cancelled, if need be as soon as it is there.
+    var isStopped = false
+    /// Whether its body has a lower limit than the caller's.
+    var hasLowLimit = false
+    var hasStored = false
     var sink: Sink?
     /// Receives the body's progress after the commit.
     var progress: Progress?
@@ -47,6 +54,17 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     mutating func takeOutputs() -> [LoadOutput<Value>] {
       defer { outputs = [] }
       return outputs
+    }
+
+    mutating func nextLoad() -> Int {
+      loadNumber += 1
+      return loadNumber
+    }
+
+    /// Whether a load that is wanted has failed only because of the prefetch's own limit.
+    func needsAll(after output: LoadOutput<Value>) -> Bool {
+      guard isCommitted, hasLowLimit, case .delivery(.failure(let error, _)) = output else { return false }
+      return error.kind == .tooLarge
     }
   }
 
@@ -86,21 +104,36 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     guard begins else { return resumeFinishers() }
     var request = wanted
     request.fields.append("Sec-Purpose", "prefetch")
-    request.limits.bodyBytes = min(request.limits.bodyBytes, core.configuration.anticipation.bytes)
-    let load = core.load(
-      request, policy: .storedThenFresh, form: form, on: .inline,
-      progress: { [weak self] in self?.received($0) },
-      deliver: { [weak self] in self?.take(.delivery($0)) }, ended: { [weak self] in self?.take(.end) })
-    let isReleased = state.withLock { state in
-      state.load = load
-      return state.phase == .released
+    let limit = core.configuration.anticipation.bytes
+    let number = state.withLock { state in
+      // What has been committed meanwhile is a normal load.
+      state.hasLowLimit = !state.isCommitted && limit < request.limits.bodyBytes
+      if state.hasLowLimit { request.limits.bodyBytes = limit }
+      return state.nextLoad()
     }
-    if isReleased, unused == .cancelled { load.cancel() }
+    load(request, policy: .storedThenFresh, number: number)
     resumeFinishers()
   }
 
+  private func load(_ request: DataService.Request, policy: FetchPolicy, number: Int) {
+    let load = core.load(
+      request, policy: policy, form: form, on: .inline,
+      progress: { [weak self] in self?.received($0) },
+      deliver: { [weak self] in self?.take(.delivery($0), of: number) },
+      ended: { [weak self] in self?.take(.end, of: number) })
+    let isStopped = state.withLock { state in
+      // Its outputs may have begun another one already.
+      if state.loadNumber == number { state.load = load }
+      return state.isStopped
+    }
+    if isStopped { load.cancel() }
+  }
+
   private func mayBegin(_ prepared: PreparedRequest) -> Bool {
-    let (failedAt, exchanges) = core.state.withLock { ($0.prefetches.failedAt, $0.exchanges.count) }
+    // A prefetch's exchange does not keep out the next, which may have released it a moment ago.
+    let (failedAt, exchanges) = core.state.withLock {
+      ($0.prefetches.failedAt, $0.exchanges.wanted(upTo: PrefetchRule.busy))
+    }
     return PrefetchRule.mayBegin(
       .init(
         method: wanted.method, isPassThrough: prepared.isPassThrough, failedAt: failedAt,
@@ -110,21 +143,15 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
   /// Refuses to begin; a commit that has already come gets a normal load instead.
   private func refuse(_ prepared: PreparedRequest?) {
     core.state.withLock { $0.prefetches.remove(self) }
-    let (isWanted, counts) = state.withLock { state -> (Bool, AnticipationCounts?) in
+    let (number, counts) = state.withLock { state -> (Int?, AnticipationCounts?) in
       state.prepared = prepared
       let counts = count(state) { $0.refused = 1 }
-      guard state.phase == .waiting else { return (false, counts) }
+      guard state.phase == .waiting else { return (nil, counts) }
       state.phase = state.isCommitted ? .committed : .released
-      return (state.isCommitted, counts)
+      return (state.isCommitted ? state.nextLoad() : nil, counts)
     }
     add(counts)
-    if isWanted {
-      let load = core.load(
-        wanted, policy: .storedThenFresh, form: form, on: .inline,
-        progress: { [weak self] in self?.received($0) },
-        deliver: { [weak self] in self?.take(.delivery($0)) }, ended: { [weak self] in self?.take(.end) })
-      state.withLock { $0.load = load }
-    }
+    if let number { load(wanted, policy: .storedThenFresh, number: number) }
     resumeFinishers()
   }
 
@@ -136,11 +163,17 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     progress?(update)
   }
 
-  private func take(_ output: LoadOutput<Value>) {
+  private func take(_ output: LoadOutput<Value>, of number: Int) {
     let now = core.timekeeper.bootNanoseconds
-    _ = state.withLock { state -> [LoadOutput<Value>] in
+    typealias Taken = (again: (number: Int, policy: FetchPolicy)?, dropped: [LoadOutput<Value>])
+    let (again, _) = state.withLock { state -> Taken in
       var dropped: [LoadOutput<Value>] = []
-      guard state.phase != .released else { return dropped }
+      guard state.phase != .released, state.loadNumber == number else { return (nil, dropped) }
+      if state.needsAll(after: output) {
+        state.hasLowLimit = false
+        return ((state.nextLoad(), state.hasStored ? .freshOnly : .storedThenFresh), dropped)
+      }
+      if case .delivery(.stored) = output { state.hasStored = true }
       if case .delivery(.fresh(let response, _)) = output {
         state.freshAt = now
         if !response.wasValidated { state.bytes = max(state.bytes, response.head.bodyLength ?? 0) }
@@ -152,8 +185,9 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
         if error.kind == .signedOut { state.isSignedOut = true }
       }
       state.outputs.append(output)
-      return dropped
+      return (nil, dropped)
     }
+    if let again { return load(wanted, policy: again.policy, number: again.number) }
     drain()
   }
 
@@ -228,10 +262,11 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
         }
       }
       state.phase = .released
-      return (state.load, counts, state.takeOutputs())
+      state.isStopped = reason == .cancelled || unused == .cancelled
+      return (state.isStopped ? state.load : nil, counts, state.takeOutputs())
     }
     add(counts)
-    if reason == .cancelled || unused == .cancelled { load?.cancel() }
+    load?.cancel()
   }
 
   /// Delivers the kept outputs one at a time and in order, whichever threads appended them.
@@ -253,6 +288,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
   func cancel() {
     let (load, _) = state.withLock { state in
       state.phase = .released
+      state.isStopped = true
       return (state.load, state.takeOutputs())
     }
     load?.cancel()

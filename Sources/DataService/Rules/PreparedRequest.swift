@@ -16,6 +16,8 @@ final class PreparedRequest: Sendable {
   let isPassThrough: Bool
   /// Whether bodies in a content coding are decoded. Under `http` they stay as they come.
   var decodesContent: Bool { request.connection.isCompressed && !isHTTP }
+  /// Whether it was begun before it is wanted (`Sec-Purpose: prefetch`).
+  var isPrefetch: Bool { fields["Sec-Purpose"] == "prefetch" }
   /// Digests values that distinguish keys but must never be written.
   let digest: KeyRule.Digest
 

@@ -39,6 +39,20 @@ struct ExchangesUnderWay {
     count -= 1
   }
 
+  /// The number of running exchanges that no prefetch began, counted up to `limit`.
+  func wanted(upTo limit: Int) -> Int {
+    var wanted = 0
+    for exchanges in joinable.values {
+      for exchange in exchanges where !exchange.prepared.isPrefetch { wanted += 1 }
+      if wanted >= limit { return limit }
+    }
+    for exchange in alone where !exchange.prepared.isPrefetch {
+      wanted += 1
+      if wanted >= limit { return limit }
+    }
+    return wanted
+  }
+
   var all: [any AnyExchange] { joinable.values.flatMap { $0 } + alone }
 
   /// - Returns: Whether it was among them.
