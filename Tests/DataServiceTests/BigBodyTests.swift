@@ -66,6 +66,29 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test func `a body that is read while it arrives is not taken for the stored one`() async throws {
+    let isSecond = Mutex(false)
+    let origin = try FixtureServer(routes: [
+      "/big": { _ in
+        isSecond.withLock { $0 }
+          ? .ok(distinctBytes(9 << 20, seed: 2), ["Cache-Control": "no-store"]) : .ok("short")
+      } as FixtureServer.Route
+    ])
+    let fixture = try fixture()
+    _ = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
+    isSecond.withLock { $0 = true }
+    var changes: [DataService.Change] = []
+    for await delivery in fixture.service.streams(
+      for: fixture.request(origin.url("/big")), policy: .freshOnly)
+    {
+      guard case .fresh(let response, let change) = delivery else { continue }
+      changes.append(change)
+      for try await _ in response.value {}
+    }
+    #expect(changes == [.changed])
+    await fixture.service.close()
+  }
+
   /// At every border between chunks, beside it, and within chunks.
   static let cuts: [Int] = {
     let borders = (1...4).flatMap { number in [-1, 0, 1].map { number * chunk + $0 } }
