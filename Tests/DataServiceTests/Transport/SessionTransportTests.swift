@@ -54,6 +54,55 @@ import TestTurns
     #expect(origin.requests().map { $0["Authorization"] } == [nil] && asked.load(ordering: .relaxed) == 0)
   }
 
+  @Test func `where compression is off no coding is asked for, and what was decoded does not count as coded`()
+    async throws
+  {
+    let origin = try FixtureServer(routes: ["/a": .ok(Gzip.hello, ["Content-Encoding": "gzip"])])
+    var request = origin.request("/a")
+    request.connection.isCompressed = false
+    for accepted in [nil, "Identity"] as [String?] {
+      request.fields["Accept-Encoding"] = accepted
+      let response = try await SessionTransport().response(to: request)
+      #expect(response.fields["Content-Encoding"] == nil && response.fields["Content-Length"] == nil)
+      #expect(try await response.body.text() == "hello")
+      #expect(response.body.length == nil)
+    }
+    #expect(origin.requests().map { $0["Accept-Encoding"]?.lowercased() } == ["identity", "identity"])
+  }
+
+  @Test func `what says of a coding that it is none, or none that URLSession decodes, is handed on`()
+    async throws
+  {
+    let origin = try FixtureServer(routes: [
+      "/plain": .ok("hello", ["Content-Encoding": "identity"]),
+      "/other": .status(304, "", ["Content-Encoding": "x-own"]),
+      "/part": FixtureReply(
+        status: 206, fields: ["Content-Encoding": "gzip", "Content-Range": "bytes 0-24/25"],
+        body: Gzip.hello),
+    ])
+    for (path, coding) in [("/plain", "identity"), ("/other", "x-own"), ("/part", "gzip")] {
+      var request = origin.request(path)
+      request.connection.isCompressed = false
+      let response = try await SessionTransport().response(to: request)
+      #expect(response.fields["Content-Encoding"] == coding, "\(path)")
+    }
+  }
+
+  @Test func `an answer that is to stay in the coding that is asked for is refused before anything is sent`()
+    async throws
+  {
+    let origin = try FixtureServer(routes: ["/a": .ok("hello")])
+    var request = origin.request("/a", fields: ["Accept-Encoding": "gzip"])
+    request.connection.isCompressed = false
+    let error = await #expect(throws: DataServiceError.self) {
+      _ = try await SessionTransport().response(to: request)
+    }
+    #expect(error?.kind == .invalidRequest)
+    #expect(origin.requests().isEmpty)
+    request.connection.isCompressed = true
+    #expect(try await SessionTransport().response(to: request).body.text() == "hello")
+  }
+
   @Test func `challenges of the connection are the program's to answer, and those of the request are not`()
     async throws
   {

@@ -1,5 +1,6 @@
 import CacheStore
 import DataService
+import DataServiceTesting
 import FixtureServer
 import Foundation
 import TestSupport
@@ -25,8 +26,18 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
     }
   }
 
-  /// What URLSession on Linux does otherwise (swift-corelibs-foundation of Swift 6.3), as measured here. Each excuses
-  /// it from one test; on Apple's systems there are none.
+  /// One that counts its limits by a clock of the test's.
+  func make(by clock: VirtualClock) -> any Transport {
+    switch self {
+    #if os(Linux) && !PORTABLE
+      case .curl: CurlTransport(thread: NetworkThread(), timekeeper: clock)
+    #endif
+    case .urlSession: SessionTransport(timekeeper: clock)
+    }
+  }
+
+  /// What URLSession on Linux does otherwise (swift-corelibs-foundation of Swift 6.3); docs/network.md names
+  /// each. Each excuses it from one test, or from a line of one; on Apple's systems there are none.
   enum LinuxFault {
     /// A body is received as fast as it comes, whoever reads: 230 MB of memory for one of 100 MB.
     case noBackPressure
@@ -34,6 +45,8 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
     case lengthOfNothing
     /// A connection that the origin closes without an answer is waited on until the limit for the first byte.
     case closingUnnoticed
+    /// A redirect that comes after a 1xx head is not reported at all.
+    case redirectUnreported
   }
 
   static func all(but fault: LinuxFault) -> [TransportUnderTest] {
@@ -121,6 +134,107 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
       #expect(request["Content-Length"] == (hasLength ? "0" : nil))
     }
     #expect(request["Content-Type"] == nil && request["Expect"] == nil)
+  }
+
+  @Test(
+    "A body without a type is not said to be a form", arguments: TransportUnderTest.allCases,
+    ["POST", "PUT", "DELETE"])
+  func untyped(kind: TransportUnderTest, method: String) async throws {
+    let origin = try FixtureServer(routes: ["/a": .ok("done")])
+    _ = try await kind.make().response(
+      to: origin.request("/a", method: RequestMethod(rawValue: method), body: Data("x".utf8)))
+    let request = try #require(origin.requests().first)
+    // URLSession adds a type where there is none; this one says nothing (RFC 9110 section 8.3).
+    #expect(request["Content-Type"] == (kind == .urlSession ? "application/octet-stream" : nil))
+  }
+
+  @Test("How the body is sent is the transport's to say", arguments: TransportUnderTest.allCases)
+  func framing(kind: TransportUnderTest) async throws {
+    let origin = try FixtureServer(routes: ["/a": .ok("done")])
+    let fields: HTTPFields = [
+      "Content-Type": "text/x", "Content-Length": "1", "Transfer-Encoding": "chunked",
+      "Expect": "100-continue",
+    ]
+    _ = try await kind.make().response(
+      to: origin.request("/a", method: .post, fields: fields, body: Data("x".utf8)))
+    let request = try #require(origin.requests().first)
+    #expect(request.bodyText == "x" && request.values(of: "Content-Length") == ["1"])
+    #expect(request["Transfer-Encoding"] == nil && request["Expect"] == nil)
+  }
+
+  @Test(
+    "A GET with a body is sent as it is, or refused before anything is sent",
+    arguments: TransportUnderTest.allCases)
+  func bodyOfGet(kind: TransportUnderTest) async throws {
+    let origin = try FixtureServer { request, connection in try connection.send(.ok(request.body)) }
+    let request = origin.request("/a", fields: ["Content-Type": "text/x"], body: Data("x".utf8))
+    guard kind == .urlSession else {
+      #expect(try await kind.make().response(to: request).body.text() == "x")
+      return
+    }
+    let error = await #expect(throws: DataServiceError.self) {
+      _ = try await kind.make().response(to: request)
+    }
+    #expect(error?.kind == .invalidRequest)
+    #expect(origin.requests().isEmpty)
+  }
+
+  /// A request whose body is read in three steps. One takes less than the limit for silence, and all of them
+  /// take more than that for the first byte of an answer.
+  private func upload(to origin: SlowReader) throws -> TransportRequest {
+    let url = try #require(URL(string: "http://127.0.0.1:\(origin.port)/"))
+    var request = TransportRequest(
+      url: url, method: .put, fields: ["Content-Type": "text/x"], body: Data(count: 3 * SlowReader.step),
+      limits: .unhurried)
+    request.limits.firstByteTimeout = .seconds(30)
+    request.limits.idleTimeout = .seconds(20)
+    return request
+  }
+
+  @Test(
+    "An upload that goes on may take longer than the first byte of its answer",
+    arguments: TransportUnderTest.allCases)
+  func longUpload(kind: TransportUnderTest) async throws {
+    let clock = VirtualClock()
+    let transport = kind.make(by: clock)
+    let other = try FixtureServer(routes: ["/": .ok("hello")])
+    let origin = try SlowReader()
+    let request = try upload(to: origin)
+    async let answer = transport.response(to: request).body.text()
+    await origin.readHead()
+    for _ in 0..<3 {
+      await origin.read(SlowReader.step)
+      // The transport learns of this answer after it has learnt that those bytes were taken.
+      _ = try await transport.response(to: other.request("/")).body.text()
+      clock.advance(by: .seconds(15))
+      // It may have read the clock before; from here on it reads it anew.
+      _ = try await transport.response(to: other.request("/")).body.text()
+    }
+    origin.answer("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone")
+    #expect(try await answer == "done")
+    withExtendedLifetime((origin, other)) {}
+  }
+
+  @Test("An upload that nobody takes reaches the limit for silence", arguments: TransportUnderTest.allCases)
+  func stalledUpload(kind: TransportUnderTest) async throws {
+    let clock = VirtualClock()
+    let transport = kind.make(by: clock)
+    let other = try FixtureServer(routes: ["/": .ok("hello")])
+    let origin = try SlowReader()
+    let request = try upload(to: origin)
+    let hasEnded = Gate()
+    let ending = Task {
+      defer { hasEnded.open() }
+      return await #expect(throws: DataServiceError.self) { _ = try await transport.response(to: request) }
+    }
+    await origin.readHead()
+    // Until the kernel takes no more of it, the upload goes on.
+    while !hasEnded.isOpen {
+      _ = try await transport.response(to: other.request("/")).body.text()
+      clock.advance(by: .seconds(20))
+    }
+    #expect(await ending.value?.kind == .timeout(.idle))
+    withExtendedLifetime((origin, other)) {}
   }
 
   @Test(
@@ -238,6 +352,89 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
     #expect(received == size)
     #expect(largest <= 1 << 20)
     #expect(!wasWholeEarly)
+  }
+
+  @Test("A 1xx head is not the answer", arguments: TransportUnderTest.allCases)
+  func interim(kind: TransportUnderTest) async throws {
+    let origin = try FixtureServer { _, connection in
+      try connection.sendRaw(
+        "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+    }
+    let response = try await kind.make().response(
+      to: origin.request("/"))
+    #expect(response.status == 200 && response.fields["Link"] == nil)
+    #expect(try await response.body.text() == "hello")
+  }
+
+  @Test("A redirect after a 1xx head is the answer", arguments: TransportUnderTest.allCases)
+  func redirectAfterInterim(kind: TransportUnderTest) async throws {
+    let origin = try FixtureServer { _, connection in
+      try connection.sendRaw(
+        "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n")
+    }
+    do throws(DataServiceError) {
+      let response = try await kind.make().response(
+        to: origin.request("/"))
+      #expect(response.status == 302 && response.fields["Location"] == "/b")
+    } catch {
+      #expect(!TransportUnderTest.all(but: .redirectUnreported).contains(kind))
+      #expect(error.kind == .protocol)
+    }
+  }
+
+  @Test("A 101 that nobody asked for is no answer", arguments: TransportUnderTest.allCases)
+  func switching(kind: TransportUnderTest) async throws {
+    let origin = try FixtureServer { _, connection in
+      try connection.sendRaw("HTTP/1.1 101 Switching Protocols\r\n\r\n")
+      connection.close()
+    }
+    let error = await #expect(throws: DataServiceError.self) {
+      _ = try await kind.make().response(to: origin.request("/"))
+    }
+    #expect(error?.kind == .protocol)
+  }
+
+  @Test(
+    "Where there is no body its length does not count", arguments: TransportUnderTest.allCases,
+    ["204 No Content", "304 Not Modified"])
+  func lengthOfNoBody(kind: TransportUnderTest, status: String) async throws {
+    let origin = try FixtureServer { _, connection in
+      try connection.sendRaw("HTTP/1.1 \(status)\r\nContent-Length: 5\r\n\r\n")
+    }
+    var request = origin.request("/")
+    for limit in [5, 4] as [Int64] {
+      request.limits.bodyBytes = limit
+      let response = try await kind.make().response(to: request)
+      #expect(status.hasPrefix("\(response.status) "), "\(limit)")
+      #expect(try await response.body.text() == "", "\(limit)")
+    }
+  }
+
+  @Test("The limits on heads count all of them together", arguments: TransportUnderTest.allCases)
+  func heads(kind: TransportUnderTest) async throws {
+    let hint = "HTTP/1.1 103 Early Hints\r\nX-Hint: 1\r\n\r\n"
+    let origin = try FixtureServer { request, connection in
+      var reply = FixtureReply.ok("hello")
+      switch request.path {
+      case "/many": reply.fields = (0..<60).map { FixtureField("X-\($0)", "1") }
+      case "/long": reply.fields = [FixtureField("X-Long", String(repeating: "a", count: 2_048))]
+      default: try connection.sendRaw(String(repeating: hint, count: 60))
+      }
+      try connection.send(reply)
+    }
+    let (many, long) = ("there are more than 50 headers", "the headers are larger than 1024 bytes")
+    for (path, words) in [("/many", many), ("/hints", many), ("/long", long)] {
+      var request = origin.request(path)
+      #expect(try await kind.make().response(to: request).status == 200, "\(path)")
+      if words == many { request.limits.fieldCount = 50 } else { request.limits.fieldSectionBytes = 1_024 }
+      let error = await #expect(throws: DataServiceError.self, "\(path)") {
+        _ = try await kind.make().response(to: request)
+      }
+      #expect(error?.kind == .protocol, "\(path)")
+      #expect(
+        error?.message == "the headers of the response from 127.0.0.1 are not acceptable: \(words)",
+        "\(path)")
+    }
   }
 
   @Test("A refused connection says so", arguments: TransportUnderTest.allCases)

@@ -62,6 +62,13 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
   #endif
 
   func urlSession(
+    _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64
+  ) {
+    exchange(of: task)?.sent(totalBytesSent)
+  }
+
+  func urlSession(
     _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {

@@ -20,6 +20,9 @@ final class SessionExchange: Sendable {
 
   private struct State {
     var head: ReceivedHead?
+    /// The bytes and the fields of all heads so far, 1xx ones included.
+    var headBytes = 0
+    var fieldCount = 0
     var buffer = Data()
     var received: Int64 = 0
     var end: Result<Void, DataServiceError>?
@@ -34,6 +37,13 @@ final class SessionExchange: Sendable {
     mutating func takeWaiter() -> Waiter? {
       defer { waiter = nil }
       return waiter
+    }
+
+    /// Enters a phase, or records activity in it.
+    /// - Returns: Whether the timer has to be set anew.
+    mutating func enter(_ phase: PhaseClock.Phase, at now: Int64) -> Bool {
+      clock.enter(phase, at: now)
+      return end == nil && (timer == nil || clock.deadline.instant < timerInstant)
     }
   }
 
@@ -52,6 +62,8 @@ final class SessionExchange: Sendable {
 
   var host: String { request.url.host ?? "" }
 
+  private var bodyLength: Int64 { Int64(request.body?.count ?? 0) }
+
   // MARK: The caller's side
 
   func begin(_ task: URLSessionDataTask) {
@@ -60,7 +72,8 @@ final class SessionExchange: Sendable {
       return state.end != nil
     }
     guard !hasEnded else { return }
-    enter(.connecting)
+    // URLSession does not say when it has connected, so that this counts for what comes after it.
+    enter(bodyLength > 0 ? .sending : .waiting)
     task.resume()
   }
 
@@ -79,18 +92,23 @@ final class SessionExchange: Sendable {
   func nextPiece() async throws(DataServiceError) -> Data? {
     if Task.isCancelled { cancel() }
     while true {
-      let (piece, suspended, end) = state.withLock { state in
+      let now = timekeeper.bootNanoseconds
+      let (piece, needsTimer, end) = state.withLock { state in
         guard state.buffer.isEmpty else {
           let piece = state.buffer
-          let suspended = state.isSuspended ? state.task : nil
+          var needsTimer = false
           state.buffer = Data()
-          state.isSuspended = false
-          return (piece as Data?, suspended, nil as Result<Void, DataServiceError>?)
+          if state.isSuspended {
+            // Under the lock, as suspending is: resuming a task that is yet to be suspended has no effect.
+            state.isSuspended = false
+            state.task?.resume()
+            needsTimer = state.enter(.receiving, at: now)
+          }
+          return (piece as Data?, needsTimer, nil as Result<Void, DataServiceError>?)
         }
-        return (nil, nil, state.end)
+        return (nil, false, state.end)
       }
-      if suspended != nil { enter(.receiving) }
-      suspended?.resume()
+      if needsTimer { arm() }
       if let piece { return piece }
       if let end {
         try end.get()
@@ -134,10 +152,35 @@ final class SessionExchange: Sendable {
 
   // MARK: The delegate's side
 
+  /// Records that `total` bytes of the request's body have been taken.
+  func sent(_ total: Int64) {
+    let now = timekeeper.bootNanoseconds
+    let needsTimer = state.withLock { state in
+      // An answer may come before its request is sent; from then on this is a sign of life only.
+      let isAnswered = state.head != nil
+      let phase: PhaseClock.Phase = total < bodyLength ? .sending : .waiting
+      return state.enter(isAnswered ? state.clock.phase : phase, at: now)
+    }
+    if needsTimer { arm() }
+  }
+
+  /// Receives a head; a 1xx one, which URLSession on Linux reports too, is not the answer.
   func receive(_ head: ReceivedHead) {
     enter(.receiving)
+    let (bytes, count) = state.withLock { state in
+      state.headBytes += head.fields.wire.count
+      state.fieldCount += head.fields.count
+      return (state.headBytes, state.fieldCount)
+    }
+    if let reason = refusal(of: head, bytes: bytes, count: count) {
+      let error = DataServiceError(
+        .protocol, "the headers of the response from \(host) are not acceptable: \(reason)")
+      finish(.failure(error), stopsTransfer: Self.canStopFreely)
+      return
+    }
+    guard head.status >= 200 else { return }
     let limit = request.limits.bodyBytes
-    if let length = head.length, length > limit, request.method != .head, head.status != 304 {
+    if let length = head.length, length > limit, expectsBody(head) {
       finish(.failure(tooLarge(limit)), stopsTransfer: true)
       return
     }
@@ -148,29 +191,46 @@ final class SessionExchange: Sendable {
     waiter?.resume()
   }
 
-  /// Stores the head of an answer that was complete before its head was reported.
+  /// Why a head is not acceptable, given the size and number of all fields so far; `nil` where it is.
+  private func refusal(of head: ReceivedHead, bytes: Int, count: Int) -> String? {
+    let limits = request.limits
+    if bytes > limits.fieldSectionBytes {
+      return "the headers are larger than \(limits.fieldSectionBytes) bytes"
+    }
+    if count > limits.fieldCount { return "there are more than \(limits.fieldCount) headers" }
+    return head.status == 101 ? "101 (Switching Protocols) without having been asked" : nil
+  }
+
+  /// Whether a body follows the head, whatever its fields say (RFC 9112 section 6.3).
+  private func expectsBody(_ head: ReceivedHead) -> Bool {
+    request.method != .head && head.status != 204 && head.status != 304
+  }
+
+  /// Receives the head of an answer that was complete before its head was reported.
   func receiveIfMissing(_ head: ReceivedHead) {
     if state.withLock({ $0.head == nil }) { receive(head) }
   }
 
   func receive(_ piece: Data) {
-    let (waiter, total, suspended) = state.withLock { state in
+    let now = timekeeper.bootNanoseconds
+    let (waiter, total, needsTimer) = state.withLock { state in
       state.received += Int64(piece.count)
-      guard state.end == nil else { return (nil as Waiter?, state.received, nil as URLSessionDataTask?) }
+      guard state.end == nil else {
+        return (nil as Waiter?, state.received, state.enter(.receiving, at: now))
+      }
       state.buffer.append(piece)
-      var suspended: URLSessionDataTask?
       #if canImport(Darwin)
         // On Linux a suspended task still receives data.
         if state.buffer.count > Self.bufferLimit, !state.isSuspended {
           state.isSuspended = true
-          suspended = state.task
+          state.task?.suspend()
         }
       #endif
-      return (state.takeWaiter(), state.received, suspended)
+      let needsTimer = state.enter(state.isSuspended ? .paused : .receiving, at: now)
+      return (state.takeWaiter(), state.received, needsTimer)
     }
     waiter?.resume()
-    enter(suspended == nil ? .receiving : .paused)
-    suspended?.suspend()
+    if needsTimer { arm() }
     let limit = request.limits.bodyBytes
     if total > limit { finish(.failure(tooLarge(limit)), stopsTransfer: true) }
   }
@@ -186,14 +246,15 @@ final class SessionExchange: Sendable {
         stopsTransfer: false)
       return
     }
-    let isShort = state.withLock { state in
-      guard let length = state.head?.length, request.method != .head, state.head?.status != 304 else {
-        return false
+    let result = state.withLock { state -> Result<Void, DataServiceError> in
+      guard let head = state.head else {
+        // On Linux a redirect that comes after a 1xx head is not reported; that head stands for it.
+        return .failure(DataServiceError(.protocol, "URLSession did not report the response from \(host)"))
       }
-      return state.received < length
+      guard let length = head.length, expectsBody(head), state.received < length else { return .success(()) }
+      return .failure(DataServiceError(.truncated, "the response from \(host) was cut off"))
     }
-    let cutOff = DataServiceError(.truncated, "the response from \(host) was cut off")
-    finish(isShort ? .failure(cutOff) : .success(()), stopsTransfer: false)
+    finish(result, stopsTransfer: false)
   }
 
   private func tooLarge(_ limit: Int64) -> DataServiceError {
@@ -219,13 +280,8 @@ final class SessionExchange: Sendable {
   // MARK: Deadlines
 
   private func enter(_ phase: PhaseClock.Phase) {
-    // URLSession does not say when it has connected: until the head comes, connecting and waiting count together.
     let now = timekeeper.bootNanoseconds
-    let needsTimer = state.withLock { state in
-      state.clock.enter(phase == .connecting ? .waiting : phase, at: now)
-      return state.end == nil && (state.timer == nil || state.clock.deadline.instant < state.timerInstant)
-    }
-    if needsTimer { arm() }
+    if state.withLock({ $0.enter(phase, at: now) }) { arm() }
   }
 
   /// Sets the timer for the next deadline. One that fires too early, because something has happened since, is set

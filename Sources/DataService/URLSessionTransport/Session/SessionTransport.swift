@@ -12,8 +12,13 @@ import Synchronization
 ///
 /// It performs one hop at a time, keeps no cookies, caches and credentials of its own, and follows no redirect. What
 /// URLSession does not show is missing: the HTTP version is given as `1.1`, the reason phrase is empty, 1xx responses
-/// are not reported, and fields of one name come joined. Connection options that URLSession has no means for fail
-/// with `invalidRequest` rather than being ignored.
+/// are not reported, and fields of one name come joined. What URLSession has no means for fails with
+/// `invalidRequest` rather than being ignored: some connection options, a GET with a body, and a request that
+/// accepts a coding and wants the answer left in it.
+///
+/// URLSession does not say when it has connected either, so that `connectTimeout` has no effect: connecting
+/// counts as waiting for the first byte, and where there is a body to send, as sending it. A body without a
+/// `Content-Type` is sent as `application/octet-stream`, since URLSession would call it a form.
 ///
 /// On Linux, where cancelling a task that is about to complete can crash the process, an exchange that is cancelled
 /// ends for its caller at once, but its transfer runs on unread until its end, its limits or its deadlines.
@@ -77,7 +82,7 @@ public final class SessionTransport: Transport {
     guard scheme == "http" || scheme == "https", request.url.host?.isEmpty == false else {
       throw DataServiceError(.invalidRequest, "the URL is not an http or https URL with a host")
     }
-    if let fault = request.connection.faultForURLSession { throw fault }
+    if let fault = request.faultForURLSession { throw fault }
     let exchange = SessionExchange(request, timekeeper: timekeeper)
     let task = session.dataTask(with: URLRequest(request))
     delegate.begin(exchange, as: task)
@@ -85,7 +90,8 @@ public final class SessionTransport: Transport {
     let head = try await exchange.head()
     let reader = BodyReader(exchange)
     return TransportResponse(
-      version: "1.1", status: head.status, fields: head.fields,
+      version: "1.1", status: head.status,
+      fields: request.connection.isCompressed ? head.fields : head.decodedFields,
       body: DataService.BodyStream(length: head.length) {
         () async throws(DataServiceError) in try await reader.exchange.nextPiece()
       })
@@ -99,22 +105,52 @@ private final class BodyReader: Sendable {
   deinit { exchange.cancel() }
 }
 
-extension ConnectionOptions {
-  /// Why URLSession cannot connect like this, or `nil`.
+extension TransportRequest {
+  /// Why URLSession cannot send it like this, or `nil`.
   fileprivate var faultForURLSession: DataServiceError? {
+    let hasBodyInGet = method == .get && body != nil
+    // It decodes whatever it can.
+    let staysCoded =
+      !connection.isCompressed
+      && fields.values(of: "Accept-Encoding").contains { $0.lowercased() != "identity" }
     let unsupported: [(Bool, String)] = [
-      (isInsecure, "unverified TLS"), (unixSocket != nil, "a unix socket"),
-      (!resolutions.isEmpty, "addresses for hosts"), (proxy != nil, "a proxy of the request's own"),
+      (connection.isInsecure, "unverified TLS"), (connection.unixSocket != nil, "a unix socket"),
+      (!connection.resolutions.isEmpty, "addresses for hosts"),
+      (connection.proxy != nil, "a proxy of the request's own"),
       (
-        certificateAuthorityFile != nil || certificateAuthorityFolder != nil,
+        connection.certificateAuthorityFile != nil || connection.certificateAuthorityFolder != nil,
         "authorities of the request's own"
       ),
-      (clientCertificateFile != nil || clientKeyFile != nil, "a client certificate from a file"),
-      (isHTTP11Only, "HTTP/1.1 only"),
+      (
+        connection.clientCertificateFile != nil || connection.clientKeyFile != nil,
+        "a client certificate from a file"
+      ),
+      (connection.isHTTP11Only, "HTTP/1.1 only"),
+      (hasBodyInGet, "a GET with a body"), (staysCoded, "an answer that stays in its coding"),
     ]
     guard let (_, what) = unsupported.first(where: \.0) else { return nil }
     return DataServiceError(
       .invalidRequest, "URLSession has no means for \(what)", hint: "use the libcurl transport")
+  }
+}
+
+extension SessionExchange.ReceivedHead {
+  /// The codings that URLSession decodes, asked to or not.
+  private static var decoded: [String] { ["gzip", "x-gzip", "deflate", "br"] }
+
+  /// The fields without what they say of a coding that URLSession has taken off. Those of a part stay: it was
+  /// cut out of the coded bytes, and must not pass for the rest of others.
+  fileprivate var decodedFields: HTTPFields {
+    let codings = (fields.combined("Content-Encoding") ?? "").split(separator: ",").map {
+      $0.trimmingCharacters(in: .whitespaces).lowercased()
+    }
+    guard status != 206, !codings.isEmpty, codings.allSatisfy({ Self.decoded.contains($0) }) else {
+      return fields
+    }
+    var fields = fields
+    fields.remove("Content-Encoding")
+    fields.remove("Content-Length")
+    return fields
   }
 }
 
@@ -125,8 +161,14 @@ extension URLRequest {
     httpMethod = request.method.rawValue
     httpBody = request.body
     httpShouldHandleCookies = false
-    for field in request.fields.all where field.name.lowercased() != "content-length" {
+    // How the body is sent is URLSession's to say; what contradicts the body has been refused.
+    let framing = ["content-length", "expect", "transfer-encoding"]
+    for field in request.fields.all where !framing.contains(field.name.lowercased()) {
       addValue(field.value, forHTTPHeaderField: field.name)
+    }
+    // It would call a body without a type a form. This says what no type says (RFC 9110 section 8.3).
+    if request.body?.isEmpty == false, value(forHTTPHeaderField: "Content-Type") == nil {
+      setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
     }
     if value(forHTTPHeaderField: "User-Agent") == nil {
       setValue("cachefetch/\(Release.version)", forHTTPHeaderField: "User-Agent")
