@@ -17,6 +17,11 @@ enum RedirectRule {
   /// Temporary redirects (RFC 9110 section 15.4).
   static let temporaryStatuses: Set<Int> = [302, 303, 307]
 
+  /// The fields that describe a body or how it is sent, beside those whose names begin with `Content-`.
+  private static let bodyFields: FieldNames = [
+    "digest", "expect", "last-modified", "repr-digest", "trailer", "transfer-encoding",
+  ]
+
   /// The hop after `hop`, or `nil` if the response is not a redirect that can be followed.
   ///
   /// Credentials are sent only to the origin that they were given for. A POST that becomes a GET loses its body.
@@ -38,7 +43,9 @@ enum RedirectRule {
       next.method = .get
       next.body = nil
     }
-    if next.body == nil { next.fields.removeAll { $0.lowercased().hasPrefix("content-") } }
+    if next.body == nil {
+      next.fields.removeAll { $0.lowercased().hasPrefix("content-") || bodyFields.contains($0) }
+    }
     if url.origin != original.url.origin {
       next.fields.removeAll { secrets.isSecretField($0) || $0.lowercased() == "host" }
     }

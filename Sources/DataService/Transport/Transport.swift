@@ -18,7 +18,8 @@ public struct TransportRequest: Sendable {
   public var url: URL
   /// The method.
   public var method: RequestMethod
-  /// The fields to send.
+  /// The fields to send. How the body is sent is the transport's to say: a `Content-Length`, `Transfer-Encoding` or
+  /// `Expect` among them is left out, and one that contradicts the body is refused.
   public var fields: HTTPFields
   /// The body to send, or `nil`.
   public var body: Data?

@@ -8,7 +8,7 @@ extension DataService {
     public var url: URL
     /// The method; any method but GET and HEAD bypasses the store unless ``isRead``.
     public var method: RequestMethod
-    /// The fields to send.
+    /// The fields to send, but for those that say how the body is sent (``TransportRequest/fields``).
     public var fields: HTTPFields
     /// The body to send; never stored.
     public var body: Data?

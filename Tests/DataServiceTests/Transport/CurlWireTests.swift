@@ -67,6 +67,65 @@ import TestTurns
     #expect(origin.acceptedConnections == 4)
   }
 
+  /// Enough for any machine: an origin that has been promised chunks waits for them as long as the client does.
+  private func withEnd(_ limits: inout Limits) { limits.firstByteTimeout = .seconds(60) }
+
+  @Test func `how the body is sent is not the caller's to say`() async throws {
+    let origin = try FixtureServer { request, connection in try connection.send(.ok(request.body)) }
+    let transport = CurlTransport()
+    let cases: [(method: RequestMethod, body: String)] = [
+      (.get, ""), (.head, ""), (.delete, ""), (.post, "abc"),
+    ]
+    for (method, body) in cases {
+      var request = origin.request(
+        "/", method: method, fields: ["Transfer-Encoding": "chunked", "Expect": "100-continue"],
+        body: body.isEmpty ? nil : Data(body.utf8))
+      withEnd(&request.limits)
+      let response = try await transport.response(to: request)
+      #expect(try await response.body.text() == body, "\(method.rawValue)")
+    }
+    let sent = origin.requests()
+    #expect(sent.map { $0["Content-Length"] } == [nil, nil, nil, "3"])
+    #expect(sent.allSatisfy { $0["Transfer-Encoding"] == nil && $0["Expect"] == nil })
+  }
+
+  @Test func `a POST that a redirect makes a GET leaves nothing of its body in the head`() async throws {
+    let origin = try FixtureServer { request, connection in
+      try connection.send(request.path == "/a" ? .redirect(to: "/b", status: 303) : .ok("b"))
+    }
+    let fixture = try ServiceFixture()
+    let ofTheBody: HTTPFields = [
+      "Content-Type": "text/x", "Transfer-Encoding": "chunked", "Trailer": "X-Sum", "Expect": "100-continue",
+      "Digest": "md5=1", "Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT",
+    ]
+    for fields in [HTTPFields(), ofTheBody] {
+      let outline = await fixture.outline(origin.url("/a"), policy: .freshOnly) {
+        $0.method = .post
+        $0.body = Data("abc".utf8)
+        $0.fields = fields
+        withEnd(&$0.limits)
+      }
+      #expect(outline == ["fresh(b, new)"])
+    }
+    #expect(origin.requests(to: "/a").map(\.bodyText) == ["abc", "abc"])
+    let heads = origin.requests(to: "/b").map { String(decoding: $0.rawHead, as: UTF8.self) }
+    #expect(heads.count == 2 && heads.first == heads.last)
+    #expect(heads.first?.hasPrefix("GET /b HTTP/1.1\r\n") == true)
+    await fixture.service.close()
+  }
+
+  @Test func `a request that an expectation came with is sent once, and 417 has its own body`() async throws {
+    let origin = try HastyOrigin { "HTTP/1.1 417 Expectation Failed\r\nContent-Length: 1\r\n\r\n\($0)" }
+    let request = TransportRequest(
+      url: try #require(URL(string: "http://127.0.0.1:\(origin.port)/pay")), method: .post,
+      fields: ["Expect": "100-continue"], body: Data("pay 10".utf8), limits: .unhurried)
+    let response = try await CurlTransport().response(to: request)
+    #expect(response.status == 417)
+    #expect(try await response.body.text() == "1")
+    #expect(origin.heads.count == 1)
+    #expect(origin.heads.first?.lowercased().contains("expect:") == false)
+  }
+
   @Test func `a continuation line first, after an ordinary answer, corrupts no memory`() async throws {
     let origin = try FixtureServer { request, connection in
       if request.path == "/good" { return try connection.send(.ok("good", ["X-Last": "field"])) }

@@ -84,6 +84,14 @@ import TestTurns
     #expect(head?.fields.all.count == 1)
   }
 
+  @Test func `another status line after the final head is no trailer`() throws {
+    let head = "HTTP/1.1 417 Expectation Failed\r\nX-A: b\r\n\r\n"
+    for next in ["HTTP/1.1 200 OK\r\n", "HTTP/2 200 \r\n", "HTTP/1.1 100 Continue\r\n", "HTTP/\n"] {
+      #expect(throws: HeadParser.Problem.self, "\(next)") { try parse(head + next) }
+    }
+    #expect(try parse(head + "HTTP-Sum: c\r\nHTTP/1.1 200 OK")?.status == 417)
+  }
+
   @Test(
     "What says where the body ends",
     arguments: [

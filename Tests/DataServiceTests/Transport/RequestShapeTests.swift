@@ -47,7 +47,10 @@ import TestTurns
       "the length", "Content-Length: 5\r\nCONTENT-length: 5\r\nContent-Lengths: 1\r\n", false,
       ["Content-Lengths: 1"]
     ),
-    ("Expect is the caller's", "expect: x\r\n", true, ["expect: x", "Content-Type:"]),
+    ("an expectation", "Expect: 100-continue\r\nexpect: x\r\n", true, ["Expect:", "Content-Type:"]),
+    ("an expectation without a body", "Expect: 100-continue\r\nExpects: 1\r\n", false, ["Expects: 1"]),
+    ("chunks", "transfer-ENCODING: chunked\r\nTE: trailers\r\n", false, ["TE: trailers"]),
+    ("chunks with a body", "Transfer-Encoding: chunked\r\n", true, ["Expect:", "Content-Type:"]),
     ("Content-Type is the caller's", "content-type: a/b\r\n", true, ["content-type: a/b", "Expect:"]),
     ("neither without a body", "A: 1\r\n", false, ["A: 1"]),
   ]
@@ -74,6 +77,14 @@ import TestTurns
       ("no number", .post, ["Content-Length": "x"], "abc", "Content-Length"),
       ("0 without a body", .get, ["Content-Length": "0"], nil, nil),
       ("1 without a body", .get, ["Content-Length": "1"], nil, "Content-Length"),
+      ("chunks", .post, ["Transfer-Encoding": "Chunked"], "abc", nil),
+      ("chunks without a body", .get, ["Transfer-Encoding": "chunked"], nil, nil),
+      ("no coding", .post, ["Transfer-Encoding": "", "transfer-encoding": "identity"], "abc", nil),
+      ("a coding", .post, ["Transfer-Encoding": "gzip, chunked"], "abc", "Transfer-Encoding"),
+      (
+        "one of two codings", .post, ["Transfer-Encoding": "chunked", "transfer-encoding": "gzip"], "abc",
+        "Transfer-Encoding"
+      ),
     ]
 
   @Test("What cannot be sent is named") func fault() throws {

@@ -52,7 +52,14 @@ struct HeadParser {
     }
     // Trailer fields (RFC 9110 section 6.5) are counted but otherwise ignored. From version 8 on, libcurl also passes on the
     // fragment of a line that a broken connection leaves. It is ignored, since it may be the CR of the empty line.
-    if isComplete || line.last != 0x0A { return nil }
+    if line.last != 0x0A { return nil }
+    guard !isComplete else {
+      // No trailer begins like this. The exchange has begun anew, and its body would come under the first head.
+      guard !line.starts(with: "HTTP/".utf8) else {
+        throw Problem(message: "another response follows the first")
+      }
+      return nil
+    }
     let content = line.withoutLineEnd
     if status == 0 {
       try takeStatusLine(content)

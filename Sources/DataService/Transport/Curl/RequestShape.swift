@@ -37,20 +37,24 @@ enum RequestShape: Hashable {
 }
 
 extension HTTPFields {
-  /// The lines in libcurl's format: without line end, with `Name;` for an empty value, and with the fields disabled
-  /// that libcurl would add.
+  /// The fields that say how the body is sent, which is libcurl's to say. It would write a framing of the caller's with
+  /// no body behind it, and where an expectation is answered with 417 it sends the request again by itself.
+  private static let framing: FieldNames = ["content-length", "expect", "transfer-encoding"]
+
+  /// The lines in libcurl's format: without line end, with `Name;` for an empty value, without those of the framing,
+  /// and with the fields disabled that libcurl would add.
   func libcurlLines(hasBody: Bool) -> [[UInt8]] {
     var lines: [[UInt8]] = []
     for line in wire.split(separator: 0x0A) {
       let content = line.last == 0x0D ? line.dropLast() : line
       guard let colon = content.firstIndex(of: 0x3A) else { continue }
-      // libcurl states the length; a contradicting one has already been refused.
-      if content[..<colon].map({ $0 | 0x20 }).elementsEqual("content-length".utf8) { continue }
+      // What contradicts the body has already been refused.
+      if Self.framing.contains(String(decoding: content[..<colon], as: UTF8.self)) { continue }
       let isEmpty = content[(colon + 1)...].allSatisfy { $0 == 0x20 || $0 == 0x09 }
       lines.append(isEmpty ? Array(content[..<colon]) + [0x3B] : Array(content))
     }
     if hasBody {
-      if !contains("Expect") { lines.append(Array("Expect:".utf8)) }
+      lines.append(Array("Expect:".utf8))
       if !contains("Content-Type") { lines.append(Array("Content-Type:".utf8)) }
     }
     return lines
@@ -75,6 +79,11 @@ extension TransportRequest {
     let lengths = fields.values(of: "Content-Length")
     guard lengths.allSatisfy({ Int($0) == body?.count ?? 0 }) else {
       return DataServiceError(.invalidRequest, "Content-Length contradicts the body")
+    }
+    // Chunks say nothing of the bytes in them; another coding would, and the body is sent as it is.
+    let codings = fields.values(of: "Transfer-Encoding")
+    guard codings.allSatisfy({ ["", "chunked", "identity"].contains($0.lowercased()) }) else {
+      return DataServiceError(.invalidRequest, "Transfer-Encoding names a coding that the body is not in")
     }
     return nil
   }
