@@ -6,7 +6,8 @@ internal import Synchronization
 /// An origin without a network. A test sets its answer to each URL and may change it at any time.
 ///
 /// A conditional request with the answer's entity tag gets a 304. A request for a URL without an answer fails, and the
-/// failure names the URL. May be used from any thread.
+/// failure names the URL. A request that no transport sends, such as a HEAD with a body, fails with `invalidRequest`.
+/// May be used from any thread.
 ///
 /// ```swift
 /// let origin = ScriptedOrigin()
@@ -80,8 +81,9 @@ public final class ScriptedOrigin: Transport {
   /// The requests so far; each hop of a redirect and each retry counts.
   public var requests: [TransportRequest] { state.withLock { $0.requests } }
 
-  /// Returns the answer that was set.
+  /// Returns the answer that was set; without its body in answer to HEAD, and where its status has none.
   public func response(to request: TransportRequest) async throws(DataServiceError) -> TransportResponse {
+    if let fault = request.fault { throw fault }
     let url = request.url.absoluteString
     let answer = state.withLock { state in
       state.requests.append(request)
@@ -95,9 +97,11 @@ public final class ScriptedOrigin: Transport {
     case .response(let status, let fields, let body):
       let isHeld =
         status == 200 && fields["ETag"] != nil && request.fields["If-None-Match"] == fields["ETag"]
+      // RFC 9112 section 6.3.
+      let hasBody = !isHeld && request.method != .head && status != 204 && status != 304
       return TransportResponse(
         version: "1.1", status: isHeld ? 304 : status, fields: fields,
-        body: TransportBody(whole: isHeld || request.method == .head ? Data() : body))
+        body: TransportBody(whole: hasBody ? body : Data()))
     case .failure(let error): throw error
     case .nothing: throw Self.timeout(of: request)
     }

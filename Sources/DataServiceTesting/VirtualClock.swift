@@ -9,12 +9,17 @@ internal import Synchronization
 /// thirty-second time-out takes no time.
 public final class VirtualClock: Timekeeper {
   private struct State {
-    var wallMilliseconds: Int64
+    /// The wall clock when it was last set, and the time since boot at that instant: what it says follows from both,
+    /// so that steps of less than a millisecond add up.
+    var wallWhenSet: Int64
+    var setAt: Int64
     var bootNanoseconds: Int64
     var timers = TimerHeap()
     var watchers:
       [(isMet: @Sendable (TimerHeap, Int64) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
     var passage: Passage?
+
+    var wallMilliseconds: Int64 { wallWhenSet + (bootNanoseconds - setAt) / 1_000_000 }
   }
 
   /// A call of ``passing(longest:_:)`` that waits for the next timer.
@@ -37,11 +42,12 @@ public final class VirtualClock: Timekeeper {
     wallMilliseconds: Int64, bootNanoseconds: Int64 = 1_000_000_000_000,
     bootID: String = "test-boot"
   ) {
-    state = Mutex(State(wallMilliseconds: wallMilliseconds, bootNanoseconds: bootNanoseconds))
+    state = Mutex(
+      State(wallWhenSet: wallMilliseconds, setAt: bootNanoseconds, bootNanoseconds: bootNanoseconds))
     self.bootID = bootID
   }
 
-  package var wallMilliseconds: Int64 { state.withLock(\.wallMilliseconds) }
+  package var wallMilliseconds: Int64 { state.withLock { $0.wallMilliseconds } }
   package var bootNanoseconds: Int64 { state.withLock(\.bootNanoseconds) }
 
   package func after(_ delay: Duration, _ action: @escaping @Sendable () -> Void) -> TimerHandle {
@@ -63,12 +69,8 @@ public final class VirtualClock: Timekeeper {
   public func advance(by delay: Duration) {
     let end = state.withLock { $0.bootNanoseconds + delay.clampedNanoseconds }
     while fireNext(until: end) {}
-    state.withLock { state in
-      // Another caller may have moved them further; they never go back.
-      guard end > state.bootNanoseconds else { return }
-      state.wallMilliseconds += (end - state.bootNanoseconds) / 1_000_000
-      state.bootNanoseconds = end
-    }
+    // Another caller may have moved them further; they never go back.
+    state.withLock { $0.bootNanoseconds = max($0.bootNanoseconds, end) }
   }
 
   /// Sets the wall clock, as a user or a time server does. Timers and the clock since boot are unaffected.
@@ -76,7 +78,9 @@ public final class VirtualClock: Timekeeper {
     setWall(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
   }
 
-  package func setWall(milliseconds: Int64) { state.withLock { $0.wallMilliseconds = milliseconds } }
+  package func setWall(milliseconds: Int64) {
+    state.withLock { ($0.wallWhenSet, $0.setAt) = (milliseconds, $0.bootNanoseconds) }
+  }
 
   /// The delays until the pending timers fire, in order.
   package var pendingDelays: [Duration] {
@@ -115,11 +119,13 @@ public final class VirtualClock: Timekeeper {
   /// Does the work while every timer within a limit fires as soon as it is set. For tests that are not about time but run
   /// into waits, such as the pause before a retry. Only one call at a time.
   ///
-  /// - Parameter longest: The limit; later timers stay pending. The default covers the waits of the store, and a load's
-  ///   deadline is far longer.
+  /// - Parameter longest: The limit; later timers stay pending, and work that waits for one never returns. The default
+  ///   covers the waits of the store and the pauses before a load's two retries, of up to 250 and 500 ms. The bound doubles
+  ///   with each further retry, up to 5 s, and so does the pause of `onlineWait`; a `Retry-After` comes on top. A larger
+  ///   limit also lets deadlines pass, such as the three seconds of ``FetchPolicy/freshElseStored()``.
   /// - Returns: The work's value, and the time that passed on these clocks.
   public func passing<Value: Sendable>(
-    longest: Duration = .milliseconds(300), _ work: @escaping @Sendable () async throws -> Value
+    longest: Duration = .milliseconds(500), _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> (value: Value, passed: Duration) {
     let began = bootNanoseconds
     state.withLock { $0.passage = Passage(limit: longest) }
@@ -163,10 +169,7 @@ public final class VirtualClock: Timekeeper {
   private func fireNext(until end: Int64) -> Bool {
     let timer: TimerHandle? = state.withLock { state in
       guard let next = state.timers.nextInstant, next <= end else { return nil }
-      if next > state.bootNanoseconds {
-        state.wallMilliseconds += (next - state.bootNanoseconds) / 1_000_000
-        state.bootNanoseconds = next
-      }
+      state.bootNanoseconds = max(state.bootNanoseconds, next)
       return state.timers.removeDue(at: next)
     }
     timer?.fire()

@@ -50,6 +50,60 @@ import Testing
     await test.close()
   }
 
+  @Test(arguments: [204, 304]) func `a status without a body comes without one`(status: Int) async throws {
+    let origin = ScriptedOrigin()
+    origin.answer(Self.url, with: .text("a", status: status))
+    let response = try await origin.response(
+      to: TransportRequest(url: try #require(URL(string: Self.url))))
+    #expect(response.status == status && response.body.length == 0)
+    #expect(try await response.body.next() == nil)
+  }
+
+  @Test func `a request that no transport sends is refused, and does not count`() async throws {
+    let origin = ScriptedOrigin()
+    origin.answer(Self.url, with: .text("a"))
+    let url = try #require(URL(string: Self.url))
+    for request in [
+      TransportRequest(url: url, method: .head, body: Data("b".utf8)),
+      TransportRequest(url: url, method: "CONNECT"),
+    ] {
+      let error = await #expect(throws: DataServiceError.self, "\(request.method.rawValue)") {
+        _ = try await origin.response(to: request)
+      }
+      #expect(error?.kind == .invalidRequest, "\(request.method.rawValue)")
+    }
+    #expect(origin.requests.isEmpty)
+  }
+
+  @Test func `the pauses between the tries of a load pass by default, however they fall`() async throws {
+    let test = try TestService()
+    let service = test.service
+    // An origin for each load: what retries one may have is soon used up.
+    for number in 1...50 {
+      let url = "https://api\(number).example.com/news"
+      test.origin.answer(url, with: .failure(.refused))
+      let request = DataService.Request(try #require(URL(string: url)))
+      _ = try await test.clock.passing { for await _ in service.deliveries(for: request) {} }
+    }
+    #expect(test.origin.requests.count == 150)
+    await test.close()
+  }
+
+  @Test func `the clocks go on alike, however short the steps`() {
+    let clock = VirtualClock(wallMilliseconds: 1_000, bootNanoseconds: 7)
+    for number in 1...500 { _ = clock.after(.microseconds(1_999 * number)) {} }
+    clock.advance(by: .seconds(1))
+    #expect(clock.bootNanoseconds == 1_000_000_007 && clock.wallMilliseconds == 2_000)
+    for _ in 1...3_000 { clock.advance(by: .microseconds(500)) }
+    #expect(clock.bootNanoseconds == 2_500_000_007 && clock.wallMilliseconds == 3_500)
+    clock.advance(by: .microseconds(700))
+    clock.set(Date(timeIntervalSince1970: 60))
+    clock.advance(by: .microseconds(999))
+    #expect(clock.wallMilliseconds == 60_000)
+    clock.advance(by: .microseconds(1))
+    #expect(clock.wallMilliseconds == 60_001)
+  }
+
   @Test func `a URL for which nothing is set is named`() async throws {
     let test = try TestService()
     let request = DataService.Request(try #require(URL(string: "https://api.example.com/other")))
