@@ -1,6 +1,5 @@
 internal import CacheStore
 internal import CPlatform
-internal import PlatformC
 
 @main struct CacheFetch {
   static func main() {
@@ -10,10 +9,9 @@ internal import PlatformC
     guard let words = Command.words() else {
       Diagnostics.fail(
         UsageError("the command line is not UTF-8", "put headers and bodies of other bytes in a file: @FILE"))
-      _exit(ExitStatus.usage.rawValue)
+      ExitStatus.usage.endProcess()
     }
     SQLiteLibrary.forgoMemoryCounts()
-    // This process buffers no output, so the exit handlers of libraries would only take time.
-    _exit(Command.run(words).rawValue)
+    Command.run(words).endProcess()
   }
 }

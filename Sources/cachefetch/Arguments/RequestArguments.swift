@@ -31,9 +31,8 @@ struct RequestArguments {
     request.key = arguments.text(.key)
     request.isRead = arguments.has(.read)
     request.keepsAnyway = arguments.has(.keepAnyway)
-    request.tags =
-      arguments.verb == .get || arguments.verb == .watch || arguments.verb == .preload
-      ? arguments.texts(.tag) : []
+    // The verbs that select entries have a --tag of another meaning.
+    request.tags = VerbSet.fetching.contains(VerbSet(arguments.verb)) ? arguments.texts(.tag) : []
     request.isPinned = arguments.has(.pin)
     request.onlineWait = arguments.duration(.waitOnline)
     if arguments.has(.ignorePath) { request.changeRule = .json(ignoring: try Self.pointers(arguments)) }

@@ -63,6 +63,24 @@ enum Suggestion {
     case "--abstract-unix-socket": "use --unix-socket PATH"
     case "--trace", "--trace-ascii": "use -v"
     case "--fail-early": "use -f and one URL at a time"
+    case "--next", "-:": "give each URL with options of its own a command of its own"
+    case "--etag-save", "--etag-compare", "-z", "--time-cond":
+      "requests are conditional anyway, with what is stored"
+    case "--connect-to": "use --resolve HOST:PORT:ADDRESS"
+    case "--location-trusted": "credentials stay with the origin they were given for"
+    case "--preproxy", "--proxy1.0": "use -x"
+    case "--proto", "--proto-default", "--proto-redir": "only http and https are spoken"
+    case "--http0.9": "responses older than HTTP/1.0 are refused"
+    case "--hsts", "--alt-svc": "leave it out; write https:// where it is wanted"
+    case "--limit-rate", "--rate": "there is no limit of speed; --parallel N says how many are under way"
+    case "--speed-limit", "-Y", "--speed-time", "-y": "use -m or --timeout"
+    case "--capath": "set $SSL_CERT_DIR"
+    case "--raw": "use --no-compressed"
+    case "--stderr": "write 2> FILE"
+    case "--output-dir": "name the folder in -o FOLDER/FILE"
+    case "--remote-name-all": "name the file: -o FILE, one URL at a time"
+    case "--pass": "the key must have no passphrase"
+    case "--quote", "-Q", "--tlsuser", "--tlspassword", "--egd-file", "--random-file": "leave it out"
     default: nil
     }
   }

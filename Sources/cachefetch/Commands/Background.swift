@@ -47,6 +47,13 @@ enum Background {
     guard result == 0 else { throw .failed(result, path: "/proc/self/exe") }
   }
 
+  /// What is said where the process could not be started: the system's error number, and what it was about.
+  static func complaint(_ number: Int32, _ path: String?) -> String {
+    let what = path.map { "“\($0)”: " } ?? ""
+    return Diagnostics.joined(
+      "the refresh could not be started: \(what)\(SystemError.text(number))", SystemError.remedy(number))
+  }
+
   /// In the background process: the command line from the order on standard input, which is then replaced by
   /// `/dev/null`; `nil` without an order.
   static func receivedWords() -> [String]? {

@@ -27,6 +27,7 @@ extension StoreCommands {
     return run { () async throws(DataServiceError) in
       var count = BundleCount()
       let entries = count.wanted(try await self.entries(chosen), of: account)
+      if entries.isEmpty { return count }
       do throws(CacheStoreError) {
         try await Self.write(entries, from: source, to: part, &count)
       } catch {
@@ -34,6 +35,12 @@ extension StoreCommands {
       }
       return count
     } then: { count in
+      // An export of nothing would replace a copy that has something.
+      guard count.rows > 0 else {
+        diagnostics.say("nothing is exported: no stored response matches\(count.leftOutText)")
+        let status = writeCount(count)
+        return status == .success ? .nothing : status
+      }
       do throws(OutputError) { try target.commit() } catch { return Output.status(after: error, diagnostics) }
       return report(count, "exported")
     }
@@ -94,6 +101,11 @@ extension StoreCommands {
 
   private func report(_ count: BundleCount, _ verb: String) -> ExitStatus {
     diagnostics.show(count.text(verb))
+    return writeCount(count)
+  }
+
+  /// The object of `--json`; without `--json`, nothing.
+  private func writeCount(_ count: BundleCount) -> ExitStatus {
     guard arguments.has(.json) else { return .success }
     return Output.write(count.line(arguments.verb, file: arguments.operand), diagnostics)
   }
@@ -117,8 +129,6 @@ extension StoreCommands {
         if error.reason == .corrupt { count.leaveOut(.damaged) }
       }
     }
-    // An empty export is still a valid store.
-    _ = try await target.accountID(named: "")
     try await target.convertToSingleFile()
     await target.close()
   }

@@ -47,8 +47,11 @@ struct BundleCount {
   }
 
   /// `exported 4 stored responses; left out: 2 of requests with credentials, 1 of the account alice (--account NAME)`.
-  func text(_ verb: String) -> String {
-    var text = "\(verb) \(Self.responses(rows))"
+  func text(_ verb: String) -> String { "\(verb) \(Self.responses(rows))\(leftOutText)\n" }
+
+  /// `; left out: 1 no newer than what is stored`, or nothing.
+  var leftOutText: String {
+    var text = ""
     var parts: [String] = []
     if let count = leftOut[.credentials] { parts.append("\(count) of requests with credentials") }
     if let count = leftOut[.account] {
@@ -66,7 +69,7 @@ struct BundleCount {
     if leftOut[.credentials] != nil || leftOut[.account] != nil {
       text += " (--account NAME takes those of one account)"
     }
-    return text + "\n"
+    return text
   }
 
   /// The JSON object (`docs/bundles.schema.json`).

@@ -96,9 +96,15 @@ enum BundleFile {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 
-  /// The files of a store that is being made.
+  /// What the names of a store's files have after the database's: the database itself, what SQLite puts beside it, and
+  /// what the store does (`StoreFiles`).
+  private static let parts = [
+    "", "-wal", "-shm", "-journal", ".lock", ".key", ".uses", ".uses-taken", ".tier", ".reserve", ".mended",
+  ]
+
+  /// Removes the files of a store that is being made.
   static func remove(_ path: String) {
-    for suffix in ["", "-wal", "-shm", "-journal", ".lock", ".uses"] { unlink(path + suffix) }
+    for part in parts { unlink(path + part) }
   }
 
   /// Throws if an export must not replace the file: it is not a regular file, it is the exported store under any name,
@@ -112,9 +118,9 @@ enum BundleFile {
         status.st_mode & S_IFMT == S_IFDIR
           ? "“\(shown)” is a folder" : "“\(shown)” is not a regular file", "name a file to write")
     }
-    for suffix in ["", "-wal", "-shm", "-journal", ".lock", ".key", ".uses"] {
+    for part in parts {
       var own = stat()
-      guard stat(store + suffix, &own) == 0, own.st_dev == status.st_dev, own.st_ino == status.st_ino else {
+      guard stat(store + part, &own) == 0, own.st_dev == status.st_dev, own.st_ino == status.st_ino else {
         continue
       }
       throw UsageError("“\(shown)” is the store itself, or a part of it", "name another file")
@@ -199,6 +205,8 @@ enum BundleFile {
   ) throws(OutputError) {
     var buffer = [UInt8](repeating: 0, count: 256 << 10)
     while true {
+      // A signal that comes between two calls that wait interrupts neither.
+      if Signals.pending != nil { throw .interrupted }
       let count = read(descriptor, &buffer, buffer.count)
       if count > 0 {
         try take(buffer[..<count])
@@ -206,11 +214,8 @@ enum BundleFile {
         return
       } else if errno == EAGAIN {
         InputFile.awaitInput(of: descriptor)
-        if Signals.pending != nil { throw .interrupted }
       } else if errno != EINTR {
         throw .failed(errno, path: nil)
-      } else if Signals.pending != nil {
-        throw .interrupted
       }
     }
   }

@@ -114,12 +114,20 @@ final class DeliveryQueue {
 
   /// Waits for the next event; `nil` after a signal or at the deadline.
   func wait(until deadline: ContinuousClock.Instant? = nil) -> Event? {
+    // Only an output that is watched throws.
+    try? wait(until: deadline, output: nil)
+  }
+
+  /// Waits in the same way; throws `closed` once nobody reads what is written to `output`.
+  func wait(
+    until deadline: ContinuousClock.Instant?, output: OutputDescriptor?
+  ) throws(OutputError) -> Event? {
     while true {
       let now = ContinuousClock.now
       let nextBar = isBarShown ? now + Self.redrawing : transfers?.due(after: now)
       let due = [deadline, nextBar].compactMap { $0 }.min()
       let wait = due.map { max(0, now.duration(to: $0).milliseconds + 1) } ?? -1
-      if let message = mailbox.wait(milliseconds: Int32(clamping: wait)) {
+      if let message = try mailbox.wait(milliseconds: Int32(clamping: wait), output: output) {
         if let event = take(message) { return event }
       } else {
         if Signals.pending != nil { return nil }

@@ -83,12 +83,14 @@ struct DiffCommand {
 
   /// How the bodies differ; `nil` if they do not.
   private func difference(_ stored: DiffSide, _ fresh: DiffSide) throws(BodyError) -> DiffReport.Difference? {
+    // The service compares bodies of any size, and has found that these differ.
+    guard let old = stored.body, let new = fresh.body else { return .large }
     let ignored: [String] = if case .json(let pointers) = request.changeRule { pointers } else { [] }
-    if let difference = JSONDifference(from: stored.body, to: fresh.body, ignoring: ignored) {
+    if let difference = JSONDifference(from: old, to: new, ignoring: ignored) {
       return difference.changes.isEmpty ? nil : .json(difference)
     }
-    if stored.body == fresh.body { return nil }
-    let bodies = [stored.body, fresh.body].map { [UInt8]($0) }
+    if old == new { return nil }
+    let bodies = [old, new].map { [UInt8]($0) }
     if bodies.contains(where: { BodyPrinter.isBinary($0[...], isWhole: true) }) { return .binary }
     let labels = ["stored \(Timestamp.text(milliseconds: stored.head.receivedAtMilliseconds))", "fresh"]
     do throws(OutputError) {

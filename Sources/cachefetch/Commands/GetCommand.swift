@@ -1,5 +1,4 @@
 internal import DataService
-internal import PlatformC
 
 /// Carries out a `get` on the main thread: starts the loads, prints each delivery whole and in order, and reports how
 /// it ended. A stored delivery is written to standard output before the command waits for the network.
@@ -40,7 +39,7 @@ final class GetCommand {
   /// Runs to the end and returns the exit status.
   func run() -> ExitStatus {
     // If another thread takes over, it must end the process itself, since `main` cannot return.
-    queue.goOn = { [self] in _exit(goOn().rawValue) }
+    queue.goOn = { [self] in goOn().endProcess() }
     return goOn()
   }
 
@@ -51,8 +50,12 @@ final class GetCommand {
     return stopped ?? status
   }
 
+  /// Whether the process that refreshes could not be started.
+  private var isRefreshMissing = false
+
   private var status: ExitStatus {
-    .combined(states.map { $0.outcome.exitStatus(failsOnStatus: plan.form.failsOnStatus) })
+    let loads = states.map { $0.outcome.exitStatus(failsOnStatus: plan.form.failsOnStatus) }
+    return .combined(isRefreshMissing ? loads + [.inputOutput] : loads)
   }
 
   private func runLoads() throws(OutputError) {
@@ -62,7 +65,13 @@ final class GetCommand {
         next += 1
         start(next - 1)
       }
-      do { try Background.start(order) } catch { diagnostics.say(error) }
+      do {
+        try Background.start(order)
+      } catch {
+        guard case .failed(let number, let path) = error else { throw error }
+        isRefreshMissing = true
+        diagnostics.say(Background.complaint(number, path))
+      }
     }
     while next < states.count || queue.underWay > 0 {
       if next < states.count, queue.underWay < plan.parallel ?? .max {
@@ -73,7 +82,10 @@ final class GetCommand {
         guard let event = queue.wait(until: queue.deadline) else {
           if Signals.pending != nil { throw .interrupted }
           // Everything is delivered, and the time to wait for pending writes has passed.
-          noteUnwritten()
+          for index in queue.numbers {
+            noteUnwritten(index)
+            try end(index)
+          }
           return
         }
         try handle(event)
@@ -81,13 +93,11 @@ final class GetCommand {
     }
   }
 
-  private func noteUnwritten() {
-    for index in queue.numbers {
-      guard case .fresh = states[index].outcome.end else { continue }
-      diagnostics.say(
-        "\(plan.lines[index].url): the response is not stored: "
-          + "the store did not take it within \(DeliveryQueue.writing.milliseconds / 1_000) s")
-    }
+  private func noteUnwritten(_ index: Int) {
+    guard case .fresh = states[index].outcome.end else { return }
+    diagnostics.say(
+      "\(plan.lines[index].url): the response is not stored: "
+        + "the store did not take it within \(DeliveryQueue.writing.milliseconds / 1_000) s")
   }
 
   private func start(_ index: Int) {
@@ -159,7 +169,9 @@ final class GetCommand {
       try printer.showFailure(delivery, as: plan.lines[index])
       states[index].hasPrinted = true
     }
-    if plan.policy == .http, plan.isOnlyIfCached, plan.form.includesHead, error.kind == .notStored {
+    // Standard output has heads only where it has bodies; the file of `-o` takes no response of this status.
+    let showsHead = plan.form.includesHead && !plan.form.isJSON && plan.form.file == nil
+    if showsHead, plan.print != .none, plan.policy == .http, plan.isOnlyIfCached, error.kind == .notStored {
       try printer.showHead(HeadText.gatewayTimeout)
     }
   }

@@ -6,12 +6,9 @@ internal import PlatformFoundation
 /// A parsed `preload`.
 struct PreloadArguments {
   let plan: PreloadPlan
-  /// How many loads may run at once, if given.
-  let parallel: Int?
 
   /// Reads the operands: URLs, or one file with a plan or a list of URLs; `-` is standard input.
   init(_ arguments: Arguments) throws(UsageError) {
-    parallel = arguments.count(.parallel)
     let plan =
       if let file = try Self.file(arguments.operands) { try Self.plan(in: file, arguments) } else {
         PreloadPlan(try Self.steps(arguments))

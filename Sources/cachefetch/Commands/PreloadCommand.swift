@@ -17,8 +17,7 @@ struct PreloadCommand {
   }
 
   private init(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) {
-    let wanted = try PreloadArguments(arguments)
-    var plan = wanted.plan
+    var plan = try PreloadArguments(arguments).plan
     if plan.onFailure == .ask, !(diagnostics.terminal.isInput && diagnostics.terminal.isError) {
       diagnostics.say("there is nobody to ask; making do with what is stored")
       plan.onFailure = .useStored
@@ -29,14 +28,14 @@ struct PreloadCommand {
     failsOnStatus = arguments.has(.fail)
     report = PreloadReport(plan, isJSON: arguments.has(.json), diagnostics: diagnostics)
     service = .forCommand(
-      arguments, diagnostics: diagnostics, transport: Self.transport(parallel: wanted.parallel),
+      arguments, diagnostics: diagnostics, transport: Self.transport(parallel: plan.parallelism),
       waitsForStore: true)
   }
 
-  /// `--parallel` may raise the default limit of six exchanges with a host.
-  private static func transport(parallel: Int?) -> (any Transport)? {
+  /// `--parallel`, or the plan, may raise the default limit of six exchanges with a host.
+  private static func transport(parallel: Int) -> (any Transport)? {
     var configuration = CurlConfiguration()
-    guard let parallel, parallel > configuration.exchangesPerHost else { return nil }
+    guard parallel > configuration.exchangesPerHost else { return nil }
     configuration.exchangesPerHost = parallel
     configuration.exchangesInAll = max(parallel, configuration.exchangesInAll)
     return CurlTransport(configuration: configuration)
@@ -71,18 +70,37 @@ struct PreloadCommand {
     _ preload: PreloadRun, _ mailbox: Mailbox<PreloadEvent>
   ) throws(OutputError) -> LaunchOutcome {
     while true {
-      guard let event = mailbox.wait() else { throw .interrupted }
+      guard let event = mailbox.wait() else {
+        nameRest(preload, mailbox)
+        throw .interrupted
+      }
       switch event {
       case .progress(let progress): report.show(progress)
       case .step(let step): try report.show(step)
-      case .prompt(let prompt): preload.answer(try ask(prompt))
+      case .prompt(let prompt): preload.answer(ask(prompt))
       case .outcome(let outcome): return outcome
       }
     }
   }
 
+  /// Ends the run after a signal, and names what became of each request that is not named yet.
+  private func nameRest(_ preload: PreloadRun, _ mailbox: Mailbox<PreloadEvent>) {
+    preload.cancel()
+    do throws(OutputError) {
+      while let event = mailbox.wait(heedsSignals: false) {
+        switch event {
+        case .step(let step): try report.show(step)
+        case .outcome(let outcome): return try report.sumUp(outcome)
+        case .progress, .prompt: continue
+        }
+      }
+    } catch {
+      // It is the signal that ends the command, also where the same signal has ended the reader.
+    }
+  }
+
   /// Asks the user at the terminal until the answer is one of the choices.
-  private func ask(_ prompt: FailurePrompt) throws(OutputError) -> FailurePrompt.Choice {
+  private func ask(_ prompt: FailurePrompt) -> FailurePrompt.Choice {
     report.clear()
     let choices = prompt.choices.map { choice in
       switch choice {
@@ -94,10 +112,8 @@ struct PreloadCommand {
     diagnostics.show(TerminalText.visible("\(prompt.title). \(prompt.message)") + "\n")
     while true {
       diagnostics.show(choices.joined(separator: ", ") + "? ")
-      guard let line = InputFile.line() else {
-        if Signals.pending != nil { throw .interrupted }
-        return .quit
-      }
+      // Nobody answers any more: the input has ended, or a signal came.
+      guard let line = InputFile.line() else { return .quit }
       let answer = prompt.choices.first { !line.isEmpty && $0.rawValue.hasPrefix(line.lowercased()) }
       if let answer { return answer }
     }

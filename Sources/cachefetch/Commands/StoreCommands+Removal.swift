@@ -54,7 +54,9 @@ extension StoreCommands {
       return (removed, await self.voidInTier(entries, of: selection))
     } then: { removed, unconfirmed in
       let which = removed == entries.count ? groups.text.map { ": \($0)" } ?? "" : ""
-      if !arguments.has(.json) { diagnostics.show("removed \(Words.entries(removed))\(which)\n") }
+      if !arguments.has(.json) {
+        diagnostics.show(TerminalText.visible("removed \(Words.entries(removed))\(which)") + "\n")
+      }
       return written(removed, unconfirmed: unconfirmed)
     }
   }
@@ -78,7 +80,7 @@ extension StoreCommands {
     diagnostics.say(
       "the server has not confirmed \(Counted.text(unconfirmed, "removal")); run “cachefetch doctor” to see why"
     )
-    return .inputOutput
+    return status == .success ? .inputOutput : status
   }
 
   /// `sign-out`.
@@ -108,7 +110,7 @@ extension StoreCommands {
           $0.member("removed", count)
           if !isConfirmed { $0.member("unconfirmed", 1) }
         }
-        return isConfirmed ? status : .inputOutput
+        return isConfirmed || status != .success ? status : .inputOutput
       }
     }
   }

@@ -51,7 +51,9 @@ final class WatchCommand {
   private func step() throws(OutputError) {
     let now = ContinuousClock.now
     for index in states.indices where !states[index].isLooking && states[index].due <= now { look(index) }
-    guard let event = queue.wait(until: states.filter { !$0.isLooking }.map(\.due).min()) else {
+    let due = states.filter { !$0.isLooking }.map(\.due).min()
+    // Between changes nothing is written, so that only the wait can tell that the reader is gone.
+    guard let event = try queue.wait(until: due, output: .standardOutput) else {
       if Signals.pending != nil { throw .interrupted }
       return
     }

@@ -164,7 +164,9 @@ enum Manual {
 
   private static var exitStatus: String {
     var text = ".Sh EXIT STATUS\n.Bl -tag -width Ds\n"
-    for status in ExitStatus.allCases { text += ".It \(status.rawValue)\n" + texts(status.meaningsByVerbs) }
+    for status in ExitStatus.allCases where !status.meaningsByVerbs.isEmpty {
+      text += ".It \(status.rawValue)\n" + texts(status.meaningsByVerbs)
+    }
     return text + ".El\n.Pp\n" + sentence(ExitStatus.combination)
   }
 

@@ -12,6 +12,7 @@ extension ExitStatus {
     case .badData: Self.badData(verb)
     case .inputOutput: Self.inputOutput(verb)
     case .interrupted: Self.waits(verb) ? "interrupted (SIGINT), after cleaning up" : nil
+    case .brokenPipe: nil
     case .terminated: Self.waits(verb) ? "terminated (SIGTERM), after cleaning up" : nil
     }
   }
@@ -69,6 +70,7 @@ extension ExitStatus {
     case .preload: "a response could not be fetched, and none is stored"
     case .diff: "nothing could be had at all, or nothing was stored and the fresh response may not be"
     case .show: "no stored response matches"
+    case .export: "no stored response matches; the file is as it was"
     default: nil
     }
   }
@@ -92,7 +94,9 @@ extension ExitStatus {
 
   private static func inputOutput(_ verb: Verb) -> String {
     switch verb {
-    case .get: "the store could not be used under --offline, or an output could not be written"
+    case .get:
+      "the store could not be used under --offline, an output could not be written, or the process of "
+        + "--background could not be started"
     case .watch, .completions, .help: "an output could not be written"
     case .diff: "the store could not be used the first time, or an output could not be written"
     case .list, .show, .rm, .signOut, .stats, .limits:

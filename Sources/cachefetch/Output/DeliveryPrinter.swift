@@ -56,7 +56,8 @@ struct DeliveryPrinter {
   init(_ form: Form, diagnostics: Diagnostics, output: OutputDescriptor = .standardOutput) {
     self.form = form
     self.diagnostics = diagnostics
-    let isTerminal = diagnostics.terminal.isOutput && !form.insistsOnBytes && !form.isJSON
+    // Under `--json` too: the objects act on no terminal, but the text of `-w` might.
+    let isTerminal = diagnostics.terminal.isOutput && !form.insistsOnBytes
     printer = BodyPrinter(
       isTerminal: isTerminal, hasColour: diagnostics.terminal.hasColour, diagnostics: diagnostics,
       output: output)

@@ -9,6 +9,8 @@ struct DiffReport {
     /// The lines of a unified difference.
     case text([UInt8])
     case binary
+    /// At least one is too large to be compared here.
+    case large
     /// Texts that differ, but no `diff` program is installed.
     case unshown
   }
@@ -53,6 +55,7 @@ struct DiffReport {
         try output.write(bytes)
       }
     case .binary: try write("binary bodies differ: \(sizes(stored, fresh))\n")
+    case .large: try write("large bodies differ: \(sizes(stored, fresh))\n")
     case .unshown:
       try write("text bodies differ: \(sizes(stored, fresh))\n")
       diagnostics.say("there is no program diff to show how they differ; install diffutils")
@@ -60,7 +63,7 @@ struct DiffReport {
   }
 
   private func sizes(_ stored: DiffSide, _ fresh: DiffSide) -> String {
-    "\(Words.size(Int64(stored.body.count))) → \(Words.size(Int64(fresh.body.count)))"
+    "\(Words.size(stored.length)) → \(Words.size(fresh.length))"
   }
 
   private func write(_ text: String) throws(OutputError) { try output.write(text) }
@@ -82,7 +85,7 @@ struct DiffReport {
       json.member("changes", objects: difference.changes.map(object))
       if difference.omitted > 0 { json.member("changes_omitted", difference.omitted) }
     case .text(let bytes): json.member("text", String(decoding: bytes, as: UTF8.self))
-    case nil, .status, .binary, .unshown: break
+    case nil, .status, .binary, .large, .unshown: break
     }
     if let error { json.member("error", json: DeliveryLine.error(error)) }
     try output.write(json.line())

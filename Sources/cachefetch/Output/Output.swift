@@ -14,11 +14,11 @@ enum Output {
     }
   }
 
-  /// The exit status after an output error. A closed pipe ends the process as SIGPIPE would.
+  /// The exit status after an output error.
   static func status(after error: OutputError, _ diagnostics: Diagnostics) -> ExitStatus {
     switch error {
     case .interrupted: return Signals.exitStatus
-    case .closed: Signals.endProcess(by: Signals.brokenPipe)
+    case .closed: return .brokenPipe
     case .failed:
       diagnostics.say(error)
       return .inputOutput

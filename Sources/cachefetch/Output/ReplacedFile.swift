@@ -8,8 +8,10 @@ struct ReplacedFile {
   let name: String
   /// The file itself, symbolic links followed, so that a link stays one.
   let path: String
+  /// Writes to what is no regular file; `nil` for a file.
+  private let direct: DirectOutput?
   /// Whether it is not a regular file but a pipe or a device, which bytes are written to directly.
-  let isDirect: Bool
+  var isDirect: Bool { direct != nil }
 
   /// Prepares for a path; nothing is written yet.
   /// - Throws: An error with the exit status of an output error, if nothing can be written there.
@@ -21,7 +23,8 @@ struct ReplacedFile {
       throw UsageError(
         "“\(TerminalText.visible(path))” is a folder", "name a file in it", status: .inputOutput)
     }
-    isDirect = exists && status.st_mode & S_IFMT != S_IFREG
+    let isDirect = exists && status.st_mode & S_IFMT != S_IFREG
+    direct = isDirect ? DirectOutput() : nil
     self.path = exists ? Self.resolved(path) : path
     let folder = Paths.folder(of: self.path)
     if access(isDirect ? self.path : folder, W_OK) != 0 {
@@ -86,28 +89,17 @@ struct ReplacedFile {
       self.file = file
       isReplacing = !file.isDirect && access(file.path, F_OK) == 0
       temporary = Paths.part(of: file.path)
+      if let direct = file.direct {
+        output = try direct.output(to: file.path)
+        return
+      }
       let mode = file.keptMode
-      let opened =
-        file.isDirect
-        ? try Self.openDirect(file.path)
-        : open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode ?? 0o666)
+      let opened = open(
+        temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode ?? 0o666)
       guard opened >= 0 else { throw .failed(errno, path: file.path) }
       output = OutputDescriptor(number: opened)
       // The umask may have removed permissions that the old file has.
       if let mode { fchmod(opened, mode) }
-    }
-
-    /// Opens a pipe or a device. Waits for a pipe's reader as long as `-m` allows.
-    private static func openDirect(_ path: String) throws(OutputError) -> Int32 {
-      while true {
-        let descriptor = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor < 0, errno == ENXIO else { return descriptor }
-        if CommandDeadline.isOver { throw .failed(ENXIO, path: path) }
-        // No event reports that a reader has opened the pipe, so poll.
-        var signals = pollfd(fd: Signals.descriptor, events: Int16(POLLIN), revents: 0)
-        if Signals.pending == nil { poll(&signals, 1, 20) }
-        if Signals.pending != nil { throw .interrupted }
-      }
     }
 
     deinit { abandon() }
@@ -134,10 +126,10 @@ struct ReplacedFile {
     func commit() throws(OutputError) {
       guard let descriptor = output?.number else { return }
       output = nil
+      if file.isDirect { return }
       let isSynced = !isReplacing || fsync(descriptor) == 0
       let problem = errno
       close(descriptor)
-      if file.isDirect { return }
       guard isSynced, rename(temporary, file.path) == 0 else {
         let number = isSynced ? errno : problem
         unlink(temporary)
@@ -149,12 +141,42 @@ struct ReplacedFile {
     func abandon() {
       guard let descriptor = output?.number else { return }
       output = nil
+      if file.isDirect { return }
       close(descriptor)
-      if !file.isDirect { unlink(temporary) }
+      unlink(temporary)
     }
 
     private func named(_ error: OutputError) -> OutputError {
       if case .failed(let number, _) = error { .failed(number, path: file.path) } else { error }
+    }
+  }
+}
+
+/// A pipe or a device. It is opened by the first content and stays open for the next, as standard output does: the
+/// reader of a pipe that is closed in between is at its end, and there may be no other.
+private final class DirectOutput {
+  private var opened: OutputDescriptor?
+
+  deinit {
+    if let opened { close(opened.number) }
+  }
+
+  /// The open pipe or device. Waits for a pipe's reader as long as `-m` allows.
+  func output(to path: String) throws(OutputError) -> OutputDescriptor {
+    if let opened { return opened }
+    while true {
+      let descriptor = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+      if descriptor >= 0 {
+        let output = OutputDescriptor(number: descriptor)
+        opened = output
+        return output
+      }
+      let number = errno
+      guard number == ENXIO, !CommandDeadline.isOver else { throw .failed(number, path: path) }
+      // No event reports that a reader has opened the pipe, so poll.
+      var signals = pollfd(fd: Signals.descriptor, events: Int16(POLLIN), revents: 0)
+      if Signals.pending == nil { poll(&signals, 1, 20) }
+      if Signals.pending != nil { throw .interrupted }
     }
   }
 }

@@ -1,4 +1,5 @@
 internal import DataService
+internal import PlatformC
 
 /// The command's exit status. The only place where outcomes become numbers; `StatusText.swift` explains each.
 enum ExitStatus: Int32, Sendable, CaseIterable {
@@ -20,12 +21,21 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
   case inputOutput = 74
   /// Ended by SIGINT.
   case interrupted = 130
+  /// A reader closed the pipe. ``endProcess()`` ends the process by SIGPIPE itself, which a shell shows as this number.
+  case brokenPipe = 141
   /// Ended by SIGTERM.
   case terminated = 143
 
   /// The status of several loads: the first of 74, 4, 22, 3, 0 that applies.
   static func combined(_ all: [ExitStatus]) -> ExitStatus {
     [.inputOutput, .nothing, .httpFailure, .storedOnly].first(where: all.contains) ?? .success
+  }
+
+  /// Ends the process, once everything is cleaned up.
+  func endProcess() -> Never {
+    if self == .brokenPipe { Signals.endProcess(by: Signals.brokenPipe) }
+    // This process buffers no output, so the exit handlers of libraries would only take time.
+    _exit(rawValue)
   }
 }
 

@@ -40,6 +40,15 @@ final class Mailbox<Message: Sendable>: Sendable {
 
   /// Waits for a message; `nil` after a signal or after `milliseconds`.
   func wait(milliseconds: Int32 = -1, heedsSignals: Bool = true) -> Message? {
+    // Only an output that is watched throws.
+    try? wait(milliseconds: milliseconds, heedsSignals: heedsSignals, output: nil)
+  }
+
+  /// Waits in the same way; throws `closed` once nobody reads what is written to `output`. Without that only
+  /// the next write would tell.
+  func wait(
+    milliseconds: Int32, heedsSignals: Bool = true, output: OutputDescriptor?
+  ) throws(OutputError) -> Message? {
     // Both descriptors exist before the queue is checked, so that no wake-up is lost.
     let wake = pipe()
     let signals = heedsSignals ? Signals.descriptor : -1
@@ -53,8 +62,11 @@ final class Mailbox<Message: Sendable>: Sendable {
       var polled = [
         pollfd(fd: wake.readEnd, events: Int16(POLLIN), revents: 0),
         pollfd(fd: signals, events: Int16(POLLIN), revents: 0),
+        // Asked for nothing, it reports only that its other end is gone.
+        pollfd(fd: output?.number ?? -1, events: 0, revents: 0),
       ]
-      let ready = poll(&polled, 2, isBlind ? wake.blindWait(milliseconds) : milliseconds)
+      let ready = poll(&polled, 3, isBlind ? wake.blindWait(milliseconds) : milliseconds)
+      if polled[2].revents != 0 { throw .closed }
       if ready == 0, !isBlind || Self.now >= end { return nil }
       wake.drain()
     }

@@ -25,6 +25,8 @@ struct OutputDescriptor: Sendable {
       let written = PlatformC.write(number, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
       if written >= 0 {
         rest = rest.dropFirst(written)
+        // A signal that comes once some bytes are written gives a short count, not EINTR.
+        if !rest.isEmpty, Signals.pending != nil { throw .interrupted }
         continue
       }
       switch errno {

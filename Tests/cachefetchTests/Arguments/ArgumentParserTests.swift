@@ -158,6 +158,11 @@ import TestTurns
       "--cookie", "--user-agent", "--referer", "--upload-file", "--form", "--max-time", "--compressed",
       "--data-raw", "--netrc-file", "--netrc-optional", "--noproxy", "--proxy-user", "--digest",
       "--oauth2-bearer", "--parallel-max", "--max-redirs", "--max-filesize", "--url-query",
+      "--next", "--etag-compare", "-z", "--connect-to", "--location-trusted", "--preproxy", "--proto",
+      "--http0.9",
+      "--hsts", "--rate", "--speed-time", "--capath", "--raw", "--stderr", "--output-dir",
+      "--remote-name-all",
+      "--pass", "--quote", "--tlsuser", "--egd-file",
     ])
   func foreign(option: String) throws {
     let line = try #require(failure([option, "http://a/"])?.line)

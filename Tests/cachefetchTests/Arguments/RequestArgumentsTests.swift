@@ -160,12 +160,10 @@ import TestTurns
     #expect((failure(["-x", text]) == nil) == isTaken)
   }
 
-  @Test(arguments: ["get", "watch", "preload", "diff"]) func `tags are for verbs that store with them`(
-    verb: String
-  ) throws {
-    let words = verb == "diff" ? [verb, "http://a/"] : [verb, "--tag", "t", "http://a/"]
-    let arguments = try ArgumentParser.parse(words)
-    #expect(try RequestArguments(arguments).request(for: "http://a/").tags == (verb == "diff" ? [] : ["t"]))
+  @Test(arguments: ["get", "watch", "preload", "diff", "rm"])
+  func `tags are for verbs that store with them`(verb: String) throws {
+    let arguments = try ArgumentParser.parse([verb, "--tag", "t", "http://a/"])
+    #expect(try RequestArguments(arguments).request(for: "http://a/").tags == (verb == "rm" ? [] : ["t"]))
   }
 
   @Test func `a method is case-sensitive, and may be any token`() throws {

@@ -69,7 +69,7 @@ import TestTurns
   private static let options: [Refused] = [
     Refused(["--unheard-of", "http://a/"], "no option --unheard-of", "cachefetch help"),
     Refused(["--offlin", "http://a/"], "no option --offlin", "did you mean --offline?"),
-    Refused(["-z", "http://a/"], "no option -z", "cachefetch help"),
+    Refused(["-5", "http://a/"], "no option -5", "cachefetch help"),
     Refused(["--offline=x", "http://a/"], "--offline takes no value", "write --offline alone"),
     Refused(["--policy", "none", "http://a/"], "invalid value “none” for --policy", "stored-only"),
     Refused(

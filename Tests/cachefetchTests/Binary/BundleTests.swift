@@ -50,6 +50,33 @@ import TestTurns
     #expect(named.errorText == "exported 1 stored response\n")
   }
 
+  @Test(
+    "An export of nothing ends with 4, and what was exported before stays",
+    arguments: [
+      (["--tag", "dmeo"], ""), (["--account", "bob"], ""),
+      (
+        ["--tag", "private"],
+        "; left out: 1 of the account alice (--account NAME takes those of one account)"
+      ),
+    ])
+  func exportOfNothing(words: [String], leftOut: String) async throws {
+    let (shell, origin) = try await filled()
+    _ = try await shell.run("--account", "alice", "--tag", "private", origin.url + "/alice")
+    _ = try await shell.run("export", "copy.cfx")
+    let before = try shell.store.folder.bytes(of: "copy.cfx")
+    let run = try await shell.run(["export"] + words + ["copy.cfx"])
+    #expect(
+      run.status == 4
+        && run.errorText == "cachefetch: nothing is exported: no stored response matches\(leftOut)\n",
+      "\(run.errorText)")
+    #expect(try shell.store.folder.bytes(of: "copy.cfx") == before)
+    let piped = try await shell.run(["export"] + words + ["-"])
+    #expect(piped.status == 4 && piped.output.isEmpty)
+    let json = try await shell.run(["export", "--json"] + words + ["new.cfx"])
+    #expect(json.status == 4 && json.outputText.contains(#""responses":0"#), "\(json.outputText)")
+    #expect(try shell.store.folder.names().filter { $0.hasPrefix("new") }.isEmpty)
+  }
+
   @Test func `an older answer does not replace a newer one`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin(.ok("one"))
@@ -97,9 +124,15 @@ import TestTurns
 
   @Test(
     "The store that is exported, by whatever name, is refused and stays as it is",
-    arguments: ["store.sqlite", "./store.sqlite", "link", "hard", "store.sqlite.lock", "sub/../store.sqlite"])
+    arguments: [
+      "store.sqlite", "./store.sqlite", "link", "hard", "store.sqlite.lock", "sub/../store.sqlite",
+      "store.sqlite.tier", "store.sqlite.reserve", "store.sqlite.mended",
+    ])
   func itself(name: String) async throws {
     let (shell, _) = try await filled()
+    for part in [".tier", ".reserve", ".mended"] {
+      try shell.store.folder.write("x", to: "store.sqlite" + part)
+    }
     #expect(symlink("store.sqlite", shell.file("link")) == 0)
     #expect(link(shell.store.path, shell.file("hard")) == 0)
     #expect(mkdir(shell.file("sub"), 0o700) == 0)
@@ -150,6 +183,29 @@ import TestTurns
   }
 
   // MARK: Streams
+
+  @Test(
+    "A reader that goes away ends it as a closed pipe does, and no temporary file is left",
+    arguments: [["export", "-"], ["export", "--json", "copy.cfx"], ["import", "--json", "-"]])
+  func readerGone(words: [String]) async throws {
+    var shell = try await filled().shell
+    let bytes = try await shell.run("export", "-").output
+    let temporary = shell.file("tmp")
+    #expect(mkdir(temporary, 0o700) == 0)
+    shell.environment["TMPDIR"] = temporary
+    var ends: [Int32] = [-1, -1]
+    try #require(pipe(&ends) == 0)
+    close(ends[0])
+    let child = try ChildProcess(
+      BuiltProduct.cachefetch(), words, environment: shell.environment, directory: shell.store.folder.path,
+      input: words.contains("import") ? bytes : [], output: .descriptor(ends[1]))
+    close(ends[1])
+    let finished = await child.finished()
+    #expect(finished.exit == .signal(SIGPIPE), "\(finished.exit) \(finished.errorText)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: temporary).isEmpty)
+    let copies = try shell.store.folder.names().filter { $0.hasPrefix("copy") }
+    #expect(copies == (words.contains("copy.cfx") ? ["copy.cfx"] : []))
+  }
 
   @Test func `- is standard output of export and standard input of import`() async throws {
     let (shell, origin) = try await filled()

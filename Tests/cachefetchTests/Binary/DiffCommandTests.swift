@@ -43,6 +43,32 @@ import TestTurns
     #expect(try await shell.run("diff", origin.url).outputText == "status 200 → 404\n")
   }
 
+  @Test func `of bodies over 64 MiB it is said that they differ, and their sizes`() async throws {
+    let shell = try Shell()
+    var body = [UInt8](repeating: 0x61, count: 65 << 20)
+    let origin = try ChangingOrigin(.ok(body))
+    #expect(try await shell.run("preload", origin.url).status == 0)
+    let same = try await shell.run("diff", origin.url)
+    #expect(same.status == 0 && same.output.isEmpty && same.errors.isEmpty, "\(same.exit) \(same.errorText)")
+    body[body.count - 1] = 0x62
+    origin.answer(.ok(body))
+    let other = try await shell.run("diff", origin.url)
+    #expect(other.status == 1 && other.errors.isEmpty, "\(other.exit) \(other.errorText)")
+    #expect(other.outputText == "large bodies differ: 68.2 MB → 68.2 MB\n")
+    // It was stored, and one side that is large is enough.
+    origin.answer(.ok("small\n"))
+    let small = try await shell.run("diff", origin.url)
+    #expect(small.status == 1 && small.outputText == "large bodies differ: 68.2 MB → 6 B\n")
+    #expect(try await shell.run("--offline", origin.url).outputText == "small\n")
+  }
+
+  @Test func `what is stored has the tags that it is given`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    #expect(try await shell.run("diff", "--tag", "night", origin.url).status == 0)
+    #expect(try await shell.run("list", "--tag", "night").lines.count == 1)
+  }
+
   @Test func `the first time is no trouble; 3 without a fresh answer, 4 without any or where none is kept`()
     async throws
   {

@@ -22,6 +22,33 @@ import TestTurns
     #expect(try await shell.run("--offline", origin.url).outputText == "one")
   }
 
+  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
+  func `a signal ends a write that nobody takes, and no temporary file is left`(
+    signal: Int32, status: Int32
+  ) async throws {
+    var shell = try Shell()
+    let temporary = shell.file("tmp")
+    #expect(mkdir(temporary, 0o700) == 0)
+    shell.environment["TMPDIR"] = temporary
+    let body = [UInt8](repeating: 0x61, count: 1_000_000)
+    let origin = try FixtureServer { _, connection in try connection.send(.ok(body)) }
+    _ = try await shell.run(origin.url + "/")
+    var ends: [Int32] = [-1, -1]
+    try #require(pipe(&ends) == 0)
+    defer { for end in ends { close(end) } }
+    let child = try shell.start("export", "-", output: .descriptor(ends[1]))
+    // One write has put in what there is room for, and waits to put in the rest.
+    let isFull = await eventually {
+      var polled = pollfd(fd: ends[1], events: Int16(POLLOUT), revents: 0)
+      return poll(&polled, 1, 0) == 0
+    }
+    try #require(isFull)
+    child.send(signal)
+    let finished = await child.finished()
+    #expect(finished.status == status && finished.errors.isEmpty, "\(finished.exit) \(finished.errorText)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: temporary).isEmpty)
+  }
+
   @Test func `a reader that goes away ends it as a closed pipe does`() async throws {
     let shell = try Shell()
     let body = [UInt8](repeating: 0x61, count: 1_000_000)

@@ -159,8 +159,8 @@ import TestTurns
               var shell = try Shell()
               _ = try await shell.run(url)
               let gate = try shell.hold(calls, nth, library)
-              let run = try await shell.run("--print", "fresh", url)
-              #expect(run.status == 0 && run.outputText == "two", "\(calls) \(nth) \(run.errorText)")
+              let run = try await shell.run("--print", "fresh", "-w", " %{http_code}", url)
+              #expect(run.status == 0 && run.outputText == "two 200", "\(calls) \(nth) \(run.errorText)")
               #expect(open(gate, O_WRONLY | O_NONBLOCK) < 0, "nobody is left there")
             }
           }

@@ -82,6 +82,24 @@ import TestTurns
     #expect(status.first == "Cache-Status" && status.last?.hasPrefix("cachefetch; hit; ttl=") == true)
   }
 
+  @Test(
+    "The head of the 504 for only-if-cached stands where bodies would, and in no JSON",
+    arguments: [
+      (["-i"], true), (["-I"], true), (["--json", "-I"], false), (["-i", "-o", "out"], false),
+      (["-i", "--print", "none"], false),
+    ] as [([String], Bool)])
+  func gatewayTimeout(words: [String], isShown: Bool) async throws {
+    let asked = ["--policy", "http", "-H", "Cache-Control: only-if-cached"]
+    let run = try await Shell().run(asked + words + ["http://a.example/x"])
+    #expect(run.status == 4, "\(run.errorText)")
+    guard !isShown else {
+      #expect(run.outputText.hasPrefix("HTTP/1.1 504 Gateway Timeout\r\n"))
+      return
+    }
+    for line in run.lines { _ = try JSONDecoder().decode(Line.self, from: Data(line.utf8)) }
+    #expect(run.lines.count == (words.contains("--json") ? 1 : 0), "\(run.outputText)")
+  }
+
   @Test("explain says which rule decides, as text and as JSON, and asks no one") func explain() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin(.ok("one", ["Cache-Control": "max-age=600", "ETag": "\"1\""]))

@@ -23,6 +23,25 @@ import TestTurns
     #expect(try shell.store.folder.names().filter { $0.contains("part") } == [])
   }
 
+  @Test func `a pipe takes the stored body and then the fresh one, as standard output does`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    let gate = origin.hold()
+    origin.answer(.ok("two"))
+    let pipe = shell.file("pipe")
+    #expect(mkfifo(pipe, 0o600) == 0)
+    let reader = try ChildProcess("/bin/cat", [pipe])
+    // The limit is for a command that has lost its reader and waits for another one.
+    let child = try shell.start("-m", "1m", "-o", "pipe", origin.url)
+    await reader.output.waits(forBytes: 3)
+    await origin.server.waitForRequests(2)
+    gate.open()
+    let finished = await child.finished()
+    #expect(finished.status == 0 && finished.output.isEmpty, "\(finished.exit) \(finished.errorText)")
+    #expect(await reader.finished().outputText == "onetwo")
+  }
+
   @Test func `a fresh 404 leaves the file as the stored answer wrote it`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()

@@ -1,4 +1,5 @@
 import FixtureServer
+import PlatformFoundation
 import Synchronization
 import TestSupport
 import Testing
@@ -85,6 +86,23 @@ import TestTurns
     let refused = try await shell.run("preload", wrong)
     #expect(refused.status == 65)
     #expect(refused.errorText.contains("wrong.json, line 2: steps 1: “url” is missing"))
+  }
+
+  @Test func `what a plan says of parallel holds for one host too, as what --parallel says`() async throws {
+    let shell = try Shell()
+    let held = Gate()
+    let origin = try FixtureServer { _, connection in
+      held.wait()
+      try connection.send(.ok("body"))
+    }
+    let steps = (0..<12).map { #"{"url": "\#(origin.url)/\#($0)"}"# }.joined(separator: ", ")
+    try shell.store.folder.write(#"{"parallel": 12, "steps": [\#(steps)]}"#, to: "plan.json")
+    let child = try shell.launch(["preload", "plan.json"])
+    // All of them come before the first is answered.
+    await origin.waitForRequests(12)
+    held.open()
+    #expect(await child.exit() == .status(0))
+    withExtendedLifetime(origin) {}
   }
 
   @Test func `scenario 56: 4 where one is missing, 3 where all are at least stored`() async throws {
@@ -208,10 +226,19 @@ import TestTurns
       try connection.send(.ok("body"))
     }
     let urls = (0..<4).map { "\(origin.url)/\($0)" }
-    let child = try shell.launch(["preload", "--parallel", "1"] + urls)
+    let child = try shell.launch(["preload", "--json", "--parallel", "1"] + urls)
     await origin.waitForRequests(1, to: "/3")
     child.send(2)
-    #expect(await child.exit() == .status(130))
+    let interrupted = await child.finished()
+    #expect(interrupted.status == 130)
+    // What came and what was left are named, each once.
+    #expect(interrupted.lines.count == 4, "\(interrupted.outputText)")
+    for (line, url) in zip(interrupted.lines, urls) {
+      let delivery = url.hasSuffix("/3") ? "failure" : "fresh"
+      #expect(line.hasPrefix(#"{"delivery":"\#(delivery)","url":"\#(url)","#), "\(line)")
+    }
+    #expect(interrupted.errorText.contains("\(urls[3]): was left, since the run was ended\n"))
+    #expect(interrupted.errorText.contains("4 requests in "), "\(interrupted.errorText)")
     held.open()
     let next = try await shell.run(["preload", "--max-age", "1h"] + urls)
     #expect(next.status == 0)
@@ -275,6 +302,26 @@ import TestTurns
     let finished = await child.finished()
     #expect(finished.exit == .status(0))
     #expect(finished.outputText.contains("100%") && finished.outputText.contains("1 fresh (1 new); 3 B"))
+  }
+
+  @Test func `an interrupt at the question names every request too`() async throws {
+    let shell = try Shell()
+    let origin = try Self.origin()
+    origin.stop()
+    let child = try shell.launch(
+      ["preload", "--retry", "0", "--json", "--on-failure", "ask", "\(origin.url)/a"], onTerminal: true)
+    #expect(await child.output.waits(for: "[r]etry, [q]uit?"))
+    // It sleeps: it reads the answer.
+    let isReading = await eventually {
+      let status = try? String(contentsOfFile: "/proc/\(child.pid)/stat", encoding: .utf8)
+      return status?.split(separator: ")").last?.hasPrefix(" S") == true
+    }
+    try #require(isReading)
+    child.send(2)
+    let finished = await child.finished()
+    #expect(finished.exit == .status(130))
+    #expect(finished.outputText.contains(#"{"delivery":"failure","url":"\#(origin.url)/a","#))
+    #expect(finished.outputText.contains("1 request in "), "\(finished.outputText)")
   }
 
   @Test func `where a person types but does not see the question, none is asked`() async throws {

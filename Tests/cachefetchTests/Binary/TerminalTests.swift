@@ -94,7 +94,12 @@ import TestTurns
       }
       // Another one each time, so that every verb has a difference to show.
       try connection.send(
-        .ok("\(number) \(evil)\n", ["X-Evil": evil, "Vary": "X-Evil", "Cache-Control": "max-age=\(evil)"]))
+        .ok(
+          "\(number) \(evil)\n",
+          [
+            "X-Evil": evil, "Vary": "X-Evil", "Cache-Control": "max-age=\(evil)",
+            "Content-Type": "text/\(evil)",
+          ]))
     }
     let url = origin.url + "/x"
     let field = ["-H", "X-Evil: a\u{9B}2J\u{202E}"]
@@ -107,6 +112,11 @@ import TestTurns
     ]
     lines += [["watch", "--until-changed", "--every", "10ms"] + request, ["preload"] + request]
     lines += [["show", "-i"] + asked, ["explain"] + asked, ["explain", url + "?" + evil]]
+    let format = "%header{X-Evil}%{content_type}\n"
+    lines += [["-w", format] + request, ["--json", "-w", format] + request]
+    // Entries of two accounts, which are named one by one.
+    let other: [String] = ["--account", "b" + evil] + field + [url]
+    lines += [other, ["rm", "--yes", url], request]
     lines += [["rm", "--yes", "--tag", evil], ["sign-out", "--account", evil]]
     lines += [["http://a\(evil)/"], [evil], ["--\(evil)", "http://a/"], ["--policy", evil, "http://a/"]]
     lines += [["--store", "no\(evil)/\(evil)", "list"], ["--key", evil, "--offline", "http://a.example/"]]

@@ -24,6 +24,23 @@ import TestTurns
     #expect(finished.status == 130 && finished.outputText == "two\nthree\n")
   }
 
+  @Test func `a reader that goes away ends it as a closed pipe does, without another change`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("one\n"))
+    _ = try await shell.run(origin.url)
+    var ends: [Int32] = [0, 0]
+    #expect(pipe(&ends) == 0)
+    let child = try shell.start("watch", "--every", "20ms", origin.url, output: .descriptor(ends[1]))
+    close(ends[1])
+    await origin.server.waitForRequests(3)
+    origin.answer(.ok("two\n"))
+    var line = [UInt8](repeating: 0, count: 16)
+    #expect(read(ends[0], &line, line.count) == 4)
+    close(ends[0])
+    let finished = await child.finished()
+    #expect(finished.exit == .signal(SIGPIPE) && finished.errors.isEmpty)
+  }
+
   @Test func `with nothing stored the first answer is the baseline`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin(.ok("one\n"))

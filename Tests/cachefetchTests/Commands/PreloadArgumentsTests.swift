@@ -40,7 +40,7 @@ import TestTurns
       "--deadline", "2s", "--max-age", "3s", "--parallel", "4", "--on-failure", "fail", "http://a/")
     #expect(other.deadline == .seconds(2) && other.maxAge == .seconds(3) && other.parallelism == 4)
     #expect(other.onFailure == .fail)
-    #expect(try PreloadArguments(try ArgumentParser.parse(["preload", "-Z9", "http://a/"])).parallel == 9)
+    #expect(try plan("-Z9", "http://a/").parallelism == 9)
   }
 
   @Test(

@@ -77,6 +77,7 @@ import TestTurns
     #expect(try text(nil) == "")
     #expect(try text(.status) == "status 200 → 404\n")
     #expect(try text(.binary) == "binary bodies differ: 3 B → 4 B\n")
+    #expect(try text(.large) == "large bodies differ: 3 B → 4 B\n")
     #expect(try text(.unshown) == "text bodies differ: 3 B → 4 B\n")
     #expect(try text(.text([0x2D, 0x1B, 0xFF])).utf8.starts(with: [0x2D, 0x1B]))
     #expect(try text(Self.json(#"{"a":1}"#, #"{"a":2,"b":3}"#)) == "- /a: 1\n+ /a: 2\n+ /b: 3\n")
@@ -91,6 +92,7 @@ import TestTurns
       return line.split(separator: #""kept":true,"body_bytes":4}"#).last.map(String.init) ?? ""
     }
     #expect(try text(nil) == "}\n" && text(.status) == "}\n" && text(.binary) == "}\n")
+    #expect(try text(.large) == "}\n")
     #expect(
       try text(Self.json(#"{"a":1}"#, #"{"a":2,"b":3}"#))
         == #","changes":[{"path":"/a","old":1,"new":2},{"path":"/b","new":3}]}"# + "\n")
@@ -125,7 +127,7 @@ import TestTurns
         line: DeliveryLine(url: "http://a/", request: DataService.Request(URL(filePath: "/x"))),
         isJSON: isJSON,
         diagnostics: streams.diagnostics, output: OutputDescriptor(number: file.descriptor))
-      for difference in [.status, .binary, .unshown, .text([0x61]), json] {
+      for difference in [.status, .binary, .large, .unshown, .text([0x61]), json] {
         #expect(throws: OutputError.self, "\(isJSON), \(difference)") {
           try report.compared(side, side, difference)
         }

@@ -87,6 +87,22 @@ import TestTurns
     #expect(try folder.names() == ["pipe"])
   }
 
+  @Test @MainActor func `a pipe stays open for the next body, and its reader is not at an end`() throws {
+    let path = folder.file("pipe")
+    mkfifo(path, 0o600)
+    let reader = open(path, O_RDONLY | O_NONBLOCK)
+    defer { close(reader) }
+    var bytes = [UInt8](repeating: 0, count: 9)
+    var file: ReplacedFile? = try ReplacedFile(path)
+    for body in ["abc", "de"] {
+      try file?.replace(with: pieces(body))
+      #expect(read(reader, &bytes, 9) == body.utf8.count && bytes.starts(with: Array(body.utf8)))
+      #expect(read(reader, &bytes, 9) == -1, "there is still who writes")
+    }
+    file = nil
+    #expect(read(reader, &bytes, 9) == 0)
+  }
+
   @Test @MainActor func `an error names the file that it is about`() throws {
     func failure(_ path: String) throws -> OutputError? {
       let file = try ReplacedFile(path)

@@ -93,6 +93,32 @@ import TestTurns
     }
   }
 
+  @Test(.enabled(if: geteuid() == 0, "only the administrator can take /proc away"))
+  func `a background refresh that cannot be started is a failure, and what is stored is printed`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    let line = "mount -t tmpfs none /proc && exec \"$0\" \"$@\""
+    for words in [["--background"], ["-q", "--background"]] {
+      let run = try await ChildProcess.run(
+        "/usr/bin/unshare", ["-m", "sh", "-c", line, try BuiltProduct.cachefetch()] + words + [origin.url],
+        environment: shell.environment)
+      #expect(run.status == 74 && run.outputText == "one", "\(words) \(run.exit) \(run.outputText)")
+      let said = "cachefetch: the refresh could not be started: “/proc/self/exe”: no such file or folder\n"
+      #expect(
+        words.contains("-q") ? run.errors.isEmpty : run.errorText.contains(said), "\(words) \(run.errorText)")
+    }
+    // Where nothing is stored either, it is the more serious of the two.
+    let other = try await ChildProcess.run(
+      "/usr/bin/unshare",
+      ["-m", "sh", "-c", line, try BuiltProduct.cachefetch(), "-q", "--background", origin.url + "2"],
+      environment: shell.environment)
+    #expect(other.status == 74 && other.output.isEmpty, "\(other.exit)")
+    #expect(origin.server.requests().count == 1)
+  }
+
   @Test(.enabled(if: access("/usr/bin/cc", X_OK) == 0, "there is no C compiler"))
   func `a preloaded library that changes the environment costs no argument`() async throws {
     let shell = try Shell()

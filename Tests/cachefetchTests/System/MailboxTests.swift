@@ -1,3 +1,4 @@
+import PlatformC
 import Testing
 import TestTurns
 
@@ -30,6 +31,19 @@ import TestTurns
     while all.count < 1_000, let number = mailbox.wait() { all.append(number) }
     #expect(all.sorted() == Array(0..<1_000))
     for task in 0..<4 { #expect(all.filter { $0 / 250 == task } == Array(task * 250..<task * 250 + 250)) }
+  }
+
+  @Test @MainActor func `an output without a reader ends the wait, once what has come is taken`() throws {
+    let mailbox = Mailbox<Int>()
+    var ends: [Int32] = [-1, -1]
+    #expect(pipe(&ends) == 0)
+    let output = OutputDescriptor(number: ends[1])
+    #expect(try mailbox.wait(milliseconds: 0, output: output) == nil)
+    close(ends[0])
+    mailbox.post(7)
+    #expect(try mailbox.wait(milliseconds: -1, output: output) == 7)
+    #expect(throws: OutputError.closed) { try mailbox.wait(milliseconds: -1, output: output) }
+    close(ends[1])
   }
 
   @Test @MainActor func `a result is waited for`() throws {
