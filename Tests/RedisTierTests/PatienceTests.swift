@@ -153,4 +153,72 @@ import Testing
     clock.advance(by: .milliseconds(40))
     #expect(await silence == "it did not answer in time")
   }
+
+  // MARK: Long bodies
+
+  /// A fleet whose server has a row with a body of 24 pieces, and takes a while for each of them.
+  private static func fleet(_ clock: VirtualClock, each step: Duration) throws -> ScriptedFleet {
+    let replies = Mutex<[String: [UInt8]]>([:])
+    let fleet = try ScriptedFleet(
+      ScriptedRedis { connection in
+        while let command = connection.command() {
+          guard command.count > 1, let reply = replies.withLock({ $0[command[1]] }) else {
+            connection.send(ScriptedRedis.plain(command))
+            continue
+          }
+          if command.first == "GET" { clock.advance(by: step) }
+          connection.send(reply)
+        }
+      })
+    let keys = try TierKeys(FleetKey.keys(in: fleet.folder.text(of: "fleet.key")))
+    let key = try #require(keys).first
+    let target = key.names.target(of: .page)
+    let body = Data(distinctBytes(24 * SealedHead.chunkLength))
+    var head = SealedHeadTests.head
+    // A second before what the server says that it is.
+    (head.ticket, head.offeredAt) = (1_699_999_999_000_000, 1_699_999_999_000_000)
+    (head.length, head.checksum, head.body) = (Int64(body.count), RedisTier.checksum(of: body), nil)
+    (head.target, head.variant) = (TierQuestion.page.target, key.plainVariant(of: .page))
+    (head.vary, head.url) = ("", "")
+    let sealed = key.seal.sealed(
+      try #require(head.bytes),
+      at: Seal.Place(key: target.row, field: head.variant, ticket: head.ticket))
+    let fields: [RESPValue] = [.null, .integer(head.ticket), .string(sealed), .integer(head.ticket)]
+    var all = [target.row: RESPValue.array(fields).wire]
+    for number in 0..<head.chunks {
+      let piece = body.dropFirst(number * SealedHead.chunkLength).prefix(SealedHead.chunkLength)
+      let place = Seal.Place.chunk(number, of: head.ticket, target)
+      all[target.chunk(number, of: head.ticket)] =
+        RESPValue.string(key.seal.sealed(Array(piece), at: place)).wire
+    }
+    replies.withLock { $0 = all }
+    return fleet
+  }
+
+  @Test(arguments: [(30, true), (50, false)])
+  func `a long body has eight times the patience in all, however soon each piece comes`(
+    milliseconds: Int, isWhole: Bool
+  ) async throws {
+    let clock = VirtualClock()
+    let fleet = try Self.fleet(clock, each: .milliseconds(milliseconds))
+    let machine = try Machine(fleet.url(patience: "95ms"), timekeeper: clock)
+    let row = try #require(await machine.answer(.page)?.row)
+    #expect(row.body == nil)
+    let body = await machine.body(of: row, for: .page)
+    #expect(body.map { Int64($0.count) } == (isWhole ? row.length : nil))
+  }
+
+  @Test func `a load of one second has its fresh answer though the tier brings a long body slowly`()
+    async throws
+  {
+    let clock = VirtualClock()
+    let fleet = try Self.fleet(clock, each: .milliseconds(50))
+    let machine = try TieredService(fleet.url(patience: "95ms"), clock: clock) { _, _ in .answer("fresh") }
+    let began = clock.bootNanoseconds
+    let outline = await machine.fixture.outline(.page) { $0.limits.totalTimeout = .seconds(1) }
+    #expect(outline == ["fresh(fresh, new)"])
+    #expect(clock.bootNanoseconds - began >= 760_000_000, "the pieces were asked for")
+    let rest = try #require(machine.origin.requests.first).limits.totalTimeout
+    #expect(rest >= .milliseconds(50))
+  }
 }

@@ -107,6 +107,25 @@ import Testing
     #expect(await machine.answer(.page)?.row?.body == Data("next".utf8))
   }
 
+  @Test func `of two machines with the same ticket the second takes nothing from the row of the first`()
+    async throws
+  {
+    let fleet = try await Fleet()
+    let (one, other) = (try Machine(fleet.url()), try Machine(fleet.url()))
+    let ticket = try #require(await one.answer(.page)).ticket
+    // An hour ahead, as if the clock had been set back since: whoever asks is given the number after it.
+    let ahead = TierTicket(number: ticket.number + 3_600_000_000, bootNanoseconds: ticket.bootNanoseconds)
+    #expect(await one.offer(.page, ahead, body: Data("ahead".utf8)) == .stored)
+    let first = try #require(await one.answer(.page)).ticket
+    let second = try #require(await other.answer(.page)).ticket
+    #expect(first.number == second.number)
+    let body = Data(distinctBytes(300_000))
+    #expect(await one.offer(.page, first, body: body) == .stored)
+    #expect(await other.offer(.page, second, body: body) == .superseded)
+    let row = try #require(await one.answer(.page)?.row)
+    #expect(await one.body(of: row, for: .page) == body)
+  }
+
   @Test func `a request finds the variant that its fields select`() async throws {
     let fleet = try await Fleet()
     let machine = try Machine(fleet.url())
@@ -316,6 +335,8 @@ import Testing
       findings.map(\.subject) == [
         "keys", "connection", "rights", "eviction", "values",
       ])
+    // Beside the row above there is the removal that was tried, until its second is over.
+    #expect(try fleet.client().keys().filter { !$0.hasSuffix(":x") }.count == 1)
   }
 
   /// Redis is delivered with `noeviction` and no limit, which refuses nothing.
@@ -353,6 +374,14 @@ import Testing
     let rights = await reader.run { await $0.examine() }.filter { !$0.isFine }
     #expect(rights.map(\.subject).allSatisfy { $0 == "rights" })
     #expect(rights.contains { $0.text.hasPrefix("set: NOPERM") }, "\(rights)")
+    let client = try fleet.client()
+    for (right, words) in [("hset", "offering by a script: "), ("del", "del: NOPERM")] {
+      try client.run("ACL", "SETUSER", RedisServer.user, "-\(right)")
+      let machine = try Machine(fleet.url())
+      let wrong = await machine.run { await $0.examine() }.filter { !$0.isFine }
+      #expect(wrong.map(\.subject) == ["rights"] && wrong.allSatisfy { $0.text.hasPrefix(words) }, "\(wrong)")
+      try client.run("ACL", "SETUSER", RedisServer.user, "+\(right)")
+    }
     let readOnly = try Machine(fleet.url(user: RedisServer.reader, "&read-only=yes"))
     #expect(await readOnly.run { await $0.examine() }.allSatisfy { $0.isFine })
     let noKey = try Machine(fleet.url(key: "none"))

@@ -17,11 +17,14 @@ final class ScriptedRedis: Sendable {
     fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
 
     /// The next command; `nil` when the client has gone.
-    func command() -> [String]? {
+    func command() -> [String]? { words()?.map { String(decoding: $0, as: UTF8.self) } }
+
+    /// The same as it came, since a value is no text.
+    func words() -> [[UInt8]]? {
       var room = [UInt8](repeating: 0, count: 65_536)
       while true {
         if let words = try? reader.next()?.elements {
-          return words.map { String(decoding: $0.bytes ?? [], as: UTF8.self) }
+          return words.map { $0.bytes ?? [] }
         }
         let count = recv(descriptor, &room, room.count, 0)
         guard count > 0 else { return nil }
@@ -109,6 +112,20 @@ final class ScriptedRedis: Sendable {
     case "GET": "_\r\n"
     case "HMGET": "*4\r\n_\r\n_\r\n_\r\n_\r\n"
     default: "-ERR unknown command\r\n"
+    }
+  }
+}
+
+extension RESPValue {
+  /// The bytes of a reply.
+  var wire: [UInt8] {
+    switch self {
+    case .string(let bytes): Array("$\(bytes.count)\r\n".utf8) + bytes + [0x0D, 0x0A]
+    case .integer(let number): Array(":\(number)\r\n".utf8)
+    case .error(let text): Array("-\(text)\r\n".utf8)
+    case .null: Array("_\r\n".utf8)
+    case .array(let elements), .push(let elements):
+      elements.reduce(into: Array("*\(elements.count)\r\n".utf8)) { $0 += $1.wire }
     }
   }
 }

@@ -70,6 +70,7 @@ import Testing
         clock.learn(tierMicroseconds: time, sent: sent, received: sent)
         _ = clock.instant(of: .max, notAfter: .max)
         _ = clock.instant(of: 0, notAfter: 0)
+        for instant in [0, sent, .max] as [Int64] { _ = clock.tierMicroseconds(at: instant) }
       }
     }
   }

@@ -81,6 +81,9 @@ import Testing
       (time, "+9223372036854775807", "_", nil), (time, "-ERR no", "_", nil),
       ("*2\r\n:9223372036854775807\r\n:1\r\n", "_", "_", nil), ("*2\r\n:0\r\n:0\r\n", "_", "_", nil),
       ("-NOPERM no\r\n", "_", "_", nil), ("*1\r\n:1\r\n", "_", "_", nil),
+      ("*2\r\n:9007199254\r\n:740991\r\n", "_", "_", 9_007_199_254_740_991),
+      ("*2\r\n:9007199254\r\n:740992\r\n", "_", "_", nil),
+      ("*2\r\n:9223372036\r\n:854775\r\n", "_", "_", nil),
     ]
     for (time, removal, newest, ticket) in cases {
       let server = try ScriptedRedis.answering { command, _ in
@@ -94,6 +97,20 @@ import Testing
       let fleet = try ScriptedFleet(server)
       let machine = try Machine(fleet.url())
       #expect(await machine.answer(.page)?.ticket.number == ticket, "\(time) \(removal) \(newest)")
+    }
+  }
+
+  @Test func `a time beyond counting in the reply to an offer is no answer, and no clock goes by it`()
+    async throws
+  {
+    let server = try ScriptedRedis.answering { command, _ in
+      command.first == "EVALSHA"
+        ? "*2\r\n$16\r\n9223372036854775\r\n$1\r\n1\r\n" : ScriptedRedis.plain(command)
+    }
+    let fleet = try ScriptedFleet(server)
+    let machine = try Machine(fleet.url())
+    for _ in 0..<2 {
+      #expect(await machine.share(.page, "x") == .refused(because: "it says: it gives no answer"))
     }
   }
 
@@ -176,6 +193,42 @@ import Testing
     try client.run("DEL", try #require(client.keys().first { !$0.contains(":b:") }))
     #expect(await machine.answer(.page).map { $0.row == nil } == true)
     #expect(machine.warnings.withLock { $0 } == [])
+  }
+
+  @Test func `an offer whose confirmation was lost is sent again, and stands with the pieces of its body`()
+    async throws
+  {
+    let fleet = try await Fleet()
+    let offers = Mutex(0)
+    // It passes everything on, and hangs up in place of confirming the second offer.
+    let server = try ScriptedRedis { connection in
+      guard let client = try? fleet.client() else { return }
+      while let command = connection.words() {
+        guard command.first != Array("HELLO".utf8) else {
+          connection.send("+OK\r\n")
+          continue
+        }
+        guard let reply = try? client.run(command) else { return }
+        if command.dropFirst().first == Scripts.commit.digest, reply.elements != nil {
+          let number = offers.withLock { count in
+            count += 1
+            return count
+          }
+          if number == 2 { return }
+        }
+        connection.send(reply.wire)
+      }
+    }
+    let relayed = try ScriptedFleet(server)
+    let machine = try Machine(relayed.url())
+    #expect(await machine.share(.page, "short") == .stored)
+    let long = String(repeating: "long", count: 80_000)
+    #expect(await machine.share(.page, long) == .stored)
+    let count = offers.withLock { $0 }
+    #expect(count == 3)
+    let row = try #require(await machine.answer(.page)?.row)
+    #expect(await machine.body(of: row, for: .page) == Data(long.utf8))
+    #expect(server.count == 2)
   }
 
   @Test func `a value that was changed, moved or mixed does not open and is a miss`() async throws {

@@ -28,7 +28,9 @@ package final class FakeTier: Sendable {
     var offers: [TierOffer] = []
     var whileAsked: (@Sendable () async -> Void)?
     var whileOffered: (@Sendable () async -> Void)?
+    var whileSignedOut: (@Sendable () async -> Void)?
     var hosts = 0
+    var isAttachedOnThread = true
     var findings: [TierFinding] = []
     var pauses: [String: Int64] = [:]
     var signedOut: [String] = []
@@ -66,6 +68,10 @@ package final class FakeTier: Sendable {
   package func whileOffered(_ action: (@Sendable () async -> Void)?) {
     state.withLock { $0.whileOffered = action }
   }
+  /// Runs while an account is being signed out, before its rows are gone.
+  package func whileSignedOut(_ action: (@Sendable () async -> Void)?) {
+    state.withLock { $0.whileSignedOut = action }
+  }
   /// What `examine` finds.
   package func setFindings(_ findings: [TierFinding]) { state.withLock { $0.findings = findings } }
 
@@ -90,10 +96,17 @@ package final class FakeTier: Sendable {
   }
   /// How many machines have attached.
   package var hosts: Int { state.withLock { $0.hosts } }
+  /// Whether each of them did so on its service's network thread.
+  package var isAttachedOnThread: Bool { state.withLock { $0.isAttachedOnThread } }
 
   // MARK: What the engine does
 
-  fileprivate func attach() { state.withLock { $0.hosts += 1 } }
+  fileprivate func attach(to host: TierHost) {
+    state.withLock { state in
+      state.hosts += 1
+      if !host.thread.isCurrent { state.isAttachedOnThread = false }
+    }
+  }
 
   fileprivate func findings() -> [TierFinding] { state.withLock { $0.findings } }
 
@@ -175,8 +188,9 @@ package final class FakeTier: Sendable {
     }
   }
 
-  fileprivate func signOut(_ account: String) -> Bool {
-    state.withLock { state in
+  nonisolated(nonsending) fileprivate func signOut(_ account: String) async -> Bool {
+    if let wait = state.withLock({ $0.whileSignedOut }) { await wait() }
+    return state.withLock { state in
       guard state.silence == nil else { return false }
       state.signedOut.append(account)
       state.rows = state.rows.filter { !$0.key.hasPrefix(account + "|") }
@@ -226,7 +240,7 @@ private final class FakeTierEngine: SecondTier {
 
   func attach(to host: TierHost) {
     self.host.withLock { $0 = host }
-    tier.attach()
+    tier.attach(to: host)
   }
 
   nonisolated(nonsending) func ask(_ question: TierQuestion) async -> TierReply {
@@ -246,7 +260,7 @@ private final class FakeTierEngine: SecondTier {
     tier.pause(milliseconds, question)
   }
 
-  nonisolated(nonsending) func signOut(_ account: String) async -> Bool { tier.signOut(account) }
+  nonisolated(nonsending) func signOut(_ account: String) async -> Bool { await tier.signOut(account) }
 
   nonisolated(nonsending) func examine() async -> [TierFinding] { tier.findings() }
 

@@ -122,7 +122,8 @@ extension DataService {
   /// bytes are gone from the store when this returns.
   ///
   /// Of an account that the fleet shares, every row in the tier becomes unreadable, whichever machine offered it; what other
-  /// machines have stored themselves remains theirs. A tier that is read only is not told.
+  /// machines have stored themselves remains theirs. A load that begins before the tier has confirmed that
+  /// ends too, and what it has stored is gone. A tier that is read only is not told.
   /// - Returns: Whether the tier has confirmed its part; `true` where it has none. Where it has not, a warning says so, and
   ///   what is in the tier can be read until it expires: sign out again once the tier answers.
   /// - Throws: `store`, naming the process that still holds bytes, where they cannot be removed; `invalidRequest` for
@@ -133,9 +134,17 @@ extension DataService {
         .invalidRequest, "an automatic account cannot be signed out",
         hint: "name it, as entries(_:) shows it")
     }
+    try await signOutHere(name)
+    guard core.isSignedOutOfTier(name) else { return true }
+    guard await core.signOutOfTier(name) else { return false }
+    // Until just now a load could begin, and store what the tier still had of the account.
+    try await signOutHere(name)
+    return true
+  }
+
+  private func signOutHere(_ name: String) async throws(DataServiceError) {
     await core.stop(.signedOut) { $0.key.account == name }
     try await storeOperation { (store) throws(CacheStoreError) in try await store.signOut(accountName: name) }
-    return await core.signOutOfTier(name)
   }
 
   /// The newest stored response, now and whenever this process or another changes it; `nil` while there is none.

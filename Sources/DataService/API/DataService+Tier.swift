@@ -20,7 +20,8 @@ extension DataService {
   ///
   /// A selection for one request (``selection(for:)``) invalidates the tier's rows even if nothing is stored here; any other
   /// selection invalidates those of the rows it removes here. Can be called from any thread; waits for the tier no longer than
-  /// its patience for each request.
+  /// its patience in each round trip, of which a request takes up to three for each of the fleet's keys, and one
+  /// more where its account is shared. A tier that does not answer is waited for once.
   /// - Returns: How many were removed here, and the number of requests whose invalidation the tier did not confirm.
   /// - Throws: `store` where the store cannot be used.
   @discardableResult public func removeFromFleet(
@@ -38,7 +39,7 @@ extension DataService {
 
   /// The findings of `doctor` about the tier; `nil` if none is configured.
   package func examineTier() async -> [TierFinding]? {
-    guard let tier = core.tier() else { return nil }
-    return await Task(executorPreference: core.thread) { await tier.examine() }.value
+    guard core.configuration.tier != nil else { return nil }
+    return await Task(executorPreference: core.thread) { [core] in await core.tier()?.examine() }.value
   }
 }

@@ -60,17 +60,13 @@ struct Commit {
       case .long(let unfinished): .unfinished(unfinished)
       case .live, .askAgain: .bytes(Data())
       }
-    var fields = StoredFields.storable(
-      answer.fields, secretNames: core.secretFieldNames, receivedAt: answer.receivedAt)
-    if !prepared.decodesContent {
-      let length: Int64 =
-        switch collected {
-        case .short(let data): Int64(data.count)
-        case .long(let unfinished): unfinished.length
-        case .live, .askAgain: 0
-        }
-      fields = ContentCoding.undecoded(fields, length: length)
-    }
+    let length: Int64 =
+      switch collected {
+      case .short(let data): Int64(data.count)
+      case .long(let unfinished): unfinished.length
+      case .live, .askAgain: 0
+      }
+    let fields = storableFields(of: answer, length: length)
     var write = ResponseStore.Write(
       accountID: accountID, key: prepared.key,
       head: storedHead(of: answer, fields: fields, endedAt: core.timekeeper.wallMilliseconds), body: body)
@@ -80,6 +76,15 @@ struct Commit {
     if isSame, let candidate = exchange.candidate { write.changedAt = candidate.changedAt }
     (write.isPinned, write.tags) = exchange.wishes
     return write
+  }
+
+  /// The fields of an answer with a body of that length, as its row stores them and the tier is offered them.
+  func storableFields(of answer: Answer, length: Int64) -> HTTPFields {
+    let fields = StoredFields.storable(
+      answer.fields, secretNames: core.secretFieldNames, receivedAt: answer.receivedAt)
+    // A body that a 304 confirmed did not come now: its fields already say whether it is coded.
+    guard !exchange.prepared.decodesContent, !answer.wasValidated else { return fields }
+    return ContentCoding.undecoded(fields, length: length)
   }
 
   /// The head of an answer in the form that its row stores.

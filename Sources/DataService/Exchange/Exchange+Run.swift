@@ -78,7 +78,10 @@ extension Exchange {
     case .lead(let lease, let isAtOnce):
       hold(lease)
       if core.configuration.tier != nil {
-        // Before the account's row, for which a new store is made: with one processor that would come before the answer.
+        // A shared account may be signed out while the tier is asked; only with a row is that noticed.
+        if !prepared.key.account.isEmpty { generation.begin(on: core.thread) }
+        // The row of no account comes later: a new store is made for it, and with one processor that would
+        // come before the answer.
         if await askTier() { return nil }
         if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
       }
@@ -375,7 +378,7 @@ extension Exchange {
   // MARK: - What the answer does besides
 
   /// Learns which account this is, if it has a row, so that a sign-out from now on is noticed.
-  nonisolated(nonsending) private func learnGeneration() async {
+  nonisolated(nonsending) func learnGeneration() async {
     _ = await core.commitWaiting.result { [generation] () async throws(CacheStoreError) in
       try await generation.learn()
     }

@@ -77,6 +77,7 @@ extension Exchange {
     guard (200..<300).contains(head.status), head.status != 206, found.length <= limit,
       request.acceptedStatuses?.contains(head.status) ?? true,
       MediaTypes.accepts(head.fields, accepted: request.acceptedMediaTypes),
+      !(prepared.decodesContent && ContentCoding.isCoded(head.fields, length: found.length)),
       Sharing.mayShare(vary: found.vary, core.configuration.secrets),
       plan.candidate.map({ $0.isOlder(than: head) }) ?? true, await !isRemoved(head.started)
     else {
@@ -95,6 +96,9 @@ extension Exchange {
 
   /// Whether the target was removed here, or made invalid, since the exchange that brought the row (law 8).
   nonisolated(nonsending) private func isRemoved(_ started: StartMark) async -> Bool {
+    // The exchange may have begun without the store's answer. Where that answer had no account's row, nothing
+    // was removed.
+    if generation.known == nil, !plan.isRowKnown { await learnGeneration() }
     guard let id = generation.known else { return false }
     let found = await core.commitWaiting.result { [core, prepared] () async throws(CacheStoreError) in
       try await core.store.isRemoved(prepared.key.target, accountID: id, since: started)
@@ -139,9 +143,9 @@ extension Exchange {
   func offer(_ answer: Answer) {
     let mine = tier
     guard let tier = core.tier(), let question = mine.question, let ticket = mine.ticket else { return }
-    let fields = StoredFields.storable(
-      answer.fields, secretNames: core.secretFieldNames, receivedAt: answer.receivedAt)
-    let head = Commit(exchange: self).storedHead(of: answer, fields: fields)
+    let commit = Commit(exchange: self)
+    let head = commit.storedHead(
+      of: answer, fields: commit.storableFields(of: answer, length: answer.body.length ?? 0))
     core.tierWork { [core] in
       let body: Data
       do throws(DataServiceError) {
@@ -181,16 +185,21 @@ extension Exchange {
     core.count(TierCounts(takenIn: 1))
   }
 
-  /// Stores the tier's row where the exchange brought none and nothing is stored: a failed refresh changes no stored
-  /// response (law 5).
+  /// Stores the tier's row where the exchange brought none, no good response is stored, and no load refuses it:
+  /// a failed refresh changes no last good response (law 5).
   ///
   /// This comes after the lease has ended without a row, so that no follower waits for it, and under a lease of its own.
   /// A process that begins meanwhile waits for that one, and then leads: the row's mark says that it is no exchange's
   /// answer, however this process ends.
   nonisolated(nonsending) func takeIn() async {
     guard let row = tier.row?.value, !tier.isTakenIn, plan.row == nil, plan.isRowKnown else { return }
+    guard await !isRefused(row) else { return core.trace("not taken in: a load refuses it") }
     guard let lease = await leaseForTakingIn() else {
       return core.trace("not taken in: another process is fetching this, and asks the tier itself")
+    }
+    guard beginTakingIn() else {
+      core.storeCalls.perform { lease.value?.release() }
+      return
     }
     core.trace("taking in the tier's response")
     var write = ResponseStore.Write(
@@ -200,8 +209,16 @@ extension Exchange {
     (write.isPinned, write.tags) = wishes
     let ready = write
     let done = await core.commitWaiting.result(late: { _ in lease.value?.release() }) {
-      [core, generation] () async throws(CacheStoreError) in
-      try await generation.with { (id) async throws(CacheStoreError) in
+      [core, generation, prepared] () async throws(CacheStoreError) -> ResponseStore.Overwritten in
+      // A good response that the loads here do not accept is none to them, and all that others have.
+      let stored = try await core.lookup(prepared).rows
+      let isInPlace = stored.contains { other in
+        other.isGood
+          && (other.variant == row.variant
+            || Vary.matches(other, requestFields: prepared.fields, protect: core.protect))
+      }
+      guard !isInPlace else { return .superseded }
+      return try await generation.with { (id) async throws(CacheStoreError) in
         var write = ready
         write.accountID = id
         return try await core.store.overwrite(write)
@@ -214,9 +231,16 @@ extension Exchange {
       updateTier { $0.isTakenIn = true }
       core.count(TierCounts(takenIn: 1))
       core.trace("taken in from the tier")
-    case .success(.superseded): break
+    case .success(.superseded): core.trace("not taken in: the store has a response, or it was removed")
     case .failure(let error): if error.reason != .signedOut { core.warn(store: error) }
     }
+  }
+
+  /// Whether a load refuses the tier's row: one that has left said so, and those that are here are asked.
+  nonisolated(nonsending) private func isRefused(_ row: StoredResponse) async -> Bool {
+    if tier.isRefused { return true }
+    let answer = Answer(row: row, url: row.responseURL ?? prepared.shownURL, comparedWith: nil)
+    return await refusal(of: answer) != nil
   }
 
   /// The lease under which the tier's row is stored; `nil` where another process has it. A store that cannot lease has no

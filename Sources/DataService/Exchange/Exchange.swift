@@ -146,9 +146,10 @@ final class Exchange: AnyExchange {
     }
   }
 
-  func leave(_ load: any AnyLoad, finishingIntoStore: Bool) {
+  func leave(_ load: any AnyLoad, finishingIntoStore: Bool, refusingTierRow: Bool) {
     let task = state.withLock { state -> Task<Void, Never>? in
       state.waiters.removeAll { $0.load === load }
+      if refusingTierRow { state.tier.isRefused = true }
       if !finishingIntoStore { state.wishes.removeAll { $0.load === load } }
       // The tier's row has just been handed to the loads: whether any of them wants more is seen once all have it.
       if state.tier.isServing { return nil }
@@ -168,6 +169,8 @@ final class Exchange: AnyExchange {
   func stop(with error: DataServiceError) {
     let isWriting = state.withLock { state in
       state.isStopped = true
+      // Nothing of a signed-out account is stored. At the service's end a row that was delivered still is.
+      if error.kind == .signedOut { state.tier.row = nil }
       return state.isWriting
     }
     publish(.failure(error))
@@ -180,6 +183,15 @@ final class Exchange: AnyExchange {
   func beginWriting() -> Bool {
     state.withLock { state in
       guard !state.isStopped else { return false }
+      state.isWriting = true
+      return true
+    }
+  }
+
+  /// Marks the start of storing the tier's row; `false` if it may not be stored any more.
+  func beginTakingIn() -> Bool {
+    state.withLock { state in
+      guard state.tier.row != nil else { return false }
       state.isWriting = true
       return true
     }
@@ -279,14 +291,16 @@ final class Exchange: AnyExchange {
     }
   }
 
-  /// Hands the tier's row to the loads.
+  /// Hands the tier's row to the loads, unless the exchange was stopped while the tier was asked.
   /// - Returns: Whether none of them wants more. Then no other load can join.
   func serve(_ row: Box<StoredResponse>) -> Bool {
-    let waiters = state.withLock { state in
+    let waiters = state.withLock { state -> [ExchangeWaiter]? in
+      guard !state.isStopped else { return nil }
       state.tier.row = row
       state.tier.isServing = true
       return state.waiters
     }
+    guard let waiters else { return false }
     for waiter in waiters { waiter.tierAnswered(row) }
     let isSatisfied = state.withLock { state in
       state.tier.isServing = false

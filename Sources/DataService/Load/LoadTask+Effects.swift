@@ -143,11 +143,13 @@ extension LoadTask {
   }
 
   private func leave(_ exchange: any AnyExchange) {
+    let (isStopped, refuses) = state.withLock { state in
+      (state.isStopped, state.isRowUnusable && state.row?.value.isFromTier == true)
+    }
     // A closed store accepts no more writes.
     let finishes =
-      !isCancelled && !state.withLock { $0.isStopped } && core.configuration.finishesAfterDeadline
-      && core.closed == nil
-    exchange.leave(self, finishingIntoStore: finishes)
+      !isCancelled && !isStopped && core.configuration.finishesAfterDeadline && core.closed == nil
+    exchange.leave(self, finishingIntoStore: finishes, refusingTierRow: refuses)
   }
 
   /// Leaves the exchange after the last delivery; it continues only to fill the store.

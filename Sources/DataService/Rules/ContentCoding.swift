@@ -4,9 +4,12 @@ internal import CacheStore
 /// `Content-Encoding`; the length that stands beside it is that of the coded bytes.
 enum ContentCoding {
   /// Whether the stored bytes are coded, so that they are nothing to a load that wants them decoded.
-  static func isCoded(_ row: StoredResponse) -> Bool {
-    guard names(row.fields) else { return false }
-    return row.fields["Content-Length"].flatMap { Int64($0) } == row.body.length
+  static func isCoded(_ row: StoredResponse) -> Bool { isCoded(row.fields, length: row.body.length) }
+
+  /// Whether a body of that length is coded, by the fields that are stored beside it.
+  static func isCoded(_ fields: HTTPFields, length: Int64) -> Bool {
+    guard names(fields) else { return false }
+    return fields["Content-Length"].flatMap { Int64($0) } == length
   }
 
   /// The fields of a response whose body stays as it came: with its length, where the origin did not say it.

@@ -24,7 +24,8 @@ protocol AnyExchange: AnyObject, Sendable {
   /// Adds a load; `false` if the exchange can no longer be joined.
   func join(_ waiter: ExchangeWaiter) -> Bool
   /// Removes a load. The last one to leave stops the exchange, unless a load has asked for it to fill the store.
-  func leave(_ load: any AnyLoad, finishingIntoStore: Bool)
+  /// A row of the tier that a load refuses is not stored.
+  func leave(_ load: any AnyLoad, finishingIntoStore: Bool, refusingTierRow: Bool)
   /// Ends the exchange at once with an error, for sign-out and closing.
   func stop(with error: DataServiceError)
 }
@@ -60,7 +61,7 @@ struct ExchangeWaiter: Sendable {
   let acceptedStatuses: ClosedRange<Int>?
   /// Whether ``accepts`` must be called with the whole body in memory.
   let decodes: Bool
-  /// Whether the load's decoder accepts the answer; called once, before the row is replaced.
+  /// Whether the load's decoder accepts the answer; called before the row is replaced, or the tier's is stored.
   let accepts: @Sendable (_ answer: Answer, _ data: Data) -> Bool
   /// Called with the row of the tier, before the origin is asked.
   let tierAnswered: @Sendable (Box<StoredResponse>) -> Void

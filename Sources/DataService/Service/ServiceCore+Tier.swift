@@ -7,15 +7,18 @@ extension ServiceCore {
   /// The end of the service waits this long for offers that are under way.
   private static var longestGoodbye: Duration { .milliseconds(250) }
 
-  /// The tier, given what it works with before its first use; `nil` where none is configured.
+  /// The tier, given what it works with before its first use; `nil` where none is configured. Called on the
+  /// network thread alone, so that nobody has a tier that is still being attached.
   func tier() -> (any SecondTier)? {
     guard let tier = configuration.tier?.engine else { return nil }
-    guard !isTierAttached.exchange(true, ordering: .acquiringAndReleasing) else { return tier }
+    guard !isTierAttached.load(ordering: .relaxed) else { return tier }
     let (onTrace, onWarning) = (configuration.onTrace, configuration.onWarning)
     tier.attach(
       to: TierHost(
         thread: thread, transport: transport, timekeeper: timekeeper, silence: StoreSilenceMark(store),
         trace: { onTrace?($0) }, warn: { onWarning?($0) }))
+    // Who finds this on another thread finds the tier attached.
+    isTierAttached.store(true, ordering: .releasing)
     return tier
   }
 
@@ -94,15 +97,16 @@ extension ServiceCore {
   /// Makes the rows of these keys in the tier void, and waits for that.
   /// - Returns: How many of them the tier did not confirm.
   func fencing(_ keys: [RequestKey]) async -> Int {
-    guard let tier = tier() else { return 0 }
+    guard let terms = configuration.tier?.engine.terms else { return 0 }
     let questions = Set(keys.map { [$0.account, $0.target] })
-      .filter { tier.terms.mayHave(of: $0[0]) }
+      .filter { terms.mayHave(of: $0[0]) }
       .map { pair in
         // Who removes an origin's responses wants to ask it again.
         TierQuestion(
           account: pair[0], target: pair[1], responder: (try? NormalisedURL(pair[1]))?.origin ?? "")
       }
-    let task = Task(executorPreference: thread) {
+    let task = Task(executorPreference: thread) { [self] in
+      guard let tier = tier() else { return 0 }
       var missing = 0
       for question in questions where await !tier.fence(question) { missing += 1 }
       return missing
@@ -110,14 +114,18 @@ extension ServiceCore {
     return await task.value
   }
 
-  /// Makes the tier's rows of an account unreadable, and waits for that.
-  /// - Returns: Whether the tier has confirmed it; also where it has none of the account, or may not be written from here.
-  func signOutOfTier(_ account: String) async -> Bool {
+  /// Whether the tier has a part in a sign-out: it may have rows of the account, and may be written from here.
+  func isSignedOutOfTier(_ account: String) -> Bool {
     // What is of no account stays shared.
-    guard !account.isEmpty, let tier = tier(), tier.terms.mayHave(of: account), !tier.terms.isReadOnly else {
-      return true
-    }
-    let isConfirmed = await Task(executorPreference: thread) { await tier.signOut(account) }.value
+    guard !account.isEmpty, let terms = configuration.tier?.engine.terms else { return false }
+    return terms.mayHave(of: account) && !terms.isReadOnly
+  }
+
+  /// Makes the tier's rows of an account unreadable, and waits for that.
+  /// - Returns: Whether the tier has confirmed it.
+  func signOutOfTier(_ account: String) async -> Bool {
+    let task = Task(executorPreference: thread) { [self] in await tier()?.signOut(account) ?? true }
+    let isConfirmed = await task.value
     if !isConfirmed {
       configuration.onWarning?(
         DataService.Warning(

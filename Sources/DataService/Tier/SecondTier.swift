@@ -14,9 +14,10 @@ extension DataService {
 
 /// A second tier as exchanges use it: a store of last good responses that the fleet shares.
 ///
-/// No function throws and none waits longer than the tier's patience. A tier that is down, slow, full or lying answers
-/// with ``TierReply/silent(because:)`` or without a row, so that it costs misses and nothing else (law 9). All calls come
-/// from tasks on the service's network thread.
+/// No function throws. A question waits no longer than the tier's patience, a long body no longer than eight times
+/// that, and anything else no longer than it in each of a few round trips. A tier that is down, slow, full or
+/// lying answers with ``TierReply/silent(because:)`` or without a row, so that it costs misses and nothing else
+/// (law 9). All calls come from tasks on the service's network thread.
 package protocol SecondTier: AnyObject, Sendable {
   /// What may be shared through it, as it was configured.
   var terms: TierTerms { get }
@@ -27,7 +28,7 @@ package protocol SecondTier: AnyObject, Sendable {
   /// Asks for a row and a ticket, in one round trip.
   nonisolated(nonsending) func ask(_ question: TierQuestion) async -> TierReply
 
-  /// The body of a row whose body did not come with it; `nil` if it is gone or does not open.
+  /// The body of a row whose body did not come with it; `nil` if it is gone, does not open, or is late.
   nonisolated(nonsending) func body(of row: TierRow, for question: TierQuestion) async -> Data?
 
   /// Writes a response that is committed in the local store, unless the tier has a newer one.

@@ -25,10 +25,12 @@ public struct ConnectionOptions: Sendable, Hashable {
   /// The proxy's URL, part of the key; `nil` takes the environment's (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`),
   /// which is not part of the key, since a machine's way to the network does not decide who answers.
   public var proxy: String?
-  /// A file of certificate authorities (PEM) to trust instead of the system's. Its contents are part of the key.
+  /// A file of certificate authorities (PEM) to trust instead of the system's bundle. Its contents are part of the
+  /// key. The folder that libcurl was built with, on Debian `/etc/ssl/certs`, is searched besides unless another is
+  /// named, as with `curl --cacert`.
   public var certificateAuthorityFile: String?
-  /// A folder of certificate authorities (PEM, by the names that `openssl rehash` gives), besides the file's or the
-  /// system's. Its path is part of the key.
+  /// A folder of certificate authorities (PEM, by the names that `openssl rehash` gives) instead of the system's,
+  /// besides the file or the system's bundle. Its path is part of the key.
   public var certificateAuthorityFolder: String?
   /// A client certificate (PEM), a credential: its contents make an account if none is named. It is shown only to the URL's own
   /// origin, never to one that a redirect leads to.

@@ -51,11 +51,18 @@ enum Scripts {
   /// as they are), the most variants, lifetime of a replaced body in ms.
   ///
   /// Field `i` lists the variants, each with its ticket and number of chunks.
+  ///
+  /// Answers 1 where the row is stored, even by an earlier run of the same command, whose reply was lost: no two
+  /// sealed heads have the same bytes. 2 where another row has the same ticket, so that chunks of that name are its
+  /// own. 0 where the row is newer, or was removed since.
   static let commit = Script(
     text: prelude + bodies + """
       local variant, ticket, most = ARGV[1], number(ARGV[2]), tonumber(ARGV[7])
-      if ticket <= number(redis.call('HGET', KEYS[1], variant .. '.t'))
-        or ticket <= number(redis.call('GET', KEYS[2])) then return { now, '0' } end
+      local held = number(redis.call('HGET', KEYS[1], variant .. '.t'))
+      if ticket == held then
+        return { now, redis.call('HGET', KEYS[1], variant) == ARGV[4] and '1' or '2' }
+      end
+      if ticket < held or ticket <= number(redis.call('GET', KEYS[2])) then return { now, '0' } end
       local rows = {}
       each(function(name, of, chunks)
         if name == variant then retire(of, chunks, ARGV[8]) else rows[#rows + 1] = { name, of, chunks } end
@@ -87,5 +94,5 @@ enum Scripts {
       redis.call('PEXPIRE', KEYS[1], ARGV[3])
       return { now, '1' }
 
-      """, digest: "b4c373534122742e1a04cee81cfcf11d326b7004")
+      """, digest: "aa229af6f5bd90c18c88356f885edc3556d988e9")
 }

@@ -14,8 +14,9 @@ struct RedisAddress: Sendable, Equatable {
   var keyFile = ""
   /// The file with the password.
   var passwordFile: String?
-  /// The longest that a question may take, connecting included. With what surrounds it, a load waits no longer than a
-  /// tenth of a second for a tier that never answers.
+  /// The longest that a question may take, connecting included; a body that does not come with its answer may take
+  /// eight times that. With what surrounds it, a load waits no longer than a tenth of a second for a tier that never
+  /// answers.
   var patience = Duration.milliseconds(95)
   /// How long a row is kept after it was last offered.
   var keep = Duration.seconds(86_400)

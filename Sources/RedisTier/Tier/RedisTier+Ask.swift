@@ -117,7 +117,7 @@ extension RedisTier {
   /// It needs no script, since nothing is written: whatever is written between these commands, or after them, has a ticket
   /// of its own, and what counts is which of two is larger.
   private static func ticket(_ replies: [RESPValue], hasRow: Bool) -> (time: Int64, number: Int64)? {
-    guard let time = replies.first?.microseconds, time > 0 else { return nil }
+    guard let time = replies.first?.microseconds, isTime(time) else { return nil }
     guard hasRow else { return (time, time) }
     guard replies.count > 2, replies[1].failure == nil, let fields = replies[2].elements, fields.count > 1
     else { return nil }
@@ -127,6 +127,9 @@ extension RedisTier {
 
   /// What the scripts count with exactly.
   private static let largestTicket: Int64 = 1 << 53
+
+  /// Whether a server's clock can say that. A time is a ticket too, and what is beyond those is a lie.
+  static func isTime(_ microseconds: Int64) -> Bool { microseconds > 0 && microseconds < largestTicket }
 
   private func denied(_ reply: RESPValue, _ host: TierHost) -> Silent {
     let text = reply.failure.map { "it says: \(Self.shortened($0))" } ?? "it gives no ticket"

@@ -61,13 +61,20 @@ extension RedisTier {
       ("get", [Array("GET".utf8), Array(target.chunk(0, of: 1).utf8)]),
     ]
     if !terms.isReadOnly {
-      tried += [
-        ("script load", ["SCRIPT", "LOAD", Scripts.fence.text].map { Array($0.utf8) }),
+      // A row without a body, which the removal takes away again.
+      let offer: [[UInt8]] = [[0x76], [0x31], life, [], [0x30], [], [0x31], life]
+      let writing: [(String, [[UInt8]])] = [
+        ("script load, to offer", ["SCRIPT", "LOAD", Scripts.commit.text].map { Array($0.utf8) }),
+        ("script load, to remove", ["SCRIPT", "LOAD", Scripts.fence.text].map { Array($0.utf8) }),
         ("set", [Array("SET".utf8), Array(target.chunk(0, of: 1).utf8), [0x31], Array("PX".utf8), life]),
         ("pexpire", [Array("PEXPIRE".utf8), Array(target.chunk(0, of: 1).utf8), life]),
         ("unlink", [Array("UNLINK".utf8), Array(target.chunk(0, of: 1).utf8)]),
-        ("writing by a script", Self.run(Scripts.fence, target, [life, life])),
+        // What an offer needs where the target has as many variants as it may have.
+        ("del", [Array("DEL".utf8), Array(target.chunk(0, of: 1).utf8)]),
+        ("offering by a script", Self.run(Scripts.commit, target, offer)),
+        ("removing by a script", Self.run(Scripts.fence, target, [life, life])),
       ]
+      tried += writing
     }
     let replies = try await link.connection.call(RESPWriter(tried.map(\.1)), within: address.patience)
     let refused = zip(tried, replies).compactMap { command, reply in

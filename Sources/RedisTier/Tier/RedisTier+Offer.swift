@@ -53,11 +53,12 @@ extension RedisTier {
     let keeping = commandToKeep(offer.question, link)
     let first = try await call(RESPWriter([command] + keeping), over: link, host).first ?? .null
     let reply = try await reply(first, to: Scripts.commit, command, over: link, host)
-    guard let (_, isStored) = learn(reply, sent: sent, host) else {
+    guard let (_, verdict) = learn(reply, sent: sent, host) else {
       return refused(reply.failure ?? "it gives no answer")
     }
-    if isStored == 1 { return .stored }
-    if head.chunks > 0 {
+    if verdict == 1 { return .stored }
+    // The pieces of the row that stands have the same names where it has the same ticket.
+    if verdict != 2, head.chunks > 0 {
       let names = (0..<head.chunks).map { Array(target.chunk($0, of: ticket).utf8) }
       _ = try await call(RESPWriter([[Array("UNLINK".utf8)] + names]), over: link, host)
     }

@@ -5,8 +5,8 @@ extension DataService.Tier {
   ///
   /// The URL is `redis://HOST:PORT/DB`, `rediss://` with TLS, or `redis+unix:///SOCKET`, a user before the host, and
   /// parameters: `key-file` (the fleet's keys; required), `password-file`, `ca-file`, `cert-file`, `cert-key-file`,
-  /// `patience` (the longest wait, 95ms), `keep` (how long a row lives, 1d), `max-body` (8M), `accounts`,
-  /// `plain-http=yes`, `read-only=yes`, and `db` beside a socket.
+  /// `patience` (the longest wait for an answer, 95ms; for a long body eight times that), `keep` (how long a row
+  /// lives, 1d), `max-body` (8M), `accounts`, `plain-http=yes`, `read-only=yes`, and `db` beside a socket.
   ///
   /// Nothing is opened or read before the first question; a file that is missing then makes the tier silent, with a
   /// warning. May be called on any thread. `accounts` has the names of the accounts that the fleet shares, with commas

@@ -34,7 +34,7 @@ struct TierClock: Sendable {
 
   /// The tier's time now, in microseconds, as it was at least; `nil` before it is known.
   func tierMicroseconds(at instant: Int64) -> Int64? {
-    sample.map { (instant + $0.lowest) / 1_000 }
+    sample.map { instant.addingSaturated($0.lowest) / 1_000 }
   }
 
   /// A ticket's instant on this machine's clock: a lower bound, no later than `limit`, and no earlier than the boot.
@@ -50,6 +50,11 @@ struct TierClock: Sendable {
 }
 
 extension Int64 {
+  fileprivate func addingSaturated(_ other: Int64) -> Int64 {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? (other > 0 ? .max : .min) : sum
+  }
+
   fileprivate func subtractingSaturated(_ other: Int64) -> Int64 {
     let (difference, overflow) = subtractingReportingOverflow(other)
     return overflow ? (other > 0 ? .min / 2 : .max / 2) : difference

@@ -1,6 +1,7 @@
 import CacheStore
 import DataService
 import DataServiceTesting
+import FixtureServer
 import PlatformFoundation
 import TestSupport
 import TestTurns
@@ -125,5 +126,60 @@ import Testing
     let reader = try Machine(tier, terms: readOnly, answer: "body")
     #expect(try await reader.fixture.service.signOut(.named("ci")))
     #expect(reader.fixture.warnings.map(\.message) == [])
+  }
+
+  @Test
+  func `what was asked for before a shared account is signed out is neither delivered nor stored after it`()
+    async throws
+  {
+    let (tier, store) = (FakeTier(), try TemporaryStore())
+    var terms = TierTerms()
+    terms.accounts = ["ci"]
+    let asking = try Machine(tier, terms: terms, store: store, answer: "body", ["Cache-Control": "public"])
+    // Another process of the machine, which finds nothing of the account but what the first has begun.
+    let signingOut = try Machine(tier, terms: terms, store: store, answer: "never asked")
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    tier.whileAsked {
+      // Behind the account's row, which the exchange has begun to make.
+      for _ in 0..<10 { await Task.yield() }
+      _ = try? await asking.fixture.service.store.accountID(named: "")
+      isAsked.open()
+      await mayAnswer.wait()
+    }
+    let load = Task { [url] in await asking.outline(url) { $0.account = .named("ci") } }
+    await isAsked.wait()
+    #expect(try await signingOut.fixture.service.signOut(.named("ci")))
+    mayAnswer.open()
+    #expect(await load.value == ["failure(signedOut)"])
+    tier.whileAsked(nil)
+    #expect(try await signingOut.fixture.service.entries() == [])
+    #expect(tier.bodies == [])
+  }
+
+  @Test func `what a load finds in the tier while its account is signed out is not stored after it`()
+    async throws
+  {
+    let (tier, store) = (FakeTier(), try TemporaryStore())
+    var terms = TierTerms()
+    terms.accounts = ["ci"]
+    let other = try Machine(tier, terms: terms, answer: "body", ["Cache-Control": "public"])
+    _ = await other.deliveries(url) { $0.account = .named("ci") }
+    let (isLeftToTier, mayGo) = (Gate(), Gate())
+    tier.whileSignedOut {
+      isLeftToTier.open()
+      await mayGo.wait()
+    }
+    let signingOut = try Machine.offline(tier, terms: terms, store: store)
+    let signedOut = Task { try await signingOut.fixture.service.signOut(.named("ci")) }
+    await isLeftToTier.wait()
+    // Another process of the machine: the store has nothing of the account any more, and the tier still has.
+    let late = try Machine.offline(tier, terms: terms, store: store)
+    let deliveries = await late.outline(url) { $0.account = .named("ci") }
+    #expect(deliveries == ["tier(body)", "failure(offline, last body)"])
+    #expect(try await late.fixture.service.entries().count == 1)
+    mayGo.open()
+    #expect(try await signedOut.value)
+    #expect(tier.signedOut == ["ci"])
+    #expect(try await signingOut.fixture.service.entries() == [])
   }
 }

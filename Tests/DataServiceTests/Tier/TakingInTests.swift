@@ -85,6 +85,75 @@ import TestTurns
     #expect(await machine.stored(url) == ["stored(mine)"])
   }
 
+  @Test func `law 5: nor does it take the place of a good response that the load does not accept`()
+    async throws
+  {
+    let (store, clock) = (try TemporaryStore(), VirtualClock())
+    let page = ScriptedTransport { _, _ in .answer("page", ["Content-Type": "text/html"]) }
+    let alone = try ServiceFixture(store: store, transport: page, timekeeper: clock)
+    _ = await alone.outline(url)
+    clock.advance(by: .seconds(10))
+    let tier = try await FakeTier.with("{}", at: url, ["Content-Type": "application/json"])
+    let machine = try Machine(tier, store: store, clock: clock) { _, _ throws(DataServiceError) in
+      throw DataServiceError(.offline, "no network")
+    }
+    let deliveries = await machine.outline(url) { $0.acceptedMediaTypes = ["application/json"] }
+    #expect(deliveries == ["tier({})", "failure(offline, last {})"])
+    #expect(machine.fixture.hasTraced("not taken in: the store has a response"))
+    #expect(await machine.stored(url) == ["stored(page)"])
+  }
+
+  /// Under the other policy the load has ended, at its deadline, before the exchange fails.
+  @Test(arguments: [
+    (FetchPolicy.storedThenFresh, "offline"),
+    (FetchPolicy.freshElseStored(within: .seconds(1)), "timeout(deadline)"),
+  ])
+  func `law 5: what a decoder refuses is not stored where nothing was`(policy: FetchPolicy, failure: String)
+    async throws
+  {
+    let tier = try await FakeTier.with("not JSON", at: url)
+    let (isAsked, mayFail) = (Gate(), Gate())
+    let machine = try Machine(tier) { _, _ async throws(DataServiceError) in
+      isAsked.open()
+      await mayFail.wait()
+      throw DataServiceError(.offline, "no network")
+    }
+    let service = machine.fixture.service
+    let deliveries = service.deliveries(for: machine.fixture.request(url), as: [Int].self, policy: policy)
+    let load = Task {
+      var seen: [String] = []
+      for await delivery in deliveries { seen.append(delivery.error?.kind.name ?? "a value") }
+      return seen
+    }
+    await isAsked.wait()
+    if policy == .storedThenFresh { mayFail.open() } else { machine.clock.advance(by: .seconds(1)) }
+    #expect(await load.value == [failure])
+    mayFail.open()
+    await machine.settled()
+    #expect(machine.fixture.hasTraced("not taken in: a load refuses it"))
+    #expect(await machine.stored(url) == ["failure(notStored)"])
+  }
+
+  @Test func `law 11: what comes from the tier for a load that was cancelled is not stored`() async throws {
+    let tier = try await FakeTier.with("body", at: url)
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    tier.whileAsked {
+      isAsked.open()
+      await mayAnswer.wait()
+    }
+    let machine = try Machine.offline(tier)
+    let request = machine.fixture.request(url)
+    let load = machine.fixture.service.start(request, policy: .storedThenFresh) { _ in
+    } ended: {
+    }
+    await isAsked.wait()
+    load.cancel()
+    mayAnswer.open()
+    await machine.settled()
+    #expect(machine.fixture.hasTraced("the tier has a response"))
+    #expect(await machine.stored(url) == ["failure(notStored)"])
+  }
+
   @Test func `law 5: what a decoder refuses is not stored, though a 304 confirms it`() async throws {
     let (store, clock) = (try TemporaryStore(), VirtualClock())
     let alone = try ServiceFixture(

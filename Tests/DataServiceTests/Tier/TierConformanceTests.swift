@@ -72,6 +72,25 @@ import TestTurns
     #expect(await second.outline(url, configure: configure) == expected)
   }
 
+  @Test func `Set-Cookie: what a 304 without a cookie has confirmed is shared`() async throws {
+    let tier = FakeTier()
+    let cookie = "a=b"
+    let machine = try Machine(tier) { request, number in
+      guard request.fields["If-None-Match"] != nil else {
+        return .answer("body", ["ETag": "\"1\"", "Cache-Control": "max-age=60", "Set-Cookie": cookie])
+      }
+      var fields: HTTPFields = ["ETag": "\"1\""]
+      if number == 2 { fields.append("Set-Cookie", cookie) }
+      return .answer("", status: 304, fields)
+    }
+    for _ in 1...2 {
+      #expect(await machine.deliveries(url).last?.fresh?.sharing == .no(.setCookie))
+      #expect(tier.bodies == [])
+    }
+    #expect(await machine.deliveries(url).last?.fresh?.sharing == .yes)
+    #expect(tier.bodies == ["body"] && tier.offers.last?.head.fields.contains("Set-Cookie") == false)
+  }
+
   @Test func `another variant is a miss, and each has its row`() async throws {
     let tier = FakeTier()
     let first = try Machine(tier) { request, _ in

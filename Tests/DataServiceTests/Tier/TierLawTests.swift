@@ -191,6 +191,28 @@ import TestTurns
     #expect(try await Machine.offline(tier).outline(url) == ["tier(body)", "failure(offline, last body)"])
   }
 
+  @Test func `law 8: nor where the exchange begins before the store has answered`() async throws {
+    let (tier, clock, store) = (FakeTier(), VirtualClock(), try TemporaryStore())
+    let first = try Machine(tier, store: store, clock: clock, answer: "body")
+    _ = await first.deliveries(url)
+    clock.advance(by: .seconds(1))
+    tier.advance(by: 1)
+    #expect(try await first.fixture.service.remove(.all) == 1)
+    await first.fixture.service.close()
+    let machine = try Machine(tier, store: store, clock: clock) { _, _ throws(DataServiceError) in
+      throw DataServiceError(.offline, "no network")
+    }
+    let holder = try await StoreHolder(.exclusive, store.path)
+    tier.whileAsked { await holder.release() }
+    async let deliveries = machine.outline(url)
+    await clock.whenPending(for: .milliseconds(20))
+    clock.advance(by: .milliseconds(20))
+    #expect(await deliveries == ["failure(offline)"])
+    #expect(machine.fixture.hasTraced("the store is slow"))
+    #expect(machine.fixture.hasTraced("the tier's response is of no use here"))
+    await holder.end()
+  }
+
   @Test func `law 8: an older row of the tier does not take the place of a newer local one`() async throws {
     let tier = try await FakeTier.with("old", at: url)
     let clock = VirtualClock()

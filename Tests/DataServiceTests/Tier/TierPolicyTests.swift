@@ -145,6 +145,31 @@ import TestTurns
     #expect(try await service.removeFromFleet(.all) == .init(rows: 1, unconfirmed: 1))
   }
 
+  @Test func `whoever uses the tier first, it is attached once and on the service's thread`() async throws {
+    var terms = TierTerms()
+    terms.accounts = ["ci"]
+    let uses: [@Sendable (DataService) async throws -> Void] = [
+      { service in _ = await service.examineTier() },
+      { service in
+        let isConfirmed = try await service.signOut(.named("ci"))
+        #expect(isConfirmed)
+      },
+      { [url] service in
+        let selection = try service.selection(for: .init(url))
+        let removed = try await service.removeFromFleet(selection)
+        #expect(removed == .init(rows: 0, unconfirmed: 0))
+      },
+    ]
+    for (number, use) in uses.enumerated() {
+      let tier = FakeTier()
+      let machine = try Machine(tier, terms: terms, answer: "body")
+      try await use(machine.fixture.service)
+      _ = await machine.deliveries(url)
+      #expect(tier.hosts == 1 && tier.isAttachedOnThread, "\(number)")
+      await machine.fixture.service.close()
+    }
+  }
+
   @Test func `an account is shared only by name, and then among its own`() async throws {
     let tier = FakeTier()
     var terms = TierTerms()

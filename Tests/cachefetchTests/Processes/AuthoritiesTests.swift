@@ -164,6 +164,24 @@ import TestTurns
     }
   }
 
+  @Test func `the authority that a tier's URL names stands in the place of the system's`() async throws {
+    var shell = try Shell()
+    let (ours, others) = (try TestCertificates(), try TestCertificates())
+    try await ours.makeAuthority(named: "Ours")
+    try await others.makeAuthority(named: "Another")
+    try await ours.make("server", host: "localhost")
+    let server = try await RedisServer(certificates: ours)
+    let key = try await TierFleet.key(for: shell)
+    let place = try await Place(linked: [ours.authority], bundled: [ours.authority])
+    for (authority, isTaken) in [(ours.authority, true), (others.authority, false)] {
+      shell.environment["CACHEFETCH_TIER"] =
+        "rediss://localhost:\(server.port)?key-file=\(key)&patience=10s&ca-file=\(authority)"
+      let run = try await place.run(try BuiltProduct.cachefetch(), ["doctor", "--json"], shell.environment)
+      #expect(run.outputText.contains("answers in") == isTaken, "\(run.outputText)\(run.errorText)")
+      #expect(isTaken || run.outputText.contains("certificate"), "\(run.outputText)\(run.errorText)")
+    }
+  }
+
   @Test func `with links by hash the bundle is not read`() async throws {
     let (shell, site) = (try Shell(), try await Site())
     let place = try await Place(linked: [site.ours.authority], bundled: [])

@@ -60,7 +60,12 @@
       try set(CURLOPT_SSL_VERIFYPEER, 1)
       try set(CURLOPT_SSL_VERIFYHOST, 2)
       if let path = endpoint.unixSocket { try set(CURLOPT_UNIX_SOCKET_PATH, path) }
-      if let file = endpoint.certificateAuthorityFile { try set(CURLOPT_CAINFO, file) }
+      if let file = endpoint.certificateAuthorityFile {
+        try set(CURLOPT_CAINFO, file)
+        // The folder that libcurl was built with would be searched besides; no authority is in this one. Where
+        // none is set, newer versions take their own again.
+        try set(CURLOPT_CAPATH, "/dev/null")
+      }
       if let file = endpoint.clientCertificateFile { try set(CURLOPT_SSLCERT, file) }
       if let file = endpoint.clientKeyFile { try set(CURLOPT_SSLKEY, file) }
       // Without a pass phrase OpenSSL asks for one on the terminal.
