@@ -140,4 +140,16 @@ import TestTurns
     let effects = machine.handle(.outcome(run: 1, Self.outcome(.quit), blocked: nil))
     #expect(effects == [.startPreload(run: 2, account: "alice")])
   }
+
+  @Test func `whatever is chosen of a prompt whose run has ended, the launch screen leads on`() {
+    var machine = FlowMachine()
+    _ = machine.handle(Self.alice)
+    _ = machine.handle(.prompt(run: 1, Self.prompt))
+    _ = machine.handle(.answered(.quit))
+    _ = machine.handle(.outcome(run: 1, Self.outcome(.quit), blocked: nil))
+    #expect(machine.root == .failed(Self.prompt))
+    #expect(machine.handle(.answered(.quit)) == [])
+    #expect(machine.handle(.answered(.continueWithStored)) == [.startPreload(run: 2, account: "alice")])
+    #expect(machine.root == .splash(nil))
+  }
 }

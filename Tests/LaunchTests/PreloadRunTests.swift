@@ -364,6 +364,64 @@ import TestTurns
     #expect(!transport.requests.contains { $0.fields["Authorization"] == "Bearer b" })
   }
 
+  @Test func `of a sign-out each step under way tells once`() async throws {
+    let allAsked = Gate()
+    let never = Gate()
+    let names = (0..<6).map { "step \($0)" }
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+      if number == names.count { allAsked.open() }
+      await never.wait()
+      throw DataServiceError(.cancelled, "cancelled")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let steps = try names.indices.map { number in
+      var request = try Self.request("\(number)")
+      request.account = .named("alice")
+      return PreloadStep(names[number], request)
+    }
+    let run = fixture.service.preload(PreloadPlan(steps))
+    await allAsked.wait()
+    try await fixture.service.signOut(.named("alice"))
+    var told: [String] = []
+    for await event in run.events {
+      if case .step(let step) = event { told.append(step.name) }
+    }
+    #expect(told.sorted() == names)
+    never.open()
+    await run.finished()
+  }
+
+  /// A source whose account ends while its only delivery is under way.
+  private final class EndingSource: DeliverySource {
+    private let service: DataService
+    private let isOver = Atomic(false)
+    var hasEnded: Bool { isOver.load(ordering: .relaxed) }
+
+    init(_ service: DataService) { self.service = service }
+
+    func load<Value: Sendable>(
+      _ request: DataService.Request, policy: FetchPolicy,
+      begin:
+        @escaping @Sendable (DataService, DataService.Request, FetchPolicy) -> DataService.Deliveries<Value>,
+      deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void
+    ) async {
+      for await delivery in begin(service, request, policy) {
+        isOver.store(true, ordering: .relaxed)
+        deliver(delivery)
+      }
+    }
+  }
+
+  @Test func `what is delivered as its account ends is not in the outcome`() async throws {
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    let plan = PreloadPlan([PreloadStep("a", try Self.request("a"))])
+    let run = PreloadRun(plan, on: EndingSource(fixture.service))
+    let outcome = try #require(await run.outcome())
+    #expect(outcome.verdict == .incomplete && outcome.steps.map(\.state) == [.missing])
+    #expect(outcome.response("a", as: Data.self) == nil && outcome.steps.first?.error?.kind == .signedOut)
+    await run.finished()
+  }
+
   @Test func `a sign-out of the service takes what the account's other steps have brought`() async throws {
     let mayAnswer = Gate()
     let transport = ScriptedTransport { request, _ async in

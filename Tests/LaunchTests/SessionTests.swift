@@ -376,6 +376,27 @@ final class MemoryCredentials: CredentialStore {
     #expect(try await fixture.service.entries().isEmpty)
   }
 
+  @Test("who signs in after a sign-out at launch stays", arguments: [nil, SessionTests.old])
+  func signInAfterSignOutAtLaunch(kept: Credential?) async throws {
+    for _ in 0..<20 {
+      let mayRead = Gate()
+      let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+      let credentials = MemoryCredentials(kept, mayRead: mayRead)
+      let session = Session(service: fixture.service, credentials: credentials)
+      async let started: Void = session.start()
+      async let signedOut: Void = session.signOut()
+      async let signedIn: Void = session.signIn(Credential(account: "bob", token: "b"))
+      mayRead.open()
+      await started
+      _ = try? await signedOut
+      try await signedIn
+      // A sign-out that began after the sign-in is bob's own.
+      if case .signedIn(let account) = session.current { #expect(account == "bob") }
+      let saved = try await credentials.credential()
+      #expect(saved?.account == session.current.account, "\(session.current)")
+    }
+  }
+
   // MARK: - What is stored, with a token that cannot be renewed now
 
   @Test(

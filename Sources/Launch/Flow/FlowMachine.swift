@@ -68,7 +68,8 @@ struct FlowMachine: Sendable {
       guard case .failed(let prompt) = root, prompt.choices.contains(choice) else { return [] }
       if choice != .quit { show(.splash(nil)) }
       if isRunning { return [.answerPreload(choice)] }
-      return choice == .retry ? startPreload() : []
+      // There is no run to answer: it has ended with what the prompt says, or by an answer before this one.
+      return choice == .quit ? [] : startPreload()
     case .blocked(let reason):
       blockedBecause = reason
       show(.blocked(reason))

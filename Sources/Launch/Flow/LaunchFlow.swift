@@ -22,7 +22,8 @@ internal import Synchronization
 public final class LaunchFlow: Sendable {
   private struct State {
     var machine = FlowMachine()
-    var preload: PreloadRun?
+    /// The preloads that have not ended, the current one last: after their outcome they go on into the store.
+    var preloads: [PreloadRun] = []
     var tasks: [Task<Void, Never>] = []
     var hasStarted = false
     var isOver = false
@@ -97,31 +98,31 @@ public final class LaunchFlow: Sendable {
 
   /// Ends the flow: its preload is cancelled, and the roots end.
   public func stop() {
-    let (preload, tasks) = state.withLock { state in
+    let (preloads, tasks) = state.withLock { state in
       state.isOver = true
-      defer { state.tasks = [] }
-      return (state.preload, state.tasks)
+      defer { (state.tasks, state.preloads) = ([], []) }
+      return (state.preloads, state.tasks)
     }
     for task in tasks { task.cancel() }
-    preload?.cancel()
+    for preload in preloads { preload.cancel() }
     broadcast.finish()
   }
 
   private func handle(_ event: FlowMachine.Event) {
-    let (effects, preload) = state.withLock { state -> ([FlowMachine.Effect], PreloadRun?) in
-      guard !state.isOver else { return ([], nil) }
+    let (effects, preloads) = state.withLock { state -> ([FlowMachine.Effect], [PreloadRun]) in
+      guard !state.isOver else { return ([], []) }
       let before = state.machine.root
       let effects = state.machine.handle(event)
       if state.machine.root != before { broadcast.send(state.machine.root) }
-      return (effects, state.preload)
+      return (effects, state.preloads)
     }
     for effect in effects {
       switch effect {
       case .startPreload(let number, let account):
         // The caller's closure makes the plan. It must not run on this thread, which may be the main thread.
         Task { startPreload(number, account: account) }
-      case .cancelPreload: preload?.cancel()
-      case .answerPreload(let choice): preload?.answer(choice)
+      case .cancelPreload: for preload in preloads { preload.cancel() }
+      case .answerPreload(let choice): preloads.last?.answer(choice)
       }
     }
   }
@@ -130,12 +131,14 @@ public final class LaunchFlow: Sendable {
     let preload = PreloadRun(makePlan(account), on: source, clock: clock)
     let isWanted = state.withLock { state in
       guard state.machine.expects(number), !state.isOver else { return false }
-      state.preload = preload
+      state.preloads.append(preload)
       return true
     }
     guard isWanted else { return preload.cancel() }
     Task { [weak self] in
       for await event in preload.events { self?.take(event, of: number) }
+      await preload.finished()
+      self?.state.withLock { state in state.preloads.removeAll { $0 === preload } }
     }
   }
 

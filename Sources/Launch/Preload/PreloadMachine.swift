@@ -16,7 +16,7 @@ struct PreloadMachine: Sendable {
     case fresh(Int)
     /// A step could not get a fresh response.
     case failed(Int, reason: String)
-    /// What these steps have is not delivered any more, and nothing else comes of them.
+    /// What these steps have brought is not delivered any more.
     case lost([Int], reason: String)
     /// A step's load has ended.
     case ended(Int)
@@ -122,13 +122,12 @@ struct PreloadMachine: Sendable {
       effects.append(.tell(index))
     case .lost(let indices, let reason):
       for index in indices {
-        let isNews = steps[index].hasAnything || steps[index].isRunning
         change(index) { step in
           step.hasStored = false
           step.isFresh = false
           step.reason = step.reason ?? reason
         }
-        if isNews { effects.append(.tell(index)) }
+        effects.append(.tell(index))
       }
     case .ended(let index):
       guard steps[index].isRunning else { return [] }

@@ -77,17 +77,21 @@ public final class PreloadRun: Sendable {
 
   // MARK: - What happens
 
-  /// - Parameter note: Takes down what comes with the event, so that an outcome has both or neither.
-  private func handle(_ event: PreloadMachine.Event, noting note: (inout State) -> Void = { _ in }) {
+  private func handle(_ event: PreloadMachine.Event) {
+    handle { [self] state in take(event, &state) }
+  }
+
+  /// Handles what has happened, in one step, so that an outcome has all of it or nothing. After the end of the source's account
+  /// nothing that has come before is delivered.
+  private func handle(_ happened: (inout State) -> [Task<Void, Never>]) {
     let hasEnded = source.hasEnded
     let cancelled = state.withLock { state in
-      note(&state)
       var cancelled: [Task<Void, Never>] = []
       if hasEnded, !state.hasEnded {
         state.hasEnded = true
-        cancelled = lose(Array(plan.steps.indices), &state)
+        cancelled = lose(plan.steps.indices.filter { state.machine.steps[$0].hasAnything }, &state)
       }
-      return cancelled + take(event, &state)
+      return cancelled + happened(&state)
     }
     cancel(cancelled)
   }
@@ -171,26 +175,30 @@ public final class PreloadRun: Sendable {
 
   private func take(_ news: StepNews, of index: Int) {
     let now = clock.now()
-    switch news {
-    case .received(let bytes, let expected):
-      handle(.received(index, bytes: bytes, expected: expected))
-    case .stored(let response, let bytes):
-      handle(.stored(index)) { note(index, response: response, bytes: bytes, at: now, &$0) }
-    case .fresh(let response, let change, let kept, let bytes):
-      handle(.fresh(index)) {
-        note(index, response: response, bytes: bytes, change: change, kept: kept, at: now, &$0)
-      }
-    case .failed(let error) where error.kind == .signedOut:
-      // What the account's other steps have brought is not delivered either.
-      let account = plan.steps[index].request.account
-      let indices = plan.steps.indices.filter { plan.steps[$0].request.account == account }
-      let cancelled = state.withLock { state in
+    handle { [self] state in
+      switch news {
+      case .received(let bytes, let expected):
+        return take(.received(index, bytes: bytes, expected: expected), &state)
+      case .stored where state.hasEnded, .fresh where state.hasEnded:
+        note(index, error: Session.signedOut, at: now, &state)
+        return take(.failed(index, reason: Session.signedOut.message), &state)
+      case .stored(let response, let bytes):
+        note(index, response: response, bytes: bytes, at: now, &state)
+        return take(.stored(index), &state)
+      case .fresh(let response, let change, let kept, let bytes):
+        note(index, response: response, bytes: bytes, change: change, kept: kept, at: now, &state)
+        return take(.fresh(index), &state)
+      case .failed(let error):
         note(index, error: error, at: now, &state)
-        return lose(indices, &state)
+        let cancelled = take(.failed(index, reason: error.message), &state)
+        guard error.kind == .signedOut else { return cancelled }
+        // What the account's other steps have brought is not delivered either.
+        let account = plan.steps[index].request.account
+        let lost = plan.steps.indices.filter {
+          plan.steps[$0].request.account == account && state.machine.steps[$0].hasAnything
+        }
+        return cancelled + lose(lost, &state)
       }
-      cancel(cancelled)
-    case .failed(let error):
-      handle(.failed(index, reason: error.message)) { note(index, error: error, at: now, &$0) }
     }
   }
 

@@ -11,8 +11,8 @@ public final class Session: DeliverySource {
     var machine: SessionMachine
     var renewal: Task<DataServiceError?, Never>?
     var signOut: Task<DataServiceError?, Never>?
-    /// The credential is read from its store.
-    var reading: Task<Void, Never>?
+    /// The credential is read from its store; the value is the sign-out that followed at once.
+    var reading: Task<Task<DataServiceError?, Never>?, Never>?
     /// Whether the account that is being read is signed out as soon as it is known.
     var isSignOutWanted = false
     /// The last write to the credential store. Each write awaits the one before it, so that none undoes a later one.
@@ -43,25 +43,26 @@ public final class Session: DeliverySource {
 
   /// Reads from the credential store whether an account is signed in; called once, at launch.
   public func start() async {
-    let reading = state.withLock { state -> Task<Void, Never>? in
+    let reading = state.withLock { state -> Task<Task<DataServiceError?, Never>?, Never>? in
       guard state.reading == nil else { return nil }
       let reading = Task { [self] in await read() }
       state.reading = reading
       return reading
     }
-    await reading?.value
+    _ = await reading?.value
   }
 
-  private func read() async {
+  private func read() async -> Task<DataServiceError?, Never>? {
     let event: SessionMachine.Event
     do {
       event = .read(try await credentials.credential())
     } catch {
       event = .unreadable("\(error)")
     }
-    state.withLock { state in
+    return state.withLock { state in
       advance(event, &state)
       if state.isSignOutWanted { beginSignOut(&state) }
+      return state.signOut
     }
   }
 
@@ -69,7 +70,7 @@ public final class Session: DeliverySource {
   /// data stays stored under its name.
   /// - Throws: The credential store's error; the account is signed in nevertheless, until the program ends.
   public func signIn(_ credential: Credential) async throws {
-    await state.withLock { $0.isSignOutWanted ? $0.reading : nil }?.value
+    _ = await state.withLock { $0.isSignOutWanted ? $0.reading : nil }?.value
     while true {
       let (signOut, write) = state.withLock { state in
         if state.signOut == nil { advance(.signedIn(credential), &state) }
@@ -92,10 +93,15 @@ public final class Session: DeliverySource {
       if state.machine.phase == .launching, state.reading != nil { state.isSignOutWanted = true }
       return state.isSignOutWanted ? state.reading : nil
     }
-    await reading?.value
-    let task = state.withLock { state in
-      beginSignOut(&state)
-      return state.signOut
+    let task: Task<DataServiceError?, Never>?
+    if let reading {
+      // Whoever signs in after that is not signed out.
+      task = await reading.value
+    } else {
+      task = state.withLock { state in
+        beginSignOut(&state)
+        return state.signOut
+      }
     }
     if let error = await task?.value { throw error }
   }
