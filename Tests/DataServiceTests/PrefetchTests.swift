@@ -215,6 +215,28 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test func `those that go on into the store do not pile up`() async throws {
+    let never = Gate()
+    let asked = (0..<8).map { _ in Gate() }
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+      if number <= asked.count { asked[number - 1].open() }
+      await never.wait()
+      throw DataServiceError(.cancelled, "cancelled")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    for number in 0..<20 {
+      let anticipation = fixture.service.anticipate(
+        try request("\(number)"), group: "rows", holdFor: .seconds(3600), whenUnused: .finished,
+        decode: Self.text)
+      await anticipation.prefetch.begun()
+      if number < asked.count { await asked[number].wait() }
+    }
+    #expect(transport.requests.count == 8)
+    never.open()
+    await fixture.service.close()
+    #expect(fixture.service.anticipationCounts.refused == 12)
+  }
+
   @Test func `with the usual limits one more than are held is asked for, whatever the oldest is doing`()
     async throws
   {

@@ -131,13 +131,14 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
 
   private func mayBegin(_ prepared: PreparedRequest) -> Bool {
     // A prefetch's exchange does not keep out the next, which may have released it a moment ago.
-    let (failedAt, exchanges) = core.state.withLock {
-      ($0.prefetches.failedAt, $0.exchanges.wanted(upTo: PrefetchRule.busy))
+    let (failedAt, exchanges, all) = core.state.withLock {
+      ($0.prefetches.failedAt, $0.exchanges.wanted(upTo: PrefetchRule.busy), $0.exchanges.count)
     }
     return PrefetchRule.mayBegin(
       .init(
         method: wanted.method, isPassThrough: prepared.isPassThrough, failedAt: failedAt,
-        now: core.timekeeper.bootNanoseconds, exchanges: exchanges))
+        now: core.timekeeper.bootNanoseconds, exchanges: exchanges, all: all,
+        held: max(1, core.configuration.anticipation.count)))
   }
 
   /// Refuses to begin; a commit that has already come gets a normal load instead.
@@ -294,7 +295,8 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     load?.cancel()
   }
 
-  func finished() async {
+  /// Returns once its load has begun, or never will.
+  func begun() async {
     await withUnsafeContinuation { continuation in
       let isReady = state.withLock { state in
         if state.load != nil || state.phase == .released { return true }
@@ -303,6 +305,10 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
       }
       if isReady { continuation.resume() }
     }
+  }
+
+  func finished() async {
+    await begun()
     await state.withLock { $0.load }?.finished()
   }
 

@@ -9,6 +9,9 @@ enum PrefetchRule {
     var now: Int64
     /// The number of running exchanges for loads, not counting prefetches.
     var exchanges = 0
+    /// The number of all running exchanges, and how many anticipations may be held.
+    var all = 0
+    var held = 4
   }
 
   /// How long prefetches pause after a network failure, in nanoseconds.
@@ -19,6 +22,7 @@ enum PrefetchRule {
   static func mayBegin(_ situation: Situation) -> Bool {
     guard situation.method.isSafe, !situation.isPassThrough else { return false }
     guard situation.failedAt.map({ situation.now - $0 >= quiet }) ?? true else { return false }
-    return situation.exchanges < busy
+    // Prefetches that nobody holds any more go on into the store, and must not pile up.
+    return situation.exchanges < busy && situation.all < busy + situation.held
   }
 }
