@@ -53,7 +53,10 @@ CREATE TABLE last_request (
 ) STRICT;
 
 -- A body is a run of chunks. One of a single chunk is rewritten in place; a longer one arrives under a new id and
--- is seen when the row is switched to it, so that a reader under way keeps the old one.
+-- is seen when the row is switched to it, so that a reader under way keeps the old one. The ids begin at a random
+-- multiple of 2^18, the store's own: what is still at work on a store that was removed meets no body of the next one.
+-- A body that is handed over whole has 0 as partial_bytes while it is written: it makes its room itself, while no row
+-- is evicted for one that arrives.
 CREATE TABLE body (
   id              INTEGER PRIMARY KEY AUTOINCREMENT,  -- never reused: a slow reader cannot meet another body's chunks
   account_id      INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
@@ -79,8 +82,8 @@ CREATE TRIGGER body_gone AFTER DELETE ON body BEGIN
 END;
 
 -- What was removed, or invalidated by an unsafe request, and when in the order of exchanges: an exchange that began
--- before must not bring the row back. The URL itself is not kept. Collected after an hour of the clock since boot, longer
--- than any exchange.
+-- before must not bring the row back. The URL itself is not kept. Collected after a day of the clock since boot; an
+-- exchange that lasts longer is not seen.
 CREATE TABLE removal (
   account_id     INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
   target_hash    INTEGER NOT NULL,               -- XXH3-64 of the target; 0 for everything of the account

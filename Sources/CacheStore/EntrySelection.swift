@@ -23,6 +23,12 @@ public struct EntrySelection: Sendable, Hashable {
   /// Only good responses, or only others.
   package var isGood: Bool?
 
+  /// Whether it selects cut-off downloads too, which have an account, a key, a target and an instant, and nothing else
+  /// of a row.
+  var selectsCutOff: Bool {
+    tag == nil && rowIDs == nil && minimumBytes == nil && isPinned == nil && isGood == nil
+  }
+
   /// Every row.
   public static let all = EntrySelection()
 

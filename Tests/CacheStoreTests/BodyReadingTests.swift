@@ -59,6 +59,31 @@ import TestTurns
     await #expect { try await reading.next() } throws: { ($0 as? CacheStoreError)?.reason == .corrupt }
   }
 
+  @Test func `law 10: of a store that is removed and made anew no byte comes of another's body`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    let (row, content) = try await stored(6, in: fixture)
+    let reading = BodyReading(row.body, in: fixture.store)
+    var read = try #require(try await reading.next())
+    for _ in 0..<20 { _ = try await fixture.store.entries() }
+    try fixture.remove()
+    let other = fixture.another()
+    let bobs = try await other.beginBody(accountID: try await other.accountID(named: "bob"))
+    for part in 0..<6 { try await bobs.append(pattern(1000, seed: UInt8(100 + part))) }
+    _ = try await other.put("", for: RequestKey(account: "bob", target: "https://example.org/bob")) {
+      $0.body = .unfinished(bobs)
+    }
+    await #expect {
+      while let chunk = try await reading.next() { read += chunk }
+    } throws: {
+      ($0 as? CacheStoreError)?.reason == .replaced
+    }
+    // What had been read ahead comes.
+    #expect(read == content[..<3000])
+    await other.close()
+  }
+
   @Test func `a damaged chunk ends it, each time it is asked`() async throws {
     let fixture = try StoreFixture()
     let (row, content) = try await stored(6, in: fixture)

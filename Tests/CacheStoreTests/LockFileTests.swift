@@ -59,4 +59,19 @@ import Testing
     // Another process sees the new file alone.
     #expect(try LockFile(files: files).isLocked(.body(7)))
   }
+
+  @Test func `a lock in the file that took a removed one's place is seen, and asking makes no such file`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let files = StoreFiles(path: folder.file("store.sqlite"))
+    let (ours, theirs) = (LockFile(files: files), LockFile(files: files))
+    #expect(try theirs.tryLock(.body(7)))
+    #expect(try ours.isLocked(.body(7)))
+    #expect(unlink(files.lock) == 0)
+    #expect(try ours.isLocked(.body(7)), "its holder goes on in the removed file")
+    #expect(!folder.contains("store.sqlite.lock"))
+    #expect(try theirs.tryLock(.body(8)))
+    #expect(try ours.isLocked(.body(8)))
+  }
 }

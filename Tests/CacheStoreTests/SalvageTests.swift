@@ -228,6 +228,50 @@ import TestTurns
     try await filled.expect(survivors, lost: lost.count, "\(kind)")
   }
 
+  /// A request that is stored again while its entry, or its account's, is missing in the index.
+  @Test(
+    "of what was stored twice because an index had lost it, the one received later is saved",
+    arguments: [
+      ("sqlite_autoindex_last_request_1", "https://example.org/page", true),
+      ("sqlite_autoindex_last_request_1", "https://example.org/page", false),
+      ("sqlite_autoindex_account_1", "alice", true), ("sqlite_autoindex_account_1", "alice", false),
+    ])
+  func twice(index: String, text: String, isSecondLater: Bool) async throws {
+    let events = Events()
+    let fixture = try StoreFixture {
+      $0.chunkBytes = 1000
+      $0.onEvent = { events.add($0) }
+    }
+    let page = RequestKey(account: "alice", target: "https://example.org/page")
+    let other = RequestKey(account: "alice", target: "https://example.org/of the first account")
+    _ = try await fixture.store.put(pattern(3000, seed: 1), for: page, at: 10)
+    if index == "sqlite_autoindex_account_1" { _ = try await fixture.store.put("other", for: other) }
+    await fixture.store.close()
+    try fixture.spoil(text, in: index)
+    let second = fixture.another()
+    let account = try await second.accountID(named: "alice")
+    _ = try await second.put(pattern(2000, seed: 2), for: page, at: isSecondLater ? 11 : 9)
+    let isOfAccount = index == "sqlite_autoindex_account_1"
+    #expect(try fixture.number("SELECT count(*) FROM last_request NOT INDEXED") == (isOfAccount ? 3 : 2))
+    let findings = await second.findings(repair: true)
+    #expect(findings.contains { $0.subject == "integrity" && $0.severity == .repaired }, "\(findings)")
+    let aside = try #require(events.setAside)
+    #expect(aside.carriedOver == (isOfAccount ? 2 : 1) && aside.lost == 1)
+    let rows = try await second.lookup(page).rows
+    #expect(rows.count == 1)
+    let row = try #require(rows.first)
+    #expect(
+      try await second.wholeBody(row) == (isSecondLater ? pattern(2000, seed: 2) : pattern(3000, seed: 1)))
+    if isOfAccount { #expect(try await second.body(of: other) == "other") }
+    // What began with the newer identifier goes on.
+    #expect(try await second.accountID(named: "alice") == account)
+    #expect(try fixture.number("SELECT count(*) FROM account") == 1)
+    #expect(await second.findings().allSatisfy { $0.severity == .fine })
+    await second.performMaintenance(budget: .seconds(60))
+    #expect(try fixture.remains() == 0)
+    await second.close()
+  }
+
   @Test func `an error of the new file's log ends the repair, whenever it comes, and the damaged file stays`()
     async throws
   {

@@ -158,6 +158,55 @@ import TestTurns
     await store.close()
   }
 
+  /// What of an entry of which index is changed: the account is not found, or its row is not found to be the account's.
+  @Test(
+    "what an index has lost goes with its account",
+    arguments: [
+      ("sqlite_autoindex_account_1", "alice", false),
+      ("sqlite_autoindex_last_request_1", "https://example.org/s3cret/1", true),
+    ])
+  func lostByIndex(index: String, text: String, isBefore: Bool) async throws {
+    let fixture = try StoreFixture()
+    let alice = try await fixture.store.accountID(named: "alice")
+    let bob = RequestKey(account: "bob", target: "https://example.org/bob")
+    for number in 1...3 {
+      let key = RequestKey(account: "alice", target: "https://example.org/s3cret/\(number)")
+      _ = try await fixture.store.put("s3cret-body", for: key, accountID: alice)
+    }
+    _ = try await fixture.store.put("bob's", for: bob)
+    await fixture.store.close()
+    try fixture.spoil(text, in: index, isBefore: isBefore)
+    let store = fixture.another()
+    try await store.signOut(accountName: "alice")
+    for name in try fixture.files.names() {
+      let text = String(decoding: try fixture.files.bytes(of: name), as: UTF8.self)
+      #expect(!text.contains("s3cret") && !text.contains("alice"), "\(name)")
+      #expect(!name.contains("damaged") && !name.contains(".new"), "\(name)")
+    }
+    #expect(try await store.body(of: bob) == "bob's")
+    #expect(await store.findings().allSatisfy { $0.severity == .fine })
+    await store.close()
+  }
+
+  /// As a person leaves it who deletes an account with the shell, which does not look at foreign keys.
+  @Test func `a row whose account is gone is no damage, and goes with the next account`() async throws {
+    let fixture = try StoreFixture()
+    let bob = RequestKey(account: "bob", target: "https://example.org/bob")
+    for account in ["alice", "carol"] {
+      let key = RequestKey(account: account, target: "https://example.org/s3cret")
+      _ = try await fixture.store.put("x", for: key)
+    }
+    _ = try await fixture.store.put("bob's", for: bob)
+    try fixture.sql("PRAGMA foreign_keys = OFF; DELETE FROM account WHERE name = 'alice'")
+    try await fixture.store.signOut(accountName: "carol")
+    for name in try fixture.files.names() {
+      let text = String(decoding: try fixture.files.bytes(of: name), as: UTF8.self)
+      #expect(!text.contains("s3cret"), "\(name)")
+    }
+    #expect(try await fixture.store.body(of: bob) == "bob's")
+    await fixture.store.close()
+  }
+
   @Test func `what a repair that was killed has left goes too`() async throws {
     let fixture = try StoreFixture()
     _ = try await fixture.store.put("x", for: RequestKey(account: "alice", target: "t"))
@@ -203,6 +252,28 @@ import TestTurns
     try await store.signOut(accountName: "alice")
     #expect(try await store.statistics().parts.isEmpty)
     await store.close()
+  }
+
+  @Test("where the database alone was removed, its log and its counts go too", arguments: [true, false])
+  func removed(isOpen: Bool) async throws {
+    let fixture = try StoreFixture()
+    func whereFound() throws -> [String] {
+      try fixture.files.names().filter {
+        String(decoding: try fixture.files.bytes(of: $0), as: UTF8.self).contains("s3cret")
+      }
+    }
+    _ = try await fixture.store.put(
+      "s3cret-body", for: RequestKey(account: "alice", target: "https://s3cret-host.example/"))
+    try FileManager.default.removeItem(atPath: fixture.path)
+    for name in ["-journal", ".uses", ".uses-taken"] {
+      try fixture.files.write("s3cret-host.example", to: "store.sqlite" + name)
+    }
+    #expect(try whereFound().contains("store.sqlite-wal"), "nothing was written back")
+    let store = isOpen ? fixture.store : fixture.another()
+    try await store.signOut(accountName: "alice")
+    #expect(try whereFound().isEmpty)
+    await fixture.store.close()
+    #expect(try whereFound().isEmpty)
   }
 
   @Test func `signing out where there is no store makes none`() async throws {

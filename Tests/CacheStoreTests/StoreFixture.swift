@@ -38,6 +38,27 @@ final class StoreFixture: Sendable {
   /// The first value of the first row.
   func number(_ text: String) throws -> Int64? { try sql(text).first?.first?.integer }
 
+  /// Removes the store, as a person does, or the system that empties a folder of caches.
+  func remove() throws {
+    for name in try files.names() { try FileManager.default.removeItem(atPath: files.file(name)) }
+  }
+
+  /// Changes one bit of a closed store's file where an index of few entries has a text: in the text's last byte, or in
+  /// the byte before the text, which is the end of the value before it. The entry then leads nowhere.
+  func spoil(_ text: String, in index: String, isBefore: Bool = false) throws {
+    try sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    let pages = try sql("SELECT rootpage FROM sqlite_schema WHERE name = '\(index)'")
+    let bytesOfPage = Int(try number("PRAGMA page_size") ?? 0)
+    guard let page = pages.first?.first?.integer.map({ Int($0) }) else { throw NotThere(text: index) }
+    let bytes = try files.bytes(of: "store.sqlite")
+    let found = bytes[((page - 1) * bytesOfPage)..<(page * bytesOfPage)].firstRange(of: Array(text.utf8))
+    guard let found else { throw NotThere(text: text) }
+    let place = isBefore ? found.lowerBound - 1 : found.upperBound - 1
+    try files.overwrite("store.sqlite", at: place, with: [bytes[place] ^ 1])
+  }
+
+  struct NotThere: Error { let text: String }
+
   /// What nobody needs and nothing will ever collect: bodies without a row that are not being received and cannot be
   /// resumed, and chunks without a body. Released bodies count once their readers have had their time, that is, after
   /// housekeeping.

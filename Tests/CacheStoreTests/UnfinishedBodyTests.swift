@@ -1,3 +1,4 @@
+import PlatformC
 import PlatformFoundation
 import TestSupport
 import Testing
@@ -19,6 +20,26 @@ import TestTurns
     var expected = Data()
     for part in 0..<5 { expected += pattern(1000, seed: UInt8(part)) }
     #expect(try await store.wholeBody(row) == expected)
+  }
+
+  @Test func `a download whose store is removed leaves the bodies of the next one alone`() async throws {
+    let fixture = try StoreFixture()
+    let body = try await fixture.store.beginBody(accountID: try await fixture.store.accountID(named: ""))
+    try await body.append(pattern(1000))
+    try fixture.remove()
+    let other = fixture.another()
+    _ = try await other.put("x", for: .page)
+    await #expect { try await body.append(pattern(1000, seed: 1)) } throws: {
+      ($0 as? CacheStoreError)?.reason == .missing
+    }
+    #expect(try fixture.number("SELECT count(*) FROM chunk") == 1)
+    body.remove()
+    await fixture.store.whenIdle()
+    #expect(try await other.body(of: .page) == "x")
+    #expect(try fixture.number("SELECT count(*) FROM body WHERE released_at_ms IS NULL") == 1)
+    body.end()
+    await fixture.store.close()
+    await other.close()
   }
 
   @Test func `a body of which nothing came is an empty one`() async throws {
@@ -116,6 +137,107 @@ import TestTurns
   private func end(_ body: UnfinishedBody, of store: ResponseStore) async {
     body.end()
     await store.whenIdle()
+  }
+
+  @Test func `law 8: a download that was cut off goes with what is removed, and is not resumed`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    let key = RequestKey(account: "alice", target: "https://a.example/x/big", extra: "insecure")
+    let account = try await store.accountID(named: "alice")
+    let partial = UnfinishedBody.Partial(key: key, url: key.target, strongETag: "\"a\"", wholeLength: nil)
+    func isLeft(by change: (inout EntrySelection) -> Void) async throws -> Bool {
+      let body = try await store.beginBody(accountID: account, partial: partial)
+      try await body.append(pattern(10))
+      await end(body, of: store)
+      var selection = EntrySelection.all
+      change(&selection)
+      #expect(try await store.remove(selection, started: .at(9)) == 0, "there is no row")
+      guard let left = try await store.partialBody(accountID: account, key: key) else {
+        for table in ["body", "partial", "chunk"] {
+          #expect(try fixture.number("SELECT count(*) FROM \(table)") == 0, "\(table)")
+        }
+        return false
+      }
+      left.body.abandon()
+      await store.whenIdle()
+      await store.performMaintenance(budget: .seconds(60))
+      #expect(try fixture.number("SELECT count(*) FROM partial") == 0)
+      return true
+    }
+    #expect(try await isLeft { _ in } == false)
+    #expect(try await isLeft { $0.accounts = ["alice"] } == false)
+    #expect(try await isLeft { $0.key = key } == false)
+    #expect(try await isLeft { $0.prefix = "https://a.example/x/" } == false)
+    #expect(try await isLeft { $0.host = "a.example" } == false)
+    #expect(try await isLeft { $0.receivedBefore = .max } == false)
+    // Another's, or selected by what only a row has.
+    #expect(try await isLeft { $0.accounts = [""] })
+    #expect(try await isLeft { $0.key = RequestKey(account: "alice", target: key.target) })
+    #expect(try await isLeft { $0.prefix = "https://a.example/y" })
+    #expect(try await isLeft { $0.host = "b.example" })
+    #expect(try await isLeft { $0.receivedBefore = 0 })
+    #expect(try await isLeft { $0.tag = "t" })
+    #expect(try await isLeft { $0.rowIDs = [1] })
+    #expect(try await isLeft { $0.minimumBytes = 0 })
+    #expect(try await isLeft { $0.isPinned = false })
+    #expect(try await isLeft { $0.isGood = true })
+  }
+
+  @Test func `a download that a process is receiving stays, whatever another removes`() async throws {
+    let fixture = try StoreFixture()
+    let account = try await fixture.store.accountID(named: "")
+    let partial = UnfinishedBody.Partial(
+      key: .page, url: RequestKey.page.target, strongETag: "\"a\"", wholeLength: nil)
+    let body = try await fixture.store.beginBody(accountID: account, partial: partial)
+    try await body.append(pattern(10))
+    #expect(try await fixture.another().remove(.all, started: .at(9)) == 0)
+    try await body.append(pattern(10))
+    await end(body, of: fixture.store)
+    #expect(try await fixture.store.partialBody(accountID: account, key: .page)?.body.length == 20)
+  }
+
+  @Test func `a body that is received is not collected, though the lock file was removed and made anew`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("old", for: .page)
+    #expect(fixture.store.lockFile.isOpen)
+    let other = fixture.another()
+    let account = try await other.accountID(named: "")
+    #expect(unlink(fixture.store.files.lock) == 0)
+    let body = try await other.beginBody(accountID: account)
+    for part in 0..<2 { try await body.append(pattern(1000, seed: UInt8(part))) }
+    // What a write over the limit does before it evicts a row.
+    let writer = fixture.store.writer
+    let isCollected = try await writer.perform { (connection) throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in try writer.room.collectRemains(connection) }
+    }
+    #expect(!isCollected)
+    _ = try await other.put("", for: .page, at: 2) { $0.body = .unfinished(body) }
+    let row = try #require(try other.lookupNow(.page).rows.first)
+    #expect(try await other.wholeBody(row) == pattern(1000) + pattern(1000, seed: 1))
+  }
+
+  @Test func `a body that was collected while it was received becomes no row, and the old one stands`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("old", for: .page)
+    let account = try await fixture.store.accountID(named: "")
+    let body = try await fixture.store.beginBody(accountID: account)
+    for part in 0..<2 { try await body.append(pattern(1000, seed: UInt8(part))) }
+    // As by a process that does not see its lease.
+    try fixture.sql("UPDATE body SET released_at_ms = 0 WHERE id = \(body.id)")
+    try fixture.sql("DELETE FROM chunk WHERE id = \(body.id) << 20")
+    await #expect {
+      try await fixture.store.put("", for: .page, at: 2) { $0.body = .unfinished(body) }
+    } throws: {
+      // Not as if its account had been signed out: the origin is asked again.
+      ($0 as? CacheStoreError)?.reason == .missing
+    }
+    #expect(try await fixture.store.body(of: .page) == "old")
   }
 
   @Test func `a body over half the limit is not kept`() async throws {

@@ -148,11 +148,14 @@ final class LockFile: Sendable {
   }
 
   /// Whether any process, this one included, holds the lock; takes none.
+  ///
+  /// Others lock in the file that has the name now. Where the file was removed and nothing has its name, it is not made
+  /// anew for a question: the removed one is asked, in which processes may still hold what they held.
   func isLocked(_ place: Place) throws(CacheStoreError) -> Bool {
     let offset = place.offset
     return try state.withLock { (state: inout State) throws(CacheStoreError) -> Bool in
       if state.isHeld(offset) { return true }
-      if state.current.descriptor < 0 { try openCurrent(&state) }
+      if state.current.descriptor < 0 || FileStatus(path: files.lock) != nil { try openCurrent(&state) }
       var range = flock()
       range.l_type = Int16(F_WRLCK)
       range.l_whence = Int16(SEEK_SET)

@@ -77,13 +77,8 @@ struct Quarantine {
     new.waiting.deadline = deadline
     try Schema.configureWriting(new)
     try Schema.create(new, pageBytes: configuration.pageBytes)
-    // A file that cannot be opened holds nothing to copy.
-    guard
-      let damaged = try? Connection(path: files.resolved(), named: files.database, for: .writing, files.vfs)
-    else {
-      try new.checkpoint(.truncating)
-      return ((0, 0), nil)
-    }
+    // Opening reads nothing of what is damaged: where it fails, as with too many open files, the rows are still there.
+    let damaged = try Connection(path: files.resolved(), named: files.database, for: .writing, files.vfs)
     damaged.waiting.deadline = deadline
     if files.isUntrusted {
       do throws(CacheStoreError) { try damaged.distrust() } catch {
@@ -99,8 +94,9 @@ struct Quarantine {
     do throws(CacheStoreError) {
       try damaged.execute("BEGIN IMMEDIATE")
     } catch {
-      // It may be impossible to lock a damaged file; one that another process writes to is not replaced under it.
-      guard error.reason != .busy else { throw error }
+      // It may be impossible to lock a damaged file, or one whose damaged header says that it may not be written. One
+      // that another process writes to is not replaced under it, nor is one that can be copied another time.
+      guard error.isDamage || error.reason == .readOnly && !error.isMoved else { throw error }
     }
     var salvage = Salvage(from: damaged, to: new)
     try salvage.run()

@@ -1,6 +1,8 @@
 /// Copies every row of a damaged store that can still be read completely into a new one, with its identifiers.
 ///
-/// Reads and verifies each row separately, so that a bad page costs only the rows on it.
+/// Reads and verifies each row separately, so that a bad page costs only the rows on it. Where an index had lost an
+/// entry, the damaged file may have two accounts of one name, or two rows of one place under a key: the accounts become
+/// one, and of the rows the one received later stays.
 struct Salvage {
   let damaged: Connection
   let new: Connection
@@ -94,19 +96,31 @@ struct Salvage {
     }
   }
 
-  /// - Returns: `false` where a chunk of the body is damaged; then nothing of the row is in the new file.
-  private func copy(_ row: Row) throws(CacheStoreError) -> Bool {
-    let body = row.response.body
+  /// - Returns: `false` where a chunk of the body is damaged, or a row received later has the place; then nothing of the
+  ///   row is in the new file.
+  private mutating func copy(_ row: Row) throws(CacheStoreError) -> Bool {
+    guard let account = try self.account(of: row) else { return false }
+    var response = row.response
+    let body = response.body
+    // The checksum covers the account's identifier, and is computed anew with the row.
+    response.accountID = account
+    let other = try rowInPlace(of: response, row.key)
+    if let other, other.receivedAt > response.receivedAt { return false }
     _ = try new.first(
-      "INSERT OR IGNORE INTO account (id, name) VALUES (?1, ?2)", [row.response.accountID], [row.key.account])
-    _ = try new.first(
-      "INSERT INTO body (id, account_id, checksum, begun_at_ms) VALUES (?1, ?2, ?3, ?4)",
-      [body.id, row.response.accountID, body.isWhole ? 0 : body.checksum, row.response.receivedAt])
+      "INSERT OR IGNORE INTO body (id, account_id, checksum, begun_at_ms) VALUES (?1, ?2, ?3, ?4)",
+      [body.id, account, body.isWhole ? 0 : body.checksum, response.receivedAt])
+    // No two rows share a body.
+    guard new.changes == 1 else { return false }
     guard try copyChunks(of: body) else {
       _ = try new.first("DELETE FROM body WHERE id = ?1", [body.id])
       return false
     }
-    var response = row.response
+    if let other {
+      _ = try new.first("DELETE FROM last_request WHERE id = ?1", [other.id])
+      _ = try new.first("DELETE FROM body WHERE id = ?1", [other.body])
+      carriedOver -= 1
+      lost += 1
+    }
     try new.insert(&response, row.key)
     _ = try new.first(
       "INSERT OR REPLACE INTO last_use (request_id, used_at_ms) VALUES (?1, ?2)", [response.id, row.usedAt])
@@ -114,6 +128,33 @@ struct Salvage {
       _ = try new.first("INSERT OR IGNORE INTO tag (request_id, name) VALUES (?1, ?2)", [response.id], [tag])
     }
     return true
+  }
+
+  /// The account of the row's name in the new file; `nil` where its identifier is another name's.
+  private func account(of row: Row) throws(CacheStoreError) -> Int64? {
+    _ = try new.first(
+      "INSERT OR IGNORE INTO account (id, name) VALUES (?1, ?2)", [row.response.accountID], [row.key.account])
+    return try new.first("SELECT id FROM account WHERE name = ?1", [], [row.key.account])
+  }
+
+  /// The row that has been copied to the same place under the key.
+  private func rowInPlace(
+    of row: StoredResponse, _ key: RequestKey
+  ) throws(CacheStoreError) -> (id: Int64, body: Int64, receivedAt: Int64)? {
+    let text = """
+      SELECT id, body_id, received_at_ms FROM last_request
+      WHERE account_id = ?1 AND good = ?2 AND target = ?3 AND method = ?4 AND extra = ?5 AND variant = ?6
+      """
+    return try new.withStatement(text) {
+      (statement) throws(CacheStoreError) -> (id: Int64, body: Int64, receivedAt: Int64)? in
+      statement.bind(1, row.accountID)
+      statement.bind(2, row.isGood)
+      for (index, value) in [key.target, key.method, key.extra, row.variant].enumerated() {
+        statement.bind(Int32(index + 3), value)
+      }
+      guard try statement.step() else { return nil }
+      return (statement.integer(0), statement.integer(1), statement.integer(2))
+    }
   }
 
   /// Copies chunk by chunk, each in its own transaction, so that neither memory nor the log grows with the body.
@@ -154,7 +195,7 @@ struct Salvage {
   }
 
   /// Copies accounts without rows too: an exchange under way carries its account's identifier, and a missing one
-  /// would mean signed out.
+  /// would mean signed out. Of two of one name the newer stays, which the name led to last.
   private func copyAccounts() throws(CacheStoreError) {
     var accounts: [(id: Int64, name: String)] = []
     for order in ["ASC", "DESC"] {
@@ -164,7 +205,7 @@ struct Salvage {
         while try statement.step() { accounts.append((statement.integer(0), statement.text(1))) }
       }
     }
-    for account in accounts {
+    for account in accounts.sorted(by: { $0.id > $1.id }) {
       _ = try new.first(
         "INSERT OR IGNORE INTO account (id, name) VALUES (?1, ?2)", [account.id], [account.name])
     }

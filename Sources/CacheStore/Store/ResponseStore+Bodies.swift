@@ -1,4 +1,4 @@
-internal import PlatformFoundation
+package import PlatformFoundation
 
 extension ResponseStore {
   /// Begins a body whose chunks are committed one by one.
@@ -82,6 +82,29 @@ extension ResponseStore {
         wholeLength: statement.isNull(2) ? nil : statement.integer(2))
       return TakenPartial(id: id, partial: partial, lease: lease)
     }
+  }
+
+  /// The first chunk of this very body: one of a single chunk is rewritten in place, so that its identifier alone may
+  /// lead to a later response's bytes.
+  ///
+  /// - Throws: `replaced` where they are another's by now; else as ``chunk(_:of:accountID:)``.
+  package func firstChunk(of body: StoredResponse.Body) async throws(CacheStoreError) -> Data {
+    let bytes = try await chunk(0, of: body.id, accountID: body.accountID)
+    let checksum: Int64?
+    if Int64(bytes.count) == body.length {
+      checksum = Checksum.ofBody(chunk: Checksum.ofChunk(bytes, body: body.id, number: 0))
+    } else {
+      // A body of several chunks, which is never rewritten, or by now a shorter or longer one of a single chunk.
+      checksum = try await read { deadline throws(CacheStoreError) in
+        try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+          try connection.bodyChecksum(of: body.id)
+        } ?? nil
+      }
+    }
+    guard checksum == body.checksum else {
+      throw CacheStoreError(.replaced, "the stored body was replaced meanwhile")
+    }
+    return bytes
   }
 
   private static let partialText = """

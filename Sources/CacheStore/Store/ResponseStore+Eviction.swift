@@ -1,7 +1,8 @@
 extension ResponseStore {
   /// Keeps the file within its limit, inside the transaction that made it grow, so that no process ever leaves it
   /// larger: it evicts as much as was added, least recently used first. Where the file is far larger because the
-  /// limit was lowered, it evicts only a part, so that no write takes long; maintenance does the rest in steps.
+  /// limit was lowered, it evicts only a part, so that no write takes long; maintenance does the rest in steps. For
+  /// the pages of bodies that are being received it evicts no row; see ``arrivingPages(_:)``.
   ///
   /// - Parameter row: The row being written, which is not evicted; 0 for none.
   /// - Throws: `full` where only pinned rows and bodies being received are left.
@@ -9,10 +10,14 @@ extension ResponseStore {
     guard try mayBeOverLimit(connection), try connection.value(.pageCount) > limitPages(connection) else {
       return
     }
+    let arriving = try arrivingPages(connection)
     var steps = 0
-    while try isOverLimit(connection), steps < Self.stepsAtOnce {
+    evicting: while try isOverLimit(connection), steps < Self.stepsAtOnce {
       steps += 1
-      guard try evictSome(sparing: row, connection) else {
+      switch try evictSome(sparing: row, besides: arriving, connection) {
+      case .done: continue
+      case .unneeded: break evicting
+      case .impossible:
         throw CacheStoreError(
           .full,
           "the store \(files.database) is full, and what is in it is pinned or being received",
@@ -80,19 +85,52 @@ extension ResponseStore {
   /// The most rows that one write evicts for their number.
   private static let rowsAtOnce: Int64 = 16
 
-  /// Whether the pages in use are more than the limit allows.
-  func isOverLimit(_ connection: Connection) throws(CacheStoreError) -> Bool {
-    try connection.value(.pageCount) - connection.value(.freePages) > limitPages(connection)
+  /// Whether the pages in use, besides those of arriving bodies, are more than the limit allows.
+  func isOverLimit(
+    _ connection: Connection, besides arriving: Int64 = 0
+  ) throws(CacheStoreError) -> Bool {
+    try connection.value(.pageCount) - connection.value(.freePages) > limitPages(connection) + arriving
   }
 
-  /// Frees some space: released bodies first, then cut-off downloads, then the least recently used row.
+  /// The pages by which the limit may be exceeded because of bodies that are being received: no row is evicted for
+  /// them, by whatever write (law 5). Counts at least the pages that they take, and no more than half the limit, which
+  /// is what ``keepRoomForArriving(_:)`` lets them exceed it by. 0 without counting where the limit is kept.
+  ///
+  /// No other transaction makes or ends one meanwhile, and eviction leaves them alone: the number holds for the rest of
+  /// the transaction.
+  func arrivingPages(_ connection: Connection) throws(CacheStoreError) -> Int64 {
+    guard try isOverLimit(connection) else { return 0 }
+    let statement = try connection.statement(.arrivingBodies)
+    defer { statement.reset() }
+    // An overflow page begins with four bytes that are none of the chunk's.
+    statement.bind(1, connection.pageBytes - 4)
+    var pages: Int64 = 0
+    while try statement.step() {
+      if try lockFile.isLocked(.body(statement.integer(0))) { pages += statement.integer(1) }
+    }
+    return min(pages, try limitPages(connection) / 2)
+  }
+
+  /// What came of one step of an eviction.
+  enum EvictionStep {
+    case done
+    /// What is over the limit is arriving bodies, for which no row goes.
+    case unneeded
+    /// Nothing is left that may be evicted.
+    case impossible
+  }
+
+  /// Frees some space: released bodies first, then cut-off downloads, then, where more than the arriving pages are over the
+  /// limit, the least recently used row.
   ///
   /// Replaced bodies are kept for their readers, and cut-off downloads to be resumed, only while there is space for
   /// them.
-  /// - Returns: `false` where nothing is left that may be evicted.
-  func evictSome(sparing row: Int64 = 0, _ connection: Connection) throws(CacheStoreError) -> Bool {
-    if try writer.room.collectRemains(connection) { return true }
-    return try evictRow(sparing: row, connection)
+  func evictSome(
+    sparing row: Int64 = 0, besides arriving: Int64, _ connection: Connection
+  ) throws(CacheStoreError) -> EvictionStep {
+    if try writer.room.collectRemains(connection) { return .done }
+    guard try isOverLimit(connection, besides: arriving) else { return .unneeded }
+    return try evictRow(sparing: row, connection) ? .done : .impossible
   }
 
   /// Removes the least recently used row that is not pinned; `false` where there is none.

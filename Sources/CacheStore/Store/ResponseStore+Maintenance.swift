@@ -124,25 +124,25 @@ extension ResponseStore {
     try await collectReleased(until: deadline)
   }
 
-  /// Deletes removal marks older than any exchange can be.
+  /// Deletes removal marks older than a day. An exchange may last as long as its time limit, which has no upper bound;
+  /// one that lasts longer than a day is not seen.
   ///
   /// Their age follows the clock since boot, which cannot be set. A mark of another boot is later than now on this
-  /// clock, or becomes older than an hour within the hour; no exchange of that boot still runs.
+  /// clock, or becomes older than a day within the day; no exchange of that boot still runs.
   private func collectOld() async throws(CacheStoreError) {
     let bootNow = configuration.bootNow()
+    let remembered = [bootNow - Self.removalLifetime, bootNow]
     try await writer.perform { (connection) throws(CacheStoreError) in
       let text = "FROM removal WHERE started_ns NOT BETWEEN ?1 AND ?2"
-      guard try connection.first("SELECT 1 \(text) LIMIT 1", [bootNow - Self.hour, bootNow]) != nil else {
-        return
-      }
+      guard try connection.first("SELECT 1 \(text) LIMIT 1", remembered) != nil else { return }
       try connection.transaction { () throws(CacheStoreError) in
-        _ = try connection.first("DELETE \(text)", [bootNow - Self.hour, bootNow])
+        _ = try connection.first("DELETE \(text)", remembered)
       }
     }
   }
 
-  /// Longer than any exchange lasts, in nanoseconds.
-  static let hour: Int64 = 3_600_000_000_000
+  /// How long a removal is remembered, in nanoseconds: a day.
+  private static let removalLifetime: Int64 = 86_400_000_000_000
 
   // MARK: Limits
 
@@ -160,8 +160,11 @@ extension ResponseStore {
     try await repeatSteps(until: deadline) { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in
         var isMore = false
+        let arriving = try self.arrivingPages(connection)
         for _ in 0..<Self.evictedAtOnce {
-          guard try self.isOverLimit(connection), try self.evictSome(connection) else { break }
+          guard try self.isOverLimit(connection),
+            case .done = try self.evictSome(besides: arriving, connection)
+          else { break }
           isMore = true
         }
         if let most = try self.limits(connection).maximumRows {

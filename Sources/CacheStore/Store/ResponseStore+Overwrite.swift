@@ -113,9 +113,19 @@ extension ResponseStore {
     case .free(let count): variants = count
     case .taken(let row): existing = row
     }
+    let local = try localRow(of: write, connection)
+    let replaced = existing
+    if existing == nil { existing = local }
     guard let body = try writeBody(write, replacing: existing, connection) else { return .superseded }
     var row = write.row(body: body)
-    row.isPinned = write.isPinned || existing?.isPinned == true
+    row.isPinned = write.isPinned || existing?.isPinned == true || local?.isPinned == true
+    if let local {
+      if let replaced {
+        try absorb(local, into: replaced.id, connection)
+      } else {
+        try setVariant(of: local.id, write.variant, connection)
+      }
+    }
     if let existing {
       row.id = existing.id
       try connection.update(&row, write.key)
@@ -135,6 +145,59 @@ extension ResponseStore {
     }
     try keepWithinLimit(writing: row.id, connection)
     return .stored(rowID: row.id, body: body)
+  }
+
+  /// The program's own row that the response takes the place of, where that is another variant of the same request and
+  /// is still there.
+  private func localRow(of write: Write, _ connection: Connection) throws(CacheStoreError) -> Existing? {
+    // A response that is not good never replaces a good one.
+    guard let id = write.localRow, write.isGood, let found = try connection.rowHead(id) else { return nil }
+    let row = found.row
+    guard found.isSound, row.isLocal, row.isGood, row.variant != write.variant,
+      row.accountID == write.accountID, found.key == write.key, !isBefore(write.head.started, row.started)
+    else { return nil }
+    return Existing(id: row.id, bodyID: row.body.id, bodyBytes: row.body.length, isPinned: row.isPinned)
+  }
+
+  /// Gives a row another variant, and so another place under its key. A row that has that place is replaced, as by a
+  /// response that is stored there.
+  ///
+  /// The caller writes the rest of the row, with its new checksum, in the same transaction.
+  /// - Returns: `false` where that other row was written by an exchange that began later.
+  func move(
+    _ row: inout StoredResponse, of key: RequestKey, to variant: String, _ connection: Connection
+  ) throws(CacheStoreError) -> Bool {
+    guard row.variant != variant else { return true }
+    var write = Write(accountID: row.accountID, key: key, head: row.head, body: .bytes(Data()))
+    write.isGood = row.isGood
+    write.variant = variant
+    switch try place(of: write, connection) {
+    case .newer: return false
+    case .free: break
+    case .taken(let other):
+      try absorb(other, into: row.id, connection)
+      row.isPinned = row.isPinned || other.isPinned
+    }
+    try setVariant(of: row.id, variant, connection)
+    row.variant = variant
+    return true
+  }
+
+  /// Deletes a row whose place another takes, which gets its tags.
+  private func absorb(
+    _ replaced: Existing, into row: Int64, _ connection: Connection
+  ) throws(CacheStoreError) {
+    _ = try connection.first(
+      "UPDATE OR IGNORE tag SET request_id = ?2 WHERE request_id = ?1", [replaced.id, row])
+    try deleteRow(replaced.id, connection)
+    try releaseReplaced(replaced, connection)
+  }
+
+  /// Apart from the statement that updates a row: with the variant in it, each overwrite would write the index too.
+  private func setVariant(
+    of row: Int64, _ variant: String, _ connection: Connection
+  ) throws(CacheStoreError) {
+    _ = try connection.first("UPDATE last_request SET variant = ?2 WHERE id = ?1", [row], [variant])
   }
 
   private func place(of write: Write, _ connection: Connection) throws(CacheStoreError) -> Place {
@@ -183,7 +246,8 @@ extension ResponseStore {
       finish.bind(1, body.id)
       finish.bind(2, unfinished.chunkCount == 1 ? 0 : body.checksum)
       try finish.run()
-      // While a body is being received, only sign-out deletes its row.
+      // While a body is being received, only sign-out deletes its row; who has lost its lease with the lock file may find
+      // it released. `ofAccount` tells the two apart.
       guard connection.changes == 1 else { throw CacheStoreError(.signedOut, "the account was signed out") }
       if let partial = try connection.optionalStatement(.deletePartial) {
         partial.bind(1, body.id)

@@ -108,12 +108,13 @@ extension ResponseStore {
   /// does not store them again.
   ///
   /// Removes the rows selected when the call begins, in short transactions, so that other processes can write in
-  /// between.
+  /// between. Cut-off downloads go with them; see ``removeCutOff(_:where:)``.
   /// - Returns: How many rows were removed.
   @discardableResult package func remove(
     _ selection: EntrySelection, started: StartMark
   ) async throws(CacheStoreError) -> Int {
     guard FileStatus(path: files.database) != nil else { return 0 }
+    try await removeCutOff(selection)
     let chosen = try await writer.perform { (connection) throws(CacheStoreError) in
       try Self.rowIDs(selection, connection)
     }
@@ -135,6 +136,67 @@ extension ResponseStore {
     try await forgetCounts(ofEmpty: hosts)
     return count
   }
+
+  /// Removes the selected cut-off downloads, with what has arrived of them: an exchange that resumed one would bring back
+  /// bytes from before the removal (law 8), and its URL would stay in the file (decision 10). Those that a process is
+  /// receiving stay. A selection by what only a row has selects none of them.
+  ///
+  /// - Parameter isIncluded: Whether the download of that key is meant.
+  /// - Returns: How many were removed.
+  @discardableResult package func removeCutOff(
+    _ selection: EntrySelection, where isIncluded: @escaping @Sendable (RequestKey) -> Bool = { _ in true }
+  ) async throws(CacheStoreError) -> Int {
+    guard selection.selectsCutOff, FileStatus(path: files.database) != nil else { return 0 }
+    // Read without the writer: where there is none, a store that may not be written is none the worse.
+    let chosen = try await read { deadline throws(CacheStoreError) in
+      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+        try Self.cutOff(selection, where: isIncluded, connection)
+      } ?? []
+    }
+    var count = 0
+    for body in chosen {
+      let isReleased = try await writer.perform { (connection) throws(CacheStoreError) -> Bool in
+        try connection.transaction { () throws(CacheStoreError) -> Bool in
+          // It may have become a row's meanwhile. Whoever resumes it takes the lease inside a writing transaction, and
+          // so before this one or after it.
+          guard try connection.bodyChecksum(of: body) == nil, try !self.lockFile.isLocked(.body(body)) else {
+            return false
+          }
+          try connection.release(body: body, at: 0)
+          return connection.changes == 1
+        }
+      }
+      if isReleased { count += 1 }
+    }
+    if count > 0 { try await collectReleased() }
+    return count
+  }
+
+  private static func cutOff(
+    _ selection: EntrySelection, where isIncluded: (RequestKey) -> Bool, _ connection: Connection
+  ) throws(CacheStoreError) -> [Int64] {
+    // An older store may lack the table.
+    guard try connection.optionalStatement(.insertPartial) != nil else { return [] }
+    return try connection.withStatement(selection.text("r.id, a.name, r.target, r.extra", of: cutOffText)) {
+      (statement) throws(CacheStoreError) in
+      selection.bind(to: statement)
+      var bodies: [Int64] = []
+      while try statement.step() {
+        let key = RequestKey(
+          account: statement.text(1), target: statement.text(2), extra: statement.text(3))
+        if isIncluded(key) { bodies.append(statement.integer(0)) }
+      }
+      return bodies
+    }
+  }
+
+  /// Cut-off downloads with those columns of a row that they can be selected by.
+  private static let cutOffText = """
+    (SELECT b.id, b.account_id, b.partial_target AS target, 'GET' AS method, p.extra,
+       b.begun_at_ms AS received_at_ms
+     FROM body b INDEXED BY body_unfinished JOIN partial p ON p.body_id = b.id
+     WHERE b.checksum IS NULL AND b.partial_target IS NOT NULL AND b.released_at_ms IS NULL)
+    """
 
   /// Runs work on a selection of rows. Where the disk is full, runs it again row by row, with a checkpoint after
   /// each: there is always enough space for one row (see `Connection.transaction`).

@@ -38,11 +38,11 @@ extension ResponseStore {
       }
     }
     try await removeOtherFiles()
-    let id = try await writer.perform { (connection) throws(CacheStoreError) in
+    let isGone = try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.requireCurrent()
-      return try self.accountID(named: accountName, connection)
+      return try self.isGone(accountName, connection)
     }
-    guard id == nil else { return false }
+    guard isGone else { return false }
     return try otherFiles().isEmpty
   }
 
@@ -71,10 +71,29 @@ extension ResponseStore {
   }
 
   /// Revokes the identifier: every later write for it fails its foreign key.
+  ///
+  /// Looks for the name in the table itself, which a damaged index may not lead to. SQLite then finds that the index has
+  /// no such entry, and reports damage.
   private func deleteAccount(_ name: String, _ connection: Connection) throws(CacheStoreError) {
     try connection.transaction { () throws(CacheStoreError) in
-      _ = try connection.first("DELETE FROM account WHERE name = ?1", [], [name])
+      _ = try connection.first("DELETE FROM account NOT INDEXED WHERE name = ?1", [], [name])
     }
+  }
+
+  /// Whether neither the account nor a row of an account that is gone is in the tables, whatever their indexes say: an
+  /// account's rows go with it as far as the index leads to them.
+  ///
+  /// Deletes such rows, and reports damage where they were not in the index: the repair leaves them behind.
+  /// - Returns: `false` where there was something: its bytes have yet to be erased.
+  private func isGone(_ name: String, _ connection: Connection) throws(CacheStoreError) -> Bool {
+    let account = "SELECT id FROM account NOT INDEXED WHERE name = ?1"
+    guard try connection.first(account, [], [name]) == nil else { return false }
+    let left = "FROM last_request NOT INDEXED WHERE account_id NOT IN (SELECT id FROM account NOT INDEXED)"
+    guard try connection.first("SELECT 1 \(left) LIMIT 1", []) != nil else { return true }
+    try connection.transaction { () throws(CacheStoreError) in
+      _ = try connection.first("DELETE \(left)", [])
+    }
+    return false
   }
 
   /// Deletes an account's rows in the smallest steps and checkpoints after each, which is how space is first freed on
@@ -112,11 +131,14 @@ extension ResponseStore {
   }
 
   /// Files beside the store that may hold an account's bytes: quarantined files and drafts of their replacements,
-  /// each with SQLite's companion files.
+  /// each with SQLite's companion files; where the database alone was removed, its log, their index, its journal and the
+  /// counts too.
   private func otherFiles() throws(CacheStoreError) -> [String] {
     let kinds = [".damaged-", ".new", ".mended"].map { files.name + $0 }
+    let orphans = files.isMissing ? ["-wal", "-shm", "-journal", ".uses"].map { files.name + $0 } : []
     do throws(FolderNames.Unreadable) {
-      return try FolderNames.read(in: files.folder).filter { name in kinds.contains { name.hasPrefix($0) } }
+      return try FolderNames.read(in: files.folder)
+        .filter { name in orphans.contains(name) || kinds.contains { name.hasPrefix($0) } }
         .sorted().map { files.folder == "/" ? "/" + $0 : files.folder + "/" + $0 }
     } catch {
       // A folder that does not exist has no files.

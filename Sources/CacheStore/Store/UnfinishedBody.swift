@@ -121,6 +121,7 @@ package final class UnfinishedBody: Sendable {
         try store.insertChunk(bytes, number: number, of: id, connection)
       }
       if makesRoom {
+        if number == 0 { try markAsMakingRoom(connection) }
         try store.keepWithinLimit(writing: 0, connection)
       } else {
         try store.keepRoomForArriving(connection)
@@ -133,6 +134,12 @@ package final class UnfinishedBody: Sendable {
       chunks.length += Int64(bytes.count)
       if number == 0 { chunks.first = bytes }
     }
+  }
+
+  /// Tells every process that the body makes its own room, so that none lets the store exceed its limit for it: see
+  /// ``ResponseStore/arrivingPages(_:)``.
+  private func markAsMakingRoom(_ connection: Connection) throws(CacheStoreError) {
+    _ = try connection.first("UPDATE body SET partial_bytes = 0 WHERE id = ?1", [id])
   }
 
   /// The body as its row will store it.

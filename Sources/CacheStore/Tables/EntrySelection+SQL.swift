@@ -1,10 +1,13 @@
 extension EntrySelection {
   /// The SELECT of these columns for the selected rows; `r` is the row, `a` its account.
   ///
+  /// - Parameter rows: Where the rows come from: a table, or a SELECT in parentheses that has the columns it is
+  ///   selected by.
+  ///
   /// Only the conditions that are set appear in the text: a form such as `(?1 IS NULL OR …)` would keep SQLite from
   /// using an index.
-  func text(_ columns: String) -> String {
-    var tables = "last_request r JOIN account a ON a.id = r.account_id"
+  func text(_ columns: String, of rows: String = "last_request") -> String {
+    var tables = "\(rows) r JOIN account a ON a.id = r.account_id"
     var conditions: [String] = []
     if let accounts {
       conditions.append("a.name IN (\(Self.parameters("a", accounts.count)))")

@@ -4,7 +4,7 @@ enum Query: Int, CaseIterable {
   case lookUp, lookUpAhead, rowByID, bodyChecksum, bodyOwner, chunk
   case accountID, insertAccount
   case findRow, insertRow, updateRow, deleteRow, oldestVariant
-  case giveUpPartial, unfinishedBodies, insertPartial, deletePartial
+  case giveUpPartial, unfinishedBodies, arrivingBodies, insertPartial, deletePartial
   case insertBody, finishBody, releaseBody, deleteBody, updateSingleChunk, insertChunk, insertOnlyChunk
   case removedSince, recordRemoval, rowsOfTarget
   case insertTag, setPinned, insertUse, markUsed, addUsage
@@ -40,7 +40,7 @@ enum Query: Int, CaseIterable {
     case .finishBody:
       """
       UPDATE body SET checksum = ?2, partial_target = NULL, partial_etag = NULL, partial_bytes = NULL
-      WHERE id = ?1 AND checksum IS NULL
+      WHERE id = ?1 AND checksum IS NULL AND released_at_ms IS NULL
       """
     case .giveUpPartial:
       """
@@ -53,6 +53,7 @@ enum Query: Int, CaseIterable {
       SELECT id FROM body INDEXED BY body_unfinished WHERE checksum IS NULL AND released_at_ms IS NULL
       ORDER BY id
       """
+    case .arrivingBodies: Self.arrivingBodiesText
     case .unfinishedAfter:
       """
       SELECT id FROM body INDEXED BY body_unfinished
@@ -185,6 +186,21 @@ extension Query {
   private static let oldestVariantText = """
     SELECT id, body_id, body_bytes FROM last_request WHERE \(isKey) AND pinned = 0
     ORDER BY received_at_ms, id LIMIT 1
+    """
+}
+
+// MARK: Bodies
+
+extension Query {
+  /// The unfinished bodies for which no row is evicted, and at least as many pages as each takes: of a chunk its
+  /// overflow pages, of ?1 bytes each, with one for what is left of it and one for its place in the table. `length()`
+  /// of a BLOB does not read its bytes.
+  private static let arrivingBodiesText = """
+    SELECT b.id,
+      (SELECT sum(length(bytes) / ?1 + 2) FROM chunk WHERE id >= b.id << 20 AND id < (b.id + 1) << 20)
+    FROM body b INDEXED BY body_unfinished
+    WHERE b.checksum IS NULL AND b.released_at_ms IS NULL
+      AND (b.partial_target IS NOT NULL OR b.partial_bytes IS NULL)
     """
 }
 

@@ -62,6 +62,7 @@ enum Schema {
     try database.writing(isStoring: false) { () throws(CacheStoreError) in
       try database.execute(text)
       try database.execute(firstAccount)
+      try database.execute(firstBody)
     }
   }
 
@@ -86,8 +87,23 @@ enum Schema {
     WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'account')
     """
 
+  /// Starts the body identifiers of each new store at a random multiple too, so that work on a store that was removed
+  /// finds no body of its number in the store that took the place.
+  ///
+  /// The highest bit is set, so that the identifiers of every store take as many bytes in the file. They begin below
+  /// 2^40: the seed of a chunk's checksum holds forty bits of them, and with a chunk's number behind them they fit an
+  /// `Int64`.
+  private static let firstBody = """
+    INSERT INTO sqlite_sequence (name, seq)
+    SELECT 'body', (random() & \(mostStores - 1)) + \(mostStores) << \(bodyBits)
+    WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'body')
+    """
+
   /// The lower bits number the account; the bits above identify the store.
   static let accountBits: Int64 = 24
+  /// The lower bits number the body. More bodies than these bits count do no harm: they only reach into the numbers of
+  /// another store.
+  private static let bodyBits: Int64 = 18
   private static let mostStores: Int64 = 1 << 21
 
   /// Returns to WAL a store that was written without it, where memory can be shared again. The journal mode stays

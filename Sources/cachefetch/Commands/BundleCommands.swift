@@ -121,7 +121,7 @@ extension StoreCommands {
     let copy = RowCopy(source: source, target: target)
     for entry in entries {
       do throws(CacheStoreError) {
-        _ = try await copy.copy(entry, started: entry.response.started)
+        _ = try await copy.copyNewest(entry)
         count.rows += 1
       } catch {
         // A row that is damaged, or has been removed meanwhile, does not stop the export of the others.

@@ -14,7 +14,37 @@ struct RowCopy: Sendable {
     }
   }
 
+  /// Stores a row in the target, begun when its own exchange was. One that is overwritten before its body has been read
+  /// is copied as it is by then; `false` if the target refused it.
+  func copyNewest(_ entry: StoredEntry) async throws(CacheStoreError) -> Bool {
+    var entry = entry
+    for _ in 1..<Self.attempts {
+      do throws(CacheStoreError) {
+        return try await copy(entry, started: entry.response.started)
+      } catch {
+        guard error.reason == .replaced, let newer = try await replacement(of: entry) else { throw error }
+        entry = newer
+      }
+    }
+    return try await copy(entry, started: entry.response.started)
+  }
+
+  /// The number of attempts to copy a row that is overwritten again and again.
+  private static let attempts = 8
+
+  /// The row that has taken an entry's place in the source; `nil` if none has.
+  private func replacement(of entry: StoredEntry) async throws(CacheStoreError) -> StoredEntry? {
+    var selection = EntrySelection.all
+    selection.key = entry.key
+    return try await source.entries(selection).first {
+      $0.response.isGood == entry.response.isGood && $0.response.variant == entry.response.variant
+        && $0.response.body != entry.response.body
+    }
+  }
+
   /// Stores a row in the target as an exchange begun at `started` would; `false` if the target refused it.
+  ///
+  /// - Throws: `replaced` where the row was overwritten since it was listed and its body is gone.
   func copy(_ entry: StoredEntry, started: StartMark) async throws(CacheStoreError) -> Bool {
     // The row does not match its checksum. A copy would get a new checksum over wrong values.
     guard entry.isSound else { throw Self.damaged(entry) }
@@ -49,8 +79,14 @@ struct RowCopy: Sendable {
       return .bytes(collected.bytes)
     }
     let unfinished = try await target.beginBody(accountID: account)
-    try await forEachChunk(of: entry) { (chunk) async throws(CacheStoreError) in
-      try await unfinished.append(chunk)
+    do throws(CacheStoreError) {
+      try await forEachChunk(of: entry) { (chunk) async throws(CacheStoreError) in
+        try await unfinished.append(chunk)
+      }
+    } catch {
+      unfinished.remove()
+      unfinished.end()
+      throw error
     }
     return .unfinished(unfinished)
   }
@@ -74,7 +110,9 @@ struct RowCopy: Sendable {
     let body = entry.response.body
     var (number, length) = (0, Int64(0))
     while length < body.length {
-      let chunk = try await source.chunk(number, of: body.id, accountID: entry.response.accountID)
+      let chunk =
+        try await number == 0
+        ? source.firstChunk(of: body) : source.chunk(number, of: body.id, accountID: body.accountID)
       // Every chunk but the last has a minimum size. A file with many empty chunks is an attempt to keep the reader
       // busy.
       guard chunk.count >= Self.leastChunk || length + Int64(chunk.count) == body.length else {
