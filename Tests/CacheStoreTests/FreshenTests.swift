@@ -40,6 +40,74 @@ import TestTurns
     #expect(try fixture.store.freshenNow(freshening(row, body, at: 3)) == false)
   }
 
+  @Test func `a 304 that changes the variant replaces the row that stands there, and keeps its pin and tags`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    _ = try await store.put("old", for: .page, at: 1) {
+      ($0.vary, $0.variant) = ("accept", "accept: a")
+      ($0.isPinned, $0.tags) = (true, ["both", "old"])
+    }
+    let (row, body) = try #require(try await store.put("new", for: .page, at: 2) { $0.tags = ["both"] }.row)
+    var update = freshening(row, body, at: 3)
+    update.variant = ("accept", "accept: a")
+    #expect(try await store.freshen(update))
+    let entry = try #require(try await store.entries().first)
+    #expect(entry.rowID == row && entry.isSound && entry.response.isPinned && entry.tags == ["both", "old"])
+    let found = try store.lookupNow(.page).rows
+    #expect(found.map(\.variant) == ["accept: a"] && found.map(\.vary) == ["accept"])
+    #expect(try await store.body(of: .page) == "new")
+    #expect(try fixture.remains() == 0)
+  }
+
+  @Test func `a 304 that changes the variant gives way to a later row that stands there`() async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    let (row, body) = try #require(try await store.put("mine", for: .page, at: 1).row)
+    _ = try await store.put("later", for: .page, at: 9) {
+      ($0.vary, $0.variant) = ("accept", "accept: a")
+    }
+    var update = freshening(row, body, at: 3)
+    update.variant = ("accept", "accept: a")
+    #expect(try await !store.freshen(update))
+    let found = try store.lookupNow(.page).rows
+    #expect(Set(found.map(\.variant)) == ["", "accept: a"] && found.allSatisfy { $0.started != .at(3) })
+  }
+
+  @Test func `a response takes the place of the program's own row, whose variant is another`() async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    func putLocal(_ text: String, at instant: Int64) async throws -> Int64 {
+      try #require(
+        try await store.put(text, for: .page, at: instant) {
+          $0.head.version = StoredResponse.localVersion
+          $0.tags = [text]
+        }.row
+      ).rowID
+    }
+    func put(_ text: String, over local: Int64?, at instant: Int64) async throws -> Int64? {
+      try await store.put(text, for: .page, at: instant) {
+        ($0.vary, $0.variant, $0.localRow) = ("accept", "accept: a", local)
+      }.row?.rowID
+    }
+    let local = try await putLocal("mine", at: 1)
+    #expect(try await put("first", over: local, at: 2) == local)
+    #expect(try await store.entries().map(\.tags) == [["mine"]])
+    // With a row in that place already, the program's own goes.
+    let another = try await putLocal("mine too", at: 3)
+    #expect(try await store.lookup(.page).rows.count == 2)
+    #expect(try await put("second", over: another, at: 4) == local)
+    let entry = try #require(try await store.entries().first)
+    #expect(entry.isSound && entry.tags == ["mine", "mine too"])
+    #expect(try await store.lookup(.page).rows.map(\.variant) == ["accept: a"])
+    // What an origin sent stays, whatever the exchange took it for.
+    let row = try #require(try await store.put("origin's", for: .page, at: 5).row).rowID
+    _ = try await put("third", over: row, at: 6)
+    #expect(try await store.lookup(.page).rows.count == 2)
+    #expect(try fixture.remains() == 0)
+  }
+
   @Test func `the same body again is not written again`() async throws {
     let fixture = try StoreFixture { $0.chunkBytes = 1000 }
     let store = fixture.store

@@ -1,4 +1,5 @@
 import CacheStore
+import Dispatch
 import FixtureServer
 import DataServiceTesting
 import PlatformFoundation
@@ -40,6 +41,34 @@ import TestTurns
     #expect(seen == ["closed"])
     #expect(try fixture.store.rows("SELECT * FROM last_request") == before)
     await fixture.service.close()
+  }
+
+  @Test func `law 11: cancelled while its decoder runs it writes nothing`() async throws {
+    let mayAnswer = Gate()
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+      if number > 1 { await mayAnswer.wait() }
+      return .answer("body \(number)")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    let before = try fixture.store.rows("SELECT * FROM last_request")
+    let running = Mutex<DataService.Load?>(nil)
+    let hasDecoded = Gate()
+    let load = fixture.service.load(
+      .init(url), policy: .freshOnly, queue: DispatchQueue(label: "test"),
+      decode: { response in
+        running.withLock { $0 }?.cancel()
+        hasDecoded.open()
+        return response.text
+      }, deliver: { _ in Issue.record("delivered after its cancel") })
+    running.withLock { $0 = load }
+    mayAnswer.open()
+    await hasDecoded.wait()
+    await load.finished()
+    await fixture.service.close()
+    #expect(try fixture.store.rows("SELECT * FROM last_request") == before)
+    running.withLock { $0 = nil }
   }
 
   @Test func `stopped before a 304 it freshens nothing`() async throws {
@@ -125,6 +154,29 @@ import TestTurns
     }
     #expect(!exchange.join(Listener().waiter), "nobody joins what is over")
     #expect(!exchange.beginWriting())
+    await fixture.service.close()
+  }
+
+  @Test("one that has given way keeps no lease, whenever it gets it", arguments: [true, false])
+  func givingWay(isEarly: Bool) async throws {
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    let core = fixture.service.core
+    // The store is there, so that its lock file can be.
+    _ = await fixture.outline(try #require(URL(string: Self.url)))
+    let exchange = try exchange(fixture)
+    let hash = core.leaseHash(of: exchange.prepared)
+    // The load's own exchange gives its lease back on a queue.
+    while try core.store.isLeased(hash) { await Task.yield() }
+    let lease = ExchangeLease(
+      lease: try #require(try core.store.tryLease(hash)), store: core.store, hash: hash,
+      clock: core.timekeeper)
+    if isEarly { exchange.giveWay() }
+    exchange.hold(lease)
+    if !isEarly {
+      #expect(try core.store.isLeased(hash))
+      exchange.giveWay()
+    }
+    #expect(try await eventually { try !core.store.isLeased(hash) })
     await fixture.service.close()
   }
 

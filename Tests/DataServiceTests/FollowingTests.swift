@@ -67,15 +67,84 @@ import TestTurns
     await leader.service.close()
   }
 
+  @Test func `under http a HEAD that follows is delivered without the body of the row`() async throws {
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    let transport = ScriptedTransport { request, _ async throws(DataServiceError) in
+      let fields: HTTPFields = ["ETag": "\"1\"", "Cache-Control": "max-age=0"]
+      guard request.fields.contains("If-None-Match") else { return .answer("body", fields) }
+      isAsked.open()
+      await mayAnswer.wait()
+      return .answer("", status: 304, fields)
+    }
+    let leader = try ServiceFixture(transport: transport)
+    let clock = VirtualClock()
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    #expect(await leader.outline(url, policy: .http) == ["fresh(body, new)"])
+    async let led = leader.outline(url, policy: .http) { $0.method = .head }
+    await isAsked.wait()
+    let followed = Task { await follower.outline(url, policy: .http) { $0.method = .head } }
+    await follower.traced("waiting for another")
+    await clock.whenPending(within: .milliseconds(5))
+    mayAnswer.open()
+    #expect(await led == ["fresh(, unchanged)"])
+    let hash = try leaseHash(of: url, in: leader, method: .head, policy: .http)
+    while try follower.service.store.isLeased(hash) { await Task.yield() }
+    let (outline, _) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
+    #expect(outline == ["fresh(, unchanged)"])
+    #expect(follower.hasTraced("done: another process has refreshed the entry"))
+    #expect(transport.requests.count == 2)
+    await follower.service.close()
+    await leader.service.close()
+  }
+
+  @Test(
+    "law 7: what no origin sent, stored or imported meanwhile, is not the leader's answer",
+    arguments: [false, true])
+  func meanwhile(isImported: Bool) async throws {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let leader = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
+    let (lease, hash) = try lease(url, in: leader)
+    let clock = VirtualClock()
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
+    let followed = Task { await follower.outline(url) }
+    await follower.traced("waiting for another")
+    await clock.whenPending(within: .milliseconds(5))
+    let store = leader.service.store
+    if isImported {
+      let key = try leader.service.core.prepare(DataService.Request(url), policy: .storedOnly).key
+      let write = ResponseStore.Write(
+        accountID: try await store.accountID(named: ""), key: key, started: .imported, status: 200,
+        fields: [:], receivedAt: clock.wallMilliseconds, body: .bytes(Data("theirs".utf8)))
+      _ = try await store.overwrite(write)
+    } else {
+      #expect(try await leader.service.store(Data("mine".utf8), for: .init(url)) == .yes)
+    }
+    ExchangeLease(lease: lease, store: store, hash: hash, clock: clock).end(storedRow: false)
+    let (outline, passed) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
+    #expect(outline == ["fresh(body 2, new)"])
+    #expect(passed <= .milliseconds(20), "\(passed)")
+    #expect(transport.requests.count == 2)
+    await follower.service.close()
+    await leader.service.close()
+  }
+
   /// Holds the lease of a request, as another process does that is fetching it.
   private func lease(_ url: URL, in fixture: ServiceFixture) throws -> (lease: Lease, hash: UInt64) {
     let hash = try leaseHash(of: url, in: fixture)
     return (try #require(try fixture.service.store.tryLease(hash)), hash)
   }
 
-  private func leaseHash(of url: URL, in fixture: ServiceFixture) throws -> UInt64 {
+  private func leaseHash(
+    of url: URL, in fixture: ServiceFixture, method: RequestMethod = .get,
+    policy: FetchPolicy = .storedThenFresh
+  ) throws -> UInt64 {
     let core = fixture.service.core
-    return core.leaseHash(of: try core.prepare(fixture.request(url), policy: .storedThenFresh))
+    var request = fixture.request(url)
+    request.method = method
+    return core.leaseHash(of: try core.prepare(request, policy: policy))
   }
 
   @Test

@@ -1,5 +1,6 @@
 import CacheStore
 import DataService
+import DataServiceTesting
 import FixtureServer
 import PlatformFoundation
 import Synchronization
@@ -82,6 +83,42 @@ import TestTurns
         seen.first == (policy == .freshOnly ? "failure(disconnected, last good)" : "stored(good)"),
         "\(policy)")
     }
+    await fixture.service.close()
+  }
+
+  @Test("A 200 to HEAD from another URL than the row's makes the row invalid") func redirectedHead()
+    async throws
+  {
+    let transport = ScriptedTransport { _, number in
+      switch number {
+      case 1: .answer("one", ["Cache-Control": "max-age=0"])
+      case 2: .answer("", status: 301, ["Location": "/b"])
+      case 3: .answer("", ["Cache-Control": "max-age=600"])
+      default: .answer("two")
+      }
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/a"))
+    #expect(await fixture.outline(url, policy: .http) == ["fresh(one, new)"])
+    let head = await fixture.deliveries(url, policy: .http) { $0.method = .head }
+    #expect(head.map(\.kind) == ["fresh"] && head.last?.kept == .no(.method))
+    #expect(await fixture.outline(url, policy: .http) == ["fresh(two, changed)"])
+    #expect(transport.requests.count == 4)
+    await fixture.service.close()
+  }
+
+  @Test("A 200 to HEAD from the URL behind a redirect that the row came from too freshens the row")
+  func headRedirectedAlike() async throws {
+    let transport = ScriptedTransport { _, number in
+      number % 2 == 1
+        ? .answer("", status: 301, ["Location": "/b"]) : .answer("", ["Cache-Control": "max-age=600"])
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/a"))
+    #expect(await fixture.outline(url, policy: .http) == ["fresh(, new)"])
+    let head = await fixture.deliveries(url, policy: .http) { $0.method = .head }
+    #expect(head.map(\.kind) == ["fresh"] && head.last?.kept == .yes)
+    #expect(transport.requests.count == 4)
     await fixture.service.close()
   }
 

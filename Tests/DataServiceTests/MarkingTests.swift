@@ -116,6 +116,41 @@ import TestTurns
     #expect(await fixture.outline(url, policy: .storedOnly, configure: inGerman) == ["stored(body 2)"])
   }
 
+  @Test func `law 8: what begins later replaces what a program stores, whatever its Vary says`() async throws
+  {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)", ["Vary": "Accept"]) }
+    let fixture = try ServiceFixture(transport: transport)
+    let (service, url) = (fixture.service, try url())
+    let asJSON: @Sendable (inout DataService.Request) -> Void = { $0.fields["Accept"] = "application/json" }
+    var request = DataService.Request(url)
+    asJSON(&request)
+    (request.isPinned, request.tags) = (true, ["mine"])
+    #expect(try await service.store(Data("mine".utf8), for: request) == .yes)
+    #expect(await fixture.outline(url, policy: .freshOnly, configure: asJSON) == ["fresh(body 1, changed)"])
+    #expect(await fixture.outline(url, policy: .storedOnly, configure: asJSON) == ["stored(body 1)"])
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["failure(notStored)"])
+    let entries = try await service.entries()
+    #expect(entries.map(\.response.isLocal) == [false] && entries.allSatisfy(\.isSound))
+    #expect(entries.first?.response.isPinned == true && entries.first?.tags == ["mine"])
+  }
+
+  @Test func `what a program stores for one variant does not hide the others`() async throws {
+    let transport = ScriptedTransport { request, _ in
+      .answer("in \(request.fields["Accept-Language"] ?? "none")", ["Vary": "Accept-Language"])
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let (service, url) = (fixture.service, try url())
+    let inGerman: @Sendable (inout DataService.Request) -> Void = { $0.fields["Accept-Language"] = "de" }
+    let inEnglish: @Sendable (inout DataService.Request) -> Void = { $0.fields["Accept-Language"] = "en" }
+    _ = await fixture.outline(url, configure: inGerman)
+    var request = DataService.Request(url)
+    inEnglish(&request)
+    #expect(try await service.store(Data("mine".utf8), for: request) == .yes)
+    #expect(await fixture.outline(url, policy: .storedOnly, configure: inGerman) == ["stored(in de)"])
+    #expect(await fixture.outline(url, policy: .storedOnly, configure: inEnglish) == ["stored(mine)"])
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["failure(notStored)"])
+  }
+
   @Test func `law 8: a 304 that was asked for earlier does not confirm what a program stores`() async throws {
     let (began, mayAnswer) = (Gate(), Gate())
     let transport = ScriptedTransport { request, number in

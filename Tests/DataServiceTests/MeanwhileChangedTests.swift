@@ -69,6 +69,105 @@ import Testing
     await fixture.service.close()
   }
 
+  /// What follows the head of the answer to a POST.
+  enum Rest: String, CaseIterable, Sendable {
+    case answered, refused, repeated, cutOff, tooLarge
+  }
+
+  @Test("it is a change, whatever follows the head of its answer", arguments: Rest.allCases)
+  func rest(_ rest: Rest) async throws {
+    let url = try #require(url)
+    let isChanged = Gate()
+    let transport = ScriptedTransport { request, _ throws(DataServiceError) in
+      guard request.url == url else {
+        if rest == .refused { throw DataServiceError(.refused, "refused") }
+        return .answer("elsewhere")
+      }
+      guard request.method == .post else {
+        return .answer(isChanged.isOpen ? "new" : "old", ["Cache-Control": "max-age=3600"])
+      }
+      isChanged.open()
+      switch rest {
+      case .answered, .refused: return .answer("", status: 303, ["Location": "/item/5"])
+      case .repeated: return .answer("", status: 307, ["Location": "/other"])
+      case .cutOff:
+        return TransportResponse(
+          version: "1.1", status: 200, reason: "OK", fields: [:],
+          body: DataService.BodyStream(length: 10) { () throws(DataServiceError) -> Data? in
+            throw DataServiceError(.truncated, "cut off")
+          })
+      case .tooLarge: return .answer("too much")
+      }
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    #expect(await fixture.outline(url, policy: .http) == ["fresh(old, new)"])
+    let posted = await fixture.outline(url, policy: .freshOnly) {
+      $0.method = .post
+      $0.body = Data("x".utf8)
+      if rest == .tooLarge { $0.limits.bodyBytes = 3 }
+    }
+    switch rest {
+    case .answered, .repeated: #expect(posted == ["fresh(elsewhere, new)"])
+    case .refused: #expect(posted == ["failure(refused)"])
+    case .cutOff: #expect(posted == ["failure(truncated)"])
+    case .tooLarge: #expect(posted == ["failure(tooLarge)"])
+    }
+    #expect(await fixture.outline(url, policy: .http) == ["fresh(new, changed)"])
+    await fixture.service.close()
+  }
+
+  // MARK: Exchanges under way
+
+  /// What happens while a GET is under way.
+  enum Meanwhile: String, CaseIterable, Sendable {
+    case posted, invalidated, invalidatedElsewhere
+  }
+
+  @Test("what begins after a change joins no exchange that began before it", arguments: Meanwhile.allCases)
+  func joining(meanwhile: Meanwhile) async throws {
+    let url = try #require(url)
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    let isChanged = Gate()
+    let transport = ScriptedTransport { request, number async throws(DataServiceError) in
+      if request.method == .post || number == 1 { return .answer("first") }
+      guard !isChanged.isOpen else { return .answer("new") }
+      isAsked.open()
+      await mayAnswer.wait()
+      return .answer("old")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    #expect(await fixture.outline(url) == ["fresh(first, new)"])
+    async let early = fixture.outline(url)
+    await isAsked.wait()
+    isChanged.open()
+    switch meanwhile {
+    case .posted:
+      _ = await fixture.outline(url, policy: .freshOnly) {
+        $0.method = .post
+        $0.body = Data("x".utf8)
+      }
+    case .invalidated: #expect(try await fixture.service.invalidate(.all) == 1)
+    case .invalidatedElsewhere:
+      let other = try fixture.service.selection(
+        for: .init(try #require(URL(string: "http://origin.test/other"))))
+      #expect(try await fixture.service.invalidate(other) == 0)
+    }
+    if meanwhile == .invalidatedElsewhere {
+      async let late = fixture.outline(url)
+      await fixture.traced("joining")
+      mayAnswer.open()
+      #expect(await late == ["stored(first)", "fresh(old, changed)"])
+      #expect(await early == ["stored(first)", "fresh(old, changed)"])
+    } else {
+      // Were the earlier exchange joined, or followed, this would wait for ever.
+      #expect(await fixture.outline(url) == ["stored(first)", "fresh(new, changed)"])
+      mayAnswer.open()
+      #expect(await early == ["stored(first)", "fresh(old, changed)"])
+      #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(new)"])
+    }
+    await fixture.service.close()
+  }
+
   // MARK: Sign-out by another process
 
   struct Case: Sendable, CustomTestStringConvertible {

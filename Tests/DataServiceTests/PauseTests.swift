@@ -1,10 +1,11 @@
 import CacheStore
-import DataService
 import DataServiceTesting
 import PlatformFoundation
 import TestSupport
 import Testing
 import TestTurns
+
+@testable import DataService
 
 /// `Retry-After`: heard of whoever says it, by those who ask in the same way, for an hour at most.
 @Suite("Pauses", .inTurn) struct PauseTests {
@@ -47,6 +48,7 @@ import TestTurns
     "the failure says for how long, an hour at most, and the pause what is left",
     arguments: [
       (429, "120", .seconds(120)), (503, "86400", .seconds(3_600)), (500, "120", nil), (503, "soon", nil),
+      (408, "120", nil),
     ] as [(Int, String, Duration?)])
   func said(status: Int, value: String, expected: Duration?) async throws {
     let (fixture, _) = try fixture { _, number throws(DataServiceError) in
@@ -60,6 +62,19 @@ import TestTurns
     let next = try #require(await fixture.deliveries(item).last?.error)
     #expect(next.kind == (expected == nil ? .status : .paused))
     #expect(next.retryAfter == expected.map { $0 - .seconds(20) })
+    await fixture.service.close()
+  }
+
+  @Test func `it is heard where the budget has no retry left`() async throws {
+    let (fixture, transport) = try fixture { _, _ throws(DataServiceError) in
+      .answer("busy", status: 503, ["Retry-After": "30"])
+    }
+    let item = try url("http://a.test/item")
+    while fixture.service.core.takeRetry(origin: "http://a.test") {}
+    let retrying = { @Sendable (request: inout DataService.Request) in request.limits.retries = 2 }
+    #expect(await fixture.outline(item, configure: retrying) == ["fresh(busy, new)"])
+    #expect(await fixture.outline(item, configure: retrying) == ["failure(paused)"])
+    #expect(transport.requests.count == 1)
     await fixture.service.close()
   }
 

@@ -95,6 +95,22 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test func `to HEAD it is delivered without the stored body, however long that is`() async throws {
+    let transport = transport(Happening())
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    let deliveries = await fixture.deliveries(url, policy: .freshOnly) { request in
+      request.method = .head
+      request.limits.dataBytes = 3
+    }
+    #expect(deliveries.map(\.outline) == ["fresh(, unchanged)"])
+    #expect(deliveries.last?.kept == .yes)
+    #expect(transport.requests.last?.fields["If-None-Match"] == "\"1\"")
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(body 1)"])
+    await fixture.service.close()
+  }
+
   @Test func `signed out meanwhile, it is not delivered`() async throws {
     let happening = Happening()
     let fixture = try ServiceFixture(transport: transport(happening))

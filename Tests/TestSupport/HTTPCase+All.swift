@@ -147,6 +147,31 @@ extension HTTPCase {
       HTTPCase(
         name: "Vary, white space and lines of a list",
         steps: [.asked(varied("a"), ["Foo": "1,2"]), .stored("a", ["Foo": "1", "foo": "2"])]),
+      HTTPCase(
+        name: "Vary that comes with a 304",
+        steps: [
+          .asked(aged("max-age=60"), ["Foo": "1"]),
+          .asked(
+            .status(304, "", ["ETag": "\"1\"", "Cache-Control": "max-age=600", "Vary": "Foo"]), ["Foo": "1"],
+            gives: "one", status: 200),
+          .stored("one", ["Foo": "1"]), .asked(two, ["Foo": "2"], sent: ["If-None-Match": ""]),
+        ]),
+      HTTPCase(
+        name: "Vary: * that comes with a 304",
+        steps: [
+          .asked(aged("max-age=60")),
+          .asked(
+            .status(304, "", ["ETag": "\"1\"", "Cache-Control": "max-age=600", "Vary": "*"]), gives: "one",
+            status: 200),
+          .asked(two),
+        ]),
+      HTTPCase(
+        name: "Vary that comes with HEAD",
+        steps: [
+          .asked(ok(["Cache-Control": "max-age=0"]), ["Foo": "1"]),
+          .asked(varied("one"), ["Foo": "1"], method: .head), .stored("one", ["Foo": "1"]),
+          .asked(two, ["Foo": "2"]),
+        ]),
       HTTPCase(name: "Vary: User-Agent", steps: [.asked(varied("a", "User-Agent")), .stored("a")]),
     ]
   }

@@ -7,6 +7,8 @@ extension ResponseStore {
     package var body: StoredResponse.Body
     /// The merged fields and the times of the exchange; the rest of the row's head stays.
     package var head: ResponseHead
+    /// What selects the row from now on; `nil` where the 304 leaves the names in `Vary` as they are.
+    package var variant: (vary: String, variant: String)?
     /// Whether the row is to be pinned; `false` leaves a pinned row pinned.
     package var isPinned: Bool
     /// Tags to add to the row.
@@ -14,11 +16,13 @@ extension ResponseStore {
 
     /// Makes a description.
     package init(
-      rowID: Int64, body: StoredResponse.Body, head: ResponseHead, isPinned: Bool = false, tags: [String] = []
+      rowID: Int64, body: StoredResponse.Body, head: ResponseHead,
+      variant: (vary: String, variant: String)? = nil, isPinned: Bool = false, tags: [String] = []
     ) {
       self.rowID = rowID
       self.body = body
       self.head = head
+      self.variant = variant
       self.isPinned = isPinned
       self.tags = tags
     }
@@ -27,7 +31,7 @@ extension ResponseStore {
   /// Freshens a row after a 304; its body stays as it is.
   ///
   /// - Returns: `false` where the row is gone or damaged, has another body by now, or was written by an exchange that
-  ///   began later.
+  ///   began later; also where such an exchange wrote the row that has the place of its new variant.
   package func freshen(_ freshening: Freshening) async throws(CacheStoreError) -> Bool {
     try await freshen(freshening, isOneOfMany: false)
   }
@@ -68,6 +72,10 @@ extension ResponseStore {
     row.head.freshen(by: freshening.head)
     row.isInvalid = false
     row.isPinned = row.isPinned || freshening.isPinned
+    if let (vary, variant) = freshening.variant {
+      row.vary = vary
+      guard try move(&row, of: found.key, to: variant, connection) else { return false }
+    }
     try connection.update(&row, found.key)
     try addTags(freshening.tags, to: row.id, connection)
     return true

@@ -31,7 +31,8 @@ extension DataService {
     try await core.seed(body, for: request, fields: fields, receivedAt: receivedAt)
   }
 
-  /// Removes stored responses; an exchange begun before the removal does not bring them back.
+  /// Removes stored responses; an exchange begun before the removal does not bring them back. With a selection by account, key,
+  /// prefix, host or age, downloads that were cut off and could be resumed go with them.
   /// - Returns: How many were removed.
   /// - Throws: `store` where the store cannot be used.
   @discardableResult public func remove(_ selection: EntrySelection) async throws(DataServiceError) -> Int {
@@ -69,13 +70,15 @@ extension DataService {
   /// Marks stored responses stale, however new they are: they are still delivered as `stored`, but the next load asks the
   /// origin under every policy that may, if there is a network. Observers see them once more, with `isStale` set.
   ///
-  /// An exchange that is under way neither replaces nor confirms them; one that begins later does both.
+  /// An exchange that is under way neither replaces nor confirms them, and no load that begins later joins it; an
+  /// exchange that begins later does both.
   /// - Returns: How many were marked.
   /// - Throws: `store` where the store cannot be used.
   @discardableResult public func invalidate(
     _ selection: EntrySelection
   ) async throws(DataServiceError) -> Int {
     let started = core.timekeeper.startMark
+    core.outdateExchanges(where: selection.maySelect)
     return try await storeOperation { (store) throws(CacheStoreError) in
       try await store.invalidate(selection, started: started)
     }

@@ -16,6 +16,9 @@ final class LiveFeed<Value: Sendable>: Sendable {
     var ready: [Delivery] = []
     /// Whether the last ready delivery is the observer's.
     var isLastObserved = false
+    /// The bytes that were handed on before the observer's last delivery. Where that is replaced unread, its
+    /// successor is compared with these.
+    var beforeObserved: Data?
     var waiting: Waiting?
     var isDemanded = false
     /// Whether the loads wait until all that is ready is read. The loads are woken only then, so that reading does not restart
@@ -127,7 +130,7 @@ final class LiveFeed<Value: Sendable>: Sendable {
           // The end of the sequence says that the service is closed.
           if kind == .closed || isOffline && reason == .reconnect { continue }
         }
-        post(isObserved: false) { $0.loaded(delivery) }
+        loaded(delivery)
       }
       failures = isOffline && source.refetch.contains(.onReconnect) ? failures + 1 : 0
       reason = await nextReason(failures: failures)
@@ -171,10 +174,7 @@ final class LiveFeed<Value: Sendable>: Sendable {
     while !Task.isCancelled {
       do throws(DataServiceError) {
         for try await response in source.service.changes(to: source.request, form: source.form) {
-          let last = state.withLock { $0.judge.lastData }
-          let change =
-            response.map { source.request.changeRule.change(from: last, to: $0.value.data) } ?? .new
-          post(isObserved: true) { $0.observed(response, change) }
+          observed(response)
         }
         return
       } catch {
@@ -184,16 +184,52 @@ final class LiveFeed<Value: Sendable>: Sendable {
     }
   }
 
-  /// Passes on the delivery, if any, that the judge returns.
+  // MARK: - What is handed on
+
+  /// Passes on a load's delivery.
+  func loaded(_ delivery: DataService.Delivery<WholeValue<Value>>) {
+    post(isObserved: false) { judge, given in judge.loaded(compared(delivery, with: given)) }
+  }
+
+  /// Passes on what is stored.
+  func observed(_ response: LiveJudge<Value>.Response?) {
+    post(isObserved: true) { judge, given in
+      let change =
+        response.map { source.request.changeRule.change(from: given, to: $0.value.data) } ?? .new
+      return judge.observed(response, change)
+    }
+  }
+
+  /// The delivery with its change since what the reader was given last. The load's own is the change since what
+  /// was stored when it began, which the reader may not have been given.
+  private func compared(
+    _ delivery: DataService.Delivery<WholeValue<Value>>, with given: Data?
+  ) -> DataService.Delivery<WholeValue<Value>> {
+    // An answer to HEAD has no body to compare.
+    guard case .fresh(let response, let change) = delivery, let given, source.request.method != .head else {
+      return delivery
+    }
+    // A 304 is `unchanged` under every rule.
+    if change == .unchanged, response.value.data == given { return delivery }
+    return .fresh(response, source.request.changeRule.change(from: given, to: response.value.data))
+  }
+
+  /// Passes on the delivery, if any, that the judge returns. The judge is told what the reader will have
+  /// been given before it.
   func post(
-    isObserved: Bool, _ judge: (inout LiveJudge<Value>) -> DataService.Delivery<Value>?
+    isObserved: Bool, _ judge: (inout LiveJudge<Value>, _ given: Data?) -> DataService.Delivery<Value>?
   ) {
+    let now = core.timekeeper.bootNanoseconds
     let (delivery, waiting, replaced) = state.withLock { state -> (Delivery?, Waiting?, Delivery?) in
-      guard !state.isOver, let delivery = judge(&state.judge) else { return (nil, nil, nil) }
+      // The newest row replaces an older one that was not read.
+      let isReplacing = isObserved && state.isLastObserved && !state.ready.isEmpty
+      let given = isReplacing ? state.beforeObserved : state.judge.lastData
+      state.judge.now = now
+      guard !state.isOver, let delivery = judge(&state.judge, given) else { return (nil, nil, nil) }
       defer { state.waiting = nil }
       if let waiting = state.waiting { return (delivery, waiting, nil) }
-      // The newest row replaces an older one that was not read.
-      let replaced = isObserved && state.isLastObserved ? state.ready.popLast() : nil
+      let replaced = isReplacing ? state.ready.popLast() : nil
+      if isObserved { state.beforeObserved = given }
       state.ready.append(delivery)
       state.isLastObserved = isObserved
       return (nil, nil, replaced)

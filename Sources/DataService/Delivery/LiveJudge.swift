@@ -40,6 +40,8 @@ struct LiveJudge<Value: Sendable> {
   private let began: StartMark
   private var last: Seen?
   private var hasObserved = false
+  /// The instant of the judgement, in nanoseconds since boot.
+  var now = Int64.max
 
   init(began: StartMark) { self.began = began }
 
@@ -70,7 +72,7 @@ struct LiveJudge<Value: Sendable> {
   /// The delivery to pass on for a row that the observer has seen, if any: as fresh, since an exchange has just
   /// stored it, unless the program itself has stored it.
   ///
-  /// - Parameter change: The row's comparison with ``lastData``.
+  /// - Parameter change: The row's comparison with what the reader was given last.
   mutating func observed(
     _ response: Response?, _ change: DataService.Change
   ) -> DataService.Delivery<Value>? {
@@ -89,9 +91,10 @@ struct LiveJudge<Value: Sendable> {
   }
 
   /// Whether one exchange began before the other. An exchange of another boot, or an imported row, counts as earlier
-  /// than all of this boot.
+  /// than all of this boot. A mark of this boot that is later than now cannot be right, and nothing is before it.
   private func isBefore(_ one: Seen, _ other: Seen) -> Bool {
     guard let first = one.started, let second = other.started else { return false }
+    guard second.boot != began.boot || second.nanoseconds <= now else { return false }
     return first.isBefore(second) || (first.boot != began.boot && second.boot == began.boot)
   }
 }

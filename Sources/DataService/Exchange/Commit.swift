@@ -74,6 +74,8 @@ struct Commit {
     write.variant = Vary.variant(names: vary, requestFields: prepared.fields, protect: core.protect)
     write.vary = vary
     if isSame, let candidate = exchange.candidate { write.changedAt = candidate.changedAt }
+    // It answered this request, though the origin may since name fields that it was not stored for.
+    if let candidate = exchange.candidate, candidate.isLocal { write.localRow = candidate.id }
     (write.isPinned, write.tags) = exchange.wishes
     return write
   }
@@ -130,7 +132,7 @@ struct Commit {
     let (isPinned, tags) = exchange.wishes
     let freshening = ResponseStore.Freshening(
       rowID: stored.id, body: stored.body, head: storedHead(of: answer, fields: answer.fields),
-      isPinned: isPinned, tags: tags)
+      variant: variant(of: stored, freshenedBy: head, to: answer.fields), isPinned: isPinned, tags: tags)
     answer.addCookies(of: head)
     if case .untouched(let reason) = row {
       try await exchange.checkGeneration()
@@ -162,6 +164,19 @@ struct Commit {
       return .done(ExchangeOutcome(answer: answer, pendingWrite: pending))
     }
     return .answered(answer)
+  }
+
+  /// What selects the row once it has the merged fields; `nil` where the answer leaves the names in `Vary` as they are.
+  private func variant(
+    of stored: StoredResponse, freshenedBy answer: Answer, to fields: HTTPFields
+  ) -> (vary: String, variant: String)? {
+    guard answer.fields.contains("Vary") else { return nil }
+    let names = Vary.names(in: fields)
+    // With the same names the row has matched this request, so its variant is the same too.
+    guard names != stored.vary else { return nil }
+    return (
+      names, Vary.variant(names: names, requestFields: exchange.prepared.fields, protect: core.protect)
+    )
   }
 
   /// Merges a 304 into the tier's row, and stores both in one.
@@ -222,18 +237,21 @@ struct Commit {
     guard let stored = exchange.candidate else { return .no(.method) }
     let done = await core.commitWaiting.result {
       [self] () async throws(CacheStoreError) -> DataService.Kept in
-      if row == .invalidatedByHead {
+      let fields = Validators.freshened(
+        stored: stored.fields, by: answer.fields, secretNames: core.secretFieldNames,
+        receivedAt: answer.receivedAt)
+      let head = storedHead(of: answer, fields: fields)
+      // Behind a redirect another URL has answered than the one that the row came from, which now leads elsewhere.
+      if row == .invalidatedByHead || head.url != stored.responseURL {
         let key = exchange.prepared.key
         try await core.store.invalidate(
           accountName: key.account, targets: [key.target], started: exchange.started)
         return .no(.method)
       }
-      let fields = Validators.freshened(
-        stored: stored.fields, by: answer.fields, secretNames: core.secretFieldNames,
-        receivedAt: answer.receivedAt)
       let isWritten = try await core.store.freshen(
         ResponseStore.Freshening(
-          rowID: stored.id, body: stored.body, head: storedHead(of: answer, fields: fields)))
+          rowID: stored.id, body: stored.body, head: head,
+          variant: variant(of: stored, freshenedBy: answer, to: fields)))
       return isWritten ? .yes : .no(.superseded)
     }
     switch done {

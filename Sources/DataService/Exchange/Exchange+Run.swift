@@ -112,16 +112,18 @@ extension Exchange {
       } catch {
         result = .failure(error)
       }
-      let decision = core.retryRule.decision(
-        after: result.attemptResult, attempt: attempt, retries: prepared.request.limits.retries,
-        isRepeatable: prepared.isRepeatable,
-        remaining: .nanoseconds(deadline - clock.bootNanoseconds), random: core.random())
+      var decision = self.decision(
+        after: result, attempt: attempt, retries: prepared.request.limits.retries, until: deadline)
+      // Without a retry left in the origin's budget, this load gives up; the pause applies to all others.
+      if case .retry = decision, !core.takeRetry(origin: prepared.url.origin) {
+        decision = self.decision(after: result, attempt: attempt, retries: 0, until: deadline)
+      }
       switch decision {
-      case .retry(let delay) where core.takeRetry(origin: prepared.url.origin):
+      case .retry(let delay):
         try await wait(for: delay, before: result)
         continue
       case .pause(let length): await recordPause(for: length, after: result)
-      case .retry, .stop: break
+      case .stop: break
       }
       if mayWaitOnline(after: result), let onlineUntil, clock.bootNanoseconds < onlineUntil {
         timesOffline += 1
@@ -132,6 +134,15 @@ extension Exchange {
       }
       return try result.get()
     }
+  }
+
+  /// What ``RetryRule`` says of an attempt's result.
+  private func decision(
+    after result: Result<ExchangeOutcome, DataServiceError>, attempt: Int, retries: Int, until deadline: Int64
+  ) -> RetryRule.Decision {
+    core.retryRule.decision(
+      after: result.attemptResult, attempt: attempt, retries: retries, isRepeatable: prepared.isRepeatable,
+      remaining: .nanoseconds(deadline - core.timekeeper.bootNanoseconds), random: core.random())
   }
 
   /// Whether the request may be sent again once the network is back. An unsafe request may only if no byte of it was
@@ -207,7 +218,6 @@ extension Exchange {
       closeToNewLoads()
       return try await Commit(exchange: self).freshen(answer, row: verdict.row)
     case .mediaTypeFailure:
-      await invalidate(answer, url: arrival.url)
       throw .unaccepted(answer, of: arrival.url.authority, accepted: prepared.request.acceptedMediaTypes)
     // Each load decides whether this is a failure, from its policy and its stored response.
     case .fresh, .statusFailure, .portalFailure:
@@ -289,7 +299,6 @@ extension Exchange {
     answer.isGood = row != .keptForHTTPOnly
     answer.retryAfter = RetryAfter.delay(of: answer, now: core.timekeeper.wallMilliseconds)
     if answer.retryAfter != nil { answer.responder = prepared.responder(of: arrival.url) }
-    await invalidate(answer, url: arrival.url)
     answer.body = deliverable(collected)
     switch row {
     case .untouched(let reason): answer.kept = .no(reason)
@@ -378,10 +387,12 @@ extension Exchange {
   // MARK: - What the answer does besides
 
   /// Learns which account this is, if it has a row, so that a sign-out from now on is noticed.
-  nonisolated(nonsending) func learnGeneration() async {
-    _ = await core.commitWaiting.result { [generation] () async throws(CacheStoreError) in
+  /// - Returns: Whether the store has answered.
+  @discardableResult nonisolated(nonsending) func learnGeneration() async -> Bool {
+    let learnt = await core.commitWaiting.result { [generation] () async throws(CacheStoreError) in
       try await generation.learn()
     }
+    return learnt != nil
   }
 
   /// Throws `signedOut` if the account was signed out meanwhile: its answer is not delivered, stored or not.
@@ -397,19 +408,22 @@ extension Exchange {
   /// Invalidates the stored responses that an unsafe request has made out of date (RFC 9111 section 4.4): those of its
   /// account, and those of no account, of everything that was asked for before this answer. The origin may have made the
   /// change at any time until then.
-  nonisolated(nonsending) private func invalidate(_ answer: Answer, url: NormalisedURL) async {
-    let method = prepared.request.method
-    guard !method.isSafe, !prepared.request.isRead, let foundationURL = try? url.foundationURL() else {
+  ///
+  /// Called for each hop as soon as its head is here: the change is made, whatever becomes of the body and of
+  /// further hops.
+  nonisolated(nonsending) func invalidate(after response: TransportResponse, to hop: RedirectRule.Hop) async {
+    guard !hop.method.isSafe, !prepared.request.isRead, let url = try? hop.url.foundationURL() else {
       return
     }
     let targets = Invalidation.targets(
-      method: method, url: foundationURL, status: answer.status, fields: answer.fields)
+      method: hop.method, url: url, status: response.status, fields: response.fields)
     guard !targets.isEmpty else { return }
     let keys = targets.compactMap { (try? NormalisedURL($0.absoluteString)).map(core.redacted) }
+    let accounts = Set(["", prepared.key.account])
     let answered = core.timekeeper.startMark
-    let done = await core.commitWaiting.result {
-      [core, prepared] () async throws(CacheStoreError) in
-      for account in Set(["", prepared.key.account]) {
+    core.outdateExchanges { accounts.contains($0.account) && keys.contains($0.target) }
+    let done = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in
+      for account in accounts {
         try await core.store.invalidate(accountName: account, targets: keys, started: answered)
       }
     }

@@ -30,6 +30,8 @@ extension Exchange {
       guard let row = await usable(found, tier, question) else { return false }
       let age = Freshness.age(of: row, now: core.timekeeper.wallMilliseconds)
       core.trace("the tier has a response, \(Explain.duration(age)) old")
+      // Another process may have signed the account out while the body came.
+      guard await !isSignedOut() else { return false }
       // From the delivery on the program may end. Until the row is in the store, the end waits for a moment.
       let end = core.beginTierWork()
       updateTier { $0.end = end }
@@ -98,12 +100,20 @@ extension Exchange {
   nonisolated(nonsending) private func isRemoved(_ started: StartMark) async -> Bool {
     // The exchange may have begun without the store's answer. Where that answer had no account's row, nothing
     // was removed.
-    if generation.known == nil, !plan.isRowKnown { await learnGeneration() }
+    if generation.known == nil, !plan.isRowKnown, await !learnGeneration() { return true }
     guard let id = generation.known else { return false }
     let found = await core.commitWaiting.result { [core, prepared] () async throws(CacheStoreError) in
       try await core.store.isRemoved(prepared.key.target, accountID: id, since: started)
     }
+    // While the store does not answer, what it removed must not come back: that costs a miss.
+    if found == nil, !plan.isRowKnown { return true }
     if case .success(true) = found { return true }
+    return false
+  }
+
+  /// Whether the account has been signed out since the exchange began. The answer of the origin then ends with that failure.
+  nonisolated(nonsending) private func isSignedOut() async -> Bool {
+    do throws(DataServiceError) { try await checkGeneration() } catch { return true }
     return false
   }
 

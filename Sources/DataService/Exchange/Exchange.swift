@@ -52,6 +52,8 @@ final class Exchange: AnyExchange {
     var isWriting = false
     var hasBeenAnswered = false
     var lease: ExchangeLease?
+    /// Whether what was asked for has changed since, so that others must not wait for this exchange.
+    var isOutOfDate = false
     /// When the exchange began, on the clock that decides which row is newer (law 8).
     var started: StartMark
     /// What the tier has to do with the exchange.
@@ -154,7 +156,10 @@ final class Exchange: AnyExchange {
       // The tier's row has just been handed to the loads: whether any of them wants more is seen once all have it.
       if state.tier.isServing { return nil }
       if finishingIntoStore { state.finishesIntoStore = true }
-      guard state.waiters.isEmpty, !state.finishesIntoStore, state.isOpen else { return nil }
+      // While decoders look at its body, an exchange is closed to new loads, and has written nothing yet.
+      guard state.waiters.isEmpty, !state.finishesIntoStore, state.result == nil, !state.isWriting else {
+        return nil
+      }
       state.isOpen = false
       state.isStopped = true
       // A cancelled load must not change the store (law 11).
@@ -312,9 +317,18 @@ final class Exchange: AnyExchange {
     return isSatisfied
   }
 
-  /// Keeps the lease until ``endLease(storedRow:)``.
+  /// Keeps the lease until ``endLease(storedRow:)``; an exchange that has given way keeps none.
   func hold(_ lease: ExchangeLease?) {
-    state.withLock { $0.lease = lease }
+    let isOutOfDate = state.withLock { state in
+      state.lease = lease
+      return state.isOutOfDate
+    }
+    if isOutOfDate { endLease(storedRow: false) }
+  }
+
+  func giveWay() {
+    state.withLock { $0.isOutOfDate = true }
+    endLease(storedRow: false)
   }
 
   /// Ends the lease, so that other processes continue: once the row is committed, or as soon as it is clear that

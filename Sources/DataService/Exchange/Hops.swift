@@ -81,6 +81,7 @@ struct Hops {
             isConditional: !validators.isEmpty,
             untilHead: .nanoseconds(core.timekeeper.bootNanoseconds - askedAt))))
       core.trace(heads: { $0.response(response) })
+      await exchange.invalidate(after: response, to: chain.hop)
       chain.interim += response.interim
       guard let next = try redirect(from: chain, original: original, response: response) else {
         return Arrival(

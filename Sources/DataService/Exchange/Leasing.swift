@@ -191,8 +191,10 @@ struct Leasing {
 }
 
 extension Leasing {
-  /// Whether a changed row is an exchange's answer, and not one that was taken in from a tier, which may be of any age.
+  /// Whether a changed row is an exchange's answer, and not one that was taken in from a tier, which may be of any age,
+  /// nor one that no origin sent, which a program stored or imported meanwhile.
   private func isAnswer(_ row: StoredResponse) -> Bool {
+    guard !row.isUnconfirmed else { return false }
     // What began after this exchange is as good as its own answer, whoever fetched it.
     if row.started.boot == exchange.started.boot, row.started.nanoseconds >= exchange.madeAt { return true }
     return !row.started.isTakenIn

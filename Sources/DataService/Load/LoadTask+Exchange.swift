@@ -16,7 +16,7 @@ extension LoadTask {
 
   private func accepts(_ answer: Answer, data: Data) -> Bool {
     let head = head(of: answer)
-    let decoded = decode(data, head: head)
+    let decoded = decode(prepared.isHead ? Data() : data, head: head)
     state.withLock { $0.decoded = decoded.map { $0.value } }
     if case .success = decoded { return true }
     return false
@@ -64,6 +64,8 @@ extension LoadTask {
       if HTTPStaleness.isUnheard(error.kind) { noteStale(after: .noAnswer) }
       exchangeEnded(.failure(error))
     case .answer(var answer):
+      // A row that a 304 confirmed, or that another process refreshed, has the body of a GET (RFC 9110 section 9.3.2).
+      if prepared.isHead { answer.body = .data(Data()) }
       // To a load with a stored response of its own, what a 304 confirmed in the tier is another body.
       if answer.wasValidatedInTier, state.withLock({ $0.row?.value.isFromTier == false }) {
         answer.wasValidated = false

@@ -23,8 +23,8 @@ extension AnswerRule {
     case .deliver(.good): return Decision(.fresh, .replaced)
     case .deliver(.forHTTPOnly): return Decision(.fresh, .keptForHTTPOnly)
     case .deliver(.no(let reason)): return Decision(.fresh, .untouched(reason))
-    case .freshen(let isWritten):
-      return Decision(.freshByValidation, isWritten ? .freshened : .untouched(.noStore))
+    case .freshen(let unwritten):
+      return Decision(.freshByValidation, unwritten.map(Row.untouched) ?? .freshened)
     case .deliverAndFreshen: return Decision(.fresh, .freshenedByHead)
     case .deliverAndInvalidate: return Decision(.fresh, .invalidatedByHead)
     // Each load serves its own stored response.
@@ -36,13 +36,14 @@ extension AnswerRule {
 }
 
 extension RetryAfter {
-  /// The delay that `Retry-After` asks for, for the statuses whose `Retry-After` is honoured; `nil` for any other.
+  /// The delay that `Retry-After` asks for, for the statuses whose `Retry-After` is honoured (RFC 9110 section 10.2.3,
+  /// RFC 6585); `nil` for any other.
   static func delay(of answer: Answer, now: Int64) -> Duration? {
     delay(status: answer.status, fields: answer.fields, now: now)
   }
 
   static func delay(status: Int, fields: HTTPFields, now: Int64) -> Duration? {
-    guard [408, 429, 503].contains(status) else { return nil }
+    guard [429, 503].contains(status) else { return nil }
     return fields["Retry-After"].flatMap { delay($0, date: fields["Date"], now: now) }
   }
 }

@@ -114,8 +114,10 @@ package enum AnswerRule {
     }
     // A 304 that forbids storing still confirms the row. Only its own fields are not written.
     let isForbidden = situation.isNoStoreChain || CacheControl.forbidsStoring(fields)
-    return Decision(
-      .freshByValidation, isForbidden && !situation.keepsAnyway ? .untouched(.noStore) : .freshened)
+    if isForbidden, !situation.keepsAnyway { return Decision(.freshByValidation, .untouched(.noStore)) }
+    // With it no request would match the row, and the last good response would be lost.
+    if Vary.names(in: fields) == "*" { return Decision(.freshByValidation, .untouched(.vary)) }
+    return Decision(.freshByValidation, .freshened)
   }
 
   private static func rowAfterSuccess(fields: HTTPFields, situation: Situation) -> Row {

@@ -30,8 +30,9 @@ package enum HTTPAnswer {
   package enum Decision: Sendable, Hashable {
     /// The answer is delivered; its storability says how it is stored.
     case deliver(HTTPStoring.Storability)
-    /// The row, freshened by the 304, is delivered. `isWritten` says whether the freshened fields may be stored.
-    case freshen(isWritten: Bool)
+    /// The row, freshened by the 304, is delivered. `unwritten` is the reason why the freshened fields may not be
+    /// stored; `nil` where they may.
+    case freshen(unwritten: DataService.KeptReason?)
     /// The answer to HEAD is delivered, and the row freshened by it.
     case deliverAndFreshen
     /// The answer is delivered, and the row marked invalid because the answer describes another representation.
@@ -68,7 +69,8 @@ package enum HTTPAnswer {
     let isForbidden =
       situation.isNoStoreChain
       || HTTPStoring.isForbidden(requestFields: situation.requestFields, status: row.status, fields: fields)
-    return .freshen(isWritten: !isForbidden)
+    if isForbidden { return .freshen(unwritten: .noStore) }
+    return .freshen(unwritten: Vary.names(in: fields) == "*" ? .vary : nil)
   }
 
   private static func hasPrecondition(_ situation: Situation) -> Bool {
@@ -89,7 +91,8 @@ package enum HTTPAnswer {
     let isForbidden =
       situation.isNoStoreChain
       || HTTPStoring.isForbidden(requestFields: situation.requestFields, status: status, fields: fields)
-    return isForbidden ? .deliver(.no(.noStore)) : .deliverAndFreshen
+    if isForbidden { return .deliver(.no(.noStore)) }
+    return Vary.names(in: fields) == "*" ? .deliver(.no(.vary)) : .deliverAndFreshen
   }
 }
 

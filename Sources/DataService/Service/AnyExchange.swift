@@ -28,6 +28,9 @@ protocol AnyExchange: AnyObject, Sendable {
   func leave(_ load: any AnyLoad, finishingIntoStore: Bool, refusingTierRow: Bool)
   /// Ends the exchange at once with an error, for sign-out and closing.
   func stop(with error: DataServiceError)
+  /// Ends its lease, now or once it has one: what it asked for has changed since, so that later exchanges, here
+  /// and in other processes, must not wait for its answer.
+  func giveWay()
 }
 
 /// A prefetch of any value type.

@@ -27,6 +27,14 @@ struct ExchangesUnderWay {
     if removeJoinable(exchange) { alone.append(exchange) }
   }
 
+  /// Keeps further loads from joining the exchanges whose key meets the condition.
+  /// - Returns: All of these, joinable before or not.
+  mutating func detach(where condition: (RequestKey) -> Bool) -> [any AnyExchange] {
+    let found = all.filter { condition($0.prepared.key) }
+    for exchange in found { detach(exchange) }
+    return found
+  }
+
   /// Removes an exchange that has ended.
   mutating func forget(_ exchange: any AnyExchange) {
     // Usually its body is complete, so it has been detached already.
@@ -66,5 +74,30 @@ struct ExchangesUnderWay {
       joinable.values[slot].remove(at: place)
     }
     return true
+  }
+}
+
+extension ServiceCore {
+  /// Keeps loads that begin from now on from the answers of exchanges under way, where what these asked for
+  /// has changed: such a load makes an exchange of its own, and waits for none of them.
+  func outdateExchanges(where condition: (RequestKey) -> Bool) {
+    let exchanges = state.withLock { $0.exchanges.detach(where: condition) }
+    for exchange in exchanges { exchange.giveWay() }
+  }
+}
+
+extension EntrySelection {
+  /// Whether it may select rows of that key, by accounts, key, prefix and host alone: what else it asks of a
+  /// row is not known of an exchange under way.
+  func maySelect(_ other: RequestKey) -> Bool {
+    if let accounts, !accounts.contains(other.account) { return false }
+    if let key, key != other { return false }
+    if let prefix, !other.target.utf8.starts(with: prefix.utf8) { return false }
+    guard let host else { return true }
+    return ["http://", "https://"].contains { scheme in
+      let origin = scheme + host
+      if other.target == origin || other.target.utf8.starts(with: "\(origin)/".utf8) { return true }
+      return isAnyPort && other.target.utf8.starts(with: "\(origin):".utf8)
+    }
   }
 }

@@ -21,7 +21,8 @@ extension ServiceCore {
     }
     do throws(CacheStoreError) {
       let accountID = try await store.accountID(named: prepared.key.account)
-      let replaced = select(from: try await lookup(prepared), for: prepared)
+      let found = try await lookup(prepared)
+      let replaced = select(from: found, for: prepared)
       let now =
         receivedAt.map { Int64(($0.timeIntervalSince1970 * 1000).rounded()) } ?? timekeeper.wallMilliseconds
       var storable = StoredFields.storable(fields, secretNames: secretFieldNames)
@@ -30,8 +31,10 @@ extension ServiceCore {
         status: 200, fields: storable, version: StoredResponse.localVersion, started: started, receivedAt: now
       )
       var write = ResponseStore.Write(accountID: accountID, key: prepared.key, head: head, body: .bytes(body))
-      write.variant = replaced?.variant ?? ""
-      write.vary = replaced?.vary ?? ""
+      write.vary = replaced?.vary ?? Self.newestNames(in: found.rows)
+      write.variant =
+        replaced?.variant
+        ?? Vary.variant(names: write.vary, requestFields: prepared.fields, protect: protect)
       write.isPinned = request.isPinned
       write.tags = request.tags
       guard case .stored = try await store.overwrite(write) else { return .no(.superseded) }
@@ -39,6 +42,12 @@ extension ServiceCore {
     } catch {
       throw DataServiceError(store: error)
     }
+  }
+
+  /// The names in `Vary` by which the origin has last told the request's variants apart. Without them the row would
+  /// match every request, and hide the variants of others.
+  private static func newestNames(in rows: [StoredResponse]) -> String {
+    rows.filter { $0.vary != "*" }.max { $0.receivedAt < $1.receivedAt }?.vary ?? ""
   }
 
   /// Fields that only an origin may set: with a false validator, the origin would confirm a body that it never sent.

@@ -75,6 +75,14 @@ struct DiffCommand {
       difference = .status
     } else if change != .unchanged {
       fresh = try DiffSide(response)
+      if stored.length == fresh.length, stored.body == nil, response.kept != .yes {
+        // What is not stored is read while it arrives, and nobody has compared it.
+        throw .body(
+          DataServiceError(
+            .tooLarge,
+            "the bodies are larger than 64 MiB, and were not compared, since the fresh one is not stored",
+            hint: "compare files: use get -o"))
+      }
       difference = try self.difference(stored, fresh)
     }
     do { try report.compared(stored, fresh, difference) } catch { throw .output(error) }

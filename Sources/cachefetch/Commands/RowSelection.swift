@@ -51,11 +51,19 @@ struct RowSelection {
     selection == .all && !isStale && targets == nil && connection.isEmpty && status == nil && type == nil
   }
 
+  /// Whether cut-off downloads may be meant, which have a key but neither a status nor a media type nor an age.
+  var mayMeanCutOff: Bool { !isStale && status == nil && type == nil }
+
+  /// Whether what is stored under a key passes the filters that look at the key.
+  func includes(_ key: RequestKey) -> Bool {
+    if let targets, !targets.contains(key.target) { return false }
+    if let keys, !keys.contains(key) { return false }
+    return connection.isEmpty || connection.isSubset(of: Set(KeyExtra(key.extra).parts))
+  }
+
   /// Whether a row that the store selected passes the other filters.
   func includes(_ entry: StoredEntry, now: Int64) -> Bool {
-    if let targets, !targets.contains(entry.key.target) { return false }
-    if let keys, !keys.contains(entry.key) { return false }
-    if !connection.isEmpty, !connection.isSubset(of: Set(KeyExtra(entry.key.extra).parts)) { return false }
+    guard includes(entry.key) else { return false }
     if let status, !status.includes(entry.response.status) { return false }
     if let type,
       !type.includes(entry.response.fields.all.last { $0.name.lowercased() == "content-type" }?.value)

@@ -19,8 +19,13 @@ extension StoreCommands {
       try await self.entries(selection)
     } then: { entries in
       guard !entries.isEmpty else {
-        if !arguments.has(.fleet) { diagnostics.say("no stored entry matches") }
         return run { () async throws(DataServiceError) in
+          let cutOff = try await self.removeCutOff(selection)
+          if cutOff > 0 {
+            self.sayRemoved(Counted.text(cutOff, "cut-off download"))
+          } else if !self.arguments.has(.fleet) {
+            self.diagnostics.say("no stored entry matches")
+          }
           try await self.endPauses()
           return await self.voidInTier([], of: selection)
         } then: { unconfirmed in
@@ -50,14 +55,29 @@ extension StoreCommands {
         some.rowIDs = entries[start..<min(start + 500, entries.count)].map(\.rowID)
         removed += try await service.remove(some)
       }
+      _ = try await self.removeCutOff(selection)
       try await self.endPauses()
       return (removed, await self.voidInTier(entries, of: selection))
     } then: { removed, unconfirmed in
       let which = removed == entries.count ? groups.text.map { ": \($0)" } ?? "" : ""
-      if !arguments.has(.json) {
-        diagnostics.show(TerminalText.visible("removed \(Words.entries(removed))\(which)") + "\n")
-      }
+      sayRemoved("\(Words.entries(removed))\(which)")
       return written(removed, unconfirmed: unconfirmed)
+    }
+  }
+
+  /// Says what was removed, unless the object of `--json` does.
+  private func sayRemoved(_ what: String) {
+    if !arguments.has(.json) { diagnostics.show(TerminalText.visible("removed \(what)") + "\n") }
+  }
+
+  /// Removes the cut-off downloads that are selected. No entry shows them, and the next load would resume them.
+  /// - Returns: How many there were.
+  private func removeCutOff(_ selection: RowSelection) async throws(DataServiceError) -> Int {
+    guard selection.mayMeanCutOff else { return 0 }
+    do throws(CacheStoreError) {
+      return try await service.store.removeCutOff(selection.selection) { selection.includes($0) }
+    } catch {
+      throw DataServiceError(store: error)
     }
   }
 

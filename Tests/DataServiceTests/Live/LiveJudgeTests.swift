@@ -14,14 +14,8 @@ import Testing
   private func response(
     _ text: String, started: Int64, boot: String = "now", receivedAt: Int64 = 0, version: String = "1.1"
   ) -> Judge.Response {
-    let freshness = FreshnessInputs(
-      status: 200, fields: [:], requestedAt: receivedAt, receivedAt: receivedAt, now: receivedAt,
-      isStored: true)
-    let head = DataService.ResponseHead(
-      version: version, status: 200, reason: "OK", fields: [:], interim: [], url: "http://a.test/",
-      requestURL: URL(filePath: "/x"), account: "", receivedAtMilliseconds: receivedAt,
-      freshness: freshness, wasValidated: false, kept: .yes, elapsed: .zero,
-      started: StartMark(boot: boot, nanoseconds: started))
+    let head = DataService.ResponseHead.live(
+      started: StartMark(boot: boot, nanoseconds: started), receivedAt: receivedAt, version: version)
     return .init(value: WholeValue(value: text, data: Data(text.utf8)), head: head)
   }
 
@@ -82,6 +76,17 @@ import Testing
         == "fresh(newer, unchanged)")
   }
 
+  @Test func `a start later than now is not believed`() {
+    var judge = Judge(began: Self.began)
+    judge.now = 200
+    #expect(said(judge.loaded(.fresh(response("future", started: 900), .new))) == "fresh(future, new)")
+    #expect(said(judge.observed(response("a", started: 110), .changed)) == "fresh(a, changed)")
+    #expect(said(judge.observed(response("b", started: 200), .changed)) == "fresh(b, changed)")
+    #expect(said(judge.observed(response("a", started: 110), .changed)) == nil)
+    // What is of another boot compares with none of this one.
+    #expect(said(judge.observed(response("c", started: 900, boot: "before"), .changed)) == nil)
+  }
+
   @Test func `the rows of two other boots are told apart by their content alone`() {
     var judge = Judge(began: Self.began)
     #expect(said(judge.loaded(.stored(response("a", started: 9, boot: "first")))) == "stored(a)")
@@ -106,5 +111,18 @@ import Testing
     let local = response("mine", started: 102, version: StoredResponse.localVersion)
     #expect(said(judge.observed(local, .changed)) == "stored(mine)")
     #expect(judge.lastData == Data("mine".utf8))
+  }
+}
+
+extension DataService.ResponseHead {
+  /// The head of a response that a live sequence hears of.
+  static func live(started: StartMark, receivedAt: Int64 = 0, version: String = "1.1") -> Self {
+    let freshness = FreshnessInputs(
+      status: 200, fields: [:], requestedAt: receivedAt, receivedAt: receivedAt, now: receivedAt,
+      isStored: true)
+    return Self(
+      version: version, status: 200, reason: "OK", fields: [:], interim: [], url: "http://a.test/",
+      requestURL: URL(filePath: "/x"), account: "", receivedAtMilliseconds: receivedAt,
+      freshness: freshness, wasValidated: false, kept: .yes, elapsed: .zero, started: started)
   }
 }

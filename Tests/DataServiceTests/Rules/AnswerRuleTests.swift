@@ -126,6 +126,9 @@ import TestTurns
         .init(.freshByValidation, .freshened)
       ),
       ("200 with Vary: *", 200, ["Vary": "*"], none, .init(.fresh, .untouched(.vary))),
+      (
+        "304 with Vary: *", 304, ["Vary": "*"], validating, .init(.freshByValidation, .untouched(.vary))
+      ),
     ]
 
   @Test("Delivery and good row", arguments: cases.indices) func table(index: Int) {

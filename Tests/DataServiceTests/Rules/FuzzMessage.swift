@@ -75,7 +75,7 @@ struct FuzzMessage {
       let outcome = HTTPAnswer.decide(status: status, fields: response, situation: situation, now: Self.noon)
       let forbids = CacheControl(fields: request).noStore
       if forbids,
-        outcome == .freshen(isWritten: true) || outcome == .deliver(.good)
+        outcome == .freshen(unwritten: nil) || outcome == .deliver(.good)
           || outcome == .deliver(.forHTTPOnly)
       {
         return "no-store leads to \(outcome)"

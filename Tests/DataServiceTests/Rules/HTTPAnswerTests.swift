@@ -24,16 +24,22 @@ import TestTurns
   static let noStore: HTTPFields = ["Cache-Control": "no-store"]
 
   static let cases: [Case] = [
-    .init(name: "304", status: 304, row: tagged, wasConditional: true, outcome: .freshen(isWritten: true)),
+    .init(name: "304", status: 304, row: tagged, wasConditional: true, outcome: .freshen(unwritten: nil)),
     .init(
       name: "304 with no-store", status: 304, response: noStore, row: tagged, wasConditional: true,
-      outcome: .freshen(isWritten: false)),
+      outcome: .freshen(unwritten: .noStore)),
     .init(
       name: "304 to a no-store request", status: 304, request: noStore, row: tagged, wasConditional: true,
-      outcome: .freshen(isWritten: false)),
+      outcome: .freshen(unwritten: .noStore)),
     .init(
       name: "304 behind a no-store redirect", status: 304, row: tagged, wasConditional: true,
-      isNoStoreChain: true, outcome: .freshen(isWritten: false)),
+      isNoStoreChain: true, outcome: .freshen(unwritten: .noStore)),
+    .init(
+      name: "304 with Vary: *", status: 304, response: ["Vary": "*"], row: tagged, wasConditional: true,
+      outcome: .freshen(unwritten: .vary)),
+    .init(
+      name: "HEAD with Vary: *", status: 200, response: ["Vary": "*"], method: .head, row: tagged,
+      outcome: .deliver(.no(.vary))),
     .init(
       name: "304 with another tag", status: 304, response: ["ETag": "\"b\""], row: tagged,
       wasConditional: true, outcome: .repeatUnconditional),
@@ -108,23 +114,23 @@ import TestTurns
     .init(
       name: "304 with no-store for a status that is understood", status: 304,
       response: ["Cache-Control": "no-store, must-understand"], row: tagged, wasConditional: true,
-      outcome: .freshen(isWritten: true)),
+      outcome: .freshen(unwritten: nil)),
     .init(
       name: "304 with no-store for one that is not", status: 304,
       response: ["Cache-Control": "no-store, must-understand"], row: tagged, rowStatus: 299,
-      wasConditional: true, outcome: .freshen(isWritten: false)),
+      wasConditional: true, outcome: .freshen(unwritten: .noStore)),
     .init(
       name: "304, row gone, repeated", status: 304, wasConditional: true, isRepeated: true,
       outcome: .protocolFailure),
     .init(
       name: "304 to both conditions", status: 304, request: ["If-None-Match": "\"x\""], row: tagged,
-      wasConditional: true, outcome: .freshen(isWritten: true)),
+      wasConditional: true, outcome: .freshen(unwritten: nil)),
     .init(
       name: "206 to a condition alone", status: 206, request: ["If-None-Match": "\"x\""],
       outcome: .protocolFailure),
     .init(
       name: "HEAD 304", status: 304, method: .head, row: tagged, wasConditional: true,
-      outcome: .freshen(isWritten: true)),
+      outcome: .freshen(unwritten: nil)),
   ]
 
   @Test("Delivered and written", arguments: cases) func table(_ test: Case) {

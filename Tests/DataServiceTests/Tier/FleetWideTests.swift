@@ -156,6 +156,33 @@ import Testing
     #expect(tier.bodies == [])
   }
 
+  @Test func `a row of the tier is not delivered once another process has signed its account out`()
+    async throws
+  {
+    let (tier, store) = (FakeTier(), try TemporaryStore())
+    var terms = TierTerms()
+    terms.accounts = ["ci"]
+    let other = try Machine(tier, terms: terms, answer: "body", ["Cache-Control": "public"])
+    _ = await other.deliveries(url) { $0.account = .named("ci") }
+    let asking = try Machine(tier, terms: terms, store: store, answer: "fresh")
+    // A process of the machine that knows of no tier.
+    let signingOut = try ServiceFixture(store: store)
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    tier.whileAsked {
+      for _ in 0..<10 { await Task.yield() }
+      _ = try? await asking.fixture.service.store.accountID(named: "")
+      isAsked.open()
+      await mayAnswer.wait()
+    }
+    let load = Task { [url] in await asking.outline(url) { $0.account = .named("ci") } }
+    await isAsked.wait()
+    #expect(try await signingOut.service.signOut(.named("ci")))
+    mayAnswer.open()
+    #expect(await load.value == ["failure(signedOut)"])
+    tier.whileAsked(nil)
+    #expect(try await signingOut.service.entries() == [])
+  }
+
   @Test func `what a load finds in the tier while its account is signed out is not stored after it`()
     async throws
   {

@@ -191,6 +191,37 @@ import TestTurns
     #expect(try await Machine.offline(tier).outline(url) == ["tier(body)", "failure(offline, last body)"])
   }
 
+  @Test func `law 8: nor where the store answers only after the tier`() async throws {
+    let (tier, clock, store) = (FakeTier(), VirtualClock(), try TemporaryStore())
+    let first = try Machine(tier, store: store, clock: clock, answer: "body")
+    _ = await first.deliveries(url)
+    clock.advance(by: .seconds(1))
+    tier.advance(by: 1)
+    #expect(try await first.fixture.service.remove(.all) == 1)
+    await first.fixture.service.close()
+    let (isOriginAsked, mayAnswer) = (Gate(), Gate())
+    let machine = try Machine(tier, store: store, clock: clock) { _, _ async throws(DataServiceError) in
+      isOriginAsked.open()
+      await mayAnswer.wait()
+      throw DataServiceError(.offline, "no network")
+    }
+    let holder = try await StoreHolder(.exclusive, store.path)
+    async let deliveries = machine.outline(url)
+    await clock.whenPending(for: .milliseconds(20))
+    clock.advance(by: .milliseconds(20))
+    // As long as a store that is slow is waited for.
+    await clock.whenPending(for: .milliseconds(250))
+    clock.advance(by: .milliseconds(250))
+    await isOriginAsked.wait()
+    #expect(machine.fixture.hasTraced("the tier's response is of no use here"))
+    await holder.release()
+    // The store's answer comes while the origin is still asked.
+    _ = try await machine.fixture.service.entries()
+    mayAnswer.open()
+    #expect(await deliveries == ["failure(offline)"])
+    await holder.end()
+  }
+
   @Test func `law 8: nor where the exchange begins before the store has answered`() async throws {
     let (tier, clock, store) = (FakeTier(), VirtualClock(), try TemporaryStore())
     let first = try Machine(tier, store: store, clock: clock, answer: "body")

@@ -55,7 +55,12 @@ import TestTurns
     let other = try await shell.run("diff", origin.url)
     #expect(other.status == 1 && other.errors.isEmpty, "\(other.exit) \(other.errorText)")
     #expect(other.outputText == "large bodies differ: 68.2 MB → 68.2 MB\n")
-    // It was stored, and one side that is large is enough.
+    // What may not be stored is not compared, and nothing is said of it.
+    origin.answer(.ok(body, ["Cache-Control": "no-store"]))
+    let unstored = try await shell.run("diff", origin.url)
+    #expect(unstored.status == 4 && unstored.output.isEmpty)
+    #expect(unstored.errorText.contains("were not compared"), "\(unstored.errorText)")
+    // The changed one was stored, and one side that is large is enough.
     origin.answer(.ok("small\n"))
     let small = try await shell.run("diff", origin.url)
     #expect(small.status == 1 && small.outputText == "large bodies differ: 68.2 MB → 6 B\n")

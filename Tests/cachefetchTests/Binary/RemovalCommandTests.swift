@@ -91,6 +91,47 @@ import TestTurns
     #expect(try await shell.run("rm", origin.url + "/b").status == 0)
   }
 
+  /// Stores the first half of a download, as a process leaves it that was cut off.
+  private func cutOff(_ url: String, _ shell: Shell) async throws {
+    let store = ResponseStore(configuration: .unhurried(path: shell.store.path))
+    let partial = UnfinishedBody.Partial(
+      key: RequestKey(target: url), url: url, strongETag: "\"1\"", wholeLength: nil)
+    let account = try await store.accountID(named: "")
+    let body = try await store.beginBody(accountID: account, partial: partial)
+    try await body.append(Data("half".utf8))
+    body.end()
+    await store.close()
+  }
+
+  @Test(
+    "rm reaches a download that was cut off, where nothing else is stored",
+    arguments: [
+      (["https://example.org/big"], true), (["--host", "example.org"], true),
+      (["--prefix", "https://example.org/"], true), (["--older-than", "0s"], true),
+      (["https://example.org/other"], false), (["-k", "https://example.org/big"], false),
+      (["--account", "alice"], false), (["--tag", "big"], false), (["--status", "200"], false),
+    ])
+  func cutOff(words: [String], goes: Bool) async throws {
+    let shell = try Shell()
+    try await cutOff("https://example.org/big", shell)
+    let run = try await shell.run(["rm"] + words)
+    #expect(
+      run.errorText == (goes ? "removed 1 cut-off download\n" : "cachefetch: no stored entry matches\n"))
+    #expect(run.status == 0)
+    #expect(try shell.store.value("SELECT count(*) FROM partial").integer == (goes ? 0 : 1))
+  }
+
+  @Test func `a download that was cut off goes with the entry of its URL`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    try await cutOff(origin.url, shell)
+    #expect(try await shell.run("rm", origin.url).errorText == "removed 1 entry\n")
+    for table in ["last_request", "body", "chunk", "partial"] {
+      #expect(try shell.store.value("SELECT count(*) FROM \(table)").integer == 0, "\(table)")
+    }
+  }
+
   @Test func `entries of several accounts that are removed are told apart`() async throws {
     let (shell, origin) = try await Shell.filled()
     let run = try await shell.run("rm", "--yes", "--prefix", origin.url)

@@ -74,6 +74,34 @@ import TestTurns
     #expect(try await shell.run("--offline", origin.url).outputText == "one")
   }
 
+  @Test func `a repair saves every row, or leaves the file where it is`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    try shell.store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    // In the second page, which says where pages belong, and in which no look-up reads.
+    var damaged = try shell.store.folder.bytes(of: "store.sqlite")
+    damaged.replaceSubrange(8195..<8201, with: Array("damage".utf8))
+    func damage() throws {
+      for name in try shell.store.folder.names()
+      where name.hasPrefix("store.sqlite-") || name.hasPrefix("store.sqlite.damaged-") {
+        unlink(shell.file(name))
+      }
+      try shell.store.folder.write(damaged, to: "store.sqlite")
+    }
+    for limit in stride(from: 26, through: 4, by: -1) {
+      try damage()
+      let repair = try await run(shell, under: "-n \(limit)", ["doctor", "--repair"])
+      #expect((0..<100).contains(repair.status), "\(limit): \(repair.exit) \(repair.errorText)")
+      let stored = try await shell.run("--offline", origin.url)
+      #expect(stored.outputText == "one", "\(limit): \(repair.outputText)\(repair.errorText)")
+    }
+    try damage()
+    let repair = try await shell.run("doctor", "--repair")
+    #expect((repair.outputText + repair.errorText).contains("1 response was carried over"))
+    #expect(try await shell.run("--offline", origin.url).outputText == "one")
+  }
+
   @Test func `so do watch and preload`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()
