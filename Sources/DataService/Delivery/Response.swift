@@ -118,6 +118,17 @@ extension DataService {
       ).formatted
     }
 
+    /// Whether, as a stored response, it is all that a load of this policy delivers, by the clock at its delivery; under `http`,
+    /// whose rules need the request too, never.
+    public func satisfies(_ policy: FetchPolicy) -> Bool {
+      switch policy.kind {
+      case .storedThenFresh(let age?): freshness.isRecent(within: age.clampedNanoseconds / 1_000_000)
+      case .storedElseFresh(let maxAge): freshness.isYoung(maxAge: maxAge.clampedNanoseconds / 1_000_000)
+      case .storedOnly: true
+      case .storedThenFresh, .freshOnly, .freshElseStored, .http: false
+      }
+    }
+
     /// The status with its reason phrase, where there was one: `404 Not Found`.
     public var statusText: String { Self.text(status, reason) }
 

@@ -61,17 +61,4 @@ public struct FetchPolicy: Sendable, Hashable {
   public var showsStoredFirst: Bool {
     if case .storedThenFresh = kind { true } else { false }
   }
-
-  /// Whether a stored response with this head is all that a load delivers, by the clock at its delivery; under `http`, whose
-  /// rules need the request too, never.
-  public func isSatisfied(by head: DataService.ResponseHead) -> Bool {
-    switch kind {
-    case .storedThenFresh(let age?):
-      head.freshness.isRecent(within: age.clampedNanoseconds / 1_000_000)
-    case .storedElseFresh(let maxAge):
-      head.freshness.isYoung(maxAge: maxAge.clampedNanoseconds / 1_000_000)
-    case .storedOnly: true
-    case .storedThenFresh, .freshOnly, .freshElseStored, .http: false
-    }
-  }
 }

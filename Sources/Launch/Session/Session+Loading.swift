@@ -45,7 +45,7 @@ extension Session {
       if policy.fallsBack {
         for await delivery in begin(service, authorized(request, by: first), .storedOnly) {
           guard case .stored(let response) = delivery else { continue }
-          let isEnough = policy.isSatisfied(by: response.head)
+          let isEnough = response.head.satisfies(policy)
           if isEnough || policy.showsStoredFirst { relay.hand(delivery) }
           if isEnough { return }
         }
