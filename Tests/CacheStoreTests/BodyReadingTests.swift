@@ -59,6 +59,20 @@ import TestTurns
     await #expect { try await reading.next() } throws: { ($0 as? CacheStoreError)?.reason == .corrupt }
   }
 
+  @Test func `as soon as a chunk is taken the next is read ahead in its place`() async throws {
+    let fixture = try StoreFixture()
+    let (row, content) = try await stored(9, in: fixture)
+    let reading = BodyReading(row.body, in: fixture.store)
+    for part in 0..<2 {
+      #expect(try await reading.next() == content[(part * 1000)..<((part + 1) * 1000)])
+      // As above: whatever is read ahead has been read.
+      for _ in 0..<20 { _ = try await fixture.store.entries() }
+    }
+    try fixture.sql("UPDATE chunk SET bytes = zeroblob(1000)")
+    for part in 2...3 { #expect(try await reading.next() == content[(part * 1000)..<((part + 1) * 1000)]) }
+    await #expect { try await reading.next() } throws: { ($0 as? CacheStoreError)?.reason == .corrupt }
+  }
+
   @Test func `law 10: of a store that is removed and made anew no byte comes of another's body`()
     async throws
   {

@@ -42,4 +42,48 @@ import TestTurns
       ($0 as? CacheStoreError)?.message.contains(path + ".key") == true
     }
   }
+
+  @Test func `a key file has 32 bytes, no more and no fewer`() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("store.sqlite")
+    for count in [0, 31, 33, 64] {
+      try folder.write([UInt8](repeating: 7, count: count), to: "store.sqlite.key")
+      #expect("\(count) bytes") {
+        try DigestKey.load(nextTo: path)
+      } throws: {
+        ($0 as? CacheStoreError)?.message.hasSuffix("is damaged") == true
+      }
+    }
+    try folder.write([UInt8](repeating: 7, count: 32), to: "store.sqlite.key")
+    let key = DigestKey(bytes: Array(repeating: 7, count: 32))
+    #expect(try DigestKey.load(nextTo: path)?.digest([1]) == key.digest([1]))
+  }
+
+  @Test func `where no folder can be there is no key, and a link in the place of one is an error`() throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.write("a file", to: "file")
+    #expect(try DigestKey.load(nextTo: file + "/store.sqlite") == nil)
+    #expect {
+      try DigestKey.loadOrCreate(nextTo: file + "/sub/store.sqlite")
+    } throws: {
+      ($0 as? CacheStoreError)?.message.hasPrefix("cannot make the folder \(file)/sub for the store") == true
+    }
+    #expect(symlink(file, folder.file("store.sqlite.key")) == 0)
+    #expect {
+      try DigestKey.load(nextTo: folder.file("store.sqlite"))
+    } throws: {
+      ($0 as? CacheStoreError)?.message.hasPrefix("cannot read the digest key") == true
+    }
+  }
+
+  #if !canImport(CryptoKit)
+    /// The accounts of a store that another release made have such names.
+    @Test func `a digest is that of every release: BLAKE2b under the key, of sixteen bytes`() {
+      let key = DigestKey(bytes: Array(repeating: 7, count: 32))
+      #expect(key.digest(Array("Bearer x".utf8)) == "4cccbf7d04dbef7767de3fe25411d04f")
+      #expect(key.digest([]) == "f60b6ec68e47431ff37ebfaeb581e778")
+      #expect(DigestKey.none.digest(Array("Bearer x".utf8)) == "b0fcfb3b5986113c96a6374f34f3e7a3")
+      #expect(DigestKey.digits == 32)
+    }
+  #endif
 }

@@ -165,6 +165,18 @@ import TestTurns
     #expect(refused > 20 && refused < 1000)
   }
 
+  @Test func `the room for texts is 512 bytes, to the last of them, each time it is freed`() {
+    let space = TextSpace()
+    defer { space.deallocate() }
+    let half = [CChar](repeating: 7, count: 256)
+    let one = [CChar](repeating: 7, count: 1)
+    for round in 1...2 {
+      for _ in 0..<2 { #expect(half.withUnsafeBufferPointer({ space.copy($0) }) != nil, "round \(round)") }
+      #expect(one.withUnsafeBufferPointer({ space.copy($0) }) == nil, "round \(round)")
+      space.removeAll()
+    }
+  }
+
   @Test func `the processor's vectors are known as the compiler asks for them`() {
     #expect(cachefetch_has_avx2() == testsupport_has_avx2())
   }

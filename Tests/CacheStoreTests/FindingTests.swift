@@ -41,6 +41,42 @@ import TestTurns
     #expect(await wrong(fixture.store) == ["folder wrong"])
   }
 
+  @Test func `what a link in the place of a file leads to keeps its mode`() async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("a", for: .page)
+    let theirs = try fixture.files.write("somebody's file", to: "theirs")
+    #expect(chmod(theirs, 0o644) == 0)
+    #expect(symlink(theirs, fixture.path + ".tier") == 0)
+    let found = await fixture.store.findings(repair: true).filter { $0.subject == "mode" }
+    #expect(found.map(\.severity) == [.wrong])
+    #expect(found.first?.remedy?.text == "chmod 600 \(fixture.path).tier")
+    var status = stat()
+    #expect(stat(theirs, &status) == 0 && status.st_mode & 0o777 == 0o644)
+  }
+
+  @Test func `a pause is told in minutes, a begun one among them, and with its account`() async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    let now = StartMark(boot: "boot-1", nanoseconds: 1_000_000_000)
+    for (account, host, milliseconds) in [("", "a", 60_000), ("alice", "b", 60_001)]
+      as [(String, String, Int64)]
+    {
+      try await store.pause(
+        accountID: try await store.accountID(named: account), responder: "https://\(host).example",
+        Pause(heard: now, milliseconds: milliseconds))
+    }
+    let found = await store.findings(at: now).filter { $0.subject == "pause" }
+    #expect(
+      found.map(\.message) == [
+        "https://a.example asked to be left alone, for 1 min more",
+        "https://b.example (account alice) asked to be left alone, for 2 min more",
+      ])
+    #expect(found.allSatisfy { $0.severity == .fine && $0.remedy != nil })
+    let ended = await store.findings(repair: true, at: now).filter { $0.subject == "pause" }
+    #expect(ended.count == 2 && ended.allSatisfy { $0.severity == .repaired && $0.remedy == nil })
+    #expect(await store.findings(at: now).allSatisfy { $0.subject != "pause" })
+  }
+
   @Test func `damaged rows, first chunk or later, are found and removed`() async throws {
     let fixture = try StoreFixture { $0.chunkBytes = 1000 }
     _ = try await fixture.store.put(pattern(3500), for: .page)

@@ -108,6 +108,44 @@ import TestTurns
     #expect(try fixture.remains() == 0)
   }
 
+  @Test func `a 304 pins its row where that is asked for, adds tags, and takes no pin away`() async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    let (row, body) = try #require(try await store.put("kept", for: .page, at: 1) { $0.tags = ["one"] }.row)
+    for (instant, isPinned) in [(2, true), (3, false)] as [(Int64, Bool)] {
+      var update = freshening(row, body, at: instant)
+      update.isPinned = isPinned
+      update.tags = ["two"]
+      #expect(try await store.freshen(update))
+      let entry = try #require(try await store.entries().first)
+      #expect(entry.response.isPinned && entry.tags == ["one", "two"], "\(instant)")
+    }
+  }
+
+  @Test func `a response in the place of the program's own row and of another keeps the pin of either`()
+    async throws
+  {
+    for isOwnPinned in [true, false] {
+      let fixture = try StoreFixture()
+      let store = fixture.store
+      _ = try await store.put("theirs", for: .page, at: 1) {
+        ($0.vary, $0.variant) = ("accept", "accept: a")
+        $0.isPinned = !isOwnPinned
+      }
+      let own = try await store.put("own", for: .page, at: 2) {
+        $0.head.version = StoredResponse.localVersion
+        $0.isPinned = isOwnPinned
+      }
+      let ownRow = try #require(own.row).rowID
+      _ = try await store.put("new", for: .page, at: 3) {
+        ($0.vary, $0.variant) = ("accept", "accept: a")
+        $0.localRow = ownRow
+      }
+      #expect(try await store.entries().map(\.response.isPinned) == [true], "\(isOwnPinned)")
+      #expect(try await store.body(of: .page) == "new", "\(isOwnPinned)")
+    }
+  }
+
   @Test func `the same body again is not written again`() async throws {
     let fixture = try StoreFixture { $0.chunkBytes = 1000 }
     let store = fixture.store

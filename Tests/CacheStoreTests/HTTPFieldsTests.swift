@@ -130,6 +130,7 @@ import TestTurns
       ("A: 1\r\n", ["1"]), ("A:1\n", ["1"]), ("A: 1", ["1"]), ("junk\r\nA: 1\r\n", ["1"]),
       ("\r\n\r\nA: 1\r\n", ["1"]),
       ("A:\r\nA: \r\n", ["", ""]), ("A: 1 \t\r\r\n", ["1"]), ("A: 1: 2\r\n", ["1: 2"]), ("A", []), ("", []),
+      ("A:", [""]), ("A: ", [""]),
     ] {
       #expect(HTTPFields(wire: Array(wire.utf8)).values(of: "a") == values, "\(wire.debugDescription)")
     }

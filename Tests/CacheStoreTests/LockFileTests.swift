@@ -74,4 +74,75 @@ import Testing
     #expect(try theirs.tryLock(.body(8)))
     #expect(try ours.isLocked(.body(8)))
   }
+
+  @Test func `neighbouring bytes are locks of their own`() throws {
+    let folder = try TemporaryFolder()
+    let files = StoreFiles(path: folder.file("store.sqlite"))
+    let (ours, theirs) = (LockFile(files: files), LockFile(files: files))
+    #expect(try ours.tryLock(.body(7)))
+    for body in [6, 8] as [Int64] {
+      #expect(try !theirs.isLocked(.body(body)), "\(body)")
+      #expect(try theirs.tryLock(.body(body)), "\(body)")
+    }
+    #expect(try theirs.isLocked(.body(7)))
+  }
+
+  @Test func `asking whether there are no locks makes no file, and where there are some it says so`() throws {
+    let folder = try TemporaryFolder()
+    let lock = LockFile(files: StoreFiles(path: folder.file("store.sqlite")))
+    #expect(!lock.hasNoLocks() && lock.refusal == nil)
+    #expect(!folder.contains("store.sqlite.lock"))
+    #expect(try lock.tryLock(.file))
+    #expect(!lock.hasNoLocks() && lock.refusal == nil)
+  }
+
+  /// Processes of another release read the same places.
+  @Test func `marks stand behind the first eight bytes, each in eight of its own`() throws {
+    let folder = try TemporaryFolder()
+    let files = StoreFiles(path: folder.file("store.sqlite"))
+    let lock = LockFile(files: files)
+    lock.setMark(0, to: 5)
+    #expect(!folder.contains("store.sqlite.lock"), "a hint makes no file")
+    #expect(try lock.mark(0) == 0)
+    for (slot, value) in [(0, 0x0102), (1, -1), (3, .max)] as [(Int, Int64)] {
+      lock.setMark(slot, to: value)
+      #expect(try LockFile(files: files).mark(slot) == value, "\(slot)")
+      let bytes = try folder.bytes(of: "store.sqlite.lock")
+      let expected = withUnsafeBytes(of: value.littleEndian) { Array($0) }
+      #expect(bytes.count == 16 + 8 * slot && Array(bytes.suffix(8)) == expected, "\(slot)")
+    }
+    #expect(try lock.mark(2) == 0)
+    #expect(try lock.mark(4) == 0, "behind the end of the file")
+  }
+
+  @Test func `a lock file that cannot be made is told, whatever is asked of it`() throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.write("a file", to: "file")
+    let lock = LockFile(files: StoreFiles(path: file + "/sub/store.sqlite"))
+    let asked: [(String, () throws -> Void)] = [
+      ("try", { _ = try lock.tryLock(.file) }), ("look", { _ = try lock.isLocked(.file) }),
+      ("wait", { try lock.lock(.file, within: .zero) }), ("mark", { _ = try lock.mark(0) }),
+    ]
+    for (name, ask) in asked {
+      #expect("\(name)") {
+        try ask()
+      } throws: {
+        let error = $0 as? CacheStoreError
+        return error?.reason == .cannotOpen && error?.message.hasPrefix("cannot make the folder") == true
+      }
+    }
+    #expect(!lock.isOpen && lock.refusal == nil && !lock.hasNoLocks())
+  }
+
+  @Test func `a removed lock file in which nothing is held is closed`() throws {
+    let folder = try TemporaryFolder()
+    let files = StoreFiles(path: folder.file("store.sqlite"))
+    let lock = LockFile(files: files)
+    #expect(try lock.tryLock(.body(7)))
+    lock.unlock(.body(7))
+    #expect(unlink(files.lock) == 0)
+    #expect(try lock.tryLock(.body(8)))
+    #expect(try openFiles(below: folder.path).allSatisfy { !$0.hasSuffix("(deleted)") })
+    lock.unlock(.body(8))
+  }
 }

@@ -136,6 +136,22 @@ import TestTurns
       try text == made.sql("SELECT sql FROM sqlite_schema WHERE name = 'store_limit'").first?.first?.text)
   }
 
+  @Test func `before a body is found too large the limit is read anew`() async throws {
+    let fixture = try StoreFixture { $0.maximumBytes = 4 << 20 }
+    let store = fixture.store
+    try await fill(store, 1)
+    try await fixture.another().setLimits(StoreLimits(maximumBytes: 6 << 20))
+    #expect(store.largestBody == 2 << 20)
+    #expect(await store.readLargestBody() == 3 << 20)
+    #expect(store.largestBody == 3 << 20)
+  }
+
+  @Test func `an age of less than a millisecond is one, since none would be no limit`() async throws {
+    let fixture = try StoreFixture()
+    try await fixture.store.setLimits(StoreLimits(maximumAge: .nanoseconds(1)))
+    #expect(try await fixture.store.limits().own == StoreLimits(maximumAge: .milliseconds(1)))
+  }
+
   @Test func `a mended store keeps them`() async throws {
     let fixture = try StoreFixture()
     try await fill(fixture.store, 3)

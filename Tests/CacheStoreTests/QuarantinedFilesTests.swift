@@ -39,4 +39,13 @@ import Testing
         == Set(left + ["store.sqlite", "store.sqlite-wal", "other.sqlite.damaged-20240101T000000Z"]))
     #expect(StoreFiles(path: "/store.sqlite").folder == "/")
   }
+
+  @Test func `numbers of a date have two digits, be they below ten or not`() throws {
+    let folder = try TemporaryFolder()
+    let kept = QuarantinedFiles(files: StoreFiles(path: folder.file("store.sqlite")))
+    // 2026-10-10 10:10:10 UTC, and a second earlier.
+    let instant: Int64 = 1_791_627_010_000
+    #expect(kept.freeName(at: instant) == folder.file("store.sqlite.damaged-20261010T101010Z"))
+    #expect(kept.freeName(at: instant - 1) == folder.file("store.sqlite.damaged-20261010T101009Z"))
+  }
 }

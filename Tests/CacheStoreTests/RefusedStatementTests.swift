@@ -67,6 +67,12 @@ struct RefusedStatementTests {
       if await filled.store.performMaintenance(budget: .seconds(3600)) != nil { throw Told() }
     },
     Operation(
+      name: "housekeeping with a limit of age", isPiecewise: true,
+      prepare: StatementErrorTests.Filled.limit("maximum_ms", 1),
+      perform: { filled in
+        if await filled.store.performMaintenance(budget: .seconds(3600)) != nil { throw Told() }
+      }),
+    Operation(
       name: "housekeeping with pages to give back", isPiecewise: true,
       prepare: {
         try $0.fixture.sql("CREATE TABLE filler (bytes BLOB)")

@@ -99,6 +99,38 @@ import Testing
     #expect(try folder.names().sorted() == ["s", "s-shm", "s-wal"])
   }
 
+  @Test func `a damaged file that cannot be moved away stays, and so does the new one`() throws {
+    let (folder, aside) = try folder(["", "-wal", "-shm", ".mended"])
+    #expect {
+      try aside.exchange(for: folder.file("none/s.damaged-1"))
+    } throws: {
+      ($0 as? CacheStoreError)?.message.hasPrefix("cannot move") == true
+    }
+    #expect(try folder.names() == ["s", "s-shm", "s-wal", "s.mended"])
+    #expect(try folder.text(of: "s") == "")
+  }
+
+  @Test func `while its log cannot go with the damaged file the new one does not take its place`() throws {
+    let (folder, aside) = try folder(["", "-wal", ".mended"])
+    #expect(mkdir(folder.file("s.damaged-1-wal"), 0o700) == 0)
+    let tried: [(String, () throws -> Void)] = [
+      ("exchange", { try aside.exchange(for: folder.file("s.damaged-1")) }),
+      ("its end", { try aside.finishExchange() }),
+    ]
+    for (name, attempt) in tried {
+      #expect("\(name)") {
+        try attempt()
+      } throws: {
+        ($0 as? CacheStoreError)?.message.hasPrefix("cannot move") == true
+      }
+      #expect(folder.contains("s.mended") && !folder.contains("s"), "\(name)")
+    }
+    #expect(rmdir(folder.file("s.damaged-1-wal")) == 0)
+    try aside.finishExchange()
+    #expect(try folder.names() == ["s", "s.damaged-1", "s.damaged-1-wal"])
+    #expect(try folder.text(of: "s") == ".mended" && folder.text(of: "s.damaged-1-wal") == "-wal")
+  }
+
   @Test func `of quarantined files the oldest go with all that is theirs`() throws {
     let (folder, aside) = try folder(
       (1...3).flatMap { number in ["", "-wal", "-journal"].map { ".damaged-\(number)\($0)" } })

@@ -127,6 +127,63 @@ import TestTurns
     },
     Operation(name: "a new account") { _ = try await $0.store.accountID(named: "bob") },
     Operation(name: "sign-out") { try await $0.store.signOut(accountName: "alice") },
+    Operation(name: "a body that came too late", isPiecewise: true) { filled in
+      let body = try await filled.store.beginBody(accountID: filled.accountID)
+      try await body.append(pattern(1000))
+      _ = try await filled.store.put("", for: .long, at: 0) { $0.body = .unfinished(body) }
+    },
+    Operation(name: "the program's own response") {
+      _ = try await $0.store.put("own", for: .short, at: 9) {
+        $0.head.version = StoredResponse.localVersion
+      }
+    },
+    Operation(name: "a pin and tags for a row that was delivered") { filled in
+      let row = try #require(try await filled.store.lookup(.short).rows.first)
+      try await filled.store.keep(row, isPinned: true, tags: ["three"])
+    },
+    Operation(
+      name: "freshening to a variant that has a row", prepare: Filled.variant,
+      perform: { filled in
+        var wanted = freshening(filled.row, filled.body, at: 9)
+        wanted.variant = ("v", "v: a")
+        wanted.tags = ["three"]
+        wanted.isPinned = true
+        _ = try await filled.store.freshen(wanted)
+      }),
+    Operation(
+      name: "another variant over the program's own row", prepare: Filled.ownRow,
+      perform: { filled in
+        _ = try await filled.store.put("theirs", for: .short, at: 9) {
+          ($0.vary, $0.variant) = ("v", "v: a")
+          $0.localRow = filled.row
+        }
+      }),
+    Operation(
+      name: "a variant that has a row, and the program's own row",
+      prepare: { filled in
+        try await Filled.variant(filled)
+        try await Filled.ownRow(filled)
+      },
+      perform: { filled in
+        _ = try await filled.store.put("theirs", for: .short, at: 9) {
+          ($0.vary, $0.variant) = ("v", "v: a")
+          $0.localRow = filled.row
+        }
+      }),
+    Operation(name: "a download in place of one that was cut off") { filled in
+      let partial = UnfinishedBody.Partial(
+        key: .cutOff, url: RequestKey.cutOff.target, strongETag: "\"b\"", wholeLength: 3000)
+      _ = try await filled.store.beginBody(accountID: filled.accountID, partial: partial)
+    },
+    Operation(
+      name: "a download that was cut off and is damaged",
+      prepare: {
+        try $0.fixture.sql(
+          "UPDATE chunk SET bytes = x'00' WHERE id >> 20 IN (SELECT body_id FROM partial)")
+      },
+      perform: { filled in
+        _ = try await filled.store.partialBody(accountID: filled.accountID, key: .cutOff)
+      }),
     Operation(name: "the rest of a download", isPiecewise: true) { filled in
       let partial = try #require(
         try await filled.store.partialBody(accountID: filled.accountID, key: .cutOff))
@@ -192,6 +249,24 @@ import TestTurns
     /// Sets a limit by SQL, since whoever sets one by the store evicts at once.
     static func limit(_ name: String, _ value: Int) -> @Sendable (Filled) throws -> Void {
       { try $0.fixture.sql("INSERT INTO store_limit (id, \(name)) VALUES (1, \(value))") }
+    }
+
+    /// Stores another variant of the short row.
+    static let variant: @Sendable (Filled) async throws -> Void = { filled in
+      let other = filled.fixture.another()
+      _ = try await other.put("variant", for: .short, at: 2) {
+        ($0.vary, $0.variant, $0.tags) = ("v", "v: a", ["one", "four"])
+      }
+      await other.close()
+    }
+
+    /// Makes the short row one that the program itself stored.
+    static let ownRow: @Sendable (Filled) async throws -> Void = { filled in
+      let other = filled.fixture.another()
+      _ = try await other.put("own", for: .short, at: 3) {
+        ($0.head.version, $0.tags) = (StoredResponse.localVersion, ["own"])
+      }
+      await other.close()
     }
 
     func open() async throws { _ = try await store.accountID(named: "") }

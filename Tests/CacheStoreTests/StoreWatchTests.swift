@@ -28,4 +28,16 @@ import Testing
     }
     withExtendedLifetime(watch) {}
   }
+
+  /// The last thing that a commit without a log does is to remove the journal.
+  @Test func `a journal beside the store is told of`() async throws {
+    let folder = try TemporaryFolder()
+    let configuration = StoreConfiguration.unhurried(path: folder.file("store.sqlite"))
+    let (told, tell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    var next = told.makeAsyncIterator()
+    let watch = try #require(ResponseStore(configuration: configuration).watch { tell.yield() })
+    try folder.write("", to: "store.sqlite-journal")
+    await next.next()
+    withExtendedLifetime(watch) {}
+  }
 }

@@ -93,6 +93,41 @@ import TestTurns
     withExtendedLifetime(body) {}
   }
 
+  @Test func `a body that has become a row's is not received any more, and nothing of it is kept to resume`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    let account = try await fixture.store.accountID(named: "")
+    let partial = UnfinishedBody.Partial(
+      key: .page, url: RequestKey.page.target, strongETag: "\"a\"", wholeLength: nil)
+    let body = try await fixture.store.beginBody(accountID: account, partial: partial)
+    try await body.append(pattern(1000))
+    let locks = LockFile(files: fixture.store.files)
+    #expect(try locks.isLocked(.body(body.id)))
+    #expect(try fixture.number("SELECT count(*) FROM partial") == 1)
+    _ = try await fixture.store.put("", for: .page) { $0.body = .unfinished(body) }
+    await fixture.store.whenIdle()
+    #expect(try !locks.isLocked(.body(body.id)))
+    #expect(try fixture.number("SELECT count(*) FROM partial") == 0)
+    withExtendedLifetime(body) {}
+  }
+
+  @Test func `of a body that is stopped no further chunk is committed, and the first reason stays`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    let account = try await fixture.store.accountID(named: "")
+    let body = try await fixture.store.beginBody(accountID: account)
+    try await body.append(pattern(10))
+    body.stop(CacheStoreError(.replaced, "stopped"))
+    body.stop(CacheStoreError(.closed, "stopped again"))
+    await #expect { try await body.append(pattern(10)) } throws: {
+      ($0 as? CacheStoreError)?.reason == .replaced
+    }
+    #expect(body.chunkCount == 1)
+    #expect(try fixture.number("SELECT count(*) FROM chunk") == 1)
+  }
+
   @Test func `a damaged partial download is given up`() async throws {
     let fixture = try StoreFixture()
     let account = try await fixture.store.accountID(named: "")

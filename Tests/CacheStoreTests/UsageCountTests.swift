@@ -22,4 +22,63 @@ import TestTurns
     expected[keyPath: number] = .max
     #expect(left == expected)
   }
+
+  @Test(
+    "Every number of anticipations too",
+    arguments: [
+      \AnticipationCounts.refused, \.committed, \.unused, \.leadMilliseconds, \.wonMilliseconds,
+      \.wastedBytes,
+    ]) func anticipations(number: any WritableKeyPath<AnticipationCounts, Int64> & Sendable)
+  {
+    var (left, right) = (UsageCount(), UsageCount())
+    left.anticipations[keyPath: number] = 3
+    right.anticipations[keyPath: number] = 4
+    left += right
+    var expected = UsageCount()
+    expected.anticipations[keyPath: number] = 7
+    #expect(left == expected)
+    left.anticipations[keyPath: number] = .max
+    left += right
+    expected.anticipations[keyPath: number] = .max
+    #expect(left == expected)
+  }
+
+  @Test(
+    "And every number of a tier",
+    arguments: [\TierCounts.asked, \.takenIn, \.offered, \.silent])
+  func tier(number: any WritableKeyPath<TierCounts, Int64> & Sendable) {
+    var (left, right) = (TierCounts(), TierCounts())
+    left[keyPath: number] = 3
+    right[keyPath: number] = 4
+    left += right
+    var expected = TierCounts()
+    expected[keyPath: number] = 7
+    #expect(left == expected)
+    left[keyPath: number] = .max
+    left += right
+    expected[keyPath: number] = .max
+    #expect(left == expected)
+  }
+
+  @Test func `a sum ends at the largest number and at the least`() {
+    for (first, second, sum) in [
+      (Int64.max, 1, .max), (.max - 1, 1, .max), (.min, -1, .min), (.min + 1, -1, .min), (.min, 0, .min),
+      (3, -4, -1),
+    ] as [(Int64, Int64, Int64)] {
+      var result = first
+      result.saturate(adding: second)
+      #expect(result == sum, "\(first) and \(second)")
+    }
+  }
+
+  @Test func `the part that was committed is told once any load has ended either way`() {
+    var counts = AnticipationCounts()
+    #expect(counts.hitRate == nil)
+    counts.refused = 5
+    #expect(counts.hitRate == nil)
+    (counts.committed, counts.unused) = (3, 1)
+    #expect(counts.hitRate == 0.75)
+    (counts.committed, counts.unused) = (0, 1)
+    #expect(counts.hitRate == 0)
+  }
 }

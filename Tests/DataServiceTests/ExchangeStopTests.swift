@@ -91,14 +91,19 @@ import TestTurns
     core.withLock { $0 = nil }
   }
 
-  @Test func `cancelled while it waits to ask again it asks no more`() async throws {
+  @Test("cancelled while it waits to ask again, or for a network, it asks no more", arguments: [false, true])
+  func waiting(isForNetwork: Bool) async throws {
     let transport = ScriptedTransport { _, _ throws(DataServiceError) in
       throw DataServiceError(.refused, "down")
     }
     let fixture = try ServiceFixture(transport: transport, timekeeper: VirtualClock())
-    let request = DataService.Request(try #require(URL(string: Self.url)))
+    var request = DataService.Request(try #require(URL(string: Self.url)))
     try #require(request.limits.retries > 0)
-    let load = Task {
+    if isForNetwork {
+      request.limits.retries = 0
+      request.onlineWait = .seconds(60)
+    }
+    let load = Task { [request] in
       for await _ in fixture.service.deliveries(for: request, policy: .freshOnly) {}
     }
     await fixture.traced("retrying in")
@@ -106,6 +111,27 @@ import TestTurns
     await load.value
     await fixture.service.close()
     #expect(transport.requests.count == 1)
+  }
+
+  @Test func `stopped before it is started it is cancelled as soon as it is`() async throws {
+    let (isAsked, isCancelled) = (Gate(), Gate())
+    let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
+      isAsked.open()
+      // A gate that nobody opens is passed by who is cancelled.
+      await Gate().wait()
+      isCancelled.open()
+      throw DataServiceError(.cancelled, "cancelled")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let exchange = try exchange(fixture)
+    let listener = Listener()
+    #expect(exchange.join(listener.waiter))
+    exchange.stop(with: Self.closed)
+    exchange.start()
+    await isAsked.wait()
+    #expect(await eventually { isCancelled.isOpen })
+    #expect(listener.results.withLock { $0 } == ["closed"])
+    await fixture.service.close()
   }
 
   /// A load that only listens.
@@ -154,6 +180,30 @@ import TestTurns
     }
     #expect(!exchange.join(Listener().waiter), "nobody joins what is over")
     #expect(!exchange.beginWriting())
+    await fixture.service.close()
+  }
+
+  @Test func `a body that is read while it arrives is one load's, and the others hear that they have none`()
+    async throws
+  {
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    let listeners = [Listener(), Listener(), Listener()]
+    var answer = Answer(row: Rule.row(), url: Self.url, comparedWith: nil)
+    for (isLive, outcome) in [(true, "other"), (false, "answer 200")] {
+      if isLive {
+        answer.body = .live(DataService.BodyStream(whole: Data("body".utf8)))
+      } else {
+        answer.body = .data(Data("body".utf8))
+      }
+      let exchange = try exchange(fixture)
+      for listener in listeners {
+        listener.results.withLock { $0 = [] }
+        #expect(exchange.join(listener.waiter))
+      }
+      exchange.publish(.answer(answer))
+      let results = listeners.map { listener in listener.results.withLock { $0 } }
+      #expect(results == [["answer 200"], [outcome], [outcome]])
+    }
     await fixture.service.close()
   }
 

@@ -239,4 +239,104 @@ import TestTurns
     }
     await leader.service.close()
   }
+
+  @Test func `law 7: a leader that ends without an answer leaves the row, which is not taken for one`()
+    async throws
+  {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let leader = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    #expect(await leader.outline(url) == ["fresh(body 1, new)"])
+    let hash = try leaseHash(of: url, in: leader)
+    // The load's own exchange gives its lease back on a queue.
+    while try leader.service.store.isLeased(hash) { await Task.yield() }
+    let (lease, _) = try lease(url, in: leader)
+    let clock = VirtualClock()
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
+    let followed = Task { await follower.outline(url) }
+    await follower.traced("waiting for another")
+    await clock.whenPending(within: .milliseconds(5))
+    lease.release()
+    let (outline, passed) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
+    #expect(outline == ["stored(body 1)", "fresh(body 2, changed)"])
+    #expect(passed <= .milliseconds(20), "\(passed)")
+    #expect(transport.requests.count == 2)
+    await follower.service.close()
+    await leader.service.close()
+  }
+
+  @Test func `law 7: who follows waits for half of the time that it has, and then goes alone`() async throws {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let leader = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
+    let hurried = { @Sendable (request: inout DataService.Request) in
+      request.limits.totalTimeout = .seconds(2)
+    }
+    let core = leader.service.core
+    var request = leader.request(url)
+    hurried(&request)
+    let hash = core.leaseHash(of: try core.prepare(request, policy: .storedThenFresh))
+    let lease = try #require(try leader.service.store.tryLease(hash))
+    let clock = VirtualClock()
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
+    let followed = Task { await follower.outline(url, configure: hurried) }
+    await follower.traced("waiting for another")
+    await clock.whenPending(within: .milliseconds(5))
+    let (outline, passed) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
+    #expect(outline == ["fresh(body 2, new)"])
+    #expect(passed >= .milliseconds(990) && passed <= .milliseconds(1_010), "\(passed)")
+    #expect(follower.hasTraced("goes alone: the process that leads does not answer"))
+    lease.release()
+    await follower.service.close()
+    await leader.service.close()
+  }
+
+  @Test func `who follows and is cancelled waits no longer, and asks nobody`() async throws {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let leader = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
+    let (lease, _) = try lease(url, in: leader)
+    let clock = VirtualClock()
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
+    let followed = Task { await follower.outline(url) }
+    await follower.traced("waiting for another")
+    await clock.whenPending(within: .milliseconds(5))
+    followed.cancel()
+    #expect(await followed.value == [])
+    #expect(await eventually { follower.service.isIdle })
+    #expect(transport.requests.count == 1)
+    lease.release()
+    await follower.service.close()
+    await leader.service.close()
+  }
+
+  @Test func `law 7: who follows need not wait for the body of an answer that may not be stored`()
+    async throws
+  {
+    let (isReading, mayEnd) = (Gate(), Gate())
+    let transport = ScriptedTransport { _, number in
+      guard number > 1 else { return .answer("other") }
+      let body = DataService.BodyStream(length: nil) { () async throws(DataServiceError) -> Data? in
+        isReading.open()
+        await mayEnd.wait()
+        return nil
+      }
+      return TransportResponse(
+        version: "1.1", status: 200, reason: "OK", fields: ["Cache-Control": "no-store"], body: body)
+    }
+    let leader = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
+    let hash = try leaseHash(of: url, in: leader)
+    let led = Task { await leader.outline(url) }
+    await isReading.wait()
+    let store = leader.service.store
+    #expect(try await eventually { try !store.isLeased(hash) })
+    #expect(try store.leaseEndedWithoutRow(hash, since: 1))
+    mayEnd.open()
+    #expect(await led.value == ["fresh(, new)"])
+    await leader.service.close()
+  }
 }

@@ -120,7 +120,9 @@ import Testing
 
   /// What happens while a GET is under way.
   enum Meanwhile: String, CaseIterable, Sendable {
-    case posted, invalidated, invalidatedElsewhere
+    case posted, postedElsewhere, invalidated, invalidatedElsewhere
+
+    var isElsewhere: Bool { self == .postedElsewhere || self == .invalidatedElsewhere }
   }
 
   @Test("what begins after a change joins no exchange that began before it", arguments: Meanwhile.allCases)
@@ -140,19 +142,19 @@ import Testing
     async let early = fixture.outline(url)
     await isAsked.wait()
     isChanged.open()
+    let elsewhere = try #require(URL(string: "http://origin.test/other"))
     switch meanwhile {
-    case .posted:
-      _ = await fixture.outline(url, policy: .freshOnly) {
+    case .posted, .postedElsewhere:
+      _ = await fixture.outline(meanwhile.isElsewhere ? elsewhere : url, policy: .freshOnly) {
         $0.method = .post
         $0.body = Data("x".utf8)
       }
     case .invalidated: #expect(try await fixture.service.invalidate(.all) == 1)
     case .invalidatedElsewhere:
-      let other = try fixture.service.selection(
-        for: .init(try #require(URL(string: "http://origin.test/other"))))
+      let other = try fixture.service.selection(for: .init(elsewhere))
       #expect(try await fixture.service.invalidate(other) == 0)
     }
-    if meanwhile == .invalidatedElsewhere {
+    if meanwhile.isElsewhere {
       async let late = fixture.outline(url)
       await fixture.traced("joining")
       mayAnswer.open()
@@ -192,6 +194,9 @@ import Testing
         ? .answer("secret", ["ETag": "\"1\""])
         : .answer("", status: 304, ["ETag": "\"1\"", "Cache-Control": "no-store"])
     },
+    Case(
+      name: "an answer of a status that the load does not accept", isFilled: true,
+      answer: { _ in .answer("secret", status: 203) }, change: { $0.acceptedStatuses = 200...200 }),
     Case(
       name: "a change", isFilled: true, answer: { _ in .answer("secret") },
       change: {

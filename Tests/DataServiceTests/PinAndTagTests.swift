@@ -88,7 +88,18 @@ import Testing
     await fixture.service.close()
   }
 
-  @Test func `who follows another process has what it wants`() async throws {
+  /// What a load wants of its response.
+  enum Wish: CaseIterable, Sendable {
+    case pin, tag, both
+
+    func change(_ request: inout DataService.Request) {
+      request.isPinned = self != .tag
+      if self != .pin { request.tags = ["late"] }
+    }
+  }
+
+  @Test("who follows another process has what it wants", arguments: Wish.allCases)
+  func following(wish: Wish) async throws {
     let url = try #require(url)
     let (isAsked, mayAnswer) = (Gate(), Gate())
     let transport = transport(isAsked, mayAnswer, free: 1)
@@ -98,15 +109,27 @@ import Testing
       await leader.outline(try #require(URL(string: "http://origin.test/other"))) == ["fresh(a, new)"])
     async let led = leader.outline(url)
     await isAsked.wait()
-    let followed = Task { await follower.outline(url) { want(&$0, "late") } }
+    let followed = Task { await follower.outline(url) { wish.change(&$0) } }
     await follower.traced("waiting for another")
     mayAnswer.open()
     #expect(await led == ["fresh(a, new)"])
     #expect(await followed.value == ["fresh(a, new)"])
     #expect(transport.requests.count == 2)
-    #expect(try leader.store.value("SELECT count(*) FROM last_request WHERE pinned = 1") == 1)
-    #expect(try leader.store.rows("SELECT name FROM tag").compactMap { $0.first?.text } == ["late"])
+    #expect(
+      try leader.store.value("SELECT count(*) FROM last_request WHERE pinned = 1") == (wish == .tag ? 0 : 1))
+    #expect(
+      try leader.store.rows("SELECT name FROM tag").compactMap { $0.first?.text }
+        == (wish == .pin ? [] : ["late"]))
     await leader.service.close()
     await follower.service.close()
+  }
+
+  @Test("who asks the origin itself has what it wants", arguments: Wish.allCases)
+  func asking(wish: Wish) async throws {
+    let url = try #require(url)
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("a") })
+    #expect(await fixture.outline(url) { wish.change(&$0) } == ["fresh(a, new)"])
+    #expect(try stored(fixture) == (wish == .pin ? "1" : wish == .tag ? "0 late" : "1 late"))
+    await fixture.service.close()
   }
 }

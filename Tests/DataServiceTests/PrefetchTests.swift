@@ -215,6 +215,26 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test func `a body over a limit that is the request's own too is not asked for again`() async throws {
+    let asked = Gate()
+    let mayAnswer = Gate()
+    let transport = ScriptedTransport { _, _ async in
+      asked.open()
+      await mayAnswer.wait()
+      return .answer("0123456789")
+    }
+    let fixture = try ServiceFixture(transport: transport) { $0.anticipation.bytes = 5 }
+    var request = try request()
+    request.limits.bodyBytes = 5
+    let anticipation = fixture.service.anticipate(request, holdFor: .seconds(3600), decode: Self.text)
+    await asked.wait()
+    let deliveries = anticipation.commit()
+    mayAnswer.open()
+    #expect(await outline(deliveries) == ["failure(tooLarge)"])
+    #expect(transport.requests.count == 1)
+    await fixture.service.close()
+  }
+
   @Test func `those that go on into the store do not pile up`() async throws {
     let never = Gate()
     let asked = (0..<8).map { _ in Gate() }

@@ -84,8 +84,9 @@ import TestTurns
     let url = try #require(URL(string: Self.url))
     _ = await fixture.outline(url)
     happening.set { _ = await other.outline(url, policy: .freshOnly) }
-    let deliveries = await fixture.deliveries(url)
+    let deliveries = await fixture.deliveries(url) { $0.isPinned = true }
     #expect(deliveries.map(\.outline) == ["stored(body 1)", "fresh(newest, changed)"])
+    #expect(try fixture.store.value("SELECT pinned FROM last_request") == 1, "as this load wants it")
     let response = try #require(deliveries.last?.fresh)
     #expect(response.kept == .yes && response.head.fields["ETag"] == "\"9\"")
     #expect(response.head.fields["Set-Cookie"] == "a=b" && response.head.fields["X-Age"] == nil)

@@ -98,6 +98,31 @@ import TestTurns
     second.stop()
   }
 
+  @Test func `a flow shows how far its preload is, and once it is stopped its roots end`() async throws {
+    let (asked, ended) = (Gate(), Gate())
+    let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
+      asked.open()
+      // A gate that nobody opens is passed by who is cancelled.
+      await Gate().wait()
+      ended.open()
+      throw DataServiceError(.cancelled, "cancelled")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let plan = try Self.plan()
+    let flow = LaunchFlow(service: fixture.service) { _ in plan }
+    let early = flow.roots
+    flow.start()
+    await asked.wait()
+    let shown = await root(of: flow) { if case .splash(.some) = $0 { true } else { false } }
+    #expect(shown != nil)
+    flow.stop()
+    for await _ in early {}
+    for await _ in flow.roots {}
+    #expect(flow.current == shown)
+    // What it loads is cancelled.
+    await ended.wait()
+  }
+
   @Test func `data that requires an update blocks the program`() async throws {
     let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("2.0") })
     let plan = try Self.plan()

@@ -179,6 +179,53 @@ import TestTurns
     withExtendedLifetime((origin, full)) {}
   }
 
+  /// A clock that says when a sleep was broken off.
+  private struct NotingClock: Clock {
+    typealias Instant = ManualClock.Instant
+    let base = ManualClock()
+    let wasBrokenOff = Gate()
+
+    var now: Instant { base.now }
+    var minimumResolution: Duration { base.minimumResolution }
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+      do {
+        try await base.sleep(until: deadline, tolerance: tolerance)
+      } catch {
+        wasBrokenOff.open()
+        throw error
+      }
+    }
+  }
+
+  @Test func `the deadline of a run that has its outcome is broken off, and a step says how long it took`()
+    async throws
+  {
+    let (asked, mayAnswer) = (Gate(), Gate())
+    let transport = ScriptedTransport { _, _ async in
+      asked.open()
+      await mayAnswer.wait()
+      return .answer("body")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    var plan = PreloadPlan([PreloadStep("a", try Self.request("a"))])
+    plan.deadline = .seconds(3)
+    let clock = NotingClock()
+    let run = PreloadRun(plan, on: fixture.service, clock: LaunchClock(clock))
+    await asked.wait()
+    clock.base.advance(by: .seconds(2))
+    mayAnswer.open()
+    let outcome = try #require(await run.outcome())
+    #expect(outcome.verdict == .ready && outcome.steps.map(\.elapsed) == [.seconds(2)])
+    await clock.wasBrokenOff.wait()
+    await run.finished()
+  }
+
+  @Test func `a status of 400 is an error page, and no launch data`() async throws {
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("oops", status: 400) })
+    let plan = PreloadPlan([PreloadStep("a", try Self.request("a"))])
+    #expect(await events(of: fixture.service.preload(plan)).lines == ["a missing", "incomplete"])
+  }
+
   @Test func `what is late goes on into the store if asked`() async throws {
     let clock = ManualClock()
     let mayAnswer = Gate()

@@ -49,6 +49,16 @@ final class MemoryCredentials: CredentialStore {
   }
 }
 
+/// Credentials that can be read, and neither saved nor removed.
+private struct LockedCredentials: CredentialStore {
+  struct Locked: Error {}
+  var kept: Credential?
+
+  func credential() async throws -> Credential? { kept }
+  func save(_ credential: Credential) async throws { throw Locked() }
+  func remove() async throws { throw Locked() }
+}
+
 @Suite("Session: loads in an account's name", .inTurn) struct SessionTests {
   static let old = Credential(account: "alice", token: "old")
   static let new = Credential(account: "alice", token: "new")
@@ -397,6 +407,32 @@ final class MemoryCredentials: CredentialStore {
     }
   }
 
+  @Test func `a credential that cannot be saved or removed is an error, and the session goes on all the same`()
+    async throws
+  {
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    let session = Session(service: fixture.service, credentials: LockedCredentials())
+    await session.start()
+    await #expect(throws: LockedCredentials.Locked.self) { try await session.signIn(Self.old) }
+    #expect(session.current == .signedIn(account: "alice"))
+    let error = await #expect(throws: DataServiceError.self) { try await session.signOut() }
+    #expect(error?.kind == .other && error?.message == "the credential could not be removed")
+    #expect(session.current == .signedOut(.requested))
+  }
+
+  @Test func `stored responses that cannot be removed are the error of a sign-out, before the credential`()
+    async throws
+  {
+    let store = try TemporaryStore()
+    try FileManager.default.createDirectory(atPath: store.path, withIntermediateDirectories: true)
+    let fixture = try ServiceFixture(store: store, transport: ScriptedTransport { _, _ in .answer("body") })
+    let session = Session(service: fixture.service, credentials: LockedCredentials(kept: Self.old))
+    await session.start()
+    let error = await #expect(throws: DataServiceError.self) { try await session.signOut() }
+    #expect(error?.kind == .store)
+    #expect(session.current == .signedOut(.requested))
+  }
+
   // MARK: - What is stored, with a token that cannot be renewed now
 
   @Test(
@@ -465,6 +501,36 @@ final class MemoryCredentials: CredentialStore {
     await session.start()
     _ = await outline(try request(), by: session)
     #expect(transport.requests.map { $0.fields["Authorization"] } == [isWithin ? "Bearer new" : "Bearer old"])
+  }
+
+  @Test("a token has expired five seconds before its time", arguments: [(5.0, true), (5.5, false)])
+  func usualMargin(seconds: Double, hasExpired: Bool) async throws {
+    let transport = ScriptedTransport { _, _ in .answer("body") }
+    let fixture = try ServiceFixture(transport: transport)
+    let now = Date(timeIntervalSince1970: 1_000)
+    var configuration = Session.Configuration()
+    configuration.now = { now }
+    configuration.renew = { _ in Self.new }
+    var credential = Self.old
+    credential.expiresAt = now.addingTimeInterval(seconds)
+    let session = Session(
+      service: fixture.service, credentials: MemoryCredentials(credential), configuration: configuration)
+    await session.start()
+    _ = await outline(try request(), by: session)
+    let sent = transport.requests.map { $0.fields["Authorization"] }
+    #expect(sent == [hasExpired ? "Bearer new" : "Bearer old"])
+  }
+
+  @Test func `a renewal that takes too long leaves the account signed in`() async throws {
+    let transport = ScriptedTransport { _, _ in .answer("who are you?", status: 401) }
+    let fixture = try ServiceFixture(transport: transport)
+    var configuration = Session.Configuration()
+    configuration.renew = { _ in throw DataServiceError(.timeout(.total), "it takes too long") }
+    let session = Session(
+      service: fixture.service, credentials: MemoryCredentials(Self.old), configuration: configuration)
+    await session.start()
+    #expect(await outline(try request(), by: session) == ["failure(timeout(total))"])
+    #expect(session.current == .signedIn(account: "alice"))
   }
 
   @Test func `a renewal that fails for want of a network leaves the account signed in`() async throws {

@@ -2,6 +2,7 @@ import CacheStore
 import PlatformFoundation
 import TestSupport
 import TestTurns
+import Synchronization
 import Testing
 
 @testable import DataService
@@ -54,6 +55,7 @@ import Testing
     try await client.run("UNLINK", machine.name(of: page))
     for length in [0, -1] as [Int64] { await machine.run { [page] in await $0.pause(length, page) } }
     #expect(await left(machine, page) == nil)
+    #expect(machine.warnings.withLock { $0 } == [])
     let reader = try Machine(fleet.url("&read-only=yes"))
     #expect(await reader.answer(page) != nil)
     await reader.run { [page] in await $0.pause(60_000, page) }

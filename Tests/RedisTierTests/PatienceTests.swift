@@ -57,7 +57,7 @@ import Testing
     #expect(await machine.answer(.page) != nil)
     fleet.server.send(SIGSTOP)
     async let silence = machine.silence(.page)
-    await clock.whenPending()
+    await clock.whenPending(for: .milliseconds(50))
     clock.advance(by: .milliseconds(50))
     #expect(await silence == "it did not answer in time")
     fleet.server.send(SIGCONT)
@@ -123,16 +123,19 @@ import Testing
     #expect(server.count == 1)
   }
 
-  @Test func `eight slow answers in a row make the tier silent`() async throws {
+  /// A connection that is there has half of the patience, of which half is not slow.
+  @Test(arguments: [(25, false), (26, true)])
+  func `eight slow answers in a row make the tier silent`(milliseconds: Int, isSlow: Bool) async throws {
     let clock = VirtualClock()
     let server = try ScriptedRedis.answering { command, number in
-      if command.first == "TIME", number > 2 { clock.advance(by: .milliseconds(26)) }
+      if command.first == "TIME", number > 2 { clock.advance(by: .milliseconds(milliseconds)) }
       return ScriptedRedis.plain(command)
     }
     let fleet = try ScriptedFleet(server)
     let machine = try Machine(fleet.url(patience: "100ms"), timekeeper: clock)
     for _ in 0...8 { #expect(await machine.answer(.page) != nil) }
-    #expect(await machine.silence(.page)?.hasPrefix("it did not answer") == true)
+    let silence = await machine.silence(.page)
+    #expect((silence?.hasPrefix("it did not answer") == true) == isSlow, "\(silence ?? "it answers")")
   }
 
   @Test func `however many round trips a question takes, they have one patience together`() async throws {
@@ -195,7 +198,7 @@ import Testing
     return fleet
   }
 
-  @Test(arguments: [(30, true), (50, false)])
+  @Test(arguments: [(30, true), (34, false), (50, false)])
   func `a long body has eight times the patience in all, however soon each piece comes`(
     milliseconds: Int, isWhole: Bool
   ) async throws {
@@ -204,8 +207,13 @@ import Testing
     let machine = try Machine(fleet.url(patience: "95ms"), timekeeper: clock)
     let row = try #require(await machine.answer(.page)?.row)
     #expect(row.body == nil)
+    // Its age, and the second since it was offered.
+    #expect(clock.wallMilliseconds - row.head.receivedAt == 1_012)
+    #expect(row.head.receivedAt - row.head.requestedAt == 3 && row.head.exchangeMilliseconds == 40)
+    #expect(row.head.url == nil)
     let body = await machine.body(of: row, for: .page)
     #expect(body.map { Int64($0.count) } == (isWhole ? row.length : nil))
+    if isWhole { #expect(machine.tier.seen == 25 && machine.tier.opened == 25) }
   }
 
   @Test func `a load of one second has its fresh answer though the tier brings a long body slowly`()

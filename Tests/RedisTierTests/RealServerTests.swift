@@ -281,6 +281,12 @@ import Testing
     #expect(await machines[2].body(of: row, for: .page) == Data(long.utf8))
     #expect(await machines[2].fence(.page))
     for machine in machines { #expect(await machine.answer(.page).map { $0.row == nil } == true) }
+    // Of two rows with the same ticket the one under the first key counts.
+    let ticket = try #require(await machines[2].answer(.page)).ticket
+    #expect(await machines[0].offer(.page, ticket, body: Data("old".utf8)) == .stored)
+    #expect(await machines[2].offer(.page, ticket, body: Data("new".utf8)) == .stored)
+    #expect(await machines[1].answer(.page)?.row?.body == Data("old".utf8))
+    #expect(await machines[2].answer(.page)?.row?.body == Data("new".utf8))
   }
 
   @Test func `a connection over TLS is made only to the server that the authority vouches for`() async throws
@@ -335,6 +341,7 @@ import Testing
       findings.map(\.subject) == [
         "keys", "connection", "rights", "eviction", "values",
       ])
+    #expect(findings.contains { $0.text == "may ask and offer" }, "\(findings)")
     // Beside the row above there is the removal that was tried, until its second is over.
     #expect(try fleet.client().keys().filter { !$0.hasSuffix(":x") }.count == 1)
   }
@@ -383,7 +390,8 @@ import Testing
       try client.run("ACL", "SETUSER", RedisServer.user, "+\(right)")
     }
     let readOnly = try Machine(fleet.url(user: RedisServer.reader, "&read-only=yes"))
-    #expect(await readOnly.run { await $0.examine() }.allSatisfy { $0.isFine })
+    let asking = await readOnly.run { await $0.examine() }
+    #expect(asking.allSatisfy { $0.isFine } && asking.contains { $0.text.hasPrefix("may ask, as a ") })
     let noKey = try Machine(fleet.url(key: "none"))
     #expect(await noKey.run { await $0.examine() }.first?.text.contains("key-file") == true)
     await fleet.server.stop()

@@ -111,6 +111,8 @@ import Testing
     #expect(throws: SecretFile.Problem.self) { try SecretFile.text(of: folder.file("none")) }
     chmod(try folder.write(" \n", to: "empty"), 0o600)
     #expect(throws: SecretFile.Problem("it is empty")) { try SecretFile.line(of: folder.file("empty")) }
+    chmod(try folder.write("", to: "nothing"), 0o600)
+    #expect(throws: SecretFile.Problem("it is empty")) { try SecretFile.line(of: folder.file("nothing")) }
     chmod(try folder.write([UInt8](repeating: 0x41, count: 4_097), to: "long"), 0o600)
     #expect(throws: SecretFile.Problem("it is longer than 4096 bytes")) {
       try SecretFile.line(of: folder.file("long"))

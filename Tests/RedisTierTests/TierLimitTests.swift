@@ -116,6 +116,9 @@ import Testing
     #expect(hint("keeep") == "did you mean keep?")
     #expect(hint("eep") == "did you mean keep?")
     #expect(hint("keez") == "did you mean keep?")
+    #expect(hint("ience") == "did you mean patience?")
+    // Of two that are as near, the first.
+    #expect(hint("xxx-file") == "did you mean key-file?")
   }
 
   // MARK: Replies

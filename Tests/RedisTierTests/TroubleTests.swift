@@ -36,13 +36,16 @@ import Testing
 
   @Test func `a server of the older protocol is greeted in it, with the question again`() async throws {
     let passed = Mutex(false)
+    let selected = Mutex<[[String]]>([])
     let server = try ScriptedRedis.answering { command, _ in
       switch command.first {
       case "HELLO": return "-ERR unknown command `HELLO`, with args beginning with: `3`\r\n"
       case "AUTH":
         passed.withLock { $0 = command == ["AUTH", "me", "a password"] }
         return "+OK\r\n"
-      case "SELECT" where passed.withLock({ $0 }): return "+OK\r\n"
+      case "SELECT" where passed.withLock({ $0 }):
+        selected.withLock { $0.append(command) }
+        return "+OK\r\n"
       case "HMGET" where passed.withLock({ $0 }): return "*4\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n"
       default:
         return passed.withLock { $0 } ? ScriptedRedis.plain(command) : "-NOAUTH Authentication required.\r\n"
@@ -53,6 +56,7 @@ import Testing
       fleet.url(user: "me@", "&password-file=\(fleet.folder.file("password"))&db=3"))
     #expect(await machine.answer(.page) != nil, "\(machine.traces.withLock { $0 })")
     #expect(server.count == 1)
+    #expect(selected.withLock { $0 } == [["SELECT", "3"]])
   }
 
   @Test(arguments: [
@@ -77,6 +81,7 @@ import Testing
       (time, "_", "_", 1_000_000_007), (time, "+1000000006", "+1000000006", 1_000_000_007),
       (time, "+1000000007", "_", 1_000_000_008), (time, "_", "+2000000000", 2_000_000_001),
       (time, "+3000000000", "+2000000000", 3_000_000_001), (time, "+nonsense", "+-5", 1_000_000_007),
+      ("*2\r\n:0\r\n:1\r\n", "_", "_", 1),
       (time, "_", "+9007199254740991", 9_007_199_254_740_992), (time, "_", "+9007199254740992", nil),
       (time, "+9223372036854775807", "_", nil), (time, "-ERR no", "_", nil),
       ("*2\r\n:9223372036854775807\r\n:1\r\n", "_", "_", nil), ("*2\r\n:0\r\n:0\r\n", "_", "_", nil),

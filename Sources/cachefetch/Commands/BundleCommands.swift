@@ -18,15 +18,14 @@ extension StoreCommands {
       diagnostics.say(StoreLocation.missing(arguments))
       return .inputOutput
     }
-    var selection = try RowSelection(arguments, now: now, key: key)
+    let selection = try RowSelection(arguments, now: now, key: key)
     let account = arguments.text(.account)
-    if account == nil { selection.selection.accounts = nil }
     let target = try BundleFile.Target(arguments.operand, exporting: store, diagnostics)
     defer { target.clear() }
-    let (source, part, chosen) = (service.store, target.part, selection)
+    let (source, part) = (service.store, target.part)
     return run { () async throws(DataServiceError) in
       var count = BundleCount()
-      let entries = count.wanted(try await self.entries(chosen), of: account)
+      let entries = count.wanted(try await self.entries(selection), of: account)
       if entries.isEmpty { return count }
       do throws(CacheStoreError) {
         try await Self.write(entries, from: source, to: part, &count)

@@ -111,6 +111,19 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test func `the body of a failure comes along where it just keeps to the limit for Data`() async throws {
+    let fixture = try fixture((404, "none"))
+    var strict = try request(200...299)
+    for (limit, text) in [(4, "none"), (3, "")] as [(Int64, String)] {
+      strict.limits.dataBytes = limit
+      let error = await failure { [strict] in
+        _ = try await fixture.service.response(for: strict, policy: .freshOnly)
+      }
+      #expect(error?.status == 404 && error?.response?.text == text, "\(limit)")
+    }
+    await fixture.service.close()
+  }
+
   @Test func `a 2xx that is not accepted replaces nothing, however long it is`() async throws {
     let long = String(repeating: "long ", count: 20_000)
     let fixture = try fixture((200, "good"), (203, long))

@@ -137,4 +137,23 @@ import TestTurns
     #expect(log.lines == ["stored(body 1)"])
     await fixture.service.close()
   }
+
+  @Test func `law 11: a load that was refused calls back no more once it is cancelled`() async throws {
+    let mayGoOn = Gate()
+    let fixture = try fixture(Gate())
+    let url = try #require(URL(string: "mailto:a@example.test"))
+    let serial = DispatchQueue(label: "callbacks in turn")
+    // The queue is in the middle of something else.
+    serial.async { mayGoOn.wait() }
+    let log = CallLog()
+    let load = fixture.service.load(.init(url), queue: serial) { delivery in log.call(delivery.outline) }
+    load.cancel()
+    mayGoOn.open()
+    await withCheckedContinuation { continuation in serial.async { continuation.resume() } }
+    #expect(log.lines == [])
+    let other = fixture.service.load(.init(url), queue: serial) { delivery in log.call(delivery.outline) }
+    await other.finished()
+    #expect(log.lines == ["failure(invalidRequest)"])
+    await fixture.service.close()
+  }
 }

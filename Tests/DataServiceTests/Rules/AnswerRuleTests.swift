@@ -67,6 +67,15 @@ import TestTurns
           $0.isPassThrough = true; $0.hasCallerRange = true
         }, .init(.fresh, .untouched(.passThrough))
       ),
+      ("300", 300, [:], stored, .init(.fresh, .untouched(.status))),
+      (
+        "300 as a portal gives it, over a row", 300, [:], both(stored, { $0.isPortalSuspect = true }),
+        .init(.fresh, .untouched(.status))
+      ),
+      (
+        "300 of another media type", 300, [:], { $0.isAcceptedMediaType = false },
+        .init(.fresh, .untouched(.status))
+      ),
       ("301 not followed", 301, [:], stored, .init(.fresh, .untouched(.status))),
       ("404", 404, [:], stored, .init(.fresh, .untouched(.status))),
       ("410", 410, [:], stored, .init(.fresh, .untouched(.status))),
@@ -100,6 +109,12 @@ import TestTurns
       (
         "200 as a portal gives it", 200, [:], { $0.isPortalSuspect = true },
         .init(.fresh, .untouched(.portal))
+      ),
+      (
+        "200 as a portal gives it, to a pass-through request", 200, [:],
+        {
+          $0.isPassThrough = true; $0.isPortalSuspect = true
+        }, .init(.fresh, .untouched(.passThrough))
       ),
       (
         "200 as a portal gives it, over a row", 200, [:], both(stored, { $0.isPortalSuspect = true }),

@@ -21,7 +21,8 @@ import TestTurns
       "max-age=60; no-store", "max-age=60;no-store", "no-store;", "no-store; max-age=60", "\"no-store\"",
       "'no-store'", "\"max-age=60, no-store\"", "max-age=60 no-store", "no-store no-cache",
       "private;NO-STORE",
-      "x=\"a; no-store", "x=\"a\";no-store", "no-store;=", "; no-store", "max-age=60;\tno-store=1",
+      "x=\"a; no-store", "x=\"a\";no-store", "x= no-store \"a\"",
+      "no-store;=", "; no-store", "max-age=60;\tno-store=1",
     ])
   func misspeltNoStore(value: String) {
     #expect(CacheControl(value).noStore)
@@ -36,6 +37,7 @@ import TestTurns
     ])
   func notNoStore(value: String) {
     #expect(!CacheControl(value).noStore)
+    #expect(!CacheControl.forbidsStoring(["Cache-Control": value]))
   }
 
   @Test(

@@ -160,6 +160,163 @@ import TestTurns
     #expect(!text.contains("nothing") && explain([]).text.contains("\nstored\n  nothing\n"))
   }
 
+  @Test func `the text, line by line`() {
+    let rows = [
+      Rule.row(
+        id: 1, ["Cache-Control": "max-age=60", "ETag": "\"a\""], vary: "foo,x", variant: "foo: 1\nx: 2"),
+      Rule.row(id: 2, status: 410, vary: "bar", isGood: false),
+      Rule.row(id: 3, vary: "foo", variant: "foo: 9"), Rule.row(id: 4, status: 404, isGood: false),
+    ]
+    let key = RequestKey(account: "alice", target: "http://a.test/", extra: "insecure")
+    let subject = Explain.Subject(
+      key: key, method: .get, fields: ["Foo": "1", "X": "2"], url: "http://a.test/", rows: rows,
+      now: Rule.noon + 10_000)
+    var explanation = Explain.explanation(of: subject, protect: Rule.plain)
+    explanation.isShared = true
+    #expect(
+      explanation.text == """
+        key
+          target   http://a.test/
+          method   GET
+          account  alice
+          extra    insecure
+        stored
+          * 200  foo: 1, x: 2  (last good response)
+          * 410  none of bar  (for http only)
+            200  foo: 9  (last good response)
+          * 404  any request  (for http only)
+        terms
+          date_value             Sun, 06 Nov 1994 08:49:37 GMT  [RFC 9111 section 4.2.3]
+          response_time          Sun, 06 Nov 1994 08:49:37 GMT  [RFC 9111 section 4.2.3]
+          age_value              0 ms  [RFC 9111 section 4.2.3]
+          apparent_age           0 ms  [RFC 9111 section 4.2.3]
+          response_delay         0 ms  [RFC 9111 section 4.2.3]
+          corrected_initial_age  0 ms  [RFC 9111 section 4.2.3]
+          resident_time          10 s  [RFC 9111 section 4.2.3]
+          current_age            10 s  [RFC 9111 section 4.2.3]
+          freshness_lifetime     1 min 0 s, from max-age  [RFC 9111 section 4.2.1]
+          fresh for              50 s  [RFC 9111 section 4.2]
+          ETag                   "a"  [RFC 9111 section 4.3.1]
+        policies
+          stored-then-fresh  stored, 10 s old, then fresh or failure
+          stored-only        stored, 10 s old
+          fresh-only         fresh or failure
+          fresh-else-stored  fresh if in time; else stored, 10 s old, then failure
+          stored-else-fresh  stored, 10 s old, where that is young enough; \
+        else fresh; else stored, then failure
+          http               stored: fresh (section 4.2)
+        the fleet
+          shared: other machines have it from the tier
+        a refresh sends
+          If-None-Match: "a"
+        what would change it
+          in 50 s, at Sun, 06 Nov 1994 08:50:37 GMT, it is stale
+          other values of these request headers would not match: foo,x
+        """)
+  }
+
+  @Test func `the text of what has nothing stored and asks for nothing of it`() {
+    var subject = Explain.Subject(
+      key: RequestKey(target: "http://a.test/", method: "POST"), method: .post, fields: [:],
+      url: "http://a.test/", rows: [], now: Rule.noon)
+    subject.pausedUntil = Rule.noon + 60_000
+    var explanation = Explain.explanation(of: subject, protect: Rule.plain)
+    explanation.isShared = false
+    explanation.unsharedReason = "its account is not shared"
+    #expect(
+      explanation.text == """
+        key
+          target   http://a.test/
+          method   POST
+        stored
+          nothing
+        policies
+          stored-then-fresh  fresh or failure: the request bypasses the store
+          stored-only        failure(notStored): the request bypasses the store
+          fresh-only         fresh or failure: the request bypasses the store
+          fresh-else-stored  fresh or failure: the request bypasses the store
+          stored-else-fresh  fresh or failure: the request bypasses the store
+          http               fresh or failure: method is not one that is stored (section 3)
+        the origin
+          paused until Sun, 06 Nov 1994 08:50:37 GMT: it asked to be left alone, and is not asked before
+        the fleet
+          not shared: its account is not shared
+        a refresh sends
+          no condition
+        """)
+  }
+
+  @Test func `a lifetime says where it comes from, and whether that can be read`() {
+    for (fields, value, section) in [
+      (["Last-Modified": Rule.date(-1000)], "1 min 40 s, a tenth of the time since Last-Modified", "4.2.2"),
+      (["Expires": Rule.date(60)], "1 min 0 s, from Expires less Date", "4.2.1"),
+      (
+        ["Expires": "0"], "0 ms, from Expires less Date, which contradicts itself or cannot be read", "4.2.1"
+      ),
+      ([:], "0 ms, nothing gives one", "4.2.1"),
+    ] as [(HTTPFields, String, String)] {
+      let term = explain([Rule.row(fields)]).terms.first { $0.name == "freshness_lifetime" }
+      #expect(term?.value == value && term?.section == "RFC 9111 section \(section)", "\(value)")
+    }
+  }
+
+  @Test func `the staleness that would have to be accepted is in whole seconds, rounded up`() {
+    func asked(_ receivedAt: Int64, after seconds: Int64) -> [String] {
+      let row = Rule.row(["Cache-Control": "max-age=5", "ETag": "\"a\""], receivedAt: receivedAt)
+      return explain([row], after: seconds).changes
+    }
+    for (receivedAt, seconds, staleness) in [
+      (Rule.noon, 2_005, 2_000), (Rule.noon - 1, 2_005, 2_001), (Rule.noon, 5, 0), (Rule.noon - 1, 5, 1),
+    ] as [(Int64, Int64, Int64)] {
+      #expect(
+        asked(receivedAt, after: seconds)
+          == ["under http, Cache-Control: max-stale=\(staleness) in the request would accept it"])
+    }
+    #expect(
+      explain([Rule.row(["Cache-Control": "max-age=5", "ETag": "\"a\""])], ["Cache-Control": "max-stale"])
+        .changes.isEmpty)
+  }
+
+  @Test func `what a redirect, an import or the program itself has brought is said to be that`() {
+    var row = Rule.row(["Cache-Control": "max-age=5, must-revalidate", "ETag": "\"a\""])
+    row.head.url = "http://b.test/"
+    #expect(
+      explain([row]).changes
+        == ["asking for the URL that answered would find it fresh or stale by its age"])
+    row.head.url = nil
+    #expect(explain([row]).changes.isEmpty)
+    row.head.started = .imported
+    #expect(
+      explain([row]).changes == ["it was imported: the next refresh is unconditional, and replaces it"])
+    row = Rule.row(["Cache-Control": "max-age=5, must-revalidate", "ETag": "\"a\""])
+    row.head.version = StoredResponse.localVersion
+    #expect(
+      explain([row]).changes
+        == ["a program has stored it: the next refresh is unconditional, and replaces it"])
+  }
+
+  @Test func `what is young enough, and what comes in time, goes by what the caller gives`() {
+    var subject = Explain.Subject(
+      key: RequestKey(target: "http://a.test/"), method: .get, fields: [:], url: "http://a.test/",
+      rows: [Rule.row()], now: Rule.noon + 10_000)
+    subject.deadline = 2_000
+    for (maxAge, outcome) in [
+      (10_000, "stored, 10 s old, which is not older than 10 s"),
+      (9_999, "fresh, since the stored one is older than 9 s; else stored, then failure"),
+    ] as [(Int64, String)] {
+      subject.maxAge = maxAge
+      let explanation = Explain.explanation(of: subject, protect: Rule.plain)
+      #expect(verdict("stored-else-fresh", explanation) == outcome)
+      #expect(
+        verdict("fresh-else-stored", explanation)
+          == "fresh if within 2 s; else stored, 10 s old, then failure")
+    }
+    subject.rows = [Rule.row(isInvalid: true)]
+    #expect(
+      verdict("stored-else-fresh", Explain.explanation(of: subject, protect: Rule.plain))
+        == "fresh; else stored, then failure (the entry is invalid or from the future)")
+  }
+
   @Test("It is one JSON object with the documented names") func json() throws {
     let encoder = JSONEncoder()
     let data = try encoder.encode(explain([Rule.row(["ETag": "\"a\""])]))

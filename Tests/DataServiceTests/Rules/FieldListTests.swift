@@ -35,6 +35,15 @@ import TestTurns
     #expect(FieldList.unquoted(text) == nil)
   }
 
+  @Test("Letters of ASCII alone are in two cases") func lowercased() {
+    #expect(FieldList.lowercased("@AMZ[`az{\u{C9}09") == "@amz[`az{\u{C9}09")
+  }
+
+  @Test("Blanks and tabs are trimmed at both ends, RFC 9110 section 5.6.3") func trimmed() {
+    #expect(FieldList.trimmed(" \t a \tb\t ") == "a \tb" && FieldList.trimmed("\u{A0}a\n") == "\u{A0}a\n")
+    #expect(FieldList.trimmed(" \t").isEmpty && FieldList.trimmed("").isEmpty)
+  }
+
   @Test("Quoting and unquoting are inverse", arguments: ["", "a", "a\"b", "\\", "\\\"", "ä, ö"])
   func inverse(text: String) {
     #expect(FieldList.unquoted(FieldList.quoted(text)) == text)

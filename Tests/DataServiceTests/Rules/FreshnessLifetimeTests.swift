@@ -56,6 +56,20 @@ import TestTurns
     #expect(lifetime.source == source, Comment(rawValue: name))
   }
 
+  @Test("In a shared cache s-maxage comes before all else, RFC 9111 section 5.2.2.10") func shared() {
+    for (control, milliseconds, source, isInvalid) in [
+      ("s-maxage=60, max-age=5", 60_000, .sharedMaxAge, false),
+      ("s-maxage=0, max-age=5", 0, .sharedMaxAge, false),
+      ("s-maxage=x, max-age=5", 0, .sharedMaxAge, true), ("max-age=5", 5_000, .maxAge, false),
+      ("public", 0, .none, false),
+    ] as [(String, Int64, Freshness.Lifetime.Source, Bool)] {
+      let lifetime = Freshness.lifetime(
+        status: 200, fields: ["Cache-Control": control], receivedAt: Rule.noon, isShared: true)
+      #expect(lifetime.milliseconds == milliseconds, "\(control)")
+      #expect(lifetime.source == source && lifetime.isInvalid == isInvalid, "\(control)")
+    }
+  }
+
   @Test(
     "A heuristic is allowed for the statuses RFC 9110 names and no other",
     arguments: [

@@ -61,6 +61,9 @@ import TestTurns
       wasConditional: true, outcome: .deliver(.forHTTPOnly)),
     .init(
       name: "503 within stale-if-error", status: 503, row: tagged, wasConditional: true, outcome: .serveStale),
+    .init(
+      name: "500 within stale-if-error", status: 500, row: tagged, wasConditional: true,
+      outcome: .serveStale),
     .init(name: "503 with nothing stored", status: 503, outcome: .deliver(.no(.notStorable))),
     .init(
       name: "503 without stale-if-error", status: 503, row: ["Cache-Control": "max-age=5"],

@@ -33,6 +33,7 @@ import TestTurns
       "Sun, 06  Nov  1994 08:49:37 GMT", "Sun, 06-Nov-1994 08:49:37 GMT", "Sun, 06 Nov 94 08:49:37 GMT",
       "Sun, 06 Nov 1994 8:49:37 GMT", "Sun, 06 Nov 1994 08.49.37 GMT", "Sun, 06 Nov 1994 24:00:00 GMT",
       "Sun, 06 Nov 1994 08:60:00 GMT", "Sun, 06 Nov 1994 08:49:61 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
+      "Mon, 32 Oct 1994 08:49:37 GMT", "Thu, 30 Feb 2000 08:49:37 GMT", "Mon, 31 Apr 2000 08:49:37 GMT",
       "Sun, 31 Nov 1994 08:49:37 GMT", "Sun, 29 Feb 1995 08:49:37 GMT", "Sun, 29 Feb 1900 08:49:37 GMT",
       "Sun, 06 Foo 1994 08:49:37 GMT", "Foo, 06 Nov 1994 08:49:37 GMT", " Sun, 06 Nov 1994 08:49:37 GMT",
       "Sun, 06 Nov 1994 08:49:37 GMT ", "Sun, 06 Nov 1994 08:49:37 GMTx", "Sun Nov 6 08:49:37 1994",
@@ -58,6 +59,27 @@ import TestTurns
   func twoDigitYears(text: String, year: Int) throws {
     let instant = try #require(HTTPDate.parse(text, now: Rule.noon))
     #expect(HTTPDate.format(instant).contains(" \(year) "))
+  }
+
+  @Test("Without a clock a two-digit year lies between 1970 and 2069") func twoDigitYearsAlone() throws {
+    for (text, year) in [
+      ("Monday, 05-Jan-70 00:00:00 GMT", 1970), ("Saturday, 05-Jan-69 00:00:00 GMT", 2069),
+    ] {
+      let instant = try #require(HTTPDate.parse(text))
+      #expect(HTTPDate.format(instant).contains(" \(year) "), "\(text)")
+    }
+  }
+
+  @Test(
+    "A century without a leap day goes from February to March",
+    arguments: [
+      (4_107_542_400_000, "Sun, 28 Feb 2100 23:59:59 GMT", "Mon, 01 Mar 2100 00:00:00 GMT"),
+      (7_263_216_000_000, "Fri, 28 Feb 2200 23:59:59 GMT", "Sat, 01 Mar 2200 00:00:00 GMT"),
+      (10_418_889_600_000, "Wed, 28 Feb 2300 23:59:59 GMT", "Thu, 01 Mar 2300 00:00:00 GMT"),
+    ] as [(Int64, String, String)])
+  func centuries(march: Int64, before: String, first: String) {
+    #expect(HTTPDate.format(march - 1) == before && HTTPDate.format(march) == first)
+    #expect(HTTPDate.parse(before) == march - 1000 && HTTPDate.parse(first) == march)
   }
 
   @Test("A two-digit year is read whatever the clock says", arguments: [.min, -1, 0, .max] as [Int64])

@@ -90,6 +90,9 @@ import TestTurns
     .init(name: "302 max-age", status: 302, response: control("max-age=60"), verdict: .forHTTPOnly),
     .init(name: "404 max-age", status: 404, response: control("max-age=60"), verdict: .forHTTPOnly),
     .init(name: "404 with a tag", status: 404, response: ["ETag": "\"a\""], verdict: .forHTTPOnly),
+    .init(
+      name: "404 with Last-Modified, which gives it no lifetime", status: 404,
+      response: ["Last-Modified": Rule.date()], verdict: .forHTTPOnly),
     .init(name: "404 with nothing", status: 404, verdict: .no(.notStorable)),
     .init(
       name: "404 max-age=0 and no validator", status: 404, response: control("max-age=0"),

@@ -40,6 +40,39 @@ import TestTurns
     }
   }
 
+  @Test func `what has been closed does not count as depth`() {
+    func nested(_ depth: Int) -> String {
+      String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+    }
+    for (depth, isRead) in [(JSONReader.depth - 1, true), (JSONReader.depth, false)] {
+      let array = "[[],[],\(nested(depth)),[]]"
+      #expect((JSONValue(Data(array.utf8)) != nil) == isRead, "\(depth)")
+    }
+  }
+
+  @Test func `the limits are those of the documentation`() {
+    // docs/command.md
+    #expect(JSONReader.depth == 512 && JSONReader.limit == 4 * 1_048_576)
+  }
+
+  @Test func `a byte-order mark before the document is passed over, RFC 8259 section 8.1`() {
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    for text in ["[1]", "2", " {}"] {
+      let marked = JSONValue(Data(mark + Array(text.utf8)))
+      #expect(marked == JSONValue(Data(text.utf8)) && marked != nil, "\(text)")
+    }
+    #expect(JSONValue(Data(mark + mark + [0x32])) == nil)
+  }
+
+  @Test func `a space is a character of a string, a control character is none`() {
+    for (text, value) in [(#""a b""#, "a b"), (#""\t b""#, "\t b"), (#""\"a b\"""#, "\"a b\"")] {
+      #expect(JSONValue(Data(text.utf8)) == .string(value), "\(text)")
+    }
+    for text in ["\"a\u{1F}b\"", "\"\\t\u{1F}b\""] {
+      #expect(JSONValue(Data(text.utf8)) == nil, "\(text)")
+    }
+  }
+
   @Test func `as many values as the limit and no more`() {
     let document = Data(#"[1,{"a":[]},null]"#.utf8)
     #expect(JSONReader.read(document, limit: 5).value != nil)

@@ -176,6 +176,17 @@ import TestTurns
     #expect(try key { $0.fields = ["Host": "A.test", "Accept": "*/*"] } == key(), "the URL's own host")
   }
 
+  @Test func `a relative path is the one from the working folder`() throws {
+    let folder = FileManager.default.currentDirectoryPath
+    #expect(
+      try key { $0.connection.unixSocket = "run/x" }
+        == key { $0.connection.unixSocket = folder + "/run/x" })
+    #expect(
+      try key { $0.connection.certificateAuthorityFolder = "ca" }
+        == key { $0.connection.certificateAuthorityFolder = folder + "/ca" })
+    #expect(try key { $0.connection.unixSocket = "/run/x" }.extra == RequestKey.extraPart("unix", "/run/x"))
+  }
+
   @Test func `no value is taken for another part`() throws {
     let one = try key { $0.connection.unixSocket = "/a resolve=1:h at=4:80 b" }
     let two = try key {

@@ -1,4 +1,6 @@
+import CacheStore
 import PlatformFoundation
+import Synchronization
 import Testing
 import TestTurns
 
@@ -26,13 +28,52 @@ import TestTurns
   @Test func `what an answer depends on is in the hash that other processes compare`() throws {
     let changes: [@Sendable (inout DataService.Request) -> Void] = [
       { _ in }, { $0.account = .named("b") }, { $0.method = .head }, { $0.url.append(path: "y") },
-      { $0.fields = ["Accept": "a/b"] }, { $0.fields = ["Accept": "c/d"] }, { $0.keepsAnyway = true },
+      { $0.fields = ["Accept": "a/b"] }, { $0.fields = ["Accept": "c/d"] }, { $0.fields = ["X": "a/b"] },
+      { $0.keepsAnyway = true },
       { $0.acceptedMediaTypes = ["a/b"] }, { $0.acceptedMediaTypes = ["c/d"] },
     ]
     let hashes = try changes.map {
       try Rule.prepared(change: $0).leaseHash(secrets: SecretList(), options: [])
     }
     #expect(Set(hashes).count == changes.count)
+  }
+
+  @Test func `a key of the caller's own does not hide where the request goes`() throws {
+    let hashes = try ["http://a.test/x", "http://a.test/y", "http://b.test/x"].map { url in
+      try Rule.prepared(url) { $0.key = "mine" }.leaseHash(secrets: SecretList(), options: [])
+    }
+    #expect(Set(hashes).count == 3)
+  }
+
+  @Test func `the policy's rules and the options of the connection are in the hash`() throws {
+    let prepared = try Rule.prepared()
+    let hashes = ([[], [1], [2]] as [[UInt8]]).map { prepared.leaseHash(secrets: SecretList(), options: $0) }
+    let http = try Rule.prepared(policy: .http).leaseHash(secrets: SecretList(), options: [])
+    #expect(Set(hashes + [http]).count == 4)
+  }
+
+  @Test func `a field's name counts in any case, and its value is not taken for another field`() throws {
+    func hash(_ fields: HTTPFields) throws -> UInt64 {
+      try Rule.prepared { $0.fields = fields }.leaseHash(secrets: SecretList(), options: [])
+    }
+    #expect(try hash(["Accept": "a/b"]) == hash(["ACCEPT": "a/b"]))
+    #expect(try hash(["A": "x", "B": "y"]) != hash(["A": "x\u{1}b\u{1}y"]))
+    #expect(try hash(["A": "x", "B": "y"]) != hash(["A": "xby"]))
+  }
+
+  @Test func `a secret enters the hash as a digest, anything else as it is`() throws {
+    let digested = Mutex<[String]>([])
+    var request = DataService.Request(try #require(URL(string: "http://a.test/x")))
+    request.fields = ["Authorization": "Basic geheim", "Accept": "a/b"]
+    let prepared = try PreparedRequest(
+      request, policy: .storedThenFresh, secrets: SecretList(),
+      digest: { bytes in
+        digested.withLock { $0.append(String(decoding: bytes, as: UTF8.self)) }
+        return "digest"
+      }, fileDigest: { _, _ in nil })
+    digested.withLock { $0 = [] }
+    _ = prepared.leaseHash(secrets: SecretList(), options: [])
+    #expect(digested.withLock { $0 } == ["Basic geheim"])
   }
 
   @Test func `every connection option is in it`() {
@@ -53,5 +94,40 @@ import TestTurns
     var empty = ConnectionOptions()
     empty.proxy = ""
     #expect(!texts.contains(empty.leaseText), "no proxy is not the environment's")
+  }
+
+  @Test func `an option's value is in it, and is not taken for another's`() {
+    func text(_ change: (inout ConnectionOptions) -> Void) -> [UInt8] {
+      var options = ConnectionOptions()
+      change(&options)
+      return options.leaseText
+    }
+    let paths: [WritableKeyPath<ConnectionOptions, String?>] = [
+      \.unixSocket, \.proxy, \.certificateAuthorityFile, \.certificateAuthorityFolder,
+      \.clientCertificateFile, \.clientKeyFile,
+    ]
+    for (index, path) in paths.enumerated() {
+      #expect(text { $0[keyPath: path] = "a" } != text { $0[keyPath: path] = "b" }, "\(index)")
+    }
+    let apart = text {
+      $0.unixSocket = "a"
+      $0.proxy = "b"
+      $0.certificateAuthorityFile = "c\u{1}\u{1}d"
+    }
+    let together = text {
+      $0.unixSocket = "a\u{1}\u{1}b"
+      $0.proxy = "c"
+      $0.certificateAuthorityFile = "d"
+    }
+    #expect(apart != together)
+    let two = text {
+      $0.resolutions = [
+        .init(host: "a", port: 1, address: "b"), .init(host: "c", port: 2, address: "d"),
+      ]
+    }
+    #expect(two != text { $0.resolutions = [.init(host: "a", port: 1, address: "bc 2 d")] })
+    #expect(
+      text { $0.resolutions = [.init(host: "a", port: 1, address: "b")] }
+        != text { $0.resolutions = [.init(host: "a", port: 1, address: "c")] })
   }
 }

@@ -9,6 +9,8 @@ import TestTurns
     arguments: [
       ("application/json", ["application/json"], true), ("application/json", [], true), (nil, [], true),
       ("Application/JSON ; charset=utf-8", ["application/json"], true),
+      ("Application/JSON\t; charset=utf-8", ["application/json"], true),
+      ("text/html", ["\ttext/html"], true), ("text /\t html", ["text/html"], true),
       ("application/json", ["APPLICATION/Json"], true), ("text/html", ["application/json"], false),
       ("text/html", ["application/json", "text/html"], true), ("text/html", ["text/*"], true),
       ("text/html", ["*/*"], true), ("textual/html", ["text/*"], false), (nil, ["*/*"], false),

@@ -43,7 +43,10 @@ import TestTurns
       ("http://h:/", "http://h/"), ("http://h/./a", "http://h/a"), ("http://h/a/..", "http://h/"),
       ("http://h/a#b", "http://h/a"), ("http://H/a", "http://h/a"), ("HTTP://h/a", "http://h/a"),
       ("http://h/%7e", "http://h/~"), ("http://h/é", "http://h/%C3%A9"), ("http://u@h/", "http://h/"),
-      ("http://u:1@h/", "http://h/"),
+      ("http://u:1@h/", "http://h/"), ("http://AZ.test/", "http://az.test/"),
+      // A percent sign that encodes nothing stays; every byte outside ASCII is encoded.
+      ("http://h/%", "http://h/%"), ("http://h/%4", "http://h/%4"), ("http://h/a?b=%4", "http://h/a?b=%4"),
+      ("http://h/\u{C0}", "http://h/%C3%80"),
       // A dot is a dot, encoded or not (RFC 3986 section 6.2.2.2).
       ("http://h/a/%2e%2e/b", "http://h/b"), ("http://h/a/%2E%2E/b", "http://h/b"),
       ("http://h/a/.%2e/b", "http://h/b"), ("http://h/a/%2E./b", "http://h/b"),
@@ -62,6 +65,7 @@ import TestTurns
     arguments: [
       "http:///a", "http://h:0/", "http://h:65536/", "http://h:99999999999999999999/", "http://h:8a/",
       "http://h/a b", "http://h/\u{7F}", "http:/h/", "httpss://h/", "http://:80/",
+      "http:x/h/", "http:/xh/", "http:/", "http:", "http",
     ])
   func refused(text: String) {
     #expect(throws: DataServiceError.self) { try NormalisedURL(text) }
@@ -70,6 +74,42 @@ import TestTurns
   @Test func `a colon and slashes alone are no scheme`() {
     let error = #expect(throws: DataServiceError.self) { try NormalisedURL("://h/") }
     #expect(error?.message.hasSuffix("is not a URL: it has no scheme") == true)
+  }
+
+  @Test func `each part of a URL is what stands between its marks`() throws {
+    for (text, expected, userInfo) in [
+      (
+        "HTTPS://u:p%40@Example.COM:8443/a/b?c=d?e#f",
+        [
+          "https://example.com:8443/a/b?c=d?e", "https", "example.com", "/a/b", "c=d?e",
+          "https://example.com:8443", "example.com:8443", "8443",
+        ], "u:p%40"
+      ),
+      (
+        "http://[::1]/x", ["http://[::1]/x", "http", "[::1]", "/x", "none", "http://[::1]", "[::1]", "80"],
+        nil
+      ),
+      ("https://h?", ["https://h/?", "https", "h", "/", "", "https://h", "h", "443"], nil),
+    ] as [(String, [String], String?)] {
+      let url = try NormalisedURL(text)
+      #expect(parts(of: url) == expected && url.userInfo == userInfo, "\(text)")
+      // The same, read from the normal form.
+      #expect(try parts(of: NormalisedURL(url.string)) == expected, "\(text)")
+    }
+  }
+
+  @Test(
+    "What is wrong with the scheme is said, and what to do about it",
+    arguments: [
+      ("a://h/", "the scheme “a” is not supported", "use an http or https URL"),
+      ("mailto:a@b.test", "the scheme “mailto” is not supported", "use an http or https URL"),
+      ("FTP:x", "the scheme “FTP” is not supported", "use an http or https URL"),
+      ("h.test/x", "“h.test/x” is not a URL: it has no scheme", "did you mean https://h.test/x ?"),
+      ("", "“” is not a URL: it has no scheme", "give an http or https URL"),
+    ])
+  func scheme(text: String, message: String, hint: String) {
+    let error = #expect(throws: DataServiceError.self) { try NormalisedURL(text) }
+    #expect(error?.message == message && error?.hint == hint)
   }
 
   private func parts(of url: NormalisedURL) -> [String] {

@@ -9,6 +9,7 @@ import TestTurns
     let fields = ServedResponse.fields(of: row, now: Rule.noon + 2999)
     #expect(fields.values(of: "Age") == ["32"])
     #expect(fields["X"] == "1")
+    #expect(ServedResponse.fields(of: Rule.row(), now: Rule.noon + 2_000_000)["Age"] == "2000")
   }
 
   @Test("Date is not touched") func date() {

@@ -81,6 +81,8 @@ import TestTurns
     ("the same weak tag", ["ETag": "W/\"a\""], ["ETag": "W/\"a\""], false),
     ("another weak tag", ["ETag": "W/\"a\""], ["ETag": "W/\"b\""], true),
     ("a weak tag for a strong one", ["ETag": "\"a\""], ["ETag": "W/\"a\""], false),
+    ("a strong tag for a weak one", ["ETag": "W/\"a\""], ["ETag": "\"a\""], false),
+    ("another strong tag for a weak one", ["ETag": "W/\"a\""], ["ETag": "\"b\""], true),
     ("a strong tag for none", ["Last-Modified": modified], ["ETag": "\"a\""], true),
     ("a weak tag for none", ["Last-Modified": modified], ["ETag": "W/\"a\""], false),
     ("a bare tag, the same", ["ETag": "a"], ["ETag": "a"], false),

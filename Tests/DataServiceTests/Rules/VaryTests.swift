@@ -77,6 +77,12 @@ import TestTurns
     #expect(Vary.select(from: [new, old], requestFields: [:], protect: Rule.plain)?.id == 2)
   }
 
+  @Test("Of rows of one Date and one receipt the first is chosen") func tie() {
+    let (one, other) = (Rule.row(id: 1), Rule.row(id: 2))
+    #expect(Vary.select(from: [one, other], requestFields: [:], protect: Rule.plain)?.id == 1)
+    #expect(Vary.select(from: [other, one], requestFields: [:], protect: Rule.plain)?.id == 2)
+  }
+
   @Test("Each variant is found by its own request") func variants() {
     let rows = ["en", "fr", "de"].enumerated().map { index, language in
       Rule.row(

@@ -71,6 +71,7 @@ import Testing
     tier.advance(by: 60)
     let third = try Machine(tier, answer: "newer", ["ETag": "\"2\""])
     #expect(await third.outline(url) == ["tier(new)", "fresh(newer, changed)"])
+    #expect(!third.fixture.hasTraced("another machine was asked to wait"))
   }
 
   @Test func `who may not share says nothing of a pause`() async throws {

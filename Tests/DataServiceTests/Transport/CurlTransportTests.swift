@@ -2,6 +2,7 @@ import CacheStore
 import DataService
 import FixtureServer
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 import TestTurns
@@ -57,6 +58,22 @@ import TestTurns
       #expect(try await response.body.text() == "hello")
     }
     #expect(origin.acceptedConnections == 1)
+  }
+
+  @Test func `a body that may be sent twice is sent anew where a kept connection has ended`() async throws {
+    let posts = Atomic(0)
+    let origin = try FixtureServer { request, connection in
+      if request.method == "POST", posts.add(1, ordering: .relaxed).newValue == 1 {
+        return connection.close()
+      }
+      try connection.send(.ok(request.body))
+    }
+    let transport = CurlTransport()
+    #expect(try await transport.response(to: origin.request("/")).body.text() == "")
+    var request = origin.request("/", method: .post, body: Data("pay nothing".utf8))
+    request.isRepeatable = true
+    #expect(try await transport.response(to: request).body.text() == "pay nothing")
+    #expect(origin.requests().map(\.bodyText) == ["", "pay nothing", "pay nothing"])
   }
 
   @Test

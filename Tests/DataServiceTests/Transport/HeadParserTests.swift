@@ -46,6 +46,9 @@ import TestTurns
   @Test func `a reason may be missing, and so may its space`() throws {
     #expect(try parse("HTTP/1.1 200\r\n\r\n")?.reason == "")
     #expect(try parse("HTTP/1.1 200 \r\n\r\n")?.reason == "")
+    // The shortest there is.
+    #expect(try parse("HTTP/2 200\r\n\r\n")?.status == 200)
+    #expect(try parse("HTTP/2 999\r\n\r\n")?.status == 999)
   }
 
   @Test func `bytes beyond ASCII are kept as they are`() throws {
@@ -113,7 +116,7 @@ import TestTurns
     arguments: [
       "HTTP/1.1\r\n", "HTTP/1.1 20\r\n", "HTTP/1.1 2000 OK\r\n", "HTTP/1.1 200OK\r\n", "HTTP/1.1  200 OK\r\n",
       "HTTP/1.1 +20 OK\r\n", "HTTP/1.1 099 OK\r\n", "HTTP/1.2 200 OK\r\n", "http/1.1 200 OK\r\n",
-      "HTTP/1.1 200 O\rK\r\n",
+      "HTTP/1.1 200 O\rK\r\n", "HTTP/1.1 200 O\0K\r\n", "HTTP/1.12000\r\n", "HTTP/1.1 20\u{3A}\r\n",
       "\r\n", "HTTP/1.1 200 OK\r\nX\r\n", "HTTP/1.1 200 OK\r\n: b\r\n", "HTTP/1.1 200 OK\r\nX : b\r\n",
       "HTTP/1.1 200 OK\r\nX\u{E9}: b\r\n", "HTTP/1.1 200 OK\r\nX: b\rc\r\n", "HTTP/1.1 200 OK\r\nX: b\0c\r\n",
       "HTTP/1.1 200 OK\r\n folded\r\n", "HTTP/1.1 200 OK\r\nX: a\r\n b\0\r\n",

@@ -196,6 +196,29 @@ import TestTurns
     }
   }
 
+  @Test func `of 256 origins the budgets are kept, and of one if there is room for no more`() {
+    for (limit, kept) in [(nil, 256), (1, 1), (0, 1), (-1, 1)] as [(Int?, Int)] {
+      var budgets = limit.map { RetryBudgets(limit: $0) } ?? RetryBudgets()
+      for number in 0..<300 { _ = budgets.spend(origin: "\(number)") }
+      #expect(budgets.count == kept, "\(kept)")
+    }
+  }
+
+  @Test func `a bound doubles twenty times at most`() {
+    var rule = RetryRule()
+    rule.ceiling = .seconds(10_000_000)
+    let waits: [(attempt: Int, bound: Duration)] = [
+      (1, .milliseconds(250)), (2, .milliseconds(500)), (20, .seconds(131_072)), (21, .seconds(262_144)),
+      (22, .seconds(262_144)), (.max, .seconds(262_144)),
+    ]
+    for (attempt, bound) in waits {
+      let decision = rule.decision(
+        after: .failure(.dns), attempt: attempt, retries: .max, isRepeatable: true,
+        remaining: .seconds(10_000_000), random: 1)
+      #expect(decision == .retry(after: bound), "\(attempt)")
+    }
+  }
+
   @Test func `the origin is asked for only where one has failed`() {
     var budgets = RetryBudgets()
     var asked = 0

@@ -103,6 +103,25 @@ import TestTurns
     #expect(try await SessionTransport().response(to: request).body.text() == "hello")
   }
 
+  @Test func `a request says who sends it, unless it says so itself`() async throws {
+    let origin = try FixtureServer(routes: ["/a": .ok("hello")])
+    for fields in [[:], ["user-agent": "mine/1"]] as [HTTPFields] {
+      _ = try await SessionTransport().response(to: origin.request("/a", fields: fields))
+    }
+    #expect(origin.requests().map { $0["User-Agent"] } == ["cachefetch/\(Release.version)", "mine/1"])
+  }
+
+  @Test func `a URL of https is one that can be asked for`() async throws {
+    let origin = try FixtureServer(routes: ["/a": .ok("hello")])
+    origin.stop()
+    let url = try #require(URL(string: "https://127.0.0.1:\(origin.port)/a"))
+    let error = await #expect(throws: DataServiceError.self) {
+      _ = try await SessionTransport().response(to: TransportRequest(url: url, limits: .unhurried))
+    }
+    #expect(error?.kind != .invalidRequest)
+    withExtendedLifetime(origin) {}
+  }
+
   @Test func `challenges of the connection are the program's to answer, and those of the request are not`()
     async throws
   {

@@ -45,6 +45,24 @@ import TestTurns
     }
   }
 
+  @Test func `where few timers stay, the next sweep comes at 64 again`() {
+    var heap = TimerHeap()
+    func insert(_ count: Int) {
+      for _ in 0..<count {
+        let timer = TimerHandle {}
+        heap.insert(timer, at: 7)
+        timer.cancel()
+      }
+    }
+    insert(64)
+    for _ in 0..<3 {
+      insert(1)
+      #expect(heap.count == 1, "what was there has been swept out")
+      insert(63)
+      #expect(heap.count == 64)
+    }
+  }
+
   @Test func `cancelled timers are swept out once there are many, and then at twice as many`() {
     var heap = TimerHeap()
     #expect(heap.isEmpty && heap.count == 0 && heap.nextInstant == nil)

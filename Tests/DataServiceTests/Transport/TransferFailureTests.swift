@@ -70,6 +70,12 @@
       Row(
         code: CURLE_COULDNT_CONNECT, kind: .proxy,
         text: "Unsupported proxy scheme for 'foo://alice:secret@p'", says: "“foo”"),
+      Row(
+        code: CURLE_COULDNT_CONNECT, kind: .proxy,
+        text: "Unsupported proxy scheme for 'socks6://alice:secret@p'", says: "“socks6”"),
+      Row(
+        code: CURLE_COULDNT_CONNECT, kind: .refused, text: "Failed to connect to origin.test port",
+        osError: ECONNREFUSED),
       // From 8.7 on libcurl says whether there was a proxy, and its message does not count.
       Row(
         code: CURLE_COULDNT_CONNECT, kind: .refused, text: "Failed to connect to origin.test:80 after 1 ms",
@@ -185,6 +191,34 @@
       let error = failure.error { true }
       #expect(error.kind == .tls("clientCertificate") && error.message.contains("/k.pem"))
       #expect(error.hint?.contains("openssl pkey") == true)
+    }
+
+    @Test func `whose the proxy is decides where it is to be looked for`() {
+      for isGiven in [true, false] {
+        for text in ["words", "Unsupported proxy scheme for 'foo://p'"] {
+          let failure = TransferFailure(
+            code: CURLE_COULDNT_CONNECT, text: text, osError: ECONNREFUSED, host: "origin.test", port: 80,
+            isProxyGiven: isGiven, usedProxy: true)
+          let error = failure.error { true }
+          let hint = error.hint ?? ""
+          #expect(error.kind == .proxy && hint.hasPrefix("check the proxy's address"), "\(text)")
+          #expect(hint.contains("which the environment names") == !isGiven, "\(text)")
+        }
+      }
+    }
+
+    @Test func `what the message says of a port means nothing where none is known`() {
+      let text = "Failed to connect to origin.test port 3128 after 1 ms"
+      for (port, kind) in [(0, .refused), (1, .proxy), (3_128, .refused)] as [(Int, DataServiceError.Kind)] {
+        let failure = TransferFailure(
+          code: CURLE_COULDNT_CONNECT, text: text, osError: ECONNREFUSED, host: "origin.test", port: port)
+        #expect(failure.error { true }.kind == kind, "\(port)")
+      }
+      // Another address was given for the host, so that the message names another.
+      let resolved = TransferFailure(
+        code: CURLE_COULDNT_CONNECT, text: "Failed to connect to 127.0.0.2 port 80 after 1 ms",
+        osError: ECONNREFUSED, host: "origin.test", port: 80, isResolved: true)
+      #expect(resolved.error { true }.kind == .refused)
     }
 
     @Test func `every code in the table has a row here`() {

@@ -532,6 +532,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
       TransportRequest(url: try #require(URL(string: "file:///etc/passwd"))),
       TransportRequest(url: try #require(URL(string: "ftp://127.0.0.1/"))),
       TransportRequest(url: try #require(URL(string: "/relative"))),
+      TransportRequest(url: try #require(URL(string: "http:a.test"))),
     ]
     for request in requests {
       let error = await #expect(throws: DataServiceError.self, "\(request.method)") {

@@ -26,6 +26,23 @@ import URLSessionTransport
     #expect(back.value(forHTTPHeaderField: "Content-Type") == "text/x")
   }
 
+  @Test func `a time-out of less than a year is the limit for silence and for the first byte`() throws {
+    let url = try #require(URL(string: "http://origin.test/"))
+    let year: TimeInterval = 86_400 * 365
+    let limits = Limits()
+    let cases: [(interval: TimeInterval, idle: Duration, firstByte: Duration)] = [
+      (0.5, .milliseconds(500), .milliseconds(500)), (7, .seconds(7), .seconds(7)),
+      (year - 1, .seconds(31_535_999), .seconds(31_535_999)),
+      // None, as far as anybody can tell.
+      (year, limits.idleTimeout, limits.firstByteTimeout), (0, limits.idleTimeout, limits.firstByteTimeout),
+    ]
+    for (interval, idle, firstByte) in cases {
+      let converted = try #require(DataService.Request(URLRequest(url: url, timeoutInterval: interval)))
+      #expect(converted.limits.idleTimeout == idle, "\(interval)")
+      #expect(converted.limits.firstByteTimeout == firstByte, "\(interval)")
+    }
+  }
+
   @Test(
     "a cache policy of URLSession is the fetch policy that asks the store and the origin as it does",
     arguments: [
@@ -64,6 +81,7 @@ import URLSessionTransport
       "certificateAuthorityFile": { $0.certificateAuthorityFile = "/x" },
       "certificateAuthorityFolder": { $0.certificateAuthorityFolder = "/x" },
       "clientCertificateFile": { $0.clientCertificateFile = "/x" },
+      "clientKeyFile": { $0.clientKeyFile = "/x" },
       "resolutions": { $0.resolutions = [.init(host: "a", port: 1, address: "b")] },
     ]
     for (name, change) in changes {

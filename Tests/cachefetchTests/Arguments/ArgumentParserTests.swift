@@ -181,4 +181,19 @@ import TestTurns
     #expect(try parse("watch", "--help").operands == ["watch"])
     #expect(try parse("--version").has(.version))
   }
+
+  @Test(
+    "A number is taken up to the ends of its range",
+    arguments: [
+      (["--retry", "100", "http://a/"], true), (["--retry", "101", "http://a/"], false),
+      (["--retry", "-1", "http://a/"], false), (["--parallel", "1000", "http://a/"], true),
+      (["--parallel", "1", "http://a/"], true), (["--parallel", "1001", "http://a/"], false),
+      (["list", "--limit", "1"], true), (["list", "--limit", "0"], false),
+      (["list", "--limit", "1000000000"], true), (["list", "--limit", "1000000001"], false),
+      (["limits", "--rows", "1"], true), (["limits", "--rows", "0"], false),
+      (["limits", "--rows", "1000000000"], true), (["limits", "--rows", "1000000001"], false),
+    ] as [([String], Bool)])
+  func range(words: [String], isTaken: Bool) {
+    #expect((failure(words) == nil) == isTaken)
+  }
 }

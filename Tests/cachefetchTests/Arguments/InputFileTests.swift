@@ -51,4 +51,10 @@ import TestTurns
     #expect(copy.hasPrefix("/proc/self/fd/"))
     #expect(try InputFile.read(copy, for: "-d") == [])
   }
+
+  @Test func `a file does not stay open`() throws {
+    let path = try folder.write("x", to: "f")
+    #expect(try InputFile.read(path, for: "-d") == [0x78])
+    #expect(try openFiles(below: folder.path) == [])
+  }
 }

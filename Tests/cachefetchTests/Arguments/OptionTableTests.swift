@@ -21,4 +21,20 @@ import TestTurns
       #expect((option.value == nil) == option.placeholder.isEmpty, "\(option.spelling)")
     }
   }
+
+  @Test func `each verb that an option applies to has one of its texts, and each text is there once`() {
+    for option in Option.table {
+      var placed: VerbSet = []
+      for part in option.helpByVerbs {
+        #expect(placed.isDisjoint(with: part.verbs), "\(option.spelling)")
+        placed.formUnion(part.verbs)
+        for verb in Verb.allCases where part.verbs.contains(VerbSet(verb)) {
+          #expect(option.help(for: verb) == part.text, "\(option.spelling), \(verb)")
+        }
+      }
+      #expect(placed == option.verbs, "\(option.spelling)")
+      let texts = option.helpByVerbs.map { $0.text }
+      #expect(Set(texts).count == texts.count, "\(option.spelling)")
+    }
+  }
 }

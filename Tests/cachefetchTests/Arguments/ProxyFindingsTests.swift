@@ -62,4 +62,19 @@ import TestTurns
   ]) func `what stands after the credentials`(text: String, authority: String) {
     #expect(ProxyFindings.authority(text) == authority)
   }
+
+  @Test func `that credentials are not shown is said where there are some`() {
+    let led = "http_proxy leads requests through http://h:1"
+    #expect(
+      findings(["http_proxy": "http://u:p@h:1"]).map(\.message) == [led + " (its credentials are not shown)"])
+    #expect(findings(["http_proxy": "http://h:1"]).map(\.message) == [led])
+  }
+
+  @Test func `a scheme ends where the first slashes are`() {
+    #expect(findings(["all_proxy": "gopher://x://y"]).map(\.severity) == [.wrong])
+    #expect(ProxyFindings.authority("http://a://b") == "a:")
+    #expect(
+      findings(["http_proxy": "http://h://x"]).map(\.message)
+        == ["http_proxy leads requests through http://h:"])
+  }
 }

@@ -155,7 +155,7 @@ import TestTurns
   @Test(arguments: [
     ("http://p:1", true), ("https://p", true), ("socks5h://p", true), ("p:3128", true), ("HTTP://p", true),
     ("ftp://p", false), ("http://", false), (":3128", false), ("http://p /", false), ("http://u:p@", false),
-    ("http://p!", true),
+    ("http://p!", true), ("gopher://p://x", false),
   ]) func `what a proxy may be`(text: String, isTaken: Bool) {
     #expect((failure(["-x", text]) == nil) == isTaken)
   }
@@ -174,5 +174,12 @@ import TestTurns
     }
     #expect(failure(["-I", "-X", "GET"])?.contains("HEAD") == true)
     #expect(try request("-I").method == .head)
+  }
+
+  @Test func `a time limit of 0 is the usual one, as in curl`() throws {
+    let usual = try request().limits
+    let limits = try request("--connect-timeout", "0", "-m", "0").limits
+    #expect(limits.connectTimeout == usual.connectTimeout)
+    #expect(limits.totalTimeout == usual.totalTimeout)
   }
 }

@@ -110,7 +110,8 @@ import TestTurns
   }
 
   @Test(arguments: [
-    ("http://a:65536/", "invalid port 65536"), ("http://a/[A-Z]", "pattern"), ("http://a/[z-z:2]", "pattern"),
+    ("http://a:65536/", "invalid port 65536"), ("http://a:0/", "invalid port 0"),
+    ("http://a/[A-Z]", "pattern"), ("http://a/[z-z:2]", "pattern"),
     ("1http://a/", "no scheme"), ("@http://a/", "no scheme"), ("z://a/", "“z”"), ("a://a/", "“a”"),
     ("a{://a/", "no scheme"), ("http://:80/", "no host"), ("../x", "path of a file"),
     ("[\"a\"]", "--json takes no"), ("http://a:x1/", "is not a number"), ("a.b:80x/", "no scheme"),

@@ -69,8 +69,8 @@ import TestTurns
     let origin = try ChangingOrigin()
     let gate = origin.hold()
     let script = """
-      exec 7>lock 9>>other
-      flock -n 7 || exit 1
+      exec 3>lock 9>>other
+      flock -n 3 || exit 1
       "$cachefetch" --background -u alice:s3cret -H 'X-Api-Key: s3cret' --read -d s3cret '\(origin.url)?token=s3cret'
       """
     #expect(try await bash(shell, script).status == 4)

@@ -32,6 +32,7 @@ import TestTurns
     let run = try await shell.run("import", "evil.cfx")
     #expect(run.status == 65 && run.errorText.contains(words), "\(run.errorText)")
     #expect(!run.errorText.contains("\u{1B}") && run.errorText.split(separator: "\n").count == 1)
+    #expect(run.errorText.contains("; get it anew"), "\(run.errorText)")
     #expect(try await shell.run("list").output.isEmpty)
   }
 

@@ -89,6 +89,7 @@ import TestTurns
     let empty = try await shell.run("list")
     #expect(empty.status == 0 && empty.output.isEmpty)
     #expect(try await shell.run("rm", origin.url + "/b").status == 0)
+    #expect(try await shell.run("rm", "--json", origin.url + "/b").outputText == "{\"removed\":0}\n")
   }
 
   /// Stores the first half of a download, as a process leaves it that was cut off.
@@ -150,6 +151,7 @@ import TestTurns
 
   @Test(arguments: [
     ("y\n", 0), ("Yes\n", 0), ("n\n", 1), ("\n", 1), ("yesterday\n", 1), ("\u{4}", 1), ("\u{3}", 130),
+    ("y\u{4}\u{4}", 0),
   ])
   func `on a terminal rm and sign-out ask alike: yes is 0, no is 1, Ctrl-C is 130`(
     answer: String, status: Int32
@@ -169,6 +171,10 @@ import TestTurns
         finished.outputText.contains("Remove \(words.hasPrefix("s") ? 2 : status == 0 ? 2 : 4) entries"),
         "\(words)")
       #expect(try await (shell.listed() != before) == (status == 0), "\(words)")
+      let isSaid = status == 1 && !words.contains("-q")
+      #expect(finished.outputText.contains("nothing was removed") == isSaid, "\(words)")
+      // What comes after the interrupt begins a line.
+      if status == 130 { #expect(finished.output.last == 0x0A, "\(words)") }
     }
   }
 

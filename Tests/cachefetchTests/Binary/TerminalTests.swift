@@ -142,6 +142,9 @@ import TestTurns
     #expect(plain.hasSuffix("{\n  \"a\": [\n    1,\n    true\n  ]\n}\n"))
     let coloured = try await screen(shell, ["--offline", origin.url], colours: true)
     #expect(coloured.contains("\u{1B}[34m\"a\"\u{1B}[0m"))
+    // A terminal of no type has no colours.
+    let untyped = try await screen(shell, ["--offline", origin.url], colours: true, type: "")
+    #expect(!untyped.contains("\u{1B}"))
     #expect(try await shell.run("--offline", origin.url).outputText == "{\"a\":[1,true]}")
   }
 

@@ -140,7 +140,7 @@ import TestTurns
     let origin = try ChangingOrigin()
     let machine = try fleet.machine()
     let fine = try await machine.run("doctor")
-    #expect(fine.outputText.contains("fine   tier:"), "\(fine.outputText)")
+    #expect(fine.outputText.contains("fine   tier: keys: 1 in "), "\(fine.outputText)")
     _ = try await machine.run(origin.url)
     #expect(try await machine.run("explain", origin.url).outputText.contains("the fleet\n  shared: "))
     let secret = try await machine.run("explain", "-u", "a:b", origin.url)

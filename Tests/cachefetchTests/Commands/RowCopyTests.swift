@@ -57,6 +57,12 @@ import TestTurns
       next += 1
     }
     #expect(bytes == Data(repeating: number, count: number == 1 ? before : after))
+    if before == 600_000 {
+      // Of the body that was begun for the row that is gone nothing is left.
+      let copied = try RawDatabase(stores.folder.file("copy.sqlite"))
+      let bodies = try copied.rows("SELECT count(*) FROM body").first?.first?.integer
+      #expect(bodies == 1)
+    }
   }
 
   @Test(arguments: [(10, 10), (2_000, 3_000), (2_000, 10)])
@@ -85,5 +91,45 @@ import TestTurns
       ($0 as? CacheStoreError)?.reason == .replaced
     }
     #expect(try await stores.target.entries().isEmpty)
+  }
+
+  @Test func `a response of the target is as new where it was received at the same instant`() async throws {
+    let stores = try Stores()
+    try await put(2, bytes: 10, in: stores.target)
+    try await put(1, bytes: 10, in: stores.source)
+    let older = try #require(try await stores.source.entries().first)
+    try await put(2, bytes: 10, in: stores.source)
+    let same = try #require(try await stores.source.entries().first)
+    try await put(3, bytes: 10, in: stores.source)
+    let newer = try #require(try await stores.source.entries().first)
+    // One that other request fields have led to is another response.
+    var varied = older
+    varied.response.variant = "accept: text/html"
+    var other = older
+    other.response.isGood = false
+    for (entry, isAsNew) in [(older, true), (same, true), (newer, false), (varied, false), (other, false)] {
+      let response = entry.response
+      #expect(
+        try await stores.copy.hasAsNew(as: entry) == isAsNew, "\(response.receivedAt) \(response.variant)")
+    }
+  }
+
+  @Test(arguments: [(1_024, true), (1_023, false)])
+  func `a chunk that is not its body's last has a kibibyte at least`(size: Int, isTaken: Bool) async throws {
+    let folder = try TemporaryFolder()
+    var configuration = StoreConfiguration.unhurried(path: folder.file("store.sqlite"))
+    configuration.chunkBytes = size
+    let copy = RowCopy(
+      source: ResponseStore(configuration: configuration),
+      target: ResponseStore(configuration: .unhurried(path: folder.file("copy.sqlite"))))
+    try await put(1, bytes: 3_000, in: copy.source)
+    let listed = try #require(try await copy.source.entries().first)
+    if isTaken {
+      #expect(try await copy.copyNewest(listed))
+    } else {
+      await #expect { try await copy.copyNewest(listed) } throws: {
+        ($0 as? CacheStoreError)?.reason == .corrupt
+      }
+    }
   }
 }

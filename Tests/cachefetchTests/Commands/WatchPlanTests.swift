@@ -62,6 +62,10 @@ import TestTurns
     #expect(try plan("-X", "PUT", "--read", "http://a/").requests.count == 1)
   }
 
+  @Test func `bodies of up to 16 MiB are compared by the command itself`() {
+    #expect(WatchPlan.largestBody == 16 * 1_024 * 1_024)
+  }
+
   @Test func `a pause that the origin asks for is part of the outage`() {
     #expect(WatchPlan.outage(.paused) == .status && WatchPlan.outage(.offline) == .offline)
   }

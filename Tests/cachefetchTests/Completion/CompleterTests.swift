@@ -59,6 +59,8 @@ import TestTurns
         && texts("-iZ", "8", "wa") == ["watch"])
     #expect(texts("--parallel", "8", "wa") == ["watch"] && texts("--parallel", "wa") == ["watch"])
     #expect(texts("-Z", "8", "9", "wa") == [] && texts("-m", "5s", "8", "wa") == [])
+    // A word that is no number is none of theirs.
+    #expect(texts("-Z", "list", "--so") == ["--sort"] && texts("--parallel", "list", "--so") == ["--sort"])
     // What a letter takes may be joined to it.
     #expect(texts("-m5s", "wa") == ["watch"] && texts("-im", "wa") == [] && texts("-ij", "wa") == ["watch"])
     #expect(texts("--timeout=5s", "wa") == ["watch"] && texts("--none", "wa") == ["watch"])

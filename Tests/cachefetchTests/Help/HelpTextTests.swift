@@ -196,6 +196,10 @@ import TestTurns
   @Test func `in less than 70 columns an option's text stands below it`() {
     #expect(HelpText.verb(.completions, width: 69).contains("  -q, --quiet\n      suppress all"))
     #expect(HelpText.verb(.completions, width: 10).contains("\n      suppress all\n      messages except\n"))
+    // A paragraph has 20 columns too, and not one more.
+    #expect(
+      HelpText.verb(.preload, width: 10).hasSuffix(
+        "\n  the first of 74, 4,\n  22, 3, 0 that\n  applies to any of\n  them)\n"))
   }
 
   @Test func `a name that is too long has its text below it, in the same column`() {

@@ -60,6 +60,17 @@ import TestTurns
     #expect(Manual.sentence("see \(long) there") == "See\n\(long)\nthere.\n")
   }
 
+  @Test func `a sentence begins with a capital, the name of a key as it is typed`() {
+    for (text, sentence) in [
+      ("a word", "A word."), ("ends itself.", "Ends itself."), ("with these:", "With these:"),
+      ("key:KEY is a key", "key:KEY is a key."), ("max_age_ms, if any", "max_age_ms, if any."),
+      ("readiness, weight and critical", "readiness, weight and critical."),
+      ("a key: it has a colon", "A key: it has a colon."),
+    ] {
+      #expect(Manual.sentence(text) == sentence + "\n", "\(text)")
+    }
+  }
+
   @Test func `each part is as mdoc has it`() {
     let text = Manual.text()
     for part in [

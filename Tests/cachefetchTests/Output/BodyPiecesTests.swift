@@ -50,4 +50,29 @@ import TestTurns
       }
     }
   }
+
+  /// Begins to take a body, and refuses its first piece.
+  private func refuse(_ held: Held) {
+    let pieces = BodyPieces(
+      stream: DataService.BodyStream(length: nil) { () throws(DataServiceError) in held.piece })
+    #expect(throws: BodyError.self) {
+      try pieces.forEach { _ throws(OutputError) in throw .closed }
+    }
+  }
+
+  @Test @MainActor func `a body that is not taken to its end is let go`() async {
+    weak var held: Held?
+    do {
+      let one = Held()
+      held = one
+      refuse(one)
+    }
+    while held != nil { await Task.yield() }
+    #expect(held == nil)
+  }
+}
+
+/// What a body's bytes come from.
+private final class Held: Sendable {
+  let piece = Data([1])
 }

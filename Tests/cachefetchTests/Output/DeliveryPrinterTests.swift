@@ -208,4 +208,22 @@ import TestTurns
       #expect(throws: OutputError.self, "\(words)") { try printer.showFailure(delivery, as: Self.line) }
     }
   }
+
+  @Test func `a body of more than 16 MiB is not in its line`() throws {
+    let response = Sample.response([UInt8](repeating: 0x61, count: (16 << 20) + 1))
+    let run = try written(form("--json")) {
+      try $0.show(.fresh(response, .new), response, as: Self.line)
+    }
+    #expect(run.output.contains(#""body_omitted":true,"body_bytes":16777217,"#))
+  }
+
+  @Test func `what the file does not take is withheld`() throws {
+    let folder = try TemporaryFolder()
+    let (_, error) = fresh(status: 404)
+    let (_, response) = fresh()
+    _ = try written(form("-o", folder.file("out"))) {
+      #expect($0.withholds(error) && $0.leavesFile(error))
+      #expect(!$0.withholds(response) && !$0.leavesFile(response))
+    }
+  }
 }

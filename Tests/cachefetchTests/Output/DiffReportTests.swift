@@ -139,4 +139,15 @@ import TestTurns
       }
     }
   }
+
+  @Test func `a terminal that takes no more is an error too`() throws {
+    let file = try FileWithRoom(for: 0)
+    let side = try Self.side("abc")
+    let streams = try WrittenStreams(terminal: .both)
+    let report = DiffReport(
+      line: DeliveryLine(url: "http://a/", request: DataService.Request(URL(filePath: "/x"))),
+      isJSON: false,
+      diagnostics: streams.diagnostics, output: OutputDescriptor(number: file.descriptor))
+    #expect(throws: OutputError.self) { try report.compared(side, side, .text([0x61])) }
+  }
 }

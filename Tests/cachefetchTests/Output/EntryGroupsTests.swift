@@ -33,6 +33,7 @@ import TestTurns
     #expect(found.waysToAsk.count == 5 && found.waysToAsk.last == "in 2 more ways, which list shows")
     let five = groups(("a", ""), ("b", ""), ("c", ""), ("d", ""), ("e", ""))
     #expect(five.waysToAsk.last == "in 1 more way, which list shows")
+    #expect(five.text == "1 of a, 1 of b, 1 of c, 1 of d, 1 more")
     #expect(groups(("a", ""), ("b", ""), ("c", ""), ("d", "")).text == "1 of a, 1 of b, 1 of c, 1 of d")
   }
 

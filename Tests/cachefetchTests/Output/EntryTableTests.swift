@@ -38,6 +38,9 @@ import TestTurns
   @Test func `the entries of one URL are in the order of their accounts`() {
     let entries = ["b", "", "a"].map { Sample.entry(account: $0) }
     #expect(EntryTable.sorted(entries, by: .url).map(\.key.account) == ["", "a", "b"])
+    // Those of one account stay as they are.
+    let alike = (0..<40).map { Sample.entry(extra: "\($0)") }
+    #expect(EntryTable.sorted(alike, by: .url).map(\.key.extra) == alike.map(\.key.extra))
   }
 
   @Test(
@@ -88,6 +91,10 @@ import TestTurns
     #expect(text(entry, width: 59, hasHeader: true).hasPrefix("      RECEIVED  SIZE  STATE\n"))
     #expect(text(entry, width: 20, hasHeader: true).hasPrefix("      RECEIVED  SIZ…\n"))
     #expect(text(entry, width: 11) == "10 seconds ago  3 B  fresh\n  http://a…\n")
+    let named = Sample.entry("http://a/b", account: "alice")
+    for width in 1...3 {
+      #expect(text(named, width: width) == "10 seconds ago  3 B  fresh\n  h\n", "\(width)")
+    }
   }
 
   @Test func `first the account's name is cut, then the URL, and the account never goes`() {

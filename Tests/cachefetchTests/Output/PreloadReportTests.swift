@@ -50,6 +50,7 @@ import TestTurns
       step("b", .missing, error: Self.down),
     ]
     let run = try written {
+      #expect($0.showsSteps && !$0.showsBar)
       for step in steps { try $0.show(step) }
       try $0.sumUp(outcome(steps))
     }

@@ -123,11 +123,11 @@ import TestTurns
       try file.replace(with: pieces("abc"))
       Issue.record("a folder was replaced")
     } catch {
-      guard case .output(.failed(_, let path)) = error else {
+      guard case .output(.failed(let number, let path)) = error else {
         Issue.record("\(error)")
         return
       }
-      #expect(path == folder.file("f"))
+      #expect(number == EISDIR && path == folder.file("f"))
     }
     #expect(try folder.names() == ["f"])
   }
@@ -141,5 +141,35 @@ import TestTurns
     } catch {
       #expect(error.line.contains(part) && error.status == .inputOutput)
     }
+  }
+
+  @Test @MainActor func `a head that cannot be written is an error, though no body follows`() throws {
+    let full = try ReplacedFile("/dev/full")
+    do throws(BodyError) {
+      try full.replace(head: [0x41], with: nil)
+      Issue.record("it was taken")
+    } catch {
+      guard case .output(let refusal) = error else {
+        Issue.record("\(error)")
+        return
+      }
+      #expect(refusal == .failed(ENOSPC, path: "/dev/full"))
+    }
+  }
+
+  @Test @MainActor func `a new file can be read and is no program`() throws {
+    try ReplacedFile(folder.file("f")).replace(with: pieces("new"))
+    #expect(mode("f") & 0o600 == 0o600 && mode("f") & 0o7111 == 0)
+  }
+
+  @Test @MainActor func `no file stays open, neither one that is whole nor one that is dropped`() throws {
+    let file = try ReplacedFile(folder.file("f"))
+    try file.replace(with: pieces("new"))
+    let broken = BodyPieces(
+      stream: .init(length: nil) { () throws(DataServiceError) in
+        throw DataServiceError(.truncated, "cut off")
+      })
+    #expect(throws: BodyError.self) { try file.replace(with: broken) }
+    #expect(try openFiles(below: folder.path) == [])
   }
 }

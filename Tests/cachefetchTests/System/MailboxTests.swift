@@ -24,6 +24,16 @@ import TestTurns
     }
   }
 
+  @Test @MainActor func `a wake-up for what was taken already is over at the next wait`() {
+    let mailbox = Mailbox<Int>()
+    #expect(mailbox.wait(milliseconds: 0) == nil)
+    mailbox.post(1)
+    #expect(mailbox.next() == 1)
+    #expect(mailbox.wait(milliseconds: 1) == nil)
+    mailbox.post(2)
+    #expect(mailbox.wait(milliseconds: -1) == 2)
+  }
+
   @Test @MainActor func `many from several tasks all arrive, each once`() async {
     let mailbox = Mailbox<Int>()
     for task in 0..<4 { Task.detached { for number in 0..<250 { mailbox.post(task * 250 + number) } } }

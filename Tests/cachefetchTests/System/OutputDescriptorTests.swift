@@ -33,6 +33,9 @@ import TestTurns
   }
 
   @Test func `what cannot be written is an error with its number`() {
-    #expect(throws: OutputError.failed(EBADF, path: nil)) { try OutputDescriptor(number: -1).write([1]) }
+    let closed = OutputDescriptor(number: -1)
+    #expect(throws: OutputError.failed(EBADF, path: nil)) { try closed.write([1]) }
+    #expect(throws: OutputError.failed(EBADF, path: nil)) { try closed.write(Data([1])) }
+    #expect(throws: OutputError.failed(EBADF, path: nil)) { try closed.write("a") }
   }
 }

@@ -32,6 +32,24 @@ import TestTurns
     }
   }
 
+  @Test func `one that comes to another thread is handed to the main one`() async {
+    await #expect(processExitsWith: .exitCode(5)) {
+      Self.install()
+      var thread = pthread_t()
+      let made = pthread_create(
+        &thread, nil,
+        { _ in
+          raise(SIGTERM)
+          return nil
+        }, nil)
+      try #require(made == 0)
+      pthread_join(thread, nil)
+      for _ in 0..<1_000_000 where Signals.pending == nil { sched_yield() }
+      try #require(Signals.pending == SIGTERM)
+      exit(Int32(alarm(0)))
+    }
+  }
+
   @Test func `a second signal ends the process at once`() async {
     await #expect(processExitsWith: .exitCode(143)) {
       Self.install()

@@ -1,0 +1,177 @@
+import Dispatch
+import PlatformC
+import Synchronization
+import TestSupport
+import TestTurns
+import Testing
+
+@testable import CacheStore
+
+@Suite("A damaged file is replaced", .inTurn) struct QuarantineTests {
+  private static let isRoot = geteuid() == 0
+
+  /// A closed store with one row, all of it in the database file.
+  private func closed(limits: StoreLimits = StoreLimits()) async throws -> StoreFixture {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("a", for: .page)
+    _ = try await fixture.store.setLimits(limits)
+    await fixture.store.close()
+    try fixture.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    return fixture
+  }
+
+  /// Its index is unreadable, its rows are whole.
+  private func damage(_ fixture: StoreFixture) throws {
+    let root = try #require(
+      try fixture.number("SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_last_request_1'"))
+    try fixture.files.overwrite(
+      "store.sqlite", at: Int(root - 1) * 8192, with: Array(repeating: 0xFF, count: 8192))
+  }
+
+  private func quarantine(
+    _ fixture: StoreFixture, isUntrusted: Bool = false,
+    _ configure: (inout StoreConfiguration) -> Void = { _ in }
+  ) -> Quarantine {
+    var configuration = fixture.store.configuration
+    configure(&configuration)
+    let files = StoreFiles(path: fixture.path, isUntrusted: isUntrusted)
+    return Quarantine(files: files, lockFile: LockFile(files: files), configuration: configuration)
+  }
+
+  /// Minutes from now, which no machine is too busy for.
+  private var late: Int64 { Platform.monotonicNanoseconds() + 300_000_000_000 }
+
+  @Test func `limits and numbers go over to the new file, and no draft stays`() async throws {
+    let fixture = try await closed(limits: StoreLimits(maximumRows: 100))
+    func numbers() throws -> [Int64] {
+      try fixture.sql("SELECT seq FROM sqlite_sequence ORDER BY name").compactMap { $0.first?.integer }
+    }
+    let before = try numbers()
+    try damage(fixture)
+    #expect(try quarantine(fixture).run(waitingUntil: late))
+    let names = try fixture.files.names()
+    #expect(names.allSatisfy { !$0.contains(".new") && !$0.contains(".mended") }, "\(names)")
+    #expect(names.contains { $0.hasPrefix("store.sqlite.damaged-") }, "\(names)")
+    // With a gap for those that could not be read.
+    let after = try numbers()
+    #expect(before.count == 2 && after == before.map { $0 + 1000 }, "\(before), \(after)")
+    #expect(try fixture.number("SELECT checksum FROM body") == 0, "a chunk that is all says its own")
+    let store = fixture.another()
+    #expect(try await store.limits().own == StoreLimits(maximumRows: 100))
+    #expect(try await store.body(of: .page) == "a")
+    await store.close()
+  }
+
+  @Test(.enabled(if: isRoot, "only the administrator can give files away"))
+  func `whoever owned the damaged file owns the new one`() async throws {
+    let fixture = try await closed()
+    try damage(fixture)
+    #expect(chown(fixture.path, 65_534, 65_533) == 0)
+    chmod(fixture.path, 0o640)
+    #expect(try quarantine(fixture).run(waitingUntil: late))
+    let status = try #require(FileStatus(path: fixture.path))
+    #expect(status.owner == 65_534 && status.group == 65_533 && status.mode == 0o640)
+  }
+
+  @Test func `a repair that another process has begun is waited for, and not anticipated`() async throws {
+    let fixture = try await closed()
+    for ending in ["-wal", "-shm"] { unlink(fixture.path + ending) }
+    // As it is between the two renames.
+    #expect(rename(fixture.path, fixture.path + ".mended") == 0)
+    let other = LockFile(files: StoreFiles(path: fixture.path))
+    #expect(try other.tryLock(.file))
+    #expect {
+      try quarantine(fixture).run(waitingUntil: 0)
+    } throws: {
+      ($0 as? CacheStoreError)?.reason == .busy
+    }
+    #expect(fixture.files.contains("store.sqlite.mended") && !fixture.files.contains("store.sqlite"))
+
+    let lockFile = LockFile(files: StoreFiles(path: fixture.path))
+    let configuration = fixture.store.configuration
+    let deadline = late
+    let outcome = Mutex<Result<Bool, CacheStoreError>?>(nil)
+    DispatchQueue(label: "patient").async {
+      let repair = Quarantine(
+        files: StoreFiles(path: configuration.path), lockFile: lockFile, configuration: configuration)
+      do throws(CacheStoreError) {
+        let isReplaced = try repair.run(waitingUntil: deadline)
+        outcome.withLock { $0 = .success(isReplaced) }
+      } catch {
+        outcome.withLock { $0 = .failure(error) }
+      }
+    }
+    // It has tried once, and goes on.
+    #expect(await eventually { lockFile.isOpen })
+    other.unlock(.file)
+    #expect(await eventually { outcome.withLock { $0 != nil } })
+    #expect(outcome.withLock { $0 } == .success(true))
+    let store = fixture.another()
+    #expect(try await store.body(of: .page) == "a")
+    await store.close()
+  }
+
+  @Test func `a new file that is removed before it takes its place makes no repair, and nothing else goes`()
+    async throws
+  {
+    let fixture = try await closed()
+    try damage(fixture)
+    let damaged = try fixture.files.bytes(of: "store.sqlite")
+    try fixture.files.write("somebody's\n", to: "store.sqlite.uses")
+    let path = fixture.path
+    let events = Mutex<[StoreEvent]>([])
+    let repair = quarantine(fixture) {
+      // Asked for the quarantined file's name, after the copying and before the exchange.
+      $0.now = {
+        unlink(path + ".mended")
+        return 1_000_000
+      }
+      $0.onEvent = { event in events.withLock { $0.append(event) } }
+    }
+    #expect {
+      try repair.run(waitingUntil: late)
+    } throws: {
+      ($0 as? CacheStoreError)?.message.contains("was removed meanwhile") == true
+    }
+    #expect(events.withLock { $0.isEmpty })
+    #expect(try fixture.files.bytes(of: "store.sqlite") == damaged)
+    #expect(fixture.files.contains("store.sqlite.uses"))
+  }
+
+  @Test func `a damaged file that another process writes to is not replaced under it`() async throws {
+    let fixture = try await closed()
+    try damage(fixture)
+    do {
+      let writer = try RawDatabase(fixture.path)
+      try writer.execute("BEGIN IMMEDIATE")
+      let hurried = quarantine(fixture) { $0.busyTimeout = .zero }
+      #expect {
+        try hurried.run(waitingUntil: 0)
+      } throws: {
+        ($0 as? CacheStoreError)?.reason == .busy
+      }
+      let names = try fixture.files.names()
+      #expect(names.allSatisfy { !$0.contains(".damaged-") && !$0.contains(".new") }, "\(names)")
+      try writer.execute("ROLLBACK")
+    }
+    #expect(try quarantine(fixture).run(waitingUntil: late))
+  }
+
+  @Test func `of an untrusted file whose tables cannot be seen nothing is carried over, and it is kept`()
+    async throws
+  {
+    let fixture = try await closed()
+    // All of the first page behind the header, where the list of tables begins.
+    try fixture.files.overwrite("store.sqlite", at: 100, with: Array(repeating: 0xFF, count: 1900))
+    let events = Mutex<[StoreEvent]>([])
+    let repair = quarantine(fixture, isUntrusted: true) {
+      $0.now = { 1_000_000 }
+      $0.onEvent = { event in events.withLock { $0.append(event) } }
+    }
+    #expect(try repair.run(waitingUntil: late))
+    let name = fixture.path + ".damaged-19700101T001640Z"
+    let expected = StoreEvent.setAside(path: fixture.path, keptAs: name, carriedOver: 0, lost: 0)
+    #expect(events.withLock { $0 } == [expected])
+    #expect(fixture.files.contains("store.sqlite.damaged-19700101T001640Z"))
+  }
+}

@@ -1,0 +1,47 @@
+import TestTurns
+import Testing
+
+@testable import CacheStore
+
+@Suite("Statistics of the store", .inTurn) struct StatisticsTests {
+  @Test func `every number that is counted is read as that one, and added up`() async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    let account = try await store.accountID(named: "")
+    var count = UsageCount()
+    count.stored = 1
+    count.fresh = 2
+    count.unchanged = 3
+    count.failed = 4
+    count.savedBytes = 5
+    count.savedMilliseconds = 6
+    count.anticipations.refused = 7
+    count.anticipations.committed = 8
+    count.anticipations.unused = 9
+    count.anticipations.leadMilliseconds = 10
+    count.anticipations.wonMilliseconds = 11
+    count.anticipations.wastedBytes = 12
+    store.count(accountID: account, host: "example.org", count)
+    #expect(try await store.statistics().parts.map(\.deliveries) == [count])
+    store.count(accountID: account, host: "example.org", count)
+    var twice = count
+    twice += count
+    #expect(try await store.statistics().parts.map(\.deliveries) == [twice])
+  }
+
+  @Test func `the use of a store is told by rows, pins, bytes and the oldest instant`() async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    #expect(try await store.use() == StoreUse())
+    for (number, instant) in [(0, 30), (1, 10), (2, 20)] as [(Int, Int64)] {
+      let key = RequestKey(target: "https://example.org/\(number)")
+      _ = try await store.put("x", for: key) {
+        $0.head.receivedAt = instant
+        $0.isPinned = number == 2
+      }
+    }
+    let use = try await store.use()
+    #expect(use.rows == 3 && use.pinnedRows == 1 && use.oldestReceivedAt == 10)
+    #expect(use.fileBytes == FileStatus(path: fixture.path)?.bytes && use.fileBytes > 0)
+  }
+}

@@ -1,0 +1,83 @@
+import CacheStore
+import DataServiceTesting
+import PlatformFoundation
+import TestSupport
+import Testing
+import TestTurns
+
+@testable import DataService
+
+@Suite("What is read without a load", .inTurn) struct ServiceReadingTests {
+  private let url: URL
+  init() throws { url = try #require(URL(string: "http://origin.test/item")) }
+
+  private func look(
+    _ fixture: ServiceFixture, _ change: (inout DataService.Request) -> Void = { _ in }
+  ) -> DataService.Response<Data>? {
+    var request = DataService.Request(url)
+    change(&request)
+    return fixture.service.storedResponse(for: request)
+  }
+
+  @Test func `a body of several chunks is not there at once, and the answer to HEAD needs none`()
+    async throws
+  {
+    let body = String(repeating: "long ", count: 10_000)
+    let transport = ScriptedTransport { _, _ in .answer(body, ["X-Note": "a"]) }
+    let fixture = try ServiceFixture(transport: transport) { $0.store.chunkBytes = 16_384 }
+    _ = await fixture.deliveries(url)
+    let headed = try #require(look(fixture) { $0.method = .head })
+    #expect(headed.value.isEmpty && headed.fields["X-Note"] == "a")
+    let whole = look(fixture)
+    #expect(whole == nil)
+    await fixture.service.close()
+  }
+
+  @Test func `a short body is there for GET, and is none of HEAD's`() async throws {
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    _ = await fixture.deliveries(url)
+    let whole = look(fixture)
+    #expect(whole?.text == "body")
+    let headed = try #require(look(fixture) { $0.method = .head })
+    #expect(headed.value.isEmpty)
+    await fixture.service.close()
+  }
+
+  @Test func `a stored response of a status that the request does not accept is not there`() async throws {
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body", status: 203) })
+    _ = await fixture.deliveries(url)
+    let any = look(fixture)
+    #expect(any?.text == "body")
+    let strict = look(fixture) { $0.acceptedStatuses = 200...200 }
+    #expect(strict == nil)
+    await fixture.service.close()
+  }
+
+  @Test func `an explanation says whether the fleet shares the answer, and if not, why`() async throws {
+    let tier = FakeTier()
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") }) {
+      $0.tier = tier.machine()
+    }
+    let plain = try await fixture.service.explain(DataService.Request(url))
+    #expect(plain.isShared == false)
+    #expect(plain.unsharedReason == "answers over plain http are not shared")
+    let secure = try #require(URL(string: "https://origin.test/item"))
+    let explained = try await fixture.service.explain(DataService.Request(secure))
+    #expect(explained.isShared == true)
+    #expect(explained.unsharedReason == nil)
+    await fixture.service.close()
+    let alone = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    let unshared = try await alone.service.explain(DataService.Request(secure))
+    #expect(unshared.isShared == nil)
+    await alone.service.close()
+  }
+
+  @Test func `a sign-out that the store cannot do is told of`() async throws {
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    try FileManager.default.createDirectory(atPath: fixture.store.path, withIntermediateDirectories: true)
+    await #expect {
+      try await fixture.service.signOut(.named("alice"))
+    } throws: { ($0 as? DataServiceError)?.kind == .store }
+    await fixture.service.close()
+  }
+}

@@ -1,0 +1,29 @@
+import Testing
+import TestTurns
+
+@testable import DataService
+
+@Suite("Policies", .inTurn) struct FetchPolicyTests {
+  static let policies: [(policy: FetchPolicy, asksAlways: Bool, fallsBack: Bool, showsStoredFirst: Bool)] = [
+    (.storedThenFresh, true, true, true), (.storedThenFresh(ifOlderThan: .seconds(1)), false, true, true),
+    (.storedOnly, false, true, false), (.freshOnly, true, false, false),
+    (.freshElseStored(), true, true, false), (.freshElseStored(within: nil), true, true, false),
+    (.storedElseFresh(maxAge: .seconds(1)), false, true, false), (.http, false, false, false),
+  ]
+
+  @Test("Which ask whatever is stored, which fall back on it, and which show it first") func table() {
+    for (policy, asksAlways, fallsBack, showsStoredFirst) in Self.policies {
+      #expect(policy.asksAlways == asksAlways, "\(policy)")
+      #expect(policy.fallsBack == fallsBack, "\(policy)")
+      #expect(policy.showsStoredFirst == showsStoredFirst, "\(policy)")
+    }
+  }
+
+  @Test func `fresh else stored waits three seconds where nothing is said, and gives up only where it is`() {
+    // docs/using-the-library.md
+    #expect(FetchPolicy.freshElseStored().kind == .freshElseStored(within: .seconds(3), endsAnyway: false))
+    #expect(
+      FetchPolicy.freshElseStored(within: .seconds(3)).kind
+        == .freshElseStored(within: .seconds(3), endsAnyway: true))
+  }
+}
