@@ -407,7 +407,7 @@ private struct LockedCredentials: CredentialStore {
     }
   }
 
-  @Test func `a credential that cannot be saved or removed is an error, and the session goes on all the same`()
+  @Test func `a credential that cannot be saved or removed is an error, and the session goes on`()
     async throws
   {
     let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
