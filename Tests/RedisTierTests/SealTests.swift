@@ -11,6 +11,17 @@ import Testing
 @Suite("The fleet's key: names and seals", .inTurn) struct SealTests {
   private func key(_ byte: UInt8) -> FleetKey { FleetKey(bytes: [UInt8](repeating: byte, count: 32)) }
 
+  @Test func `a key file is read in a program without standard input too`() async {
+    await #expect(processExitsWith: .success) {
+      let folder = try TemporaryFolder()
+      let path = try folder.write("secret\n", to: "key")
+      chmod(path, 0o600)
+      close(0)
+      try #require(try SecretFile.line(of: path) == "secret")
+      try #require(fcntl(0, F_GETFD) < 0, "it is closed again")
+    }
+  }
+
   @Test func `a value opens at its place with its key, and nowhere else`() {
     let seal = Seal(key(1))
     let place = Seal.Place(key: "cf1:{a}", field: "f", ticket: 7, number: 3)
