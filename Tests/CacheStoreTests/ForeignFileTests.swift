@@ -13,10 +13,7 @@ import PlatformC
   /// Damages the store so that it is mended at its next use.
   private func damage(_ fixture: StoreFixture) throws {
     try fixture.sql("PRAGMA wal_checkpoint(TRUNCATE)")
-    let root = try #require(
-      try fixture.number("SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_last_request_1'"))
-    try fixture.files.overwrite(
-      "store.sqlite", at: Int(root - 1) * 8192, with: Array(repeating: 0xFF, count: 8192))
+    try fixture.spoilIndex()
   }
 
   @Test(

@@ -20,14 +20,6 @@ import Testing
     return fixture
   }
 
-  /// Its index is unreadable, its rows are whole.
-  private func damage(_ fixture: StoreFixture) throws {
-    let root = try #require(
-      try fixture.number("SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_last_request_1'"))
-    try fixture.files.overwrite(
-      "store.sqlite", at: Int(root - 1) * 8192, with: Array(repeating: 0xFF, count: 8192))
-  }
-
   private func quarantine(
     _ fixture: StoreFixture, isUntrusted: Bool = false,
     _ configure: (inout StoreConfiguration) -> Void = { _ in }
@@ -47,7 +39,7 @@ import Testing
       try fixture.sql("SELECT seq FROM sqlite_sequence ORDER BY name").compactMap { $0.first?.integer }
     }
     let before = try numbers()
-    try damage(fixture)
+    try fixture.spoilIndex()
     #expect(try quarantine(fixture).run(waitingUntil: late))
     let names = try fixture.files.names()
     #expect(names.allSatisfy { !$0.contains(".new") && !$0.contains(".mended") }, "\(names)")
@@ -65,7 +57,7 @@ import Testing
   @Test(.enabled(if: isRoot, "only the administrator can give files away"))
   func `whoever owned the damaged file owns the new one`() async throws {
     let fixture = try await closed()
-    try damage(fixture)
+    try fixture.spoilIndex()
     #expect(chown(fixture.path, 65_534, 65_533) == 0)
     chmod(fixture.path, 0o640)
     #expect(try quarantine(fixture).run(waitingUntil: late))
@@ -115,7 +107,7 @@ import Testing
     async throws
   {
     let fixture = try await closed()
-    try damage(fixture)
+    try fixture.spoilIndex()
     let damaged = try fixture.files.bytes(of: "store.sqlite")
     try fixture.files.write("somebody's\n", to: "store.sqlite.uses")
     let path = fixture.path
@@ -140,7 +132,7 @@ import Testing
 
   @Test func `a damaged file that another process writes to is not replaced under it`() async throws {
     let fixture = try await closed()
-    try damage(fixture)
+    try fixture.spoilIndex()
     do {
       let writer = try RawDatabase(fixture.path)
       try writer.execute("BEGIN IMMEDIATE")

@@ -21,18 +21,11 @@ import Testing
     return fixture
   }
 
-  private func damage(_ fixture: StoreFixture) throws {
-    let root = try #require(
-      try fixture.number("SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_last_request_1'"))
-    try fixture.files.overwrite(
-      "store.sqlite", at: Int(root - 1) * 8192, with: Array(repeating: 0xFF, count: 8192))
-  }
-
   @Test func `the damaged file takes no write from its copying on until the new one is in its place`()
     async throws
   {
     let fixture = try await filled()
-    try damage(fixture)
+    try fixture.spoilIndex()
     let path = fixture.path
     let codes = Mutex<[Int32]>([])
     // Asked for the quarantined file's name, after the copying and before the exchange.

@@ -288,10 +288,7 @@ import TestTurns
     _ = try await fixture.store.put(pattern(Int(length)), for: .page)
     await fixture.store.close()
     try RawDatabase(fixture.path).execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    let root = try #require(
-      try fixture.number("SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_last_request_1'"))
-    try fixture.files.overwrite(
-      "store.sqlite", at: (Int(root) - 1) * 8192, with: Array(repeating: 0xFF, count: 8192))
+    try fixture.spoilIndex()
     let damaged = Data(try fixture.files.bytes(of: "store.sqlite"))
     var nth: Int64 = 0
     var isReached = true

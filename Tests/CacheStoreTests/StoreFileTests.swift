@@ -231,10 +231,7 @@ import TestTurns
     #expect(mode(fixture.path) == UInt32(wanted))
     // A successor of a damaged file.
     try fixture.sql("PRAGMA wal_checkpoint(TRUNCATE)")
-    let root = try #require(
-      try fixture.number("SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_last_request_1'"))
-    try fixture.files.overwrite(
-      "store.sqlite", at: Int(root - 1) * 8192, with: Array(repeating: 0xFF, count: 8192))
+    try fixture.spoilIndex()
     _ = try await fixture.another().put("c", for: .page, at: 3)
     #expect(try fixture.files.names().contains { $0.contains(".damaged-") })
     #expect(try await fixture.another().body(of: .page) == "c")

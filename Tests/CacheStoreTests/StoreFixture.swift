@@ -57,6 +57,16 @@ final class StoreFixture: Sendable {
     try files.overwrite("store.sqlite", at: place, with: [bytes[place] ^ 1])
   }
 
+  /// Makes the index of a store's rows unreadable: the file is damaged, and every row is whole.
+  func spoilIndex() throws {
+    let index = "sqlite_autoindex_last_request_1"
+    let root = try number("SELECT rootpage FROM sqlite_schema WHERE name = '\(index)'")
+    let bytesOfPage = Int(try number("PRAGMA page_size") ?? 0)
+    guard let root else { throw NotThere(text: index) }
+    try files.overwrite(
+      "store.sqlite", at: Int(root - 1) * bytesOfPage, with: Array(repeating: 0xFF, count: bytesOfPage))
+  }
+
   struct NotThere: Error { let text: String }
 
   /// What nobody needs and nothing will ever collect: bodies without a row that are not being received and cannot be

@@ -147,55 +147,71 @@ import TestTurns
     return core.leaseHash(of: try core.prepare(request, policy: policy))
   }
 
+  /// A load that waits for another process, which holds the lease of its request and says nothing.
+  private struct Waiting {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let clock = VirtualClock()
+    let leader: ServiceFixture
+    let follower: ServiceFixture
+    let request: PreparedRequest
+    let lease: Lease
+    let followed: Task<[String], Never>
+
+    init(configure: @escaping @Sendable (inout DataService.Request) -> Void = { _ in }) async throws {
+      leader = try ServiceFixture(transport: transport)
+      let url = try #require(URL(string: "http://origin.test/item"))
+      _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
+      var asked = leader.request(url)
+      configure(&asked)
+      let core = leader.service.core
+      request = try core.prepare(asked, policy: .storedThenFresh)
+      lease = try #require(try leader.service.store.tryLease(core.leaseHash(of: request)))
+      follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
+      followed = Task { [follower] in await follower.outline(url, configure: configure) }
+      await follower.traced("waiting for another")
+      await clock.whenPending(within: .milliseconds(5))
+    }
+
+    func outline() async throws -> (outline: [String], passed: Duration) {
+      let (outline, passed) = try await clock.passing(longest: .milliseconds(20)) { [followed] in
+        await followed.value
+      }
+      return (outline, passed)
+    }
+
+    func close() async {
+      await follower.service.close()
+      await leader.service.close()
+    }
+  }
+
   @Test
   func `law 7: a leader that is killed is replaced at the next look, which is a few milliseconds later`()
     async throws
   {
-    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
-    let leader = try ServiceFixture(transport: transport)
-    let url = try #require(URL(string: "http://origin.test/item"))
-    _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
-    let (lease, _) = try lease(url, in: leader)
-    let clock = VirtualClock()
-    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
-    let followed = Task { await follower.outline(url) }
-    await follower.traced("waiting for another")
-    await clock.whenPending(within: .milliseconds(5))
+    let waiting = try await Waiting()
     // All that the system does with what a killed process held.
-    lease.release()
-    let (outline, passed) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
+    waiting.lease.release()
+    let (outline, passed) = try await waiting.outline()
     #expect(outline == ["fresh(body 2, new)"])
     #expect(passed <= .milliseconds(20), "\(passed)")
-    #expect(follower.hasTraced("no other process is fetching this"), "it leads now")
-    await follower.service.close()
-    await leader.service.close()
+    #expect(waiting.follower.hasTraced("no other process is fetching this"), "it leads now")
+    await waiting.close()
   }
 
   @Test func `who leads after a leader that is killed heeds what that one was asked to wait for`()
     async throws
   {
-    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
-    let leader = try ServiceFixture(transport: transport)
-    let url = try #require(URL(string: "http://origin.test/item"))
-    _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
-    let (lease, _) = try lease(url, in: leader)
-    let clock = VirtualClock()
-    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
-    let followed = Task { await follower.outline(url) }
-    await follower.traced("waiting for another")
-    await clock.whenPending(within: .milliseconds(5))
-    let prepared = try follower.service.core.prepare(DataService.Request(url), policy: .storedThenFresh)
-    let store = leader.service.store
+    let waiting = try await Waiting()
+    let (store, clock, request) = (waiting.leader.service.store, waiting.clock, waiting.request)
     try await store.pause(
-      accountID: try await store.accountID(named: ""), responder: prepared.responder(of: prepared.url),
+      accountID: try await store.accountID(named: ""), responder: request.responder(of: request.url),
       Pause(
         heard: StartMark(boot: clock.bootID, nanoseconds: clock.bootNanoseconds), milliseconds: 60_000))
-    lease.release()
-    let (outline, _) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
-    #expect(outline == ["failure(paused)"])
-    #expect(transport.requests.count == 1, "nobody asks")
-    await follower.service.close()
-    await leader.service.close()
+    waiting.lease.release()
+    #expect(try await waiting.outline().outline == ["failure(paused)"])
+    #expect(waiting.transport.requests.count == 1, "nobody asks")
+    await waiting.close()
   }
 
   @Test
@@ -266,50 +282,23 @@ import TestTurns
   }
 
   @Test func `law 7: who follows waits for half of the time that it has, and then goes alone`() async throws {
-    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
-    let leader = try ServiceFixture(transport: transport)
-    let url = try #require(URL(string: "http://origin.test/item"))
-    _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
-    let hurried = { @Sendable (request: inout DataService.Request) in
-      request.limits.totalTimeout = .seconds(2)
-    }
-    let core = leader.service.core
-    var request = leader.request(url)
-    hurried(&request)
-    let hash = core.leaseHash(of: try core.prepare(request, policy: .storedThenFresh))
-    let lease = try #require(try leader.service.store.tryLease(hash))
-    let clock = VirtualClock()
-    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
-    let followed = Task { await follower.outline(url, configure: hurried) }
-    await follower.traced("waiting for another")
-    await clock.whenPending(within: .milliseconds(5))
-    let (outline, passed) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
+    let waiting = try await Waiting { $0.limits.totalTimeout = .seconds(2) }
+    let (outline, passed) = try await waiting.outline()
     #expect(outline == ["fresh(body 2, new)"])
     #expect(passed >= .milliseconds(990) && passed <= .milliseconds(1_010), "\(passed)")
-    #expect(follower.hasTraced("goes alone: the process that leads does not answer"))
-    lease.release()
-    await follower.service.close()
-    await leader.service.close()
+    #expect(waiting.follower.hasTraced("goes alone: the process that leads does not answer"))
+    waiting.lease.release()
+    await waiting.close()
   }
 
   @Test func `who follows and is cancelled waits no longer, and asks nobody`() async throws {
-    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
-    let leader = try ServiceFixture(transport: transport)
-    let url = try #require(URL(string: "http://origin.test/item"))
-    _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
-    let (lease, _) = try lease(url, in: leader)
-    let clock = VirtualClock()
-    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
-    let followed = Task { await follower.outline(url) }
-    await follower.traced("waiting for another")
-    await clock.whenPending(within: .milliseconds(5))
-    followed.cancel()
-    #expect(await followed.value == [])
-    #expect(await eventually { follower.service.isIdle })
-    #expect(transport.requests.count == 1)
-    lease.release()
-    await follower.service.close()
-    await leader.service.close()
+    let waiting = try await Waiting()
+    waiting.followed.cancel()
+    #expect(await waiting.followed.value == [])
+    #expect(await eventually { waiting.follower.service.isIdle })
+    #expect(waiting.transport.requests.count == 1)
+    waiting.lease.release()
+    await waiting.close()
   }
 
   @Test func `law 7: who follows need not wait for the body of an answer that may not be stored`()
