@@ -87,6 +87,8 @@ const ccurl_library *ccurl_open(const char *name, char *problem, size_t problem_
   return library;
 }
 
+void ccurl_close(const ccurl_library *library) { free((void *)library); }
+
 unsigned ccurl_version_number(const ccurl_library *library) {
   return library->version_info(CURLVERSION_NOW)->version_num;
 }

@@ -31,6 +31,9 @@ typedef struct ccurl_callbacks {
 /// threads must not call it at once.
 const ccurl_library *ccurl_open(const char *name, char *problem, size_t problem_size);
 
+/// Frees the table of a library that is not used. The library itself stays loaded.
+void ccurl_close(const ccurl_library *library);
+
 /// The library's version as 0xXXYYZZ, and as text.
 unsigned ccurl_version_number(const ccurl_library *library);
 const char *ccurl_version_text(const ccurl_library *library);

@@ -56,6 +56,7 @@
       }
       // CURLOPT_PREREQFUNCTION, new in 7.80.0, separates the connect phase from the wait for the first byte.
       guard ccurl_version_number(table) >= 0x07_50_00 else {
+        ccurl_close(table)
         return .failure(missing("libcurl \(name) is older than 7.80"))
       }
       return .success(CurlLibrary(table: table))
