@@ -135,25 +135,25 @@ extension InputFile {
     var bytes: [UInt8] = []
     var byte: UInt8 = 0
     while true {
-      let count = PlatformC.read(STDIN_FILENO, &byte, 1)
+      // A signal just before a read would not end it.
+      awaitInput(of: STDIN_FILENO)
+      let count = Signals.pending == nil ? PlatformC.read(STDIN_FILENO, &byte, 1) : 0
       if count == 1, byte != 0x0A {
         bytes.append(byte)
       } else if count == 1 {
         return String(decoding: bytes, as: UTF8.self)
-      } else if count < 0, errno == EAGAIN, Signals.pending == nil {
-        awaitInput(of: STDIN_FILENO)
-      } else if count == 0 || errno != EINTR || Signals.pending != nil {
+      } else if count == 0 || errno != EINTR && errno != EAGAIN {
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
       }
     }
   }
 
-  /// Waits until a descriptor that another program has made non-blocking can be read, or a signal comes.
+  /// Waits until a descriptor, which another program may have made non-blocking, can be read, or a signal comes.
   static func awaitInput(of descriptor: Int32) {
     var polled = [
       pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
       pollfd(fd: Signals.descriptor, events: Int16(POLLIN), revents: 0),
     ]
-    if Signals.pending == nil { poll(&polled, 2, -1) }
+    while Signals.pending == nil, poll(&polled, 2, -1) < 0, errno == EINTR {}
   }
 }
