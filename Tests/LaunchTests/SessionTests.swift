@@ -15,6 +15,8 @@ final class MemoryCredentials: CredentialStore {
   private let mayRead: Gate
   private let maySave: Gate
   private let mayRemove: Gate
+  /// Opened when the credential is about to be read.
+  let isReading = Gate()
   /// Opened when a credential is about to be saved.
   let isSaving = Gate()
 
@@ -29,6 +31,7 @@ final class MemoryCredentials: CredentialStore {
   }
 
   func credential() async throws -> Credential? {
+    isReading.open()
     await mayRead.wait()
     return kept.withLock { $0 }
   }
@@ -363,7 +366,8 @@ private struct LockedCredentials: CredentialStore {
     #expect(try await credentials.credential()?.account == "bob")
   }
 
-  @Test func `a sign-out while the credential is being read signs its account out`() async throws {
+  @Test("a sign-out before the credential is read signs its account out", arguments: [false, true])
+  func signOutBeforeRead(isBegun: Bool) async throws {
     let mayRead = Gate()
     let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
     var seeded = try request()
@@ -371,16 +375,16 @@ private struct LockedCredentials: CredentialStore {
     for await _ in fixture.service.deliveries(for: seeded) {}
     let credentials = MemoryCredentials(Self.old, mayRead: mayRead)
     let session = Session(service: fixture.service, credentials: credentials)
-    async let started: Void = session.start()
-    let isLeaving = Gate()
-    async let signedOut: Void = {
-      isLeaving.open()
-      try await session.signOut()
-    }()
-    await isLeaving.wait()
+    async let started: Void = isBegun ? session.start() : ()
+    if isBegun { await credentials.isReading.wait() }
+    async let signedOut: Void = session.signOut()
+    // Without a start it is the sign-out that reads.
+    await credentials.isReading.wait()
     mayRead.open()
     await started
     try await signedOut
+    #expect(session.current == .signedOut(.requested))
+    await session.start()
     #expect(session.current == .signedOut(.requested))
     #expect(try await credentials.credential() == nil)
     #expect(try await fixture.service.entries().isEmpty)

@@ -43,13 +43,15 @@ public final class Session: DeliverySource {
 
   /// Reads from the credential store whether an account is signed in; called once, at launch.
   public func start() async {
-    let reading = state.withLock { state -> Task<Task<DataServiceError?, Never>?, Never>? in
-      guard state.reading == nil else { return nil }
-      let reading = Task { [self] in await read() }
-      state.reading = reading
-      return reading
-    }
-    _ = await reading?.value
+    _ = await state.withLock { state in beginReading(&state) }.value
+  }
+
+  /// Begins to read the credential, unless that was begun.
+  private func beginReading(_ state: inout State) -> Task<Task<DataServiceError?, Never>?, Never> {
+    if let reading = state.reading { return reading }
+    let reading = Task { [self] in await read() }
+    state.reading = reading
+    return reading
   }
 
   private func read() async -> Task<DataServiceError?, Never>? {
@@ -85,13 +87,13 @@ public final class Session: DeliverySource {
   }
 
   /// Signs the account out. From the call on nothing of the account is delivered. On return its credential and its
-  /// stored responses are removed. While the credential is being read, its account is signed out once it is known.
+  /// stored responses are removed. Before the credential has been read, it is read, and its account signed out once it is known.
   /// - Throws: `store` if the stored responses cannot be removed, `other` if the credential cannot. The phase is
   ///   `signedOut` nevertheless.
   public func signOut() async throws(DataServiceError) {
     let reading = state.withLock { state in
-      if state.machine.phase == .launching, state.reading != nil { state.isSignOutWanted = true }
-      return state.isSignOutWanted ? state.reading : nil
+      if state.machine.phase == .launching { state.isSignOutWanted = true }
+      return state.isSignOutWanted ? beginReading(&state) : nil
     }
     let task: Task<DataServiceError?, Never>?
     if let reading {
