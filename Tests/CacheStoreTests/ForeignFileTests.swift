@@ -172,12 +172,14 @@ import PlatformC
     let fixture = try StoreFixture()
     let files = StoreFiles(path: fixture.path)
     let journal = fixture.path + "-journal"
-    let isChecked = Gate()
-    let remover = Task.detached {
+    let (isChecked, hasEnded) = (Gate(), Gate())
+    // On a thread of its own: a task might wait for the very thread that looks for what it does.
+    BackgroundThread.start {
       while !isChecked.isOpen {
         close(open(journal, O_CREAT | O_RDWR, 0o600))
         unlink(journal)
       }
+      hasEnded.open()
     }
     // Of a file that is seen while it goes, the system may say that it has no name at all.
     var seen = 0
@@ -188,7 +190,7 @@ import PlatformC
       }
     }
     isChecked.open()
-    await remover.value
+    await hasEnded.wait()
   }
 
   @Test func `nothing waits for a pipe in the place of the journal`() async throws {

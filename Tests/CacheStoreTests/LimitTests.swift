@@ -305,16 +305,46 @@ import TestTurns
     // Looks on all the while: the limits hold at every commit, not only at the end.
     let most = Task.detached {
       let database = try RawDatabase(fixture.path)
-      var most = (pages: Int64(0), rows: Int64(0), looks: 0)
-      while !isOver.withLock({ $0 }) {
+      var most = (pages: Int64(0), rows: Int64(0))
+      var isLast = false
+      repeat {
+        // Once more when all is over, which on a busy machine may be the first time.
+        isLast = isOver.withLock { $0 }
         most.pages = max(most.pages, try database.rows("PRAGMA page_count").first?.first?.integer ?? 0)
         most.rows = max(
           most.rows, try database.rows("SELECT count(*) FROM last_request").first?.first?.integer ?? 0)
-        most.looks += 1
         await Task.yield()
-      }
+      } while !isLast
       return most
     }
+    defer { isOver.withLock { $0 = true } }
+    // In two seconds a busy machine may leave one of the eight aside. What comes five times in a row is no
+    // chance, and a minute evens it out.
+    var isFair = false
+    var rounds: [[Int]] = []
+    while !isFair, rounds.count < (seconds >= 30 ? 1 : 5) {
+      let done = try await share(fixture, seconds, limit, rows)
+      rounds.append(done)
+      isFair = (done.min() ?? 0) * (seconds >= 30 ? 4 : 20) >= done.reduce(0, +) / 8
+    }
+    #expect(isFair, "\(rounds)")
+    isOver.withLock { $0 = true }
+    let seen = try await most.value
+    #expect(seen.pages * 8192 <= limit, "\(seen)")
+    if rows > 0 { #expect(seen.rows <= rows && seen.rows > rows / 2, "\(seen)") }
+    // Looked at first: the last connection of another kind removes the log when it closes.
+    let log = try fixture.files.bytes(of: "store.sqlite-wal").count
+    print("the log: \(log) bytes")
+    #expect(log < 16 << 20, "\(log)")
+    #expect(try fileBytes(fixture) <= limit)
+    #expect(try fixture.sql("PRAGMA integrity_check") == [["ok"]])
+  }
+
+  /// Has eight processes use the store at once.
+  /// - Returns: How much each of them has done.
+  private func share(
+    _ fixture: StoreFixture, _ seconds: Int, _ limit: Int64, _ rows: Int64
+  ) async throws -> [Int] {
     let driver = try BuiltProduct.path("StoreDriver")
     let outputs = try await withThrowingTaskGroup(of: String.self) { group in
       for number in 0..<8 {
@@ -327,10 +357,6 @@ import TestTurns
       }
       return try await group.reduce(into: []) { $0.append($1) }
     }
-    isOver.withLock { $0 = true }
-    let seen = try await most.value
-    #expect(seen.looks > 0 && seen.pages * 8192 <= limit, "\(seen)")
-    if rows > 0 { #expect(seen.rows <= rows && seen.rows > rows / 2, "\(seen)") }
     var done: [Int] = []
     var totals: [String: Int] = [:]
     for output in outputs {
@@ -347,14 +373,6 @@ import TestTurns
     // In a minute one in a thousand may have waited for longer than the five seconds that it waits by default.
     #expect(totals["busy", default: 0] * 1000 <= (seconds >= 30 ? totals["done", default: 0] : 0))
     #expect(done.count == 8)
-    // A minute evens out what the scheduler of a busy machine does in two seconds.
-    let mean = done.reduce(0, +) / 8
-    #expect((done.min() ?? 0) * (seconds >= 30 ? 4 : 20) >= mean, "\(done)")
-    // Looked at first: the last connection of another kind removes the log when it closes.
-    let log = try fixture.files.bytes(of: "store.sqlite-wal").count
-    print("the log: \(log) bytes")
-    #expect(log < 16 << 20, "\(log)")
-    #expect(try fileBytes(fixture) <= limit)
-    #expect(try fixture.sql("PRAGMA integrity_check") == [["ok"]])
+    return done
   }
 }

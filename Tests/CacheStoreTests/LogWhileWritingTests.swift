@@ -26,6 +26,8 @@ import TestTurns
     let account = try await fixture.store.accountID(named: "")
     let body = try await fixture.store.beginBody(accountID: account)
     for number in 0..<8 { try await body.append(pattern(256 << 10, seed: UInt8(number))) }
+    // After the last chunk, too, the queue may begin to write back what the log has.
+    await fixture.store.whenIdle()
     fixture.store.writer.checkpointer.wait()
     for ending in ["", "-wal", "-shm"] { try FileManager.default.removeItem(atPath: fixture.path + ending) }
     let successor = fixture.another()
@@ -47,6 +49,7 @@ import TestTurns
     _ = try await store.put(pattern(900_000), for: .page)
     // All that may have the log open: who writes it back, and who reads. The first may have begun before the last commit, and
     // what it left would be lost, the account with it.
+    await store.whenIdle()
     for _ in 0..<2 {
       store.writer.checkpointer.begin()
       store.writer.checkpointer.wait()

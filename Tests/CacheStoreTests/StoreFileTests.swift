@@ -1,4 +1,5 @@
 import CacheStore
+import FixtureServer
 import PlatformC
 import PlatformFoundation
 import Synchronization
@@ -191,18 +192,19 @@ import TestTurns
     try RawDatabase(victim, create: true).execute("CREATE TABLE diary (entry TEXT)")
     let before = try folder.bytes(of: "victim.sqlite")
     let isOver = Mutex(false)
+    let hasBegun = Gate()
     let attack = Task.detached {
-      var rounds = 0
       while !isOver.withLock({ $0 }) {
         unlink(folder.file("link"))
         symlink(victim, folder.file("link"))
         rename(folder.file("link"), path)
         unlink(path)
-        rounds += 1
+        hasBegun.open()
         await Task.yield()
       }
-      return rounds
     }
+    // A task may be given its first turn when all else is done.
+    await hasBegun.wait()
     for _ in 0..<100 {
       let store = ResponseStore(configuration: .unhurried(path: path))
       // Refused, moved under its feet, or stored: whatever comes of it, it is the store's own file.
@@ -210,7 +212,7 @@ import TestTurns
       await store.close()
     }
     isOver.withLock { $0 = true }
-    #expect(await attack.value > 0)
+    await attack.value
     #expect(try folder.bytes(of: "victim.sqlite") == before)
     #expect(!folder.contains("victim.sqlite-wal") && !folder.contains("victim.sqlite-shm"))
   }

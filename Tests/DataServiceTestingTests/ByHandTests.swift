@@ -105,7 +105,26 @@ import Testing
     for await _ in ends {}
   }
 
+  private static func cancelThisTask() { withUnsafeCurrentTask { $0?.cancel() } }
+
   @Test func `a cancelled task gets nothing more`() async {
+    // Cancelled between two deliveries: who asks for one meanwhile may get what comes at that moment.
+    let (stream, test) = AsyncStream.makeStream(of: Delivery.self)
+    let deliveries = DataService.Deliveries { stream }
+    let reader = Task { [fresh] in
+      var seen: [Delivery] = []
+      for await delivery in deliveries {
+        seen.append(delivery)
+        Self.cancelThisTask()
+        test.yield(fresh)
+      }
+      return seen
+    }
+    test.yield(stored)
+    #expect(await reader.value == [stored])
+  }
+
+  @Test func `a task that is cancelled while it waits for a delivery waits no longer`() async {
     let (stream, test) = AsyncStream.makeStream(of: Delivery.self)
     let deliveries = DataService.Deliveries { stream }
     let (firsts, first) = AsyncStream.makeStream(of: Void.self)
@@ -120,7 +139,6 @@ import Testing
     test.yield(stored)
     for await _ in firsts {}
     reader.cancel()
-    test.yield(fresh)
     #expect(await reader.value == [stored])
   }
 }

@@ -155,9 +155,10 @@ import TestTurns
       phase == "connect"
       ? try #require(URL(string: "http://127.0.0.1:\(full.port)/slow")) : origin.url("/slow")
     let fixture = try ServiceFixture()
+    // Without a time limit of their own: the plan's is the only one that may pass.
     var plan = PreloadPlan([
-      PreloadStep("quick", DataService.Request(origin.url("/quick"))),
-      PreloadStep("slow", DataService.Request(slow)),
+      PreloadStep("quick", fixture.request(origin.url("/quick"))),
+      PreloadStep("slow", fixture.request(slow)),
     ])
     plan.deadline = .seconds(3)
     plan.finishesIntoStore = false
@@ -167,7 +168,11 @@ import TestTurns
     while case let event? = await events.next() {
       if case .step = event { break }
     }
-    if phase == "connect" { await fixture.traced("no other process") } else { await hangs.wait() }
+    if phase == "connect" {
+      await fixture.traced("request to 127.0.0.1:\(full.port)")
+    } else {
+      await hangs.wait()
+    }
     clock.advance(by: .seconds(3))
     var outcome: LaunchOutcome?
     while let event = await events.next() {
@@ -331,10 +336,13 @@ import TestTurns
 
   // MARK: - One account
 
-  /// A run of two steps in alice's name: `feed` is there, `slow` waits for the gate.
+  /// A run of two steps in alice's name: `feed` is there, `slow` waits for the gate. The fixture is to be
+  /// kept until the run is over: with it the folder of its store goes.
   private func ofAlice(
     _ mayAnswer: Gate, parallelism: Int = 6
-  ) async throws -> (session: Session, run: PreloadRun, transport: ScriptedTransport) {
+  ) async throws -> (
+    fixture: ServiceFixture, session: Session, run: PreloadRun, transport: ScriptedTransport
+  ) {
     let transport = ScriptedTransport { request, _ async in
       if request.url.path() == "/slow" { await mayAnswer.wait() }
       return .answer("of \(request.fields["Authorization"] ?? "nobody")")
@@ -347,12 +355,12 @@ import TestTurns
       PreloadStep("feed", try Self.request("feed")), PreloadStep("slow", try Self.request("slow")),
     ])
     plan.parallelism = parallelism
-    return (session, PreloadRun(plan, on: session), transport)
+    return (fixture, session, PreloadRun(plan, on: session), transport)
   }
 
   @Test func `an outcome after a sign-out has nothing of the account`() async throws {
     let mayAnswer = Gate()
-    let (session, run, _) = try await ofAlice(mayAnswer)
+    let (fixture, session, run, _) = try await ofAlice(mayAnswer)
     var outcome: LaunchOutcome?
     for await event in run.events {
       switch event {
@@ -368,6 +376,7 @@ import TestTurns
     #expect(last.steps.map(\.error?.kind) == [.signedOut, .signedOut])
     mayAnswer.open()
     await run.finished()
+    withExtendedLifetime(fixture) {}
   }
 
   @Test func `a prompt that is answered after a sign-out gives nothing of the account`() async throws {
@@ -401,7 +410,7 @@ import TestTurns
 
   @Test func `a run for one account asks nothing in another's name`() async throws {
     let mayAnswer = Gate()
-    let (session, run, transport) = try await ofAlice(mayAnswer, parallelism: 1)
+    let (fixture, session, run, transport) = try await ofAlice(mayAnswer, parallelism: 1)
     for await event in run.events {
       guard case .step(let step) = event, step.name == "feed", step.state == .fresh else { continue }
       try await session.signIn(Credential(account: "bob", token: "b"))
@@ -409,6 +418,7 @@ import TestTurns
     }
     await run.finished()
     #expect(!transport.requests.contains { $0.fields["Authorization"] == "Bearer b" })
+    withExtendedLifetime(fixture) {}
   }
 
   @Test func `of a sign-out each step under way tells once`() async throws {
@@ -470,9 +480,12 @@ import TestTurns
   }
 
   @Test func `a sign-out of the service takes what the account's other steps have brought`() async throws {
-    let mayAnswer = Gate()
+    let (isSlowAsked, mayAnswer) = (Gate(), Gate())
     let transport = ScriptedTransport { request, _ async in
-      if request.url.path() == "/slow" { await mayAnswer.wait() }
+      if request.url.path() == "/slow" {
+        isSlowAsked.open()
+        await mayAnswer.wait()
+      }
       return .answer("body")
     }
     let fixture = try ServiceFixture(transport: transport)
@@ -492,6 +505,8 @@ import TestTurns
         if step.name == "open" { isOpen = true }
         guard isFed, isOpen, !isOut else { continue }
         isOut = true
+        // A load that began after the sign-out would be none of those that it ends, and wait for its answer.
+        await isSlowAsked.wait()
         try await fixture.service.signOut(.named("alice"))
       case .outcome(let last): outcome = last
       default: break

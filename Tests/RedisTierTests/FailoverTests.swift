@@ -136,7 +136,7 @@ import Testing
     }
     let url =
       "redis+unix://\(RedisServer.user)@\(address)?key-file=\(losing.folder.file("fleet.key"))"
-      + "&password-file=\(losing.server.folder.file("password"))&patience=30s"
+      + "&password-file=\(losing.server.folder.file("password"))&patience=60s"
     func answering(_ body: String, _ tag: String, store: TemporaryStore) throws -> TieredService {
       try TieredService(url, store: store) { request, _ in
         request.fields["If-None-Match"] == tag

@@ -107,9 +107,10 @@ final class Fleet: Sendable {
     chmod(folder.file(name), 0o600)
   }
 
-  /// Patient, since nothing here depends on how busy the machine is.
+  /// As patient as can be, since nothing here depends on how busy the machine is. A connection that is there
+  /// has half of it.
   func url(
-    user: String = RedisServer.user, key: String = "fleet.key", patience: String = "30s", _ more: String = ""
+    user: String = RedisServer.user, key: String = "fleet.key", patience: String = "60s", _ more: String = ""
   ) -> String {
     "redis+unix://\(user)@\(server.socket)?key-file=\(folder.file(key))"
       + "&password-file=\(server.folder.file("password"))&patience=\(patience)\(more)"

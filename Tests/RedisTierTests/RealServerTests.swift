@@ -299,7 +299,7 @@ import Testing
     let fleet = try await Fleet(certificates: certificates)
     func url(_ host: String, _ authority: String) -> String {
       "rediss://\(RedisServer.user)@\(host):\(fleet.server.port)?key-file=\(fleet.folder.file("fleet.key"))"
-        + "&password-file=\(fleet.server.folder.file("password"))&patience=30s&ca-file=\(authority)"
+        + "&password-file=\(fleet.server.folder.file("password"))&patience=60s&ca-file=\(authority)"
     }
     let machine = try Machine(url("localhost", certificates.authority))
     #expect(await machine.share(.page, "over TLS") == .stored, "\(machine.traces.withLock { $0 })")
@@ -322,7 +322,7 @@ import Testing
     let fleet = try await Fleet(certificates: certificates, directives: "tls-auth-clients yes\n")
     let url =
       "rediss://\(RedisServer.user)@localhost:\(fleet.server.port)?key-file=\(fleet.folder.file("fleet.key"))"
-      + "&password-file=\(fleet.server.folder.file("password"))&patience=30s&ca-file=\(certificates.authority)"
+      + "&password-file=\(fleet.server.folder.file("password"))&patience=60s&ca-file=\(certificates.authority)"
     let known = try Machine(
       "\(url)&cert-file=\(certificates.certificate("client"))&cert-key-file=\(certificates.key("client"))")
     #expect(await known.share(.page, "known") == .stored, "\(known.traces.withLock { $0 })")

@@ -79,13 +79,14 @@ final class ScriptedRedis: Sendable {
           PlatformC.close(accepted)
         }
       }
+      // Here alone: closed elsewhere, the number could be another listener's by the next look at it, and
+      // this thread would take that one's connections.
+      PlatformC.close(descriptor)
     }
   }
 
-  deinit {
-    shutdown(descriptor, Int32(SHUT_RDWR))
-    close(descriptor)
-  }
+  /// Ends the thread that accepts.
+  deinit { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
   /// How many connections there were.
   var count: Int { connections.withLock { $0 } }
@@ -144,7 +145,7 @@ final class ScriptedFleet: Sendable {
     }
   }
 
-  func url(user: String = "", patience: String = "30s", _ more: String = "") -> String {
+  func url(user: String = "", patience: String = "60s", _ more: String = "") -> String {
     "redis+unix://\(user)\(server.socket)?key-file=\(folder.file("fleet.key"))&patience=\(patience)\(more)"
   }
 }

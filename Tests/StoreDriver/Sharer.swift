@@ -30,10 +30,11 @@ struct Sharer {
     let account = try await store.accountID(named: "")
     let clock = ContinuousClock()
     let start = clock.now
-    while clock.now - start < .seconds(seconds) {
+    // Once at least, however long the machine has let it wait.
+    repeat {
       for _ in 0..<20 { try await step(store, account) }
       await store.performMaintenance(budget: .milliseconds(20))
-    }
+    } while clock.now - start < .seconds(seconds)
     await store.close()
     StoreDriver.say(counts.map { "\($0)=\($1)" }.sorted().joined(separator: " "))
   }

@@ -27,7 +27,7 @@ public enum SQLiteValue: Sendable, Hashable, ExpressibleByIntegerLiteral, Expres
 
 /// A connection to a database that shares no code with the store. Tests use it to inspect and damage files.
 ///
-/// Not Sendable: one thread at a time. Waits up to ten seconds for a locked file.
+/// Not Sendable: one thread at a time. Waits up to five minutes for a locked file.
 public final class RawDatabase {
   /// An error of SQLite.
   public struct Failed: Error, CustomStringConvertible {
@@ -45,7 +45,7 @@ public final class RawDatabase {
   public init(_ path: String, create: Bool = false) throws {
     let flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX
     try check(sqlite3_open_v2(path, &handle, flags, nil))
-    sqlite3_busy_timeout(handle, 10_000)
+    sqlite3_busy_timeout(handle, 300_000)
   }
 
   deinit { sqlite3_close_v2(handle) }

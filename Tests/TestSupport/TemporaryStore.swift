@@ -24,7 +24,15 @@ public final class TemporaryStore: Sendable {
   /// Whether a text occurs in any file of the folder: the database, its log or others.
   public func filesContain(_ text: String) throws -> Bool {
     let wanted = Array(text.utf8)
-    return try folder.names().contains { name in contains(wanted, in: try folder.bytes(of: name)) }
+    return try folder.names().contains { name in
+      do {
+        return contains(wanted, in: try folder.bytes(of: name))
+      } catch {
+        // The store removes files of its own at any time, also between the list and the reading.
+        if !folder.contains(name) { return false }
+        throw error
+      }
+    }
   }
 
   private func contains(_ wanted: [UInt8], in bytes: [UInt8]) -> Bool {

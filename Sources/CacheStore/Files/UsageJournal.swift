@@ -36,7 +36,7 @@ struct UsageJournal {
       let descriptor = open(
         files.usageJournal, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
       guard descriptor >= 0 else { return .refused }
-      defer { close(descriptor) }
+      defer { Self.unlock(descriptor) }
       guard let status = FileStatus(descriptor: descriptor), status.kind == .file, status.owner == geteuid(),
         !status.hasOtherNames
       else { return .refused }
@@ -91,10 +91,17 @@ struct UsageJournal {
 
     fileprivate init(descriptor: Int32, path: String) { (self.descriptor, self.path) = (descriptor, path) }
 
-    deinit { close(descriptor) }
+    deinit { UsageJournal.unlock(descriptor) }
 
     /// Removes it, after the commit.
     func remove() { unlink(path) }
+  }
+
+  /// Ends the lock and closes the file. A process that another thread is starting has a copy of the descriptor until
+  /// it runs its program: a close alone would leave the file locked for so long.
+  private static func unlock(_ descriptor: Int32) {
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
   }
 
   /// Removes both files.

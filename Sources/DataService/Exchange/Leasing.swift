@@ -13,10 +13,6 @@ struct Leasing {
   /// The interval at which followers check whether the leader has ended.
   static let interval = Duration.milliseconds(5)
 
-  /// The time limit for opening the lock file. It exceeds what a busy machine needs, since giving up costs the origin
-  /// another request.
-  private static let openingTimeout = Duration.seconds(2)
-
   private let exchange: Exchange
   private let deadline: Int64
   /// The deadline for waiting for another process: a suspended process, or one on a suspended machine, holds its
@@ -91,8 +87,7 @@ struct Leasing {
   /// opened on a queue, since it may be on a disk or file server that hangs.
   nonisolated(nonsending) func tryLease() async throws(CacheStoreError) -> Lease?? {
     let core = exchange.core
-    let waiting = StoreWaiting(
-      clock: core.timekeeper, thread: core.thread, timeLimit: Self.openingTimeout)
+    let waiting = core.lockFileWaiting
     if store.isReadyToLease {
       let tried = await core.storeCalls.result(
         waiting,
@@ -155,7 +150,9 @@ struct Leasing {
 
   /// - Returns: `nil` if the file system does not answer in time.
   nonisolated(nonsending) private func holder(since began: Int64) async throws(CacheStoreError) -> Holder? {
-    let found = await exchange.core.storeCall { [store, hash] () -> Result<Holder, CacheStoreError> in
+    let core = exchange.core
+    let found = await core.storeCalls.result(core.lockFileWaiting) {
+      [store, hash] () -> Result<Holder, CacheStoreError> in
       do throws(CacheStoreError) {
         let isLeased = try store.isLeased(hash)
         if try store.leaseEndedWithoutRow(hash, since: began) { return .success(.endedWithoutRow) }
@@ -170,7 +167,7 @@ struct Leasing {
   /// The leader's answer, if the row has changed since this exchange's lookup.
   nonisolated(nonsending) private func followed() async throws(CacheStoreError) -> Answer? {
     let prepared = exchange.plan.prepared
-    let looked = await exchange.core.commitWaiting.result {
+    let looked = await exchange.core.lockFileWaiting.result {
       [core = exchange.core] () async throws(CacheStoreError) in
       try await core.lookup(prepared)
     }

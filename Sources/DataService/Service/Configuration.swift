@@ -59,6 +59,11 @@ package struct InternalTimeouts: Sendable {
   package var storeAnswer = Duration.milliseconds(250)
   /// The time a delivery waits for the commit of its row.
   package var commit = Duration.milliseconds(250)
+  /// The time an exchange waits for the lock file, and for what the process that it waited for has stored. It exceeds
+  /// what a busy machine needs, since giving up costs the origin another request.
+  package var lockFile = Duration.seconds(2)
+  /// The time that the end of the service waits for offers to the tier that are under way.
+  package var goodbye = Duration.milliseconds(250)
 
   /// The values in the laws.
   package init() {}
@@ -69,6 +74,8 @@ package struct InternalTimeouts: Sendable {
     timeouts.slowStore = .seconds(3600)
     timeouts.storeAnswer = .seconds(3600)
     timeouts.commit = .seconds(3600)
+    timeouts.lockFile = .seconds(3600)
+    timeouts.goodbye = .seconds(3600)
     return timeouts
   }
 }

@@ -4,9 +4,6 @@ internal import Synchronization
 
 // The service's use of the fleet's second tier. A load that the local store answers never reaches this code.
 extension ServiceCore {
-  /// The end of the service waits this long for offers that are under way.
-  private static var longestGoodbye: Duration { .milliseconds(250) }
-
   /// The tier, given what it works with before its first use; `nil` where none is configured. Called on the
   /// network thread alone, so that nobody has a tier that is still being attached.
   func tier() -> (any SecondTier)? {
@@ -144,7 +141,7 @@ extension ServiceCore {
       for task in tasks { await task.value }
       over.set(())
     }
-    let timer = timekeeper.after(Self.longestGoodbye) { over.set(()) }
+    let timer = timekeeper.after(configuration.timeouts.goodbye) { over.set(()) }
     await over.value
     timer.cancel()
   }

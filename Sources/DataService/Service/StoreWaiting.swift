@@ -41,4 +41,9 @@ extension ServiceCore {
   var commitWaiting: StoreWaiting {
     StoreWaiting(clock: timekeeper, thread: thread, timeLimit: configuration.timeouts.commit)
   }
+
+  /// Waits as long as an exchange waits for the lock file.
+  var lockFileWaiting: StoreWaiting {
+    StoreWaiting(clock: timekeeper, thread: thread, timeLimit: configuration.timeouts.lockFile)
+  }
 }

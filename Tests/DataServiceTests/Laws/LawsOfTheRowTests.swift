@@ -262,19 +262,23 @@ struct LawsOfTheRowTests {
   @Test func `law 8: newest wins: an exchange that began earlier does not overwrite the later one's row`()
     async throws
   {
-    let first = Gate()
-    let transport = ScriptedTransport { request, number async throws(DataServiceError) in
-      if number == 1 { await first.wait() }
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+      if number == 1 {
+        isAsked.open()
+        await mayAnswer.wait()
+      }
       return .answer("answer \(number)")
     }
     let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     async let older = fixture.deliveries(url, policy: .freshOnly)
-    await fixture.traced("request to")
+    // The trace of the request comes before its number: whoever is asked first is the one that waits.
+    await isAsked.wait()
     // freshOnly never joins an exchange that began before it.
     let newer = await fixture.deliveries(url, policy: .freshOnly)
     #expect(newer.map(\.outline) == ["fresh(answer 2, new)"])
-    first.open()
+    mayAnswer.open()
     let late = await older
     #expect(late.map(\.outline) == ["fresh(answer 1, new)"])
     #expect(late.last?.kept == .no(.superseded))

@@ -20,10 +20,17 @@ import Testing
     test.origin.answer(Self.address, with: .text(text, fields: ["ETag": "\"\(text)\""]))
   }
 
+  /// How long two services on a store wait for each other's commits: longer than any machine holds one up,
+  /// since what is not stored is never observed.
+  private static let longestWait = Duration.seconds(300)
+
   /// The service's store, seen from another process.
   private func writer(beside test: TestService) throws -> TestService {
     let path = test.folder + "/store.sqlite"
-    return try TestService(clock: test.clock) { $0.store.path = path }
+    return try TestService(clock: test.clock) {
+      $0.store.path = path
+      $0.store.busyTimeout = Self.longestWait
+    }
   }
 
   /// Lets the short waits of the observers pass while the work is done, and no load's own.
@@ -128,7 +135,7 @@ import Testing
   @Test func `what another service stores comes as fresh, and what this program stores as stored`()
     async throws
   {
-    let test = try TestService()
+    let test = try TestService { $0.store.busyTimeout = Self.longestWait }
     let other = try writer(beside: test)
     let request = try request()
     answers(test, "one")

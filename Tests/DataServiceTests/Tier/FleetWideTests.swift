@@ -12,6 +12,18 @@ import Testing
   private let url: URL
   init() throws { url = try #require(URL(string: "https://origin.test/item")) }
 
+  /// Waits until an exchange has made its account's row, which a sign-out is to find: it does so while it
+  /// asks the tier, and knows of the row before anything that it is told from now on.
+  private static func hasAccount(_ machine: Machine) async throws -> Bool {
+    let store = machine.fixture.store
+    let isMade = await eventually {
+      (try? store.value("SELECT count(*) FROM account WHERE name = 'ci'")) == 1
+    }
+    // Comes behind the call that has made it.
+    _ = try await machine.fixture.service.store.accountID(named: "")
+    return isMade
+  }
+
   private func busy(_ tier: FakeTier, terms: TierTerms = TierTerms()) throws -> Machine {
     try Machine(tier, terms: terms) { _, _ in .answer("no", status: 429, ["Retry-After": "60"]) }
   }
@@ -141,14 +153,12 @@ import Testing
     let signingOut = try Machine(tier, terms: terms, store: store, answer: "never asked")
     let (isAsked, mayAnswer) = (Gate(), Gate())
     tier.whileAsked {
-      // Behind the account's row, which the exchange has begun to make.
-      for _ in 0..<10 { await Task.yield() }
-      _ = try? await asking.fixture.service.store.accountID(named: "")
       isAsked.open()
       await mayAnswer.wait()
     }
     let load = Task { [url] in await asking.outline(url) { $0.account = .named("ci") } }
     await isAsked.wait()
+    #expect(try await Self.hasAccount(asking))
     #expect(try await signingOut.fixture.service.signOut(.named("ci")))
     mayAnswer.open()
     #expect(await load.value == ["failure(signedOut)"])
@@ -170,13 +180,12 @@ import Testing
     let signingOut = try ServiceFixture(store: store)
     let (isAsked, mayAnswer) = (Gate(), Gate())
     tier.whileAsked {
-      for _ in 0..<10 { await Task.yield() }
-      _ = try? await asking.fixture.service.store.accountID(named: "")
       isAsked.open()
       await mayAnswer.wait()
     }
     let load = Task { [url] in await asking.outline(url) { $0.account = .named("ci") } }
     await isAsked.wait()
+    #expect(try await Self.hasAccount(asking))
     #expect(try await signingOut.service.signOut(.named("ci")))
     mayAnswer.open()
     #expect(await load.value == ["failure(signedOut)"])

@@ -27,6 +27,13 @@ import TestTurns
       $0.store.busyTimeout = .seconds(3600)
       $0.timeouts = .endless
     }
+    // Who waits for a leader looks every 5 ms, and at the end the clock moves as fast as they look: with the
+    // usual limit of half a minute a leader that stands still for a moment would be given up. The same for
+    // all, since loads of different limits share nothing.
+    let waiting: @Sendable (inout DataService.Request) -> Void = {
+      $0.limits.firstByteTimeout = .seconds(10_000_000)
+      $0.limits.totalTimeout = .seconds(20_000_000)
+    }
     let leader = try Machine(tier, store: store, clock: clock, configure: patient) {
       [url] request, _ throws(DataServiceError) in
       guard request.url == url else { return .answer("other") }
@@ -46,11 +53,13 @@ import TestTurns
     }
 
     let holder = try await StoreHolder(.writing, store.path)
-    let led = Task { [url] in await leader.fixture.outline(url) }
+    let led = Task { [url] in await leader.fixture.outline(url, configure: waiting) }
     await leader.fixture.traced("taking in the tier's response")
     // What begins now looks after the leader's end, and before the commit.
     clock.advance(by: .seconds(1))
-    let followed = followers.map { follower in Task { [url] in await follower.outline(url) } }
+    let followed = followers.map { follower in
+      Task { [url] in await follower.outline(url, configure: waiting) }
+    }
     for follower in followers { await follower.traced("waiting for another process") }
     await holder.release()
     await leader.fixture.traced("taken in from the tier")

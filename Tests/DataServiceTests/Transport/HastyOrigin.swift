@@ -18,7 +18,9 @@ final class HastyOrigin: Sendable {
     listener = try Socket.bound(port: 0)
     port = Socket.port(of: listener)
     try Socket.listen(listener)
-    let (listener, log) = (listener, self.received)
+    // The thread has a descriptor of its own. The number of one that is closed under it may be another test's
+    // listener next, whose clients it would take.
+    let (listener, log) = (dup(self.listener), self.received)
     Thread.detachNewThread {
       while case let client = accept(listener, nil, nil), client >= 0 {
         Thread.detachNewThread {
@@ -26,11 +28,12 @@ final class HastyOrigin: Sendable {
           close(client)
         }
       }
+      close(listener)
     }
   }
 
   deinit {
-    shutdown(listener, Int32(SHUT_RDWR))  // wakes the thread that accepts
+    shutdown(listener, Int32(SHUT_RDWR))  // ends the thread that accepts
     close(listener)
   }
 

@@ -1,6 +1,7 @@
 import DataService
 import FixtureServer
 import Foundation
+import TestSupport
 import Testing
 
 /// One way in which a server misbehaves, and how an exchange with it has to end.
@@ -15,8 +16,9 @@ struct HostileServer: Sendable, CustomTestStringConvertible {
   let hasHead: Bool
   /// What the server does once it has the request. It ends with the connection closed unless it waits.
   let answer: Answer
-  /// The limits that make the case end soon.
-  var limits = Limits()
+  /// Those of time are long but for one that the case is about: what is silent is silent for ever, and
+  /// nothing else may end the exchange, however busy the machine is.
+  var limits = Limits.unhurried
 
   var testDescription: String { name }
 
@@ -25,7 +27,6 @@ struct HostileServer: Sendable, CustomTestStringConvertible {
     self.kind = kind
     self.hasHead = hasHead
     self.answer = answer
-    // Short, since the outcome does not depend on them: what is silent is silent for ever.
     limits.bodyBytes = 1 << 20
     limits.retries = 0
   }

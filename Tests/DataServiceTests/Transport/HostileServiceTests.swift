@@ -159,11 +159,14 @@ import TestTurns
     }
     let clock = VirtualClock()
     let fixture = try ServiceFixture(timekeeper: clock)
-    let first = await fixture.outline(origin.url("/item"))
+    // libcurl counts this limit by the real clock.
+    let connectTimeout = Duration.seconds(3_600)
+    let first = await fixture.outline(origin.url("/item")) { $0.limits.connectTimeout = connectTimeout }
     #expect(first == ["fresh(good, new)"])
     let before = try Self.bytes(of: fixture.store)
     var request = DataService.Request(origin.url("/item"))
     request.limits.retries = 0
+    request.limits.connectTimeout = connectTimeout
     request.limits.totalTimeout = .seconds(20)
     // Each byte that has come moves the clock on by a second and lets the next one go.
     let progress: @Sendable (DataService.TransferProgress) -> Void = { _ in
@@ -176,6 +179,8 @@ import TestTurns
     }
     #expect(outline == ["stored(good)", "failure(timeout(total), last good)"])
     #expect(try Self.bytes(of: fixture.store) == before)
+    // The handler finds its connection closed once it goes on, and ends.
+    origin.stop()
     mayGoOn.signal()
     await fixture.service.close()
   }

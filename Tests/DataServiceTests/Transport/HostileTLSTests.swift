@@ -45,7 +45,7 @@ import TestTurns
       self.certificates = certificates
       relay = try TLSRelay(.server(certificates.folder.file("good.socket")))
       // Its port waits for it from the start; its sockets are there once it answers.
-      let port = TransportRequest(url: try #require(URL(string: nginx.url)))
+      let port = TransportRequest(url: try #require(URL(string: nginx.url)), limits: .unhurried)
       _ = try await CurlTransport().response(to: port)
     }
 

@@ -102,22 +102,31 @@ import TestTurns
     let begin = keeper.bootNanoseconds
     let fired = Mutex<[(Int, Int64)]>([])
     await withCheckedContinuation { continuation in
-      // On the thread itself, so that none can fire before all are set.
+      // On the thread itself, so that none can fire before all are set. At instants, since a delay would
+      // count from when its timer is set, and the thread may stand still between two of them.
       thread.perform {
         for milliseconds in [9, 3, 6] {
-          _ = keeper.after(.milliseconds(milliseconds)) {
+          let timer = TimerHandle {
             let count = fired.withLock { fired in
               fired.append((milliseconds, keeper.bootNanoseconds - begin))
               return fired.count
             }
             if count == 3 { continuation.resume() }
           }
+          thread.schedule(timer, at: begin + Int64(milliseconds) * 1_000_000)
         }
       }
     }
     let seen = fired.withLock { $0 }
     #expect(seen.map(\.0) == [3, 6, 9])
     #expect(seen.allSatisfy { $0.1 >= Int64($0.0) * 1_000_000 })
+    // A delay counts from the call.
+    let set = keeper.bootNanoseconds
+    await withCheckedContinuation { continuation in
+      _ = keeper.after(.milliseconds(3)) { continuation.resume() }
+    }
+    #expect(keeper.bootNanoseconds - set >= 3_000_000)
+    await thread.stop()
   }
 
   @Test func `a cancelled timer does not fire and lets go of what it holds`() async {

@@ -24,11 +24,19 @@ import TestTurns
     let store = try TemporaryFolder()
     let url = template.split(separator: "PORT", omittingEmptySubsequences: false).joined(
       separator: "\(origin.port)")
-    let base = ["--store", store.file("s"), "--retry", "0", "--key", "item", "--json"]
+    let base = [
+      "--store", store.file("s"), "--retry", "0", "--connect-timeout", "1h", "--key", "item", "--json", "-v",
+    ]
     let online = try await ChildProcess.run(try BuiltProduct.cachefetch(), base + [origin.url + "/item"])
     #expect(online.exit == .status(0))
-    let offline = try await run(script, base + [url])
-    #expect(offline.exit == .status(3))
+    var offline = try await run(script, base + [url])
+    // On a machine that stands still for a moment the failure comes without the store's answer (law 3), and
+    // changes nothing in the store.
+    let slow = [HTTPCase.slowStore, "going on without the store"]
+    for _ in 0..<8 where slow.contains(where: { offline.errorText.contains($0) }) {
+      offline = try await run(script, base + [url])
+    }
+    #expect(offline.exit == .status(3), "\(offline.errorText)")
     let lines = offline.outputText.split(separator: "\n")
     #expect(lines.first?.contains("\"stored\"") == true && lines.first?.contains("hello") == true)
     #expect(lines.last?.contains("\"offline\"") == true, "\(offline.outputText)")

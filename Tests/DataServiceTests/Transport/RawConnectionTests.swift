@@ -238,7 +238,7 @@ import TestTurns
     let line = Line(to: .init(host: "127.0.0.1", port: Int(origin.url("/").port ?? 0)))
     await line.ask("/waits")
     await origin.waitForRequests(1)
-    let response = try await line.transport.response(to: TransportRequest(url: origin.url("/")))
+    let response = try await line.transport.response(to: origin.request("/"))
     #expect(response.status == 200)
     await line.thread.stop()
     #expect(await line.all().last == .ended(.closed))

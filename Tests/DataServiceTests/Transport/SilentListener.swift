@@ -26,19 +26,23 @@ final class SilentListener: Sendable {
 
   deinit {
     for connection in accepted.withLock({ $0 }) { close(connection) }
-    shutdown(descriptor, Int32(SHUT_RDWR))  // wakes a thread that accepts
+    shutdown(descriptor, Int32(SHUT_RDWR))  // no `accept` waits or succeeds any more
     close(descriptor)
   }
 
   /// Accepts every client from now on, and closes the connection once it has said something and got `answer`.
   func hangUpOnEveryone(after answer: String = "") {
-    Thread.detachNewThread { [descriptor] in
-      while case let connection = accept(descriptor, nil, nil), connection >= 0 {
+    // The thread has a descriptor of its own. The number of one that is closed under it may be another test's
+    // listener next, whose clients it would take.
+    let listener = dup(descriptor)
+    Thread.detachNewThread {
+      while case let connection = accept(listener, nil, nil), connection >= 0 {
         var bytes = [UInt8](repeating: 0, count: 4_096)
         _ = recv(connection, &bytes, bytes.count, 0)
         _ = answer.withCString { send(connection, $0, answer.utf8.count, Int32(MSG_NOSIGNAL)) }
         close(connection)
       }
+      close(listener)
     }
   }
 

@@ -25,7 +25,9 @@ final class TLSRelay: Sendable {
     listener = try Socket.bound(port: 0)
     port = Socket.port(of: listener)
     try Socket.listen(listener)
-    let (listener, current) = (listener, self.way)
+    // The thread has a descriptor of its own. The number of one that is closed under it may be another test's
+    // listener next, whose clients it would take.
+    let (listener, current) = (dup(self.listener), self.way)
     Thread.detachNewThread {
       while case let client = accept(listener, nil, nil), client >= 0 {
         let way = current.value
@@ -34,11 +36,12 @@ final class TLSRelay: Sendable {
           close(client)
         }
       }
+      close(listener)
     }
   }
 
   deinit {
-    shutdown(listener, Int32(SHUT_RDWR))  // wakes the thread that accepts
+    shutdown(listener, Int32(SHUT_RDWR))  // ends the thread that accepts
     close(listener)
   }
 

@@ -137,8 +137,11 @@ import TestTurns
   }
 
   @Test @MainActor func `an output that takes no more is an error, at the end of the last line too`() throws {
-    func failure(isWhole: Bool, room: Int) throws -> BodyError? {
-      let body = isWhole ? Sample.response([0x61, 0x62]) : Sample.response(pieces: [[0x61], [0x62]])
+    let bodies = [
+      ("whole", Sample.response([0x61, 0x62])), ("pieces", Sample.response(pieces: [[0x61], [0x62]])),
+      ("pieces that end their line", Sample.response(pieces: [[0x61], [0x62, 0x0A]])),
+    ]
+    func failure(_ body: DataService.Response<DataService.BodyStream>, room: Int) throws -> BodyError? {
       let file = try FileWithRoom(for: room)
       var printer = BodyPrinter(
         isTerminal: true, hasColour: false, diagnostics: Diagnostics(),
@@ -151,14 +154,14 @@ import TestTurns
       }
     }
     let full = OutputError.failed(1, path: nil)
-    for isWhole in [true, false] {
+    for (name, body) in bodies {
       for room in 0...2 {
-        guard case .output(full)? = try failure(isWhole: isWhole, room: room) else {
-          Issue.record("\(isWhole ? "whole" : "pieces"), room for \(room)")
+        guard case .output(full)? = try failure(body, room: room) else {
+          Issue.record("\(name), room for \(room)")
           continue
         }
       }
-      #expect(try failure(isWhole: isWhole, room: 3) == nil, "\(isWhole ? "whole" : "pieces")")
+      #expect(try failure(body, room: 3) == nil, "\(name)")
     }
     let file = try FileWithRoom(for: 1)
     var printer = BodyPrinter(
