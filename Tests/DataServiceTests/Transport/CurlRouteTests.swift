@@ -140,7 +140,7 @@ import TestTurns
           "--store", store.file("s"), "--policy", "fresh-only", "--retry", "0", "--json",
           "--connect-timeout", "1h", url,
         ],
-        environment: environment)
+        environment: environment.merging(["CACHEFETCH_TEST_PATIENCE": "1"]) { $1 })
     }
     let proxied = try await run(["http_proxy": "http://127.0.0.1:\(proxy.port)", "no_proxy": nil])
     #expect(proxied.outputText.contains("proxied \(url)"), "\(proxied.outputText)\(proxied.errorText)")

@@ -22,6 +22,7 @@ import TestTurns
     let read = try await shell.run(["--background", "--read"] + words + [origin.url])
     #expect(read.status == 4)
     await origin.server.waitForRequests(1)
+    try await shell.backgroundEnd()
     #expect(origin.server.requests().count == 1)
   }
 
@@ -60,6 +61,7 @@ import TestTurns
       }
     }
     #expect(accounts.allSatisfy { $0.hasPrefix("auto:") }, "\(accounts)")
+    try await shell.backgroundEnd()
   }
 
   @Test func `nobody sees a secret in its command line, and no descriptor of the caller's is held by it`()
@@ -75,7 +77,7 @@ import TestTurns
       """
     #expect(try await bash(shell, script).status == 4)
     await origin.server.waitForRequests(1)
-    let process = try #require(try Self.process(of: shell))
+    let process = try #require(try shell.backgroundProcesses().first)
     #expect(
       try Data(contentsOf: URL(filePath: "/proc/\(process)/cmdline")) == Data("cachefetch-background\0".utf8))
     let held = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").compactMap {
@@ -85,6 +87,7 @@ import TestTurns
     #expect(!held.contains { $0.contains("memfd") }, "\(held)")
     #expect(try await bash(shell, "exec 7>lock; flock -n 7").status == 0)
     gate.open()
+    try await shell.backgroundEnd()
   }
 
   @Test func `it can be interrupted, whatever the signals of the caller are`() async throws {
@@ -94,12 +97,13 @@ import TestTurns
     let script = "trap '' INT TERM HUP; \"$cachefetch\" --background '\(origin.url)'"
     #expect(try await bash(shell, script).status == 4)
     await origin.server.waitForRequests(1)
-    let process = try #require(try Self.process(of: shell))
+    let process = try #require(try shell.backgroundProcesses().first)
     let status = try String(contentsOf: URL(filePath: "/proc/\(process)/status"), encoding: .utf8)
     let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("SigIgn:") })
     let ignored = try #require(UInt64(line.split(separator: "\t").last ?? "", radix: 16))
     for signal in [SIGINT, SIGTERM, SIGHUP] { #expect(ignored >> (signal - 1) & 1 == 0, "\(line)") }
     gate.open()
+    try await shell.backgroundEnd()
   }
 
   @Test(
@@ -126,6 +130,7 @@ import TestTurns
       stored = try await shell.run(words: ["--offline"] + words, input: Array("a b&c".utf8))
     }
     #expect(stored.outputText == "one")
+    try await shell.backgroundEnd()
   }
 
   @Test(arguments: [[], ["--background"]])
@@ -153,6 +158,7 @@ import TestTurns
     #expect(run.status == 4)
     await origin.server.waitForRequests(1)
     #expect(origin.server.requests().first?.body.count == body.count)
+    try await shell.backgroundEnd()
   }
 
   @Test func `an order is read as it was written, and what is none is refused`() {
@@ -164,16 +170,5 @@ import TestTurns
       #expect(part != order)
     }
     #expect(BackgroundOrder([UInt8](repeating: 0xFF, count: 64)) == nil)
-  }
-
-  private static func process(of shell: Shell) throws -> Int32? {
-    let store = "CACHEFETCH_STORE=\(shell.store.path)"
-    return try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int32($0) }.first {
-      guard let line = try? Data(contentsOf: URL(filePath: "/proc/\($0)/cmdline")),
-        line.starts(with: Array("cachefetch-background\0".utf8)),
-        let environment = try? Data(contentsOf: URL(filePath: "/proc/\($0)/environ"))
-      else { return false }
-      return environment.split(separator: 0).contains { $0.elementsEqual(store.utf8) }
-    }
   }
 }

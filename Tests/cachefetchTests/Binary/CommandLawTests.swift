@@ -96,7 +96,7 @@ import TestTurns
     #expect(try await shell.run(url).status == 0)
     let before = try raw(shell)
     isSeeded.open()
-    let run = try await shell.run("--retry", "0", "--max-body", "10k", url)
+    let run = try await shell.run("--retry", "0", "--connect-timeout", "1h", "--max-body", "10k", url)
     #expect(
       run.outputText.hasPrefix("good") && run.status == (name == "404" ? 0 : 3), "\(name): \(run.errorText)")
     #expect(try raw(shell) == before, "\(name)")

@@ -64,7 +64,8 @@ import TestTurns
   @Test func `seconds need no unit`() async throws {
     let shell = try Shell()
     let origin = try echo()
-    #expect(try await shell.run("-m", "5", "--connect-timeout", "2.5", origin.url + "/m").status == 0)
+    let words = ["-m", "3600", "--connect-timeout", "1800.5"]
+    #expect(try await shell.run(words + [origin.url + "/m"]).status == 0)
   }
 
   @Test func `a URL of a megabyte is not repeated by the message`() async throws {
@@ -137,9 +138,10 @@ import TestTurns
     let origin = try ChangingOrigin(.ok("one"))
     _ = try await shell.run(origin.url)
     origin.answer(.status(503, ""))
-    let got = try await shell.run("--retry", "0", origin.url)
+    let got = try await shell.run("--retry", "0", "--connect-timeout", "1h", origin.url)
     #expect(got.errorText.contains("127.0.0.1:\(origin.server.port) answered 503 Service Unavailable"))
-    let watching = try shell.start("watch", "--retry", "0", "--every", "10ms", origin.server.url + "/never")
+    let watching = try shell.start(
+      "watch", "--retry", "0", "--connect-timeout", "1h", "--every", "10ms", origin.server.url + "/never")
     await watching.errors.waits(for: "\n")
     watching.send(SIGINT)
     let watched = await watching.finished()

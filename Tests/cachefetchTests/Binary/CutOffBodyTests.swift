@@ -26,14 +26,15 @@ import TestTurns
   @Test func `what has come is printed, a line says that it was cut off, and the status is 4`() async throws {
     let shell = try Shell()
     let origin = try origin()
-    let run = try await shell.run("--retry", "0", origin.url + "/cut")
+    let run = try await shell.run("--retry", "0", "--connect-timeout", "1h", origin.url + "/cut")
     #expect(run.status == 4)
     #expect(run.output.count == Self.pieces << 20 && run.output.allSatisfy { $0 == 0x61 })
     #expect(run.errorText.hasPrefix("cachefetch: \(origin.url)/cut: "), "\(run.errorText)")
     #expect(run.errorText.contains("cut off") && run.errorText.split(separator: "\n").count == 1)
     // With another URL the worst counts, and -w knows of it.
     let both = try await shell.run(
-      "--retry", "0", "--parallel", "1", "-w", "%{exitcode} ", origin.url + "/cut", origin.url + "/x")
+      "--retry", "0", "--connect-timeout", "1h", "--parallel", "1", "-w", "%{exitcode} ",
+      origin.url + "/cut", origin.url + "/x")
     #expect(both.status == 4 && String(decoding: both.output.suffix(10), as: UTF8.self) == "4 whole\n0 ")
   }
 
@@ -41,7 +42,7 @@ import TestTurns
     let shell = try Shell()
     let origin = try origin()
     try shell.store.folder.write("before", to: "out")
-    let run = try await shell.run("--retry", "0", "-o", "out", origin.url + "/cut")
+    let run = try await shell.run("--retry", "0", "--connect-timeout", "1h", "-o", "out", origin.url + "/cut")
     #expect(run.status == 4 && run.errorText.contains("cut off"), "\(run.errorText)")
     #expect(try shell.store.folder.text(of: "out") == "before")
     #expect(try shell.store.folder.names().allSatisfy { !$0.hasPrefix(".out") && !$0.hasPrefix("out.") })

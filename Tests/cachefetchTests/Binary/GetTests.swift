@@ -75,13 +75,13 @@ import TestTurns
   @Test func `a 503 is a failure where a row is stored and an answer where none is`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin(.status(503, "busy"))
-    let alone = try await shell.run("--retry", "0", origin.url)
+    let alone = try await shell.run("--retry", "0", "--connect-timeout", "1h", origin.url)
     #expect(alone.outputText == "busy" && alone.status == 0)
-    #expect(try await shell.run("--retry", "0", "-f", origin.url).status == 22)
+    #expect(try await shell.run("--retry", "0", "--connect-timeout", "1h", "-f", origin.url).status == 22)
     origin.answer(.ok("one"))
     _ = try await shell.run(origin.url)
     origin.answer(.status(503, "busy"))
-    let stored = try await shell.run("--retry", "0", origin.url)
+    let stored = try await shell.run("--retry", "0", "--connect-timeout", "1h", origin.url)
     #expect(stored.outputText == "one" && stored.status == 3)
   }
 
@@ -115,7 +115,7 @@ import TestTurns
     let late = try await shell.run("--deadline", "50ms", origin.url)
     #expect(late.outputText == "one" && late.status == 3)
     gate.open()
-    let inTime = try await shell.run("--deadline", "20s", origin.url)
+    let inTime = try await shell.run("--deadline", "1h", origin.url)
     #expect(inTime.outputText == "one" && inTime.status == 0)
   }
 

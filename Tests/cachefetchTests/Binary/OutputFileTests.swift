@@ -59,7 +59,8 @@ import TestTurns
       let origin = try ChangingOrigin(.status(status, "an error's page"))
       for words in [[], ["--json"], ["--policy", "http"], ["--policy", "fresh-only"], ["-i"], ["-I"]] {
         try shell.store.folder.write("old", to: "out")
-        let run = try await shell.run(["--retry", "0", "-o", "out"] + words + [origin.url])
+        let run = try await shell.run(
+          ["--retry", "0", "--connect-timeout", "1h", "-o", "out"] + words + [origin.url])
         #expect(run.status == 22 && run.errorText.contains("; “out” is left as it is\n"), "\(words)")
         #expect(try shell.store.folder.text(of: "out") == "old", "\(words)")
         // What is in no file is in the line.
@@ -67,7 +68,8 @@ import TestTurns
           run.outputText.contains("\"body\":\"an error's page\"") == words.contains("--json"),
           "\(status), \(words)")
       }
-      let missing = try await shell.run("--retry", "0", "-o", "missing", origin.url)
+      let missing = try await shell.run(
+        "--retry", "0", "--connect-timeout", "1h", "-o", "missing", origin.url)
       #expect(missing.status == 22 && !shell.store.folder.contains("missing"), "\(status)")
     }
   }
@@ -78,7 +80,7 @@ import TestTurns
     let origin = try ChangingOrigin()
     _ = try await shell.run(origin.url)
     origin.answer(.redirect(to: "http://localhost:\(portal.port)/login"))
-    for words in [[], ["--print", "last"], ["--json"], ["--deadline", "20s"]] {
+    for words in [[], ["--print", "last"], ["--json"], ["--deadline", "1h"]] {
       try shell.store.folder.write("old", to: "out")
       let run = try await shell.run(["-o", "out"] + words + [origin.url])
       #expect(

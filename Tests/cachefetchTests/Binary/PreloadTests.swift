@@ -137,8 +137,12 @@ import TestTurns
       try connection.send(.ok("quick"))
     }
     _ = try await shell.run("preload", "\(origin.url)/quick")
-    let run = try await shell.run(
-      "preload", "--deadline", "300ms", "\(origin.url)/quick", "\(origin.url)/slow")
+    let urls = ["\(origin.url)/quick", "\(origin.url)/slow"]
+    var run = try await shell.run(["preload", "--deadline", "300ms"] + urls)
+    // A machine so busy that not even the store has answered by then is given more time.
+    for deadline in ["3s", "30s"] where run.errorText.contains(", 2 missing; ") {
+      run = try await shell.run(["preload", "--deadline", deadline] + urls)
+    }
     #expect(run.status == 4)
     // The quick one is fresh or, on a busy machine, what is stored of it.
     #expect(run.errorText.contains(", 1 missing; "))
@@ -255,7 +259,7 @@ import TestTurns
       }
       try connection.send(number < 3 ? .status(500) : .ok("third"))
     }
-    let words = ["preload", "--retry", "0", "--parallel", "1", "--on-failure"]
+    let words = ["preload", "--retry", "0", "--connect-timeout", "1h", "--parallel", "1", "--on-failure"]
     let url = origin.url + "/a"
     let failed = try await shell.run(words + ["fail", url, url + "b", url + "c"])
     #expect(failed.status == 4 && failed.errorText.contains("3 missing") && asked.withLock { $0 } == 1)

@@ -73,7 +73,8 @@ import TestTurns
     let shell = try Shell()
     let origin = try ChangingOrigin()
     _ = try await shell.run(origin.url)
-    let child = try shell.start("watch", "--json", "--retry", "0", "--every", "20ms", origin.url)
+    let child = try shell.start(
+      "watch", "--json", "--retry", "0", "--connect-timeout", "1h", "--every", "20ms", origin.url)
     await origin.server.waitForRequests(2)
     origin.answer(.ok("two"))
     await child.output.lines(1)
@@ -112,7 +113,8 @@ import TestTurns
     let origin = try ChangingOrigin(.ok("one\n"))
     var lines: [UInt8] = []
     func diff(_ status: Int32, _ result: String, _ words: String...) async throws {
-      let run = try await shell.run(["diff", "--json", "--retry", "0"] + words + [origin.url])
+      let run = try await shell.run(
+        ["diff", "--json", "--retry", "0", "--connect-timeout", "1h"] + words + [origin.url])
       #expect(
         run.status == status && run.outputText.contains("\"result\":\"\(result)\""), "\(run.outputText)")
       #expect(run.lines.count == 1)

@@ -17,7 +17,7 @@ import TestTurns
     let dead = try ChangingOrigin()
     dead.server.stop()
     down.server.stop()
-    let child = try shell.start("--retry", "0", down.url, up.url, dead.url)
+    let child = try shell.start("--retry", "0", "--connect-timeout", "1h", down.url, up.url, dead.url)
     await child.output.waits(forBytes: 8)
     #expect(child.output.text == "down\nup\n")
     gate.open()

@@ -1,4 +1,5 @@
 import FixtureServer
+import PlatformFoundation
 import Synchronization
 import TestSupport
 
@@ -13,7 +14,16 @@ struct Shell {
     environment = [
       "CACHEFETCH_STORE": store.path, "http_proxy": nil, "all_proxy": nil, "NO_COLOR": nil, "COLUMNS": nil,
       "CURL_CA_BUNDLE": nil, "SSL_CERT_FILE": nil, "SSL_CERT_DIR": nil,
+      // How busy the machine is must not decide whether a command waits for its store or for others.
+      "CACHEFETCH_TEST_PATIENCE": "1",
     ]
+  }
+
+  /// The same store under the time limits that users have, for tests of what happens when they are over.
+  var underLimits: Shell {
+    var shell = self
+    shell.environment["CACHEFETCH_TEST_PATIENCE"] = .some(nil)
+    return shell
   }
 
   /// Runs it to its end.
@@ -29,6 +39,27 @@ struct Shell {
   func run(words: [String], input: [UInt8]) async throws -> ChildProcess.Finished {
     try await ChildProcess.run(
       BuiltProduct.cachefetch(), words, environment: environment, directory: store.folder.path, input: input)
+  }
+
+  /// The processes that refresh this shell's store.
+  func backgroundProcesses() throws -> Set<Int32> {
+    let own = "CACHEFETCH_STORE=\(store.path)"
+    var found: Set<Int32> = []
+    for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {
+      guard let process = Int32(name),
+        let line = try? Data(contentsOf: URL(filePath: "/proc/\(name)/cmdline")),
+        line.starts(with: Array("cachefetch-background\0".utf8)),
+        let environment = try? Data(contentsOf: URL(filePath: "/proc/\(name)/environ")),
+        environment.split(separator: 0).contains(where: { $0.elementsEqual(own.utf8) })
+      else { continue }
+      found.insert(process)
+    }
+    return found
+  }
+
+  /// Suspends until they have ended: they write to the store, and to its folder.
+  func backgroundEnd() async throws {
+    while try !backgroundProcesses().isEmpty { await Task.yield() }
   }
 
   /// Starts it.

@@ -170,7 +170,7 @@ import TestTurns
     let host = String(repeating: "x", count: 64) + ".test"
     shell.environment["CACHEFETCH_TIER"] =
       "redis://\(host)/?key-file=\(try await TierFleet.key(for: shell))"
-      + "&plain-http=yes&patience=10s"
+      + "&plain-http=yes&patience=60s"
     for _ in 0..<2 {
       let run = try await shell.run(origin.url)
       #expect(run.outputText.hasSuffix("one") && run.status == 0 && run.errorText.isEmpty, "\(run.errorText)")

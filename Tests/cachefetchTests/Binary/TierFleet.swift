@@ -13,7 +13,7 @@ struct TierFleet {
     let place = certificates == nil ? "redis+unix://\(server.socket)" : "rediss://localhost:\(server.port)"
     let authority = certificates.map { "&ca-file=\($0.authority)" } ?? ""
     // Fixtures speak plain http; the patience is that of a busy machine.
-    url = "\(place)?key-file=\(key)&plain-http=yes&patience=10s\(authority)\(more)"
+    url = "\(place)?key-file=\(key)&plain-http=yes&patience=60s\(authority)\(more)"
   }
 
   /// A machine: a store of its own, and the tier.

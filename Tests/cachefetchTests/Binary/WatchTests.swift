@@ -66,7 +66,8 @@ import TestTurns
   @Test func `an outage is one line when it begins and one when it ends`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin(.ok("one\n"))
-    let child = try shell.start("watch", "--retry", "0", "--every", "20ms", origin.url)
+    let child = try shell.start(
+      "watch", "--retry", "0", "--connect-timeout", "1h", "--every", "20ms", origin.url)
     await origin.server.waitForRequests(2)
     origin.answer(.status(503, "busy"))
     #expect((await child.errors.lines(1)).first?.contains(" answered 503") == true)
@@ -89,7 +90,8 @@ import TestTurns
     let shell = try Shell()
     let origin = try ChangingOrigin(.ok("one\n"))
     _ = try await shell.run(origin.url)
-    let child = try shell.start("watch", "--retry", "0", "--every", "20ms", origin.url)
+    let child = try shell.start(
+      "watch", "--retry", "0", "--connect-timeout", "1h", "--every", "20ms", origin.url)
     await origin.server.waitForRequests(2)
     origin.answer(.status(status, "busy", ["Retry-After": "1"]))
     // Answered, paused, asked again when the pause is over, and paused again.
@@ -126,7 +128,8 @@ import TestTurns
   @Test func `-f ends it with 22 at the first status of 400 or more, which an outage is not`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin(.ok("one\n"))
-    let child = try shell.start("watch", "-f", "--retry", "0", "--every", "20ms", origin.url)
+    let child = try shell.start(
+      "watch", "-f", "--retry", "0", "--connect-timeout", "1h", "--every", "20ms", origin.url)
     await origin.server.waitForRequests(2)
     origin.answer(.status(503, "busy"))
     await origin.server.waitForRequests(origin.server.requests().count + 3)
@@ -151,7 +154,8 @@ import TestTurns
     let shell = try Shell()
     let busy = try ChangingOrigin(.status(503, "later", ["Retry-After": "3600"]))
     let other = try ChangingOrigin()
-    let child = try shell.start("watch", "--every", "20ms", "--retry", "0", busy.url, other.url)
+    let child = try shell.start(
+      "watch", "--every", "20ms", "--retry", "0", "--connect-timeout", "1h", busy.url, other.url)
     await other.server.waitForRequests(20)
     child.send(SIGINT)
     _ = await child.finished()
@@ -161,7 +165,8 @@ import TestTurns
   @Test func `under --json changes and changes of state are objects`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin(.ok("one"))
-    let child = try shell.start("watch", "--json", "--retry", "0", "--every", "20ms", origin.url)
+    let child = try shell.start(
+      "watch", "--json", "--retry", "0", "--connect-timeout", "1h", "--every", "20ms", origin.url)
     await origin.server.waitForRequests(2)
     origin.answer(.ok("two"))
     #expect((await child.output.lines(1))[0].hasPrefix("{\"delivery\":\"fresh\""))

@@ -137,11 +137,11 @@ import TestTurns
   }
 
   @Test @MainActor func `an output that takes no more is an error, at the end of the last line too`() throws {
-    let bodies = [
-      ("whole", Sample.response([0x61, 0x62])), ("pieces", Sample.response(pieces: [[0x61], [0x62]])),
-      ("pieces that end their line", Sample.response(pieces: [[0x61], [0x62, 0x0A]])),
+    let bodies: [(name: String, body: () -> DeliveryPrinter.Response)] = [
+      ("whole", { Sample.response([0x61, 0x62]) }), ("pieces", { Sample.response(pieces: [[0x61], [0x62]]) }),
+      ("pieces that end their line", { Sample.response(pieces: [[0x61], [0x62, 0x0A]]) }),
     ]
-    func failure(_ body: DataService.Response<DataService.BodyStream>, room: Int) throws -> BodyError? {
+    func failure(_ body: DeliveryPrinter.Response, room: Int) throws -> BodyError? {
       let file = try FileWithRoom(for: room)
       var printer = BodyPrinter(
         isTerminal: true, hasColour: false, diagnostics: Diagnostics(),
@@ -156,12 +156,12 @@ import TestTurns
     let full = OutputError.failed(1, path: nil)
     for (name, body) in bodies {
       for room in 0...2 {
-        guard case .output(full)? = try failure(body, room: room) else {
+        guard case .output(full)? = try failure(body(), room: room) else {
           Issue.record("\(name), room for \(room)")
           continue
         }
       }
-      #expect(try failure(body, room: 3) == nil, "\(name)")
+      #expect(try failure(body(), room: 3) == nil, "\(name)")
     }
     let file = try FileWithRoom(for: 1)
     var printer = BodyPrinter(
