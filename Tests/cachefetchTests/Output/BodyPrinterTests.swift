@@ -138,7 +138,8 @@ import TestTurns
 
   @Test @MainActor func `an output that takes no more is an error, at the end of the last line too`() throws {
     let bodies: [(name: String, body: () -> DeliveryPrinter.Response)] = [
-      ("whole", { Sample.response([0x61, 0x62]) }), ("pieces", { Sample.response(pieces: [[0x61], [0x62]]) }),
+      ("whole", { Sample.response([0x61, 0x62]) }),
+      ("pieces", { Sample.response(pieces: [[0x61], [0x62]]) }),
       ("pieces that end their line", { Sample.response(pieces: [[0x61], [0x62, 0x0A]]) }),
     ]
     func failure(_ body: DeliveryPrinter.Response, room: Int) throws -> BodyError? {
