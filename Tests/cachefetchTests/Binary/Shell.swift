@@ -43,18 +43,33 @@ struct Shell {
 
   /// The processes that refresh this shell's store.
   func backgroundProcesses() throws -> Set<Int32> {
-    let own = "CACHEFETCH_STORE=\(store.path)"
-    var found: Set<Int32> = []
-    for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {
-      guard let process = Int32(name),
-        let line = try? Data(contentsOf: URL(filePath: "/proc/\(name)/cmdline")),
-        line.starts(with: Array("cachefetch-background\0".utf8)),
-        let environment = try? Data(contentsOf: URL(filePath: "/proc/\(name)/environ")),
-        environment.split(separator: 0).contains(where: { $0.elementsEqual(own.utf8) })
-      else { continue }
-      found.insert(process)
+    while true {
+      var (found, isComplete): (Set<Int32>, Bool) = ([], true)
+      for process in try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap({ Int32($0) }) {
+        switch refreshes(process) {
+        case true?: found.insert(process)
+        case false?: break
+        // It has the command's file, and no words yet: whoever has started it goes on before it has them.
+        case nil:
+          let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/exe")
+          if file?.hasSuffix("/cachefetch") == true { isComplete = false }
+        }
+      }
+      if isComplete { return found }
     }
-    return found
+  }
+
+  /// Whether a process refreshes this shell's store; `nil` where it has no words or no environment.
+  private func refreshes(_ process: Int32) -> Bool? {
+    guard let line = try? Data(contentsOf: URL(filePath: "/proc/\(process)/cmdline")), !line.isEmpty else {
+      return nil
+    }
+    guard line.starts(with: Array("cachefetch-background\0".utf8)) else { return false }
+    guard let environment = try? Data(contentsOf: URL(filePath: "/proc/\(process)/environ")),
+      !environment.isEmpty
+    else { return nil }
+    let own = "CACHEFETCH_STORE=\(store.path)"
+    return environment.split(separator: 0).contains { $0.elementsEqual(own.utf8) }
   }
 
   /// Suspends until they have ended: they write to the store, and to its folder.
