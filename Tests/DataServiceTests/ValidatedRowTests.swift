@@ -150,16 +150,7 @@ import TestTurns
     let happening = Happening()
     let transport = transport(happening)
     let url = try #require(URL(string: Self.url))
-    // Who makes a store may have to wait for a look-up of its own, which a busy machine holds up for longer
-    // than the service under test waits.
-    let first = try ServiceFixture(transport: transport)
-    _ = await first.outline(url)
-    await first.service.close()
-    let fixture = try ServiceFixture(store: first.store, transport: transport) {
-      $0.store.busyTimeout = .milliseconds(20)
-    }
-    // It has the store open, too, before another has it.
-    _ = try await fixture.service.store.accountID(named: "")
+    let fixture = try await ServiceFixture.impatient(transport, stored: url)
     let before = try row(fixture.store)
     let holder = Mutex<RawDatabase?>(nil)
     let path = fixture.store.path

@@ -55,6 +55,20 @@ package final class ServiceFixture: Sendable {
   /// Whether the service has traced `event` (as under `-v`).
   package func hasTraced(_ event: String) -> Bool { events.has(event) }
 
+  /// A service that waits 20 ms for another process, on a store that has what the URL answers first.
+  package static func impatient(_ transport: any Transport, stored url: URL) async throws -> ServiceFixture {
+    // Who makes a store may have to wait for a look-up of its own, which a busy machine holds up for longer than that.
+    let first = try ServiceFixture(transport: transport)
+    _ = await first.outline(url)
+    await first.service.close()
+    let fixture = try ServiceFixture(store: first.store, transport: transport) {
+      $0.store.busyTimeout = .milliseconds(20)
+    }
+    // It has the store open before another has it.
+    _ = try await fixture.service.store.accountID(named: "")
+    return fixture
+  }
+
   /// A request that is not repeated. With the real transport and clock it has all the time that it needs: how busy the
   /// machine is must not decide what a test sees.
   package func request(_ url: URL) -> DataService.Request {

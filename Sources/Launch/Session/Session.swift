@@ -87,7 +87,8 @@ public final class Session: DeliverySource {
   }
 
   /// Signs the account out. From the call on nothing of the account is delivered. On return its credential and its
-  /// stored responses are removed. Before the credential has been read, it is read, and its account signed out once it is known.
+  /// stored responses are removed. Where the credential has not been read yet, it is read first, and its account signed
+  /// out.
   /// - Throws: `store` if the stored responses cannot be removed, `other` if the credential cannot. The phase is
   ///   `signedOut` nevertheless.
   public func signOut() async throws(DataServiceError) {
