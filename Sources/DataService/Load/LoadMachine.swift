@@ -85,6 +85,9 @@ struct LoadMachine: Sendable {
   private var isPastDeadline = false
   private(set) var hasEnded = false
 
+  /// Whether the origin is or was to be asked for this load.
+  var wantsExchange: Bool { exchange != .idle }
+
   /// Whether a row of the tier would be the stored response: nothing is stored, and the exchange is under way.
   var hasRoomForTier: Bool {
     !hasEnded && store == .nothing && exchange == .running && policy != .freshOnly && policy != .storedOnly

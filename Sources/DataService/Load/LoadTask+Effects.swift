@@ -45,7 +45,8 @@ extension LoadTask {
       case .deliverStored:
         count.stored += 1
         count.savedMilliseconds += state.row?.value.exchangeMilliseconds ?? 0
-        if !effects.contains(.startExchange), state.exchange == nil {
+        // Not whether the exchange is there yet, which depends on the threads.
+        if !state.machine.wantsExchange {
           count.savedBytes += state.row?.value.body.length ?? 0
         }
       case .deliverFresh:
