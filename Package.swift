@@ -28,9 +28,15 @@ let fortified: [CSetting] = [
 /// What the libraries call of Linux alone.
 let linux: [Target.Dependency] = isPortable ? [] : ["CPlatform"]
 
+/// Whether the tests are those that `scripts/sanitize` runs, which a sanitizer's build compiles alone.
+let isSanitized = Context.environment["SANITIZED"] == "1"
+
 /// Where the tests of a target are. The portable build has those of what is different in it, as links to the others' files:
-/// files, digests, observers, the network thread, the transport, and whole loads over it.
-func tests(of target: String) -> String { isPortable ? "Tests/Portable/\(target)" : "Tests/\(target)" }
+/// files, digests, observers, the network thread, the transport, and whole loads over it. A sanitizer's has links to its own.
+func tests(of target: String) -> String {
+  if isPortable { return "Tests/Portable/\(target)" }
+  return isSanitized ? "Tests/Sanitized/\(target)" : "Tests/\(target)"
+}
 
 let package = Package(
   name: "cachefetch",
@@ -96,7 +102,7 @@ let package = Package(
         "CacheStore", "CFaultVFS", "CSQLite", "CTestSupport", "CXXHash", "StoreDriver", "TestSupport",
         "TestTurns",
       ],
-      path: tests(of: "CacheStoreTests"), exclude: isPortable ? [] : ["Fixtures"],
+      path: tests(of: "CacheStoreTests"), exclude: isPortable || isSanitized ? [] : ["Fixtures"],
       swiftSettings: strict),
     .testTarget(
       name: "DataServiceTests",
@@ -171,7 +177,7 @@ if !isPortable {
         "CacheStore", "DataService", "DataServiceTesting", "FixtureServer", "Launch", "LaunchDemo",
         "NewsReader", "TestSupport", "TestTurns",
       ],
-      swiftSettings: strict),
+      path: tests(of: "LaunchTests"), swiftSettings: strict),
     .testTarget(
       name: "cachefetchTests",
       dependencies: platform + [
@@ -179,6 +185,11 @@ if !isPortable {
         "Launch", "StoreDriver",
         "TestSupport", "TestTurns",
       ],
-      exclude: ["Screens"], swiftSettings: strict),
+      path: tests(of: "cachefetchTests"), exclude: isSanitized ? [] : ["Screens"], swiftSettings: strict),
   ]
+}
+
+if isSanitized {
+  let others: Set = ["DataServiceTestingTests", "FixtureServerTests", "NewsModelsTests"]
+  package.targets.removeAll { others.contains($0.name) }
 }

@@ -22,6 +22,10 @@ need() {
 # Removing the plan makes it plan again. usage: forget_plan BUILD_FOLDER
 forget_plan() { rm -f "$1"/debug.yaml "$1"/release.yaml; }
 
+# Where packages are built that use this one as a user's would, of the same flags: one folder, so that whoever comes second finds
+# the libraries built.
+users=$PWD/.build/users
+
 # Flags for every debug build of this package; scripts/check sets them, so that its steps share one build.
 read -ra build_flags <<< "${BUILD_FLAGS-}"
 

@@ -22,7 +22,7 @@ class Bench:
     def __init__(self, quick, cachefetch, python, report, size=None):
         self.size = size or (256 << 20 if quick else 1 << 30)
         self.quick, self.cachefetch, self.python, self.report = quick, cachefetch, python, report
-        self.bench = build / "release/bench"
+        self.bench = root / ".build/ship/release/bench"
         self.raw_sqlite, self.raw_curl = contenders / "raw_sqlite", contenders / "raw_curl"
         self.peer = build / "peer/release/urlsession-peer"
         self.folder = pathlib.Path(scratch())

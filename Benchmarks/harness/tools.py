@@ -55,9 +55,7 @@ def build_all():
     for source, libraries in {"spawn_timer": [], "raw_sqlite": ["-lsqlite3"], "raw_curl": ["-lsqlite3", "-lcurl"], "raw_multi": ["-lsqlite3", "-lcurl"], "raw_redis": ["-lcurl"]}.items():
         target = contenders / source
         subprocess.run(["cc", "-O2", "-Wall", "-o", target, root / f"Benchmarks/contenders/{source}.c", *libraries], check=True)
-    flags = output(root / "scripts/link-flags").split("\n")[:-1]
-    (build / "release.yaml").unlink(missing_ok=True)  # see forget_plan in scripts/lib.sh
-    subprocess.run(["swift", "build", "--package-path", root / "Benchmarks", *flags, "--product", "bench"], check=True, stdout=2)
+    output(root / "scripts/build-release", "bench")
     # Foundation's network stack cannot be had with these flags; built as its users build it.
     subprocess.run(
         ["swift", "build", "--package-path", root / "Benchmarks", "--scratch-path", build / "peer", "-c", "release",

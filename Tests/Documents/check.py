@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every shell block of the documents, and every example of the help, and compares what happens with what is said.
 
-usage: check.py SCRATCH PROGRAM PACKAGE [PAGE...]     inside namespaces of its own; scripts/check-docs starts it so
+usage: check.py SCRATCH PROGRAM PACKAGE BUILT [PAGE...]   inside namespaces of its own; scripts/check-docs starts it so
 
 A block fenced as `sh` is followed by a comment with what must hold, in each situation that its words imply:
 
@@ -357,10 +357,9 @@ def main(arguments):
     # A job in the background of a script has interrupts ignored, and so would what is run here: the command heeds that.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    scratch, program, package, *paths = arguments
-    package = pathlib.Path(package)
-    programs = {source.parent.name: package / ".build/debug" / source.parent.name
-                for source in package.glob("Sources/*/main.swift")}
+    scratch, program, package, built, *paths = arguments
+    programs = {source.parent.name: pathlib.Path(built) / source.parent.name
+                for source in pathlib.Path(package).glob("Sources/*/main.swift")}
     hosts = {"example.com", "portal.example.com"}
     for path in paths + ["Tests/Documents/examples.claims"]:
         hosts |= set(re.findall(r"https?://([a-z.]*example\.com)", pathlib.Path(path).read_text()))

@@ -1,0 +1,1 @@
+../../CacheStoreTests/FreshenTests.swift

@@ -1,0 +1,1 @@
+../../DataServiceTests/CoalescingTests.swift

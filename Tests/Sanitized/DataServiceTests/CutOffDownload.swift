@@ -1,0 +1,1 @@
+../../DataServiceTests/CutOffDownload.swift

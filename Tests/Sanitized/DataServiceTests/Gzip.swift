@@ -1,0 +1,1 @@
+../../DataServiceTests/Transport/Gzip.swift

@@ -1,0 +1,1 @@
+../../DataServiceTests/Laws/LawsOfTroubleTests.swift

@@ -1,0 +1,1 @@
+../../DataServiceTests/Load/LoadMachineTests.swift

@@ -1,0 +1,1 @@
+../../DataServiceTests/Tier/Machine.swift

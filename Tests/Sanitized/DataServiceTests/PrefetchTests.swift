@@ -1,0 +1,1 @@
+../../DataServiceTests/PrefetchTests.swift

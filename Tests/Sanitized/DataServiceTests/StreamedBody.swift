@@ -1,0 +1,1 @@
+../../DataServiceTests/StreamedBody.swift

@@ -1,0 +1,1 @@
+../../LaunchTests/SessionTests.swift

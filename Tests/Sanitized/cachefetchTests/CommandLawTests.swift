@@ -1,0 +1,1 @@
+../../cachefetchTests/Binary/CommandLawTests.swift

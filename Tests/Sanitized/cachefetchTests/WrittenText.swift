@@ -1,0 +1,1 @@
+../../cachefetchTests/Output/WrittenText.swift
