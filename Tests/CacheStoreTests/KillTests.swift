@@ -6,11 +6,6 @@ import TestSupport
 import Testing
 import TestTurns
 
-/// The number an environment variable asks for, where a test can be run for longer than usual.
-func wished(_ name: String, else usual: Int) -> Int {
-  getenv(name).flatMap { Int(String(cString: $0)) } ?? usual
-}
-
 @Suite("A process killed at any instant", .inTurn) struct KillTests {
   /// 200 kills; `CACHEFETCH_KILLS=2000` for the full number.
   @Test("law 4: what was delivered as kept is there, whole, and nothing half-written", arguments: [0, 1])

@@ -1,0 +1,1 @@
+../../CacheStoreTests/WishedNumber.swift
