@@ -96,6 +96,26 @@ import Testing
     #expect(FileStatus(path: fixture.path + "-wal")?.bytes == 0)
   }
 
+  @Test func `a log that a reader keeps from beginning anew may grow by a quarter before the next attempt`()
+    async throws
+  {
+    let fixture = try await filled()
+    let connection = try connection(to: fixture, for: .writing)
+    let reader = try RawDatabase(fixture.path)
+    try reader.execute("BEGIN; SELECT count(*) FROM account")
+    connection.restartBytes = 5
+    try connection.transaction { () throws(CacheStoreError) in
+      try connection.execute("UPDATE account SET name = name || 'x'")
+    }
+    let bytes = connection.logBytes
+    #expect(bytes > 0)
+    try connection.restartLog()
+    #expect(connection.restartBytes == bytes + bytes / 4 && connection.waiting.deadline == 0)
+    try reader.execute("COMMIT")
+    try connection.restartLog()
+    #expect(connection.restartBytes == LogPolicy.veryLong && connection.logFrames == 0)
+  }
+
   @Test func `a log is written back each megabyte, long from 256 KiB on, and very long from 8 MiB on`() {
     #expect(LogPolicy.long == 262_144 && LogPolicy.step == 1_048_576 && LogPolicy.veryLong == 8_388_608)
   }
@@ -108,6 +128,24 @@ import Testing
     try connection.distrustFile()
     #expect(throws: CacheStoreError.self) { try connection.integer("SELECT number FROM more") }
     #expect(try connection.integer("SELECT count(*) FROM account") == 1)
+  }
+
+  @Test func `each piece of work on a file that is not trusted may take all of its steps`() async throws {
+    let fixture = try await filled()
+    let connection = try connection(to: fixture)
+    try connection.distrustFile()
+    let text = """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT count(*) FROM n
+      """
+    for round in 1...3 {
+      connection.begin(waitingUntil: 0)
+      #expect(try connection.integer(text) == 300_000, "\(round)")
+    }
+    // Together they take more than one piece may.
+    let error = #expect(throws: CacheStoreError.self) {
+      for _ in 1...3 { _ = try connection.integer(text) }
+    }
+    #expect(error?.reason == .otherSchema)
   }
 
   @Test func `a store that may only be looked at is read with its log where it has one`() async throws {

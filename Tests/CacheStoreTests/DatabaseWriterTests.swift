@@ -1,3 +1,4 @@
+import CFaultVFS
 import Dispatch
 import Synchronization
 import TestSupport
@@ -33,6 +34,63 @@ import Testing
       #expect(error.reason == .signedOut)
     }
     #expect(runs.withLock { $0 } == 1)
+  }
+
+  @Test func `a log that has become very long on the calling thread begins anew on the queue`() async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("x", for: .page)
+    await fixture.store.whenIdle()
+    let writer = fixture.store.writer
+    let isSet = try writer.performNow { (connection) throws(CacheStoreError) -> Bool in
+      connection.restartBytes = 5
+      return true
+    }
+    #expect(isSet == true)
+    await fixture.store.whenIdle()
+    let (bytes, frames) = try await writer.perform {
+      (connection) throws(CacheStoreError) -> (Int64, Int32) in
+      (connection.restartBytes, connection.logFrames)
+    }
+    #expect(bytes == LogPolicy.veryLong && frames == 0)
+  }
+
+  @Test func `a log that has grown by a step on the calling thread is written back in the background`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("x", for: .page)
+    await fixture.store.whenIdle()
+    let writer = fixture.store.writer
+    writer.checkpointer.wait()
+    let before = try fixture.files.bytes(of: "store.sqlite")
+    let isSet = try writer.performNow { (connection) throws(CacheStoreError) -> Bool in
+      connection.logFrames = Int32(LogPolicy.step / connection.pageBytes)
+      return true
+    }
+    #expect(isSet == true)
+    writer.checkpointer.wait()
+    #expect(try fixture.files.bytes(of: "store.sqlite") != before)
+  }
+
+  @Test func `housekeeping that cannot write the log back says so, and goes on another time`() async throws {
+    let vfs = "log of housekeeping"
+    #expect(faultvfs_register(vfs) != 0)
+    defer { faultvfs_unregister(vfs) }
+    let fixture = try StoreFixture { $0.vfs = vfs }
+    let store = fixture.store
+    _ = try await store.put("x", for: .page)
+    await store.whenIdle()
+    let isSet = try store.writer.performNow { (connection) throws(CacheStoreError) -> Bool in
+      connection.logFrames = Int32(LogPolicy.long / connection.pageBytes + 1)
+      return true
+    }
+    #expect(isSet == true)
+    faultvfs_arm(vfs, Int32(FAULT_SYNC), 1, Int32(FAULT_ERROR), 0)
+    #expect(await store.performMaintenance(budget: .seconds(3600)) != nil)
+    #expect(faultvfs_count(vfs) == 1)
+    faultvfs_arm(vfs, 0, 0, 0, 0)
+    #expect(await store.performMaintenance(budget: .seconds(3600)) == nil)
+    await store.close()
   }
 
   @Test func `a store is not closed at once while work waits for its turn`() async throws {

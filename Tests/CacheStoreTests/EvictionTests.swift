@@ -1,3 +1,4 @@
+import CFaultVFS
 import PlatformFoundation
 import TestSupport
 import TestTurns
@@ -50,6 +51,50 @@ import Testing
     let left = try await smaller.entries().map(\.key)
     #expect(left.count < 6 && !left.contains(key(1)) && left.contains(key(6)), "\(left)")
     await smaller.close()
+  }
+
+  @Test func `with rows beyond a limit their long bodies go at once`() async throws {
+    let fixture = try StoreFixture { $0.chunkBytes = 1000 }
+    for number in 1...3 {
+      _ = try await fixture.store.put(pattern(3000), for: key(number), at: Int64(number))
+    }
+    #expect(try await fixture.store.setLimits(StoreLimits(maximumRows: 1)) == 2)
+    #expect(try fixture.number("SELECT count(*) FROM chunk") == 3)
+    #expect(try fixture.number("SELECT count(*) FROM body") == 1)
+    await fixture.store.close()
+  }
+
+  @Test func `a log that limits leave long is written back, and an error of that is told`() async throws {
+    let vfs = "log of limits"
+    #expect(faultvfs_register(vfs) != 0)
+    defer { faultvfs_unregister(vfs) }
+    let fixture = try StoreFixture { $0.vfs = vfs }
+    let store = fixture.store
+    var instant: Int64 = 1
+    _ = try await store.put("x", for: key(1), at: instant)
+    while try fixture.files.bytes(of: "store.sqlite-wal").count < LogPolicy.long + 50_000 {
+      instant += 1
+      _ = try await store.put("body \(instant)", for: key(1), at: instant)
+    }
+    await store.whenIdle()
+    store.writer.checkpointer.wait()
+    let before = try fixture.files.bytes(of: "store.sqlite")
+    faultvfs_arm(vfs, Int32(FAULT_SYNC), 1, Int32(FAULT_ERROR), 0)
+    await #expect(throws: CacheStoreError.self) { try await store.setLimits(StoreLimits(maximumRows: 9)) }
+    #expect(faultvfs_count(vfs) == 1)
+    faultvfs_arm(vfs, 0, 0, 0, 0)
+    #expect(try fixture.files.bytes(of: "store.sqlite") == before)
+    // The connection is another, which knows of the log what it has written itself.
+    try await store.setLimits(StoreLimits(maximumRows: 8))
+    #expect(try fixture.files.bytes(of: "store.sqlite") != before)
+    await store.close()
+  }
+
+  @Test func `limits that nothing exceeds remove nothing`() async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("x", for: key(1))
+    #expect(try await fixture.store.setLimits(StoreLimits(maximumRows: 1)) == 0)
+    #expect(try await fixture.store.entries().count == 1)
   }
 
   @Test func `one write evicts sixteen rows at most, the next ones go on`() async throws {

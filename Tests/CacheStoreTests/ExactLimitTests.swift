@@ -26,6 +26,15 @@ import TestTurns
     #expect(taken.map(\.isMore) == [true, true, false])
   }
 
+  @Test func `a shared transaction takes 64 writes, be they ever so small`() {
+    let group = WriteGroup()
+    for _ in 0..<66 {
+      _ = group.add(GroupedWork(bytes: 1, deadline: 0, work: { _ in }, completion: { _ in }))
+    }
+    let taken = [group.take(), group.take()]
+    #expect(taken.map(\.writes.count) == [64, 2] && taken.map(\.isMore) == [true, false])
+  }
+
   @Test func `a body has as many chunks as it needs, and what it replaces goes or waits by its own length`()
     async throws
   {
@@ -124,6 +133,18 @@ import TestTurns
     #expect(!fixture.store.takeMaintenanceTurn(at: minute), "it was only just made")
     #expect(fixture.store.takeMaintenanceTurn(at: 2 * minute))
     #expect(!fixture.store.takeMaintenanceTurn(at: 2 * minute))
+  }
+
+  /// Nothing checks the marks in a lock file.
+  @Test(arguments: [Int64.min, -1, .max])
+  func `a mark of the housekeeping that no clock can have left is another boot's`(mark: Int64) async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("x", for: .page)
+    #expect(fixture.store.lockFile.isOpen)
+    fixture.store.lockFile.setMark(-1, to: mark)
+    let minute = ResponseStore.maintenanceInterval
+    #expect(fixture.store.takeMaintenanceTurn(at: minute))
+    #expect(!fixture.store.takeMaintenanceTurn(at: 2 * minute - 1))
   }
 
   @Test func `a duration has as many nanoseconds as a number of 64 bits may hold`() {

@@ -1,3 +1,4 @@
+import CXXHash
 import CacheStore
 import PlatformC
 import TestSupport
@@ -24,6 +25,10 @@ import TestTurns
       await fixture.store.findings().contains {
         $0.subject == "libraries" && $0.message.contains("SQLite 3.") && $0.message.contains("xxHash 0.")
       })
+    let version = cachefetch_xxhash_version()
+    let text = "xxHash \(version / 10000).\(version / 100 % 100).\(version % 100)"
+    #expect(
+      await fixture.store.findings().contains { $0.subject == "libraries" && $0.message.hasSuffix(text) })
     #expect(
       await fixture.store.findings().contains {
         $0.subject == "schema" && $0.message.hasPrefix("schema 1,") && $0.message.contains("write-ahead log")

@@ -82,6 +82,27 @@ struct RefusedStatementTests {
       perform: { filled in
         if await filled.store.performMaintenance(budget: .seconds(3600)) != nil { throw Told() }
       }),
+    Operation(
+      name: "a body that brings a file back within its limit",
+      prepare: {
+        try $0.fixture.sql("CREATE TABLE filler (bytes BLOB)")
+        try $0.fixture.sql("INSERT INTO filler VALUES (zeroblob(1000000))")
+        try $0.fixture.sql("DROP TABLE filler")
+        try StatementErrorTests.Filled.limit("maximum_bytes", 1)($0)
+      },
+      perform: { _ = try await $0.store.put("new", for: .other, at: 9) }),
+    Operation(
+      name: "sign-out with counts beside the store", isPiecewise: true,
+      prepare: { filled in
+        let other = filled.fixture.another()
+        #expect(other.prepareLookup(.short))
+        var count = UsageCount()
+        count.stored = 1
+        other.count(accountID: filled.accountID, host: "example.org", count)
+        await other.close()
+        #expect(filled.fixture.files.contains("store.sqlite.uses"))
+      },
+      perform: { try await $0.store.signOut(accountName: "alice") }),
   ]
 
   @Test(

@@ -181,6 +181,26 @@ import Testing
     await store.close()
   }
 
+  @Test func `a sign-out that cannot finish such a repair leaves the new file, which is all that there is`()
+    async throws
+  {
+    let fixture = try await filled()
+    let (repair, store, signingOut) = try await waitingSignOut(of: fixture)
+    let copy = try fixture.files.bytes(of: "store.sqlite")
+    try fixture.files.write(copy, to: "store.sqlite.mended")
+    #expect(rename(fixture.path, fixture.path + ".damaged-1") == 0)
+    // A folder, which no log can replace.
+    #expect(mkdir(fixture.path + ".damaged-1-wal", 0o700) == 0)
+    repair.unlock(.file)
+    await #expect {
+      try await signingOut.value
+    } throws: {
+      ($0 as? CacheStoreError)?.message.hasPrefix("cannot move") == true
+    }
+    #expect(fixture.files.contains("store.sqlite.mended") && !fixture.files.contains("store.sqlite"))
+    await store.close()
+  }
+
   @Test func `an account that a repair brings back while it is signed out goes again`() async throws {
     let fixture = try await filled()
     let copy = try fixture.files.bytes(of: "store.sqlite")

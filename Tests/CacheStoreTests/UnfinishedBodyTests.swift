@@ -71,7 +71,9 @@ import TestTurns
     await end(body, of: fixture.store)
     let resumed = try #require(try await other.partialBody(accountID: account, key: partial.key))
     #expect(resumed.partial == partial && resumed.body.length == 1000)
+    #expect(resumed.body.whole().firstChunk == pattern(1000))
     try await resumed.body.append(pattern(1000, seed: 1))
+    #expect(resumed.body.whole().firstChunk == pattern(1000))
     _ = try await other.put("", for: .page) { $0.body = .unfinished(resumed.body) }
     let row = try #require(try fixture.store.lookupNow(.page).rows.first)
     #expect(try await fixture.store.wholeBody(row) == pattern(1000) + pattern(1000, seed: 1))

@@ -59,6 +59,25 @@ import Testing
     }
   }
 
+  @Test func `a copy of the descriptor, as a process has it that is being started, keeps no lock`() throws {
+    let folder = try TemporaryFolder()
+    let files = StoreFiles(path: folder.file("store.sqlite"))
+    let journal = UsageJournal(files: files)
+    var copy: Int32 = -1
+    _ = try journal.append { () throws(CacheStoreError) in
+      let identity = FileStatus(path: files.usageJournal)?.identity
+      let own = (0..<4096 as Range<Int32>).first { FileStatus(descriptor: $0)?.identity == identity }
+      if let own { copy = dup(own) }
+      return [0x0A]
+    }
+    try #require(copy >= 0)
+    defer { close(copy) }
+    let other = open(files.usageJournal, O_RDONLY)
+    try #require(other >= 0)
+    defer { close(other) }
+    #expect(flock(other, LOCK_EX | LOCK_NB) == 0)
+  }
+
   @Test(.enabled(if: isRoot, "only the administrator can give files away"))
   func `another user's file is not appended to`() throws {
     let folder = try TemporaryFolder()

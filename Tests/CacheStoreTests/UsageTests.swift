@@ -77,6 +77,12 @@ import Testing
     #expect(try usedLast(fixture) == 2)
   }
 
+  @Test func `a list says when a row was used last, by another program too`() async throws {
+    let (fixture, account, rows) = try await filled()
+    await leave(rows[0], account, beside: fixture)
+    #expect(try await fixture.store.entries().compactMap(\.usedAt).max() == 9_000)
+  }
+
   @Test func `no row goes before what was counted of it is taken in`() async throws {
     let (fixture, account, rows) = try await filled { $0.maximumRows = 2 }
     await leave(rows[0], account, beside: fixture)

@@ -13,13 +13,19 @@ struct Reserve {
   let files: StoreFiles
 
   /// Creates the reserve where there is none and enough space. The store works without it while the disk has space.
+  ///
+  /// An empty file is what a process leaves that is killed between the two steps: it gets its space.
   func make() {
-    guard FileStatus(path: files.reserve) == nil,
+    guard FileStatus(path: files.reserve)?.bytes ?? 0 == 0,
       Platform.freeBytes(at: files.database).map({ $0 >= Self.bytes + Self.leastFree }) ?? false
     else { return }
-    let file = open(files.reserve, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    let file = open(files.reserve, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
     guard file >= 0 else { return }
     defer { close(file) }
+    // Looked at again, now that nobody can put another in its place.
+    guard let status = FileStatus(descriptor: file), status.kind == .file, status.bytes == 0,
+      !status.hasOtherNames
+    else { return }
     if !Platform.allocate(Self.bytes, in: file) { unlink(files.reserve) }
   }
 

@@ -23,9 +23,11 @@ enum LockHolders {
   static func processes(on files: StoreFiles) -> [Process] {
     let resolved = (try? files.resolved()) ?? files.database
     var found = Set<Int32>()
-    if let text = contents(of: "/proc/locks") {
-      let memory = FileStatus(path: files.sharedMemory)?.identity.inode
-      let database = FileStatus(path: files.database)?.identity.inode
+    let memory = FileStatus(path: files.sharedMemory)?.identity.inode
+    let database = FileStatus(path: files.database)?.identity.inode
+    // Read twice: the kernel gives the list a page at a time, and a lock that ends between two pages moves the next ones
+    // forward, so that one of them is left out.
+    for text in ["/proc/locks", "/proc/locks"].compactMap(contents) {
       for line in text.split(separator: "\n") {
         guard let lock = Lock(line) else { continue }
         let isInTheWay =

@@ -206,6 +206,7 @@ struct Salvage {
       }
     }
     for account in accounts.sorted(by: { $0.id > $1.id }) {
+      guard Self.accountIDs.contains(account.id) else { continue }
       _ = try new.first(
         "INSERT OR IGNORE INTO account (id, name) VALUES (?1, ?2)", [account.id], [account.name])
     }
@@ -217,14 +218,21 @@ struct Salvage {
     try new.writeLimits(limits)
   }
 
-  /// Continues the identifiers where the damaged file's ended, with a gap of 1000 for those that cannot be read.
+  /// The identifiers that a store can have come to: they begin below 2^45 and 2^40. A number beyond them is damage, and
+  /// after the largest of all SQLite would give no other.
+  private static let accountIDs: ClosedRange<Int64> = 1...1 << 46
+  private static let bodyIDs: ClosedRange<Int64> = 1...1 << 42
+
+  /// Continues the identifiers where the damaged file's ended, with a gap of 1000 for those that cannot be read. Where
+  /// none is known, those of the new file begin at its own number.
   private func copySequences() throws(CacheStoreError) {
-    for table in ["account", "body"] {
+    for (table, possible) in [("account", Self.accountIDs), ("body", Self.bodyIDs)] {
       let sequence = try? damaged.first("SELECT seq FROM sqlite_sequence WHERE name = '\(table)'", [])
       let highest = try? damaged.first("SELECT max(id) FROM \(table)", [])
-      let next = max(sequence.flatMap { $0 } ?? 0, highest.flatMap { $0 } ?? 0) + 1000
+      let known = [sequence, highest].compactMap { $0 }.filter { possible.contains($0) }
+      guard let last = known.max() else { continue }
       _ = try new.first("DELETE FROM sqlite_sequence WHERE name = '\(table)'", [])
-      _ = try new.first("INSERT INTO sqlite_sequence (name, seq) VALUES ('\(table)', ?1)", [next])
+      _ = try new.first("INSERT INTO sqlite_sequence (name, seq) VALUES ('\(table)', ?1)", [last + 1000])
     }
   }
 }

@@ -164,9 +164,7 @@ extension ResponseStore {
     }
     if repair {
       try await writer.perform { (connection) throws(CacheStoreError) in
-        try connection.transaction { () throws(CacheStoreError) in
-          for id in bad { try self.removeUnread(id, connection) }
-        }
+        try connection.transaction { () throws(CacheStoreError) in try self.removeUnread(bad, connection) }
       }
     }
     return [
@@ -202,11 +200,19 @@ extension ResponseStore {
     return [StoreFinding("bodies", .repaired, message)]
   }
 
-  private func removeUnread(_ id: Int64, _ connection: Connection) throws(CacheStoreError) {
-    if let body = try connection.first("SELECT body_id FROM last_request WHERE id = ?1", [id]) {
-      try connection.release(body: body, at: 0)
+  /// Removes damaged rows, and releases the bodies that they name unless another row has them: the damage may be in that
+  /// very name.
+  private func removeUnread(_ rows: [Int64], _ connection: Connection) throws(CacheStoreError) {
+    var bodies: Set<Int64> = []
+    for id in rows {
+      let body = try connection.first("SELECT body_id FROM last_request WHERE id = ?1", [id])
+      if let body { bodies.insert(body) }
+      try deleteRow(id, connection)
     }
-    try deleteRow(id, connection)
+    try connection.withStatement("SELECT body_id FROM last_request") { (statement) throws(CacheStoreError) in
+      while try statement.step() { bodies.remove(statement.integer(0)) }
+    }
+    for body in bodies { try connection.release(body: body, at: 0) }
   }
 
   // MARK: Log and key

@@ -11,8 +11,8 @@ extension ResponseStore {
     guard !configuration.isReadOnly, FileStatus(path: files.lock) != nil,
       let last = try? lockFile.mark(Self.maintenanceSlot)
     else { return false }
-    // A later mark comes from another boot.
-    guard last > instant || instant - last >= Self.maintenanceInterval else { return false }
+    // A later mark comes from another boot. Nothing is taken from the mark itself, which may be any number.
+    guard last > instant || last <= instant - Self.maintenanceInterval else { return false }
     lockFile.setMark(Self.maintenanceSlot, to: instant)
     // A new store has nothing to maintain, and other processes may be waiting for its first commit.
     return last != 0

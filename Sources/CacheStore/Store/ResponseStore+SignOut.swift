@@ -109,7 +109,6 @@ extension ResponseStore {
         }
       }
     }
-    _ = try? connection.checkpoint(.truncating)
   }
 
   /// The processes that read or write the store now, in words: `process 12 (sqlite3)`.
@@ -194,7 +193,11 @@ extension ResponseStore {
     do throws(CacheStoreError) {
       try connection.execute("VACUUM")
     } catch {
-      guard error.reason == .full else { throw error }
+      guard error.reason == .full else {
+        // Where another process was in the way, the connection stays in use.
+        _ = try? connection.execute("PRAGMA temp_store = MEMORY")
+        throw error
+      }
       // The account's pages are free now; returned to the file system, they make space for the copy.
       writer.room.giveBack(connection)
       try rewrite(connection)

@@ -34,7 +34,7 @@ extension Connection {
     if let rowTally, rowTally.version == version { return rowTally.count }
     let lastBody = try value(.lastBody)
     if let rowTally {
-      let bound = rowTally.count + rowTally.arriving + lastBody - rowTally.lastBody
+      let bound = rowTally.count + rowTally.arriving + (lastBody - rowTally.lastBody)
       if bound <= most { return bound }
     }
     let tally = rowTally ?? RowTally()
