@@ -126,6 +126,31 @@ import Testing
     #expect(await one.body(of: row, for: .page) == body)
   }
 
+  @Test func `of two long bodies with the same ticket the one that was offered first stays whole`()
+    async throws
+  {
+    let fleet = try await Fleet()
+    let (one, other) = (try Machine(fleet.url()), try Machine(fleet.url()))
+    let ticket = try #require(await one.answer(.page)).ticket
+    let (mine, theirs) = (Data(distinctBytes(300_000)), Data(distinctBytes(300_000, seed: 2)))
+    #expect(await one.offer(.page, ticket, body: mine) == .stored)
+    // It was given the same number: the server's clock counts no closer.
+    #expect(await other.answer(.page) != nil)
+    #expect(await other.offer(.page, ticket, body: theirs) == .superseded)
+    let row = try #require(await one.answer(.page)?.row)
+    #expect(await one.body(of: row, for: .page) == mine)
+    // As long as any other that is replaced, and no longer.
+    #expect(await one.share(.page, "short") == .stored)
+    #expect(await one.body(of: row, for: .page) == mine)
+    let client = try fleet.client()
+    var lives: [Int64] = []
+    for key in try client.keys() where key.contains(":b:") {
+      lives.append(try #require(client.run("PTTL", key).number))
+    }
+    let short = lives.filter { $0 <= 600_000 }
+    #expect(lives.count == 4 && short.count == 2)
+  }
+
   @Test func `a request finds the variant that its fields select`() async throws {
     let fleet = try await Fleet()
     let machine = try Machine(fleet.url())

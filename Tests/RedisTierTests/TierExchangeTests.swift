@@ -169,6 +169,25 @@ import Testing
     #expect(names.withLock { $0.last } == "EVALSHA")
   }
 
+  @Test func `what a full server has taken of a body already is removed again`() async throws {
+    let commands = Mutex<[[String]]>([])
+    let server = try ScriptedRedis.answering { command, _ in
+      let earlier = commands.withLock { all in
+        defer { all.append(command) }
+        return all.filter { $0.first == "SET" }
+      }
+      guard command.first == "SET" else { return ScriptedRedis.plain(command) }
+      return earlier.isEmpty ? "+OK\r\n" : "-OOM command not allowed\r\n"
+    }
+    let fleet = try ScriptedFleet(server)
+    let machine = try Machine(fleet.url())
+    let long = String(repeating: "long", count: 100_000)
+    #expect(await machine.share(.page, long) == .refused(because: "it says: OOM command not allowed"))
+    let all = commands.withLock { $0 }
+    let names = all.filter { $0.first == "SET" }.map { $0[1] }
+    #expect(names.count == 2 && all.last == ["UNLINK"] + names)
+  }
+
   // MARK: Pauses
 
   @Test func `what is left of a pause is rounded up, and at its end there is none`() async throws {

@@ -23,6 +23,8 @@ import Testing
     #expect(target.row == "cf1:{cJbYPW3_P8Yaw51299T6qw}")
     #expect(target.fence == "cf1:{cJbYPW3_P8Yaw51299T6qw}:x")
     #expect(target.chunk(2, of: 7) == "cf1:{cJbYPW3_P8Yaw51299T6qw}:b:7:2")
+    #expect(target.chunk(2, of: 7, mark: ".m") == "cf1:{cJbYPW3_P8Yaw51299T6qw}:b:7.m:2")
+    #expect(names.mark(of: 1) != names.mark(of: 2) && names.mark(of: 1).hasPrefix("."))
     #expect(names.key(of: "ci") == "cf1:k:QI4OdiTzw__Cm5WMO40rDA")
     #expect(names.pause(of: question) == "cf1:o:itSeC5IH6U-646tombEM3g")
   }

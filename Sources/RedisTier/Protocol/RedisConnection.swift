@@ -126,6 +126,9 @@ final class RedisConnection: @unchecked Sendable {
       await withUnsafeContinuation { continuation in
         if let result = call.result {
           continuation.resume(returning: result)
+        } else if Task.isCancelled {
+          // The handler below has found no continuation to resume.
+          continuation.resume(returning: .failure(.cancelled))
         } else {
           call.continuation = continuation
         }

@@ -25,13 +25,14 @@ enum Scripts {
   /// Shared by `fence` and `commit`: handles bodies stored outside the row.
   private static let bodies = """
     local function each(visit)
-      for name, of, chunks in string.gmatch(redis.call('HGET', KEYS[1], 'i') or '', '(%S+):(%d+):(%d+)') do
+      for name, of, chunks in string.gmatch(redis.call('HGET', KEYS[1], 'i') or '', '(%S+):(%d+):(%d+%S*)') do
         visit(name, of, chunks)
       end
     end
     local function retire(of, chunks, life)
-      for n = 0, tonumber(chunks) - 1 do
-        redis.call('PEXPIRE', KEYS[1] .. ':b:' .. of .. ':' .. n, life)
+      local count, mark = string.match(chunks, '(%d+)(.*)')
+      for n = 0, tonumber(count) - 1 do
+        redis.call('PEXPIRE', KEYS[1] .. ':b:' .. of .. mark .. ':' .. n, life)
       end
     end
 
@@ -45,16 +46,16 @@ enum Scripts {
       redis.call('UNLINK', KEYS[1])
       return { now, ticket }
 
-      """, digest: "dd07ca562e376b473ce0ce790729768b42912d00")
+      """, digest: "d0010b40389b759123613338e881782d49f17485")
 
-  /// KEYS row, fence. ARGV variant, ticket, lifetime in ms, sealed head, number of chunks, sealed names in Vary (empty:
-  /// as they are), the most variants, lifetime of a replaced body in ms.
+  /// KEYS row, fence. ARGV variant, ticket, lifetime in ms, sealed head, number of chunks with the mark of their names
+  /// behind it, sealed names in Vary (empty: as they are), the most variants, lifetime of a replaced body in ms.
   ///
-  /// Field `i` lists the variants, each with its ticket and number of chunks.
+  /// Field `i` lists the variants, each with its ticket, number of chunks and mark.
   ///
   /// Answers 1 where the row is stored, even by an earlier run of the same command, whose reply was lost: no two
-  /// sealed heads have the same bytes. 2 where another row has the same ticket, so that chunks of that name are its
-  /// own. 0 where the row is newer, or was removed since.
+  /// sealed heads have the same bytes. 2 where another row has the same ticket, so that with the same body chunks of
+  /// that name are its own. 0 where the row is newer, or was removed since.
   static let commit = Script(
     text: prelude + bodies + """
       local variant, ticket, most = ARGV[1], number(ARGV[2]), tonumber(ARGV[7])
@@ -94,5 +95,5 @@ enum Scripts {
       redis.call('PEXPIRE', KEYS[1], ARGV[3])
       return { now, '1' }
 
-      """, digest: "aa229af6f5bd90c18c88356f885edc3556d988e9")
+      """, digest: "7d89fa5e1470bb429697e127a3f9c050c267c19d")
 }

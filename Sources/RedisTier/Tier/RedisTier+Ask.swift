@@ -227,7 +227,7 @@ extension Seal.Place {
   static func vary(of target: TierNames.Target) -> Self { Self(key: target.row, field: "y") }
 
   /// The place of a piece of a body.
-  static func chunk(_ number: Int, of ticket: Int64, _ target: TierNames.Target) -> Self {
-    Self(key: target.chunk(number, of: ticket), field: "", ticket: ticket, number: number)
+  static func chunk(_ number: Int, of ticket: Int64, mark: String, _ target: TierNames.Target) -> Self {
+    Self(key: target.chunk(number, of: ticket, mark: mark), field: "", ticket: ticket, number: number)
   }
 }

@@ -14,9 +14,9 @@ extension RedisTier {
     guard row.length > 0, row.length <= terms.largestBody, let (link, host) = try? admit() else { return nil }
     // The origin is not asked before this is over.
     let deadline = host.timekeeper.bootNanoseconds + (address.patience * Self.patiences).clampedNanoseconds
-    for key in keysKnown(for: question, link) {
-      let target = key.names.target(of: question)
-      if let body = try? await assembled(row, target, key.seal, until: deadline, link, host) {
+    for key in keysKnown(for: question, link) where !Task.isCancelled {
+      let (target, mark) = (key.names.target(of: question), key.names.mark(of: row.checksum))
+      if let body = try? await assembled(row, target, mark, key.seal, until: deadline, link, host) {
         return Self.checksum(of: body) == row.checksum ? body : nil
       }
     }
@@ -25,8 +25,8 @@ extension RedisTier {
 
   /// The pieces together; `nil` where one is gone or does not open, or they have not all come by the deadline.
   nonisolated(nonsending) private func assembled(
-    _ row: TierRow, _ target: TierNames.Target, _ seal: Seal, until deadline: Int64, _ link: Link,
-    _ host: TierHost
+    _ row: TierRow, _ target: TierNames.Target, _ mark: String, _ seal: Seal, until deadline: Int64,
+    _ link: Link, _ host: TierHost
   ) async throws(Silent) -> Data? {
     let count = Int((row.length - 1) / Int64(SealedHead.chunkLength)) + 1
     var body = Data(capacity: Int(row.length))
@@ -44,7 +44,7 @@ extension RedisTier {
       let (call, sent) = calls.removeFirst()
       let reply = try await replies(to: call, sent: sent, limit, link, host).first
       guard let value = reply?.bytes else { return nil }
-      let piece = seal.opened(value, at: .chunk(number, of: row.ticket, target))
+      let piece = seal.opened(value, at: .chunk(number, of: row.ticket, mark: mark, target))
       self.count(opened: piece != nil, host)
       guard let piece, !piece.isEmpty, body.count + piece.count <= row.length else { return nil }
       body.append(contentsOf: piece)
@@ -53,7 +53,7 @@ extension RedisTier {
 
     func begin(_ number: Int) -> (RedisConnection.Call, Int64) {
       var command = RESPWriter()
-      command.write(["GET", target.chunk(number, of: row.ticket)])
+      command.write(["GET", target.chunk(number, of: row.ticket, mark: mark)])
       let sent = host.timekeeper.bootNanoseconds
       let rest = Duration.nanoseconds(max(1, deadline - sent))
       return (link.connection.begin(command, within: min(limit, rest)), sent)

@@ -35,18 +35,24 @@ extension RedisTier {
     guard let bytes = head.bytes else { return .refused(because: "the head is too long") }
 
     let life = Array("\(lifetime)".utf8)
-    if head.chunks > 0 {
-      let problem = try await writeChunks(of: offer, head.chunks, target, key.seal, life: life, link, host)
-      if let problem { return refused(problem) }
-    }
     let ticket = offer.ticket.number
+    let mark = head.chunks > 0 ? key.names.mark(of: head.checksum) : ""
+    let pieces = (0..<head.chunks).map { Array(target.chunk($0, of: ticket, mark: mark).utf8) }
+    if head.chunks > 0 {
+      let problem = try await writeChunks(
+        of: offer, head.chunks, target, mark, key.seal, life: life, link, host)
+      if let problem {
+        try? await remove(pieces, link, host)
+        return refused(problem)
+      }
+    }
     let vary = offer.vary.isEmpty ? [] : key.seal.sealed(Array(offer.vary.utf8), at: .vary(of: target))
     let command = Self.run(
       Scripts.commit, target,
       [
         Array(variant.utf8), Array("\(ticket)".utf8), life,
         key.seal.sealed(bytes, at: .init(key: target.row, field: variant, ticket: ticket)),
-        Array("\(head.chunks)".utf8), vary, Array("\(Self.variantLimit)".utf8),
+        Array("\(head.chunks)\(mark)".utf8), vary, Array("\(Self.variantLimit)".utf8),
         Array("\(Self.replacedLife)".utf8),
       ])
     let sent = host.timekeeper.bootNanoseconds
@@ -54,22 +60,28 @@ extension RedisTier {
     let first = try await call(RESPWriter([command] + keeping), over: link, host).first ?? .null
     let reply = try await reply(first, to: Scripts.commit, command, over: link, host)
     guard let (_, verdict) = learn(reply, sent: sent, host) else {
+      if reply.failure != nil { try? await remove(pieces, link, host) }
       return refused(reply.failure ?? "it gives no answer")
     }
     if verdict == 1 { return .stored }
-    // The pieces of the row that stands have the same names where it has the same ticket.
-    if verdict != 2, head.chunks > 0 {
-      let names = (0..<head.chunks).map { Array(target.chunk($0, of: ticket).utf8) }
-      _ = try await call(RESPWriter([[Array("UNLINK".utf8)] + names]), over: link, host)
-    }
+    // The pieces of the row that stands have the same names where it has the same ticket, and the same body.
+    if verdict != 2 { try await remove(pieces, link, host) }
     return .superseded
+  }
+
+  /// Removes the pieces of a body that no row has: a full server would keep them as long as a row.
+  nonisolated(nonsending) private func remove(
+    _ pieces: [[UInt8]], _ link: Link, _ host: TierHost
+  ) async throws(Silent) {
+    guard !pieces.isEmpty else { return }
+    _ = try await call(RESPWriter([[Array("UNLINK".utf8)] + pieces]), over: link, host)
   }
 
   /// Writes the pieces of a long body.
   /// - Returns: The server's words where it does not take one.
   nonisolated(nonsending) private func writeChunks(
-    of offer: TierOffer, _ count: Int, _ target: TierNames.Target, _ seal: Seal, life: [UInt8], _ link: Link,
-    _ host: TierHost
+    of offer: TierOffer, _ count: Int, _ target: TierNames.Target, _ mark: String, _ seal: Seal,
+    life: [UInt8], _ link: Link, _ host: TierHost
   ) async throws(Silent) -> String? {
     var calls: [(RedisConnection.Call, Int64)] = []
     var problem: String?
@@ -87,9 +99,10 @@ extension RedisTier {
       let sealed = offer.body.withUnsafeBytes { body in
         seal.sealed(
           UnsafeRawBufferPointer(rebasing: body[start...].prefix(SealedHead.chunkLength)),
-          at: .chunk(number, of: offer.ticket.number, target))
+          at: .chunk(number, of: offer.ticket.number, mark: mark, target))
       }
-      let words = [Array("SET".utf8), Array(target.chunk(number, of: offer.ticket.number).utf8), sealed]
+      let name = target.chunk(number, of: offer.ticket.number, mark: mark)
+      let words = [Array("SET".utf8), Array(name.utf8), sealed]
       return link.connection.begin(RESPWriter([words + [Array("PX".utf8), life]]), within: limit)
     }
   }

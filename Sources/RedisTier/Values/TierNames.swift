@@ -16,13 +16,20 @@ struct TierNames: Sendable {
     var fence: String { "\(row):x" }
 
     /// A piece of a body that is too long for the row.
-    func chunk(_ number: Int, of ticket: Int64) -> String { "\(row):b:\(ticket):\(number)" }
+    /// - Parameter mark: The body's; see ``TierNames/mark(of:)``.
+    func chunk(_ number: Int, of ticket: Int64, mark: String = "") -> String {
+      "\(row):b:\(ticket)\(mark):\(number)"
+    }
   }
 
   /// The names for a target.
   func target(of question: TierQuestion) -> Target {
     Target(row: "cf1:{\(digest(["target", question.account, question.target], length: 16))}")
   }
+
+  /// What distinguishes the pieces of two bodies that were offered with the same ticket.
+  /// - Parameter checksum: The checksum of the body.
+  func mark(of checksum: Int64) -> String { "." + digest(["body", String(checksum)], length: 8) }
 
   /// The name of the key of a shared account.
   func key(of account: String) -> String { "cf1:k:\(digest(["account", account], length: 16))" }
