@@ -43,6 +43,11 @@ import TestTurns
     #expect(effects == [.disarmDeadline, .finish(.incomplete), .stopRest])
   }
 
+  @Test func `fail: where nothing has failed, what is optional goes on into the store`() throws {
+    let (_, effects) = run(try plan(.criticalFresh, .fail), [.fresh(0), .fresh(1)])
+    #expect(effects == [.tell(1), .disarmDeadline, .finish(.ready)])
+  }
+
   @Test func `what is stored is enough: after a failure the others are begun all the same`() throws {
     var oneByOne = try plan(.criticalFresh, .useStored)
     oneByOne.parallelism = 1
@@ -106,6 +111,13 @@ import TestTurns
       testDescription: "fail: the first failure ends the run", readiness: .criticalFresh, rule: .fail,
       events: [.failed(0, reason: down), .ended(0)], verdict: .incomplete),
     Case(
+      testDescription: "fail: a load that ends with nothing has failed", readiness: .criticalFresh,
+      rule: .fail, events: [.ended(0)], verdict: .incomplete),
+    Case(
+      testDescription: "retry: a load that ends with nothing is tried again, so often and no more",
+      readiness: .criticalFresh, rule: .retry(1),
+      events: [.fresh(1), .ended(1), .ended(0), .ended(0)], verdict: .incomplete),
+    Case(
       testDescription: "ask: a prompt is no outcome", readiness: .criticalFresh, rule: .ask,
       events: [.deadlinePassed], verdict: nil),
     Case(
@@ -156,8 +168,18 @@ import TestTurns
     #expect(choices(with) == [.retry, .continueWithStored, .quit])
   }
 
-  private func choices(_ effects: [Effect]) -> [FailurePrompt.Choice]? {
-    for case .ask(let prompt) in effects { return prompt.choices }
+  @Test func `a prompt says that there is nothing only for what is not stored either`() throws {
+    let (_, effects) = run(
+      try plan(.criticalFresh, .ask),
+      [.stored(0), .failed(0, reason: "late"), .ended(0), .failed(1, reason: Self.down), .ended(1)])
+    #expect(prompt(effects)?.message == "There is nothing for “b”: refused.")
+    #expect(prompt(effects)?.missing.map(\.name) == ["a", "b"])
+  }
+
+  private func choices(_ effects: [Effect]) -> [FailurePrompt.Choice]? { prompt(effects)?.choices }
+
+  private func prompt(_ effects: [Effect]) -> FailurePrompt? {
+    for case .ask(let prompt) in effects { return prompt }
     return nil
   }
 

@@ -470,6 +470,76 @@ private struct LockedCredentials: CredentialStore {
     #expect(await outline(try request(), by: session, policy: policy) == expected)
   }
 
+  @Test(
+    "once the session has expired, what is stored is shown as the policy has it, and the origin is not asked",
+    arguments: [
+      (.storedThenFresh, ["stored(body 1)", "failure(status, last body 1)"]),
+      (.storedThenFresh(ifOlderThan: .seconds(60)), ["stored(body 1)"]),
+      (.storedElseFresh(maxAge: .seconds(60)), ["stored(body 1)"]),
+      (.storedElseFresh(maxAge: .seconds(10)), ["stored(body 1)", "failure(status, last body 1)"]),
+      (.freshElseStored(), ["stored(body 1)", "failure(status, last body 1)"]),
+      (.storedOnly, ["stored(body 1)"]), (.freshOnly, ["failure(status)"]), (.http, ["failure(status)"]),
+    ] as [(FetchPolicy, [String])])
+  func expiredSession(policy: FetchPolicy, expected: [String]) async throws {
+    let clock = VirtualClock()
+    let transport = ScriptedTransport { _, number in
+      number == 1 ? .answer("body 1") : .answer("who are you?", status: 401)
+    }
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    let session = Session(service: fixture.service, credentials: MemoryCredentials(Self.old))
+    await session.start()
+    #expect(await outline(try request(), by: session) == ["fresh(body 1, new)"])
+    clock.advance(by: .seconds(30))
+    #expect(await outline(try request("other"), by: session, policy: .freshOnly) == ["failure(status)"])
+    #expect(session.current == .expired(account: "alice"))
+    let authorized = session.authorized(try request())
+    #expect(authorized == nil)
+    #expect(await outline(try request(), by: session, policy: policy) == expected)
+    #expect(transport.requests.count == 2)
+    #expect(session.current == .expired(account: "alice"))
+  }
+
+  // MARK: - Loads that are cancelled
+
+  @Test func `a load that is cancelled before the credential is read says nothing`() async throws {
+    let mayRead = Gate()
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    let credentials = MemoryCredentials(Self.old, mayRead: mayRead)
+    let session = Session(service: fixture.service, credentials: credentials)
+    async let started: Void = session.start()
+    await credentials.isReading.wait()
+    let request = try request()
+    let load = Task { await outline(request, by: session) }
+    load.cancel()
+    #expect(await load.value == [])
+    mayRead.open()
+    await started
+    #expect(session.current == .signedIn(account: "alice"))
+  }
+
+  @Test func `a load that is cancelled while its token is renewed says nothing`() async throws {
+    let isRenewing = Gate()
+    let mayRenew = Gate()
+    let transport = ScriptedTransport { _, _ in .answer("who are you?", status: 401) }
+    let fixture = try ServiceFixture(transport: transport)
+    var configuration = Session.Configuration()
+    configuration.renew = { _ in
+      isRenewing.open()
+      await mayRenew.wait()
+      throw DataServiceError(.offline, "there is no network")
+    }
+    let session = Session(
+      service: fixture.service, credentials: MemoryCredentials(Self.old), configuration: configuration)
+    await session.start()
+    let request = try request()
+    let load = Task { await outline(request, by: session) }
+    await isRenewing.wait()
+    load.cancel()
+    mayRenew.open()
+    #expect(await load.value == [])
+    #expect(session.current == .signedIn(account: "alice"))
+  }
+
   @Test
   func `a refused token that cannot be renewed: an old response that is stored is shown before the failure`()
     async throws

@@ -127,7 +127,8 @@ public final class LaunchFlow: Sendable {
     }
   }
 
-  private func startPreload(_ number: Int, account: String?) {
+  func startPreload(_ number: Int, account: String?) {
+    guard isPresent(account) else { return }
     let preload = PreloadRun(makePlan(account), on: source, clock: clock)
     let isWanted = state.withLock { state in
       guard state.machine.expects(number), !state.isOver else { return false }
@@ -136,18 +137,28 @@ public final class LaunchFlow: Sendable {
     }
     guard isWanted else { return preload.cancel() }
     Task { [weak self] in
-      for await event in preload.events { self?.take(event, of: number) }
+      for await event in preload.events { self?.take(event, of: number, for: account) }
       await preload.finished()
       self?.state.withLock { state in state.preloads.removeAll { $0 === preload } }
     }
   }
 
-  private func take(_ event: PreloadEvent, of run: Int) {
+  /// - Parameter account: Whose preload it is; `nil` in a program without accounts.
+  func take(_ event: PreloadEvent, of run: Int, for account: String?) {
+    let news: FlowMachine.Event
     switch event {
-    case .progress(let progress): handle(.progress(run: run, progress))
-    case .prompt(let prompt): handle(.prompt(run: run, prompt))
-    case .outcome(let outcome): handle(.outcome(run: run, outcome, blocked: block(outcome)))
-    case .step: break
+    case .progress(let progress): news = .progress(run: run, progress)
+    case .prompt(let prompt): news = .prompt(run: run, prompt)
+    case .outcome(let outcome): news = .outcome(run: run, outcome, blocked: block(outcome))
+    case .step: return
     }
+    if isPresent(account) { handle(news) }
+  }
+
+  /// Whether the account is the session's now; `true` in a program without accounts. The session changes before its phase
+  /// arrives here: in between nothing is begun for an account that it has left, and nothing of it is shown.
+  private func isPresent(_ account: String?) -> Bool {
+    guard let session, let account else { return true }
+    return session.current == .signedIn(account: account)
   }
 }

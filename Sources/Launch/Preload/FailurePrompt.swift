@@ -12,7 +12,7 @@ public struct FailurePrompt: Sendable, Hashable {
     case quit
   }
 
-  /// A step for which there is no response.
+  /// A step that the launch still waits for.
   public struct Missing: Sendable, Hashable {
     /// The step's name; a URL where it was given none.
     public let name: String
@@ -20,7 +20,7 @@ public struct FailurePrompt: Sendable, Hashable {
     public let reason: String?
   }
 
-  /// The critical steps that have not succeeded; with ``isLate`` for a prompt in an application's own words.
+  /// The steps that the launch waits for and that have not succeeded; with ``isLate`` for a prompt in an application's own words.
   public let missing: [Missing]
   /// Whether the deadline has passed while steps were under way.
   public let isLate: Bool
@@ -31,15 +31,20 @@ public struct FailurePrompt: Sendable, Hashable {
   /// The choices offered; `continueWithStored` only if every critical step is stored.
   public let choices: [Choice]
 
-  init(missing: [(name: String, reason: String?)], isLate: Bool, canContinue: Bool) {
+  /// - Parameter withNothing: Those of the missing steps for which nothing is stored either; by default all.
+  init(
+    missing: [(name: String, reason: String?)], withNothing: [(name: String, reason: String?)] = [],
+    isLate: Bool, canContinue: Bool
+  ) {
     self.missing = missing.map { Missing(name: $0.name, reason: $0.reason) }
     self.isLate = isLate
     title = isLate ? "This takes longer than usual" : "Not everything could be loaded"
     // A step without a name is named by its URL, which may contain a secret.
-    let names = missing.map { "“\($0.name.contains("://") ? ShownURL.text($0.name) : $0.name)”" }
+    let shownSteps = canContinue || withNothing.isEmpty ? missing : withNothing
+    let names = shownSteps.map { "“\($0.name.contains("://") ? ShownURL.text($0.name) : $0.name)”" }
     let shown = names.prefix(3).joined(separator: ", ")
     let rest = names.count > 3 ? " and \(names.count - 3) more" : ""
-    let reason = missing.lazy.compactMap(\.reason).first.map { ": \($0)" } ?? ""
+    let reason = shownSteps.lazy.compactMap(\.reason).first.map { ": \($0)" } ?? ""
     let what = canContinue ? "There is no fresh response for" : "There is nothing for"
     message = "\(what) \(shown)\(rest)\(reason)."
     choices = canContinue ? [.retry, .continueWithStored, .quit] : [.retry, .quit]

@@ -2,7 +2,7 @@
 public enum PreloadEvent: Sendable {
   /// The run's progress. A slow reader gets only the newest of several in a row.
   case progress(PreloadProgress)
-  /// A step has ended, with its result.
+  /// A step is fresh or has failed, with its result; told again when it is tried again, or its account is signed out.
   case step(LaunchOutcome.Step)
   /// The run waits for an answer.
   case prompt(FailurePrompt)

@@ -133,11 +133,14 @@ struct PreloadMachine: Sendable {
       guard steps[index].isRunning else { return [] }
       // Only a stored response arrived: it is no older than the plan's maximum age.
       let isYoung = steps[index].hasStored && !steps[index].isFresh && !steps[index].hasFailed
+      // A caller's own source may end a load without a delivery; the run would wait for it for ever.
+      let isUnanswered = !steps[index].hasAnything && !steps[index].hasFailed
       change(index) { step in
         step.isRunning = false
         if isYoung { step.isFresh = true }
+        if isUnanswered { step.reason = "its load ended without a response" }
       }
-      if isYoung { effects.append(.tell(index)) }
+      if isYoung || isUnanswered { effects.append(.tell(index)) }
     case .deadlinePassed:
       guard phase == .running else { return [] }
     case .answered(let choice):
@@ -212,8 +215,10 @@ struct PreloadMachine: Sendable {
     case .ask where isLate || isHopeless:
       phase = .asking
       let missing = steps.filter { holdsUp($0) && !isSatisfied($0) }
+      let withNothing = steps.filter { $0.isCritical && !$0.hasAnything }
       let prompt = FailurePrompt(
-        missing: missing.map { ($0.name, $0.reason) }, isLate: isLate, canContinue: canContinue)
+        missing: missing.map { ($0.name, $0.reason) },
+        withNothing: withNothing.map { ($0.name, $0.reason) }, isLate: isLate, canContinue: canContinue)
       return [.disarmDeadline, .ask(prompt)]
     case .retry(let times) where isHopeless && !isLate && attempts < times:
       attempts += 1
@@ -241,7 +246,8 @@ struct PreloadMachine: Sendable {
 
   private mutating func finish(_ verdict: LaunchOutcome.Verdict) -> [Effect] {
     phase = .over
-    let goesOn = plan.finishesIntoStore && verdict != .quit && plan.onFailure != .fail
+    let hasFailed = plan.onFailure == .fail && verdict != .ready
+    let goesOn = plan.finishesIntoStore && verdict != .quit && !hasFailed
     if !goesOn { skipWaiting() }
     return [.disarmDeadline, .finish(verdict)] + (goesOn ? [] : [.stopRest])
   }

@@ -43,7 +43,8 @@ public final class PreloadRun: Sendable {
   ///
   /// - Parameters:
   ///   - plan: The steps, and when they suffice.
-  ///   - source: The service, or a session on it.
+  ///   - source: The service, or a session on it. A session says when its account is signed out; of a sign-out of the service
+  ///     only a load under way tells. While none is, as a prompt may be open, cancel the run before the sign-out.
   ///   - clock: Measures the deadline.
   public init(_ plan: PreloadPlan, on source: any DeliverySource, clock: LaunchClock = .continuous) {
     self.plan = plan

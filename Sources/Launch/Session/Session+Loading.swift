@@ -4,7 +4,7 @@ internal import Synchronization
 
 extension Session {
   /// A request with the account and its token, as ``load(_:policy:begin:deliver:)`` would send it: for `anticipate`
-  /// and for requests that need no renewal. `nil` while nobody is signed in.
+  /// and for requests that need no renewal. `nil` while nobody is signed in, and once the session has expired.
   public func authorized(_ request: DataService.Request) -> DataService.Request? {
     pass.map { authorized(request, by: $0) }
   }
@@ -16,7 +16,8 @@ extension Session {
     return request
   }
 
-  /// Loads for the session's account; see `DeliverySource`.
+  /// Loads for the session's account; see `DeliverySource`. Once the session has expired the origin is not asked: what is
+  /// stored is delivered, as the policy has it, and then the failure.
   public func load<Value: Sendable>(
     _ request: DataService.Request, policy: FetchPolicy,
     begin:
@@ -37,7 +38,9 @@ extension Session {
     deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void
   ) async {
     await launched()
-    guard let first = pass else { return deliver(.failure(refusal, lastKnown: nil)) }
+    // Who has cancelled is told nothing (law 11).
+    guard !Task.isCancelled else { return }
+    guard let first = passOfAccount else { return deliver(.failure(Self.signedOut, lastKnown: nil)) }
     if let bound, !bound.admits(first) { return deliver(.failure(Self.signedOut, lastKnown: nil)) }
     let relay = Relay(session: self, pass: first, deliver: deliver)
     if hasExpired(first), policy != .storedOnly {
@@ -80,12 +83,9 @@ extension Session {
     for await phase in phases where phase != .launching { return }
   }
 
-  private var refusal: DataServiceError {
-    if case .expired = current { return Self.expired }
-    return Self.signedOut
-  }
-
+  /// Whether the pass must be renewed before a request is sent with it, or cannot be any more.
   private func hasExpired(_ pass: Pass) -> Bool {
+    if pass.isExpired { return true }
     guard configuration.renew != nil, let expiresAt = pass.credential.expiresAt else { return false }
     let (seconds, attoseconds) = configuration.expiryMargin.components
     let margin = Double(seconds) + Double(attoseconds) * 1e-18
@@ -161,6 +161,8 @@ private final class Relay<Value: Sendable>: Sendable {
   var lastKnown: DataService.Response<Value>? { state.withLock { $0.lastKnown } }
 
   func hand(_ delivery: DataService.Delivery<Value>) {
+    // A renewal goes on for others, and ends after the load that waited for it was cancelled (law 11).
+    guard !Task.isCancelled else { return }
     let isCurrent = session.isCurrent(pass)
     let isFirstLate = state.withLock { state in
       defer { if !isCurrent { state.isOver = true } }

@@ -164,15 +164,26 @@ public final class Session: DeliverySource {
     let credential: Credential
     let epoch: UInt64
     let tokenNumber: UInt64
+    /// Whether the session has expired: nothing is sent any more, but what is stored is still the account's.
+    let isExpired: Bool
   }
 
-  /// The current pass; `nil` while nobody is signed in.
-  var pass: Pass? {
+  /// The pass to send requests with; `nil` while nobody is signed in, and once the session has expired.
+  var pass: Pass? { passOfAccount.flatMap { $0.isExpired ? nil : $0 } }
+
+  /// The pass of the account that loads are made for, also once its session has expired; `nil` while there is none.
+  var passOfAccount: Pass? {
     state.withLock { state in
-      guard case .signedIn = state.machine.phase, let credential = state.machine.credential else {
-        return nil
+      let isExpired: Bool
+      switch state.machine.phase {
+      case .signedIn: isExpired = false
+      case .expired: isExpired = true
+      case .launching, .signedOut, .signingOut: return nil
       }
-      return Pass(credential: credential, epoch: state.machine.epoch, tokenNumber: state.machine.tokenNumber)
+      guard let credential = state.machine.credential else { return nil }
+      return Pass(
+        credential: credential, epoch: state.machine.epoch, tokenNumber: state.machine.tokenNumber,
+        isExpired: isExpired)
     }
   }
 

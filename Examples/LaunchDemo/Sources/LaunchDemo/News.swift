@@ -51,6 +51,8 @@ struct News: Sendable {
     var request = request("login")
     request.method = .post
     request.body = Data(name.utf8)
+    // A POST is not tried again: its one connection may take as long as the three of a GET.
+    request.limits.connectTimeout = .seconds(15)
     let response = try await service.response(for: request, policy: .freshOnly)
     let token = try JSONDecoder().decode(Token.self, from: response.value)
     return Credential(account: name, token: token.token)

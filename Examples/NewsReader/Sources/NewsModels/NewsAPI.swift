@@ -62,8 +62,10 @@ public struct NewsAPI: Sendable {
   public func credential(
     for name: String, from service: DataService
   ) async throws(DataServiceError) -> Credential {
-    let request = DataService.Request(
+    var request = DataService.Request(
       origin.appending(path: "sign-in"), method: .post, body: Data(name.utf8))
+    // A POST is not tried again: its one connection may take as long as the three of a GET.
+    request.limits.connectTimeout = .seconds(15)
     let answer = try await service.response(for: request, as: Token.self, policy: .freshOnly)
     return Credential(account: name, token: answer.value.token)
   }

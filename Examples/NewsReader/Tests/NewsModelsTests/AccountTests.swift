@@ -28,6 +28,13 @@ import Testing
     await reader.test.close()
   }
 
+  @Test func `a sign-in, which is not tried again, may take long to connect`() async throws {
+    let reader = try Reader()
+    try await reader.signIn("ada")
+    #expect(reader.requests(for: "sign-in").map(\.limits.connectTimeout) == [.seconds(15)])
+    await reader.test.close()
+  }
+
   @Test func `a sign-out shows the login and erases what was stored`() async throws {
     let reader = try Reader()
     try await reader.signIn("ada")
