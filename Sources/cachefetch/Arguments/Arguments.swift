@@ -16,6 +16,9 @@ struct Arguments: Sendable {
   /// Whether a flag, or an option at all, was given.
   func has(_ name: OptionName) -> Bool { options.contains { $0.name == name } }
 
+  /// Whether only what is stored may be delivered: `--offline`, or the policy by its name.
+  var isOffline: Bool { has(.offline) || text(.policy) == "stored-only" }
+
   /// The text of an option; the last one given counts.
   func text(_ name: OptionName) -> String? { texts(name).last }
 

@@ -33,12 +33,24 @@ enum StoreLocation {
   }
 
   /// The store's configuration for a command line. A store named by `--store` is untrusted, since the file may come
-  /// from anywhere. If it is only inspected it is opened read-only: an exported copy stays unchanged, and may be on a
-  /// read-only medium.
+  /// from anywhere. If it is only inspected it is opened read-only: an exported copy stays unchanged, even a damaged
+  /// one, and may be on a read-only medium. The verbs of ``inspecting`` still write to a store in use, whose latest
+  /// counts stand beside it.
   static func configuration(_ arguments: Arguments) -> StoreConfiguration {
     var configuration = StoreConfiguration(path: path(arguments))
     configuration.isUntrusted = arguments.has(.store)
-    configuration.isReadOnly = arguments.has(.store) && (arguments.has(.offline) || arguments.verb == .show)
+    let isInspected =
+      arguments.isOffline || arguments.verb == .show
+      || inspecting.contains(VerbSet(arguments.verb)) && isCopy(configuration.path)
+    configuration.isReadOnly = arguments.has(.store) && isInspected
     return configuration
+  }
+
+  /// Verbs that report on a store and change nothing in it.
+  private static let inspecting: VerbSet = [.explain, .list, .stats, .export]
+
+  /// Whether no process has used the file as its store: nothing that a store in use has stands beside it.
+  private static func isCopy(_ path: String) -> Bool {
+    [".lock", ".uses", ".uses-taken"].allSatisfy { !InputFile.isThere(path + $0) }
   }
 }

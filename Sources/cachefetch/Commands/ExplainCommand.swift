@@ -7,7 +7,9 @@ enum ExplainCommand {
   static func run(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus {
     let request = try RequestArguments(arguments).request(for: arguments.operand)
     let policy = try PolicyChoice.chosen(arguments)
-    let service = DataService.forCommand(arguments, diagnostics: diagnostics)
+    let commands = StoreCommands(arguments, diagnostics)
+    if let missing = commands.missing() { return missing }
+    let service = commands.service
     let result = Await.result { () async throws(DataServiceError) in
       try await service.explain(request, policy: policy.fetchPolicy)
     }

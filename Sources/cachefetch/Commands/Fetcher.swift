@@ -81,8 +81,7 @@ extension DataService {
     _ arguments: Arguments, diagnostics: Diagnostics, transport: (any Transport)? = nil,
     waitsForStore: Bool = false
   ) -> DataService {
-    if arguments.has(.insecure), !arguments.has(.offline), VerbSet.fetching.contains(VerbSet(arguments.verb))
-    {
+    if arguments.has(.insecure), !arguments.isOffline, VerbSet.fetching.contains(VerbSet(arguments.verb)) {
       diagnostics.say("--insecure: certificates are not verified, and anybody may have answered")
     }
     SandboxRules.prepare(arguments)

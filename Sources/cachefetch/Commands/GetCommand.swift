@@ -126,12 +126,23 @@ final class GetCommand {
       states[index].outcome.end = .fresh(status: response.status)
       states[index].transfer?.take(response.head, "fresh")
       try takeFresh(response, change, delivery, of: index)
-    case .failure(let error, _):
+    case .failure(let failure, let lastKnown):
+      let error = advised(failure)
       let isStore = [.store, .corrupt, .closed].contains(error.kind)
       states[index].outcome.end = .failure(storeIsUnusable: isStore && plan.policy == .storedOnly)
       states[index].transfer?.take(error)
-      try takeFailure(error, delivery, of: index)
+      try takeFailure(error, .failure(error, lastKnown: lastKnown), of: index)
     }
+  }
+
+  /// The error with a remedy where `--store` names a store that is not there: the name may be mistyped.
+  private func advised(_ error: DataServiceError) -> DataServiceError {
+    guard error.kind == .notStored, let store = plan.namedStore, !InputFile.isThere(store) else {
+      return error
+    }
+    let shown = TerminalText.visible(store)
+    return DataServiceError(
+      .notStored, error.message, hint: "there is no store at \(shown): name one that is there with --store")
   }
 
   private func takeStored(_ response: Response, _ delivery: Delivery, of index: Int) throws(OutputError) {

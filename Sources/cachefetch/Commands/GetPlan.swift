@@ -17,6 +17,8 @@ struct GetPlan {
   var parallel: Int?
   /// Whether the request has `only-if-cached`, whose failure is a generated 504.
   var isOnlyIfCached = false
+  /// The store that `--store` names, if nothing but what is stored can be delivered.
+  var namedStore: String?
 
   /// Reads the options of `get` and checks their combinations.
   init(_ arguments: Arguments) throws(UsageError) {
@@ -33,6 +35,7 @@ struct GetPlan {
     form = try DeliveryPrinter.Form(arguments)
     if let text = arguments.text(.print), let mode = PrintMode(rawValue: text) { print = mode }
     if let format = arguments.text(.writeOut) { writeOut = try WriteOut(argument: format) }
+    if policy == .storedOnly { namedStore = arguments.text(.store) }
     if arguments.has(.background) {
       policy = .storedOnly
       try checkBackgroundRequests()

@@ -108,7 +108,12 @@ extension StoreCommands {
     guard let account = arguments.text(.account) else {
       throw UsageError("sign-out needs an account", "write --account NAME, as cachefetch list shows it")
     }
-    if let missing = missing() { return missing }
+    if let missing = missing() {
+      if TierChoice.url(arguments) != nil {
+        diagnostics.say("nothing is signed out: the server that machines share was not asked either")
+      }
+      return missing
+    }
     let service = service
     var selection = EntrySelection()
     selection.accounts = [account]

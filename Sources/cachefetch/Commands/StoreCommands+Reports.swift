@@ -21,7 +21,8 @@ extension StoreCommands {
         return Output.write(parts.flatMap(StatisticsText.line) + StatisticsText.line(tier), diagnostics)
       }
       let width = diagnostics.terminal.isOutput ? Terminal.width(of: 1) : nil
-      return Output.write(StatisticsText.text(statistics, parts, tier, width: width), diagnostics)
+      let text = StatisticsText.text(statistics, parts, tier, isWhole: account == nil, width: width)
+      return Output.write(text, diagnostics)
     }
   }
 

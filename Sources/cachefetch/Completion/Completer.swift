@@ -18,6 +18,9 @@ struct Completer {
 
   let stored: Stored
 
+  /// The store that `--store` names on the command line being typed, up to the word before the current one.
+  static func store(in words: [String]) -> String? { State(Array(words.dropLast())).store }
+
   /// The candidates for the last of `words`, the command line without the program's name, up to the cursor.
   func candidates(_ words: [String]) -> [Candidate] {
     guard let current = words.last else { return [] }
@@ -43,6 +46,8 @@ struct Completer {
     var endsOptions = false
     /// The option whose value is expected next.
     var awaiting: Option?
+    /// The value of `--store`.
+    var store: String?
 
     init(_ words: [String]) {
       var mayFollowNumber = false
@@ -53,7 +58,8 @@ struct Completer {
           continue
         }
         mayFollowNumber = false
-        if awaiting != nil {
+        if let option = awaiting {
+          if option.name == .store { store = word }
           awaiting = nil
         } else if endsOptions || !word.hasPrefix("-") || word == "-" {
           take(operand: word)
@@ -61,6 +67,8 @@ struct Completer {
           endsOptions = true
         } else if word.hasPrefix("--") {
           let option = Option.table.first { $0.spelling == word }
+          let naming = Option.row(.store).spelling + "="
+          if word.hasPrefix(naming) { store = String(word.dropFirst(naming.count)) }
           mayFollowNumber = option?.mayStandAlone == true
           awaiting = option?.value == nil || mayFollowNumber ? nil : option
         } else {

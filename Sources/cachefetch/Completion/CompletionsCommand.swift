@@ -22,7 +22,8 @@ enum CompletionsCommand {
 
   /// Prints nothing on standard error, since it runs while the user types.
   private static func candidates(_ arguments: Arguments) -> ExitStatus {
-    let found = completer(arguments).candidates(Array(arguments.operands.dropFirst()))
+    let words = Array(arguments.operands.dropFirst())
+    let found = completer(arguments, words).candidates(words)
     let lines = found.map { candidate in
       // A name that contains a line break would become two candidates.
       let text = TerminalText.visible(candidate.text)
@@ -35,13 +36,15 @@ enum CompletionsCommand {
   private static func bashCandidates(_ arguments: Arguments) -> ExitStatus {
     let operands = arguments.operands.dropFirst()
     let line = BashLine(operands.last ?? "", breaks: operands.count > 1 ? operands.first ?? "" : "")
-    let found = completer(arguments).candidates(Array(line.words.dropFirst()))
+    let words = Array(line.words.dropFirst())
+    let found = completer(arguments, words).candidates(words)
     let lines = found.compactMap { line.replacement(for: $0.text) }
     return Output.write(lines.map { $0 + "\n" }.joined(), Diagnostics(isQuiet: true))
   }
 
-  private static func completer(_ arguments: Arguments) -> Completer {
-    let entries = Entries(arguments)
+  /// What completes `words`, from the store that they name.
+  private static func completer(_ arguments: Arguments, _ words: [String]) -> Completer {
+    let entries = Entries(naming(Completer.store(in: words), arguments))
     return Completer(
       stored: Completer.Stored(
         accounts: { entries.select().map(\.key.account).filter { !$0.isEmpty }.uniqued() },
@@ -53,6 +56,16 @@ enum CompletionsCommand {
         urls: { prefix in
           entries.select(prefix: prefix).map(\.key.target).filter { !$0.hasPrefix(Entries.mark) }.uniqued()
         }))
+  }
+
+  /// The arguments with the store of the line that is typed. The shell has not expanded a `~` in it yet.
+  private static func naming(_ store: String?, _ arguments: Arguments) -> Arguments {
+    guard let store, !store.isEmpty else { return arguments }
+    let isOfHome = store.hasPrefix("~/")
+    let path = isOfHome ? (Environment.value("HOME") ?? "~") + store.dropFirst() : store
+    let given = Arguments.Given(name: .store, value: .text(path), text: path)
+    return Arguments(
+      verb: arguments.verb, options: arguments.options + [given], operands: arguments.operands)
   }
 
   private struct Entries {

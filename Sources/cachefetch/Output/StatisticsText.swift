@@ -3,10 +3,13 @@ internal import CacheStore
 /// The text of `stats`.
 enum StatisticsText {
   /// The totals, then a line for each account and host.
+  ///
+  /// - Parameter isWhole: Whether the parts are all there are: pinned entries are counted for the whole store only.
   static func text(
     _ statistics: StoreStatistics, _ parts: [StoreStatistics.Part], _ tier: TierCounts = TierCounts(),
-    width: Int?
+    isWhole: Bool = true, width: Int?
   ) -> String {
+    let pinned = isWhole ? ", \(statistics.pinnedRows) pinned" : ""
     let rows = parts.reduce(0) { $0 + $1.rows }
     let bytes = parts.reduce(Int64(0)) { $0 + $1.bytes }
     let saved = parts.reduce(into: UsageCount()) { sum, part in
@@ -15,7 +18,7 @@ enum StatisticsText {
       sum.anticipations += part.deliveries.anticipations
     }
     var text = """
-      entries  \(rows), \(Words.size(bytes)) of bodies, \(statistics.pinnedRows) pinned
+      entries  \(rows), \(Words.size(bytes)) of bodies\(pinned)
       file     \(Words.size(statistics.fileBytes)) of at most \(Words.size(statistics.limitBytes)), and \(Words.size(statistics.logBytes)) of log
       saved    \(Words.size(saved.savedBytes)) of transfer, \(Words.elapsed(.milliseconds(saved.savedMilliseconds))) of waiting
 

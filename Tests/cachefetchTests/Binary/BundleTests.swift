@@ -41,6 +41,31 @@ import TestTurns
     #expect(try await other.run("list", "--tag", "demo").lines.count == 2)
   }
 
+  @Test func `a copy that was cut off is reported, and stays as it is`() async throws {
+    let (shell, origin) = try await filled()
+    #expect(try await shell.run("export", "demo.cfx").status == 0)
+    let whole = try shell.store.folder.bytes(of: "demo.cfx")
+    let cut = Array(whole.prefix(whole.count / 2))
+    try shell.store.folder.write(cut, to: "cut.cfx")
+    let names = try shell.store.folder.names()
+    for words in [
+      ["list"], ["list", "--json"], ["stats"], ["explain", origin.url + "/a"], ["export", "again.cfx"],
+      ["--policy", "stored-only", origin.url + "/a"],
+    ] {
+      let run = try await shell.run(words + ["--store", "cut.cfx"])
+      #expect(run.status == 74 && run.output.isEmpty, "\(words): \(run.outputText)")
+      #expect(run.errorText.contains("the store cut.cfx is damaged"), "\(words): \(run.errorText)")
+      #expect(try shell.store.folder.names() == names, "\(words)")
+    }
+    #expect(try shell.store.folder.bytes(of: "cut.cfx") == cut)
+    // Nor is anything put beside one that is whole.
+    let list = try await shell.run("list", "--store", "demo.cfx")
+    #expect(list.status == 0 && list.lines.count == 2, "\(list.errorText)")
+    #expect(try await shell.run("stats", "--store", "demo.cfx").status == 0)
+    #expect(try await shell.run("explain", "--store", "demo.cfx", origin.url + "/a").status == 0)
+    #expect(try shell.store.folder.names() == names)
+  }
+
   @Test func `rows with credentials are left out unless the account is named`() async throws {
     let (shell, _) = try await filled()
     _ = try await shell.run("export", "all.cfx")

@@ -220,9 +220,23 @@ import TestTurns
     for words in [["-k"], ["preload", "--insecure", "--json"], ["diff", "-k"]] {
       #expect(try await shell.run(words + [origin.url]).errorText.hasPrefix(warning), "\(words)")
     }
-    for words in [["-kq"], ["-k", "--offline"], ["show", "-k"]] {
+    for words in [["-kq"], ["-k", "--offline"], ["-k", "--policy", "stored-only"], ["show", "-k"]] {
       #expect(try await shell.run(words + [origin.url]).errors.isEmpty, "\(words)")
     }
+  }
+
+  @Test func `where --store names no store, what is said of an empty answer says so`() async throws {
+    let shell = try Shell()
+    let hint = "there is no store at typo.sqlite: name one that is there with --store"
+    for policy in [["--offline"], ["--policy", "stored-only"]] {
+      let words = policy + ["--store", "typo.sqlite", "http://a.example/x"]
+      let run = try await shell.run(words)
+      #expect(run.status == 4 && run.output.isEmpty, "\(words)")
+      #expect(run.errorText == "cachefetch: nothing is stored for http://a.example/x; \(hint)\n", "\(words)")
+      let json = try await shell.run(["-q", "--json"] + words)
+      #expect(json.status == 4 && json.outputText.contains("\"hint\":\"\(hint)\""), "\(json.outputText)")
+    }
+    #expect(try shell.store.folder.names().isEmpty)
   }
 
   @Test func `what is not stored is named once`() async throws {

@@ -202,6 +202,18 @@ import TestTurns
     #expect(try await shell.run("sign-out").status == 64)
   }
 
+  @Test func `sign-out from a store that is not there says that no other server was asked`() async throws {
+    var shell = try Shell()
+    let words = ["sign-out", "--account", "alice"]
+    let note = "nothing is signed out: the server that machines share was not asked either"
+    shell.environment["CACHEFETCH_TIER"] = "redis://127.0.0.1:1/0"
+    let run = try await shell.run(words)
+    #expect(run.status == 74 && run.errorText.contains("there is no store at "), "\(run.errorText)")
+    #expect(run.errorText.contains(note), "\(run.errorText)")
+    let alone = try await shell.run(words + ["--no-tier"])
+    #expect(alone.status == 74 && !alone.errorText.contains(note), "\(alone.errorText)")
+  }
+
   @Test func `what another process asked for before the sign-out is neither delivered nor stored after it`()
     async throws
   {

@@ -85,6 +85,16 @@ import TestTurns
     #expect(texts("help", "wa") == ["watch"])
   }
 
+  @Test func `the store is the one that the line names`() {
+    #expect(Completer.store(in: ["--store", "a", "show", ""]) == "a")
+    #expect(Completer.store(in: ["show", "--store=a", "-q", "h"]) == "a")
+    #expect(Completer.store(in: ["--store", "a", "--store=b", ""]) == "b")
+    // One that is still typed, another option's value, an operand.
+    for words in [[], ["--store", "a"], ["-o", "--store", "a"], ["--", "--store", "a", ""]] {
+      #expect(Completer.store(in: words) == nil, "\(words)")
+    }
+  }
+
   @Test func `whoever shows help has some words on each`() {
     let completer = Completer(stored: .init())
     #expect(completer.candidates(["sta"]) == [.init(text: "stats", help: Verb.stats.summary)])

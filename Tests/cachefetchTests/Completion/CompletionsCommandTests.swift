@@ -45,5 +45,19 @@ import TestTurns
       let run = try await shell.run(["completions", "candidates", "--"] + words)
       #expect(run.lines == offered, "\(words): \(run.outputText)")
     }
+    // From the store that the line names.
+    var other = shell
+    other.environment["CACHEFETCH_STORE"] = shell.file("none.sqlite")
+    other.environment["HOME"] = shell.store.folder.path
+    let path = shell.store.path
+    for words in [
+      ["candidates", "--", "--store", path, "show", "http://a"],
+      ["candidates", "--", "show", "--store=" + path, "http://a"],
+      ["candidates", "--", "--store", "~/store.sqlite", "show", "http://a"],
+      ["bash-candidates", "--", "=", "cachefetch --store \(path) show http://a"],
+    ] {
+      let run = try await other.run(["completions"] + words)
+      #expect(run.lines == ["http://a.example/1"], "\(words): \(run.outputText)")
+    }
   }
 }

@@ -57,6 +57,11 @@ import TestTurns
         + "b<U+009B>  [auto:01234567…]: 1 entry · …\n")
   }
 
+  @Test func `of one account's entries it does not say how many the whole store has pinned`() {
+    let text = StatisticsText.text(Self.statistics, [Self.parts[0]], isWhole: false, width: nil)
+    #expect(text.hasPrefix("entries  2, 1.0 kB of bodies\nfile     4.1 kB of "), "\(text)")
+  }
+
   @Test func `nothing is said of loads begun ahead where there were none`() {
     var counts = AnticipationCounts()
     counts.refused = 3
