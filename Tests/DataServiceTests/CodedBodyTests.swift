@@ -49,6 +49,27 @@ import Testing
     }
   }
 
+  @Test("under http what was stored decoded is delivered as that", arguments: [true, false], [true, false])
+  func decodedUnderHTTP(saysLength: Bool, isFresh: Bool) async throws {
+    let url = try #require(url)
+    let fixture = try ServiceFixture(
+      transport: ScriptedTransport { request, _ in
+        var fields: HTTPFields = ["ETag": "\"1\"", "Cache-Control": "max-age=\(isFresh ? 600 : 0)"]
+        if request.fields["If-None-Match"] != nil { return .answer("", status: 304, fields) }
+        fields.append("Content-Encoding", "gzip")
+        if saysLength { fields.append("Content-Length", "5") }
+        return .answer("decoded", fields)
+      })
+    let ordinary = await fixture.deliveries(url)
+    #expect(ordinary.first?.response?.fields["Content-Encoding"] == "gzip", "as received")
+    let deliveries = await fixture.deliveries(url, policy: .http)
+    #expect(deliveries.map(\.outline) == [isFresh ? "stored(decoded)" : "fresh(decoded, unchanged)"])
+    let fields = try #require(deliveries.first?.response?.fields)
+    #expect(fields["Content-Encoding"] == nil)
+    #expect(fields["Content-Length"] == (saysLength ? "7" : nil))
+    await fixture.service.close()
+  }
+
   @Test func `coded for those who want it so it stays`() async throws {
     let url = try #require(url)
     let fixture = try ServiceFixture(transport: transport(saysLength: false))

@@ -91,6 +91,36 @@ import TestTurns
     core.withLock { $0 = nil }
   }
 
+  @Test func `law 11: cancelled while it asks again, as the row of a 304 is gone, it stops`() async throws {
+    let store = try TemporaryStore()
+    let removing = try ServiceFixture(store: store)
+    let (isAskedAgain, isCancelled) = (Gate(), Gate())
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+      if number == 1 { return .answer("body", ["ETag": "\"1\""]) }
+      if number == 2 {
+        _ = try? await removing.service.remove(.all)
+        return .answer("", status: 304, ["ETag": "\"1\""])
+      }
+      isAskedAgain.open()
+      // A gate that nobody opens is passed by who is cancelled.
+      await Gate().wait()
+      isCancelled.open()
+      throw DataServiceError(.cancelled, "cancelled")
+    }
+    let fixture = try ServiceFixture(store: store, transport: transport)
+    let url = try #require(URL(string: Self.url))
+    #expect(await fixture.outline(url) == ["fresh(body, new)"])
+    let load = fixture.service.load(
+      DataService.Request(url), policy: .freshOnly, queue: DispatchQueue(label: "test"),
+      deliver: { _ in Issue.record("delivered after its cancel") })
+    await isAskedAgain.wait()
+    load.cancel()
+    #expect(await eventually { isCancelled.isOpen })
+    await load.finished()
+    await fixture.service.close()
+    await removing.service.close()
+  }
+
   @Test("cancelled while it waits to ask again, or for a network, it asks no more", arguments: [false, true])
   func waiting(isForNetwork: Bool) async throws {
     let transport = ScriptedTransport { _, _ throws(DataServiceError) in

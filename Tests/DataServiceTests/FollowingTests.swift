@@ -311,6 +311,40 @@ import TestTurns
     await waiting.close()
   }
 
+  @Test func `who follows is not given what was stored for the account after it was signed out`()
+    async throws
+  {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let leader = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    let named = { @Sendable (request: inout DataService.Request) in request.account = .named("ci") }
+    // The account has a row.
+    _ = await leader.outline(try #require(URL(string: "http://origin.test/other")), configure: named)
+    var request = leader.request(url)
+    named(&request)
+    let (core, store) = (leader.service.core, leader.service.store)
+    let prepared = try core.prepare(request, policy: .storedThenFresh)
+    let lease = try #require(try store.tryLease(core.leaseHash(of: prepared)))
+    let clock = VirtualClock()
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
+    let followed = Task { await follower.outline(url, configure: named) }
+    await follower.traced("waiting for another")
+    await clock.whenPending(within: .milliseconds(5))
+    #expect(try await leader.service.signOut(.named("ci")))
+    // Who is signed in next has a load of other limits, which waits for nobody.
+    let next = await leader.outline(url) {
+      named(&$0)
+      $0.limits.redirects = 3
+    }
+    #expect(next == ["fresh(body 2, new)"])
+    lease.release()
+    let (outline, _) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
+    #expect(outline == ["failure(signedOut)"])
+    #expect(transport.requests.count == 2)
+    await follower.service.close()
+    await leader.service.close()
+  }
+
   @Test func `law 7: who follows need not wait for the body of an answer that may not be stored`()
     async throws
   {

@@ -247,6 +247,32 @@ import Testing
     await fixture.service.close()
   }
 
+  @Test("no policy falls back on what is stored of an account that was signed out", arguments: [false, true])
+  func fallingBack(byAnother: Bool) async throws {
+    let url = try #require(url)
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+      if number > 1 {
+        isAsked.open()
+        await mayAnswer.wait()
+      }
+      return .answer("body \(number)")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let other = try ServiceFixture(store: fixture.store)
+    let alice = { @Sendable (request: inout DataService.Request) in request.account = .named("alice") }
+    #expect(await fixture.outline(url, configure: alice) == ["fresh(body 1, new)"])
+    let load = Task {
+      await fixture.outline(url, policy: .freshElseStored(within: nil), configure: alice)
+    }
+    await isAsked.wait()
+    #expect(try await (byAnother ? other : fixture).service.signOut(.named("alice")))
+    mayAnswer.open()
+    #expect(await load.value == ["failure(signedOut)"])
+    await other.service.close()
+    await fixture.service.close()
+  }
+
   // MARK: A range of the caller's own
 
   @Test func `a range of the caller's own is asked for, whatever download was cut off`() async throws {

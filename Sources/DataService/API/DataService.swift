@@ -17,7 +17,7 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// All members may be called on any thread; none waits for the network or for a lock another process holds.
+/// All members may be called on any thread; none blocks it to wait for the network, or for a lock that another process holds.
 public final class DataService: Sendable {
   let core: ServiceCore
 
@@ -26,7 +26,8 @@ public final class DataService: Sendable {
   ///
   /// - Parameters:
   ///   - configuration: Where to store, what is secret.
-  ///   - transport: What performs exchanges; libcurl unless another is given, loaded on the first exchange.
+  ///   - transport: What performs exchanges. Unless one is given that is libcurl, loaded on the first exchange, and on Apple's
+  ///     systems URLSession.
   public init(configuration: Configuration = .init(), transport: (any Transport)? = nil) {
     core = ServiceCore(configuration: configuration, transport: transport)
   }

@@ -6,7 +6,7 @@ extension DataService {
     var called: FirstValue<Void>?
 
     /// Ends the load: no callback starts after this returns, and none is running either where it is called on the
-    /// queue or actor that the callbacks use. Never waits. The exchange stops where no other load wants it.
+    /// serial queue or the actor that the callbacks use. Never waits. The exchange stops where no other load wants it.
     public func cancel() {
       task.cancel()
       called?.set(())

@@ -45,6 +45,24 @@ final class AccountGeneration: Sendable {
     state.withLock { $0 = .known(id) }
   }
 
+  /// Whether the account has a row, or one is being made.
+  var hasBegun: Bool {
+    state.withLock { state in
+      if case .none = state { return false }
+      return true
+    }
+  }
+
+  /// The id, waiting for a row that is being made; `nil` where there is none and none is being made.
+  func begun() async throws(CacheStoreError) -> Int64? {
+    let state = state.withLock { $0 }
+    switch state {
+    case .known(let id): return id
+    case .making(let task): return try await task.value.get()
+    case .none: return nil
+    }
+  }
+
   /// Waits for the id.
   func id() async throws(CacheStoreError) -> Int64 {
     let state = state.withLock { $0 }

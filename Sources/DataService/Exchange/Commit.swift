@@ -37,7 +37,8 @@ struct Commit {
         return .done(try outcome(done, nil, answer))
       }
     }
-    let (done, pending) = await bounded { [self] () async throws(CacheStoreError) in
+    let (done, pending) = await bounded(isStored: { (written: ResponseStore.Overwritten) in written.isStored }
+    ) { [self] () async throws(CacheStoreError) in
       await exchange.plan.pendingLookup?.value
       return try await exchange.generation.with { (id) async throws(CacheStoreError) in
         try await core.store.overwrite(
@@ -100,7 +101,7 @@ struct Commit {
   }
 
   private func outcome(
-    _ done: Result<ResponseStore.Overwritten, CacheStoreError>?, _ pending: Task<Bool, Never>?,
+    _ done: Result<ResponseStore.Overwritten, CacheStoreError>?, _ pending: Task<LateWrite, Never>?,
     _ head: Answer
   ) throws(DataServiceError) -> ExchangeOutcome {
     var answer = head
@@ -145,9 +146,10 @@ struct Commit {
     if !isOneOfMany {
       done = immediately { () throws(CacheStoreError) in try core.store.freshenNow(freshening) }
     }
-    var pending: Task<Bool, Never>?
+    var pending: Task<LateWrite, Never>?
     if done == nil {
-      (done, pending) = await bounded { [core] () async throws(CacheStoreError) in
+      (done, pending) = await bounded(isStored: { (isStored: Bool) in isStored }) {
+        [core] () async throws(CacheStoreError) in
         try await core.store.freshen(freshening, isOneOfMany: isOneOfMany, soon: core.thread.perform)
       }
     }
@@ -274,12 +276,12 @@ struct Commit {
     do throws(CacheStoreError) { return try write().map { .success($0) } } catch { return .failure(error) }
   }
 
-  /// Hands a write over to be committed with others, and waits for it like ``bounded(_:)`` but without a task of its
+  /// Hands a write over to be committed with others, and waits for it like ``bounded(isStored:_:)`` but without a task of its
   /// own.
   /// - Returns: `nil` if the store cannot take the write this way.
   nonisolated(nonsending) private func together(
     _ write: ResponseStore.Write
-  ) async -> (Result<ResponseStore.Overwritten, CacheStoreError>?, Task<Bool, Never>?)? {
+  ) async -> (Result<ResponseStore.Overwritten, CacheStoreError>?, Task<LateWrite, Never>?)? {
     typealias Done = Result<ResponseStore.Overwritten, CacheStoreError>
     let (first, last) = (FirstValue<Done?>(), FirstValue<Done>())
     let isUnderWay = core.store.overwriteTogether(write, soon: core.thread.perform) { done in
@@ -288,15 +290,18 @@ struct Commit {
     }
     guard isUnderWay else { return nil }
     if let done = await core.commitWaiting.value(of: first) { return (done, nil) }
-    let pending = Task(executorPreference: core.thread) { hasSucceeded(await last.value) }
+    let pending = Task(executorPreference: core.thread) {
+      end(of: await last.value, isStored: { $0.isStored })
+    }
     return (nil, pending)
   }
 
-  /// Runs a queued write and waits for it within the time limit of a delivery. The returned task gives whether the
-  /// write succeeded.
+  /// Runs a queued write and waits for it within the time limit of a delivery. The returned task gives what became of the
+  /// write.
   nonisolated(nonsending) private func bounded<Value: Sendable>(
+    isStored: @escaping @Sendable (Value) -> Bool,
     _ write: @escaping @Sendable () async throws(CacheStoreError) -> Value
-  ) async -> (Result<Value, CacheStoreError>?, Task<Bool, Never>?) {
+  ) async -> (Result<Value, CacheStoreError>?, Task<LateWrite, Never>?) {
     let first = FirstValue<Result<Value, CacheStoreError>?>()
     let task = Task(executorPreference: core.thread) {
       let result: Result<Value, CacheStoreError>
@@ -306,16 +311,29 @@ struct Commit {
         result = .failure(error)
       }
       first.set(result)
-      return hasSucceeded(result)
+      return end(of: result, isStored: isStored)
     }
     return (await core.commitWaiting.value(of: first), task)
   }
 
-  /// Reports a failed write, since a delivery that did not wait for it cannot. If the store was removed meanwhile, the origin
-  /// is asked again.
-  private func hasSucceeded<Value>(_ result: Result<Value, CacheStoreError>) -> Bool {
-    guard case .failure(let error) = result else { return true }
-    if error.reason != .signedOut, error.reason != .missing { core.warn(store: error) }
+  /// What became of a write. A failed one is reported, since a delivery that did not wait for it cannot. If the store was
+  /// removed meanwhile, the origin is asked again.
+  private func end<Value>(
+    of result: Result<Value, CacheStoreError>, isStored: (Value) -> Bool
+  ) -> LateWrite {
+    switch result {
+    case .success(let value): return isStored(value) ? .stored : .superseded
+    case .failure(let error):
+      if error.reason != .signedOut, error.reason != .missing { core.warn(store: error) }
+      return .failed
+    }
+  }
+}
+
+extension ResponseStore.Overwritten {
+  /// Whether the row is committed.
+  fileprivate var isStored: Bool {
+    if case .stored = self { return true }
     return false
   }
 }

@@ -15,9 +15,12 @@ extension Exchange {
 
   /// Throws `signedOut` if the account was signed out meanwhile: its answer is not delivered, stored or not.
   nonisolated(nonsending) func checkGeneration() async throws(DataServiceError) {
-    guard let id = generation.known ?? plan.accountID, !prepared.key.account.isEmpty else { return }
-    let isRevoked = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in
-      try await core.store.isRevoked(accountID: id)
+    guard !prepared.key.account.isEmpty, generation.hasBegun else { return }
+    let isRevoked = await core.commitWaiting.result {
+      [core, generation] () async throws(CacheStoreError) -> Bool in
+      // The row may have been made, and be gone again, before this exchange has learnt of it.
+      guard let id = try await generation.begun() else { return false }
+      return try await core.store.isRevoked(accountID: id)
     }
     // If the store does not answer, or was replaced, nothing says that the account was signed out.
     if case .success(true) = isRevoked { throw DataServiceError.signedOut }

@@ -5,7 +5,16 @@ internal import PlatformFoundation
 struct ExchangeOutcome: Sendable {
   var answer: Answer
   /// A write that exceeded the delivery's time limit and still runs.
-  var pendingWrite: Task<Bool, Never>?
+  var pendingWrite: Task<LateWrite, Never>?
+}
+
+/// What became of a write that no delivery waited for any longer.
+enum LateWrite: Sendable {
+  /// The row is committed.
+  case stored
+  /// A newer row stands in its place, or its target was removed meanwhile.
+  case superseded
+  case failed
 }
 
 /// The result of one request, including its redirects.
@@ -34,7 +43,7 @@ extension Exchange {
         // Offered before the deliveries, because the program may exit after them; an exit waits briefly for offers in progress.
         if outcome.answer.shared == .yes { offer(outcome.answer) }
         closeAndPublish(.answer(outcome.answer))
-        if let write = outcome.pendingWrite { endLease(storedRow: await write.value) }
+        if let write = outcome.pendingWrite { await finish(outcome.answer, after: write) }
         mayTakeIn =
           outcome.pendingWrite == nil && ![.yes, .no(.superseded)].contains(outcome.answer.kept)
       } else {
@@ -51,6 +60,19 @@ extension Exchange {
     core.state.withLock { $0.exchanges.forget(self) }
     settle()
     core.exchangeEnded()
+  }
+
+  /// Ends the lease once a late write is over, and offers the answer if it is in the store by then.
+  nonisolated(nonsending) private func finish(
+    _ answer: Answer, after write: Task<LateWrite, Never>
+  ) async {
+    let written = await write.value
+    endLease(storedRow: written != .failed)
+    guard written == .stored else { return }
+    if answer.wasValidatedInTier { noteTakenIn() }
+    var kept = answer
+    kept.kept = .yes
+    if shared(kept) == .yes { offer(kept) }
   }
 
   private func closeAndPublish(_ result: ExchangeResult) {
@@ -72,6 +94,8 @@ extension Exchange {
     }
     switch try await Leasing(exchange: self, deadline: deadline).obtain() {
     case .follow(let answer):
+      // The row may be that of the account's next generation.
+      try await checkGeneration()
       core.noteFollowing()
       tell(.followed)
       return ExchangeOutcome(answer: answer)
@@ -82,7 +106,7 @@ extension Exchange {
         if !prepared.key.account.isEmpty { generation.begin(on: core.thread) }
         // The row of no account comes later: a new store is made for it, and with one processor that would
         // come before the answer.
-        if await askTier() { return nil }
+        if await askTier(until: deadline) { return nil }
         if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
       }
       generation.begin(on: core.thread)
@@ -91,82 +115,9 @@ extension Exchange {
     }
   }
 
-  // MARK: - Attempts
-
-  /// Runs attempts, with the retries that ``RetryRule`` grants and, with `onlineWait`, for as long as there is no
-  /// network.
-  /// - Parameter preflight: The store's knowledge before the first attempt; later attempts look it up again.
-  nonisolated(nonsending) private func attempts(
-    until deadline: Int64, knowing preflight: ResponseStore.Preflight?
-  ) async throws(DataServiceError) -> ExchangeOutcome {
-    let clock = core.timekeeper
-    let onlineUntil = prepared.request.onlineWait.map { clock.instant(after: $0) }
-    var timesOffline = 0
-    var attempt = 0
-    core.earnRetry(origin: prepared.url.origin)
-    while true {
-      attempt += 1
-      let result: Result<ExchangeOutcome, DataServiceError>
-      do throws(DataServiceError) {
-        result = .success(try await self.attempt(until: deadline, knowing: attempt == 1 ? preflight : nil))
-      } catch {
-        result = .failure(error)
-      }
-      var decision = self.decision(
-        after: result, attempt: attempt, retries: prepared.request.limits.retries, until: deadline)
-      // Without a retry left in the origin's budget, this load gives up; the pause applies to all others.
-      if case .retry = decision, !core.takeRetry(origin: prepared.url.origin) {
-        decision = self.decision(after: result, attempt: attempt, retries: 0, until: deadline)
-      }
-      switch decision {
-      case .retry(let delay):
-        try await wait(for: delay, before: result)
-        continue
-      case .pause(let length): await recordPause(for: length, after: result)
-      case .stop: break
-      }
-      if mayWaitOnline(after: result), let onlineUntil, clock.bootNanoseconds < onlineUntil {
-        timesOffline += 1
-        let delay = min(
-          OnlineWaitRule.delay(attempt: timesOffline), .nanoseconds(onlineUntil - clock.bootNanoseconds))
-        try await wait(for: delay, before: result)
-        continue
-      }
-      return try result.get()
-    }
-  }
-
-  /// What ``RetryRule`` says of an attempt's result.
-  private func decision(
-    after result: Result<ExchangeOutcome, DataServiceError>, attempt: Int, retries: Int, until deadline: Int64
-  ) -> RetryRule.Decision {
-    core.retryRule.decision(
-      after: result.attemptResult, attempt: attempt, retries: retries, isRepeatable: prepared.isRepeatable,
-      remaining: .nanoseconds(deadline - core.timekeeper.bootNanoseconds), random: core.random())
-  }
-
-  /// Whether the request may be sent again once the network is back. An unsafe request may only if no byte of it was
-  /// sent (RFC 9110 section 9.2.2).
-  private func mayWaitOnline(after result: Result<ExchangeOutcome, DataServiceError>) -> Bool {
-    guard case .failure(let error) = result, error.kind.isConnectivity else { return false }
-    return prepared.isRepeatable || error.kind.isBeforeSending && !hasBeenAnswered
-  }
-
-  nonisolated(nonsending) private func wait(
-    for delay: Duration, before result: Result<ExchangeOutcome, DataServiceError>
-  ) async throws(DataServiceError) {
-    core.trace("retrying in \(delay.clampedNanoseconds / 1_000_000) ms after \(result.reason)")
-    tell(.retrying(after: delay, because: result.kind, status: result.status))
-    do {
-      try await core.timekeeper.sleep(for: delay)
-    } catch {
-      throw DataServiceError(.cancelled, "cancelled")
-    }
-  }
-
   /// Runs one attempt. If the answer depends on stored bytes that are gone, it asks the origin for the whole
   /// response.
-  nonisolated(nonsending) private func attempt(
+  nonisolated(nonsending) func attempt(
     until deadline: Int64, knowing known: ResponseStore.Preflight?
   ) async throws(DataServiceError) -> ExchangeOutcome {
     let preflight = await preflight(knowing: known)
@@ -177,6 +128,7 @@ extension Exchange {
     case .done(let outcome): return outcome
     case .askAgain(let reason): core.trace("repeating the request without a condition: \(reason)")
     }
+    try stopWriting()
     switch try await request(until: deadline, validating: nil, resuming: nil, isRepeated: true) {
     case .done(let outcome): return outcome
     case .askAgain(let reason): throw DataServiceError(.store, reason)
@@ -382,34 +334,6 @@ extension Exchange {
     else { return isRefused ? .status : nil }
     let isDecoded = await core.decoding { decoders.map { $0.accepts(answer, data) }.allSatisfy { $0 } }
     return isRefused ? .status : isDecoded ? nil : .undecodable
-  }
-}
-
-extension Result where Success == ExchangeOutcome, Failure == DataServiceError {
-  /// The result in the terms of ``RetryRule``.
-  fileprivate var attemptResult: RetryRule.AttemptResult {
-    switch self {
-    case .success(let outcome): .status(outcome.answer.status, retryAfter: outcome.answer.retryAfter)
-    case .failure(let error): .failure(error.kind)
-    }
-  }
-
-  fileprivate var kind: DataServiceError.Kind {
-    if case .failure(let error) = self { error.kind } else { .status }
-  }
-
-  fileprivate var status: Int? {
-    switch self {
-    case .success(let outcome): outcome.answer.status
-    case .failure(let error): error.status
-    }
-  }
-
-  fileprivate var reason: String {
-    switch self {
-    case .success(let outcome): "status \(outcome.answer.status)"
-    case .failure(let error): error.message
-    }
   }
 }
 

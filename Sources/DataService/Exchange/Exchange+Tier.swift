@@ -4,9 +4,10 @@ internal import PlatformFoundation
 // The fleet's second tier in an exchange: one question before the first byte goes to the origin; at the end, what was held in
 // memory is taken in, and what was kept is offered.
 extension Exchange {
-  /// Asks the tier for a row and a ticket, and hands a usable row to the loads. Takes no longer than the tier's patience.
+  /// Asks the tier for a row and a ticket, and hands a usable row to the loads. Takes no longer than the tier's patience,
+  /// and for a long body no longer than half of what is left until `deadline`, the limit of the whole exchange.
   /// - Returns: Whether the row is all that the loads want.
-  nonisolated(nonsending) func askTier() async -> Bool {
+  nonisolated(nonsending) func askTier(until deadline: Int64) async -> Bool {
     guard let tier = core.tier() else { return false }
     // A `freshOnly` load cannot use a row of the tier, and must not wait for a ticket.
     guard plan.mayFollow else { return keepApart(.policy) }
@@ -27,7 +28,7 @@ extension Exchange {
         core.trace("the tier has nothing")
         return false
       }
-      guard let row = await usable(found, tier, question) else { return false }
+      guard let row = await usable(found, tier, question, until: deadline) else { return false }
       let age = Freshness.age(of: row, now: core.timekeeper.wallMilliseconds)
       core.trace("the tier has a response, \(Explain.duration(age)) old")
       // Another process may have signed the account out while the body came.
@@ -69,7 +70,7 @@ extension Exchange {
 
   /// The tier's row in the terms of the store, with its body; `nil` where it is of no use here.
   nonisolated(nonsending) private func usable(
-    _ found: TierRow, _ tier: any SecondTier, _ question: TierQuestion
+    _ found: TierRow, _ tier: any SecondTier, _ question: TierQuestion, until deadline: Int64
   ) async -> StoredResponse? {
     let limit = min(
       prepared.request.limits.bodyBytes, tier.terms.largestBody, core.store.largestBody)
@@ -87,13 +88,29 @@ extension Exchange {
       return nil
     }
     var body = found.body
-    if body == nil { body = await tier.body(of: found, for: question) }
+    if body == nil { body = await self.body(of: found, tier, question, until: deadline) }
     guard let body, Int64(body.count) == found.length else {
       core.trace("the body of the tier's response is gone")
       return nil
     }
     let variant = Vary.variant(names: found.vary, requestFields: prepared.fields, protect: core.protect)
     return StoredResponse(found, body: body, variant: variant)
+  }
+
+  /// The body of the tier's row, which did not come with it. The origin needs what is left of the time, so only half of
+  /// that is for the body.
+  nonisolated(nonsending) private func body(
+    of row: TierRow, _ tier: any SecondTier, _ question: TierQuestion, until deadline: Int64
+  ) async -> Data? {
+    let fetching = Task(executorPreference: core.thread) { await tier.body(of: row, for: question) }
+    let left = max(0, deadline - core.timekeeper.bootNanoseconds)
+    let timer = core.timekeeper.after(.nanoseconds(left / 2)) { fetching.cancel() }
+    defer { timer.cancel() }
+    return await withTaskCancellationHandler {
+      await fetching.value
+    } onCancel: {
+      fetching.cancel()
+    }
   }
 
   /// Whether the target was removed here, or made invalid, since the exchange that brought the row (law 8).

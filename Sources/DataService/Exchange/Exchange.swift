@@ -148,13 +148,18 @@ final class Exchange: AnyExchange {
     }
   }
 
-  func leave(_ load: any AnyLoad, finishingIntoStore: Bool, refusingTierRow: Bool) {
+  func leave(
+    _ load: any AnyLoad, isSatisfied: Bool, finishingIntoStore: Bool, refusingTierRow: Bool
+  ) {
     let task = state.withLock { state -> Task<Void, Never>? in
       state.waiters.removeAll { $0.load === load }
       if refusingTierRow { state.tier.isRefused = true }
       if !finishingIntoStore { state.wishes.removeAll { $0.load === load } }
       // The tier's row has just been handed to the loads: whether any of them wants more is seen once all have it.
-      if state.tier.isServing { return nil }
+      if state.tier.isServing {
+        if isSatisfied { state.tier.isEnough = true }
+        return nil
+      }
       if finishingIntoStore { state.finishesIntoStore = true }
       // While decoders look at its body, an exchange is closed to new loads, and has written nothing yet.
       guard state.waiters.isEmpty, !state.finishesIntoStore, state.result == nil, !state.isWriting else {
@@ -191,6 +196,21 @@ final class Exchange: AnyExchange {
       state.isWriting = true
       return true
     }
+  }
+
+  /// Notes, before the origin is asked again, that nothing is being written any more. If all loads have left while it was,
+  /// they stop the exchange now (law 11).
+  func stopWriting() throws(DataServiceError) {
+    let isStopped = state.withLock { state in
+      state.isWriting = false
+      if state.waiters.isEmpty, !state.finishesIntoStore, state.result == nil {
+        state.isOpen = false
+        state.isStopped = true
+        state.tier.row = nil
+      }
+      return state.isStopped
+    }
+    if isStopped { throw DataServiceError(.cancelled, "the exchange was stopped") }
   }
 
   /// Marks the start of storing the tier's row; `false` if it may not be stored any more.
@@ -307,14 +327,16 @@ final class Exchange: AnyExchange {
     }
     guard let waiters else { return false }
     for waiter in waiters { waiter.tierAnswered(row) }
-    let isSatisfied = state.withLock { state in
+    let isOver = state.withLock { state in
       state.tier.isServing = false
       guard state.waiters.isEmpty, !state.finishesIntoStore else { return false }
       state.isOpen = false
+      // Where all have been cancelled, the row is not stored either (law 11).
+      if !state.tier.isEnough, state.result == nil { state.tier.row = nil }
       return true
     }
-    if isSatisfied { core.state.withLock { $0.exchanges.detach(self) } }
-    return isSatisfied
+    if isOver { core.state.withLock { $0.exchanges.detach(self) } }
+    return isOver
   }
 
   /// Keeps the lease until ``endLease(storedRow:)``; an exchange that has given way keeps none.

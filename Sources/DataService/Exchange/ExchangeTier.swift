@@ -16,6 +16,8 @@ struct ExchangeTier: Sendable {
   var end: (@Sendable () -> Void)?
   /// Whether that row is being handed to the loads.
   var isServing = false
+  /// Whether that row was all that a load wanted which has left meanwhile.
+  var isEnough = false
   /// Whether a load that has left could not use that row.
   var isRefused = false
   /// Whether the row, or what a 304 made of it, is in the store.

@@ -147,10 +147,11 @@ extension LoadTask {
     let (isStopped, refuses) = state.withLock { state in
       (state.isStopped, state.isRowUnusable && state.row?.value.isFromTier == true)
     }
+    let isSatisfied = !isCancelled && !isStopped
     // A closed store accepts no more writes.
-    let finishes =
-      !isCancelled && !isStopped && core.configuration.finishesAfterDeadline && core.closed == nil
-    exchange.leave(self, finishingIntoStore: finishes, refusingTierRow: refuses)
+    let finishes = isSatisfied && core.configuration.finishesAfterDeadline && core.closed == nil
+    exchange.leave(
+      self, isSatisfied: isSatisfied, finishingIntoStore: finishes, refusingTierRow: refuses)
   }
 
   /// Leaves the exchange after the last delivery; it continues only to fill the store.

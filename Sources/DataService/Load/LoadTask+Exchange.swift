@@ -17,9 +17,25 @@ extension LoadTask {
   private func accepts(_ answer: Answer, data: Data) -> Bool {
     let head = head(of: answer)
     let decoded = decode(prepared.isHead ? Data() : data, head: head)
-    state.withLock { $0.decoded = decoded.map { $0.value } }
+    let made = Decoded(
+      status: answer.status, requestedAt: answer.requestedAt, receivedAt: answer.receivedAt,
+      value: decoded.map { $0.value })
+    // Released outside the lock, since its `deinit` may run the caller's code.
+    _ = state.withLock { state -> Decoded? in
+      defer { state.decoded = made }
+      return state.decoded
+    }
     if case .success = decoded { return true }
     return false
+  }
+
+  /// Forgets what the decoder has made of an earlier attempt's answer: after a 304 nobody decodes before the delivery.
+  private func forgetDecoded(unlessOf answer: Answer) {
+    _ = state.withLock { state -> Decoded? in
+      guard let decoded = state.decoded, !decoded.isOf(answer) else { return nil }
+      state.decoded = nil
+      return decoded
+    }
   }
 
   /// Handles the row of the tier, where nothing is stored.
@@ -60,10 +76,16 @@ extension LoadTask {
   private func exchangeFinished(_ result: ExchangeResult) {
     endProgress()
     switch result {
+    case .failure(let error) where error.kind == .signedOut:
+      // Nothing of the account is delivered any more, so no policy falls back on what is stored. The exchange still says
+      // when its writes are over.
+      state.withLock { $0.hasExchangeResult = true }
+      stop(with: error)
     case .failure(let error):
       if HTTPStaleness.isUnheard(error.kind) { noteStale(after: .noAnswer) }
       exchangeEnded(.failure(error))
     case .answer(var answer):
+      forgetDecoded(unlessOf: answer)
       // A row that a 304 confirmed, or that another process refreshed, has the body of a GET (RFC 9110 section 9.3.2).
       if prepared.isHead { answer.body = .data(Data()) }
       // To a load with a stored response of its own, what a 304 confirmed in the tier is another body.
@@ -170,7 +192,7 @@ extension LoadTask {
       exchangeEnded(streamed(answer, head: head), answer: answer)
     case .whole:
       if let decoded = state.withLock({ $0.decoded }) {
-        return exchangeEnded(decoded.map { .init(value: $0, head: head) }, answer: answer)
+        return exchangeEnded(decoded.value.map { .init(value: $0, head: head) }, answer: answer)
       }
       if case .data(let data) = answer.body, !form.canRefuse {
         return exchangeEnded(decode(data, head: head), answer: answer)

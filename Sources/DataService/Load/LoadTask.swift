@@ -17,6 +17,19 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     indirect case count(UsageCount, accountID: Int64?, exchange: (any AnyExchange)?)
   }
 
+  /// What the decoder has made of an answer before that was stored.
+  struct Decoded: Sendable {
+    let status: Int
+    let requestedAt: Int64
+    let receivedAt: Int64
+    let value: Result<Value, DataServiceError>
+
+    /// Whether it was made of that answer, and not of an earlier attempt's.
+    func isOf(_ answer: Answer) -> Bool {
+      (status, requestedAt, receivedAt) == (answer.status, answer.requestedAt, answer.receivedAt)
+    }
+  }
+
   struct State {
     var machine: LoadMachine
     /// The stored row that may be delivered.
@@ -34,7 +47,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     var storeError: DataServiceError?
     /// Whether making the row's value failed, so that there is nothing to fall back on.
     var isRowUnusable = false
-    var decoded: Result<Value, DataServiceError>?
+    var decoded: Decoded?
     var result: Fresh?
     /// The exchange's answer, and its comparison with a row that the store returned later.
     var answer: Answer?

@@ -12,6 +12,9 @@ enum ContentCoding {
     return fields["Content-Length"].flatMap { Int64($0) } == length
   }
 
+  /// Whether the stored bytes were decoded, though the fields beside them still name their coding.
+  static func isDecoded(_ row: StoredResponse) -> Bool { names(row.fields) && !isCoded(row) }
+
   /// The fields of a response whose body stays as it came: with its length, where the origin did not say it.
   static func undecoded(_ fields: HTTPFields, length: Int64) -> HTTPFields {
     guard names(fields), !fields.contains("Content-Length") else { return fields }

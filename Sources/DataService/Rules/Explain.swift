@@ -14,6 +14,8 @@ package enum Explain {
     package var isRead: Bool
     /// Whether the caller wants the answer stored despite `no-store`.
     package var keepsAnyway: Bool
+    /// Whether the caller wants the body decoded, under the policies other than `http`.
+    package var decodesContent = true
     /// The URL asked for.
     package var url: String
     /// The rows under the key.
@@ -53,7 +55,8 @@ package enum Explain {
   /// The explanation of one request.
   package static func explanation(of subject: Subject, protect: Vary.Protection) -> DataService.Explanation {
     let good = Vary.select(
-      from: subject.rows.filter(\.isGood), requestFields: subject.fields, protect: protect)
+      from: subject.rows, requestFields: subject.fields, protect: protect
+    ) { $0.isGood && !(subject.decodesContent && ContentCoding.isCoded($0)) }
     let decision = HTTPReuse.decide(
       method: subject.method, fields: subject.fields, isRead: subject.isRead, url: subject.url,
       rows: subject.rows,

@@ -11,8 +11,15 @@ package enum FieldList {
     var members: [String] = []
     var start = 0
     var index = 0
+    // Where one mark is never closed, every later one is escaped, and is not closed either. To look for its end each time
+    // would take the square of the value's length.
+    var mayClose = true
     while index < bytes.count {
-      if bytes[index] == Ascii.quote, let end = endOfQuotedString(bytes, from: index) {
+      if mayClose, bytes[index] == Ascii.quote {
+        guard let end = endOfQuotedString(bytes, from: index) else {
+          mayClose = false
+          continue
+        }
         index = end
       } else if bytes[index] == Ascii.comma {
         append(bytes[start..<index], to: &members)

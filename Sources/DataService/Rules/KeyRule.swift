@@ -29,7 +29,7 @@ enum KeyRule {
 
   /// The key: account, normalised URL with secret values replaced, method, and the other parts that decide who
   /// answers.
-  /// - Throws: `invalidRequest` if a client certificate that identifies the account cannot be read.
+  /// - Throws: `invalidRequest` if the account's name is empty, or a client certificate that identifies it cannot be read.
   static func key(
     for request: DataService.Request, url: NormalisedURL, fields: HTTPFields, means: Means
   ) throws(DataServiceError) -> RequestKey {
@@ -50,7 +50,13 @@ enum KeyRule {
     of request: DataService.Request, fields: HTTPFields, means: Means
   ) throws(DataServiceError) -> String {
     switch request.account.kind {
-    case .named(let name): return name
+    case .named(let name):
+      // Without a name are the responses that belong to nobody, which requests without credentials are given.
+      guard !name.isEmpty else {
+        throw DataServiceError(
+          .invalidRequest, "the account's name is empty", hint: "name the account, or leave it automatic")
+      }
+      return name
     case .automatic: break
     }
     let certificate = request.connection.clientCertificateFile

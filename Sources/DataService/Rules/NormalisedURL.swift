@@ -166,8 +166,9 @@ package struct NormalisedURL: Sendable, Hashable {
       guard !host.isEmpty else { throw DataServiceError(.invalidRequest, "the URL has no host") }
       guard let colon, colon + 1 < hostAndPort.endIndex else { return }
       let text = String(decoding: hostAndPort[(colon + 1)...], as: UTF8.self)
-      guard let number = UInt16(text), number > 0 else {
-        let isNumber = text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+      // `UInt16` would take a sign.
+      let isNumber = text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+      guard isNumber, let number = UInt16(text), number > 0 else {
         let shown = isNumber && !mayBeCutOff ? "“\(text)”" : "what follows the host"
         throw DataServiceError(
           .invalidRequest, "\(shown) is not a port", hint: "a port is a number from 1 to 65535")

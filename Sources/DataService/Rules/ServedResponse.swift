@@ -24,6 +24,7 @@ package struct ServedResponse: Sendable, Hashable {
     reason = stored.reason
     fields = Self.fields(of: stored, now: now, isValidated: isValidated)
     body = 0..<stored.body.length
+    if ContentCoding.isDecoded(stored) { describeDecoded(stored.body.length) }
     if Precondition.isNotModified(requestFields: requestFields, stored: stored) {
       becomeNotModified()
     } else if method == .get, stored.status == 200, let range = requestFields["Range"],
@@ -39,10 +40,17 @@ package struct ServedResponse: Sendable, Hashable {
   package static func fields(of stored: StoredResponse, now: Int64, isValidated: Bool = false) -> HTTPFields {
     var fields = stored.fields
     if case .fields(let names) = CacheControl(fields: fields).noCache, !isValidated {
-      fields.removeAll { names.contains(FieldList.lowercased($0)) }
+      let named = Set(names)
+      fields.removeAll { named.contains(FieldList.lowercased($0)) }
     }
     fields["Age"] = String(Freshness.age(of: stored, now: now) / 1000)
     return fields
+  }
+
+  /// Under `http` the fields say what the bytes are (RFC 9110 section 8.4), and another policy stored these decoded.
+  private mutating func describeDecoded(_ length: Int64) {
+    fields.remove("Content-Encoding")
+    if fields.contains("Content-Length") { fields["Content-Length"] = String(length) }
   }
 
   /// RFC 9110 section 15.4.5: a 304 has no body, so the fields that describe one are dropped.

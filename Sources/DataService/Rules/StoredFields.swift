@@ -21,7 +21,9 @@ package enum StoredFields {
     _ received: HTTPFields, secretNames: FieldNames = [], receivedAt: Int64? = nil
   ) -> HTTPFields {
     var fields = received
-    for name in received.values(of: "Connection").flatMap(FieldList.members) { fields.remove(name) }
+    // All at once: there can be as many names as a head has room for.
+    let named = received.values(of: "Connection").flatMap(FieldList.members)
+    if !named.isEmpty { fields.removeAll(in: FieldNames(named)) }
     fields.removeAll(in: neverStored, or: secretNames)
     if let receivedAt, !fields.contains("Date") { fields.append("Date", HTTPDate.format(receivedAt)) }
     return fields

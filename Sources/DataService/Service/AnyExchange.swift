@@ -24,8 +24,10 @@ protocol AnyExchange: AnyObject, Sendable {
   /// Adds a load; `false` if the exchange can no longer be joined.
   func join(_ waiter: ExchangeWaiter) -> Bool
   /// Removes a load. The last one to leave stops the exchange, unless a load has asked for it to fill the store.
-  /// A row of the tier that a load refuses is not stored.
-  func leave(_ load: any AnyLoad, finishingIntoStore: Bool, refusingTierRow: Bool)
+  /// A row of the tier that a load refuses is not stored. A load that has what it wants, and was not cancelled, is
+  /// satisfied.
+  func leave(
+    _ load: any AnyLoad, isSatisfied: Bool, finishingIntoStore: Bool, refusingTierRow: Bool)
   /// Ends the exchange at once with an error, for sign-out and closing.
   func stop(with error: DataServiceError)
   /// Ends its lease, now or once it has one: what it asked for has changed since, so that later exchanges, here

@@ -111,6 +111,7 @@ extension ServiceCore {
       key: prepared.key, method: request.method, fields: prepared.fields, isRead: request.isRead,
       keepsAnyway: request.keepsAnyway, url: prepared.shownURL, rows: found.rows,
       now: timekeeper.wallMilliseconds)
+    subject.decodesContent = prepared.decodesContent
     if let left = (pause ?? nil)?.remaining(at: timekeeper.startMark) {
       subject.pausedUntil = timekeeper.wallMilliseconds + left
     }

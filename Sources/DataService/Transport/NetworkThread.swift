@@ -18,7 +18,10 @@ package final class NetworkThread: TaskExecutor {
   static func prepareCurrent() { preparation.withLock { $0 }?() }
 
   /// A thread that starts on first use.
-  package init() { core = NetworkThreadCore() }
+  /// - Parameter wakeup: Makes what wakes it, each time that it starts.
+  package init(wakeup: @escaping @Sendable () -> WakeupPipe = { WakeupPipe() }) {
+    core = NetworkThreadCore(makeWakeup: wakeup)
+  }
 
   deinit { core.requestEnd(nil) }
 

@@ -25,12 +25,15 @@ final class NetworkThreadCore: @unchecked Sendable {
     var wakeup: WakeupPipe?
   }
 
+  private let makeWakeup: @Sendable () -> WakeupPipe
   private let inbox = Guarded(Inbox())
   private let runningThread = Atomic<UInt>(0)
   // Accessed only by code that runs on the thread, which justifies `@unchecked Sendable`.
   private var local: [Item] = []
   private var spare: [Item] = []
   private var engine: (any NetworkEngine)?
+
+  init(makeWakeup: @escaping @Sendable () -> WakeupPipe) { self.makeWakeup = makeWakeup }
 
   var isRunning: Bool { inbox.withLock { $0.isRunning } }
 
@@ -113,7 +116,7 @@ final class NetworkThreadCore: @unchecked Sendable {
     // libcurl takes several milliseconds.
     sched_yield()
     NetworkThread.prepareCurrent()
-    let wakeup = WakeupPipe()
+    let wakeup = makeWakeup()
     inbox.withLock { $0.wakeup = wakeup }
     runningThread.store(Self.currentThread, ordering: .relaxed)
     #if os(Linux) && !PORTABLE

@@ -35,6 +35,14 @@ package final class WakeupPipe: Sendable {
     #endif
   }
 
+  private init(ends: Int32) {
+    readEnd = ends
+    writeEnd = ends
+  }
+
+  /// One without descriptors, as where the process has none left.
+  package static var unusable: WakeupPipe { WakeupPipe(ends: -1) }
+
   deinit {
     guard isUsable else { return }
     close(readEnd)

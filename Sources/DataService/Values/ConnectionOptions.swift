@@ -22,8 +22,9 @@ public struct ConnectionOptions: Sendable, Hashable {
   public var unixSocket: String?
   /// Addresses for hosts. Part of the key.
   public var resolutions: [Resolution] = []
-  /// The proxy's URL, part of the key; `nil` takes the environment's (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`),
-  /// which is not part of the key, since a machine's way to the network does not decide who answers.
+  /// The proxy's URL, part of the key. `nil` takes the environment's (`http_proxy`, `https_proxy`, `all_proxy`), which is not part
+  /// of the key, since a machine's way to the network does not decide who answers; an empty text takes none. Hosts that the
+  /// environment's `no_proxy` names are asked without a proxy, without this one too, as with `curl --proxy`.
   public var proxy: String?
   /// A file of certificate authorities (PEM) to trust instead of the system's bundle. Its contents are part of the
   /// key. The folder that libcurl was built with, on Debian `/etc/ssl/certs`, is searched besides unless another is

@@ -27,7 +27,8 @@ public struct FetchPolicy: Sendable, Hashable {
   public static let storedOnly = FetchPolicy(kind: .storedOnly)
   /// The fresh response or a failure; the stored one only as a failure's last known.
   public static let freshOnly = FetchPolicy(kind: .freshOnly)
-  /// One delivery exactly as RFC 9111 and RFC 5861 allow a private cache.
+  /// One delivery exactly as RFC 9111 and RFC 5861 allow a private cache. A stored response that stands in for an answer that
+  /// failed is followed by the failure.
   public static let http = FetchPolicy(kind: .http)
   /// The fresh response if it comes within three seconds; else the stored one, then the failure. Where nothing is stored
   /// there is nothing to fall back on, and only the load's own limits end the wait.

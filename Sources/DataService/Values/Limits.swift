@@ -2,7 +2,7 @@
 public struct Limits: Sendable, Hashable {
   /// The largest decoded body taken from the network, in bytes. What is stored is always delivered.
   public var bodyBytes: Int64 = 256 << 20
-  /// The largest body handed over as `Data`, in bytes; larger ones need ``DataService/streams(for:policy:)``.
+  /// The largest body handed over as `Data`, in bytes; larger ones need ``DataService/streams(for:policy:progress:)``.
   public var dataBytes: Int64 = 32 << 20
   /// The largest field section, in bytes.
   public var fieldSectionBytes = 256 << 10

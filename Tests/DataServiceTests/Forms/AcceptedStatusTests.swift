@@ -97,6 +97,34 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test func `what a decoder has made of a 503 is not the value of the 304 that the next attempt brings`()
+    async throws
+  {
+    let transport = ScriptedTransport { _, number in
+      if number == 1 { return .answer("body", ["ETag": "\"1\""]) }
+      return number == 2
+        ? .answer("busy", status: 503) : .answer("", status: 304, ["ETag": "\"1\""])
+    }
+    let clock = VirtualClock()
+    // The pause before the retry passes, and no wait for the store.
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock) {
+      $0.timeouts.commit = .seconds(60)
+    }
+    var request = try request(200...599)
+    request.limits.retries = 1
+    let first = fixture.service.deliveries(for: request) { response in response.text }
+    for await delivery in first { #expect(delivery.value == "body") }
+    let second = fixture.service.deliveries(for: request) { response in response.text }
+    let (seen, _) = try await clock.passing {
+      var seen: [String] = []
+      for await delivery in second { seen.append(delivery.value ?? "\(delivery)") }
+      return seen
+    }
+    #expect(seen == ["body", "body"])
+    #expect(transport.requests.map { $0.fields["If-None-Match"] } == [nil, "\"1\"", "\"1\""])
+    await fixture.service.close()
+  }
+
   @Test func `bodies as they are come with every status, unless the request says otherwise`() async throws {
     let fixture = try fixture((404, "none"))
     let strict = try request(200...299)

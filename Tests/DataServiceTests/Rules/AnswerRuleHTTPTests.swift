@@ -60,6 +60,24 @@ struct AnswerRuleHTTPTests {
       name: "300 as a portal gives it", status: 300, situation: portal,
       outcome: .init(.fresh, .untouched(.notStorable))),
     .init(
+      name: "200 of another media type as a portal gives it", status: 200, row: tagged,
+      situation: {
+        $0.isPortalSuspect = true
+        $0.isAcceptedMediaType = false
+      }, outcome: .init(.mediaTypeFailure, .untouched(.mediaType))),
+    .init(
+      name: "206 unasked, as a portal gives it", status: 206, row: tagged, situation: portal,
+      outcome: .init(.protocolFailure, .untouched(.status))),
+    .init(
+      name: "304 without a media type", status: 304, row: tagged,
+      situation: {
+        $0.wasConditional = true
+        $0.isAcceptedMediaType = false
+      }, outcome: .init(.freshByValidation, .freshened)),
+    .init(
+      name: "304 with Vary: *", status: 304, response: ["Vary": "*"], row: tagged, situation: conditional,
+      outcome: .init(.freshByValidation, .untouched(.vary))),
+    .init(
       name: "200 as a portal gives it to a POST", status: 200, method: .post,
       situation: {
         $0.isPortalSuspect = true

@@ -142,6 +142,54 @@ import TestTurns
       ),
       ("200 with Vary: *", 200, ["Vary": "*"], none, .init(.fresh, .untouched(.vary))),
       (
+        "200 with Vary: * and no-store", 200, ["Vary": "*", "Cache-Control": "no-store"], none,
+        .init(.fresh, .untouched(.noStore))
+      ),
+      (
+        "200 no-store to HEAD", 200, ["Cache-Control": "no-store"], { $0.method = .head },
+        .init(.fresh, .untouched(.method))
+      ),
+      (
+        "200 to HEAD that bypasses the store", 200, [:],
+        {
+          $0.method = .head; $0.isPassThrough = true
+        }, .init(.fresh, .untouched(.passThrough))
+      ),
+      (
+        "503 to a pass-through request", 503, [:], { $0.isPassThrough = true },
+        .init(.fresh, .untouched(.passThrough))
+      ),
+      (
+        "206 of another media type, to the caller's Range", 206, [:],
+        {
+          $0.isPassThrough = true; $0.hasCallerRange = true; $0.isAcceptedMediaType = false
+        }, .init(.mediaTypeFailure, .untouched(.mediaType))
+      ),
+      (
+        "206 of another media type, unasked", 206, [:], { $0.isAcceptedMediaType = false },
+        .init(.protocolFailure, .untouched(.status))
+      ),
+      (
+        "200 of another media type as a portal gives it, over a row", 200, [:],
+        both(stored, both({ $0.isPortalSuspect = true }, { $0.isAcceptedMediaType = false })),
+        .init(.mediaTypeFailure, .untouched(.mediaType))
+      ),
+      (
+        "206 as a portal gives it, to the caller's Range", 206, [:],
+        both(stored, both({ $0.hasCallerRange = true }, { $0.isPortalSuspect = true })),
+        .init(.fresh, .untouched(.status))
+      ),
+      (
+        "199 as a portal gives it, of another media type", 199, [:],
+        both(stored, both({ $0.isPortalSuspect = true }, { $0.isAcceptedMediaType = false })),
+        .init(.fresh, .untouched(.status))
+      ),
+      ("407 over a row", 407, [:], stored, .init(.fresh, .untouched(.status))),
+      ("409 over a row", 409, [:], stored, .init(.fresh, .untouched(.status))),
+      ("428 over a row", 428, [:], stored, .init(.fresh, .untouched(.status))),
+      ("430 over a row", 430, [:], stored, .init(.fresh, .untouched(.status))),
+      ("499 over a row", 499, [:], stored, .init(.fresh, .untouched(.status))),
+      (
         "304 with Vary: *", 304, ["Vary": "*"], validating, .init(.freshByValidation, .untouched(.vary))
       ),
     ]

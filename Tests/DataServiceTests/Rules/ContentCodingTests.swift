@@ -22,6 +22,9 @@ import TestTurns
       var row = Rule.row(fields)
       row.body.length = 5
       #expect(ContentCoding.isCoded(row) == isCoded, Comment(rawValue: name))
+      // What names no coding was neither coded nor decoded.
+      let isDecoded = !isCoded && name.hasPrefix("a coding")
+      #expect(ContentCoding.isDecoded(row) == isDecoded, Comment(rawValue: name))
     }
   }
 

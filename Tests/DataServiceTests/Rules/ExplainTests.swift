@@ -71,6 +71,19 @@ import TestTurns
     #expect(outcome(10_000) == "stored, 1 min 10 s old, then fresh or failure")
   }
 
+  @Test("What is stored in its content coding is stored to http alone, and to who decodes nothing")
+  func coded() {
+    let row = Rule.row(["Content-Encoding": "gzip", "Content-Length": "4", "Cache-Control": "max-age=60"])
+    #expect(verdict("stored-only", explain([row])) == "failure(notStored)")
+    #expect(verdict("http", explain([row])) == "stored: fresh (section 4.2)")
+    var subject = Explain.Subject(
+      key: RequestKey(account: "alice", target: "http://a.test/"), method: .get, fields: [:],
+      url: "http://a.test/", rows: [row], now: Rule.noon + 10_000)
+    subject.decodesContent = false
+    let undecoded = Explain.explanation(of: subject, protect: Rule.plain)
+    #expect(verdict("stored-only", undecoded) == "stored, 10 s old")
+  }
+
   @Test("A row received later than now says so", arguments: [(0, false), (3600, true)])
   func future(seconds: Int64, isTold: Bool) {
     let explanation = explain([Rule.row(receivedAt: Rule.noon + seconds * 1000)])

@@ -21,6 +21,15 @@ import TestTurns
     #expect(FieldList.members(value).contains("no-store"))
   }
 
+  @Test("A mark that is never closed costs no more where many are escaped behind it") func manyUnclosed() {
+    // Were each of them searched for its end, these would be billions of steps.
+    let marks = "\"" + String(repeating: "\\\"", count: 130_000)
+    #expect(FieldList.members(marks) == [marks])
+    #expect(FieldList.members(marks + ", no-store").last == "no-store")
+    #expect(FieldList.members("a=\"b,c\", " + marks) == ["a=\"b,c\"", marks])
+    #expect(CacheControl(marks + ",no-store").noStore)
+  }
+
   @Test(
     "A quoted string loses its marks and backslashes",
     arguments: [("\"a\"", "a"), ("\"\"", ""), ("\"a\\\"b\"", "a\"b"), ("\"a\\\\\"", "a\\")])

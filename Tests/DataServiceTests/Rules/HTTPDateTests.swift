@@ -34,7 +34,9 @@ import TestTurns
       "Sun, 06 Nov 1994 8:49:37 GMT", "Sun, 06 Nov 1994 08.49.37 GMT", "Sun, 06 Nov 1994 24:00:00 GMT",
       "Sun, 06 Nov 1994 08:60:00 GMT", "Sun, 06 Nov 1994 08:49:61 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
       "Mon, 32 Oct 1994 08:49:37 GMT", "Thu, 30 Feb 2000 08:49:37 GMT", "Mon, 31 Apr 2000 08:49:37 GMT",
-      "Sun, 31 Nov 1994 08:49:37 GMT", "Sun, 29 Feb 1995 08:49:37 GMT", "Sun, 29 Feb 1900 08:49:37 GMT",
+      "Sun, 31 Nov 1994 08:49:37 GMT", "Fri, 31 Jun 1994 08:49:37 GMT", "Sat, 31 Sep 1994 08:49:37 GMT",
+      "Fri, 32 Dec 1993 08:49:37 GMT",
+      "Sun, 29 Feb 1995 08:49:37 GMT", "Sun, 29 Feb 1900 08:49:37 GMT",
       "Sun, 06 Foo 1994 08:49:37 GMT", "Foo, 06 Nov 1994 08:49:37 GMT", " Sun, 06 Nov 1994 08:49:37 GMT",
       "Sun, 06 Nov 1994 08:49:37 GMT ", "Sun, 06 Nov 1994 08:49:37 GMTx", "Sun Nov 6 08:49:37 1994",
       "Sun Nov  6 08:49:37 1994 GMT", "Sun, 06-Nov-94 08:49:37 GMT", "Sunday, 06 Nov 1994 08:49:37 GMT",
@@ -48,6 +50,19 @@ import TestTurns
     #expect(HTTPDate.parse("Tue, 29 Feb 2000 00:00:00 GMT") == 951_782_400_000)
     let leap = try #require(HTTPDate.parse("Sat, 31 Dec 2016 23:59:60 GMT"))
     #expect(HTTPDate.format(leap) == "Sun, 01 Jan 2017 00:00:00 GMT")
+  }
+
+  @Test(
+    "The last day of each month is one",
+    arguments: zip(
+      ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"],
+      [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]))
+  func lastDays(month: String, day: Int) throws {
+    let text = "\(day) \(month) 1994 08:49:37 GMT"
+    // The day's name is not compared with the date.
+    let instant = try #require(HTTPDate.parse("Sun, " + text))
+    #expect(HTTPDate.format(instant).hasSuffix(text))
+    #expect(HTTPDate.parse("Sun, \(day + 1) \(month) 1994 08:49:37 GMT") == nil)
   }
 
   @Test(

@@ -274,6 +274,33 @@ import TestTurns
     #expect(decide([row], url: "http://b.test/").action == .reuse)
   }
 
+  @Test("A row of the tier has to be fresh for a shared cache too, and is not served stale")
+  func fromTier() {
+    for (control, request, after, action) in [
+      ("max-age=60, s-maxage=20", "", 19, .reuse), ("max-age=60, s-maxage=20", "", 20, .validate),
+      ("max-age=20, s-maxage=60", "", 19, .reuse), ("max-age=20, s-maxage=60", "", 20, .validate),
+      ("max-age=60", "", 59, .reuse), ("max-age=60", "max-stale", 60, .validate),
+      ("max-age=60, stale-while-revalidate=60", "", 60, .validate),
+    ] as [(String, String, Int64, HTTPReuse.Action)] {
+      let asked: HTTPFields = request.isEmpty ? [:] : Self.asking(request)
+      let decision = decide([Rule.row(id: -1, Self.with(control))], asked, after: after)
+      #expect(decision.action == action, "\(control); \(request); \(after)")
+    }
+  }
+
+  @Test("Of several reasons to validate the first is told")
+  func order() {
+    var row = Rule.row(Self.with("max-age=60, no-cache"), receivedAt: Rule.noon + 3_600_000, isInvalid: true)
+    row.head.url = "http://b.test/"
+    #expect(decide([row], url: "http://a.test/").reason == .invalidated)
+    row.isInvalid = false
+    #expect(decide([row], url: "http://a.test/").reason == .redirected)
+    #expect(decide([row], url: "http://b.test/").reason == .responseNoCache)
+    #expect(decide([row]).reason == .responseNoCache)
+    row.head.fields = Self.with("max-age=60")
+    #expect(decide([row]).reason == .fromFuture && decide([row]).forward == .stale)
+  }
+
   @Test("Of the good row and the other the more recent one answers") func besideRow() {
     let good = Rule.row(id: 1, Self.with("max-age=60"))
     let gone = Rule.row(

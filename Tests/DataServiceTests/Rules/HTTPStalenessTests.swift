@@ -100,6 +100,16 @@ struct HTTPStalenessTests {
     }
   }
 
+  @Test("What forbids it to a shared cache alone counts in a row of the tier", arguments: [-1, 1] as [Int64])
+  func forbiddenInTier(id: Int64) {
+    for (control, isForbidden) in [
+      ("max-age=5, proxy-revalidate", true), ("s-maxage=5", true), ("max-age=5", false), ("public", false),
+    ] {
+      let row = Rule.row(id: id, ["Cache-Control": control])
+      #expect(HTTPStaleness.isForbidden(row) == (isForbidden && id == -1), "\(control)")
+    }
+  }
+
   @Test("max-stale allows so much staleness, section 5.2.1.2") func byRequest() {
     for (response, request, after, isAllowed) in [
       ("max-age=5", "", 6_000, false), ("max-age=5", "max-stale=1", 6_000, true),

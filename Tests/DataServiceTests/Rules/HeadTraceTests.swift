@@ -40,6 +40,21 @@ import TestTurns
       ])
   }
 
+  @Test func `what an answer sets is not shown, whatever the list of secrets says`() {
+    var secrets = SecretList()
+    secrets.fields = []
+    secrets.includesPatterns = false
+    let fields: HTTPFields = [
+      "set-cookie": "id=geheim", "Set-Cookie2": "id=geheim", "Authentication-Info": "geheim", "X-Cookie": "1",
+    ]
+    let response = TransportResponse(version: "1.1", status: 200, fields: fields, body: .init(whole: .init()))
+    #expect(
+      HeadTrace(secrets: secrets).response(response) == [
+        "< HTTP/1.1 200", "< set-cookie: (not shown)", "< Set-Cookie2: (not shown)",
+        "< Authentication-Info: (not shown)", "< X-Cookie: 1", "<",
+      ])
+  }
+
   @Test func `HTTP/2 has no reason; a Host of the caller's own is the one shown`() throws {
     let response = TransportResponse(version: "2", status: 204, fields: [:], body: .init(whole: .init()))
     #expect(trace.response(response) == ["< HTTP/2 204", "<"])

@@ -86,7 +86,8 @@ import TestTurns
       "+1", ".5", "1.",
       "1e", "0x1", "NaN", "Infinity", "'a'", "\"a", "\"\n\"", "\"\\x\"", "\"\\u12\"", "\"\\ud800\"",
       "\"\\udc00\"",
-      "\"\\ud800\\u0041\"", "[1] 2", "[1}", "//\n1", "1 1", "\u{FEFF}",
+      "\"\\ud800\\u0041\"", "\"\\ud800\\udbff\"", "\"\\ud800\\ue000\"", "\"\\ud800x\"", "\"\\ud800\\n\"",
+      "-01", "1e+", "1.e1", "--1", "[1] 2", "[1}", "//\n1", "1 1", "\u{FEFF}",
     ])
   func refused(text: String) {
     #expect(JSONValue(Data(text.utf8)) == nil)
@@ -108,6 +109,16 @@ import TestTurns
           "é/\"\\": .string("🙂\u{8}\u{C}\n\r\tz"),
           "a": .array([.null, .boolean(true), .boolean(false), .string("\0")]),
         ]))
+  }
+
+  @Test(
+    "A pair of surrogates is one character, and what is beside their range is none of them",
+    arguments: [
+      (#""\ud800\udc00""#, "\u{10000}"), (#""\udbff\udfff""#, "\u{10FFFF}"), (#""\ud83d\uDE42""#, "🙂"),
+      (#""\ud7ff""#, "\u{D7FF}"), (#""\ue000""#, "\u{E000}"), (#""\uFFFF""#, "\u{FFFF}"),
+    ])
+  func surrogates(text: String, value: String) {
+    #expect(JSONValue(Data(text.utf8)) == .string(value))
   }
 
   @Test(

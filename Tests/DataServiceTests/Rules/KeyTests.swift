@@ -217,6 +217,38 @@ import TestTurns
     #expect(try key { $0.connection.resolutions = other } == key { $0.connection.resolutions = swapped })
   }
 
+  @Test func `an account whose name is empty is refused, since nobody's responses are under that`() throws {
+    let error = #expect(throws: DataServiceError.self) { try key { $0.account = .named("") } }
+    #expect(error?.kind == .invalidRequest && error?.hint != nil)
+    #expect(try key { $0.account = .named(" ") }.account == " ")
+  }
+
+  @Test func `credentials in any order make one account, and other fields none`() throws {
+    func account(_ fields: HTTPFields) throws -> String { try key { $0.fields = fields }.account }
+    let one = try account(["Authorization": "a", "Cookie": "b", "Accept": "c"])
+    #expect(one.hasPrefix("auto:"))
+    #expect(try account(["cookie": "b", "AUTHORIZATION": "a"]) == one)
+    for other in [
+      ["Authorization": "b", "Cookie": "a"], ["Authorization": "A", "Cookie": "b"], ["Authorization": "a"],
+      ["Cookie": "b"], ["Authorization": "a", "Cookie": "b", "X-Api-Key": "c"],
+    ] as [HTTPFields] {
+      #expect(try account(other) != one, "\(other.all)")
+    }
+    #expect(try account(["Accept": "c"]).isEmpty)
+  }
+
+  @Test func `an address counts by host and port, in any order and case, and the first of several`() throws {
+    func key(_ all: [(String, Int, String)]) throws -> RequestKey {
+      try self.key { $0.connection.resolutions = all.map { .init(host: $0.0, port: $0.1, address: $0.2) } }
+    }
+    let one = try key([("h", 80, "1"), ("h", 443, "2"), ("g", 80, "3")])
+    #expect(try key([("h", 443, "2"), ("g", 80, "3"), ("h", 80, "1")]) == one)
+    #expect(try key([("H", 443, "2"), ("G", 80, "3"), ("h", 80, "1")]) == one)
+    #expect(try key([("h", 443, "1"), ("h", 80, "2"), ("g", 80, "3")]) != one)
+    // The first of one host and port counts, so that their order does.
+    #expect(try key([("h", 80, "1"), ("H", 80, "2")]) != key([("H", 80, "2"), ("h", 80, "1")]))
+  }
+
   private func both(_ one: (String, String), _ two: (String, String)) -> [ConnectionOptions.Resolution] {
     [one, two].map { .init(host: $0.0, port: 80, address: $0.1) }
   }

@@ -9,6 +9,7 @@ import TestTurns
     arguments: [
       ("http://h:70000/", "“70000” is not a port"), ("http://h:0/", "“0” is not a port"),
       ("http://h:12x/", "what follows the host is not a port"),
+      ("http://h:+80/", "what follows the host is not a port"),
       ("http://user:70000/x@h/", "what follows the host is not a port"),
     ])
   func port(text: String, message: String) {
@@ -64,7 +65,7 @@ import TestTurns
     "What is no URL to send stays none",
     arguments: [
       "http:///a", "http://h:0/", "http://h:65536/", "http://h:99999999999999999999/", "http://h:8a/",
-      "http://h/a b", "http://h/\u{7F}", "http:/h/", "httpss://h/", "http://:80/",
+      "http://h:+8/", "http://h/a b", "http://h/\u{7F}", "http:/h/", "httpss://h/", "http://:80/",
       "http:x/h/", "http:/xh/", "http:/", "http:", "http",
     ])
   func refused(text: String) {

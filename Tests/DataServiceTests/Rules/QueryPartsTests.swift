@@ -17,6 +17,8 @@ import TestTurns
     ("token=1&token=2", true, "token=~&token=~"), ("token=a=b", true, "token=~"), ("a=token=b", true, nil),
     ("u=%3Ftoken%3D1&b=2", true, "u=~&b=2"), ("u=%253Ftoken%253D1", true, "u=~"),
     ("u=%25253Ftoken%25253D1", true, "u=~"), ("u=%2525253Ftoken%2525253D1", true, nil),
+    // A slash is a border in the path of a URL in a value, too.
+    ("u=%2Fx%2Fcode%3D1", true, "u=~"), ("u=x%2Fcode%3D1", false, "u=~"),
     ("u=%3Fa%3D1", true, nil), ("u=100%", true, nil),
   ]
 

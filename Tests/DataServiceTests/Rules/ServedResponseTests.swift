@@ -54,6 +54,7 @@ import TestTurns
     let row = Rule.row(body: "0123")
     let served = ServedResponse(row, method: .get, requestFields: ["Range": "bytes=4-"], now: Rule.noon)
     #expect(served.status == 416)
+    #expect(served.reason == "Range Not Satisfiable" && served.fields["Content-Length"] == "0")
     #expect(served.fields["Content-Range"] == "bytes */4")
     #expect(served.body.isEmpty)
   }
@@ -66,6 +67,42 @@ import TestTurns
     #expect(head.status == 200 && head.body.isEmpty)
     let read = ServedResponse(Rule.row(), method: .post, requestFields: asked, now: Rule.noon)
     #expect(read.status == 200 && read.body == 0..<4)
+  }
+
+  @Test("A range that is none, or not of bytes, is the whole", arguments: ["bytes=9-1", "items=0-1", ""])
+  func unreadableRange(value: String) {
+    let row = Rule.row(["Content-Length": "4"])
+    let served = ServedResponse(row, method: .get, requestFields: ["Range": value], now: Rule.noon)
+    #expect(served.status == 200 && served.body == 0..<4 && served.fields["Content-Range"] == nil)
+    #expect(served.fields["Content-Length"] == "4")
+  }
+
+  @Test("Of a body that was decoded neither the coding nor the coded length is told, RFC 9110 section 8.4")
+  func decoded() {
+    let row = Rule.row(["Content-Encoding": "gzip", "Content-Length": "9", "ETag": "\"a\""])
+    for method in [RequestMethod.get, .head] {
+      let served = ServedResponse(row, method: method, requestFields: [:], now: Rule.noon)
+      #expect(served.fields["Content-Encoding"] == nil, "\(method.rawValue)")
+      #expect(served.fields.values(of: "Content-Length") == ["4"], "\(method.rawValue)")
+    }
+    let part = ServedResponse(row, method: .get, requestFields: ["Range": "bytes=1-2"], now: Rule.noon)
+    #expect(part.fields["Content-Encoding"] == nil && part.fields["Content-Length"] == "2")
+    let unsaid = Rule.row(["Content-Encoding": "gzip"])
+    let served = ServedResponse(unsaid, method: .get, requestFields: [:], now: Rule.noon)
+    #expect(served.fields.all.map(\.name) == ["Age"])
+    // What is coded stays so.
+    let coded = Rule.row(["Content-Encoding": "gzip", "Content-Length": "4"])
+    let asItCame = ServedResponse(coded, method: .get, requestFields: [:], now: Rule.noon)
+    #expect(asItCame.fields["Content-Encoding"] == "gzip" && asItCame.fields["Content-Length"] == "4")
+  }
+
+  @Test("A 304 that has just confirmed the response permits what no-cache names") func validated() {
+    let row = Rule.row(["Cache-Control": "no-cache=\"A\"", "A": "1"])
+    for isValidated in [true, false] {
+      let served = ServedResponse(
+        row, method: .get, requestFields: [:], now: Rule.noon, isValidated: isValidated)
+      #expect((served.fields["A"] == "1") == isValidated)
+    }
   }
 
   @Test("A precondition comes before a range") func precedence() {

@@ -125,6 +125,11 @@ import TestTurns
     .init("private for a field", .no(.isPrivate), control("private=\"X-User\"")),
     .init("private and public", .no(.isPrivate), control("public, private")),
     .init("300", .no(.status)) { _, answered, _ in answered.status = 300 },
+    .init("199", .no(.status)) { _, answered, _ in answered.status = 199 },
+    .init("299 with public", .yes) { _, answered, _ in
+      answered.status = 299
+      answered.fields = ["Cache-Control": "public"]
+    },
     .init("404", .no(.status)) { _, answered, _ in answered.status = 404 },
     .init("206", .no(.status)) { _, answered, _ in answered.status = 206 },
     .init("304", .no(.status)) { _, answered, _ in answered.status = 304 },

@@ -23,6 +23,12 @@ import TestTurns
     #expect(StoredFields.storable(fields) == ["c": "3"])
   }
 
+  @Test("However many fields Connection names, those are not stored") func manyNamed() {
+    let names = (0..<20_000).map { "n\($0)" }
+    let fields: HTTPFields = ["Connection": names.joined(separator: ","), "N19999": "1", "n20000": "2"]
+    #expect(StoredFields.storable(fields) == ["n20000": "2"])
+  }
+
   @Test("Secret fields are not stored") func secret() {
     let fields: HTTPFields = ["X-Auth-Token": "secret", "X": "1"]
     #expect(StoredFields.storable(fields, secretNames: ["x-auth-token"]) == ["X": "1"])

@@ -30,6 +30,16 @@ import TestTurns
     #expect(!Validators.canValidate(Rule.row(fields)))
   }
 
+  @Test("What no origin has confirmed is not validated") func unconfirmed() {
+    var imported = Rule.row(["ETag": "\"a\"", "Last-Modified": Self.modified])
+    imported.head.started = .imported
+    var local = Rule.row(["ETag": "\"a\"", "Last-Modified": Self.modified])
+    local.head.version = StoredResponse.localVersion
+    for row in [imported, local] {
+      #expect(Validators.conditionalFields(for: row).isEmpty && !Validators.canValidate(row))
+    }
+  }
+
   @Test("A tag without quotation marks goes back as it came") func bareTag() {
     #expect(Validators.conditionalFields(for: Rule.row(["ETag": "abc"])) == ["If-None-Match": "abc"])
   }
@@ -94,6 +104,15 @@ import TestTurns
       ["Last-Modified": Rule.date()], false
     ),
     ("an unreadable Last-Modified", ["Last-Modified": modified], ["Last-Modified": "x"], false),
+    ("an unreadable stored Last-Modified", ["Last-Modified": "x"], ["Last-Modified": modified], false),
+    ("a bare tag for none", [:], ["ETag": "a"], false),
+    ("a bare tag for a tag", ["ETag": "\"a\""], ["ETag": "a"], true),
+    ("a tag for a bare one", ["ETag": "a"], ["ETag": "\"a\""], true),
+    (
+      "the same tag beside another Last-Modified", ["ETag": "\"a\"", "Last-Modified": modified],
+      ["ETag": "\"a\"", "Last-Modified": Rule.date()], false
+    ),
+    ("a Last-Modified for none", [:], ["Last-Modified": modified], false),
   ]
 
   @Test("A 304 may speak of another representation", arguments: another.indices) func names304Another(

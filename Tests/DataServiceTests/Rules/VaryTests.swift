@@ -47,6 +47,17 @@ import TestTurns
       "language order breaks ties", "accept-language", ["Accept-Language": "en, de"],
       ["Accept-Language": "de, en"], false
     ),
+    (
+      "codings in any case and spacing", "accept-encoding", ["Accept-Encoding": "GZIP;\tq=1, br"],
+      ["Accept-Encoding": "gzip;q=1,br"], true
+    ),
+    (
+      "charsets in any case", "accept-charset", ["Accept-Charset": "UTF-8"], ["Accept-Charset": "utf-8"], true
+    ),
+    (
+      "media types by their letters", "accept", ["Accept": "text/HTML"], ["Accept": "text/html"], false
+    ),
+    ("white space inside a member", "accept", ["Accept": "a/b; q=1"], ["Accept": "a/b;q=1"], false),
     ("one character in two spellings", "foo", ["Foo": "\u{E9}"], ["Foo": "e\u{301}"], false),
     ("nothing named", "", ["Foo": "1"], ["Foo": "2"], true),
     ("asterisk", "*", ["Foo": "1"], ["Foo": "1"], false),

@@ -1,11 +1,12 @@
 import CacheStore
 import DataService
 import DataServiceTesting
+import Dispatch
 import FixtureServer
 import PlatformFoundation
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 import TestTurns
 
 /// What an exchange asks, tells and believes of the tier.
@@ -90,6 +91,35 @@ import TestTurns
     #expect(await machine.deliveries(url).last?.fresh?.sharing == .no(.silent))
     tier.setSilent(because: nil)
     #expect(await machine.deliveries(url).last?.fresh?.sharing == .yes)
+  }
+
+  @Test func `what the store commits only after the delivery is offered then`() async throws {
+    let (tier, clock) = (FakeTier(), VirtualClock())
+    let hold = Mutex<(@Sendable () -> Void)?>(nil)
+    let machine = try Machine(tier, clock: clock) { _, _ in
+      hold.withLock { $0 }?()
+      return .answer("body")
+    }
+    _ = await machine.deliveries(try #require(URL(string: "https://origin.test/other")))
+    let store = machine.fixture.service.store
+    hold.withLock { $0 = { store.suspendForTesting() } }
+    let delivered = Gate()
+    let fresh = Mutex<DataService.Delivery<Data>?>(nil)
+    let load = machine.fixture.service.load(
+      machine.fixture.request(url), queue: DispatchQueue(label: "callbacks")
+    ) { delivery in
+      fresh.withLock { $0 = delivery }
+      delivered.open()
+    }
+    _ = try await clock.passing { await delivered.wait() }
+    let kept = fresh.withLock { $0?.kept }
+    #expect(kept == .no(.busy) && fresh.withLock { $0?.fresh?.sharing } == .no(.notKept))
+    #expect(tier.bodies == ["body"])
+    store.resumeForTesting()
+    await load.finished()
+    await machine.settled()
+    #expect(tier.bodies == ["body", "body"])
+    await machine.fixture.service.close()
   }
 
   @Test func `a redirect to a secret URL is seen by the rule of what is shared`() async throws {

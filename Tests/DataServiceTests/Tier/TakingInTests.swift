@@ -2,6 +2,7 @@ import CacheStore
 import DataServiceTesting
 import FixtureServer
 import PlatformFoundation
+import Synchronization
 import TestSupport
 import Testing
 import TestTurns
@@ -152,6 +153,32 @@ import TestTurns
     await machine.settled()
     #expect(machine.fixture.hasTraced("the tier has a response"))
     #expect(await machine.stored(url) == ["failure(notStored)"])
+  }
+
+  @Test func `law 11: nor what is delivered from the tier to a load that is cancelled on it`() async throws {
+    let tier = try await FakeTier.with("body", at: url)
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    tier.whileAsked {
+      isAsked.open()
+      await mayAnswer.wait()
+    }
+    let machine = try Machine(tier, answer: "never asked")
+    let running = Mutex<DataService.Load?>(nil)
+    let count = Mutex(0)
+    let load = machine.fixture.service.start(
+      machine.fixture.request(url), policy: .storedThenFresh,
+      deliver: { _ in
+        count.withLock { $0 += 1 }
+        running.withLock { $0 }?.cancel()
+      }, ended: {})
+    await isAsked.wait()
+    running.withLock { $0 = load }
+    mayAnswer.open()
+    await machine.settled()
+    #expect(count.withLock { $0 } == 1)
+    #expect(machine.requests.isEmpty)
+    #expect(await machine.stored(url) == ["failure(notStored)"])
+    running.withLock { $0 = nil }
   }
 
   @Test func `law 5: what a decoder refuses is not stored, though a 304 confirms it`() async throws {

@@ -133,19 +133,27 @@ import TestTurns
     let url = nobody.url("/x").absoluteString
     let store = try TemporaryFolder()
     let program = try BuiltProduct.cachefetch()
-    func run(_ environment: [String: String?]) async throws -> ChildProcess.Finished {
+    func run(
+      _ environment: [String: String?], _ options: [String] = []
+    ) async throws -> ChildProcess.Finished {
       try await ChildProcess.run(
         program,
         [
           "--store", store.file("s"), "--policy", "fresh-only", "--retry", "0", "--json",
-          "--connect-timeout", "1h", url,
-        ],
+          "--connect-timeout", "1h",
+        ] + options + [url],
         environment: environment.merging(["CACHEFETCH_TEST_PATIENCE": "1"]) { $1 })
     }
     let proxied = try await run(["http_proxy": "http://127.0.0.1:\(proxy.port)", "no_proxy": nil])
     #expect(proxied.outputText.contains("proxied \(url)"), "\(proxied.outputText)\(proxied.errorText)")
     let direct = try await run(["http_proxy": "http://127.0.0.1:\(proxy.port)", "no_proxy": "127.0.0.1"])
     #expect(direct.outputText.contains("\"refused\""), "\(direct.outputText)\(direct.errorText)")
+    // As with curl, a proxy that is given is passed by as well.
+    let given = ["--proxy", "http://127.0.0.1:\(proxy.port)"]
+    let used = try await run(["no_proxy": nil, "NO_PROXY": nil], given)
+    #expect(used.outputText.contains("proxied \(url)"), "\(used.outputText)\(used.errorText)")
+    let passed = try await run(["no_proxy": "127.0.0.1"], given)
+    #expect(passed.outputText.contains("\"refused\""), "\(passed.outputText)\(passed.errorText)")
     withExtendedLifetime(nobody) {}
   }
 }

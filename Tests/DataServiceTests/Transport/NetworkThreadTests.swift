@@ -86,6 +86,16 @@ import TestTurns
     await thread.stop()
   }
 
+  @Test func `a thread that nothing can wake looks for work by itself`() async {
+    let thread = NetworkThread(wakeup: { .unusable })
+    // As a rule it sleeps again before the next piece of work comes.
+    for _ in 0..<10 {
+      await withCheckedContinuation { continuation in thread.perform { continuation.resume() } }
+    }
+    await thread.stop()
+    #expect(!thread.isRunning)
+  }
+
   @Test func `the thread ends with the last reference to it, and closes its engine`() async throws {
     let engine = CountingEngine(until: 1)
     do {

@@ -1,0 +1,66 @@
+import CacheStore
+import DataServiceTesting
+import FixtureServer
+import PlatformFoundation
+import TestSupport
+import Testing
+import TestTurns
+
+@testable import DataService
+
+@Suite("The account that an exchange began with", .inTurn) struct AccountGenerationTests {
+  /// The task that makes the account's row has a thread of its own here, which stands still between the commit of the row
+  /// and the news of it.
+  @Test func `a sign-out is noticed that comes before the exchange knows that the account has a row`()
+    async throws
+  {
+    let (clock, apart, mayLearn) = (VirtualClock(), NetworkThread(), Gate())
+    let url = try #require(URL(string: "https://origin.test/item"))
+    let fixture = try ServiceFixture(
+      transport: ScriptedTransport { _, _ in .answer("body") }, timekeeper: clock)
+    // The store is there, so that another process can hold it.
+    _ = await fixture.outline(url)
+    let signingOut = try ServiceFixture(store: fixture.store)
+    let core = fixture.service.core
+    var request = fixture.request(url)
+    request.account = .named("ci")
+    let prepared = try core.prepare(request, policy: .storedThenFresh)
+    let exchange = Exchange(plan: .init(prepared: prepared, isShared: true, mayFollow: true), core: core)
+
+    let holder = try await StoreHolder(.writing, fixture.store.path)
+    exchange.generation.begin(on: apart)
+    // Behind this the row's making waits for the store, and no longer for the thread.
+    await Task(executorPreference: apart) {}.value
+    apart.perform { Self.wait(mayLearn) }
+    await holder.release()
+    await holder.end()
+    #expect(
+      await eventually {
+        (try? fixture.store.value("SELECT count(*) FROM account WHERE name = 'ci'")) == 1
+      })
+    #expect(try await signingOut.service.signOut(.named("ci")))
+
+    let isNoticed = FirstValue<Bool>()
+    Task { isNoticed.set(await Self.isSignedOut(exchange)) }
+    // It waits for the row's number, as long as for a commit.
+    let limit = core.configuration.timeouts.commit
+    #expect(await eventually { isNoticed.current != nil || clock.pendingDelays.contains(limit) })
+    mayLearn.open()
+    #expect(await isNoticed.value)
+    await signingOut.service.close()
+    await fixture.service.close()
+    await apart.stop()
+  }
+
+  private static func isSignedOut(_ exchange: Exchange) async -> Bool {
+    do throws(DataServiceError) {
+      try await exchange.checkGeneration()
+      return false
+    } catch {
+      return error.kind == .signedOut
+    }
+  }
+
+  /// For a thread of its own.
+  private static func wait(_ gate: Gate) { gate.wait() }
+}
