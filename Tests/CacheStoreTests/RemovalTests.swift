@@ -44,6 +44,11 @@ import Testing
     #expect(found.contains { $0.subject == "checksums" && $0.severity == .repaired }, "\(found)")
     #expect(try await store.entries().map(\.key) == [.other])
     #expect(try await store.body(of: .other) == "sound")
+    // A body that is released is collected ten minutes later.
+    let released = """
+      SELECT count(*) FROM body JOIN last_request ON body_id = body.id WHERE released_at_ms IS NOT NULL
+      """
+    #expect(try fixture.number(released) == 0)
     await store.close()
   }
 
