@@ -166,15 +166,19 @@ import Testing
     return (repair, store, signingOut)
   }
 
+  /// As if the repairing process had been killed after the first of its moves.
+  private func killBetweenMoves(_ fixture: StoreFixture) throws {
+    let copy = try fixture.files.bytes(of: "store.sqlite")
+    try fixture.files.write(copy, to: "store.sqlite.mended")
+    #expect(rename(fixture.path, fixture.path + ".damaged-1") == 0)
+  }
+
   @Test func `a sign-out that waited for a repair which then ended between its renames finishes it`()
     async throws
   {
     let fixture = try await filled()
     let (repair, store, signingOut) = try await waitingSignOut(of: fixture)
-    // As if its process had been killed after the first of its moves.
-    let copy = try fixture.files.bytes(of: "store.sqlite")
-    try fixture.files.write(copy, to: "store.sqlite.mended")
-    #expect(rename(fixture.path, fixture.path + ".damaged-1") == 0)
+    try killBetweenMoves(fixture)
     repair.unlock(.file)
     try await signingOut.value
     #expect(try await store.body(of: .page) == "a")
@@ -186,9 +190,7 @@ import Testing
   {
     let fixture = try await filled()
     let (repair, store, signingOut) = try await waitingSignOut(of: fixture)
-    let copy = try fixture.files.bytes(of: "store.sqlite")
-    try fixture.files.write(copy, to: "store.sqlite.mended")
-    #expect(rename(fixture.path, fixture.path + ".damaged-1") == 0)
+    try killBetweenMoves(fixture)
     // A folder, which no log can replace.
     #expect(mkdir(fixture.path + ".damaged-1-wal", 0o700) == 0)
     repair.unlock(.file)

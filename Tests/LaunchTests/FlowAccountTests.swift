@@ -15,13 +15,7 @@ import TestTurns
     arguments: [("alice", true), ("bob", false)])
   func outcome(account: String, isShown: Bool) async throws {
     let (asked, ended) = (Gate(), Gate())
-    let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
-      asked.open()
-      // A gate that nobody opens is passed by who is cancelled.
-      await Gate().wait()
-      ended.open()
-      throw DataServiceError(.cancelled, "cancelled")
-    }
+    let transport = ScriptedTransport.unanswered(asked, ended)
     let fixture = try ServiceFixture(transport: transport)
     let session = Session(
       service: fixture.service, credentials: MemoryCredentials(Credential(account: "alice", token: "a")))

@@ -9,6 +9,19 @@ import TestSupport
 import Testing
 import TestTurns
 
+extension ScriptedTransport {
+  /// An origin that answers nobody: each request opens one gate, and another when it is cancelled.
+  static func unanswered(_ asked: Gate, _ cancelled: Gate) -> ScriptedTransport {
+    ScriptedTransport { _, _ async throws(DataServiceError) in
+      asked.open()
+      // A gate that nobody opens is passed by who is cancelled.
+      await Gate().wait()
+      cancelled.open()
+      throw DataServiceError(.cancelled, "cancelled")
+    }
+  }
+}
+
 @Suite("Launch flow: from the launch screen to the first screen", .inTurn) struct LaunchFlowTests {
   private static func plan(_ rule: PreloadPlan.FailureRule = .ask) throws -> PreloadPlan {
     var request = DataService.Request(try #require(URL(string: "http://origin.test/feed")))
@@ -100,13 +113,7 @@ import TestTurns
 
   @Test func `a flow shows how far its preload is, and once it is stopped its roots end`() async throws {
     let (asked, ended) = (Gate(), Gate())
-    let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
-      asked.open()
-      // A gate that nobody opens is passed by who is cancelled.
-      await Gate().wait()
-      ended.open()
-      throw DataServiceError(.cancelled, "cancelled")
-    }
+    let transport = ScriptedTransport.unanswered(asked, ended)
     let fixture = try ServiceFixture(transport: transport)
     let plan = try Self.plan()
     let flow = LaunchFlow(service: fixture.service) { _ in plan }
