@@ -22,6 +22,29 @@ enum StoreLocation {
   /// Whether the option or the variable names it.
   static func isNamed(_ arguments: Arguments) -> Bool { named(arguments) != nil }
 
+  /// What another command needs to use the same store: ` --store FILE` as a shell reads it where this process's command
+  /// line has that option, else nothing, since a variable holds for the next command too.
+  static let repeatedOption: String = {
+    guard !ProcessStart.isBackground else { return "" }
+    let words = (1..<max(1, ProcessStart.argumentCount)).compactMap {
+      ProcessStart.argument($0).flatMap { String(validatingCString: $0) }
+    }
+    return (try? ArgumentParser.parse(words).text(.store)).map { " --store " + quoted($0) } ?? ""
+  }()
+
+  /// A word as a shell reads it: in quotation marks where it has more than letters, digits and what stands in paths.
+  static func quoted(_ word: String) -> String {
+    let isPlain = word.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "-")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "+"), 0x80...:
+        true
+      default: false
+      }
+    }
+    return isPlain && !word.isEmpty ? word : "'" + word.replacing("'", with: #"'\''"#) + "'"
+  }
+
   /// The message that the named store does not exist.
   static func missing(_ arguments: Arguments) -> String {
     let path = TerminalText.visible(path(arguments))

@@ -14,12 +14,12 @@ extension Remedy {
     case .ownFolder: "name a store in a folder of your own with --store PATH"
     case .ownFile: "name a file of your own with --store PATH"
     case .ownStore: "name a store of your own with --store PATH, if that is not meant"
-    case .repair: "run “cachefetch doctor --repair”"
-    case .repairRemoves: "“cachefetch doctor --repair” removes what was found"
-    case .restoreKey: "restore it, or remove them with “cachefetch doctor --repair”"
-    case .checkStore: "run “cachefetch doctor” to check the rest"
-    case .removePinned: "remove a pinned entry with “cachefetch rm”, or raise the store's limit"
-    case .removeOne: "remove one with “cachefetch rm”"
+    case .repair: "run “cachefetch doctor --repair\(store)”"
+    case .repairRemoves: "“cachefetch doctor --repair\(store)” removes what was found"
+    case .restoreKey: "restore it, or remove them with “cachefetch doctor --repair\(store)”"
+    case .checkStore: "run “cachefetch doctor\(store)” to check the rest"
+    case .removePinned: "remove a pinned entry with “cachefetch rm\(store)”, or raise the store's limit"
+    case .removeOne: "remove one with “cachefetch rm\(store)”"
     case .longerDeadline: "allow more time with --deadline"
     case .longerConnectTimeout: "try again, or allow more time (--connect-timeout)"
     case .longerTimeout: "try again, or allow more time (--timeout)"
@@ -31,6 +31,9 @@ extension Remedy {
     }
   }
 }
+
+/// Read only where a remedy has it: the command line is parsed for it, which may end with a remedy of its own.
+private var store: String { StoreLocation.repeatedOption }
 
 extension DataServiceError {
   /// The remedy in this command's terms.

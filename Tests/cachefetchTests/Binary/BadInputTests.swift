@@ -104,7 +104,7 @@ import TestTurns
       ("newer", "the store bad was written by a newer release", "update cachefetch"),
       ("link", "the store bad is a symbolic link", "name its target"),
       ("other", "bad is not a store as this release makes them (t)", "name another file"),
-      ("damaged", "the store bad is damaged", "cachefetch doctor --repair"),
+      ("damaged", "the store bad is damaged", "run “cachefetch doctor --repair --store bad”"),
     ])
   func unusableStore(kind: String, thing: String, remedy: String) async throws {
     let shell = try Shell()

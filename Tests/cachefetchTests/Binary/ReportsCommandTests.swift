@@ -106,10 +106,13 @@ import TestTurns
     #expect(!run.errorText.contains("doctor"), "\(run.errorText)")
     #expect(try await shell.run("doctor").status == 0)
     // Where nothing may be written it is still the remedy, and what was found is a line each.
-    try Data(damaged).write(to: URL(filePath: shell.file("copy.sqlite")))
-    let copy = try await shell.run("--store", "copy.sqlite", "--offline", origin.url)
-    #expect(copy.status == 74 && copy.errorText.contains("cachefetch doctor --repair"), "\(copy.errorText)")
-    let doctor = try await shell.run("doctor", "--store", "copy.sqlite")
+    try Data(damaged).write(to: URL(filePath: shell.file("it's a copy")))
+    let copy = try await shell.run("--store", "it's a copy", "--offline", origin.url)
+    #expect(
+      copy.status == 74
+        && copy.errorText.contains(#"run “cachefetch doctor --repair --store 'it'\''s a copy'”"#),
+      "\(copy.errorText)")
+    let doctor = try await shell.run("doctor", "--store", "it's a copy")
     #expect(doctor.status == 1 && !doctor.outputText.contains("***") && !doctor.outputText.contains("^J"))
   }
 
