@@ -5,12 +5,26 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+// Swift's runtime may have been told to print a backtrace, which shows memory, when a process crashes; it waits 30 s for
+// a helper that cannot read this process.
+static void end_crashes_at_once(void) {
+  static const int crashes[] = {SIGQUIT, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+  for (size_t index = 0; index < sizeof crashes / sizeof crashes[0]; index++) {
+    struct sigaction present;
+    if (sigaction(crashes[index], NULL, &present) != 0 || present.sa_handler == SIG_IGN) continue;
+    present.sa_handler = SIG_DFL;
+    present.sa_flags = 0;
+    (void)sigaction(crashes[index], &present, NULL);
+  }
+}
 
 void cprocess_keep_memory_private(void) {
   struct rlimit none;
@@ -19,6 +33,7 @@ void cprocess_keep_memory_private(void) {
     (void)setrlimit(RLIMIT_CORE, &none);
   }
   (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  end_crashes_at_once();
 }
 
 // Landlock's structures from linux/landlock.h, repeated here because the installed header may be older than the kernel.

@@ -18,7 +18,7 @@ void cprocess_raise_descriptor_limit(void);
 /// and abort the process if either is missing.
 void cprocess_take_over_tasks(void);
 
-/// Disables core files, and keeps the user's other processes from reading this one's memory.
+/// Disables core files and backtraces of crashes, and keeps the user's other processes from reading this one's memory.
 void cprocess_keep_memory_private(void);
 
 /// Creates a ruleset of the file accesses that stay allowed (Landlock); -1 if the kernel has no Landlock.

@@ -8,7 +8,7 @@ enum ProcessStart {
     cprocess_take_over_tasks()
   }
 
-  /// Disables core files and keeps the user's other processes from reading this one's memory.
+  /// Disables core files and backtraces, and keeps the user's other processes from reading this one's memory.
   static func keepMemoryPrivate() { cprocess_keep_memory_private() }
 
   /// The statically linked libraries with their packages' revisions; `nil` unless this is the shipped build.

@@ -192,21 +192,23 @@ import TestTurns
   }
 
   @Test(arguments: [SIGSEGV, SIGABRT, SIGTERM])
-  func `a process that is ended in the middle`(signal: Int32) async throws {
+  func `a process that is ended in the middle ends at once, without a backtrace`(signal: Int32) async throws {
     let (shell, origin) = try prepared()
     let gate = origin.hold()
     let words = [
       "-v", "-u", "alice:basic-s3cret", "-H", "X-Api-Key: field-s3cret", origin.url + Self.queries[1],
     ]
-    // Swift's own backtrace of a crash cannot look into a process that keeps its memory private, and tries for 30 s.
-    let environment = shell.environment.merging(["SWIFT_BACKTRACE": "timeout=1"]) { $1 }
+    let environment = shell.environment.merging(["SWIFT_BACKTRACE": "enable=yes,color=no"]) { $1 }
     // No core file: it would be the process's memory.
     let child = try ChildProcess(
       "/bin/sh", ["-c", "ulimit -c 0; exec \"$0\" \"$@\"", BuiltProduct.cachefetch()] + words,
       environment: environment, directory: shell.store.folder.path)
     await origin.server.waitForRequests(1)
     child.send(signal)
-    check(await child.finished(), words)
+    let ended = await child.finished()
+    check(ended, words)
+    #expect([.signal(signal), .status(128 + signal)].contains(ended.exit), "\(ended.exit)")
+    #expect(!ended.errorText.contains("Crash"), "\(ended.errorText)")
     gate.open()
     try checkFiles(shell)
   }
