@@ -77,6 +77,11 @@ import TestTurns
         "https://b.example (account alice) asked to be left alone, for 2 min more",
       ])
     #expect(found.allSatisfy { $0.severity == .fine && $0.remedy != nil })
+    let reader = fixture.another { $0.isReadOnly = true }
+    let untouched = await reader.findings(repair: true, at: now).filter { $0.subject == "pause" }
+    #expect(untouched.map(\.message) == found.map(\.message))
+    #expect(untouched.allSatisfy { $0.severity == .fine && $0.remedy != nil })
+    await reader.close()
     let ended = await store.findings(repair: true, at: now).filter { $0.subject == "pause" }
     #expect(ended.count == 2 && ended.allSatisfy { $0.severity == .repaired && $0.remedy == nil })
     #expect(await store.findings(at: now).allSatisfy { $0.subject != "pause" })

@@ -24,6 +24,21 @@ import Testing
     #expect(seen.count > 2, "each store has its own")
   }
 
+  @Test(
+    "a number that no release has or will have is a damage, not another release's store",
+    arguments: [
+      -1, 0, 10_000,
+    ])
+  func impossible(version: Int) async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("a", for: .page)
+    await fixture.store.close()
+    try fixture.sql("PRAGMA user_version = \(version)")
+    let store = fixture.another()
+    #expect { _ = try store.lookupNow(.page) } throws: { ($0 as? CacheStoreError)?.reason == .corrupt }
+    await store.close()
+  }
+
   @Test func `a store returns to the log once nobody else reads it, and until then it is no error`()
     async throws
   {
