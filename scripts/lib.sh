@@ -64,6 +64,39 @@ nothing_left() {
   [ -z "$left" ] || { say "error: the tests left behind:"; say "$left"; return 1; }
 }
 
+# Where the tests' folders are made: $TMPDIR, else memory where there is plenty of it, since half of what a store's test
+# costs on a disk is the making of files; else /tmp. usage: tests_folder
+tests_folder() {
+  local free=0
+  [ "$(stat -f -c %T /dev/shm 2>/dev/null)" != tmpfs ] || free=$(df --output=avail /dev/shm | tail -1)
+  [ "$free" -lt $((6 << 20)) ] || [ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)" -lt $((8 << 20)) ] || {
+    echo "${TMPDIR:-/dev/shm}"
+    return
+  }
+  echo "${TMPDIR:-/tmp}"
+}
+
+# Links the programs that the tests start to Swift's libraries in archives, at a fixed address, into one folder, and prints
+# it: a start then takes half as long, and there are thousands. The toolchain has such archives on Linux alone.
+# usage: quick_programs
+quick_programs() {
+  local built folder product module
+  built=$(swift build --show-bin-path "${build_flags[@]}")
+  folder=$built/quick
+  mkdir -p "$folder"
+  for product in cachefetch demo-origin StoreDriver LaunchDemo NewsReader; do
+    module=$product
+    [ "$product" != demo-origin ] || module=DemoOrigin
+    # The main function of a program that tests import has the module's name in it.
+    [ "$folder/$product" -nt "$built/$product" ] ||
+      swiftc -static-stdlib -Xclang-linker -no-pie -l_FoundationCollections -l_FoundationCShims \
+        -Xlinker "--defsym=main=${module}_main" -o "$folder/$product" \
+        "@$built/$product.product/Objects.LinkFileList" > "$folder/$product.log" 2>&1 ||
+      die "linking $product: $(cat "$folder/$product.log")"
+  done
+  echo "$folder"
+}
+
 # Runs tests, repeats the failures at the end, since thousands of lines follow them, and fails where they leave a process or
 # a mount behind. All folders of the tests are below one of the run's, and all their processes have its name in the
 # environment. The name is short, since it contains Unix-domain sockets.
@@ -71,7 +104,7 @@ nothing_left() {
 run_tests() {
   local output run status=0
   output=$(mktemp)
-  run=$(mktemp -d "${TMPDIR:-/tmp}/cf-XXXXXX")
+  run=$(mktemp -d "$(tests_folder)/cf-XXXXXX")
   # If the script is killed, a watching subshell cleans up in its place.
   if [ -d /proc/self ]; then
     (

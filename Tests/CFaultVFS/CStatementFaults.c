@@ -76,6 +76,16 @@ int statementfaults_begin(const char *path) {
   return sqlite3_auto_extension((void (*)(void))opened) == SQLITE_OK;
 }
 
+void statementfaults_end(const char *path) {
+  pthread_mutex_lock(&lock);
+  for (Place **link = &places; *link; link = &(*link)->next) {
+    if (strcmp((*link)->path, path)) continue;
+    *link = (*link)->next;
+    break;
+  }
+  pthread_mutex_unlock(&lock);
+}
+
 void statementfaults_arm(const char *path, int64_t nth) {
   Place *place = place_of(path);
   if (!place) return;

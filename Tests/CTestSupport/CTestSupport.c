@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -69,4 +70,8 @@ int testsupport_has_avx2(void) {
 #else
   return 0;
 #endif
+}
+
+int testsupport_contains(const unsigned char *bytes, long count, const unsigned char *wanted, long wanted_count) {
+  return memmem(bytes, (size_t)count, wanted, (size_t)wanted_count) != NULL;
 }

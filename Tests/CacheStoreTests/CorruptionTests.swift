@@ -28,7 +28,7 @@ extension DamagePlace {
 }
 
 @Suite("A damaged store", .inTurn) struct CorruptionTests {
-  /// 12 of each place; `CACHEFETCH_DAMAGES=350` for 5,250 in all.
+  /// 3 of each place; `CACHEFETCH_DAMAGES=350` for 5,250 in all.
   @Test(
     "law 10: no damage makes a wrong byte, a hang or a store that cannot be used",
     arguments: DamagePlace.allCases)
@@ -39,7 +39,7 @@ extension DamagePlace {
     if original.pages.keys.contains(place) { #expect(!pages.isEmpty, "no page of this kind") }
     var carriedOver = 0
     let least = place.leastSurvivors(of: original)
-    for number in 0..<wished("CACHEFETCH_DAMAGES", else: 12) {
+    for number in 0..<wished("CACHEFETCH_DAMAGES", else: 3) {
       let comment: Comment = "damage \(number), seed \(random.seed)"
       let survivors = try await damageOnce(original, place, pages, &random, comment)
       #expect(survivors >= least, comment)

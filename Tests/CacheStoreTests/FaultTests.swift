@@ -44,7 +44,7 @@ import TestTurns
     #expect(faultvfs_register(vfs) != 0)
     defer { faultvfs_unregister(vfs) }
     // Every call with CACHEFETCH_FAULT_STEP=1; else some of them, others each time, the first twenty always.
-    let step = Int64(wished("CACHEFETCH_FAULT_STEP", else: 11))
+    let step = Int64(wished("CACHEFETCH_FAULT_STEP", else: 50))
     var nth: Int64 = 1
     while nth < 3_000, try await scenario(fault, vfs, nth) {
       nth += nth < 20 ? 1 : Int64.random(in: 1...(2 * step - 1))

@@ -7,11 +7,11 @@ import Testing
 import TestTurns
 
 @Suite("A process killed at any instant", .inTurn) struct KillTests {
-  /// 200 kills; `CACHEFETCH_KILLS=2000` for the full number.
+  /// 40 kills; `CACHEFETCH_KILLS=2000` for the full number.
   @Test("law 4: what was delivered as kept is there, whole, and nothing half-written", arguments: [0, 1])
   func kills(half: Int) async throws {
     var random = SeededGenerator(for: "kills \(half)")
-    let total = wished("CACHEFETCH_KILLS", else: 200) / 2
+    let total = wished("CACHEFETCH_KILLS", else: 40) / 2
     var killed = 0
     var verified = 0
     while killed < total {

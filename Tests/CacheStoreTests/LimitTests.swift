@@ -10,7 +10,10 @@ import TestTurns
   func key(_ number: Int) -> RequestKey { RequestKey(target: "https://example.org/\(number)") }
 
   func fileBytes(_ fixture: StoreFixture) throws -> Int64 {
-    try (fixture.number("PRAGMA page_count") ?? 0) * (fixture.number("PRAGMA page_size") ?? 0)
+    let database = try RawDatabase(fixture.path)
+    return try ["page_count", "page_size"].reduce(1) {
+      try $0 * (database.rows("PRAGMA \($1)").first?.first?.integer ?? 0)
+    }
   }
 
   @Test func `the store never grows beyond its limit, and what goes was used least recently`() async throws {

@@ -105,6 +105,12 @@ struct RefusedStatementTests {
       perform: { try await $0.store.signOut(accountName: "alice") }),
   ]
 
+  /// Of an operation of many uses every one up to the thirtieth, and half of the others, not the same each time;
+  /// `CACHEFETCH_REFUSED=1` for all.
+  private static func next(_ nth: Int64) -> Int64 {
+    nth + (nth < 30 || wished("CACHEFETCH_REFUSED", else: 0) > 0 ? 1 : Int64.random(in: 1...3))
+  }
+
   @Test(
     "a statement that is refused at any use of a table is told by its operation",
     arguments: StatementErrorTests.operations + reports)
@@ -114,10 +120,11 @@ struct RefusedStatementTests {
     var nth: Int64 = 0
     var isReached = true
     while isReached {
-      nth += 1
+      nth = Self.next(nth)
       let filled = try StatementErrorTests.Filled(copying: template)
       try await operation.prepare(filled)
       #expect(statementfaults_begin(filled.fixture.folder) != 0)
+      defer { statementfaults_end(filled.fixture.folder) }
       if operation.needsOpenStore { _ = try await filled.store.accountID(named: "another") }
       statementfaults_arm(filled.fixture.folder, nth)
       let hasFailed: Bool
@@ -146,7 +153,7 @@ struct RefusedStatementTests {
     var nth: Int64 = 0
     var isReached = true
     while isReached {
-      nth += 1
+      nth = Self.next(nth)
       let filled = try StatementErrorTests.Filled(copying: template)
       try await operation.prepare(filled)
       let reopened = filled.reopened(vfs: vfs)
@@ -179,6 +186,7 @@ struct RefusedStatementTests {
         "UPDATE last_request SET status = status + 1 WHERE target = '\(RequestKey.long.target)'")
       let body = try #require(try filled.fixture.number("SELECT body_id \(long)"))
       #expect(statementfaults_begin(filled.fixture.folder) != 0)
+      defer { statementfaults_end(filled.fixture.folder) }
       statementfaults_arm(filled.fixture.folder, nth)
       // Refused itself, or it finds the damage.
       let found = try? await filled.store.lookup(.long)
@@ -214,6 +222,7 @@ struct RefusedStatementTests {
       try fixture.files.write(damaged, to: "store.sqlite")
       let draft = fixture.path + ".new"
       #expect(statementfaults_begin(draft) != 0)
+      defer { statementfaults_end(draft) }
       statementfaults_arm(draft, nth)
       let findings = await fixture.store.findings(repair: true)
       let refused = String(cString: statementfaults_refused(draft))

@@ -273,8 +273,9 @@ import TestTurns
 
     /// All that is in it, without what only counts.
     func rows() throws -> [String: [[SQLiteValue]]] {
-      try StatementErrorTests.tables.reduce(into: [:]) {
-        $0[$1] = try fixture.sql("SELECT * FROM \($1) ORDER BY 1, 2")
+      let database = try RawDatabase(fixture.path)
+      return try StatementErrorTests.tables.reduce(into: [:]) {
+        $0[$1] = try database.rows("SELECT * FROM \($1) ORDER BY 1, 2")
       }
     }
   }

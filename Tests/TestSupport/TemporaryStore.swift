@@ -1,3 +1,5 @@
+internal import CTestSupport
+
 /// A place for a new store: a fresh folder and the path of a database in it that does not exist yet.
 public final class TemporaryStore: Sendable {
   /// The folder of the database and of the files that SQLite and the store put beside it.
@@ -26,22 +28,13 @@ public final class TemporaryStore: Sendable {
     let wanted = Array(text.utf8)
     return try folder.names().contains { name in
       do {
-        return contains(wanted, in: try folder.bytes(of: name))
+        let bytes = try folder.bytes(of: name)
+        return testsupport_contains(bytes, bytes.count, wanted, wanted.count) != 0
       } catch {
         // The store removes files of its own at any time, also between the list and the reading.
         if !folder.contains(name) { return false }
         throw error
       }
-    }
-  }
-
-  private func contains(_ wanted: [UInt8], in bytes: [UInt8]) -> Bool {
-    guard let first = wanted.first, bytes.count >= wanted.count else { return false }
-    return bytes.withUnsafeBufferPointer { bytes in
-      for start in 0...(bytes.count - wanted.count) where bytes[start] == first {
-        if bytes[start..<(start + wanted.count)].elementsEqual(wanted) { return true }
-      }
-      return false
     }
   }
 }

@@ -29,3 +29,12 @@ extension Trait where Self == InTurn {
   /// In turn with all other tests, and for ten minutes at most.
   package static var inTurn: Self { Self() }
 }
+
+/// Lets another test run while this one waits for seconds that a limit of real time takes, and computes nothing.
+package func withoutTurn<Value>(_ wait: () async throws -> Value) async throws -> Value {
+  Turns.shared.end()
+  let outcome: Result<Value, any Error>
+  do { outcome = .success(try await wait()) } catch { outcome = .failure(error) }
+  await Turns.shared.begin(isReturning: true)
+  return try outcome.get()
+}

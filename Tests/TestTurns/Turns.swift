@@ -11,6 +11,8 @@ final class Turns: Sendable {
 
   private struct State {
     var free: Int
+    /// Those who only give their turn away for a while, and begin before all who wait.
+    var returning: [CheckedContinuation<Void, Never>] = []
     var waiting: [CheckedContinuation<Void, Never>] = []
     var first = 0
   }
@@ -20,23 +22,24 @@ final class Turns: Sendable {
   init(count: Int) { state = Mutex(State(free: max(count, 1))) }
 
   /// Returns when there is room.
-  func begin() async {
+  func begin(isReturning: Bool = false) async {
     await withCheckedContinuation { continuation in
       let hasRoom = state.withLock { state in
         if state.free > 0 {
           state.free -= 1
           return true
         }
-        state.waiting.append(continuation)
+        if isReturning { state.returning.append(continuation) } else { state.waiting.append(continuation) }
         return false
       }
       if hasRoom { continuation.resume() }
     }
   }
 
-  /// Gives the room to whoever has waited longest.
+  /// Gives the room to whoever comes back, else to whoever has waited longest.
   func end() {
     let next: CheckedContinuation<Void, Never>? = state.withLock { state in
+      if !state.returning.isEmpty { return state.returning.removeFirst() }
       guard state.first < state.waiting.count else {
         state.free += 1
         return nil

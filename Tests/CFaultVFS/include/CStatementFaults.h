@@ -6,6 +6,8 @@
 
 // Connections that are opened to databases whose path begins so count from now on. Returns 0 when that could not be done.
 int statementfaults_begin(const char *path);
+// Connections that are opened from now on do not count; what is asked of them goes past one place less.
+void statementfaults_end(const char *path);
 // Counts anew, and refuses the n-th of them (from 1); 0 for none.
 void statementfaults_arm(const char *path, int64_t nth);
 // How many there were since arming.

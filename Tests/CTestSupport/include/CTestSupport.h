@@ -15,5 +15,7 @@ int testsupport_landlock_version(void);
 int testsupport_file_with_room(long bytes);
 // Fills `bytes` with numbers that follow from `seed`.
 void testsupport_fill(unsigned char *bytes, long count, unsigned long long seed);
+// Whether some bytes have others among them.
+int testsupport_contains(const unsigned char *bytes, long count, const unsigned char *wanted, long wanted_count);
 // Whether the processor has the vectors of AVX2, as the compiler's own question says.
 int testsupport_has_avx2(void);

@@ -122,7 +122,7 @@ import TestTurns
         Issue.record("\(text) is not read back")
         return
       }
-      second += 86_400 * 97 + 12_347
+      second += 86_400 * 397 + 12_347
     }
   }
 }

@@ -95,9 +95,8 @@ import TestTurns
     }
   }
 
-  /// Ten thousand, and more where that does not reach every phase, unless a sanitizer's run says fewer.
-  private static let total =
-    ProcessInfo.processInfo.environment["CACHEFETCH_STORM"].flatMap { Int($0) } ?? 10_000
+  /// More where that does not reach every phase; `CACHEFETCH_STORM=10000` for the full number.
+  private static let total = wished("CACHEFETCH_STORM", else: 3_000)
   /// Of each phase.
   private static let atLeast = total / 20
   private static let lanes = 20

@@ -151,7 +151,7 @@ import TestTurns
       """
       zmodload zsh/zpty
       zpty z zsh -f -i
-      zpty -w z "PROMPT=; autoload -Uz compinit; compinit -D -u; source ./_cachefetch.zsh; setopt no_list_beep"
+      zpty -w z "PROMPT=; autoload -Uz compinit; compinit -u -d ./dump; source ./_cachefetch.zsh; setopt no_list_beep"
       zpty -w z "shown() { print -r -- \\"<\\$BUFFER>\\" }; zle -N shown; bindkey '^T' shown"
       zpty -w z "zle-line-init() { print REA\\"\\"DY }; zle -N zle-line-init"
       zpty -r -m z text '*READY*'

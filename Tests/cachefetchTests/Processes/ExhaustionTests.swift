@@ -35,9 +35,12 @@ import TestTurns
     }
   }
 
-  /// Every number of descriptors from those of the standard streams on, as far as any verb needs.
-  private func countDown(_ words: [String], _ statuses: Set<Int32>, in shell: Shell) async throws {
-    for limit in stride(from: 26, through: 4, by: -1) {
+  /// Every second number of descriptors from those of the standard streams on, as far as any verb needs, from the first on
+  /// or the one after it; whoever needs the same calls in the same order is tried with the others.
+  private func countDown(
+    _ words: [String], _ statuses: Set<Int32>, from first: Int = 26, in shell: Shell
+  ) async throws {
+    for limit in stride(from: first, through: 4, by: -2) {
       check(try await run(shell, under: "-n \(limit)", words), statuses, words, limit)
     }
   }
@@ -48,9 +51,12 @@ import TestTurns
     _ = try await shell.run(origin.url)
     // The store may be beyond reach and the origin not, and the other way round.
     try await countDown(["--print", "last", origin.url], [0, 3, 4], in: shell)
-    try await countDown(["--policy", "http", origin.url], [0, 3, 4], in: shell)
+    try await countDown(["--policy", "http", origin.url], [0, 3, 4], from: 25, in: shell)
     try await countDown(["--offline", origin.url], [0, 74], in: shell)
-    try await countDown(["--print", "none", origin.server.url + "/other"], [0, 3, 4], in: shell)
+    for first in [26, 25] {
+      try await countDown(
+        ["--print", "none", origin.server.url + "/other"], [0, 3, 4], from: first, in: shell)
+    }
   }
 
   @Test func `so do verbs that only need the store`() async throws {
@@ -58,9 +64,9 @@ import TestTurns
     let origin = try ChangingOrigin()
     _ = try await shell.run(origin.url)
     try await countDown(["list"], [0, 74], in: shell)
-    try await countDown(["show", origin.url], [0, 74], in: shell)
+    try await countDown(["show", origin.url], [0, 74], from: 25, in: shell)
     try await countDown(["explain", origin.url], [0, 74], in: shell)
-    try await countDown(["stats"], [0, 74], in: shell)
+    try await countDown(["stats"], [0, 74], from: 25, in: shell)
   }
 
   @Test(arguments: [

@@ -78,7 +78,7 @@ import TestTurns
     let holder = try await StoreHolder(.writing, shell.store.path)
     // The store waits for the other process a little less long than the command for the store. Where the
     // machine is so busy that the command is through first, it says that instead, and is run anew.
-    var run = try await shell.underLimits.run("--policy", "fresh-only", origin.url)
+    var run = try await withoutTurn { try await shell.underLimits.run("--policy", "fresh-only", origin.url) }
     for _ in 0..<5 where run.errorText.contains("the store did not take it within") {
       run = try await shell.underLimits.run("--policy", "fresh-only", origin.url)
     }
@@ -95,9 +95,14 @@ import TestTurns
     let origin = try ChangingOrigin()
     _ = try await shell.run("--account", "alice", origin.url)
     let holder = try await StoreHolder(.exclusive, shell.store.path)
-    for words in [["list"], ["sign-out", "--account", "alice"]] {
-      let run = try await shell.underLimits.run(words)
-      #expect(run.status == 74 && run.errorText.split(separator: "\n").count == 1, "\(words)")
+    // Both at once: each waits for the store as long as a command does.
+    let runs = try await withoutTurn {
+      async let list = shell.underLimits.run("list")
+      async let signOut = shell.underLimits.run("sign-out", "--account", "alice")
+      return try await [list, signOut]
+    }
+    for run in runs {
+      #expect(run.status == 74 && run.errorText.split(separator: "\n").count == 1, "\(run.errorText)")
       #expect(run.errorText.contains("process \(holder.processID) (StoreDriver)"), "\(run.errorText)")
     }
     await holder.release()
@@ -110,7 +115,7 @@ import TestTurns
     let origin = try ChangingOrigin()
     _ = try await shell.run("--account", "alice", origin.url)
     let holder = try await StoreHolder(.reading, shell.store.path)
-    let held = try await shell.underLimits.run("sign-out", "--account", "alice")
+    let held = try await withoutTurn { try await shell.underLimits.run("sign-out", "--account", "alice") }
     #expect(held.status == 74 && held.errorText.split(separator: "\n").count == 1)
     #expect(held.errorText.contains("the account is signed out, but"), "\(held.errorText)")
     #expect(held.errorText.contains("process \(holder.processID) (StoreDriver)"), "\(held.errorText)")
