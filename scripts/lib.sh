@@ -48,7 +48,8 @@ left_processes() {
 clear_away() {
   local process
   while read -r process _; do kill -KILL "$process" 2>/dev/null || true; done < <(left_processes "$1")
-  rm -rf "$1"
+  # What a test must not have below /dev is in a folder of the same name.
+  rm -rf "$1" "/tmp/${1##*/}"
 }
 
 # Reports what a run of tests has left, and removes it. A background refresh, or a server that is shutting down, has ten

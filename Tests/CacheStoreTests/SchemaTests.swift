@@ -26,9 +26,7 @@ import Testing
 
   @Test(
     "a number that no release has or will have is a damage, not another release's store",
-    arguments: [
-      -1, 0, 10_000,
-    ])
+    arguments: [-1, 0, 10_000])
   func impossible(version: Int) async throws {
     let fixture = try StoreFixture()
     _ = try await fixture.store.put("a", for: .page)

@@ -13,8 +13,22 @@ public final class TemporaryFolder: Sendable {
   public let path: String
 
   /// Makes a folder under `TMPDIR`, else `/tmp`.
-  public init() throws {
-    let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+  public convenience init() throws {
+    try self.init(under: getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")
+  }
+
+  /// Makes a folder that is not below `/dev`, as `TMPDIR` may be: then below `/tmp`, in one of the same name, which
+  /// `run_tests` removes.
+  public static func outsideOfDevices() throws -> TemporaryFolder {
+    var base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    if base.hasPrefix("/dev/"), let name = base.split(separator: "/").last {
+      base = "/tmp/\(name)"
+      mkdir(base, 0o700)
+    }
+    return try TemporaryFolder(under: base)
+  }
+
+  private init(under base: String) throws {
     var template = Array("\(base)/cachefetch-test-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw Failed(code: errno) }
     path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)

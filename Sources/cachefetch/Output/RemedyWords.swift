@@ -32,7 +32,8 @@ extension Remedy {
   }
 }
 
-/// Read only where a remedy has it: the command line is parsed for it, which may end with a remedy of its own.
+/// Evaluated only for a remedy that has it: the command line is parsed anew for it, and a remedy may be part of the error of
+/// that parsing.
 private var store: String { StoreLocation.repeatedOption }
 
 extension DataServiceError {

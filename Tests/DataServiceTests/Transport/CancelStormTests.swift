@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import TestTurns
 
-/// Law 11 under load: ten thousand loads cancelled in every phase of their lives.
+/// Law 11 under load: thousands of loads cancelled in every phase of their lives.
 @Suite("Cancel storm", .inTurn) struct CancelStormTests {
   /// What a load was doing when the cancel hit it.
   enum Phase: Int, CaseIterable, Sendable, Comparable {

@@ -38,11 +38,11 @@ import TestTurns
     let origin = try ChangingOrigin(.ok(latin, ["Content-Type": "text/plain; charset=iso-8859-1"]))
     #expect(try await screen(shell, [origin.url]).hasSuffix("\ncafé €\n"))
     #expect(try await shell.run("--offline", origin.url).output == latin)
-    // A long one too, piece by piece.
-    let long = Array(repeating: latin, count: 100_000).flatMap { $0 }
+    // A long one too, piece by piece: one of more than 4 MiB.
+    let long = Array(repeating: latin, count: 600_000).flatMap { $0 }
     origin.answer(.ok(long, ["Content-Type": "text/plain; charset=windows-1252"]))
     let shown = try await screen(shell, ["-q", "--print", "fresh", origin.url])
-    #expect(shown == String(repeating: "café €\n", count: 100_000))
+    #expect(shown == String(repeating: "café €\n", count: 600_000))
     // What says so and is UTF-8 all the same stays what it is.
     origin.answer(.ok("café\n", ["Content-Type": "text/plain; charset=iso-8859-1"]))
     #expect(try await screen(shell, ["-q", "--print", "fresh", origin.url]) == "café\n")
@@ -64,7 +64,7 @@ import TestTurns
 
   @Test func `a body without a line feed at its end does not swallow what follows`() async throws {
     let shell = try Shell()
-    let origin = try ChangingOrigin(.ok(String(repeating: "x", count: 700_000)))
+    let origin = try ChangingOrigin(.ok(String(repeating: "x", count: 4_200_000)))
     #expect(try await screen(shell, ["-q", origin.url]).hasSuffix("x\n"))
   }
 

@@ -35,8 +35,8 @@ import TestTurns
     }
   }
 
-  /// Every second number of descriptors from those of the standard streams on, as far as any verb needs, from the first on
-  /// or the one after it; whoever needs the same calls in the same order is tried with the others.
+  /// Every second number of descriptors down to those of the standard streams; another verb is tried with the numbers
+  /// between.
   private func countDown(
     _ words: [String], _ statuses: Set<Int32>, from first: Int = 26, in shell: Shell
   ) async throws {

@@ -58,9 +58,9 @@ import TestTurns
   }
 
   /// A site whose authority is only found by way of a link to a folder that nobody has named.
-  private func linkedSite(in shell: Shell, _ elsewhere: String) async throws -> SelfSignedSite {
+  private func linkedSite(in shell: Shell, _ elsewhere: TemporaryFolder) async throws -> SelfSignedSite {
     let site = try await SelfSignedSite(in: shell.store.folder)
-    let kept = elsewhere + "/site.pem"
+    let kept = elsewhere.file("site.pem")
     #expect(
       (try? FileManager.default.moveItem(atPath: site.certificate, toPath: kept)) != nil
         && symlink(kept, site.certificate) == 0)
@@ -70,13 +70,9 @@ import TestTurns
   @Test(.enabled(if: Kernel.hasLandlock, "the kernel has no Landlock"))
   func `files that nobody has named cannot be read by the network's part`() async throws {
     var shell = try Shell()
-    let temporary = try TemporaryFolder()
-    // The tests' own folders may be in /dev/shm, and what is in /dev may be read, as what is in /var.
-    var elsewhere = Array("/tmp/cachefetch-test-XXXXXX".utf8CString)
-    try #require(mkdtemp(&elsewhere) != nil)
-    let folder = String(decoding: elsewhere.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    let site = try await linkedSite(in: shell, folder)
+    // What is in /dev may be read.
+    let (elsewhere, temporary) = (try TemporaryFolder.outsideOfDevices(), try TemporaryFolder())
+    let site = try await linkedSite(in: shell, elsewhere)
     shell.environment["TMPDIR"] = temporary.path
     shell.environment["SSL_CERT_DIR"] = site.folder
     let words = ["--retry", "0", "--connect-timeout", "1h", "--policy", "fresh-only", site.url]
