@@ -1,3 +1,4 @@
+import Dispatch
 import PlatformFoundation
 import TestSupport
 import Testing
@@ -17,7 +18,7 @@ import TestTurns
     return (try #require(try fixture.store.lookupNow(.page).rows.first), content)
   }
 
-  @Test(arguments: [1, 2, 3, 9]) func `all of it comes, in order, then the end, for good`(_ parts: Int)
+  @Test(arguments: [0, 1, 2, 3, 9]) func `all of it comes, in order, then the end, for good`(_ parts: Int)
     async throws
   {
     let fixture = try StoreFixture()
@@ -26,6 +27,21 @@ import TestTurns
     var read = Data()
     while let chunk = try await reading.next() { read += chunk }
     #expect(read == content)
+    // Waits for the store's queue, so that whatever would be read behind the end has been read.
+    _ = try await fixture.store.entries()
+    #expect(try await reading.next() == nil)
+  }
+
+  @Test func `the first chunk is the one that the look-up read, whatever has been written over it since`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("old", for: .page)
+    let row = try #require(try fixture.store.lookupNow(.page).rows.first)
+    let reading = BodyReading(row.body, in: fixture.store)
+    let written = try await fixture.store.put("new", for: .page, at: 2)
+    #expect(try #require(written.row).body.id == row.body.id, "in place")
+    #expect(try await reading.next() == Data("old".utf8))
     #expect(try await reading.next() == nil)
   }
 
@@ -45,6 +61,25 @@ import TestTurns
     }
     #expect(taken.count == 60)
     #expect(Set(taken) == Set((0..<60).map { content[($0 * 1000)..<(($0 + 1) * 1000)] }))
+  }
+
+  @Test func `who waits for a chunk leaves the thread to others`() async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    let (row, content) = try await stored(3, in: fixture)
+    let reading = BodyReading(row.body, in: store)
+    await store.whenIdle()
+    store.suspendForTesting()
+    let thread = OneThread()
+    let read = Task(executorPreference: thread) { () async throws -> Data in
+      var bytes = Data()
+      while let chunk = try await reading.next() { bytes += chunk }
+      return bytes
+    }
+    // Has its turn once the other waits for what is not read yet.
+    let resumed = Task(executorPreference: thread) { store.resumeForTesting() }
+    await resumed.value
+    #expect(try await read.value == content)
   }
 
   @Test func `two chunks are read ahead, not a third`() async throws {
@@ -107,5 +142,15 @@ import TestTurns
     for _ in 0..<2 {
       await #expect { try await reading.next() } throws: { ($0 as? CacheStoreError)?.reason == .corrupt }
     }
+  }
+}
+
+/// Runs one job at a time, as a service's thread does.
+private final class OneThread: TaskExecutor {
+  private let queue = DispatchQueue(label: "one thread")
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let next = UnownedJob(job)
+    queue.async { next.runSynchronously(on: UnownedTaskExecutor(ordinary: self)) }
   }
 }

@@ -21,13 +21,17 @@ import Testing
 
   @Test func `locks exclude each other, marks are read, and asking again opens nothing`() async {
     await #expect(processExitsWith: .success) {
-      try Self.withClosedInput { _, files in
+      try Self.withClosedInput { folder, files in
+        _ = LockHolders.processes(on: files)
+        try #require(fcntl(0, F_GETFD) < 0, "the system's lists are closed again")
         var (ours, theirs) = (LockFile(files: files), LockFile(files: files))
         try #require(try ours.tryLock(.file) && fcntl(0, F_GETFD) >= 0 && ours.isOpen)
         try #require(try !ours.tryLock(.file) && !theirs.tryLock(.file))
         ours.setMark(1, to: 7)
         try #require(try theirs.mark(1) == 7)
         try #require(try openFiles(below: files.folder).count == 2)
+        try #require(unlink(files.lock) == 0)
+        try #require(try !ours.isLocked(.body(1)) && !folder.contains("store.sqlite.lock"))
         (ours, theirs) = (LockFile(files: files), LockFile(files: files))
       }
     }

@@ -61,6 +61,21 @@ import Testing
     #expect(seen == Array(repeating: true, count: 6))
   }
 
+  @Test func `nothing takes the place of what was bound before`() async throws {
+    let fixture = try await filled()
+    let connection = try connection(to: fixture)
+    let seen = try connection.withStatement("SELECT ?1, ?2") {
+      (statement) throws(CacheStoreError) -> [Bool] in
+      statement.bind(1, Int64(7))
+      statement.bind(2, "text")
+      statement.bind(1, Int64?.none)
+      statement.bind(2, String?.none)
+      let isRow = try statement.step()
+      return [isRow, statement.isNull(0), statement.isNull(1)]
+    }
+    #expect(seen == [true, true, true])
+  }
+
   @Test func `an empty text is a text, and no text is none`() async throws {
     let fixture = try await filled()
     let connection = try connection(to: fixture)
@@ -128,6 +143,19 @@ import Testing
     try connection.distrustFile()
     #expect(throws: CacheStoreError.self) { try connection.integer("SELECT number FROM more") }
     #expect(try connection.integer("SELECT count(*) FROM account") == 1)
+  }
+
+  @Test func `a file whose sorters cannot be kept in memory is not read as one that is not trusted`()
+    async throws
+  {
+    let fixture = try await filled()
+    let connection = try connection(to: fixture)
+    // Where they are cannot change while a transaction uses it.
+    try connection.execute("BEGIN; CREATE TEMP TABLE sorted (id INTEGER); INSERT INTO sorted VALUES (1)")
+    #expect(throws: CacheStoreError.self) { try connection.distrust() }
+    try connection.execute("ROLLBACK")
+    try connection.distrust()
+    #expect(try connection.integer("PRAGMA temp_store") == 2)
   }
 
   @Test func `each piece of work on a file that is not trusted may take all of its steps`() async throws {

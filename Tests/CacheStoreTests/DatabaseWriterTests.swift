@@ -1,5 +1,6 @@
 import CFaultVFS
 import Dispatch
+import PlatformC
 import Synchronization
 import TestSupport
 import TestTurns
@@ -18,6 +19,154 @@ import Testing
     #expect(looks() == [true, true, true, true, false, false])
     #expect(try writer.performNow { _ in 7 } == 7)
     #expect(looks() == [true, true, true, true, false, false])
+  }
+
+  @Test func `work on the queue waits for others as long as it may itself, on the calling thread never`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    let writer = fixture.store.writer
+    func deadlineOnQueue() async throws -> Int64 {
+      let deadline = try await writer.perform { $0.waiting.deadline }
+      await fixture.store.whenIdle()
+      return deadline
+    }
+    for round in 1...2 {
+      let before = Platform.monotonicNanoseconds()
+      #expect(try await deadlineOnQueue() > before, "\(round)")
+      #expect(writer.readNow { $0.waiting.deadline } == 0, "\(round)")
+      #expect(try await deadlineOnQueue() > before, "\(round)")
+      #expect(try writer.performNow { $0.waiting.deadline } == 0, "\(round)")
+    }
+  }
+
+  @Test func `an error of SQLite on the calling thread is left to the queue, the store's own is told`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.accountID(named: "")
+    await fixture.store.whenIdle()
+    for (reason, code, isLeft) in [
+      (.busy, 5, true), (.full, 13, true), (.signedOut, 787, false), (.signedOut, 0, false),
+      (.full, 0, false),
+    ] as [(CacheStoreError.Reason, Int32, Bool)] {
+      var told: CacheStoreError.Reason?
+      do throws(CacheStoreError) {
+        _ = try fixture.store.writer.performNow { (_) throws(CacheStoreError) -> Int in
+          throw CacheStoreError(reason, "refused", sqliteCode: code)
+        }
+      } catch {
+        told = error.reason
+      }
+      #expect(told == (isLeft ? nil : reason), "\(reason), \(code)")
+    }
+  }
+
+  @Test func `after an error that may be the connection's the next work opens another, else none`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    for (reason, isKept) in [
+      (.busy, true), (.signedOut, true), (.missing, true), (.other, false), (.full, false),
+      (.cannotOpen, false),
+    ] as [(CacheStoreError.Reason, Bool)] {
+      _ = try await store.accountID(named: "")
+      await #expect(throws: CacheStoreError.self, "\(reason)") {
+        try await store.writer.perform { (_) throws(CacheStoreError) -> Void in
+          throw CacheStoreError(reason, "refused")
+        }
+      }
+      await store.whenIdle()
+      #expect(store.isWriting == isKept, "\(reason)")
+    }
+  }
+
+  @Test func `what is beyond the store's own limit is not tried a second time`() async throws {
+    let fixture = try StoreFixture()
+    let runs = Mutex(0)
+    let work: @Sendable (Connection) throws(CacheStoreError) -> Void = { (_) throws(CacheStoreError) in
+      runs.withLock { $0 += 1 }
+      throw CacheStoreError(.full, "the store's limit is reached")
+    }
+    await #expect(throws: CacheStoreError.self) { try await fixture.store.writer.perform(work) }
+    #expect(runs.withLock { $0 } == 1)
+  }
+
+  @Test(arguments: [false, true])
+  func `what a full disk has no room for is tried again, and the reserve goes if it cannot be opened`(
+    isRefused: Bool
+  ) async throws {
+    let vfs = "full at opening, \(isRefused)"
+    #expect(faultvfs_register(vfs) != 0)
+    defer { faultvfs_unregister(vfs) }
+    let fixture = try StoreFixture { $0.vfs = vfs }
+    let store = fixture.store
+    _ = try await store.put("x", for: .page)
+    #expect(await store.performMaintenance(budget: .seconds(3600)) == nil)
+    // With a second name, its number is given to no other file.
+    #expect(link(fixture.path + ".reserve", fixture.path + ".former") == 0)
+    let runs = Mutex(0)
+    try await store.writer.perform { (connection) throws(CacheStoreError) -> Void in
+      runs.withLock { $0 += 1 }
+      let isFirst = runs.withLock { $0 } == 1
+      try connection.transaction(isStoring: true) { () throws(CacheStoreError) -> Void in
+        guard isFirst else { return }
+        if isRefused { faultvfs_arm(vfs, Int32(FAULT_OPEN), 1, Int32(FAULT_ERROR), 0) }
+        throw CacheStoreError(.full, "no room", sqliteCode: 13)
+      }
+    }
+    faultvfs_arm(vfs, 0, 0, 0, 0)
+    #expect(runs.withLock { $0 } == 2)
+    let former = try #require(FileStatus(path: fixture.path + ".former"))
+    #expect(former.names == (isRefused ? 1 : 2))
+    await store.close()
+  }
+
+  /// How work comes to the queue.
+  enum Way: CaseIterable, Sendable { case awaited, submitted, together }
+
+  @Test(arguments: Way.allCases)
+  func `after whatever work on the queue a log that has grown by a step is written back`(way: Way)
+    async throws
+  {
+    let fixture = try StoreFixture()
+    let writer = fixture.store.writer
+    let grow: @Sendable (Connection) throws(CacheStoreError) -> Void = { connection in
+      connection.logFrames = Int32(LogPolicy.step / connection.pageBytes)
+    }
+    switch way {
+    case .awaited: try await writer.perform(grow)
+    case .submitted: writer.submit(grow)
+    case .together: try await writer.performTogether(bytes: 1, grow)
+    }
+    #expect(try await writer.perform { $0.checkpointedBytes } == LogPolicy.step)
+  }
+
+  @Test func `a store that was never opened is closed without its queue`() async throws {
+    let fixture = try StoreFixture()
+    fixture.store.suspendForTesting()
+    await fixture.store.close()
+    fixture.store.resumeForTesting()
+    await #expect { try await fixture.store.accountID(named: "") } throws: {
+      ($0 as? CacheStoreError)?.reason == .closed
+    }
+  }
+
+  @Test func `a check for damage closes what writes to the store, and what writes its log back`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    _ = try await store.put("x", for: .page)
+    store.writer.checkpointer.begin()
+    store.writer.checkpointer.wait()
+    func opened() throws -> [String] {
+      try openFiles(below: fixture.folder).filter { !$0.hasSuffix(".lock") }
+    }
+    #expect(try !opened().isEmpty)
+    #expect(try await !store.writer.repair())
+    #expect(try opened() == [])
   }
 
   @Test func `a write that fails alone is not tried a second time`() async throws {

@@ -19,6 +19,7 @@ import TestTurns
     arguments: [
       ("/usr/bin/reader", "reader"), ("reader", "reader"), ("/opt/a b/reader 2", "reader 2"),
       ("/usr/bin/reader (deleted)", "reader"), ("", "program"), ("/", "program"), ("/opt/..", "program"),
+      ("/opt/.", "program"),
     ])
   func name(path: String, name: String) {
     #expect(Platform.programName(executable: path) == name)

@@ -44,6 +44,60 @@ import TestTurns
     #expect(try fixture.number("SELECT count(*) FROM chunk") == 2)
   }
 
+  @Test func `a host is that of both schemes, with a path or without, and of other ports only if wanted`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    for target in [
+      "http://a.test", "https://a.test", "http://a.test/", "https://a.test/x", "http://a.test:8080/x",
+      "https://a.test:8443", "http://a.testing/", "https://b.a.test/", "https://a.test.example/",
+      "ftp://a.test/", "key:http://a.test/",
+    ] { _ = try await fixture.store.put("x", for: RequestKey(target: target)) }
+    func select(_ host: String, isAnyPort: Bool) async throws -> Set<String> {
+      var selection = EntrySelection.all
+      selection.host = host
+      selection.isAnyPort = isAnyPort
+      return Set(try await fixture.store.entries(selection).map(\.key.target))
+    }
+    let own: Set = ["http://a.test", "https://a.test", "http://a.test/", "https://a.test/x"]
+    let others: Set = ["http://a.test:8080/x", "https://a.test:8443"]
+    #expect(try await select("a.test", isAnyPort: false) == own)
+    #expect(try await select("a.test", isAnyPort: true) == own.union(others))
+    #expect(try await select("a.test:8080", isAnyPort: false) == ["http://a.test:8080/x"])
+    #expect(try await select("a.test:8443", isAnyPort: false) == ["https://a.test:8443"])
+  }
+
+  @Test func `a key selects its variants, and of keys that differ in one part each selects its own`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    let target = "https://a.test/"
+    let keys = [
+      RequestKey(target: target), RequestKey(account: "alice", target: target),
+      RequestKey(target: target + "?"), RequestKey(target: target, method: "POST"),
+      RequestKey(target: target, extra: "insecure"),
+    ]
+    for key in keys {
+      for variant in ["", "v: 1"] { _ = try await store.put("x", for: key) { $0.variant = variant } }
+    }
+    for key in keys {
+      var selection = EntrySelection.all
+      selection.key = key
+      #expect(try await store.entries(selection).map(\.key) == [key, key], "\(key)")
+      selection.accounts = [key.account]
+      #expect(try await store.entries(selection).count == 2, "\(key)")
+      selection.accounts = ["bob"]
+      #expect(try await store.entries(selection).isEmpty, "\(key)")
+    }
+    let rows = try await store.entries().map(\.rowID)
+    var some = EntrySelection.all
+    some.rowIDs = [rows[0], rows[3], rows[9]]
+    #expect(Set(try await store.entries(some).map(\.rowID)) == [rows[0], rows[3], rows[9]])
+    some.rowIDs = []
+    #expect(try await store.entries(some).isEmpty)
+  }
+
   @Test func `removing many and long rows leaves nothing of them`() async throws {
     let fixture = try StoreFixture { $0.chunkBytes = 100_000 }
     for number in 0..<150 {

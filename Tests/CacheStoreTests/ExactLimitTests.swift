@@ -124,6 +124,8 @@ import TestTurns
     #expect(try fixture.store.leaseEndedWithoutRow(7, since: 100))
     #expect(try !fixture.store.leaseEndedWithoutRow(7, since: 101))
     #expect(try !fixture.store.leaseEndedWithoutRow(8, since: 99))
+    // The number of slots is that of every release: they share the file.
+    #expect(try fixture.store.leaseEndedWithoutRow(7 + 8_192, since: 100))
   }
 
   @Test func `housekeeping is one process's at one instant`() async throws {

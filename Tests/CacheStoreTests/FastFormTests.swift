@@ -177,6 +177,18 @@ import TestTurns
     }
   }
 
+  @Test func `the room for texts is empty to begin with, whatever its memory held before`() {
+    // Of the same size, so that the allocator gives one of them again.
+    let count = 1 + 512 / MemoryLayout<Int>.size
+    let former = (0..<2).map { _ in UnsafeMutablePointer<Int>.allocate(capacity: count) }
+    for place in former { place.initialize(repeating: 700, count: count) }
+    for place in former { place.deallocate() }
+    let space = TextSpace()
+    defer { space.deallocate() }
+    let all = [CChar](repeating: 7, count: 512)
+    #expect(all.withUnsafeBufferPointer({ space.copy($0) }) != nil)
+  }
+
   @Test func `the processor's vectors are known as the compiler asks for them`() {
     #expect(cachefetch_has_avx2() == testsupport_has_avx2())
   }

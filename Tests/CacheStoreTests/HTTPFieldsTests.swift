@@ -155,4 +155,12 @@ import TestTurns
     #expect(first < second && second < fields.endIndex && !(second < first))
     #expect(!(first < first), "a position does not precede itself")
   }
+
+  @Test func `fields are gone through in their order, past what is none`() {
+    for wire in ["A: 1\r\nB: 2\r\n", "A: 1\r\nB: 2", "junk\r\nA: 1\r\n\r\nB: 2\njunk"] {
+      let fields = HTTPFields(wire: Array(wire.utf8))
+      #expect(Array(fields) == fields.all, "\(wire.debugDescription)")
+      #expect(fields.all.map(\.value) == ["1", "2"], "\(wire.debugDescription)")
+    }
+  }
 }

@@ -56,6 +56,8 @@ import Testing
     #expect(try lock.isLocked(.body(8)))
     lock.unlock(.body(8))
     #expect(try !lock.isLocked(.body(8)))
+    // With its last lock the removed file goes.
+    #expect(try openFiles(below: folder.path).allSatisfy { !$0.hasSuffix("(deleted)") })
     // Another process sees the new file alone.
     #expect(try LockFile(files: files).isLocked(.body(7)))
   }
@@ -113,6 +115,9 @@ import Testing
     }
     #expect(try lock.mark(2) == 0)
     #expect(try lock.mark(4) == 0, "behind the end of the file")
+    // Those that others follow are read as they were written.
+    #expect(try lock.mark(0) == 0x0102)
+    #expect(try lock.mark(1) == -1)
   }
 
   @Test func `a lock file that cannot be made is told, whatever is asked of it`() throws {
@@ -144,5 +149,70 @@ import Testing
     #expect(try lock.tryLock(.body(8)))
     #expect(try openFiles(below: folder.path).allSatisfy { !$0.hasSuffix("(deleted)") })
     lock.unlock(.body(8))
+  }
+
+  @Test func `whoever waits for a lock rests between two attempts`() throws {
+    let folder = try TemporaryFolder()
+    let files = StoreFiles(path: folder.file("store.sqlite"))
+    let (ours, theirs) = (LockFile(files: files), LockFile(files: files))
+    #expect(try ours.tryLock(.file))
+    // Of the processor, which does not grow while others have it.
+    func nanosecondsUsed() -> Int {
+      var time = timespec()
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+      return time.tv_sec * 1_000_000_000 + time.tv_nsec
+    }
+    let before = nanosecondsUsed()
+    #expect {
+      try theirs.lock(.file, within: .milliseconds(10))
+    } throws: {
+      ($0 as? CacheStoreError)?.reason == .busy
+    }
+    #expect(nanosecondsUsed() - before < 5_000_000)
+  }
+
+  @Test func `a lease that nothing holds any more is released`() throws {
+    let folder = try TemporaryFolder()
+    let lock = LockFile(files: StoreFiles(path: folder.file("store.sqlite")))
+    #expect(try lock.tryLock(.body(7)))
+    do {
+      let lease = Lease(.body(7), of: lock)
+      #expect(try lock.isLocked(.body(7)))
+      withExtendedLifetime(lease) {}
+    }
+    #expect(try !lock.isLocked(.body(7)))
+  }
+
+  /// Linux's `O_PATH`, which the C library's module map does not export: what is opened by it takes no lock.
+  private static let pathOnly: Int32 = 0o10000000
+
+  @Test(arguments: [true, false])
+  func `that the file system gives no locks is found out by asking and by locking, and known from then on`(
+    isAsked: Bool
+  ) throws {
+    let folder = try TemporaryFolder()
+    let files = StoreFiles(path: folder.file("store.sqlite"))
+    let lock = LockFile(files: files)
+    // Opens the file.
+    #expect(try lock.mark(0) == 0)
+    let identity = try #require(FileStatus(path: files.lock)).identity
+    let opened = try #require(
+      (0..<4096 as Range<Int32>).first { FileStatus(descriptor: $0)?.identity == identity })
+    let other = open(files.lock, Self.pathOnly | O_CLOEXEC)
+    try #require(other >= 0)
+    #expect(dup2(other, opened) == opened)
+    close(other)
+    if isAsked {
+      #expect(lock.hasNoLocks())
+    } else {
+      #expect {
+        try lock.tryLock(.file)
+      } throws: {
+        ($0 as? CacheStoreError)?.reason == .cannotLock
+      }
+    }
+    let message = lock.refusal?.message
+    #expect(message?.hasPrefix("the file system gives no locks on \(files.lock)") == true)
+    #expect(lock.hasNoLocks())
   }
 }

@@ -27,6 +27,12 @@ import Testing
     #endif
   }
 
+  @Test func `a rest is as long as it is said to be`() {
+    let beginning = nanoseconds(CLOCK_MONOTONIC)
+    Platform.rest(nanoseconds: 1_000_000)
+    #expect(nanoseconds(CLOCK_MONOTONIC) - beginning >= 1_000_000)
+  }
+
   @Test func `free room is told where a file system reports any`() throws {
     let folder = try TemporaryFolder()
     #expect(Platform.freeBytes(at: folder.path) != nil)

@@ -1,3 +1,4 @@
+import CFaultVFS
 import TestTurns
 import Testing
 
@@ -21,6 +22,42 @@ import Testing
       }
     }
     #expect(!pool.isOpen)
+  }
+
+  @Test func `each look waits for others until its own deadline`() async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("x", for: .page)
+    let pool = ReaderPool(files: StoreFiles(path: fixture.path)) {}
+    for deadline in [.max, 0, .max] as [Int64] {
+      #expect(try pool.withConnection(waitingUntil: deadline) { $0.waiting.deadline } == deadline)
+    }
+  }
+
+  @Test(
+    "a file that is locked when it is opened is waited for, but where there are no locks it is read without",
+    arguments: [(0, false, nil), (.max, false, .reading), (.max, true, .readingUnlocked)]
+      as [(Int64, Bool, Database.Purpose?)])
+  func locked(deadline: Int64, hasNoLocks: Bool, purpose: Database.Purpose?) async throws {
+    let vfs = "locked at opening, \(deadline) \(hasNoLocks)"
+    #expect(faultvfs_register(vfs) != 0)
+    defer { faultvfs_unregister(vfs) }
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("x", for: .page)
+    await fixture.store.close()
+    let pool = ReaderPool(
+      files: StoreFiles(path: fixture.path, vfs: vfs), hasNoLocks: { asks in asks && hasNoLocks }
+    ) {}
+    faultvfs_arm(vfs, Int32(FAULT_LOCK), 1, Int32(FAULT_ERROR), 0)
+    var found: Database.Purpose?
+    var reason: CacheStoreError.Reason?
+    do throws(CacheStoreError) {
+      found = try pool.withConnection(waitingUntil: deadline) { $0.purpose }
+    } catch {
+      reason = error.reason
+    }
+    #expect(found == purpose)
+    #expect((reason == .busy) == (purpose == nil))
+    pool.close()
   }
 
   @Test func `of a store that was removed none stays open`() async throws {

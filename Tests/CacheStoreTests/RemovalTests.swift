@@ -1,3 +1,4 @@
+import CSQLite
 import PlatformFoundation
 import Synchronization
 import TestSupport
@@ -80,5 +81,148 @@ import Testing
     #expect(none == 0)
     #expect(try await store.removeCutOff(others) == 1)
     #expect(try fixture.number("SELECT count(*) FROM chunk") == 0)
+  }
+
+  /// A target and what else tells two requests apart.
+  private func download(_ target: String, _ extra: String = "") -> RequestKey {
+    RequestKey(target: target, extra: extra)
+  }
+
+  @Test func `downloads that were cut off are selected by their target, and meant by their whole key`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    let account = try await store.accountID(named: "")
+    let meant = download("https://example.org/a", "insecure")
+    let others = [download("https://example.org/a"), download("https://example.net/a", "insecure")]
+    for key in [meant] + others {
+      let partial = UnfinishedBody.Partial(key: key, url: key.target, strongETag: "\"1\"", wholeLength: nil)
+      let body = try await store.beginBody(accountID: account, partial: partial)
+      try await body.append(pattern(10))
+      body.end()
+    }
+    await store.whenIdle()
+    var selection = EntrySelection.all
+    selection.prefix = "https://example.org/"
+    let removed = try await store.removeCutOff(selection) { $0 == meant }
+    #expect(removed == 1)
+    for key in others {
+      let found = try await store.partialBody(accountID: account, key: key)
+      #expect(found != nil, "\(key)")
+      found?.body.end()
+    }
+    #expect(try await store.partialBody(accountID: account, key: meant) == nil)
+    await store.close()
+  }
+
+  /// As on a machine that does not know the time yet.
+  @Test func `what has arrived of a download goes at once, also where the clock has only just begun`()
+    async throws
+  {
+    let fixture = try StoreFixture { $0.now = { 600_000 } }
+    let store = fixture.store
+    let account = try await store.accountID(named: "")
+    let partial = UnfinishedBody.Partial(
+      key: .page, url: RequestKey.page.target, strongETag: "\"1\"", wholeLength: nil)
+    let body = try await store.beginBody(accountID: account, partial: partial)
+    try await body.append(pattern(10))
+    body.end()
+    await store.whenIdle()
+    #expect(try await store.removeCutOff(.all) == 1)
+    #expect(try fixture.number("SELECT count(*) FROM body") == 0)
+    await store.close()
+  }
+
+  @Test func `of what is not there nothing is removed or marked`() async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    #expect(try await store.removeCutOff(.all) == 0)
+    #expect(try await store.unpin(.all) == 0)
+    #expect(try await store.untag(.all, "one") == 0)
+    #expect(try await store.invalidate(.all, started: .at(1)) == 0)
+    #expect(try fixture.files.names().isEmpty)
+    let row = try #require(try await store.put("x", for: .page).row).rowID
+    let isRemoved = try await store.remove(rowID: row + 1, started: .at(5))
+    #expect(!isRemoved)
+    let marked = try await store.invalidate(
+      accountName: "nobody", targets: [RequestKey.page.target], started: .at(5))
+    #expect(marked == 0)
+  }
+
+  @Test func `whoever removes nothing deletes no bytes, and whoever cannot delete what is removed says so`()
+    async throws
+  {
+    let clock = TestClock()
+    let fixture = try StoreFixture {
+      $0.chunkBytes = 1000
+      $0.now = { clock.now }
+    }
+    let store = fixture.store
+    for instant in 1...2 as ClosedRange<Int64> {
+      _ = try await store.put(pattern(3000, seed: UInt8(instant)), for: .page, at: instant)
+    }
+    let row = try #require(try store.lookupNow(.page).rows.first).id
+    // So long that the replaced body may go.
+    clock.now += 24 * 3_600_000
+    try fixture.sql("CREATE TRIGGER broken BEFORE DELETE ON chunk BEGIN SELECT RAISE(ABORT, 'broken'); END")
+    var nothing = EntrySelection.all
+    nothing.host = "nowhere.example"
+    #expect(try await store.remove(nothing, started: .at(9)) == 0)
+    await #expect(throws: CacheStoreError.self) { try await store.remove(rowID: row, started: .at(9)) }
+    #expect(try await store.entries().isEmpty)
+    try fixture.sql("DROP TRIGGER broken")
+    #expect(await store.performMaintenance(budget: .seconds(3600)) == nil)
+    #expect(try fixture.number("SELECT count(*) FROM body") == 0)
+    #expect(try fixture.remains() == 0)
+    await store.close()
+  }
+
+  @Test func `a host's counts go with the last of its rows, and not before`() async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    let account = try await store.accountID(named: "")
+    var count = UsageCount()
+    count.stored = 1
+    for host in ["a.example", "b.example", "key:mine"] {
+      store.count(accountID: account, host: host, count)
+    }
+    var rows: [Int64] = []
+    for key in [
+      download("https://a.example/1"), download("http://a.example/2"), download("https://b.example/"),
+      download("key:mine"), download("key:mine", "insecure"),
+    ] {
+      rows.append(try #require(try await store.put("x", for: key).row).rowID)
+    }
+    await store.flushUsage()
+    func counted() throws -> [String] {
+      try fixture.sql("SELECT host FROM usage ORDER BY host").compactMap { $0.first?.text }
+    }
+    for (row, left) in [
+      (rows[0], ["a.example", "b.example", "key:mine"]), (rows[3], ["a.example", "b.example", "key:mine"]),
+      (rows[1], ["b.example", "key:mine"]), (rows[4], ["b.example"]),
+    ] {
+      #expect(try await store.remove(rowID: row, started: .at(9)))
+      #expect(try counted() == left)
+    }
+    try fixture.sql("CREATE TRIGGER broken BEFORE DELETE ON usage BEGIN SELECT RAISE(ABORT, 'broken'); END")
+    await #expect(throws: CacheStoreError.self) { try await store.remove(.all, started: .at(9)) }
+    #expect(try counted() == ["b.example"])
+    await store.close()
+  }
+
+  /// The first use of the column is for the damaged row itself.
+  @Test func `a repair that cannot read which bodies other rows have removes nothing`() async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    _ = try await store.put("damaged", for: .page)
+    try fixture.sql("UPDATE last_request SET status = status + 1")
+    let refused = RefusedUse(SQLITE_READ, "last_request", "body_id", nth: 2)
+    try await store.writer.perform { (connection) throws(CacheStoreError) in refused.refuse(connection) }
+    let found = await store.findings(repair: true).filter { $0.severity != .fine }
+    #expect(found.map(\.subject) == ["file"] && found.map(\.severity) == [.wrong], "\(found)")
+    #expect(try fixture.number("SELECT count(*) FROM last_request") == 1)
+    await store.close()
+    withExtendedLifetime(refused) {}
   }
 }

@@ -96,6 +96,11 @@ import TestTurns
       let key = RequestKey(account: "alice", target: "https://example.org/\(number)")
       _ = try await store.put("x", for: key)
     }
+    var count = UsageCount()
+    count.stored = 1
+    store.count(accountID: try await store.accountID(named: "alice"), host: "example.org", count)
+    await store.flushUsage()
+    #expect(try fixture.number("SELECT count(*) FROM usage") == 1)
     await store.whenIdle()
     let lengths = LogLengths(of: fixture.path)
     try await store.writer.perform { (connection) throws(CacheStoreError) in lengths.listen(to: connection) }
@@ -112,6 +117,7 @@ import TestTurns
     let pieces = removal == .rows ? 3 : 7
     #expect(all.count > pieces && all.dropFirst().prefix(pieces).allSatisfy { $0 == 0 }, "\(all)")
     #expect(try fixture.number("SELECT count(*) FROM last_request") == 0)
+    #expect(try fixture.number("SELECT count(*) FROM usage") == 0, "its host has no row left")
     await store.close()
     withExtendedLifetime(lengths) {}
   }
@@ -160,11 +166,14 @@ import TestTurns
     try fixture.sql("INSERT INTO filler VALUES (zeroblob(1000000))")
     try fixture.sql("DROP TABLE filler")
     let writer = fixture.store.writer
+    let steps = Steps()
     let (before, after) = try await writer.perform {
       (connection) throws(CacheStoreError) -> (Int64, Int64) in
       // Nothing is left to be written back before the first step.
       try connection.checkpoint(.truncating)
       let before = try connection.value(.freePages)
+      steps.listen(to: connection)
+      defer { steps.stopListening(to: connection) }
       faultvfs_arm(vfs, Int32(FAULT_WRITE), 1, Int32(FAULT_FULL), isLasting ? 1 : 0)
       writer.room.giveBack(connection)
       faultvfs_arm(vfs, 0, 0, 0, 0)
@@ -172,6 +181,7 @@ import TestTurns
       return (before, after)
     }
     #expect(before > 100 && after == (isLasting ? before : 0))
+    #expect(steps.all == (isLasting ? ["1024", "256", "64", "16"] : ["1024", "256"]))
     await fixture.store.close()
   }
 
@@ -197,6 +207,33 @@ import TestTurns
     #expect(former.names == 1 && reserve.identity != former.identity && reserve.bytes == Reserve.bytes)
     await fixture.store.close()
   }
+}
+
+/// The pages that each step of a connection is to give back, as the statement says it.
+private final class Steps: Sendable {
+  private let noted = Mutex<[String]>([])
+
+  var all: [String] { noted.withLock { $0 } }
+
+  private func note(_ pages: String) {
+    // SQLite may prepare a statement twice.
+    noted.withLock { if $0.last != pages { $0.append(pages) } }
+  }
+
+  /// Must outlive what is listened to.
+  func listen(to connection: Connection) {
+    sqlite3_set_authorizer(
+      connection.handle,
+      { context, action, name, argument, _, _ in
+        guard action == SQLITE_PRAGMA, let context, let name, let argument,
+          String(cString: name) == "incremental_vacuum"
+        else { return SQLITE_OK }
+        Unmanaged<Steps>.fromOpaque(context).takeUnretainedValue().note(String(cString: argument))
+        return SQLITE_OK
+      }, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  func stopListening(to connection: Connection) { sqlite3_set_authorizer(connection.handle, nil, nil) }
 }
 
 /// How long a store's log is at each commit of a connection, before what is committed gets there.

@@ -1,3 +1,4 @@
+import CFaultVFS
 import CSQLite
 import PlatformC
 import Synchronization
@@ -92,6 +93,262 @@ import Testing
     try await store.signOut(accountName: "alice")
     #expect(commits.withLock(\.self) == 2, "the account's, and that of the rewriting")
     #expect(!fixture.files.contains("store.sqlite.damaged-1"))
+    await store.close()
+    withExtendedLifetime(hook) {}
+  }
+
+  // MARK: Files
+
+  @Test func `while a file that may hold its bytes cannot be removed, nothing is rewritten`() async throws {
+    let fixture = try await filled()
+    let store = fixture.store
+    let path = fixture.path + ".new-wal"
+    let commits = Mutex(0)
+    // A folder, which unlink(2) does not remove, until the next commit.
+    let hook = AfterCommit {
+      let number = commits.withLock { number in
+        number += 1
+        return number
+      }
+      if number == 1 { mkdir(path, 0o700) } else { rmdir(path) }
+    }
+    try await store.writer.perform { (connection) throws(CacheStoreError) in hook.listen(to: connection) }
+    await #expect {
+      try await store.signOut(accountName: "alice")
+    } throws: {
+      ($0 as? CacheStoreError)?.message.contains("\(path) cannot be removed") == true
+    }
+    #expect(commits.withLock(\.self) == 1, "the account's")
+    await store.close()
+    withExtendedLifetime(hook) {}
+  }
+
+  @Test func `a file that cannot be removed after the rewriting ends a sign-out, and none is begun anew`()
+    async throws
+  {
+    let fixture = try await filled()
+    let store = fixture.store
+    let bob = try await store.accountID(named: "bob")
+    await store.whenIdle()
+    let inode = try #require(FileStatus(path: fixture.path)?.identity.inode)
+    let line = "c \(inode) \(bob) 1 1 1 1 1 1 example.org\n"
+    let files = fixture.files
+    let path = fixture.path + ".new-wal"
+    let commits = Mutex(0)
+    let hook = AfterCommit {
+      let number = commits.withLock { number in
+        number += 1
+        return number
+      }
+      // The account's comes first, then that of the rewriting. Whoever began anew would take the counts in.
+      guard number == 2 else { return }
+      mkdir(path, 0o700)
+      _ = try? files.write(line, to: "store.sqlite.uses")
+    }
+    try await store.writer.perform { (connection) throws(CacheStoreError) in hook.listen(to: connection) }
+    await #expect {
+      try await store.signOut(accountName: "alice")
+    } throws: {
+      ($0 as? CacheStoreError)?.message.contains("\(path) cannot be removed") == true
+    }
+    #expect(commits.withLock(\.self) == 2)
+    #expect(try fixture.number("SELECT count(*) FROM usage") == 0)
+    await store.close()
+    withExtendedLifetime(hook) {}
+  }
+
+  @Test func `what a repair has made and cannot put in place is not for a sign-out to remove`() async throws {
+    let fixture = try await filled()
+    let store = fixture.store
+    let path = fixture.path
+    // As where a repair ended between its renames, and a folder is where the damaged file's log has to go.
+    let hook = AfterCommit {
+      rename(path, path + ".damaged-1")
+      _ = close(open(path + ".mended", O_CREAT | O_RDWR, 0o600))
+      mkdir(path + ".damaged-1-wal", 0o700)
+    }
+    try await store.writer.perform { (connection) throws(CacheStoreError) in hook.listen(to: connection) }
+    await #expect {
+      try await store.signOut(accountName: "alice")
+    } throws: {
+      ($0 as? CacheStoreError)?.message.hasPrefix("cannot move") == true
+    }
+    for ending in [".mended", ".damaged-1"] {
+      #expect(fixture.files.contains("store.sqlite" + ending), "\(ending)")
+    }
+    await store.close()
+    withExtendedLifetime(hook) {}
+  }
+
+  @Test func `of a store that has taken the place of the rewritten one the account is signed out, too`()
+    async throws
+  {
+    let fixture = try await filled()
+    let store = fixture.store
+    let next = try await filled()
+    await next.store.close()
+    try next.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    let (path, other) = (fixture.path, next.path)
+    let commits = Mutex(0)
+    let hook = AfterCommit {
+      let number = commits.withLock { number in
+        number += 1
+        return number
+      }
+      // The account's comes first, then that of the rewriting.
+      guard number == 2 else { return }
+      rename(path, path + ".former")
+      for ending in ["-wal", "-shm"] { unlink(path + ending) }
+      rename(other, path)
+    }
+    try await store.writer.perform { (connection) throws(CacheStoreError) in hook.listen(to: connection) }
+    try await store.signOut(accountName: "alice")
+    #expect(commits.withLock(\.self) == 2)
+    #expect(try fixture.number("SELECT count(*) FROM account WHERE name = 'alice'") == 0)
+    await store.close()
+    withExtendedLifetime(hook) {}
+  }
+
+  /// A link to itself is a folder that cannot be read. In a file there are no others, and no store.
+  @Test(
+    arguments: [
+      (true, "make it readable, and sign out again"), (false, Remedy.writableStore.text),
+    ] as [(Bool, String)])
+  func `what may be left in a folder that cannot be read is told of, unless it is a folder no more`(
+    isLink: Bool, hint: String
+  ) async throws {
+    let folder = try TemporaryFolder()
+    let (caches, former) = (folder.file("caches"), folder.file("former"))
+    let store = ResponseStore(configuration: .unhurried(path: caches + "/store.sqlite"))
+    _ = try await store.put("x", for: RequestKey(account: "alice", target: "t"))
+    await store.whenIdle()
+    let hook = AfterCommit {
+      rename(caches, former)
+      if isLink { symlink(caches, caches) } else { _ = close(open(caches, O_CREAT | O_RDWR, 0o600)) }
+    }
+    try await store.writer.perform { (connection) throws(CacheStoreError) in hook.listen(to: connection) }
+    await #expect {
+      try await store.signOut(accountName: "alice")
+    } throws: {
+      ($0 as? CacheStoreError)?.hint == hint
+    }
+    await store.close()
+    withExtendedLifetime(hook) {}
+  }
+
+  // MARK: What is refused
+
+  @Test(arguments: ["FILE", "MEMORY"])
+  func `a sign-out that may not set where its copy goes ends, and says so`(place: String) async throws {
+    let fixture = try await filled()
+    let store = fixture.store
+    let refused = RefusedUse(SQLITE_PRAGMA, "temp_store", place)
+    try await store.writer.perform { (connection) throws(CacheStoreError) in refused.refuse(connection) }
+    await #expect {
+      try await store.signOut(accountName: "alice")
+    } throws: {
+      ($0 as? CacheStoreError)?.sqliteCode == SQLITE_AUTH
+    }
+    await store.close()
+    withExtendedLifetime(refused) {}
+  }
+
+  @Test func `where a full disk does not let the file be rewritten, that is what is said`() async throws {
+    let vfs = "full while rewriting"
+    #expect(faultvfs_register(vfs) != 0)
+    defer { faultvfs_unregister(vfs) }
+    let fixture = try StoreFixture { $0.vfs = vfs }
+    let store = fixture.store
+    let alice = RequestKey(account: "alice", target: "t")
+    _ = try await store.put("x", for: alice)
+    await store.whenIdle()
+    // After the account has gone, and before its bytes do.
+    let hook = AfterCommit { faultvfs_arm(vfs, Int32(FAULT_WRITE), 1, Int32(FAULT_FULL), 1) }
+    try await store.writer.perform { (connection) throws(CacheStoreError) in hook.listen(to: connection) }
+    await #expect {
+      try await store.signOut(accountName: "alice")
+    } throws: {
+      let error = $0 as? CacheStoreError
+      return error?.reason == .full
+        && error?.message.hasPrefix("the account is signed out, but traces of it may stay in") == true
+    }
+    faultvfs_arm(vfs, 0, 0, 0, 0)
+    #expect(try await store.lookup(alice).accountID == nil)
+    try await store.signOut(accountName: "alice")
+    await store.close()
+    withExtendedLifetime(hook) {}
+  }
+
+  @Test func `a row of nobody that cannot be deleted is told of at once`() async throws {
+    let fixture = try await filled()
+    let store = fixture.store
+    _ = try await store.accountID(named: "carol")
+    try fixture.sql("PRAGMA foreign_keys = OFF; DELETE FROM account WHERE name = 'alice'")
+    try fixture.sql(
+      "CREATE TRIGGER broken BEFORE DELETE ON last_request BEGIN SELECT RAISE(ABORT, 'broken'); END")
+    await #expect {
+      try await store.signOut(accountName: "carol")
+    } throws: {
+      ($0 as? CacheStoreError)?.reason == .other
+    }
+    try fixture.sql("DROP TRIGGER broken")
+    try await store.signOut(accountName: "carol")
+    #expect(try fixture.number("SELECT count(*) FROM last_request") == 0)
+    await store.close()
+  }
+
+  // MARK: Again and again
+
+  @Test func `an account that comes back each time is signed out three times, and then that is said`()
+    async throws
+  {
+    let fixture = try await filled()
+    let store = fixture.store
+    let number = "SELECT id FROM account WHERE name = 'alice'"
+    let first = try #require(try fixture.number(number))
+    try fixture.sql(
+      "CREATE TRIGGER back AFTER DELETE ON account BEGIN INSERT INTO account (name) VALUES (OLD.name); END")
+    await #expect {
+      try await store.signOut(accountName: "alice")
+    } throws: {
+      ($0 as? CacheStoreError)?.message.hasPrefix("the account may not be gone") == true
+    }
+    #expect(try fixture.number(number) == first + 3)
+    await store.close()
+  }
+
+  @Test func `others' counts that cannot be taken in end a sign-out, and come with the next`() async throws {
+    let fixture = try await filled()
+    let store = fixture.store
+    let bob = try await store.accountID(named: "bob")
+    let reader = fixture.another()
+    #expect(reader.prepareLookup(.page))
+    var count = UsageCount()
+    count.stored = 1
+    reader.count(accountID: bob, host: "example.org", count)
+    await reader.close()
+    #expect(fixture.files.contains("store.sqlite.uses"))
+    try fixture.sql("CREATE TRIGGER broken BEFORE INSERT ON usage BEGIN SELECT RAISE(ABORT, 'broken'); END")
+    await #expect(throws: CacheStoreError.self) { try await store.signOut(accountName: "alice") }
+    try fixture.sql("DROP TRIGGER broken")
+    try await store.signOut(accountName: "alice")
+    #expect(try fixture.number("SELECT stored FROM usage") == 1)
+    await store.close()
+  }
+
+  @Test func `what others go on counting is taken in three times, and then left`() async throws {
+    let fixture = try await filled()
+    let store = fixture.store
+    let bob = try await store.accountID(named: "bob")
+    await store.whenIdle()
+    let inode = try #require(FileStatus(path: fixture.path)?.identity.inode)
+    let line = "c \(inode) \(bob) 1 1 1 1 1 1 example.org\n"
+    let files = fixture.files
+    let hook = AfterCommit { _ = try? files.write(line, to: "store.sqlite.uses") }
+    try await store.writer.perform { (connection) throws(CacheStoreError) in hook.listen(to: connection) }
+    try await store.signOut(accountName: "alice")
+    #expect(try fixture.number("SELECT stored FROM usage") == 3)
+    #expect(files.contains("store.sqlite.uses"))
     await store.close()
     withExtendedLifetime(hook) {}
   }

@@ -254,6 +254,26 @@ import TestTurns
     await store.close()
   }
 
+  @Test func `a row that a full disk does not let go ends the sign-out, and stays`() async throws {
+    let vfs = "full at a row"
+    #expect(faultvfs_register(vfs) != 0)
+    defer { faultvfs_unregister(vfs) }
+    let fixture = try StoreFixture { $0.vfs = vfs }
+    let store = fixture.store
+    let key = RequestKey(account: "alice", target: "t")
+    _ = try await store.put("x", for: key)
+    await store.whenIdle()
+    faultvfs_arm(vfs, Int32(FAULT_WRITE), 1, Int32(FAULT_FULL), 1)
+    await #expect { try await store.signOut(accountName: "alice") } throws: {
+      ($0 as? CacheStoreError)?.reason == .full
+    }
+    faultvfs_arm(vfs, 0, 0, 0, 0)
+    #expect(try await store.body(of: key) == "x")
+    try await store.signOut(accountName: "alice")
+    #expect(try await store.lookup(key).accountID == nil)
+    await store.close()
+  }
+
   @Test("where the database alone was removed, its log and its counts go too", arguments: [true, false])
   func removed(isOpen: Bool) async throws {
     let fixture = try StoreFixture()

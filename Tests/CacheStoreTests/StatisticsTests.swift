@@ -33,6 +33,7 @@ import Testing
     let fixture = try StoreFixture()
     let store = fixture.store
     #expect(try await store.use() == StoreUse())
+    #expect(try await store.statistics().pinnedRows == 0)
     for (number, instant) in [(0, 30), (1, 10), (2, 20)] as [(Int, Int64)] {
       let key = RequestKey(target: "https://example.org/\(number)")
       _ = try await store.put("x", for: key) {

@@ -120,4 +120,15 @@ import Testing
     try folder.write("x", to: "store.sqlite")
     #expect(files.isWritable)
   }
+
+  @Test func `the key may have the second name that its making gives it, and no third`() throws {
+    let folder = try TemporaryFolder()
+    let files = StoreFiles(path: folder.file("store.sqlite"))
+    let made = try DigestKey.loadOrCreate(nextTo: files.database).digest([1])
+    #expect(link(files.key, folder.file("second")) == 0)
+    #expect(try DigestKey.load(nextTo: files.database)?.digest([1]) == made)
+    #expect(link(files.key, folder.file("third")) == 0)
+    let said = message { _ = try DigestKey.load(nextTo: files.database) }
+    #expect(said?.contains("the digest key \(files.key) is another file's second name") == true)
+  }
 }

@@ -21,6 +21,7 @@ import Testing
     try await store.keep(row, isPinned: true, tags: ["two"])
     #expect(try await isMarked(.page, isPinned: true, tags: ["one", "two"]))
     #expect(try await isMarked(.other, isPinned: false, tags: []))
+    #expect(try fixture.number("SELECT max(pinned) FROM last_request") == 1)
 
     _ = try await store.put(pattern(1500), for: .page, at: 2)
     let unpinned = try await store.unpin(.all)

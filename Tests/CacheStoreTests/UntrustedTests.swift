@@ -67,6 +67,11 @@ import TestTurns
   }
 
   static let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT"
+  /// A change of an object's text alone.
+  private static func changed(_ name: String, _ text: String) -> String {
+    "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = \(text) WHERE name = '\(name)'"
+  }
+
   static let changes: [String] = [
     "DROP TABLE tag; CREATE VIEW tag AS \(endless) 't' AS name, 1 AS request_id FROM n",
     "DROP TABLE last_use; CREATE VIEW last_use AS \(endless) 1 AS request_id, i AS used_at_ms FROM n",
@@ -78,6 +83,15 @@ import TestTurns
     "ALTER TABLE account ADD COLUMN more TEXT",
     "DROP TRIGGER body_gone; CREATE TRIGGER body_gone AFTER DELETE ON body BEGIN DELETE FROM account; END",
     "CREATE TABLE more AS \(endless) i FROM n LIMIT 1",
+    // As long as the trigger of that name, and nearly the same.
+    changed("body_gone", "replace(sql, 'id >= OLD', 'id <= OLD')"),
+    // The beginning of what it should be, and more than that.
+    changed("account", "substr(sql, 1, length(sql) - length(' STRICT'))"),
+    changed("store_limit", "sql || ';' || char(10)"),
+    changed("body_unfinished", "sql || ' - 1'"),
+    // The same to SQLite, but not the text.
+    changed("body_unfinished", "replace(sql, 'IS NULL', 'ISNULL')"),
+    changed("sqlite_autoindex_account_1", "''"),
   ]
 
   @Test("Any other object, of whatever kind, is refused before a row is read", arguments: changes)

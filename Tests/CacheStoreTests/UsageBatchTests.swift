@@ -29,6 +29,31 @@ import Testing
     #expect(latest.map(\.row) == [1, 2] && latest.map(\.instant) == [10, 40])
   }
 
+  @Test func `of 10,000 marks the latest of each row stay, and others come if those are half at most`()
+  {
+    for (rows, later) in [(5_000, 2), (5_001, 0)] as [(Int64, Int)] {
+      var batch = UsageBatch()
+      for number in 0..<10_000 as Range<Int64> { batch.mark(number % rows, at: number) }
+      #expect(batch.marks.count == 10_000, "\(rows)")
+      for number in 10_000...10_001 as ClosedRange<Int64> { batch.mark(number, at: number) }
+      #expect(batch.marks.count == Int(rows) + later, "\(rows)")
+      #expect(batch.marks.allSatisfy { $0.instant >= 10_000 - rows }, "\(rows)")
+    }
+  }
+
+  @Test func `an error at any of the counts is the end of them`() {
+    var batch = UsageBatch()
+    for host in ["a", "b"] { batch.count(.id(1), host: host, Self.stored(1)) }
+    let counted = batch
+    for host in ["a", "b"] {
+      #expect(throws: CacheStoreError.self, "\(host)") {
+        try counted.forEachCount { (_, each, _) throws(CacheStoreError) in
+          guard each != host else { throw CacheStoreError(.other, "refused") }
+        }
+      }
+    }
+  }
+
   @Test func `counts are added by host and account, in whatever order they come`() throws {
     var batch = UsageBatch()
     for round in 1...3 as ClosedRange<Int64> {

@@ -59,6 +59,13 @@ import Testing
     }
   }
 
+  @Test func `of a file without measure a mebibyte is read`() throws {
+    let folder = try TemporaryFolder()
+    let journal = UsageJournal(files: StoreFiles(path: folder.file("store.sqlite")))
+    try folder.write([UInt8](repeating: 0x0A, count: 1_200_000), to: "store.sqlite.uses")
+    #expect(journal.take()?.bytes.count == 1_048_576)
+  }
+
   @Test func `a copy of the descriptor, as a process has it that is being started, keeps no lock`() throws {
     let folder = try TemporaryFolder()
     let files = StoreFiles(path: folder.file("store.sqlite"))

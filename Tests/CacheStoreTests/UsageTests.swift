@@ -1,3 +1,4 @@
+import CFaultVFS
 import TestSupport
 import TestTurns
 import Testing
@@ -132,6 +133,35 @@ import Testing
     #expect(try stored(fixture) == 2)
     #expect(!fixture.files.contains("store.sqlite.uses"))
     await reader.close()
+  }
+
+  @Test func `counts of an account that cannot be read are kept, and written another time`() async throws {
+    let (fixture, account, rows) = try await filled()
+    #expect(statementfaults_begin(fixture.folder) != 0)
+    defer { statementfaults_end(fixture.folder) }
+    let reader = fixture.another()
+    #expect(reader.prepareLookup(.page))
+    reader.markUsed(rowID: rows[0], atMilliseconds: 9_000)
+    reader.count(accountID: account, host: Self.host, Self.one)
+    statementfaults_arm(fixture.folder, 1)
+    #expect(!reader.leaveUsage())
+    #expect(!String(cString: statementfaults_refused(fixture.folder)).isEmpty)
+    statementfaults_arm(fixture.folder, 0)
+    await reader.flushUsage()
+    #expect(try stored(fixture) == 1)
+    #expect(try usedLast(fixture) == 9_000)
+    await reader.close()
+  }
+
+  @Test func `what was counted of others stays when an account is signed out`() async throws {
+    let (fixture, account, _) = try await filled()
+    let store = fixture.store
+    for name in ["alice", "bob"] { _ = try await store.accountID(named: name) }
+    store.count(accountID: account, host: Self.host, Self.one)
+    store.count(accountName: "bob", host: Self.host, Self.one)
+    try await store.signOut(accountName: "alice")
+    await store.flushUsage()
+    #expect(try stored(fixture) == 2)
   }
 
   @Test func `an account of a name that was signed out begins without counts`() async throws {

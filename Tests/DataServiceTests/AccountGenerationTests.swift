@@ -52,6 +52,28 @@ import TestTurns
     await apart.stop()
   }
 
+  @Test func `a row that is being made counts from the beginning, and is known once it is there`()
+    async throws
+  {
+    let fixture = try ServiceFixture(
+      transport: ScriptedTransport { _, _ in .answer("body") }, timekeeper: VirtualClock())
+    let store = fixture.service.store
+    let generation = AccountGeneration(known: nil, account: "ci", store: store)
+    #expect(!generation.hasBegun)
+    #expect(try await generation.begun() == nil)
+    // The store is there, and answers only later.
+    _ = try await store.accountID(named: "")
+    store.suspendForTesting()
+    generation.begin(on: fixture.service.core.thread)
+    #expect(generation.hasBegun && generation.known == nil)
+    store.resumeForTesting()
+    let id = try await generation.id()
+    let stored = try await store.accountID(named: "ci")
+    #expect(id == stored && generation.known == id)
+    #expect(try await generation.begun() == id)
+    await fixture.service.close()
+  }
+
   private static func isSignedOut(_ exchange: Exchange) async -> Bool {
     do throws(DataServiceError) {
       try await exchange.checkGeneration()

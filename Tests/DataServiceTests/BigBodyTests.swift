@@ -40,8 +40,12 @@ import TestTurns
     let content = distinctBytes(1_200_000)
     let origin = try FixtureServer(routes: ["/big": .ok(content)])
     let fixture = try fixture { $0.store.maximumBytes = 1 << 20 }
+    _ = try await fixture.service.store.accountID(named: "")
+    let lastBody = "SELECT seq FROM sqlite_sequence WHERE name = 'body'"
+    let before = try fixture.store.value(lastBody)
     let first = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     #expect(first.bytes == content && first.kept == .no(.tooLarge))
+    #expect(try fixture.store.value(lastBody) == before, "not even begun")
     // What just keeps to the request's own limit is delivered whole, one byte more ends it.
     for (limit, kind) in [(1_200_000, "new"), (1_199_999, "tooLarge")] {
       var request = fixture.request(origin.url("/big"))

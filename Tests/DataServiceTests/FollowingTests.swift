@@ -51,6 +51,7 @@ import TestTurns
     // The leader gives its lease back on a queue of the store's, for which no delivery waits.
     let hash = try leaseHash(of: url, in: leader)
     while try follower.service.store.isLeased(hash) { await Task.yield() }
+    #expect(try !follower.service.store.leaseEndedWithoutRow(hash, since: 1))
     // At its next look it finds the lease free. One that is never let go of costs all the time that it has, and then an
     // exchange of its own.
     let (outline, passed) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
@@ -75,7 +76,10 @@ import TestTurns
     await leader.service.close()
   }
 
-  @Test func `under http a HEAD that follows is delivered without the body of the row`() async throws {
+  @Test(arguments: [false, true])
+  func `under http a HEAD that follows is delivered without the body of the row`(isAtOneInstant: Bool)
+    async throws
+  {
     let (isAsked, mayAnswer) = (Gate(), Gate())
     let transport = ScriptedTransport { request, _ async throws(DataServiceError) in
       let fields: HTTPFields = ["ETag": "\"1\"", "Cache-Control": "max-age=0"]
@@ -89,8 +93,14 @@ import TestTurns
     let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
     let url = try #require(URL(string: "http://origin.test/item"))
     #expect(await leader.outline(url, policy: .http) == ["fresh(body, new)"])
-    // The row tells by its times that it was refreshed.
-    for each in [leadersClock, clock] { each.advance(by: .milliseconds(1)) }
+    // The row tells by its times that it was refreshed, be it by that of its receipt alone.
+    for each in [leadersClock, clock] {
+      if isAtOneInstant {
+        each.setWall(milliseconds: each.wallMilliseconds + 1)
+      } else {
+        each.advance(by: .milliseconds(1))
+      }
+    }
     async let led = leader.outline(url, policy: .http) { $0.method = .head }
     await isAsked.wait()
     let followed = Task { await follower.outline(url, policy: .http) { $0.method = .head } }
@@ -299,6 +309,44 @@ import TestTurns
     #expect(waiting.follower.hasTraced("goes alone: the process that leads does not answer"))
     waiting.lease.release()
     await waiting.close()
+  }
+
+  @Test func `law 13: who follows has no time left at the very end of its total time`() async throws {
+    let waiting = try await Waiting { $0.limits.totalTimeout = .milliseconds(5) }
+    #expect(try await waiting.outline().outline == ["failure(timeout(total))"])
+    #expect(waiting.transport.requests.count == 1, "nobody asks")
+    waiting.lease.release()
+    await waiting.close()
+  }
+
+  /// What a tier had has an odd mark.
+  @Test(
+    "who follows takes what came from a tier for the answer, if it is no older than its own question",
+    arguments: [(0, true), (2, false)] as [(Int64, Bool)])
+  func fromTier(earlier: Int64, isAnswer: Bool) async throws {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let leader = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
+    let (lease, _) = try lease(url, in: leader)
+    let now: Int64 = 1_000_000_000_001
+    let clock = VirtualClock(wallMilliseconds: 1_767_225_600_000, bootNanoseconds: now)
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
+    let followed = Task { await follower.outline(url) }
+    await follower.traced("waiting for another")
+    await clock.whenPending(within: .milliseconds(5))
+    let store = leader.service.store
+    let write = ResponseStore.Write(
+      accountID: try await store.accountID(named: ""),
+      key: try leader.service.core.prepare(DataService.Request(url), policy: .storedOnly).key,
+      started: StartMark(boot: clock.bootID, nanoseconds: now - earlier), status: 200, fields: [:],
+      receivedAt: clock.wallMilliseconds, body: .bytes(Data("theirs".utf8)))
+    _ = try await store.overwrite(write)
+    lease.release()
+    let (outline, _) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
+    #expect(outline == [isAnswer ? "fresh(theirs, new)" : "fresh(body 2, new)"])
+    await follower.service.close()
+    await leader.service.close()
   }
 
   @Test func `who follows and is cancelled waits no longer, and asks nobody`() async throws {

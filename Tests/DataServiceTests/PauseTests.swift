@@ -78,6 +78,20 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test func `ten exchanges earn their origin one retry, and no other origin`() async throws {
+    let (fixture, _) = try fixture { _, _ throws(DataServiceError) in .answer("yes") }
+    let core = fixture.service.core
+    for origin in ["http://a.test", "http://b.test"] { while core.takeRetry(origin: origin) {} }
+    for number in 1...10 {
+      #expect(!core.takeRetry(origin: "http://a.test"), "\(number)")
+      _ = await fixture.outline(try url("http://a.test/item"), policy: .freshOnly)
+    }
+    #expect(!core.takeRetry(origin: "http://b.test"))
+    #expect(core.takeRetry(origin: "http://a.test"))
+    #expect(!core.takeRetry(origin: "http://a.test"))
+    await fixture.service.close()
+  }
+
   @Test(
     "the target of a redirect pauses itself, and not who led there",
     arguments: ["http://evil.test/x", "http://a.test:8080/x", "https://a.test/x"])
@@ -180,6 +194,18 @@ import TestTurns
       #expect(await later.outline(item, policy: .freshOnly).first?.hasPrefix("fresh(yes") == true)
       await later.service.close()
     }
+    await fixture.service.close()
+  }
+
+  @Test func `one that cannot be recorded is told, beside the answer that asked for it`() async throws {
+    let (fixture, _) = try fixture { _, _ throws(DataServiceError) in
+      .answer("no", status: 503, ["Retry-After": "600"])
+    }
+    _ = try await fixture.service.store.accountID(named: "")
+    try fixture.store.execute(
+      "CREATE TRIGGER full BEFORE INSERT ON pause BEGIN SELECT RAISE(FAIL, 'no room'); END")
+    #expect(await fixture.outline(try url("http://a.test/item")) == ["fresh(no, new)"])
+    #expect(fixture.warnings.map(\.kind) == [.store])
     await fixture.service.close()
   }
 

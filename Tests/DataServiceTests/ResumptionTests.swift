@@ -124,6 +124,45 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test func `the next attempt of the same load goes on where the first was cut off`() async throws {
+    let clock = VirtualClock()
+    let transport = ScriptedTransport { request, number throws(DataServiceError) in
+      if number == 1 { return .answer("other") }
+      guard let start = ResumedReply.start(of: request) else {
+        return ResumedReply.whole(Self.content, ["ETag": "\"v\""], cutAt: number == 2 ? Self.cut : nil)
+      }
+      return ResumedReply.part(
+        Array(Self.content[start...]),
+        ["ETag": "\"v\"", "Content-Range": "bytes \(start)-\(Self.content.count - 1)/\(Self.content.count)"])
+    }
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock) {
+      $0.store.chunkBytes = Self.chunk
+      // The pause before the attempt passes, and no wait for the store.
+      $0.timeouts.commit = .seconds(3_600)
+    }
+    // With the store made, the load knows before it asks that nothing was cut off.
+    _ = await fixture.outline(try #require(URL(string: "http://a.test/other")))
+    let request = try Self.request { $0.limits.retries = 1 }
+    let (loaded, _) = try await clock.passing { try await Self.load(fixture, request).get() }
+    #expect(loaded == Self.content)
+    #expect(transport.requests.map { $0.fields["Range"] } == [nil, nil, "bytes=\(Self.cut)-"])
+    await fixture.service.close()
+  }
+
+  @Test func `of what has no byte yet nothing is left to ask for`() async throws {
+    let (fixture, transport) = try Self.fixture { _, number throws(DataServiceError) in
+      ResumedReply.whole(Self.content, ["ETag": "\"v\""], cutAt: number == 1 ? Self.cut : nil)
+    }
+    let request = try Self.request()
+    #expect(Self.kind(await Self.load(fixture, request)) == .truncated)
+    // As a process leaves it that is killed before its first chunk.
+    try fixture.store.execute("DELETE FROM chunk")
+    #expect(try await Self.load(fixture, request).get() == Self.content)
+    #expect(transport.requests.map { $0.fields["Range"] } == [nil, nil])
+    #expect(!fixture.hasTraced("resuming a download"))
+    await fixture.service.close()
+  }
+
   @Test func `where a redirect takes the place of the rest, its target is asked for the whole`() async throws
   {
     let (fixture, transport) = try Self.fixture { request, number throws(DataServiceError) in

@@ -89,9 +89,29 @@ import TestTurns
     #expect(try fixture.store.value("SELECT pinned FROM last_request") == 1, "as this load wants it")
     let response = try #require(deliveries.last?.fresh)
     #expect(response.kept == .yes && response.head.fields["ETag"] == "\"9\"")
+    #expect(!response.wasValidated, "the 304 was about another body")
     #expect(response.head.fields["Set-Cookie"] == "a=b" && response.head.fields["X-Age"] == nil)
     #expect(transport.requests.count == 2 && newest.requests.count == 1)
     #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(newest)"])
+    await other.service.close()
+    await fixture.service.close()
+  }
+
+  @Test func `what a load wants of the newer row, and does not get, is told`() async throws {
+    let happening = Happening()
+    let fixture = try ServiceFixture(transport: transport(happening))
+    let newest = ScriptedTransport { _, _ in .answer("newest", ["ETag": "\"9\""]) }
+    let other = try ServiceFixture(store: fixture.store, transport: newest)
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    let store = fixture.store
+    happening.set {
+      _ = await other.outline(url, policy: .freshOnly)
+      try? store.execute("CREATE TRIGGER full BEFORE INSERT ON tag BEGIN SELECT RAISE(FAIL, 'no room'); END")
+    }
+    let outline = await fixture.outline(url) { $0.tags = ["news"] }
+    #expect(outline == ["stored(body 1)", "fresh(newest, changed)"])
+    #expect(fixture.warnings.map(\.kind) == [.store])
     await other.service.close()
     await fixture.service.close()
   }
@@ -187,6 +207,50 @@ import TestTurns
     #expect(fixture.warnings.map(\.kind) == [.store])
     try store.execute("DROP TRIGGER full")
     #expect(try row(store) == before)
+    await fixture.service.close()
+  }
+
+  @Test func `where an answer to HEAD cannot be written it is delivered, and the warning says why`()
+    async throws
+  {
+    let fixture = try ServiceFixture(
+      transport: ScriptedTransport { request, _ in
+        request.method == .head
+          ? .answer("", ["Cache-Control": "max-age=600"]) : .answer("body", ["Cache-Control": "max-age=0"])
+      })
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url, policy: .http)
+    let before = try row(fixture.store)
+    try fixture.store.execute(
+      "CREATE TRIGGER full BEFORE UPDATE ON last_request BEGIN SELECT RAISE(FAIL, 'no room'); END")
+    let deliveries = await fixture.deliveries(url, policy: .http) { $0.method = .head }
+    #expect(deliveries.map(\.kind) == ["fresh"])
+    #expect(deliveries.last?.kept != .yes && deliveries.last?.kept != nil)
+    #expect(fixture.warnings.map(\.kind) == [.store])
+    #expect(try row(fixture.store) == before)
+    await fixture.service.close()
+  }
+
+  @Test func `a field that it names in Vary for the first time tells requests apart from then on`()
+    async throws
+  {
+    let fixture = try ServiceFixture(
+      transport: ScriptedTransport { request, _ in
+        request.fields["If-None-Match"] == nil
+          ? .answer("body", ["ETag": "\"1\""])
+          : .answer("", status: 304, ["ETag": "\"1\"", "Vary": "Accept-Language"])
+      })
+    let url = try #require(URL(string: Self.url))
+    for stored in [["fresh(body, new)"], ["stored(body)", "fresh(body, unchanged)"]] {
+      #expect(await fixture.outline(url) { $0.fields = ["Accept-Language": "de"] } == stored)
+    }
+    for (language, outline) in [("de", "stored(body)"), ("fr", "failure(notStored)")] {
+      let seen = await fixture.outline(url, policy: .storedOnly) {
+        $0.fields = ["Accept-Language": language]
+      }
+      #expect(seen == [outline], "\(language)")
+    }
+    #expect(try fixture.store.value("SELECT vary FROM last_request") == "accept-language")
     await fixture.service.close()
   }
 

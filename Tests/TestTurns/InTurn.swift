@@ -7,15 +7,21 @@ package import Testing
 /// between two lines of one of them. Every suite has this trait; `scripts/check format` looks for one that has not.
 package struct InTurn: SuiteTrait, TestTrait, TestScoping {
   package let isRecursive = true
+  /// Whether the cases of the suite run one after the other. The next comes when the one before has ended; behind all who
+  /// wait, such suites would be alone at the end of the run, with processors idle.
+  fileprivate var isSerial = false
+
+  /// For a suite that is `.serialized`.
+  package var serially: Self { Self(isSerial: true) }
 
   package func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     // Of a suite as a whole nothing runs; its cases come here one by one.
     guard testCase != nil else { return try await function() }
-    await Turns.shared.begin()
+    await Turns.shared.begin(goesFirst: isSerial)
     defer { Turns.shared.end() }
-    let (name, began) = ("\(test.displayName ?? test.name) (\(test.sourceLocation))", ContinuousClock.now)
+    let (name, began) = ("\(test.displayName ?? test.name) (\(test.sourceLocation))", CaseTimes.Moment())
     let watch = HangWatch(of: name)
     defer {
       watch.stop()
@@ -35,6 +41,6 @@ package func withoutTurn<Value>(_ wait: () async throws -> Value) async throws -
   Turns.shared.end()
   let outcome: Result<Value, any Error>
   do { outcome = .success(try await wait()) } catch { outcome = .failure(error) }
-  await Turns.shared.begin(isReturning: true)
+  await Turns.shared.begin(goesFirst: true)
   return try outcome.get()
 }

@@ -11,8 +11,8 @@ final class Turns: Sendable {
 
   private struct State {
     var free: Int
-    /// Those who only give their turn away for a while, and begin before all who wait.
-    var returning: [CheckedContinuation<Void, Never>] = []
+    /// Those who begin before all who wait: who only gave their turn away for a while, and the next of a serial suite.
+    var preferred: [CheckedContinuation<Void, Never>] = []
     var waiting: [CheckedContinuation<Void, Never>] = []
     var first = 0
   }
@@ -22,24 +22,24 @@ final class Turns: Sendable {
   init(count: Int) { state = Mutex(State(free: max(count, 1))) }
 
   /// Returns when there is room.
-  func begin(isReturning: Bool = false) async {
+  func begin(goesFirst: Bool = false) async {
     await withCheckedContinuation { continuation in
       let hasRoom = state.withLock { state in
         if state.free > 0 {
           state.free -= 1
           return true
         }
-        if isReturning { state.returning.append(continuation) } else { state.waiting.append(continuation) }
+        if goesFirst { state.preferred.append(continuation) } else { state.waiting.append(continuation) }
         return false
       }
       if hasRoom { continuation.resume() }
     }
   }
 
-  /// Gives the room to whoever comes back, else to whoever has waited longest.
+  /// Gives the room to whoever goes first, else to whoever has waited longest.
   func end() {
     let next: CheckedContinuation<Void, Never>? = state.withLock { state in
-      if !state.returning.isEmpty { return state.returning.removeFirst() }
+      if !state.preferred.isEmpty { return state.preferred.removeFirst() }
       guard state.first < state.waiting.count else {
         state.free += 1
         return nil

@@ -52,7 +52,7 @@ extension ResponseStore {
   }
 
   func isRevoked(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> Bool {
-    guard try accountName(of: id, connection) == nil else { return false }
+    guard try !hasAccount(id, connection) else { return false }
     let last = try connection.integer("SELECT seq FROM sqlite_sequence WHERE name = 'account'") ?? 0
     return id >> Schema.accountBits == last >> Schema.accountBits
   }
@@ -76,11 +76,11 @@ extension ResponseStore {
     }
   }
 
-  func accountName(of id: Int64, _ connection: Connection) throws(CacheStoreError) -> String? {
-    try connection.withStatement("SELECT name FROM account WHERE id = ?1") {
+  func hasAccount(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> Bool {
+    try connection.withStatement("SELECT 1 FROM account WHERE id = ?1") {
       (statement) throws(CacheStoreError) in
       statement.bind(1, id)
-      return try statement.step() ? statement.text(0) : nil
+      return try statement.step()
     }
   }
 }

@@ -41,12 +41,16 @@ extension ResponseStore {
   }
 
   private var libraries: StoreFinding {
-    let xxhash = cachefetch_xxhash_version()
-    return StoreFinding(
+    StoreFinding(
       "libraries", .fine,
       "SQLite \(String(cString: sqlite3_libversion())), \(KeyedDigest.library), "
-        + "xxHash \(xxhash / 10000).\(xxhash / 100 % 100).\(xxhash % 100)"
+        + "xxHash \(Self.dotted(cachefetch_xxhash_version()))"
     )
+  }
+
+  /// A version as xxHash counts them: 803 is 0.8.3.
+  package static func dotted(_ version: Int32) -> String {
+    "\(version / 10000).\(version / 100 % 100).\(version % 100)"
   }
 
   private var place: StoreFinding {

@@ -98,7 +98,7 @@ extension ResponseStore {
     connection.afterCommit = { taken.remove() }
     let lines = UsageJournalLines(taken.bytes, of: connection.identity?.inode ?? 0)
     for mark in lines.marks { try self.mark(mark.row, at: mark.instant, connection) }
-    for count in lines.counts where try accountName(of: count.account, connection) != nil {
+    for count in lines.counts where try hasAccount(count.account, connection) {
       try add(count, connection)
     }
   }
@@ -146,7 +146,7 @@ extension ResponseStore {
   private func id(of account: UsageBatch.Account, _ connection: Connection) throws(CacheStoreError) -> Int64?
   {
     switch account {
-    case .id(let id): try accountName(of: id, connection) == nil ? nil : id
+    case .id(let id): try hasAccount(id, connection) ? id : nil
     case .name(let name): try accountID(named: name, connection)
     }
   }

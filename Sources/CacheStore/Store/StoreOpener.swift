@@ -16,8 +16,7 @@ struct StoreOpener: Sendable {
     do throws(CacheStoreError) {
       return try openShared(waitingUntil: deadline, usesLog: true)
     } catch {
-      if error.mayBeOfFolder, !error.isMoved, FileStatus(path: files.database) != nil, !files.isFolderWritable
-      {
+      if error.mayBeOfFolder, FileStatus(path: files.database) != nil, !files.isFolderWritable {
         throw CacheStoreError.sqlite(SQLITE_READONLY, path: files.database)
       }
       guard error.isOfSharedMemory || error.sqliteCode & 0xFF == SQLITE_CANTOPEN && !error.isOfDescriptors,

@@ -79,7 +79,7 @@ extension ResponseStore {
           guard folder != "/", folder != "." else { break }
           folder = StoreFiles(path: folder).folder
         }
-        isFolderWatched = missing == nil && isAnyWatched
+        isFolderWatched = missing == nil
         guard let missing, isAnyWatched, FileStatus(path: missing) != nil else { return isAnyWatched }
       }
       return false

@@ -32,7 +32,7 @@ struct UsageBatch {
       marks[marks.count - 1].instant = max(instant, last.instant)
       return
     }
-    if marks.count == Self.limit {
+    if !isFull, marks.count == Self.limit {
       marks = latestMarks()
       // Where this freed little, it would soon be repeated, in the end at every delivery.
       isFull = marks.count > Self.limit / 2

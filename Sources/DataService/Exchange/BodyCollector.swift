@@ -39,14 +39,14 @@ struct BodyCollector {
   /// The error that prevented storing the body, although it may be stored.
   private(set) var storeFailure: CacheStoreError?
   private var unfinished: UnfinishedBody?
-  private var chunkCount = 0
+  private var chunkCount: Int
   /// The bytes received since the last chunk.
   private var pending = Data()
   /// The chunks being committed, oldest first.
   private var underWay: [ChunkCommit] = []
   /// A reader of the stored body to compare with; `nil` once the bodies differ.
   private var comparison: BodyReading?
-  private var received: Int64 = 0
+  private var received: Int64
 
   init(
     store: ResponseStore, waiting: StoreWaiting, chunkBytes: Int, previous: StoredResponse.Body?,

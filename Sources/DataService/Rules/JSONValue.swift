@@ -60,7 +60,7 @@ package indirect enum JSONValue: Sendable, Hashable {
     case .array(var elements):
       guard let index = JSONPointer.index(token), elements.indices.contains(index) else { return self }
       // Replaced by null rather than removed, so that later elements keep their indices.
-      elements[index] = rest.isEmpty ? .null : elements[index].removing(rest)
+      elements[index] = elements[index].removing(rest)
       return .array(elements)
     default: return self
     }

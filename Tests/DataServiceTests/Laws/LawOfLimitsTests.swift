@@ -136,9 +136,20 @@ import TestTurns
     ])
     let fixture = try ServiceFixture()
     #expect(await fixture.outline(origin.url("/0")) { $0.limits.redirects = 3 } == ["fresh(there, new)"])
+    #expect(await fixture.outline(origin.url("/2")) { $0.limits.redirects = 1 } == ["fresh(there, new)"])
     #expect(
       await fixture.outline(origin.url("/0"), policy: .freshOnly) { $0.limits.redirects = 2 }
         == ["failure(tooManyRedirects, last there)"])
+    await fixture.service.close()
+  }
+
+  @Test func `law 13: where none is allowed a redirect is the answer itself`() async throws {
+    let transport = ScriptedTransport { _, _ in .answer("moved", status: 302, ["Location": "/there"]) }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    let fresh = try #require(await fixture.deliveries(url) { $0.limits.redirects = 0 }.first?.fresh)
+    #expect(fresh.text == "moved" && fresh.status == 302 && fresh.kept == .no(.status))
+    #expect(transport.requests.count == 1)
     await fixture.service.close()
   }
 

@@ -200,6 +200,28 @@ struct LawsOfTheRowTests {
     #expect(try rawRow(fixture) == before)
   }
 
+  @Test func `law 5: nor is it kept where the store does not say in time what it has`() async throws {
+    let clock = VirtualClock()
+    let fixture = try ServiceFixture(transport: Self.portal(), timekeeper: clock)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    _ = await fixture.outline(url)
+    let before = try rawRow(fixture)
+    fixture.service.store.suspendForTesting()
+    let kept = Mutex<DataService.Kept?>(nil)
+    let delivered = Gate()
+    let load = fixture.service.load(fixture.request(url), queue: DispatchQueue(label: "callbacks")) {
+      delivery in
+      kept.withLock { $0 = delivery.kept }
+      delivered.open()
+    }
+    _ = try await clock.passing { await delivered.wait() }
+    #expect(kept.withLock { $0 } == .no(.portal))
+    fixture.service.store.resumeForTesting()
+    await load.finished()
+    await fixture.service.close()
+    #expect(try rawRow(fixture) == before)
+  }
+
   @Test func `law 5: an answer of a media type that is not accepted changes nothing`() async throws {
     let transport = ScriptedTransport { _, number in
       number == 1

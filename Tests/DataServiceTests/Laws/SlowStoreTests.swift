@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import TestTurns
 
-@Suite("Laws 3, 4 and 9: a store that does not answer", .inTurn, .serialized)
+@Suite("Laws 3, 4 and 9: a store that does not answer", .inTurn.serially, .serialized)
 struct SlowStoreTests {
   private static let url = "http://origin.test/item"
 

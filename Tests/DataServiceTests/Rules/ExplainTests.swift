@@ -158,6 +158,17 @@ import TestTurns
     #expect(explain([Rule.row()], ["Pragma": "no-cache"]).terms.contains { $0.name == "request Pragma" })
   }
 
+  @Test func `for how long a stale answer will do is what the response says`() {
+    let control = "max-age=5, stale-while-revalidate=1000, stale-if-error=2000"
+    let terms = explain([Rule.row(["Cache-Control": control])]).terms
+    for (name, value) in [
+      ("stale-while-revalidate", "16 min 40 s"), ("stale-if-error", "33 min 20 s"),
+    ] {
+      let term = terms.first { $0.name == name }
+      #expect(term?.value == value, "\(name)")
+    }
+  }
+
   @Test("The text has every part, and no line ends in a line break too many") func text() {
     let text = explain(
       [Rule.row(["Cache-Control": "max-age=60", "ETag": "\"a\""], vary: "foo", variant: "foo: 1")],

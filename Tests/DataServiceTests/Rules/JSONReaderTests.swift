@@ -129,6 +129,9 @@ import TestTurns
       ("1e400", "10e399", true), ("0.1", "0.10000000000000000000000000000000000000001", false),
       ("100", "1e+2", true),
       ("1e99999999999999999999", "1e9", false),
+      // An exponent of eighteen digits is still exact.
+      ("1e100000000000000000", "1e100000000000000001", false),
+      ("1e100000000000000001", "10e100000000000000000", true),
     ])
   func numbers(one: String, other: String, isSame: Bool) {
     #expect((JSONValue(Data(one.utf8)) == JSONValue(Data(other.utf8))) == isSame)

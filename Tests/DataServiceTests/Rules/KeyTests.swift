@@ -187,6 +187,15 @@ import TestTurns
     #expect(try key { $0.connection.unixSocket = "/run/x" }.extra == RequestKey.extraPart("unix", "/run/x"))
   }
 
+  @Test func `of the parts the body is the first, and the others have the order of the rule`() throws {
+    let extra = try key {
+      $0.body = Data("1".utf8)
+      $0.connection.isInsecure = true
+      $0.limits.redirects = 0
+    }.extra
+    #expect(RequestKey.extraParts(extra).map { $0.name } == ["body", "insecure", "no-location"])
+  }
+
   @Test func `no value is taken for another part`() throws {
     let one = try key { $0.connection.unixSocket = "/a resolve=1:h at=4:80 b" }
     let two = try key {

@@ -42,6 +42,7 @@ import TestTurns
       ("http://h:443/", "http://h:443/"), ("https://h:443/", "https://h/"),
       ("http://h:0443/", "http://h:443/"), ("http://h:8/", "http://h:8/"), ("http://h:1/", "http://h:1/"),
       ("http://h:/", "http://h/"), ("http://h/./a", "http://h/a"), ("http://h/a/..", "http://h/"),
+      ("http://h#b", "http://h/"), ("http://h#b/c", "http://h/"), ("http://H:1/", "http://h:1/"),
       ("http://h/a#b", "http://h/a"), ("http://H/a", "http://h/a"), ("HTTP://h/a", "http://h/a"),
       ("http://h/%7e", "http://h/~"), ("http://h/é", "http://h/%C3%A9"), ("http://u@h/", "http://h/"),
       ("http://u:1@h/", "http://h/"), ("http://AZ.test/", "http://az.test/"),

@@ -28,6 +28,10 @@ import TestTurns
   static let requests: [Case] = [
     .init("a GET", .yes) { _, _, _ in },
     .init("a HEAD", .no(.method)) { asked, _, _ in asked.method = .head },
+    .init("a HEAD that reads", .no(.method)) { asked, _, _ in
+      asked.method = .head
+      asked.isRead = true
+    },
     .init("a POST", .no(.method)) { asked, _, _ in asked.method = .post },
     .init("a POST that reads", .yes) { asked, _, _ in
       asked.method = .post

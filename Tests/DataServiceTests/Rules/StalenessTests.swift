@@ -54,6 +54,14 @@ import TestTurns
     #expect(!Freshness.isRecent(row, within: 0, now: now))
   }
 
+  @Test("What has just been received is recent, however short the time is") func justReceived() {
+    // A clock that is slightly off makes no difference.
+    for ahead in [0, 60_000] as [Int64] {
+      #expect(Freshness.isRecent(Rule.row(), within: 1, now: Rule.noon - ahead), "\(ahead)")
+    }
+    #expect(!Freshness.isRecent(Rule.row(), within: 1, now: Rule.noon + 1))
+  }
+
   @Test("Fresh at an instant means fresh at every earlier one since receipt") func monotone() {
     for lifetime in [0, 1, 5, 60] as [Int64] {
       let row = Rule.row(["Cache-Control": "max-age=\(lifetime)", "Age": "1"])

@@ -91,6 +91,7 @@ import TestTurns
     #expect(await machine.deliveries(url).last?.fresh?.sharing == .no(.silent))
     tier.setSilent(because: nil)
     #expect(await machine.deliveries(url).last?.fresh?.sharing == .yes)
+    #expect(machine.fixture.hasTraced("the tier has nothing"))
   }
 
   @Test func `what the store commits only after the delivery is offered then`() async throws {

@@ -37,6 +37,7 @@ import Testing
     let other = try Machine(tier, answer: "new")
     let all = await other.deliveries(url)
     #expect(all.first?.stored?.text == "body" && all.count == 2)
+    #expect(other.fixture.hasTraced("another machine was asked to wait"))
     #expect(all.last?.error?.kind == .paused && all.last?.error?.retryAfter == .seconds(60))
     #expect(other.requests.isEmpty)
     #expect(try await other.fixture.service.pauses().map(\.origin) == ["https://origin.test"])

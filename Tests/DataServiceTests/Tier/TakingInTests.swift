@@ -19,7 +19,9 @@ import TestTurns
     let machine = try Machine(tier, answer: "new", ["ETag": "\"2\""])
     #expect(await machine.outline(url) == ["tier(old)", "fresh(new, changed)"])
     #expect(await machine.stored(url) == ["stored(new)"])
-    #expect(!machine.fixture.hasTraced("taken in from the tier"))
+    for line in ["taking in the tier's response", "taken in from the tier", "not taken in"] {
+      #expect(!machine.fixture.hasTraced(line), "\(line)")
+    }
     #expect(tier.bodies == ["new"])
   }
 
@@ -38,11 +40,59 @@ import TestTurns
     tier.advance(by: 60)
     let machine = try Machine.offline(tier)
     #expect(await machine.outline(url) == ["tier(body)", "failure(offline, last body)"])
+    // What the tier has is no newer than what was taken in of it.
+    #expect(await machine.outline(url) == ["stored(body)", "failure(offline, last body)"])
+    #expect(machine.fixture.hasTraced("the tier's response is of no use here"))
     machine.clock.advance(by: .seconds(5))
     let stored = try #require(await machine.fixture.deliveries(url, policy: .storedOnly).first?.stored)
     #expect(stored.text == "body" && stored.source == .stored && stored.age == .seconds(65))
     // An ordinary row from here on.
     #expect(await machine.outline(url) == ["stored(body)", "failure(offline, last body)"])
+  }
+
+  @Test func `what a store does not take in is told`() async throws {
+    let tier = try await FakeTier.with("body", at: url)
+    let machine = try Machine.offline(tier)
+    let store = machine.fixture.store
+    _ = try await machine.fixture.service.store.accountID(named: "")
+    try store.execute(
+      "CREATE TRIGGER full BEFORE INSERT ON last_request BEGIN SELECT RAISE(FAIL, 'no room'); END")
+    #expect(await machine.outline(url) == ["tier(body)", "failure(offline, last body)"])
+    #expect(machine.fixture.warnings.map(\.kind) == [.store])
+    #expect(try store.value("SELECT count(*) FROM last_request") == 0)
+    await machine.fixture.service.close()
+  }
+
+  @Test(
+    "the cookies of a 304 for the tier's row are delivered, and not stored",
+    arguments: ["public", "no-store"])
+  func cookies(control: String) async throws {
+    let tier = try await FakeTier.with("body", at: url)
+    let machine = try Machine(tier) { _, _ in
+      .answer("", status: 304, ["ETag": "\"1\"", "Cache-Control": control, "Set-Cookie": "a=b"])
+    }
+    let fresh = try #require(await machine.deliveries(url).last?.fresh)
+    #expect(fresh.text == "body" && fresh.wasValidated && fresh.fields["Set-Cookie"] == "a=b")
+    let stored = try #require(await machine.fixture.deliveries(url, policy: .storedOnly).first?.stored)
+    #expect(stored.text == "body" && stored.fields["Set-Cookie"] == nil)
+  }
+
+  @Test func `a service that ends stores what it has delivered of the tier`() async throws {
+    let tier = try await FakeTier.with("body", at: url)
+    let isAsked = Gate()
+    let machine = try Machine(tier) { _, _ async throws(DataServiceError) in
+      isAsked.open()
+      // A gate that nobody opens is passed by who is cancelled.
+      await Gate().wait()
+      throw DataServiceError(.cancelled, "cancelled")
+    }
+    let load = Task { [url] in await machine.fixture.outline(url) }
+    await isAsked.wait()
+    await machine.fixture.service.close()
+    #expect(await load.value.first == "stored(body)")
+    let next = try ServiceFixture(store: machine.fixture.store)
+    #expect(await next.outline(url, policy: .storedOnly) == ["stored(body)"])
+    await next.service.close()
   }
 
   @Test func `a 500 stores it too, and is not stored itself`() async throws {

@@ -74,6 +74,7 @@ import TestTurns
     let machine = try Machine(tier, answer: "new")
     #expect(await machine.outline(url, .storedOnly) == ["failure(notStored)"])
     #expect(await machine.deliveries(url, .freshOnly).last?.fresh?.sharing == .no(.policy))
+    #expect(machine.fixture.hasTraced("not shared: "))
     let other = try #require(URL(string: "https://origin.test/other"))
     #expect(await machine.deliveries(other) { $0.method = .head }.last?.fresh?.sharing == .no(.method))
     #expect(await machine.deliveries(other) { $0.method = .post }.last?.fresh?.sharing == .no(.passThrough))

@@ -7,7 +7,7 @@ import TestTurns
 @testable import cachefetch
 
 /// The bar of a transfer in a real terminal: drawn, resized, interrupted, suspended, and gone when something is said.
-@Suite("Command: the bar on the screen", .inTurn, .serialized) struct BarScreenTests {
+@Suite("Command: the bar on the screen", .inTurn.serially, .serialized) struct BarScreenTests {
   private static let url = "http://a.example/"
 
   /// An origin whose body of 2 MB comes by quarters: two at once, the others each when its gate opens.

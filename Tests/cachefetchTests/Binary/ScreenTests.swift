@@ -7,7 +7,7 @@ import TestTurns
 @testable import cachefetch
 
 /// What a person sees, compared with kept text. `CACHEFETCH_KEEP_SCREENS=1` writes it anew, for a look at the difference.
-@Suite("Command: screens", .inTurn, .serialized) struct ScreenTests {
+@Suite("Command: screens", .inTurn.serially, .serialized) struct ScreenTests {
   private static let url =
     "http://news.example/articles/2026/a-long-title-that-no-narrow-window-can-show-as-a-whole.json"
 

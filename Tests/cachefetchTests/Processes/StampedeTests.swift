@@ -6,7 +6,7 @@ import Testing
 import TestTurns
 
 /// Law 7 across processes: one exchange for a key, however many ask.
-@Suite("Stampede: fifty processes, one cold key", .inTurn, .serialized) struct StampedeTests {
+@Suite("Stampede: fifty processes, one cold key", .inTurn.serially, .serialized) struct StampedeTests {
   private static let count = 50
   /// As for a `Shell`: the processes wait for the store and for each other, however busy the machine is.
   private static let environment: [String: String?] = ["CACHEFETCH_TEST_PATIENCE": "1"]
