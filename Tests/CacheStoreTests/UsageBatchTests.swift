@@ -29,8 +29,7 @@ import Testing
     #expect(latest.map(\.row) == [1, 2] && latest.map(\.instant) == [10, 40])
   }
 
-  @Test func `of 10,000 marks the latest of each row stay, and others come if those are half at most`()
-  {
+  @Test func `of 10,000 marks the latest of each row stay, and others come if those are half at most`() {
     for (rows, later) in [(5_000, 2), (5_001, 0)] as [(Int64, Int)] {
       var batch = UsageBatch()
       for number in 0..<10_000 as Range<Int64> { batch.mark(number % rows, at: number) }

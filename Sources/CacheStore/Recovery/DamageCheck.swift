@@ -63,6 +63,20 @@ enum DamageCheck {
     let count = read(descriptor, &bytes, bytes.count)
     guard count > 0 else { return false }
     let hasNumber = count >= 72 && Array(bytes[68..<72]) == Array("CFCH".utf8)
-    return hasNumber || bytes[..<count].firstRange(of: Array("TABLE last_request".utf8)) != nil
+    return hasNumber || bytes[..<count].withUnsafeBytes { contains("TABLE last_request", in: $0) }
+  }
+
+  /// Swift's view of the C library has no `memmem`.
+  private static func contains(_ wanted: StaticString, in bytes: UnsafeRawBufferPointer) -> Bool {
+    guard var rest = bytes.baseAddress else { return false }
+    let length = wanted.utf8CodeUnitCount
+    let end = rest + bytes.count
+    while end - rest >= length,
+      let found = memchr(rest, Int32(wanted.utf8Start.pointee), end - rest - length + 1)
+    {
+      if memcmp(found, wanted.utf8Start, length) == 0 { return true }
+      rest = UnsafeRawPointer(found) + 1
+    }
+    return false
   }
 }

@@ -4,7 +4,8 @@ import Testing
 import TestTurns
 
 /// What a second tier that never answers costs a machine with many processes.
-@Suite("A hundred processes, and a tier that never answers", .inTurn.serially, .serialized) struct SilentTierTests {
+@Suite("A hundred processes, and a tier that never answers", .inTurn.serially, .serialized)
+struct SilentTierTests {
   private static let count = 100
 
   @Test func `one waits for it, and the others do without it meanwhile`() async throws {
