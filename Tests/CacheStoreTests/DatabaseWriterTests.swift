@@ -141,6 +141,8 @@ import Testing
     case .together: try await writer.performTogether(bytes: 1, grow)
     }
     #expect(try await writer.perform { $0.checkpointedBytes } == LogPolicy.step)
+    // Waits for the writing back, which is in the background.
+    await fixture.store.close()
   }
 
   @Test func `a store that was never opened is closed without its queue`() async throws {

@@ -156,19 +156,24 @@ import Testing
     let files = StoreFiles(path: folder.file("store.sqlite"))
     let (ours, theirs) = (LockFile(files: files), LockFile(files: files))
     #expect(try ours.tryLock(.file))
-    // Of the processor, which does not grow while others have it.
-    func nanosecondsUsed() -> Int {
+    func nanoseconds(_ clock: clockid_t) -> Int {
       var time = timespec()
-      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+      clock_gettime(clock, &time)
       return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
-    let before = nanosecondsUsed()
-    #expect {
-      try theirs.lock(.file, within: .milliseconds(10))
-    } throws: {
-      ($0 as? CacheStoreError)?.reason == .busy
+    // Of the processor it takes the smaller part of the time. Once is enough: what interrupts a thread may
+    // count as the thread's own.
+    var isRestful = false
+    for _ in 0..<5 where !isRestful {
+      let (began, used) = (nanoseconds(CLOCK_MONOTONIC), nanoseconds(CLOCK_THREAD_CPUTIME_ID))
+      #expect {
+        try theirs.lock(.file, within: .milliseconds(10))
+      } throws: {
+        ($0 as? CacheStoreError)?.reason == .busy
+      }
+      isRestful = 2 * (nanoseconds(CLOCK_THREAD_CPUTIME_ID) - used) < nanoseconds(CLOCK_MONOTONIC) - began
     }
-    #expect(nanosecondsUsed() - before < 5_000_000)
+    #expect(isRestful)
   }
 
   @Test func `a lease that nothing holds any more is released`() throws {

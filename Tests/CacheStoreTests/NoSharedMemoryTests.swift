@@ -52,6 +52,24 @@ import TestTurns
     #expect(try fixture.sql("PRAGMA integrity_check") == [["ok"]])
   }
 
+  @Test("a store that was moved there without a log is read too", arguments: Kind.allCases)
+  func movedWithoutLog(kind: Kind) async throws {
+    let fixture = try StoreFixture { $0.chunkBytes = 5000 }
+    _ = try await fixture.store.put(pattern(12_000), for: .page)
+    await fixture.store.close()
+    try fixture.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    for name in ["store.sqlite-wal", "store.sqlite-shm"] where try fixture.files.names().contains(name) {
+      try FileManager.default.removeItem(atPath: fixture.files.file(name))
+    }
+    #expect(try mode(fixture) == "wal")
+    let vfs = layer(kind, "moved without a log")
+    let there = fixture.another { $0.vfs = vfs }
+    let row = try #require(try there.lookupNow(.page).rows.first)
+    #expect(try await there.wholeBody(row) == pattern(12_000))
+    #expect(try await there.entries().count == 1)
+    await there.close()
+  }
+
   @Test(
     "a store that was moved there is read at once, its log included, and goes over with the first write",
     arguments: Kind.allCases)

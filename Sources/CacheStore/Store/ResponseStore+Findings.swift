@@ -93,10 +93,11 @@ extension ResponseStore {
     ] {
       guard let status = FileStatus(path: path), status.mode & 0o077 != 0 else { continue }
       let isRepaired = repair && status.kind == .file && chmod(path, 0o600) == 0
+      let remedy: Remedy = status.kind == .file && !repair ? .repair : "give that file the mode 600"
       found.append(
         StoreFinding(
           "mode", isRepaired ? .repaired : .wrong, "others may read or write \(path)",
-          remedy: isRepaired ? nil : "chmod 600 \(path)"))
+          remedy: isRepaired ? nil : remedy))
     }
     if let folder = FileStatus(path: files.folder), folder.isSharedFolder {
       found.append(

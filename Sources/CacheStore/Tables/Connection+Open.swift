@@ -17,9 +17,7 @@ extension Connection {
         return try openAsItStands(files, waitingUntil: deadline)
       }
       // The file system cannot share memory: read with an exclusive lock, for one query at a time.
-      guard error.isOfSharedMemory || error.mayBeOfFolder && FileStatus(path: files.log) != nil else {
-        throw error
-      }
+      guard error.isOfSharedMemory || error.mayBeOfFolder else { throw error }
       do throws(CacheStoreError) {
         return try open(files, for: .readingAlone, waitingUntil: deadline)
       } catch let second {

@@ -22,13 +22,15 @@ struct SingleByteText {
   func utf8(_ bytes: some Collection<UInt8>) -> [UInt8] {
     var text: [UInt8] = []
     text.reserveCapacity(bytes.count)
-    for byte in bytes {
+    for byte in Array(bytes) {
       switch byte {
       case 0x00..<0x80: text.append(byte)
       case 0x80..<0xA0:
         let value = Self.upper[Int(byte) - 0x80]
-        if value == 0 { text.append(byte) } else { text += String(Unicode.Scalar(value) ?? "?").utf8 }
-      default: text += [0xC0 | byte >> 6, 0x80 | byte & 0x3F]
+        if value == 0 { text.append(byte) } else { text += (Unicode.Scalar(value) ?? "?").utf8 }
+      default:
+        text.append(0xC0 | byte >> 6)
+        text.append(0x80 | byte & 0x3F)
       }
     }
     return text

@@ -13,11 +13,11 @@ enum TerminalText {
   static func body(_ bytes: some Collection<UInt8>) -> [UInt8] {
     var shown: [UInt8] = []
     shown.reserveCapacity(bytes.count)
-    var decoder = UTF8Pieces(bytes)
+    var decoder = UTF8Pieces(Array(bytes))
     while let piece = decoder.next() {
       switch piece {
       case .scalar(let scalar, let isBeforeLineFeed):
-        if scalar == "\n" || scalar == "\t" {
+        if scalar == "\n" || scalar == "\t" || (0x20..<0x7F).contains(scalar.value) {
           shown.append(UInt8(scalar.value))
         } else if scalar == "\r", isBeforeLineFeed {
           continue
@@ -26,7 +26,7 @@ enum TerminalText {
           append(scalar, to: &text)
           shown += text.utf8
         } else {
-          shown += String(scalar).utf8
+          shown += scalar.utf8
         }
       case .invalid(let byte): shown += "\\x\(hex(UInt32(byte), digits: 2))".utf8
       }
@@ -65,37 +65,34 @@ enum TerminalText {
 }
 
 /// Splits bytes into scalars and bytes that belong to none.
-private struct UTF8Pieces<Bytes: Collection<UInt8>> {
+private struct UTF8Pieces {
   enum Piece {
     case scalar(Unicode.Scalar, isBeforeLineFeed: Bool)
     case invalid(UInt8)
   }
 
-  private let bytes: Bytes
-  private var index: Bytes.Index
+  private let bytes: [UInt8]
+  private var index = 0
 
-  init(_ bytes: Bytes) {
-    self.bytes = bytes
-    index = bytes.startIndex
-  }
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   mutating func next() -> Piece? {
-    guard index != bytes.endIndex else { return nil }
+    guard index < bytes.count else { return nil }
     let lead = bytes[index]
     if lead < 0x80 {
-      index = bytes.index(after: index)
-      let isBeforeLineFeed = index != bytes.endIndex && bytes[index] == 0x0A
+      index += 1
+      let isBeforeLineFeed = index < bytes.count && bytes[index] == 0x0A
       return .scalar(Unicode.Scalar(lead), isBeforeLineFeed: isBeforeLineFeed)
     }
     let length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2
-    let end = bytes.index(index, offsetBy: length, limitedBy: bytes.endIndex) ?? bytes.endIndex
+    let end = min(index + length, bytes.count)
     if let text = String(validating: bytes[index..<end], as: UTF8.self), text.unicodeScalars.count == 1,
       let scalar = text.unicodeScalars.first
     {
       index = end
       return .scalar(scalar, isBeforeLineFeed: false)
     }
-    index = bytes.index(after: index)
+    index += 1
     return .invalid(lead)
   }
 }
