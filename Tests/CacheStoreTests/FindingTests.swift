@@ -28,7 +28,7 @@ import TestTurns
     let text = "xxHash \(ResponseStore.dotted(cachefetch_xxhash_version()))"
     #expect(
       await fixture.store.findings().contains { $0.subject == "libraries" && $0.message.hasSuffix(text) })
-    #expect([803, 10_203].map(ResponseStore.dotted) == ["0.8.3", "1.2.3"])
+    #expect([803, 10_000, 20_103].map(ResponseStore.dotted) == ["0.8.3", "1.0.0", "2.1.3"])
     #expect(
       await fixture.store.findings().contains {
         $0.subject == "schema" && $0.message.hasPrefix("schema 1,")

@@ -27,6 +27,15 @@ import Testing
     #endif
   }
 
+  @Test func `without HOME the home folder is that of the password file`() async {
+    await #expect(processExitsWith: .success) {
+      unsetenv("HOME")
+      let folder = getpwuid(geteuid()).map { String(cString: $0.pointee.pw_dir) } ?? ""
+      let isOne = folder.hasPrefix("/") && folder != "/nonexistent"
+      try #require(Platform.homeFolder() == (isOne ? folder : nil))
+    }
+  }
+
   @Test func `a rest is as long as it is said to be`() {
     let beginning = nanoseconds(CLOCK_MONOTONIC)
     Platform.rest(nanoseconds: 1_000_000)

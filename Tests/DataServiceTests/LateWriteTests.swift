@@ -43,8 +43,9 @@ import TestTurns
     load.cancel()
     store.resumeForTesting()
     await load.finished()
-    #expect(transport.requests.count == 2)
+    // The exchange may end later than its load.
     await fixture.service.close()
+    #expect(transport.requests.count == 2)
   }
 
   @Test func `law 11: cancelled while it writes a 503 that http may reuse, it does not try again`()
@@ -70,9 +71,9 @@ import TestTurns
     load.cancel()
     store.resumeForTesting()
     _ = try await clock.passing(longest: .seconds(1)) { await load.finished() }
+    await fixture.service.close()
     #expect(transport.requests.count == 2)
     #expect(!fixture.hasTraced("retrying in"))
-    await fixture.service.close()
   }
 
   @Test(
