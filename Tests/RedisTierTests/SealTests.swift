@@ -18,7 +18,8 @@ import Testing
       chmod(path, 0o600)
       close(0)
       try #require(try SecretFile.line(of: path) == "secret")
-      try #require(fcntl(0, F_GETFD) < 0, "it is closed again")
+      // Not whether descriptor 0 is free: a thread of the system's may have taken it meanwhile.
+      try #require(openFiles(below: folder.path).isEmpty, "it is closed again")
     }
   }
 
