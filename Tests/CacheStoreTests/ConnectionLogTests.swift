@@ -7,18 +7,6 @@ import Testing
 @testable import CacheStore
 
 @Suite("The log of one connection", .inTurn) struct ConnectionLogTests {
-  private func filled() async throws -> StoreFixture {
-    let fixture = try StoreFixture()
-    _ = try await fixture.store.put("a", for: .page)
-    await fixture.store.close()
-    return fixture
-  }
-
-  private func connection(to fixture: StoreFixture) throws -> Connection {
-    let files = StoreFiles(path: fixture.path)
-    return try Connection(path: files.resolved(), named: files.database, for: .writing, nil)
-  }
-
   /// In place of a connection's own waiting: notes until when that would wait, and waits for less.
   private final class ShortWaiting {
     private unowned let connection: Connection
@@ -54,8 +42,8 @@ import Testing
   @Test func `who begins it anew waits for a reader the longer the log is, and rests between its attempts`()
     async throws
   {
-    let fixture = try await filled()
-    let connection = try connection(to: fixture)
+    let fixture = try await StoreFixture.closedWithOneRow()
+    let connection = try fixture.connection(for: .writing)
     let reader = try RawDatabase(fixture.path)
     try reader.execute("BEGIN; SELECT count(*) FROM account")
     try connection.transaction { () throws(CacheStoreError) in
@@ -88,17 +76,17 @@ import Testing
   @Test func `a look whether memory can be shared makes one part of the index, and takes none away`()
     async throws
   {
-    let fixture = try await filled()
+    let fixture = try await StoreFixture.closedWithOneRow()
     #expect(try fixture.sql("PRAGMA journal_mode = DELETE") == [["delete"]])
     #expect(!fixture.files.contains("store.sqlite-shm"))
-    let connection = try connection(to: fixture)
+    let connection = try fixture.connection(for: .writing)
     #expect(connection.canShareMemory)
     // A part has 32 KiB, and as many are made as fill a page of the system's.
     #expect(FileStatus(path: fixture.path + "-shm")?.bytes == max(32_768, Int64(getpagesize())))
   }
 
   @Test func `a log that a reader kept from being left goes when the connection is closed`() async throws {
-    let fixture = try await filled()
+    let fixture = try await StoreFixture.closedWithOneRow()
     try leaveInVain(fixture)
     #expect(!fixture.files.contains("store.sqlite-wal"))
     #expect(try fixture.number("SELECT count(*) FROM last_request") == 1)
@@ -106,7 +94,7 @@ import Testing
 
   /// With a connection that is closed after the reader's.
   private func leaveInVain(_ fixture: StoreFixture) throws {
-    let connection = try connection(to: fixture)
+    let connection = try fixture.connection(for: .writing)
     do {
       let reader = try RawDatabase(fixture.path)
       try reader.execute("BEGIN; SELECT count(*) FROM account")

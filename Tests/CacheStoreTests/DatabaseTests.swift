@@ -6,20 +6,6 @@ import Testing
 @testable import CacheStore
 
 @Suite("One connection to a database", .inTurn) struct DatabaseTests {
-  private func filled() async throws -> StoreFixture {
-    let fixture = try StoreFixture()
-    _ = try await fixture.store.put("a", for: .page)
-    await fixture.store.close()
-    return fixture
-  }
-
-  private func connection(
-    to fixture: StoreFixture, for purpose: Database.Purpose = .reading
-  ) throws -> Connection {
-    let files = StoreFiles(path: fixture.path)
-    return try Connection(path: files.resolved(), named: files.database, for: purpose, nil)
-  }
-
   @Test func `others write meanwhile where a connection takes no exclusive lock and takes one at all`() {
     for (purpose, isShared) in [
       (.reading, true), (.writing, true), (.readingAlone, false), (.readingUnlocked, false),
@@ -28,8 +14,8 @@ import Testing
   }
 
   @Test func `a snapshot that fails has ended, and the next one begins`() async throws {
-    let fixture = try await filled()
-    let connection = try connection(to: fixture)
+    let fixture = try await StoreFixture.closedWithOneRow()
+    let connection = try fixture.connection()
     for round in 1...2 {
       let error = #expect(throws: CacheStoreError.self, "\(round)") {
         try connection.snapshot { () throws(CacheStoreError) -> Int64 in
@@ -45,8 +31,8 @@ import Testing
   }
 
   @Test func `a statement that is reset knows nothing of what was bound to it`() async throws {
-    let fixture = try await filled()
-    let connection = try connection(to: fixture)
+    let fixture = try await StoreFixture.closedWithOneRow()
+    let connection = try fixture.connection()
     let seen = try connection.withStatement("SELECT ?1, ?2") {
       (statement) throws(CacheStoreError) -> [Bool] in
       statement.bind(1, Int64(7))
@@ -62,8 +48,8 @@ import Testing
   }
 
   @Test func `nothing takes the place of what was bound before`() async throws {
-    let fixture = try await filled()
-    let connection = try connection(to: fixture)
+    let fixture = try await StoreFixture.closedWithOneRow()
+    let connection = try fixture.connection()
     let seen = try connection.withStatement("SELECT ?1, ?2") {
       (statement) throws(CacheStoreError) -> [Bool] in
       statement.bind(1, Int64(7))
@@ -77,8 +63,8 @@ import Testing
   }
 
   @Test func `an empty text is a text, and no text is none`() async throws {
-    let fixture = try await filled()
-    let connection = try connection(to: fixture)
+    let fixture = try await StoreFixture.closedWithOneRow()
+    let connection = try fixture.connection()
     let seen = try connection.withStatement("SELECT ?1, ?2, ?3, length(?4)") {
       (statement) throws(CacheStoreError) -> [Bool] in
       statement.bind(1, "")
@@ -96,8 +82,8 @@ import Testing
   }
 
   @Test func `a log that nobody reads restarts at once, and its limit is the usual one again`() async throws {
-    let fixture = try await filled()
-    let connection = try connection(to: fixture, for: .writing)
+    let fixture = try await StoreFixture.closedWithOneRow()
+    let connection = try fixture.connection(for: .writing)
     #expect(connection.logFrames == 0)
     connection.restartBytes = 5
     try connection.transaction { () throws(CacheStoreError) in
@@ -114,8 +100,8 @@ import Testing
   @Test func `a log that a reader keeps from beginning anew may grow by a quarter before the next attempt`()
     async throws
   {
-    let fixture = try await filled()
-    let connection = try connection(to: fixture, for: .writing)
+    let fixture = try await StoreFixture.closedWithOneRow()
+    let connection = try fixture.connection(for: .writing)
     let reader = try RawDatabase(fixture.path)
     try reader.execute("BEGIN; SELECT count(*) FROM account")
     connection.restartBytes = 5
@@ -136,9 +122,9 @@ import Testing
   }
 
   @Test func `of a file that is not trusted no view is read`() async throws {
-    let fixture = try await filled()
+    let fixture = try await StoreFixture.closedWithOneRow()
     try fixture.sql("CREATE VIEW more AS SELECT 7 AS number")
-    let connection = try connection(to: fixture)
+    let connection = try fixture.connection()
     #expect(try connection.integer("SELECT number FROM more") == 7)
     try connection.distrustFile()
     #expect(throws: CacheStoreError.self) { try connection.integer("SELECT number FROM more") }
@@ -148,8 +134,8 @@ import Testing
   @Test func `a file whose sorters cannot be kept in memory is not read as one that is not trusted`()
     async throws
   {
-    let fixture = try await filled()
-    let connection = try connection(to: fixture)
+    let fixture = try await StoreFixture.closedWithOneRow()
+    let connection = try fixture.connection()
     // Where they are cannot change while a transaction uses it.
     try connection.execute("BEGIN; CREATE TEMP TABLE sorted (id INTEGER); INSERT INTO sorted VALUES (1)")
     #expect(throws: CacheStoreError.self) { try connection.distrust() }
@@ -159,8 +145,8 @@ import Testing
   }
 
   @Test func `each piece of work on a file that is not trusted may take all of its steps`() async throws {
-    let fixture = try await filled()
-    let connection = try connection(to: fixture)
+    let fixture = try await StoreFixture.closedWithOneRow()
+    let connection = try fixture.connection()
     try connection.distrustFile()
     let text = """
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT count(*) FROM n
@@ -177,7 +163,7 @@ import Testing
   }
 
   @Test func `a store that may only be looked at is read with its log where it has one`() async throws {
-    let fixture = try await filled()
+    let fixture = try await StoreFixture.closedWithOneRow()
     let second = fixture.another()
     _ = try await second.put("b", for: .page, at: 2)
     await second.close()
@@ -206,7 +192,7 @@ import Testing
   @Test func `what stands beside an opened file is looked at again where others may have put it there`()
     async throws
   {
-    let fixture = try await filled()
+    let fixture = try await StoreFixture.closedWithOneRow()
     try fixture.sql("PRAGMA wal_checkpoint(TRUNCATE)")
     for ending in ["-wal", "-shm"] { unlink(fixture.path + ending) }
     #expect(mkfifo(fixture.path + "-journal", 0o600) == 0)

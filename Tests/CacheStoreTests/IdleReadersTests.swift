@@ -4,11 +4,6 @@ import Testing
 @testable import CacheStore
 
 @Suite("Connections that wait for their next look", .inTurn) struct IdleReadersTests {
-  private func connection(to fixture: StoreFixture) throws -> Connection {
-    let files = StoreFiles(path: fixture.path)
-    return try Connection(path: files.resolved(), named: files.database, for: .reading, nil)
-  }
-
   private func stored() async throws -> StoreFixture {
     let fixture = try StoreFixture()
     _ = try await fixture.store.put("x", for: .page)
@@ -21,7 +16,7 @@ import Testing
     let idle = IdleReaders()
     #expect(idle.isEmpty)
     for _ in 0..<5 {
-      let reader = try connection(to: fixture)
+      let reader = try fixture.connection()
       idle.add(reader)
     }
     for number in 1...4 {
@@ -37,7 +32,7 @@ import Testing
     let identity = try #require(FileStatus(path: other.path)).identity
     let idle = IdleReaders()
     for _ in 0..<2 {
-      let reader = try connection(to: fixture)
+      let reader = try fixture.connection()
       idle.add(reader)
     }
     let taken = try idle.take(identity)
@@ -48,7 +43,7 @@ import Testing
     let fixture = try await stored()
     let identity = try #require(FileStatus(path: fixture.path)).identity
     let idle = IdleReaders()
-    let reader = try connection(to: fixture)
+    let reader = try fixture.connection()
     idle.add(reader)
     #expect(!idle.isEmpty)
     idle.removeAll()

@@ -1,4 +1,3 @@
-import CFaultVFS
 import CacheStore
 import PlatformFoundation
 import TestSupport
@@ -7,27 +6,13 @@ import TestTurns
 
 /// A file system on which processes cannot share memory, as some network file systems are.
 @Suite("A file system without shared memory", .inTurn) struct NoSharedMemoryTests {
-  /// How it says so: with methods that are not there, or by refusing every mapping.
-  enum Kind: CaseIterable, Sendable { case missing, refused }
-
-  private func layer(_ kind: Kind, _ name: String) -> String {
-    let name = "\(name), \(kind)"
-    switch kind {
-    case .missing: #expect(faultvfs_register_without_shared_memory(name) != 0)
-    case .refused:
-      #expect(faultvfs_register(name) != 0)
-      faultvfs_arm(name, Int32(FAULT_SHARED_MEMORY), 1, Int32(FAULT_ERROR), 1)
-    }
-    return name
-  }
-
   private func mode(_ fixture: StoreFixture) throws -> SQLiteValue? {
     try fixture.sql("PRAGMA journal_mode").first?.first
   }
 
-  @Test("a new store is written through a rollback journal", arguments: Kind.allCases)
-  func new(kind: Kind) async throws {
-    let vfs = layer(kind, "new")
+  @Test("a new store is written through a rollback journal", arguments: NoSharedMemory.allCases)
+  func new(kind: NoSharedMemory) async throws {
+    let vfs = kind.layer("new")
     let fixture = try StoreFixture {
       $0.vfs = vfs
       $0.chunkBytes = 5000
@@ -52,8 +37,8 @@ import TestTurns
     #expect(try fixture.sql("PRAGMA integrity_check") == [["ok"]])
   }
 
-  @Test("a store that was moved there without a log is read too", arguments: Kind.allCases)
-  func movedWithoutLog(kind: Kind) async throws {
+  @Test("a store that was moved there without a log is read too", arguments: NoSharedMemory.allCases)
+  func movedWithoutLog(kind: NoSharedMemory) async throws {
     let fixture = try StoreFixture { $0.chunkBytes = 5000 }
     _ = try await fixture.store.put(pattern(12_000), for: .page)
     await fixture.store.close()
@@ -62,7 +47,7 @@ import TestTurns
       try FileManager.default.removeItem(atPath: fixture.files.file(name))
     }
     #expect(try mode(fixture) == "wal")
-    let vfs = layer(kind, "moved without a log")
+    let vfs = kind.layer("moved without a log")
     let there = fixture.another { $0.vfs = vfs }
     let row = try #require(try there.lookupNow(.page).rows.first)
     #expect(try await there.wholeBody(row) == pattern(12_000))
@@ -72,8 +57,8 @@ import TestTurns
 
   @Test(
     "a store that was moved there is read at once, its log included, and goes over with the first write",
-    arguments: Kind.allCases)
-  func moved(kind: Kind) async throws {
+    arguments: NoSharedMemory.allCases)
+  func moved(kind: NoSharedMemory) async throws {
     let fixture = try StoreFixture { $0.chunkBytes = 5000 }
     // The long log that the making of a store leaves is emptied at its close; a short one stays.
     _ = try await fixture.store.put(pattern(12_000), for: .page)
@@ -82,7 +67,7 @@ import TestTurns
     _ = try await second.put(pattern(3_000), for: .page, at: 2)
     await second.close()
     #expect(try !fixture.files.bytes(of: "store.sqlite-wal").isEmpty)
-    let vfs = layer(kind, "moved")
+    let vfs = kind.layer("moved")
     let there = fixture.another { $0.vfs = vfs }
     let row = try #require(try there.lookupNow(.page).rows.first)
     #expect(try await there.wholeBody(row) == pattern(3_000))

@@ -1,4 +1,3 @@
-import CFaultVFS
 import TestSupport
 import TestTurns
 import Testing
@@ -6,23 +5,9 @@ import Testing
 @testable import CacheStore
 
 @Suite("Reading with an exclusive lock, where memory cannot be shared", .inTurn) struct ReadingAloneTests {
-  /// How a file system says so: with methods that are not there, or by refusing every mapping.
-  enum Kind: CaseIterable, Sendable { case missing, refused }
-
-  private func layer(_ kind: Kind, _ name: String) -> String {
-    let name = "\(name), \(kind)"
-    switch kind {
-    case .missing: #expect(faultvfs_register_without_shared_memory(name) != 0)
-    case .refused:
-      #expect(faultvfs_register(name) != 0)
-      faultvfs_arm(name, Int32(FAULT_SHARED_MEMORY), 1, Int32(FAULT_ERROR), 1)
-    }
-    return name
-  }
-
-  @Test(arguments: Kind.allCases)
+  @Test(arguments: NoSharedMemory.allCases)
   func `where others have the store open, why it cannot be shared is told, and not that it is in use`(
-    kind: Kind
+    kind: NoSharedMemory
   ) async throws {
     let fixture = try StoreFixture()
     _ = try await fixture.store.put("a", for: .page)
@@ -31,7 +16,7 @@ import Testing
     _ = try await second.put("b", for: .page, at: 2)
     await second.close()
     #expect(try !fixture.files.bytes(of: "store.sqlite-wal").isEmpty)
-    let files = StoreFiles(path: fixture.path, vfs: layer(kind, "read alone"))
+    let files = StoreFiles(path: fixture.path, vfs: kind.layer("read alone"))
     do {
       let connection = try #require(try Connection.openToRead(files, waitingUntil: 0))
       #expect(connection.purpose == .readingAlone)
@@ -56,7 +41,7 @@ import Testing
     let path = folder.file("store.sqlite")
     try RawDatabase(path, create: true).execute(
       "PRAGMA journal_mode = WAL; CREATE TABLE more (id INTEGER)")
-    let files = StoreFiles(path: path, vfs: layer(.refused, "of another program"))
+    let files = StoreFiles(path: path, vfs: NoSharedMemory.refused.layer("of another program"))
     do throws(CacheStoreError) {
       _ = try Connection.openToRead(files, waitingUntil: 0)
       Issue.record("it has been read")

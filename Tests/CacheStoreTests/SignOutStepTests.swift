@@ -10,20 +10,35 @@ import Testing
 
 /// What comes between the steps of a sign-out.
 @Suite("Sign-out, step by step", .inTurn) struct SignOutStepTests {
-  /// Does something after each commit of a connection, on its thread, in place of the store's own hook.
+  /// Does something after each commit of a store, on its write queue, in place of the store's own hook.
   private final class AfterCommit: Sendable {
-    private let work: @Sendable () -> Void
+    private let work: @Sendable (Int) -> Void
+    private let count = Mutex(0)
 
-    init(_ work: @escaping @Sendable () -> Void) { self.work = work }
+    /// How many there have been.
+    var commits: Int { count.withLock(\.self) }
 
-    /// Must outlive the connection.
-    func listen(to connection: Connection) {
-      sqlite3_wal_hook(
-        connection.handle,
-        { context, _, _, _ in
-          if let context { Unmanaged<AfterCommit>.fromOpaque(context).takeUnretainedValue().work() }
-          return SQLITE_OK
-        }, Unmanaged.passUnretained(self).toOpaque())
+    /// - Parameter work: Is given the commit's number, from 1.
+    init(_ work: @escaping @Sendable (Int) -> Void) { self.work = work }
+
+    /// Must outlive the store.
+    func listen(to store: ResponseStore) async throws {
+      try await store.writer.perform { (connection) throws(CacheStoreError) in
+        _ = sqlite3_wal_hook(
+          connection.handle,
+          { context, _, _, _ in
+            if let context { Unmanaged<AfterCommit>.fromOpaque(context).takeUnretainedValue().note() }
+            return SQLITE_OK
+          }, Unmanaged.passUnretained(self).toOpaque())
+      }
+    }
+
+    private func note() {
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      work(number)
     }
   }
 
@@ -59,8 +74,8 @@ import Testing
     let store = fixture.store
     let other = OtherWriter(of: fixture.path)
     // After the account has gone, and before its bytes do.
-    let hook = AfterCommit { other.take() }
-    try await store.writer.perform { (connection) throws(CacheStoreError) in hook.listen(to: connection) }
+    let hook = AfterCommit { _ in other.take() }
+    try await hook.listen(to: store)
     await #expect {
       try await store.signOut(accountName: "alice")
     } throws: {
@@ -84,14 +99,12 @@ import Testing
     let fixture = try await filled()
     let store = fixture.store
     let path = fixture.path + ".damaged-1"
-    let commits = Mutex(0)
-    let hook = AfterCommit {
-      commits.withLock { $0 += 1 }
+    let hook = AfterCommit { _ in
       _ = close(open(path, O_CREAT | O_RDWR, 0o600))
     }
-    try await store.writer.perform { (connection) throws(CacheStoreError) in hook.listen(to: connection) }
+    try await hook.listen(to: store)
     try await store.signOut(accountName: "alice")
-    #expect(commits.withLock(\.self) == 2, "the account's, and that of the rewriting")
+    #expect(hook.commits == 2, "the account's, and that of the rewriting")
     #expect(!fixture.files.contains("store.sqlite.damaged-1"))
     await store.close()
     withExtendedLifetime(hook) {}
@@ -103,22 +116,17 @@ import Testing
     let fixture = try await filled()
     let store = fixture.store
     let path = fixture.path + ".new-wal"
-    let commits = Mutex(0)
     // A folder, which unlink(2) does not remove, until the next commit.
-    let hook = AfterCommit {
-      let number = commits.withLock { number in
-        number += 1
-        return number
-      }
+    let hook = AfterCommit { number in
       if number == 1 { mkdir(path, 0o700) } else { rmdir(path) }
     }
-    try await store.writer.perform { (connection) throws(CacheStoreError) in hook.listen(to: connection) }
+    try await hook.listen(to: store)
     await #expect {
       try await store.signOut(accountName: "alice")
     } throws: {
       ($0 as? CacheStoreError)?.message.contains("\(path) cannot be removed") == true
     }
-    #expect(commits.withLock(\.self) == 1, "the account's")
+    #expect(hook.commits == 1, "the account's")
     await store.close()
     withExtendedLifetime(hook) {}
   }
@@ -134,24 +142,19 @@ import Testing
     let line = "c \(inode) \(bob) 1 1 1 1 1 1 example.org\n"
     let files = fixture.files
     let path = fixture.path + ".new-wal"
-    let commits = Mutex(0)
-    let hook = AfterCommit {
-      let number = commits.withLock { number in
-        number += 1
-        return number
-      }
+    let hook = AfterCommit { number in
       // The account's comes first, then that of the rewriting. Whoever began anew would take the counts in.
       guard number == 2 else { return }
       mkdir(path, 0o700)
       _ = try? files.write(line, to: "store.sqlite.uses")
     }
-    try await store.writer.perform { (connection) throws(CacheStoreError) in hook.listen(to: connection) }
+    try await hook.listen(to: store)
     await #expect {
       try await store.signOut(accountName: "alice")
     } throws: {
       ($0 as? CacheStoreError)?.message.contains("\(path) cannot be removed") == true
     }
-    #expect(commits.withLock(\.self) == 2)
+    #expect(hook.commits == 2)
     #expect(try fixture.number("SELECT count(*) FROM usage") == 0)
     await store.close()
     withExtendedLifetime(hook) {}
@@ -162,12 +165,12 @@ import Testing
     let store = fixture.store
     let path = fixture.path
     // As where a repair ended between its renames, and a folder is where the damaged file's log has to go.
-    let hook = AfterCommit {
+    let hook = AfterCommit { _ in
       rename(path, path + ".damaged-1")
       _ = close(open(path + ".mended", O_CREAT | O_RDWR, 0o600))
       mkdir(path + ".damaged-1-wal", 0o700)
     }
-    try await store.writer.perform { (connection) throws(CacheStoreError) in hook.listen(to: connection) }
+    try await hook.listen(to: store)
     await #expect {
       try await store.signOut(accountName: "alice")
     } throws: {
@@ -189,21 +192,16 @@ import Testing
     await next.store.close()
     try next.sql("PRAGMA wal_checkpoint(TRUNCATE)")
     let (path, other) = (fixture.path, next.path)
-    let commits = Mutex(0)
-    let hook = AfterCommit {
-      let number = commits.withLock { number in
-        number += 1
-        return number
-      }
+    let hook = AfterCommit { number in
       // The account's comes first, then that of the rewriting.
       guard number == 2 else { return }
       rename(path, path + ".former")
       for ending in ["-wal", "-shm"] { unlink(path + ending) }
       rename(other, path)
     }
-    try await store.writer.perform { (connection) throws(CacheStoreError) in hook.listen(to: connection) }
+    try await hook.listen(to: store)
     try await store.signOut(accountName: "alice")
-    #expect(commits.withLock(\.self) == 2)
+    #expect(hook.commits == 2)
     #expect(try fixture.number("SELECT count(*) FROM account WHERE name = 'alice'") == 0)
     await store.close()
     withExtendedLifetime(hook) {}
@@ -222,11 +220,11 @@ import Testing
     let store = ResponseStore(configuration: .unhurried(path: caches + "/store.sqlite"))
     _ = try await store.put("x", for: RequestKey(account: "alice", target: "t"))
     await store.whenIdle()
-    let hook = AfterCommit {
+    let hook = AfterCommit { _ in
       rename(caches, former)
       if isLink { symlink(caches, caches) } else { _ = close(open(caches, O_CREAT | O_RDWR, 0o600)) }
     }
-    try await store.writer.perform { (connection) throws(CacheStoreError) in hook.listen(to: connection) }
+    try await hook.listen(to: store)
     await #expect {
       try await store.signOut(accountName: "alice")
     } throws: {
@@ -263,8 +261,8 @@ import Testing
     _ = try await store.put("x", for: alice)
     await store.whenIdle()
     // After the account has gone, and before its bytes do.
-    let hook = AfterCommit { faultvfs_arm(vfs, Int32(FAULT_WRITE), 1, Int32(FAULT_FULL), 1) }
-    try await store.writer.perform { (connection) throws(CacheStoreError) in hook.listen(to: connection) }
+    let hook = AfterCommit { _ in faultvfs_arm(vfs, Int32(FAULT_WRITE), 1, Int32(FAULT_FULL), 1) }
+    try await hook.listen(to: store)
     await #expect {
       try await store.signOut(accountName: "alice")
     } throws: {
@@ -344,8 +342,8 @@ import Testing
     let inode = try #require(FileStatus(path: fixture.path)?.identity.inode)
     let line = "c \(inode) \(bob) 1 1 1 1 1 1 example.org\n"
     let files = fixture.files
-    let hook = AfterCommit { _ = try? files.write(line, to: "store.sqlite.uses") }
-    try await store.writer.perform { (connection) throws(CacheStoreError) in hook.listen(to: connection) }
+    let hook = AfterCommit { _ in _ = try? files.write(line, to: "store.sqlite.uses") }
+    try await hook.listen(to: store)
     try await store.signOut(accountName: "alice")
     #expect(try fixture.number("SELECT stored FROM usage") == 3)
     #expect(files.contains("store.sqlite.uses"))

@@ -7,18 +7,6 @@ import Testing
 @testable import CacheStore
 
 @Suite("Transactions of one connection", .inTurn) struct TransactionTests {
-  private func filled() async throws -> StoreFixture {
-    let fixture = try StoreFixture()
-    _ = try await fixture.store.put("a", for: .page)
-    await fixture.store.close()
-    return fixture
-  }
-
-  private func connection(to fixture: StoreFixture) throws -> Connection {
-    let files = StoreFiles(path: fixture.path)
-    return try Connection(path: files.resolved(), named: files.database, for: .writing, nil)
-  }
-
   /// Has SQLite refuse the statement that ends a transaction so: COMMIT or ROLLBACK.
   private func refuse(_ statement: StaticString, _ connection: Connection) {
     sqlite3_set_authorizer(
@@ -32,8 +20,8 @@ import Testing
   @Test func `nothing of it is done while another connection holds the write lock, and that is said`()
     async throws
   {
-    let fixture = try await filled()
-    let connection = try connection(to: fixture)
+    let fixture = try await StoreFixture.closedWithOneRow()
+    let connection = try fixture.connection(for: .writing)
     let other = try RawDatabase(fixture.path)
     try other.execute("BEGIN IMMEDIATE")
     var isBegun = false
@@ -48,8 +36,8 @@ import Testing
   }
 
   @Test func `a commit that is refused is told, and nothing of the transaction stays`() async throws {
-    let fixture = try await filled()
-    let connection = try connection(to: fixture)
+    let fixture = try await StoreFixture.closedWithOneRow()
+    let connection = try fixture.connection(for: .writing)
     do throws(CacheStoreError) {
       try connection.transaction { () throws(CacheStoreError) in
         // No row has that number, which SQLite finds at the commit only.
@@ -68,8 +56,8 @@ import Testing
   }
 
   @Test func `where it cannot be undone, that is said and not what it was to be undone for`() async throws {
-    let fixture = try await filled()
-    let connection = try connection(to: fixture)
+    let fixture = try await StoreFixture.closedWithOneRow()
+    let connection = try fixture.connection(for: .writing)
     refuse("ROLLBACK", connection)
     do throws(CacheStoreError) {
       try connection.transaction { () throws(CacheStoreError) -> Void in
@@ -82,8 +70,8 @@ import Testing
   }
 
   @Test func `a snapshot that cannot be ended in order is told, and has ended all the same`() async throws {
-    let fixture = try await filled()
-    let connection = try connection(to: fixture)
+    let fixture = try await StoreFixture.closedWithOneRow()
+    let connection = try fixture.connection(for: .writing)
     refuse("COMMIT", connection)
     do throws(CacheStoreError) {
       _ = try connection.snapshot { () throws(CacheStoreError) -> Int64? in
@@ -136,8 +124,8 @@ import Testing
   }
 
   @Test func `after one that was undone nothing counts rows until they are counted anew`() async throws {
-    let fixture = try await filled()
-    let connection = try connection(to: fixture)
+    let fixture = try await StoreFixture.closedWithOneRow()
+    let connection = try fixture.connection(for: .writing)
     func count() throws(CacheStoreError) -> Int64 {
       try connection.transaction { () throws(CacheStoreError) in try connection.rowCount(most: 0) }
     }

@@ -22,7 +22,7 @@ struct SingleByteText {
   func utf8(_ bytes: some Collection<UInt8>) -> [UInt8] {
     var text: [UInt8] = []
     text.reserveCapacity(bytes.count)
-    for byte in Array(bytes) {
+    for byte in bytes {
       switch byte {
       case 0x00..<0x80: text.append(byte)
       case 0x80..<0xA0:
