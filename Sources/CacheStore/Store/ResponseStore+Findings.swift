@@ -92,12 +92,16 @@ extension ResponseStore {
       files.tierCounts,
     ] {
       guard let status = FileStatus(path: path), status.mode & 0o077 != 0 else { continue }
-      let isRepaired = repair && status.kind == .file && chmod(path, 0o600) == 0
-      let remedy: Remedy = status.kind == .file && !repair ? .repair : "give that file the mode 600"
+      let message = "others may read or write \(path)"
+      // A link's own mode counts for nothing, and what it leads to is somebody else's.
+      guard status.kind == .file else {
+        found.append(StoreFinding("mode", .wrong, message, remedy: "remove it: it is not a regular file"))
+        continue
+      }
+      let isRepaired = repair && chmod(path, 0o600) == 0
+      let remedy: Remedy = repair ? "give that file the mode 600" : .repair
       found.append(
-        StoreFinding(
-          "mode", isRepaired ? .repaired : .wrong, "others may read or write \(path)",
-          remedy: isRepaired ? nil : remedy))
+        StoreFinding("mode", isRepaired ? .repaired : .wrong, message, remedy: isRepaired ? nil : remedy))
     }
     if let folder = FileStatus(path: files.folder), folder.isSharedFolder {
       found.append(
