@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -112,11 +113,16 @@ static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int fla
   File *file = (File *)f;
   file->base.pMethods = 0;
   int mode = fault(layer, FAULT_OPEN);
-  if (mode) return failed(mode, SQLITE_CANTOPEN);
+  if (mode && mode != FAULT_REPLACED) return failed(mode, SQLITE_CANTOPEN);
   file->layer = layer;
   file->real = (sqlite3_file *)&file[1];
   int code = layer->real->xOpen(layer->real, name, file->real, flags, out);
   if (code == SQLITE_OK) file->base.pMethods = layer->plain ? &plain_methods : &methods;
+  if (mode == FAULT_REPLACED) {
+    char next[512];
+    snprintf(next, sizeof(next), "%s.next", name);
+    rename(next, name);
+  }
   return code;
 }
 

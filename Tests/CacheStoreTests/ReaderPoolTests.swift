@@ -1,4 +1,5 @@
 import CFaultVFS
+import TestSupport
 import TestTurns
 import Testing
 
@@ -57,6 +58,28 @@ import Testing
     }
     #expect(found == purpose)
     #expect((reason == .busy) == (purpose == nil))
+    pool.close()
+  }
+
+  @Test func `of a file that is replaced while it is opened nothing is read: the next has its name`() async throws {
+    let vfs = "replaced at opening"
+    #expect(faultvfs_register(vfs) != 0)
+    defer { faultvfs_unregister(vfs) }
+    let (fixture, next) = (try StoreFixture(), try StoreFixture())
+    for (store, keys) in [(fixture, [.page]), (next, [.page, .long])] as [(StoreFixture, [RequestKey])] {
+      for key in keys { _ = try await store.store.put("x", for: key) }
+      await store.store.close()
+      // Without a log, the file is all there is of it.
+      #expect(try store.connection(for: .writing).checkpoint(.truncating))
+    }
+    try fixture.files.write(next.files.bytes(of: "store.sqlite"), to: "store.sqlite.next")
+    faultvfs_arm(vfs, Int32(FAULT_OPEN), 1, Int32(FAULT_REPLACED), 0)
+    let pool = ReaderPool(files: StoreFiles(path: fixture.path, vfs: vfs)) {}
+    let rows = try pool.withConnection(waitingUntil: 0) { (connection) throws(CacheStoreError) in
+      try connection.integer("SELECT count(*) FROM last_request")
+    }
+    #expect(rows == 2)
+    #expect(try !fixture.files.names().contains("store.sqlite.next"))
     pool.close()
   }
 

@@ -23,6 +23,7 @@ import TestTurns
       transport: ScriptedTransport { _, _ in .answer("never asked") }, timekeeper: clock
     ) {
       $0.store.chunkBytes = Self.chunk
+      $0.timeouts = InternalTimeouts()
     }
   }
 

@@ -28,8 +28,6 @@ extension CutOffDownload {
     let transport = ScriptedTransport(script)
     let fixture = try ServiceFixture(transport: transport) {
       $0.store.chunkBytes = chunk
-      // So that both halves of a load's life are on one clock.
-      $0.timeouts = .endless
     }
     return (fixture, transport)
   }

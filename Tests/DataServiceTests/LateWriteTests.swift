@@ -29,7 +29,9 @@ import TestTurns
     let clock = VirtualClock()
     let hold = Mutex<(@Sendable () -> Void)?>(nil)
     let transport = Self.confirming { hold.withLock { $0 }?() }
-    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock) {
+      $0.timeouts = InternalTimeouts()
+    }
     let url = try #require(URL(string: Self.url))
     _ = await fixture.outline(url)
     let store = fixture.service.store
@@ -58,7 +60,9 @@ import TestTurns
       if number == 2 { hold.withLock { $0 }?() }
       return .answer("busy", status: 503, ["Cache-Control": "max-age=600"])
     }
-    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock) {
+      $0.timeouts = InternalTimeouts()
+    }
     _ = await fixture.outline(try #require(URL(string: "http://origin.test/other")))
     let store = fixture.service.store
     hold.withLock { $0 = { store.suspendForTesting() } }
@@ -82,7 +86,10 @@ import TestTurns
     let clock = VirtualClock()
     let hold = Mutex<(@Sendable () -> Void)?>(nil)
     let fixture = try ServiceFixture(
-      transport: Self.confirming { hold.withLock { $0 }?() }, timekeeper: clock)
+      transport: Self.confirming { hold.withLock { $0 }?() }, timekeeper: clock
+    ) {
+      $0.timeouts = InternalTimeouts()
+    }
     let url = try #require(URL(string: Self.url))
     _ = await fixture.outline(url, policy: .freshOnly)
     let (core, store) = (fixture.service.core, fixture.service.store)

@@ -137,8 +137,6 @@ import TestTurns
     }
     let fixture = try ServiceFixture(transport: transport, timekeeper: clock) {
       $0.store.chunkBytes = Self.chunk
-      // The pause before the attempt passes, and no wait for the store.
-      $0.timeouts.commit = .seconds(3_600)
     }
     // With the store made, the load knows before it asks that nothing was cut off.
     _ = await fixture.outline(try #require(URL(string: "http://a.test/other")))

@@ -262,6 +262,7 @@ import TestTurns
     let clock = VirtualClock()
     let fixture = try ServiceFixture(transport: transport(happening), timekeeper: clock) {
       $0.keepsStoreApart = isApart
+      $0.timeouts = InternalTimeouts()
     }
     let url = try #require(URL(string: Self.url))
     _ = await fixture.outline(url)

@@ -27,14 +27,12 @@ package final class ServiceFixture: Sendable {
     isHurried = transport != nil || timekeeper != nil
     var configuration = DataService.Configuration(store: .unhurried(path: store.path))
     configuration.timekeeper = timekeeper
-    // With the real clock, a busy machine must not decide what a test sees.
+    // A busy machine must not decide what a test sees: neither by the real clock, nor by one that the test advances while
+    // the store is about to answer. Tests of the limits set them.
+    configuration.timeouts = .endless
     if let timekeeper {
       configuration.store.now = { timekeeper.wallMilliseconds }
-      // A test that advances its clock would time out calls to the store that are about to return, so here no call has
-      // a time limit.
       configuration.keepsStoreApart = false
-    } else {
-      configuration.timeouts = .endless
     }
     configuration.onTrace = { [events] in events.add($0) }
     let warnings = WarningLog()

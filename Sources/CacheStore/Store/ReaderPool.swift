@@ -27,10 +27,23 @@ final class ReaderPool: Sendable {
     waitingUntil deadline: Int64, _ body: (Connection) throws(CacheStoreError) -> Result
   ) throws(CacheStoreError) -> Result? {
     do throws(CacheStoreError) {
-      return try use(waitingUntil: deadline, body)
+      return try useCurrent(waitingUntil: deadline, body)
     } catch {
       if error.isDamage { reportDamage() }
       throw error
+    }
+  }
+
+  /// Uses the file that has the store's name now, once more where a repair, or who removed it, replaced it while it was
+  /// being opened.
+  private func useCurrent<Result>(
+    waitingUntil deadline: Int64, _ body: (Connection) throws(CacheStoreError) -> Result
+  ) throws(CacheStoreError) -> Result? {
+    do throws(CacheStoreError) {
+      return try use(waitingUntil: deadline, body)
+    } catch {
+      guard error.isMoved else { throw error }
+      return try use(waitingUntil: deadline, body)
     }
   }
 

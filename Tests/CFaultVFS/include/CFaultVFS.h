@@ -22,6 +22,7 @@ enum {
   FAULT_FULL = 2,       // no room left
   FAULT_SHORT = 3,      // half of the bytes are written, then an error
   FAULT_KILL = 4,       // half of the bytes are written, then SIGKILL
+  FAULT_REPLACED = 5,   // of FAULT_OPEN: the call succeeds, and NAME.next then takes the file's name
 };
 
 // Registers a layer of that name over the system's own; returns 0 when it could not.

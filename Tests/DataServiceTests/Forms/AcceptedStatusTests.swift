@@ -106,10 +106,7 @@ import TestTurns
         ? .answer("busy", status: 503) : .answer("", status: 304, ["ETag": "\"1\""])
     }
     let clock = VirtualClock()
-    // The pause before the retry passes, and no wait for the store.
-    let fixture = try ServiceFixture(transport: transport, timekeeper: clock) {
-      $0.timeouts.commit = .seconds(60)
-    }
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
     var request = try request(200...599)
     request.limits.retries = 1
     let first = fixture.service.deliveries(for: request) { response in response.text }

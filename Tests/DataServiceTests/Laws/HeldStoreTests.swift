@@ -26,6 +26,7 @@ import TestTurns
   ) throws -> ServiceFixture {
     try ServiceFixture(store: store, transport: transport, timekeeper: clock) {
       $0.store.busyTimeout = .seconds(300)
+      $0.timeouts = InternalTimeouts()
     }
   }
 

@@ -132,7 +132,9 @@ import TestTurns
   @Test func `law 3: a fresh response complete before the store has answered waits for it`() async throws {
     let clock = VirtualClock()
     let transport = ScriptedTransport { _, number in .answer("body \(number)") }
-    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock) {
+      $0.timeouts = InternalTimeouts()
+    }
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await fixture.outline(url)
 
@@ -155,7 +157,9 @@ import TestTurns
   @Test func `law 3: after 250 ms more the fresh response is delivered alone`() async throws {
     let clock = VirtualClock()
     let transport = ScriptedTransport { _, number in .answer("body \(number)") }
-    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock) {
+      $0.timeouts = InternalTimeouts()
+    }
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await fixture.outline(url)
 

@@ -202,7 +202,9 @@ struct LawsOfTheRowTests {
 
   @Test func `law 5: nor is it kept where the store does not say in time what it has`() async throws {
     let clock = VirtualClock()
-    let fixture = try ServiceFixture(transport: Self.portal(), timekeeper: clock)
+    let fixture = try ServiceFixture(transport: Self.portal(), timekeeper: clock) {
+      $0.timeouts = InternalTimeouts()
+    }
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await fixture.outline(url)
     let before = try rawRow(fixture)

@@ -134,6 +134,7 @@ struct LockedStoreTests {
   ) throws -> ServiceFixture {
     try ServiceFixture(store: store, transport: transport, timekeeper: clock) {
       $0.store.busyTimeout = .seconds(300)
+      $0.timeouts = InternalTimeouts()
     }
   }
 }

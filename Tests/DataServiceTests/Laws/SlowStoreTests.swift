@@ -26,7 +26,9 @@ struct SlowStoreTests {
     // On a clock that nobody moves it has its lease before it asks, however long the machine takes.
     let leader = try ServiceFixture(transport: transport, timekeeper: VirtualClock())
     let clock = VirtualClock()
-    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock) {
+      $0.timeouts = InternalTimeouts()
+    }
     let other = try #require(URL(string: "http://origin.test/other"))
     _ = await leader.outline(other)
     let url = try #require(URL(string: Self.url))
@@ -120,7 +122,9 @@ struct SlowStoreTests {
       }
       return .answer("for \(request.url.path())")
     }
-    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock) {
+      $0.timeouts = InternalTimeouts()
+    }
     _ = await fixture.outline(try #require(URL(string: Self.url)))
     let urls = (1...count).compactMap { URL(string: "http://origin.test/\($0)") }
     let kept = Mutex<[DataService.Kept?]>([])

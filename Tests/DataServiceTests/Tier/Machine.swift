@@ -22,6 +22,8 @@ struct Machine {
     self.clock = clock
     fixture = try ServiceFixture(store: store ?? TemporaryStore(), transport: transport, timekeeper: clock) {
       $0.tier = tier.machine(terms)
+      // Its clock moves as a test says, which tests of the limits use.
+      $0.timeouts = InternalTimeouts()
       configure(&$0)
     }
   }
