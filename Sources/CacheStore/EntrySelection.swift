@@ -12,8 +12,10 @@ public struct EntrySelection: Sendable, Hashable {
   package var isAnyPort = false
   /// A tag the row must have.
   public var tag: String?
-  /// The rows by identifier.
+  /// The rows by identifier, which may be another row's once its own has gone.
   package var rowIDs: [Int64]?
+  /// The targets, any of which a row may have.
+  package var targets: [String]?
   /// Only rows whose response arrived before that instant, in milliseconds since 1970-01-01 UTC.
   public var receivedBefore: Int64?
   /// Only rows whose body is at least that long, in bytes.
@@ -26,7 +28,7 @@ public struct EntrySelection: Sendable, Hashable {
   /// Whether it selects cut-off downloads too, which have an account, a key, a target and an instant, and nothing else
   /// of a row.
   var selectsCutOff: Bool {
-    tag == nil && rowIDs == nil && minimumBytes == nil && isPinned == nil && isGood == nil
+    tag == nil && rowIDs == nil && targets == nil && minimumBytes == nil && isPinned == nil && isGood == nil
   }
 
   /// Every row.

@@ -2,7 +2,8 @@
 public struct StoreConfiguration: Sendable {
   /// The database file. Its lock file, digest key and write-ahead log stand beside it.
   public var path: String
-  /// Whether the store may only be read; no file is created, and writes fail with `readOnly`.
+  /// Whether the store may only be read: no file is created, what loads receive is not kept (`Kept.no(.readOnly)`), and
+  /// operations that write fail with the kind `store`.
   public var isReadOnly = false
   /// Whether the file is untrusted, such as an exported store that was received: its tables are compared with this
   /// release's before anything is read, and no statement may take more steps than the file's size explains.
@@ -10,7 +11,7 @@ public struct StoreConfiguration: Sendable {
   /// How long a write, or an asynchronous lookup, waits for another process's lock.
   public var busyTimeout: Duration = .seconds(5)
   /// The size above which the least recently used rows are evicted; a body over half of it is not stored. Limits set
-  /// in the store itself take precedence (``ResponseStore/setLimits(_:)``).
+  /// in the store itself take precedence (`DataService.setLimits(_:)`).
   public var maximumBytes: Int64 = 2 << 30
   /// The number of rows above which the least recently used are evicted; `nil` for no limit. Each new row counts
   /// them, which takes some ten microseconds for a thousand.

@@ -46,7 +46,9 @@ public struct StoredResponse: Sendable, Hashable {
   @usableFromInline package var head: ResponseHead
   /// When the body last changed.
   public var changedAt: Int64
-  /// Whether an unsafe request to the target has made the row invalid (RFC 9111 section 4.4).
+  /// Whether the row has to be validated before it is reused: an unsafe request to the target succeeded (RFC 9111
+  /// section 4.4), `DataService.invalidate(_:)` selected it, or an answer to HEAD described another representation
+  /// (section 4.3.5).
   public var isInvalid: Bool
   /// Whether the row is exempt from eviction.
   public var isPinned: Bool

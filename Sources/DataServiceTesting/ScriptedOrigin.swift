@@ -11,7 +11,7 @@ internal import Synchronization
 ///
 /// ```swift
 /// let origin = ScriptedOrigin()
-/// origin.answer("https://api.example.com/news", with: .json(News(edition: 1)))
+/// origin.answer("https://api.example.com/news", with: try .json(News(edition: 1)))
 /// origin.answer("https://api.example.com/news", with: .failure(.offline))
 /// ```
 public final class ScriptedOrigin: Transport {

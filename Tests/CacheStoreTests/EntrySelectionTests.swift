@@ -98,6 +98,23 @@ import TestTurns
     #expect(try await store.entries(some).isEmpty)
   }
 
+  @Test func `a row that has taken another's identifier is not removed in its place`() async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    _ = try await store.put("x", for: .page)
+    let entry = try #require(try await store.entries().first)
+    var chosen = EntrySelection.all
+    (chosen.rowIDs, chosen.targets) = ([entry.rowID], [entry.key.target])
+    #expect(try await store.remove(.all, started: .at(2)) == 1)
+    let other = RequestKey(target: "https://example.org/other")
+    _ = try await store.put("y", for: other, at: 3)
+    #expect(try await store.entries().map(\.rowID) == [entry.rowID])
+    #expect(try await store.remove(chosen, started: .at(4)) == 0)
+    #expect(try await store.body(of: other) == "y")
+    chosen.targets = [other.target, entry.key.target]
+    #expect(try await store.remove(chosen, started: .at(4)) == 1)
+  }
+
   @Test func `removing many and long rows leaves nothing of them`() async throws {
     let fixture = try StoreFixture { $0.chunkBytes = 100_000 }
     for number in 0..<150 {

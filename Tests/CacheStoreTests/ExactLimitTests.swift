@@ -120,12 +120,22 @@ import TestTurns
     let fixture = try StoreFixture()
     _ = try await fixture.store.put("x", for: .page)
     fixture.store.markLeaseEndedWithoutRow(7, at: 100)
-    #expect(try fixture.store.leaseEndedWithoutRow(7, since: 99))
-    #expect(try fixture.store.leaseEndedWithoutRow(7, since: 100))
-    #expect(try !fixture.store.leaseEndedWithoutRow(7, since: 101))
-    #expect(try !fixture.store.leaseEndedWithoutRow(8, since: 99))
+    #expect(try fixture.store.leaseEndedWithoutRow(7, since: 99, now: 200))
+    #expect(try fixture.store.leaseEndedWithoutRow(7, since: 100, now: 200))
+    #expect(try !fixture.store.leaseEndedWithoutRow(7, since: 101, now: 200))
+    #expect(try !fixture.store.leaseEndedWithoutRow(8, since: 99, now: 200))
     // The number of slots is that of every release: they share the file.
-    #expect(try fixture.store.leaseEndedWithoutRow(7 + 8_192, since: 100))
+    #expect(try fixture.store.leaseEndedWithoutRow(7 + 8_192, since: 100, now: 200))
+  }
+
+  @Test func `a lease that ended later than now is another boot's`() async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("x", for: .page)
+    fixture.store.markLeaseEndedWithoutRow(7, at: 100)
+    #expect(try fixture.store.leaseEndedWithoutRow(7, since: 50, now: 100))
+    #expect(try !fixture.store.leaseEndedWithoutRow(7, since: 50, now: 99))
+    fixture.store.markLeaseEndedWithoutRow(7, at: .max / 2)
+    #expect(try !fixture.store.leaseEndedWithoutRow(7, since: 50, now: 100))
   }
 
   @Test func `housekeeping is one process's at one instant`() async throws {

@@ -61,7 +61,9 @@ import Testing
     pool.close()
   }
 
-  @Test func `of a file that is replaced while it is opened nothing is read: the next has its name`() async throws {
+  @Test func `of a file that is replaced while it is opened nothing is read: the next has its name`()
+    async throws
+  {
     let vfs = "replaced at opening"
     #expect(faultvfs_register(vfs) != 0)
     defer { faultvfs_unregister(vfs) }

@@ -93,6 +93,27 @@ import Testing
     withExtendedLifetime(hook) {}
   }
 
+  @Test func `an account of that name which is made meanwhile is another, and stays`() async throws {
+    let fixture = try await filled()
+    let store = fixture.store
+    let path = fixture.path
+    let made = Mutex<Int64?>(nil)
+    let hook = AfterCommit { number in
+      // After the account has gone, and before its bytes do.
+      guard number == 1, let other = try? RawDatabase(path) else { return }
+      let rows = try? other.rows("INSERT INTO account (name) VALUES ('alice') RETURNING id")
+      made.withLock { $0 = rows?.first?.first?.integer }
+    }
+    try await hook.listen(to: store)
+    try await store.signOut(accountName: "alice")
+    #expect(hook.commits == 2, "the account's, and that of the rewriting")
+    let other = made.withLock { $0 }
+    #expect(other != nil)
+    #expect(try await store.knownAccountID(named: "alice") == other)
+    await store.close()
+    withExtendedLifetime(hook) {}
+  }
+
   @Test func `what a repair leaves while the file is rewritten goes without another rewriting`()
     async throws
   {

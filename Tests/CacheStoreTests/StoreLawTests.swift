@@ -1,8 +1,11 @@
-import CacheStore
+import FixtureServer
 import PlatformFoundation
+import Synchronization
 import TestSupport
-import Testing
 import TestTurns
+import Testing
+
+@testable import CacheStore
 
 @Suite("The laws, of the store", .inTurn) struct StoreLawTests {
   // MARK: 6
@@ -242,18 +245,35 @@ import TestTurns
     #expect(found.rows.isEmpty && found.damaged == 1)
   }
 
-  @Test func `law 10: a damaged later chunk is corrupt, a missing one too`() async throws {
-    let temporary = try StoreFixture { $0.chunkBytes = 1000 }
-    let store = temporary.store
-    _ = try await store.put(pattern(3000), for: .page)
-    let row = try #require(try store.lookupNow(.page).rows.first)
-    try temporary.sql("UPDATE chunk SET bytes = zeroblob(1000) WHERE id % 1048576 = 1")
-    try temporary.sql("DELETE FROM chunk WHERE id % 1048576 = 2")
-    for number in [1, 2] {
-      await #expect("\(number)") { try await store.chunk(number, of: row.body.id) } throws: {
-        ($0 as? CacheStoreError)?.reason == .corrupt
-      }
+  @Test(
+    "law 10: a damaged later chunk is corrupt, a missing one too, and the row goes, unless it is whole by then",
+    arguments: [("checksum", 1), ("id", 1000)], [false, true])
+  func laterChunk(damage: (column: String, by: Int), isMended: Bool) async throws {
+    let events = Mutex<[StoreEvent]>([])
+    let temporary = try StoreFixture {
+      $0.chunkBytes = 1000
+      $0.onEvent = { event in events.withLock { $0.append(event) } }
     }
+    let (store, other) = (temporary.store, RequestKey(target: "https://example.org/other"))
+    for key in [RequestKey.page, other] { _ = try await store.put(pattern(3000), for: key) }
+    let row = try #require(try store.lookupNow(.page).rows.first)
+    let id = row.body.id << 20 | 1
+    func shift(by number: Int) throws {
+      try temporary.sql(
+        "UPDATE chunk SET \(damage.column) = \(damage.column) + \(number) WHERE id IN (\(id), \(id + 1000))")
+    }
+    try shift(by: damage.by)
+    let mayRemove = Gate()
+    store.writer.afterQueuedWork { mayRemove.wait() }
+    await #expect { try await store.chunk(1, of: row.body.id) } throws: {
+      ($0 as? CacheStoreError)?.reason == .corrupt
+    }
+    if isMended { try shift(by: -damage.by) }
+    mayRemove.open()
+    await store.whenIdle()
+    #expect(try store.lookupNow(.page).rows.count == (isMended ? 1 : 0))
+    #expect(try store.lookupNow(other).rows.count == 1)
+    #expect(events.withLock { $0.count } == (isMended ? 0 : 1))
   }
 
   @Test func `law 10: chunks that changed places are corrupt`() async throws {

@@ -80,10 +80,10 @@ import TestTurns
     ]
     #expect(kept == Array(repeating: true, count: 6))
     let left = [
-      selects { $0.tag = "t" }, selects { $0.rowIDs = [1] }, selects { $0.minimumBytes = 1 },
-      selects { $0.isPinned = false }, selects { $0.isGood = true },
+      selects { $0.tag = "t" }, selects { $0.rowIDs = [1] }, selects { $0.targets = ["t"] },
+      selects { $0.minimumBytes = 1 }, selects { $0.isPinned = false }, selects { $0.isGood = true },
     ]
-    #expect(left == Array(repeating: false, count: 5))
+    #expect(left == Array(repeating: false, count: 6))
   }
 
   @Test("The mark of an exchange is even, that of a row of a tier odd, and an import is no tier's")

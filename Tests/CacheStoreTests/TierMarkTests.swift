@@ -24,7 +24,7 @@ import Testing
     #expect(fixture.store.tierMark == 0)
     fixture.store.setTierMark(1)
     #expect(!fixture.store.takeMaintenanceTurn(at: 6))
-    #expect(try fixture.store.leaseEndedWithoutRow(8_191, since: 9))
+    #expect(try fixture.store.leaseEndedWithoutRow(8_191, since: 9, now: 9))
     // Its place is the last of the file, for processes of every release.
     #expect(try fixture.files.bytes(of: "store.sqlite.lock").count == 65_552)
   }

@@ -51,7 +51,7 @@ import TestTurns
     // The leader gives its lease back on a queue of the store's, for which no delivery waits.
     let hash = try leaseHash(of: url, in: leader)
     while try follower.service.store.isLeased(hash) { await Task.yield() }
-    #expect(try !follower.service.store.leaseEndedWithoutRow(hash, since: 1))
+    #expect(try !follower.service.store.leaseEndedWithoutRow(hash, since: 1, now: .max))
     // At its next look it finds the lease free. One that is never let go of costs all the time that it has, and then an
     // exchange of its own.
     let (outline, passed) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
@@ -152,18 +152,21 @@ import TestTurns
   }
 
   /// Holds the lease of a request, as another process does that is fetching it.
-  private func lease(_ url: URL, in fixture: ServiceFixture) throws -> (lease: Lease, hash: UInt64) {
-    let hash = try leaseHash(of: url, in: fixture)
+  private func lease(
+    _ url: URL, in fixture: ServiceFixture, policy: FetchPolicy = .storedThenFresh, fields: HTTPFields = [:]
+  ) throws -> (lease: Lease, hash: UInt64) {
+    let hash = try leaseHash(of: url, in: fixture, policy: policy, fields: fields)
     return (try #require(try fixture.service.store.tryLease(hash)), hash)
   }
 
   private func leaseHash(
     of url: URL, in fixture: ServiceFixture, method: RequestMethod = .get,
-    policy: FetchPolicy = .storedThenFresh
+    policy: FetchPolicy = .storedThenFresh, fields: HTTPFields = [:]
   ) throws -> UInt64 {
     let core = fixture.service.core
     var request = fixture.request(url)
     request.method = method
+    request.fields = fields
     return core.leaseHash(of: try core.prepare(request, policy: policy))
   }
 
@@ -301,6 +304,166 @@ import TestTurns
     await leader.service.close()
   }
 
+  @Test(
+    "law 8: who begins before its store has answered takes no older row for the leader's answer",
+    arguments: [true, false])
+  func beforeTheStore(isAnswered: Bool) async throws {
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+      guard number == 2 else { return .answer("body \(number)") }
+      isAsked.open()
+      await mayAnswer.wait()
+      return .answer("body 2", status: isAnswered ? 200 : 503)
+    }
+    let clock = VirtualClock()
+    let leader = try ServiceFixture(transport: transport, timekeeper: clock)
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock) {
+      $0.timeouts.slowStore = .milliseconds(20)
+    }
+    let url = try #require(URL(string: "http://origin.test/item"))
+    #expect(await leader.outline(url) == ["fresh(body 1, new)"])
+    clock.advance(by: .seconds(1))
+    async let led = leader.outline(url)
+    await isAsked.wait()
+    clock.advance(by: .seconds(1))
+    let store = follower.service.store
+    store.suspendForTesting()
+    let followed = Task { await follower.outline(url) }
+    await clock.whenPending(for: .milliseconds(20))
+    // Its exchange begins without the row, though after its leader's.
+    clock.advance(by: .milliseconds(20))
+    store.resumeForTesting()
+    await follower.traced("a response is stored")
+    await follower.traced("waiting for another")
+    await clock.whenPending(within: .milliseconds(5))
+    mayAnswer.open()
+    #expect(
+      await led == ["stored(body 1)", isAnswered ? "fresh(body 2, changed)" : "failure(status, last body 1)"])
+    let (outline, _) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
+    #expect(outline == ["stored(body 1)", "fresh(body \(isAnswered ? 2 : 3), changed)"])
+    #expect(transport.requests.count == (isAnswered ? 2 : 3))
+    await follower.service.close()
+    await leader.service.close()
+  }
+
+  @Test(
+    "law 8: of a store that is silent when the waiting begins, only what began since is the leader's answer",
+    arguments: [(0, true), (2, false)] as [(Int64, Bool)])
+  func silentStore(earlier: Int64, isAnswer: Bool) async throws {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let clock = VirtualClock()
+    let leader = try ServiceFixture(transport: transport, timekeeper: clock)
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock) {
+      $0.timeouts.slowStore = .milliseconds(20)
+      $0.timeouts.lockFile = .seconds(2)
+    }
+    let url = try #require(URL(string: "http://origin.test/item"))
+    #expect(await leader.outline(url) == ["fresh(body 1, new)"])
+    // With its lock file open, it waits for nothing else.
+    let other = try #require(URL(string: "http://origin.test/other"))
+    #expect(await follower.outline(other) == ["fresh(body 2, new)"])
+    let (lease, _) = try lease(url, in: leader)
+    clock.advance(by: .seconds(1))
+    let store = follower.service.store
+    store.suspendForTesting()
+    let followed = Task { await follower.outline(url) }
+    await clock.whenPending(for: .milliseconds(20))
+    clock.advance(by: .milliseconds(20))
+    let madeAt = clock.bootNanoseconds
+    await clock.whenPending(within: .seconds(2))
+    clock.advance(by: .seconds(2))
+    await follower.traced("waiting for another")
+    store.resumeForTesting()
+    await follower.traced("a response is stored")
+    await clock.whenPending(within: .milliseconds(5))
+    let write = ResponseStore.Write(
+      accountID: try await leader.service.store.accountID(named: ""),
+      key: try leader.service.core.prepare(DataService.Request(url), policy: .storedOnly).key,
+      started: StartMark(boot: clock.bootID, nanoseconds: madeAt - earlier), status: 200, fields: [:],
+      receivedAt: clock.wallMilliseconds, body: .bytes(Data("theirs".utf8)))
+    _ = try await leader.service.store.overwrite(write)
+    lease.release()
+    let (outline, _) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
+    #expect(outline == ["stored(body 1)", "fresh(\(isAnswer ? "theirs" : "body 3"), changed)"])
+    await follower.service.close()
+    await leader.service.close()
+  }
+
+  @Test func `law 8: under http a row is not the answer to a precondition that only the origin may judge`()
+    async throws
+  {
+    let transport = ScriptedTransport { _, number in
+      .answer("body \(number)", ["ETag": "\"1\"", "Cache-Control": "max-age=0"])
+    }
+    let clock = VirtualClock()
+    let leader = try ServiceFixture(transport: transport, timekeeper: clock)
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    #expect(await leader.outline(url, policy: .http) == ["fresh(body 1, new)"])
+    let fields: HTTPFields = ["If-Match": "\"1\""]
+    let (lease, _) = try lease(url, in: leader, policy: .http, fields: fields)
+    clock.advance(by: .seconds(1))
+    let followed = Task { await follower.outline(url, policy: .http) { $0.fields = fields } }
+    await follower.traced("waiting for another")
+    await clock.whenPending(within: .milliseconds(5))
+    lease.release()
+    let (outline, _) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
+    #expect(outline == ["fresh(body 2, new)"])
+    #expect(transport.requests.count == 2)
+    await follower.service.close()
+    await leader.service.close()
+  }
+
+  @Test func `law 8: an older variant that is left when the row is evicted is not the leader's answer`()
+    async throws
+  {
+    let transport = ScriptedTransport { _, number in
+      .answer("body \(number)", number == 2 ? ["Vary": "Accept-Language"] : [:])
+    }
+    let clock = VirtualClock()
+    let leader = try ServiceFixture(transport: transport, timekeeper: clock)
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    let fields: HTTPFields = ["Accept-Language": "en"]
+    #expect(await leader.outline(url) { $0.fields = fields } == ["fresh(body 1, new)"])
+    clock.advance(by: .seconds(1))
+    let newer = await leader.outline(url, policy: .freshOnly) { $0.fields = fields }
+    #expect(newer == ["fresh(body 2, changed)"])
+    clock.advance(by: .seconds(1))
+    let (lease, _) = try lease(url, in: leader, fields: fields)
+    let followed = Task { await follower.outline(url) { $0.fields = fields } }
+    await follower.traced("waiting for another")
+    await clock.whenPending(within: .milliseconds(5))
+    try leader.store.execute("DELETE FROM last_request WHERE vary <> ''")
+    #expect(try leader.store.value("SELECT count(*) FROM last_request") == 1)
+    lease.release()
+    let (outline, _) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
+    #expect(outline == ["stored(body 2)", "fresh(body 3, changed)"])
+    await follower.service.close()
+    await leader.service.close()
+  }
+
+  @Test func `law 7: what a lease came to before the machine began anew says nothing of this leader`()
+    async throws
+  {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let clock = VirtualClock()
+    let leader = try ServiceFixture(transport: transport, timekeeper: clock)
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
+    let (lease, hash) = try lease(url, in: leader)
+    leader.service.store.markLeaseEndedWithoutRow(hash, at: .max / 2)
+    let followed = Task { await follower.outline(url) }
+    await follower.traced("waiting for another")
+    lease.release()
+    let (outline, _) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
+    #expect(outline == ["fresh(body 2, new)"])
+    #expect(!follower.hasTraced("fetching alone") && follower.hasTraced("no other process is fetching this"))
+    await follower.service.close()
+    await leader.service.close()
+  }
+
   @Test func `law 7: who follows waits for half of the time that it has, and then goes alone`() async throws {
     let waiting = try await Waiting { $0.limits.totalTimeout = .seconds(2) }
     let (outline, passed) = try await waiting.outline()
@@ -415,7 +578,7 @@ import TestTurns
     await isReading.wait()
     let store = leader.service.store
     #expect(try await eventually { try !store.isLeased(hash) })
-    #expect(try store.leaseEndedWithoutRow(hash, since: 1))
+    #expect(try store.leaseEndedWithoutRow(hash, since: 1, now: .max))
     mayEnd.open()
     #expect(await led.value == ["fresh(, new)"])
     await leader.service.close()

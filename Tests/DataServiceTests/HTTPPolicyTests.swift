@@ -86,6 +86,35 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test(
+    "A 200 that the caller has already is a 304 without a body, though a long one of unknown length arrives",
+    arguments: [nil, -1] as [Int64?])
+  func notModifiedMeanwhile(length: Int64?) async throws {
+    let transport = ScriptedTransport { _, number in
+      if number == 1 { return .answer("one", ["ETag": "\"1\"", "Cache-Control": "max-age=0"]) }
+      // More than is held in memory.
+      let sent = Mutex(0)
+      return TransportResponse(
+        version: "1.1", status: 200, reason: "OK", fields: ["ETag": "\"2\"", "Cache-Control": "no-store"],
+        body: DataService.BodyStream(length: length) { () async throws(DataServiceError) -> Data? in
+          let count = sent.withLock { count in
+            count += 1
+            return count
+          }
+          return count > 9 ? nil : Data(count: 1 << 20)
+        })
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/a"))
+    #expect(await fixture.outline(url, policy: .http) == ["fresh(one, new)"])
+    let deliveries = await fixture.deliveries(url, policy: .http) { $0.fields = ["If-None-Match": "\"2\""] }
+    #expect(deliveries.map(\.kind) == ["fresh"])
+    let response = try #require(deliveries.last?.fresh)
+    #expect(response.status == 304 && response.value.isEmpty && response.kept == .no(.noStore))
+    #expect(transport.requests.map { $0.fields["If-None-Match"] } == [nil, "\"1\""])
+    await fixture.service.close()
+  }
+
   @Test("A 200 to HEAD from another URL than the row's makes the row invalid") func redirectedHead()
     async throws
   {

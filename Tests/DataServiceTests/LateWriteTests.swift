@@ -96,7 +96,9 @@ import TestTurns
     let hash = core.leaseHash(of: try core.prepare(fixture.request(url), policy: .freshOnly))
     // The load's own exchange gives its lease back on a queue.
     while try store.isLeased(hash) { await Task.yield() }
-    #expect(try !store.leaseEndedWithoutRow(hash, since: 1), "the first answer is stored")
+    #expect(
+      try !store.leaseEndedWithoutRow(hash, since: 1, now: clock.bootNanoseconds),
+      "the first answer is stored")
     hold.withLock { $0 = { store.suspendForTesting() } }
     let delivered = Gate()
     let kept = Mutex<DataService.Kept?>(nil)
@@ -119,7 +121,7 @@ import TestTurns
     store.resumeForTesting()
     await load.finished()
     #expect(try await eventually { try !store.isLeased(hash) })
-    #expect(try store.leaseEndedWithoutRow(hash, since: 1) == fails)
+    #expect(try store.leaseEndedWithoutRow(hash, since: 1, now: clock.bootNanoseconds) == fails)
     let told: [DataServiceError.Kind] = fails ? [.store] : []
     #expect(fixture.warnings.map(\.kind) == told)
     await fixture.service.close()

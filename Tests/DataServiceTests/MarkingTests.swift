@@ -43,6 +43,27 @@ import TestTurns
     #expect(try await service.untag(.all, "b") == 2)
   }
 
+  @Test func `a load that begins after a removal asks for itself, and is stored`() async throws {
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    let transport = ScriptedTransport { _, number in
+      if number == 1 {
+        isAsked.open()
+        await mayAnswer.wait()
+      }
+      return .answer("body \(number)")
+    }
+    let (fixture, url) = (try ServiceFixture(transport: transport), try url())
+    async let before = fixture.deliveries(url)
+    await isAsked.wait()
+    #expect(try await fixture.service.remove(.all) == 0)
+    let after = await fixture.deliveries(url)
+    #expect(after.map(\.outline) == ["fresh(body 2, new)"] && after.map(\.kept) == [.yes])
+    mayAnswer.open()
+    #expect(await before.map(\.kept) == [.no(.superseded)])
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(body 2)"])
+    await fixture.service.close()
+  }
+
   @Test func `what is invalidated is stale, seen by observers, and asked for by the next load`() async throws
   {
     let transport = numbered(["ETag": "\"1\"", "Cache-Control": "max-age=3600"])

@@ -142,6 +142,55 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test(
+    "what comes coded in place of the rest, though no coding was asked for, is asked for again",
+    arguments: [200, 404])
+  func codedWhole(status: Int) async throws {
+    let (fixture, transport) = try Self.fixture { request, number throws(DataServiceError) in
+      if number == 1 { return ResumedReply.whole(Self.content, ["ETag": "\"v\""], cutAt: Self.cut) }
+      // A transport decodes where it is asked to, and leaves the field.
+      let bytes = request.connection.isCompressed ? Self.other : distinctBytes(500, seed: 77)
+      return TransportResponse(
+        version: "1.1", status: status, fields: ["ETag": "\"w\"", "Content-Encoding": "gzip"],
+        body: DataService.BodyStream(whole: Data(bytes)))
+    }
+    let request = try Self.request()
+    #expect(Self.kind(await Self.load(fixture, request)) == .truncated)
+    #expect(try await Self.load(fixture, request).get() == Self.other)
+    #expect(transport.requests.map { $0.fields["Range"] } == [nil, "bytes=\(Self.cut)-", nil])
+    if status == 200 {
+      #expect(try await Self.load(fixture, request, .storedOnly).get() == Self.other)
+    }
+    await fixture.service.close()
+  }
+
+  @Test func `who wants no body decoded takes the coded one that comes in place of the rest`() async throws {
+    let (fixture, transport) = try Self.fixture { _, number throws(DataServiceError) in
+      if number == 1 { return ResumedReply.whole(Self.content, ["ETag": "\"v\""], cutAt: Self.cut) }
+      return ResumedReply.whole(Self.other, ["ETag": "\"w\"", "Content-Encoding": "gzip"])
+    }
+    let request = try Self.request { $0.connection.isCompressed = false }
+    #expect(Self.kind(await Self.load(fixture, request)) == .truncated)
+    #expect(try await Self.load(fixture, request).get() == Self.other)
+    #expect(transport.requests.map { $0.fields["Range"] } == [nil, "bytes=\(Self.cut)-"])
+    #expect(try await Self.load(fixture, request, .storedOnly).get() == Self.other)
+    await fixture.service.close()
+  }
+
+  @Test func `a 304 that names a coding in place of the rest confirms what is stored`() async throws {
+    let (fixture, transport) = try Self.fixture { _, number throws(DataServiceError) in
+      if number == 1 { return ResumedReply.whole(Self.other, ["ETag": "\"u\""]) }
+      if number == 2 { return ResumedReply.whole(Self.content, ["ETag": "\"v\""], cutAt: Self.cut) }
+      return .answer("", status: 304, ["ETag": "\"u\"", "Content-Encoding": "gzip"])
+    }
+    let request = try Self.request()
+    #expect(try await Self.load(fixture, request).get() == Self.other)
+    #expect(Self.kind(await Self.load(fixture, request)) == .truncated)
+    #expect(try await Self.load(fixture, request).get() == Self.other)
+    #expect(transport.requests.map { $0.fields["Range"] } == [nil, nil, "bytes=\(Self.cut)-"])
+    await fixture.service.close()
+  }
+
   // MARK: Whatever comes
 
   /// 150 rounds; `CACHEFETCH_LIES=4000` for more.

@@ -83,6 +83,29 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test("law 10: a body with a damaged chunk, or without one, is asked for again", arguments: [false, true])
+  func confirmed(isMissing: Bool) async throws {
+    let body = String(repeating: "long ", count: 10_000)
+    let transport = ScriptedTransport { request, _ in
+      let tag: HTTPFields = ["ETag": "\"1\""]
+      return request.fields["If-None-Match"] == nil ? .answer(body, tag) : .answer("", status: 304, tag)
+    }
+    let fixture = try ServiceFixture(transport: transport) { $0.store.chunkBytes = Self.chunk }
+    let url = try #require(URL(string: Self.url))
+    _ = try await fixture.streamed(url, policy: .freshOnly)
+    try fixture.store.execute(
+      isMissing
+        ? "DELETE FROM chunk WHERE id % 1048576 = 2"
+        : "UPDATE chunk SET bytes = CAST(x'00' || substr(bytes, 2) AS BLOB) WHERE id % 1048576 = 2")
+    // A 304 would confirm what cannot be read.
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["failure(corrupt)"])
+    await fixture.service.store.performMaintenance(budget: .zero)
+    #expect(await fixture.outline(url) == ["fresh(\(body), new)"])
+    #expect(transport.requests.map { $0.fields["If-None-Match"] } == [nil, nil])
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(\(body))"])
+    await fixture.service.close()
+  }
+
   @Test(
     "a stored response that does not decode any more is told of, stays, and is replaced by a fresh one that does",
     arguments: [10, 50_000])

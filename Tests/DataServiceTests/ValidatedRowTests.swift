@@ -72,6 +72,37 @@ import TestTurns
     await fixture.service.close()
   }
 
+  /// What stands in the place of the row that is gone.
+  enum Instead: String, CaseIterable, Sendable { case imported, takenIn, older }
+
+  @Test(
+    "gone meanwhile, with what no exchange has brought since, it is asked for again",
+    arguments: Instead.allCases)
+  func instead(_ instead: Instead) async throws {
+    let happening = Happening()
+    let transport = transport(happening)
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    let (store, core) = (fixture.store, fixture.service.core)
+    let key = try core.prepare(DataService.Request(url), policy: .storedOnly).key
+    happening.set {
+      try? store.execute("DELETE FROM last_request")
+      let mark = core.timekeeper.startMark
+      let started = instead == .imported ? StartMark.imported : instead == .takenIn ? mark.odd : mark.even
+      let now = core.timekeeper.wallMilliseconds
+      guard let account = try? await core.store.accountID(named: "") else { return }
+      let write = ResponseStore.Write(
+        accountID: account, key: key, started: started, status: 200, fields: [:],
+        receivedAt: instead == .older ? now - 3_600_000 : now, body: .bytes(Data("theirs".utf8)))
+      _ = try? await core.store.overwrite(write)
+    }
+    let deliveries = await fixture.deliveries(url)
+    #expect(deliveries.map(\.outline) == ["stored(body 1)", "fresh(body 3, changed)"])
+    #expect(transport.requests.count == 3)
+    await fixture.service.close()
+  }
+
   @Test
   func `replaced by a newer exchange meanwhile, the newer row is the answer, and nothing is asked again`()
     async throws

@@ -163,6 +163,15 @@ import TestTurns
     #expect(Counts(all) == Counts())
   }
 
+  @Test("Lengths that no body has are summed, and taken out again") func largest() {
+    let largest = entry { $0.part = .init(weight: 1, received: Int64.max, expected: Int64.max) }
+    var tally = PreloadTally()
+    for _ in 0..<3 { tally.add(largest) }
+    #expect(tally.received == tally.expected && tally.expected > Int64(3) << 42)
+    for _ in 0..<3 { tally.remove(largest) }
+    #expect(Counts(tally) == Counts())
+  }
+
   @Test("The progress takes of a step what is waited for") func progress() {
     var meter = ProgressMeter()
     var tally = PreloadTally()

@@ -37,6 +37,17 @@ import TestTurns
     ("two that are short", [Part(weight: 1, received: 1, expected: 1), Part(weight: 1, expected: 3)], 0.25),
     ("an empty length alone", [Part(weight: 1, received: 1, expected: 0)], 0),
     ("a length of one", [Part(weight: 1, received: 1, expected: 1), Part(weight: 3)], 0.25),
+    (
+      "lengths that no body has",
+      [
+        Part(weight: 1, received: Int64.max, expected: Int64.max),
+        Part(weight: 1, received: 0, expected: Int64.max),
+      ], 0.5
+    ),
+    (
+      "lengths that no body has, done",
+      [Part(weight: 1, received: Int64.max, isDone: true), Part(weight: 1, expected: Int64.max)], 0.5
+    ),
     ("without weight", [Part(weight: 0, isDone: true), Part(weight: 0)], 1),
   ]
 
@@ -60,6 +71,7 @@ import TestTurns
     let gone: [Part] = [
       Part(weight: 2, received: 3, expected: 4), Part(weight: 2, received: 3), Part(weight: 2, expected: 8),
       Part(weight: 2, received: 3, expected: 9, isDone: true), Part(weight: 2),
+      Part(weight: 2, expected: Int64.max), Part(weight: 2, expected: Int64.max),
     ]
     for rest in [
       [Part(weight: 1, received: 1, expected: 4)], [Part(weight: 1, isDone: true), Part(weight: 3)],

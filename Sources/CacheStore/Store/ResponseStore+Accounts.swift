@@ -53,7 +53,7 @@ extension ResponseStore {
 
   func isRevoked(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> Bool {
     guard try !hasAccount(id, connection) else { return false }
-    let last = try connection.integer("SELECT seq FROM sqlite_sequence WHERE name = 'account'") ?? 0
+    let last = try connection.integer(Query.lastAccountText) ?? 0
     return id >> Schema.accountBits == last >> Schema.accountBits
   }
 

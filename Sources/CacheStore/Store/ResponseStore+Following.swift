@@ -18,9 +18,13 @@ extension ResponseStore {
     lockFile.setMark(Int(hash % Self.slots), to: instant)
   }
 
-  /// Whether a holder of the lease has ended without a row since an instant, in nanoseconds since boot.
-  package func leaseEndedWithoutRow(_ hash: UInt64, since instant: Int64) throws(CacheStoreError) -> Bool {
-    try lockFile.mark(Int(hash % Self.slots)) >= instant
+  /// Whether a holder of the lease has ended without a row since an instant, in nanoseconds since boot. Nobody has
+  /// ended later than now: such a mark is another boot's.
+  package func leaseEndedWithoutRow(
+    _ hash: UInt64, since instant: Int64, now: Int64
+  ) throws(CacheStoreError) -> Bool {
+    let mark = try lockFile.mark(Int(hash % Self.slots))
+    return mark >= instant && mark <= now
   }
 
   /// Opens a reading connection while the caller waits for the holder of a lease: after the commit every follower

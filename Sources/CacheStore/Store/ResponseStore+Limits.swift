@@ -70,7 +70,7 @@ extension Connection {
     guard let statement = try optionalStatement(.storeLimits) else { return StoreLimits() }
     defer { statement.reset() }
     guard try statement.step() else { return StoreLimits() }
-    // Values that `setLimits` cannot have written are ignored.
+    // A number below 1, which `setLimits` writes as it is given, is no limit.
     func positive(_ column: Int32) -> Int64? {
       statement.isNull(column) || statement.integer(column) <= 0 ? nil : statement.integer(column)
     }

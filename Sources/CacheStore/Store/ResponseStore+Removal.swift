@@ -322,21 +322,37 @@ extension ResponseStore {
 
   /// Removes a row whose checksum failed, after the lookup that found it; verifies it again first.
   func removeDamaged(_ id: Int64) {
-    guard !configuration.isReadOnly else { return }
-    writer.submit { [self] (connection) throws(CacheStoreError) in
-      // The lookup has reported it; where the removal fails, the next lookup finds it again.
-      let wasRemoved = try connection.transaction { () throws(CacheStoreError) in
-        try removeIfDamaged(id, connection)
-      }
-      if wasRemoved { configuration.onEvent?(.removedDamagedRow(path: files.database)) }
+    removeRow { (connection) throws(CacheStoreError) in
+      guard let found = try connection.wholeRow(id), !found.isSound else { return nil }
+      return found
     }
   }
 
-  /// - Returns: Whether the row was damaged and has been removed.
-  private func removeIfDamaged(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> Bool {
-    guard let found = try connection.wholeRow(id), !found.isSound else { return false }
-    try deleteRow(id, connection)
-    try discard(body: found.row.body.id, length: found.row.body.length, connection)
-    return true
+  /// Removes the row whose body has a damaged chunk, or lacks it, after the read that found it; verifies that chunk again
+  /// first. If the row stayed, a 304 would confirm it again and again.
+  func removeRow(ofDamaged number: Int, of body: Int64) {
+    removeRow { (connection) throws(CacheStoreError) in
+      guard try ChunkReading.read(number, of: body, keepingBytes: false, connection)?.checksum == nil,
+        let id = try connection.first(Query.rowOfBodyText, [body])
+      else { return nil }
+      return try connection.wholeRow(id)
+    }
+  }
+
+  /// Removes the row that is still damaged, if one is, with its body.
+  private func removeRow(
+    _ damaged: @escaping @Sendable (Connection) throws(CacheStoreError) -> RowCoder.Found?
+  ) {
+    guard !configuration.isReadOnly else { return }
+    writer.submit { [self] (connection) throws(CacheStoreError) in
+      // Whoever read it has reported it; where the removal fails, the next read finds it again.
+      let wasRemoved = try connection.transaction { () throws(CacheStoreError) in
+        guard let found = try damaged(connection) else { return false }
+        try deleteRow(found.row.id, connection)
+        try discard(body: found.row.body.id, length: found.row.body.length, connection)
+        return true
+      }
+      if wasRemoved { configuration.onEvent?(.removedDamagedRow(path: files.database)) }
+    }
   }
 }

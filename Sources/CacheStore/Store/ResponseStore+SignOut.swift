@@ -24,7 +24,8 @@ extension ResponseStore {
   /// - Returns: Whether the account is gone and no file is left that may hold its bytes; another repair, by any
   ///   process, may have run in between.
   private func signOutOnce(_ accountName: String) async throws(CacheStoreError) -> Bool {
-    try await namingHolders("the account is not signed out, because") { () async throws(CacheStoreError) in
+    let ended = try await namingHolders("the account is not signed out, because") {
+      () async throws(CacheStoreError) in
       try await endAccount(accountName)
     }
     // Before the file is rewritten, since on a full disk this frees the space for it.
@@ -40,7 +41,7 @@ extension ResponseStore {
     try await removeOtherFiles()
     let isGone = try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.requireCurrent()
-      return try self.isGone(accountName, connection)
+      return try self.isGone(accountName, ended, connection)
     }
     guard isGone else { return false }
     return try otherFiles().isEmpty
@@ -49,15 +50,22 @@ extension ResponseStore {
   /// The number of attempts, where the store is found damaged during the sign-out.
   private static let attempts = 3
 
-  private func endAccount(_ accountName: String) async throws(CacheStoreError) {
+  /// The last identifier of an account when one was ended, and the file in which that was.
+  private struct Ended: Sendable {
+    let file: FileIdentity?
+    let last: Int64
+  }
+
+  private func endAccount(_ accountName: String) async throws(CacheStoreError) -> Ended {
     try await writer.perform { (connection) throws(CacheStoreError) in
       let id = try self.accountID(named: accountName, connection)
+      let last: Int64
       do throws(CacheStoreError) {
-        try self.deleteAccount(accountName, connection)
+        last = try self.deleteAccount(accountName, connection)
       } catch {
         guard error.reason == .full, let id else { throw error }
         try self.deleteRowByRow(id, connection)
-        try self.deleteAccount(accountName, connection)
+        last = try self.deleteAccount(accountName, connection)
       }
       self.forgetCounts(accountID: id, name: accountName)
       // The journal holds the account's hosts; storing it keeps only other accounts' counts. A process that appends
@@ -67,6 +75,7 @@ extension ResponseStore {
           try self.storeUsageJournal(isLast: true, connection)
         }
       }
+      return Ended(file: connection.identity, last: last)
     }
   }
 
@@ -74,9 +83,11 @@ extension ResponseStore {
   ///
   /// Looks for the name in the table itself, which a damaged index may not lead to. SQLite then finds that the index has
   /// no such entry, and reports damage.
-  private func deleteAccount(_ name: String, _ connection: Connection) throws(CacheStoreError) {
+  /// - Returns: The last identifier that an account has had: one made later is another generation's.
+  private func deleteAccount(_ name: String, _ connection: Connection) throws(CacheStoreError) -> Int64 {
     try connection.transaction { () throws(CacheStoreError) in
       _ = try connection.first("DELETE FROM account NOT INDEXED WHERE name = ?1", [], [name])
+      return try connection.integer(Query.lastAccountText) ?? 0
     }
   }
 
@@ -85,9 +96,14 @@ extension ResponseStore {
   ///
   /// Deletes such rows, and reports damage where they were not in the index: the repair leaves them behind.
   /// - Returns: `false` where there was something: its bytes have yet to be erased.
-  private func isGone(_ name: String, _ connection: Connection) throws(CacheStoreError) -> Bool {
-    let account = "SELECT id FROM account NOT INDEXED WHERE name = ?1"
-    guard try connection.first(account, [], [name]) == nil else { return false }
+  private func isGone(
+    _ name: String, _ ended: Ended, _ connection: Connection
+  ) throws(CacheStoreError) -> Bool {
+    // Who uses the account again meanwhile makes one with a greater identifier. In a file that a repair has made, any may
+    // be the old one.
+    let last = connection.identity == ended.file ? ended.last : .max
+    let account = "SELECT id FROM account NOT INDEXED WHERE id <= ?1 AND name = ?2"
+    guard try connection.first(account, [last], [name]) == nil else { return false }
     let left = "FROM last_request NOT INDEXED WHERE account_id NOT IN (SELECT id FROM account NOT INDEXED)"
     guard try connection.first("SELECT 1 \(left) LIMIT 1", []) != nil else { return true }
     try connection.transaction { () throws(CacheStoreError) in
@@ -115,11 +131,11 @@ extension ResponseStore {
   package var holders: String { LockHolders.description(on: files) }
 
   /// Runs work; where another process blocks it, throws an error that names the process.
-  private func namingHolders(
-    _ outcome: String, _ work: () async throws(CacheStoreError) -> Void
-  ) async throws(CacheStoreError) {
+  private func namingHolders<Result>(
+    _ outcome: String, _ work: () async throws(CacheStoreError) -> Result
+  ) async throws(CacheStoreError) -> Result {
     do throws(CacheStoreError) {
-      try await work()
+      return try await work()
     } catch {
       guard error.reason == .busy else { throw error }
       throw CacheStoreError(

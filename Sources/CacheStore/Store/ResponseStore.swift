@@ -123,10 +123,14 @@ package final class ResponseStore: Sendable {
     let found =
       try deadline == 0 ? readNow(lookupRows) : pool.withConnection(waitingUntil: deadline, lookupRows)
     for row in damagedRows { removeDamaged(row) }
-    return found ?? Lookup()
+    if let found { return found }
+    // Where there is no store, that is known too.
+    var nothing = Lookup()
+    if responder != nil { nothing.preflight = Preflight() }
+    return nothing
   }
 
-  /// One chunk of a body, verified, read on the store's queue.
+  /// One chunk of a body, verified, read on the store's queue. The row of a body that is damaged is removed.
   ///
   /// - Parameters:
   ///   - number: From 0; a body of `length` bytes ends with the chunk that reaches it.
@@ -164,12 +168,17 @@ package final class ResponseStore: Sendable {
   private func chunk(
     _ number: Int, of bodyID: Int64, accountID: Int64?, waitingUntil deadline: Int64
   ) throws(CacheStoreError) -> Data {
+    var isDamaged = false
+    defer { if isDamaged { removeRow(ofDamaged: number, of: bodyID) } }
     let data = try pool.withConnection(waitingUntil: deadline) {
       (connection) throws(CacheStoreError) -> Data in
       guard let chunk = try ChunkReading.read(number, of: bodyID, keepingBytes: true, connection) else {
-        throw try self.missing(bodyID, accountID, connection)
+        let error = try self.missing(bodyID, accountID, connection)
+        isDamaged = error.reason == .corrupt
+        throw error
       }
       guard chunk.checksum != nil else {
+        isDamaged = true
         throw CacheStoreError(
           .corrupt, "a stored body in \(files.database) is damaged", hint: "fetch it again")
       }

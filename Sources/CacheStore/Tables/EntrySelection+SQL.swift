@@ -28,6 +28,7 @@ extension EntrySelection {
     }
     if tag != nil { tables += " JOIN tag t ON t.request_id = r.id AND t.name = :tag" }
     if let rowIDs { conditions.append("r.id IN (\(Self.parameters("i", rowIDs.count)))") }
+    if let targets { conditions.append("r.target IN (\(Self.parameters("u", targets.count)))") }
     if receivedBefore != nil { conditions.append("r.received_at_ms < :receivedBefore") }
     if minimumBytes != nil { conditions.append("r.body_bytes >= :minimumBytes") }
     if isPinned != nil { conditions.append("r.pinned = :pinned") }
@@ -40,6 +41,7 @@ extension EntrySelection {
   func bind(to statement: Statement) {
     for (index, name) in (accounts ?? []).enumerated() { statement.bind(":a\(index)", name) }
     for (index, id) in (rowIDs ?? []).enumerated() { statement.bind(":i\(index)", id) }
+    for (index, target) in (targets ?? []).enumerated() { statement.bind(":u\(index)", target) }
     if let key {
       statement.bind(":keyAccount", key.account)
       statement.bind(":keyTarget", key.target)

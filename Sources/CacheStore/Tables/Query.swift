@@ -167,6 +167,12 @@ extension Query {
   /// A row with its first chunk, where ``Query/rowByID`` gives only that chunk's length.
   static let wholeRowText = rowByID("c.bytes")
 
+  /// The last identifier that an account has had.
+  static let lastAccountText = "SELECT seq FROM sqlite_sequence WHERE name = 'account'"
+
+  /// The row that a body belongs to. No index leads to it, since only the removal of a damaged body asks.
+  static let rowOfBodyText = "SELECT id FROM last_request WHERE body_id = ?1"
+
   private static func rowByID(_ chunk: String) -> String {
     """
     SELECT \(RowCoder.selectedWithRequest), c.checksum, \(chunk), a.name FROM last_request r

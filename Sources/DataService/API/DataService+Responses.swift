@@ -24,7 +24,8 @@ extension DataService {
   ///   - request: What to ask for.
   ///   - policy: Which answer is wanted.
   ///   - progress: Told of the bytes received, at most every 50 ms, on a thread of the service's.
-  ///   - decode: Makes the value. An answer that it refuses is thrown as `undecodable` and replaces nothing.
+  ///   - decode: Makes the value; runs on the thread that asked for the response or on one of the service's. An answer
+  ///     that it refuses is thrown as `undecodable` and replaces nothing.
   /// - Throws: The failure that the policy leaves.
   public func response<Value: Sendable>(
     for request: Request, policy: FetchPolicy = .freshElseStored(),
@@ -96,15 +97,15 @@ extension DataService {
 
 extension DataService {
   /// The newest stored response, now and whenever it changes, its body as what `decode` makes of it; otherwise as ``changes(to:)``.
-  /// One that `decode` refuses counts as not stored.
+  /// One that `decode` refuses counts as not stored; `decode` runs in the reader's task.
   public func changes<Value: Sendable>(
     to request: Request, decode: @escaping @Sendable (Response<Data>) throws -> Value
   ) -> some AsyncSequence<Response<Value>?, DataServiceError> & Sendable {
     changes(to: request, form: .decoded(decode))
   }
 
-  /// The newest stored response, now and whenever it changes, its body decoded from JSON; otherwise as ``changes(to:)``. One that
-  /// does not decode counts as not stored.
+  /// The newest stored response, now and whenever it changes, its body decoded from JSON in the reader's task; otherwise
+  /// as ``changes(to:)``. One that does not decode counts as not stored.
   public func changes<Value: Decodable & Sendable>(
     to request: Request, as type: Value.Type, decoder: JSONDecoder = .init()
   ) -> some AsyncSequence<Response<Value>?, DataServiceError> & Sendable {

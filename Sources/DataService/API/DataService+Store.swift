@@ -2,8 +2,10 @@ public import CacheStore
 public import PlatformFoundation
 
 extension DataService {
-  /// What is stored, newest use first.
-  /// - Throws: `store` where the store cannot be used.
+  /// What is stored, in the order of account, target, method, the rest of the key, and variant. Sort by
+  /// ``StoredEntry/usedAt`` for the newest use.
+  /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
+  ///   `closed` after ``close()``.
   public func entries(_ selection: EntrySelection = .all) async throws(DataServiceError) -> [StoredEntry] {
     try await storeOperation { (store) throws(CacheStoreError) in try await store.entries(selection) }
   }
@@ -23,8 +25,9 @@ extension DataService {
   ///     `Vary`, `Age`, `Content-Encoding`, cookies and secret fields are left out.
   ///   - receivedAt: When the data was right, for its age; `nil` is now. Data that comes with the program is as old as that.
   /// - Returns: `.no(.superseded)` where an exchange that began later, or a removal, came first.
-  /// - Throws: `invalidRequest` for a request whose answers are never stored, `tooLarge`, and `store` where it cannot be
-  ///   stored: its message says why.
+  /// - Throws: `invalidRequest` for a request whose answers are never stored, `tooLarge` for a body over the request's
+  ///   limit, `store` where it cannot be stored (its message says why), `corrupt` where the store is damaged and cannot
+  ///   be repaired, `signedOut` where the account is signed out meanwhile, `closed` after ``close()``.
   @discardableResult public func store(
     _ body: Data, for request: Request, fields: HTTPFields = [:], receivedAt: Date? = nil
   ) async throws(DataServiceError) -> Kept {
@@ -34,10 +37,11 @@ extension DataService {
   /// Removes stored responses; an exchange begun before the removal does not bring them back. With a selection by account, key,
   /// prefix, host or age, downloads that were cut off and could be resumed go with them.
   /// - Returns: How many were removed.
-  /// - Throws: `store` where the store cannot be used.
+  /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
+  ///   `closed` after ``close()``.
   @discardableResult public func remove(_ selection: EntrySelection) async throws(DataServiceError) -> Int {
-    let clock = core.timekeeper
-    let started = StartMark(boot: clock.bootID, nanoseconds: clock.bootNanoseconds)
+    let started = core.timekeeper.startMark
+    core.outdateExchanges(where: selection.maySelect)
     return try await storeOperation { (store) throws(CacheStoreError) in
       try await store.remove(selection, started: started)
     }
@@ -53,14 +57,16 @@ extension DataService {
 
   /// Allows stored responses to be evicted again that a request with `isPinned` has pinned.
   /// - Returns: How many were pinned.
-  /// - Throws: `store` where the store cannot be used.
+  /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
+  ///   `closed` after ``close()``.
   @discardableResult public func unpin(_ selection: EntrySelection) async throws(DataServiceError) -> Int {
     try await storeOperation { (store) throws(CacheStoreError) in try await store.unpin(selection) }
   }
 
   /// Takes a tag from stored responses.
   /// - Returns: How many had it.
-  /// - Throws: `store` where the store cannot be used.
+  /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
+  ///   `closed` after ``close()``.
   @discardableResult public func untag(
     _ selection: EntrySelection, _ tag: String
   ) async throws(DataServiceError) -> Int {
@@ -73,7 +79,8 @@ extension DataService {
   /// An exchange that is under way neither replaces nor confirms them, and no load that begins later joins it; an
   /// exchange that begins later does both.
   /// - Returns: How many were marked.
-  /// - Throws: `store` where the store cannot be used.
+  /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
+  ///   `closed` after ``close()``.
   @discardableResult public func invalidate(
     _ selection: EntrySelection
   ) async throws(DataServiceError) -> Int {
@@ -85,7 +92,8 @@ extension DataService {
   }
 
   /// The limits set in the store itself, which take precedence over the configuration's, and the limits in force.
-  /// - Throws: `store` where the store cannot be used.
+  /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
+  ///   `closed` after ``close()``.
   public func limits() async throws(DataServiceError) -> (own: StoreLimits, inForce: StoreLimits) {
     do throws(CacheStoreError) {
       return try await core.store.limits()
@@ -96,15 +104,20 @@ extension DataService {
 
   /// Sets the store's own limits, for every process on it, and removes at once what exceeds them; `nil` leaves a limit to each
   /// program's configuration.
+  ///
+  /// A limit of bytes or rows is 1 or more: any other number sets none, as `nil` does. An age shorter than a
+  /// millisecond counts as one millisecond.
   /// - Returns: How many stored responses were removed.
-  /// - Throws: `store` where the store cannot be used.
+  /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
+  ///   `closed` after ``close()``.
   @discardableResult public func setLimits(_ limits: StoreLimits) async throws(DataServiceError) -> Int {
     try await storeOperation { (store) throws(CacheStoreError) in try await store.setLimits(limits) }
   }
 
   /// Ends the pauses (`Retry-After`) that satisfy the condition, so that those origins are asked again.
   /// - Returns: How many were still in force.
-  /// - Throws: `store` where the store cannot be used.
+  /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
+  ///   `closed` after ``close()``.
   @discardableResult public func endPauses(
     where condition: @escaping @Sendable (StoredPause) -> Bool
   ) async throws(DataServiceError) -> Int {
@@ -115,7 +128,8 @@ extension DataService {
   }
 
   /// The pauses (`Retry-After`) that are still in force.
-  /// - Throws: `store` where the store cannot be used.
+  /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
+  ///   `closed` after ``close()``.
   public func pauses() async throws(DataServiceError) -> [StoredPause] {
     let now = core.timekeeper.startMark
     return try await storeOperation { (store) throws(CacheStoreError) in try await store.pauses(at: now) }
@@ -129,8 +143,9 @@ extension DataService {
   /// ends too, and what it has stored is gone. A tier that is read only is not told.
   /// - Returns: Whether the tier has confirmed its part; `true` where it has none. Where it has not, a warning says so, and
   ///   what is in the tier can be read until it expires: sign out again once the tier answers.
-  /// - Throws: `store`, naming the process that still holds bytes, where they cannot be removed; `invalidRequest` for
-  ///   `.automatic`, which names no account.
+  /// - Throws: `store`, naming the process that still holds bytes, where they cannot be removed; `corrupt` where the
+  ///   store is damaged and cannot be repaired; `closed` after ``close()``; `invalidRequest` for `.automatic`, which
+  ///   names no account.
   @discardableResult public func signOut(_ account: Account) async throws(DataServiceError) -> Bool {
     guard case .named(let name) = account.kind else {
       throw DataServiceError(
@@ -176,7 +191,7 @@ extension DataService {
   /// - Parameters:
   ///   - request: The request.
   ///   - policy: A policy whose age or deadline the explanation goes by; the verdicts are of every policy all the same.
-  /// - Throws: `invalidRequest`, or what keeps the store from being read.
+  /// - Throws: `invalidRequest`, and `store`, `corrupt` or `closed` where the store cannot be read.
   public func explain(
     _ request: Request, policy: FetchPolicy? = nil
   ) async throws(DataServiceError) -> Explanation {

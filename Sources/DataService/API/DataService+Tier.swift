@@ -23,7 +23,8 @@ extension DataService {
   /// its patience in each round trip, of which a request takes up to three for each of the fleet's keys, and one
   /// more where its account is shared. A tier that does not answer is waited for once.
   /// - Returns: How many were removed here, and the number of requests whose invalidation the tier did not confirm.
-  /// - Throws: `store` where the store cannot be used.
+  /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
+  ///   `closed` after ``close()``.
   @discardableResult public func removeFromFleet(
     _ selection: EntrySelection
   ) async throws(DataServiceError) -> FleetRemoval {

@@ -25,7 +25,8 @@ public final class DataService: Sendable {
   /// which fetches all the same.
   ///
   /// - Parameters:
-  ///   - configuration: Where to store, what is secret.
+  ///   - configuration: Where the store is, which fields and parameters are secret, and who is told of warnings and
+  ///     events.
   ///   - transport: What performs exchanges. Unless one is given that is libcurl, loaded on the first exchange, and on Apple's
   ///     systems URLSession.
   public init(configuration: Configuration = .init(), transport: (any Transport)? = nil) {

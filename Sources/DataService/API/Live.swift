@@ -13,8 +13,9 @@ extension DataService {
     /// Asks the origin again, for all readers of this sequence, and returns at once: for a pull to refresh, or when the program
     /// learns that the network is back. May be called from any thread.
     ///
-    /// The answer comes from an exchange that begins after this call. Calls made while a load runs, or before its deliveries
-    /// are read, result in one further load. Without a reader nothing happens.
+    /// The answer comes from an exchange that begins after this call; under the `http` policy RFC 9111 decides whether
+    /// the origin is asked. Calls made while a load runs, or before its deliveries are read, result in one further load.
+    /// Without a reader nothing happens.
     public func refetch() { readers.refetch() }
 
     /// Takes the deliveries one after the other.

@@ -58,7 +58,7 @@ extension DataService {
 
   /// A response without its body.
   public struct ResponseHead: Sendable, Equatable {
-    /// `1.0`, `1.1` or `2`.
+    /// `1.0`, `1.1` or `2`; `0` for a response that the program itself stored.
     public var version: String
     /// The status code.
     public var status: Int

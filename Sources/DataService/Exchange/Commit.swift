@@ -216,9 +216,10 @@ struct Commit {
       try await core.lookup(prepared)
     }
     try await exchange.checkGeneration()
-    // Without an answer from the store, or with a local row that no origin has confirmed, only the origin's complete
-    // response will do.
-    guard case .success(let found) = looked, let row = core.select(from: found, for: prepared), !row.isLocal
+    // Without an answer from the store, or with a row that this origin has not given since, only its complete response
+    // will do.
+    guard case .success(let found) = looked, let row = core.select(from: found, for: prepared),
+      !row.isUnconfirmed, !row.started.isTakenIn, row.receivedAt >= exchange.candidate?.receivedAt ?? 0
     else {
       return .askAgain(because: Self.rowIsGone)
     }

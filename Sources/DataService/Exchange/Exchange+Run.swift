@@ -325,7 +325,7 @@ extension Exchange {
   /// `nil` if all accept it. One refusal keeps the stored row for all loads, since a decoder knows best what a good
   /// answer is (law 5).
   nonisolated(nonsending) func refusal(of answer: Answer) async -> DataService.KeptReason? {
-    let waiters = closeToNewLoads()
+    let waiters = closeToJudge()
     // A variant for `http` only does not replace the last good response, so no load needs to accept it.
     let isRefused = answer.isGood && !waiters.allSatisfy { $0.takes(status: answer.status) }
     let decoders = waiters.filter { $0.decodes && $0.takes(status: answer.status) }

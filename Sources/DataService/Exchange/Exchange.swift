@@ -40,6 +40,8 @@ final class Exchange: AnyExchange {
 
   private struct State {
     var waiters: [ExchangeWaiter] = []
+    /// Loads that have left the exchange to fill the store: they still judge what may replace the row (law 5).
+    var judges: [ExchangeWaiter] = []
     /// What loads want of the row; those of a load that has left stay if it left the exchange to fill the store.
     var wishes: [Wish] = []
     var task: Task<Void, Never>?
@@ -152,6 +154,7 @@ final class Exchange: AnyExchange {
     _ load: any AnyLoad, isSatisfied: Bool, finishingIntoStore: Bool, refusingTierRow: Bool
   ) {
     let task = state.withLock { state -> Task<Void, Never>? in
+      let leaving = state.waiters.filter { $0.load === load }
       state.waiters.removeAll { $0.load === load }
       if refusingTierRow { state.tier.isRefused = true }
       if !finishingIntoStore { state.wishes.removeAll { $0.load === load } }
@@ -160,7 +163,10 @@ final class Exchange: AnyExchange {
         if isSatisfied { state.tier.isEnough = true }
         return nil
       }
-      if finishingIntoStore { state.finishesIntoStore = true }
+      if finishingIntoStore {
+        state.finishesIntoStore = true
+        state.judges += leaving
+      }
       // While decoders look at its body, an exchange is closed to new loads, and has written nothing yet.
       guard state.waiters.isEmpty, !state.finishesIntoStore, state.result == nil, !state.isWriting else {
         return nil
@@ -233,6 +239,14 @@ final class Exchange: AnyExchange {
     return waiters
   }
 
+  /// Stops further loads from joining.
+  /// - Returns: The loads that judge the answer before it is stored: those that wait for it, and those that have left the
+  ///   exchange to fill the store.
+  func closeToJudge() -> [ExchangeWaiter] {
+    let waiters = closeToNewLoads()
+    return waiters + state.withLock { $0.judges }
+  }
+
   /// Whether a load that shares the exchange, or has left it to fill the store, wants its response pinned, and the tags
   /// that they want.
   var wishes: (isPinned: Bool, tags: [String]) {
@@ -275,7 +289,10 @@ final class Exchange: AnyExchange {
     let waiters = state.withLock { state -> [ExchangeWaiter] in
       guard !state.isSettled else { return [] }
       state.isSettled = true
-      defer { state.waiters = [] }
+      defer {
+        state.waiters = []
+        state.judges = []
+      }
       return state.waiters
     }
     for waiter in waiters { waiter.settled() }

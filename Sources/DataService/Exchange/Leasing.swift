@@ -33,6 +33,7 @@ struct Leasing {
   nonisolated(nonsending) func obtain() async throws(DataServiceError) -> Role {
     let began = exchange.core.timekeeper.bootNanoseconds
     var isWaiting = false
+    var before = Stored.unknown
     var isLeftToOthers = false
     do throws(CacheStoreError) {
       while !isLeftToOthers {
@@ -41,7 +42,7 @@ struct Leasing {
           return .lead(nil, isAtOnce: false)
         }
         if let lease = taken {
-          if isWaiting, let answer = try await followed() {
+          if isWaiting, let answer = try await followed(since: before) {
             exchange.core.storeCalls.perform { lease.release() }
             return .follow(answer)
           }
@@ -53,10 +54,11 @@ struct Leasing {
         if isLeftToOthers { continue }
         if !isWaiting {
           isWaiting = true
+          before = await storedBefore()
           exchange.core.trace("waiting for another process that is fetching this")
         }
         let isOver = try await waitWhileLeased(since: began)
-        if let answer = try await followed() { return .follow(answer) }
+        if let answer = try await followed(since: before) { return .follow(answer) }
         if !isOver {
           exchange.core.trace("goes alone: the process that leads does not answer")
           return .lead(nil, isAtOnce: false)
@@ -152,10 +154,11 @@ struct Leasing {
   nonisolated(nonsending) private func holder(since began: Int64) async throws(CacheStoreError) -> Holder? {
     let core = exchange.core
     let found = await core.storeCalls.result(core.lockFileWaiting) {
-      [store, hash] () -> Result<Holder, CacheStoreError> in
+      [store, hash, clock = core.timekeeper] () -> Result<Holder, CacheStoreError> in
       do throws(CacheStoreError) {
         let isLeased = try store.isLeased(hash)
-        if try store.leaseEndedWithoutRow(hash, since: began) { return .success(.endedWithoutRow) }
+        let hasEnded = try store.leaseEndedWithoutRow(hash, since: began, now: clock.bootNanoseconds)
+        if hasEnded { return .success(.endedWithoutRow) }
         return .success(isLeased ? .working : .gone)
       } catch {
         return .failure(error)
@@ -164,37 +167,83 @@ struct Leasing {
     return try found.map { (result) throws(CacheStoreError) in try result.get() }
   }
 
-  /// The leader's answer, if the row has changed since this exchange's lookup.
-  nonisolated(nonsending) private func followed() async throws(CacheStoreError) -> Answer? {
+  /// The store's answer to the request.
+  private enum Stored {
+    case row(StoredResponse)
+    case nothing
+    /// The store has not answered.
+    case unknown
+  }
+
+  /// What is stored when the waiting begins, which is not the leader's answer. It is looked up only where the exchange
+  /// does not know it.
+  nonisolated(nonsending) private func storedBefore() async -> Stored {
+    let plan = exchange.plan
+    if let candidate = plan.candidate { return .row(candidate) }
+    // A store that failed counts as known too, but has told nothing.
+    let hasAnswered = plan.isRowKnown && (plan.accountID != nil || plan.preflight != nil)
+    // Under `http` a row may be there that is no candidate, as for a request with a precondition of its own.
+    if hasAnswered, !plan.prepared.isHTTP { return .nothing }
+    let found = (try? await stored()) ?? .unknown
+    if case .row(let row) = found, isAsNew(row) { return .nothing }
+    return found
+  }
+
+  /// What is stored now, of the rows that may answer the request.
+  nonisolated(nonsending) private func stored() async throws(CacheStoreError) -> Stored {
     let prepared = exchange.plan.prepared
     let looked = await exchange.core.lockFileWaiting.result {
       [core = exchange.core] () async throws(CacheStoreError) in
       try await core.lookup(prepared)
     }
     guard let found = try looked.map({ (result) throws(CacheStoreError) in try result.get() }) else {
-      return nil
+      return .unknown
     }
-    let row = exchange.core.select(from: found, for: prepared)
-    let candidate = exchange.plan.candidate
-    guard let row, row.started != candidate?.started || row.receivedAt != candidate?.receivedAt else {
-      return nil
-    }
-    guard isAnswer(row) else { return nil }
+    guard let row = exchange.core.select(from: found, for: prepared) else { return .nothing }
+    return .row(row)
+  }
+
+  /// The leader's answer, if a row has come since the waiting began.
+  nonisolated(nonsending) private func followed(
+    since before: Stored
+  ) async throws(CacheStoreError) -> Answer? {
+    guard case .row(let row) = try await stored(), isAnswer(row, since: before) else { return nil }
     exchange.core.trace("done: another process has refreshed the entry")
     exchange.closeToNewLoads()
     await exchange.applyWishes(to: row)
-    return Answer(row: row, url: row.responseURL ?? prepared.shownURL, comparedWith: candidate)
+    let plan = exchange.plan
+    return Answer(row: row, url: row.responseURL ?? plan.prepared.shownURL, comparedWith: plan.candidate)
   }
 }
 
 extension Leasing {
-  /// Whether a changed row is an exchange's answer, and not one that was taken in from a tier, which may be of any age,
-  /// nor one that no origin sent, which a program stored or imported meanwhile.
-  private func isAnswer(_ row: StoredResponse) -> Bool {
+  /// Whether a row is an exchange's answer that came since, and not one that was taken in from a tier, which may be of
+  /// any age, nor one that no origin sent, which a program stored or imported meanwhile.
+  private func isAnswer(_ row: StoredResponse, since before: Stored) -> Bool {
     guard !row.isUnconfirmed else { return false }
-    // What began after this exchange is as good as its own answer, whoever fetched it.
-    if row.started.boot == exchange.started.boot, row.started.nanoseconds >= exchange.madeAt { return true }
+    // Where the newest row has gone, an older variant may be left.
+    if case .row(let old) = before, !row.isLater(than: old, inBoot: exchange.started.boot) { return false }
+    if isAsNew(row) { return true }
+    if case .unknown = before { return false }
     return !row.started.isTakenIn
+  }
+
+  /// Whether a row's exchange began after this one: it is as good as its own answer, whoever fetched it, and whenever it
+  /// was stored.
+  private func isAsNew(_ row: StoredResponse) -> Bool {
+    row.started.boot == exchange.started.boot && row.started.nanoseconds >= exchange.madeAt
+  }
+}
+
+extension StoredResponse {
+  /// Whether the row is of a later exchange than the other. Marks of two boots do not compare: what the present boot
+  /// brought is then the later one, and else the time of receipt decides.
+  fileprivate func isLater(than other: StoredResponse, inBoot boot: String) -> Bool {
+    guard started.boot != other.started.boot else {
+      return (started.nanoseconds, receivedAt) > (other.started.nanoseconds, other.receivedAt)
+    }
+    if started.boot == boot { return true }
+    return other.started.boot != boot && receivedAt >= other.receivedAt
   }
 }
 

@@ -7,6 +7,8 @@ struct Resumption: Sendable {
   let body: UnfinishedBody
   /// The request that the beginning belongs to, and the head of its response.
   let partial: UnfinishedBody.Partial
+  /// Whether the load wants its body decoded, which a request for the rest does not ask for.
+  let decodesContent: Bool
 
   /// The stored beginning of a body, and the length of the whole body.
   struct Resumed: Sendable {
@@ -49,6 +51,13 @@ struct Resumption: Sendable {
         body: response.body)
       return .response(joined, Resumed(body: resumption.body, wholeLength: whole))
     case 416: return resumption.refused("the origin has no such part")
+    // No body follows, whatever its fields say.
+    case 304: resumption.body.end()
+    // An origin in trouble is not asked twice, whatever its page is coded in.
+    case _ where AnswerRule.isFailure(response.status): resumption.body.end()
+    // Nothing has decoded it, since no coding was asked for.
+    case _ where resumption.decodesContent && isCoded(response.fields):
+      return resumption.refused("the origin sent a body in a coding that was not asked for")
     // The origin sent a whole new body, so the stored beginning is useless.
     case 200..<300: resumption.giveUp()
     default: resumption.body.end()
@@ -66,14 +75,19 @@ struct Resumption: Sendable {
       fields.values(of: "ETag") == [partial.strongETag],
       response.body.length.map({ $0 == range.count }) ?? true
     else { return nil }
-    let codings = fields.values(of: "Content-Encoding").flatMap(FieldList.members)
-    guard codings.allSatisfy({ FieldList.lowercased($0) == "identity" }) else { return nil }
+    guard !Self.isCoded(fields) else { return nil }
     let type = FieldList.lowercased(fields["Content-Type"] ?? "")
     guard !type.hasPrefix("multipart/byteranges") else { return nil }
     if let sent = fields["Last-Modified"], let held = partial.fields["Last-Modified"], sent != held {
       return nil
     }
     return range.whole
+  }
+
+  /// Whether the fields name a coding of the body's bytes.
+  private static func isCoded(_ fields: HTTPFields) -> Bool {
+    let codings = fields.values(of: "Content-Encoding").flatMap(FieldList.members)
+    return !codings.allSatisfy { FieldList.lowercased($0) == "identity" }
   }
 
   /// The first part's fields, updated by those of the rest (RFC 9111 section 3.4), since a 206 need not repeat all
@@ -168,7 +182,8 @@ extension Resumption {
           try await core.store.partialBody(accountID: id, key: prepared.key)
         })
       guard let found else { return nil }
-      let resumption = Resumption(body: found.body, partial: found.partial)
+      let resumption = Resumption(
+        body: found.body, partial: found.partial, decodesContent: prepared.decodesContent)
       let names = Vary.names(in: found.partial.fields)
       guard found.partial.url == prepared.shownURL, names != "*",
         Vary.variant(names: names, requestFields: prepared.fields, protect: core.protect)

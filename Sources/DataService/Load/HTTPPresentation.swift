@@ -64,7 +64,8 @@ extension ServiceCore {
 
   /// A range of a body; the body itself if the range covers all of it.
   func part(_ range: Range<Int64>, of body: DeliveredBody) -> DeliveredBody {
-    if range == 0..<(body.length ?? -1) { return body }
+    // The length of a body that still arrives may not be known.
+    if range.lowerBound == 0, range.upperBound == body.length { return body }
     if range.isEmpty { return .data(Data()) }
     if case .data(let data) = body {
       return .data(

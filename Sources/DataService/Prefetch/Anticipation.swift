@@ -70,7 +70,8 @@ extension DataService {
   ///   - group: A new anticipation replaces the one held for the same group, such as a list whose rows are touched.
   ///   - hold: How long it is held.
   ///   - unused: What becomes of it if it is not committed by then.
-  ///   - decode: Makes the value, on a thread of the service's.
+  ///   - decode: Makes the value, on a thread of the service's; in a normal load also on the thread that asked for the
+  ///     delivery.
   public func anticipate<Value: Sendable>(
     _ request: Request, group: String? = nil, holdFor hold: Duration = .seconds(2),
     whenUnused unused: UnusedAnticipation = .cancelled,
@@ -84,7 +85,8 @@ extension DataService {
   /// - Parameters:
   ///   - request: What will be asked for.
   ///   - type: What to decode.
-  ///   - decoder: The decoder to use, on a thread of the service's.
+  ///   - decoder: The decoder to use, on a thread of the service's; in a normal load also on the thread that asked for
+  ///     the delivery.
   ///   - group: A new anticipation replaces the one held for the same group, such as a list whose rows are touched.
   ///   - hold: How long it is held.
   ///   - unused: What becomes of it if it is not committed by then.

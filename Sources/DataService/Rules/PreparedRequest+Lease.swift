@@ -1,4 +1,5 @@
 internal import CacheStore
+internal import PlatformFoundation
 
 extension PreparedRequest {
   /// A hash that all processes agree on, equal for loads that may share an exchange. Secret values enter as digests.
@@ -11,8 +12,11 @@ extension PreparedRequest {
       text.append(0)
     }
     for part in [key.account, key.target, key.method, key.extra, request.method.rawValue] { add(part) }
-    // The caller's own key does not show where the request goes.
-    if request.key != nil { add(shownURL) }
+    // The caller's own key shows neither where the request goes nor what it sends.
+    if request.key != nil {
+      add(shownURL)
+      if let body = request.body, !body.isEmpty { add(digest(Array(body))) }
+    }
     for field in fields.all {
       add(FieldList.lowercased(field.name))
       add(secrets.isSecretField(field.name) ? digest(Array(field.value.utf8)) : field.value)

@@ -1,5 +1,5 @@
-/// The fields and query parameters that hold secrets. Their values are never written, and different values have
-/// separate cache entries (law 12).
+/// The fields and query parameters that hold secrets. Their values in a request are never written, and different
+/// values have separate cache entries (law 12). Of a response, the listed fields are not stored.
 public struct SecretList: Sendable, Hashable {
   /// Field names in lower case. `Authorization`, `Cookie` and `Proxy-Authorization` are always secret, listed or not.
   public var fields: Set<String> {
@@ -12,8 +12,8 @@ public struct SecretList: Sendable, Hashable {
     set { ownParameters.set(newValue, usual: Self.commonParameters) }
   }
 
-  /// Whether names that look secret count too, such as names that contain `token`, `secret` or `password`, or end
-  /// with `-key`.
+  /// Whether names that look secret count too in a request, such as names that contain `token`, `secret` or `password`,
+  /// or end with `-key`. Which fields of a response are stored is decided by the list alone.
   public var includesPatterns = true
 
   private var ownFields = NameSet()

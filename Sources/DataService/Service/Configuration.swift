@@ -19,7 +19,8 @@ extension DataService {
     public var tier: Tier?
     /// The limits on anticipated loads.
     public var anticipation = AnticipationLimits()
-    /// Called with problems that stop no delivery, on a thread of the service; it must return at once.
+    /// Called with problems that stop no delivery, on a thread of the service or on the one that called it, the main
+    /// thread included, so calls can overlap. It must return at once.
     public var onWarning: (@Sendable (Warning) -> Void)?
     /// Called with what the service does, for logs and metrics. `nil`, the default, costs nothing.
     ///
@@ -42,9 +43,10 @@ extension DataService {
 
   /// The limits on anticipated loads.
   public struct AnticipationLimits: Sendable, Hashable {
-    /// The largest number of held anticipations; a further one releases the oldest.
+    /// The largest number of held anticipations; a further one releases the oldest. A number below 1 counts as 1.
     public var count = 4
-    /// The largest body of each, in bytes; a load with a larger body fails.
+    /// The largest body of each until it is committed, in bytes. A load with a longer one is given up, and begun again
+    /// without this limit when it is committed.
     public var bytes: Int64 = 2 << 20
     /// The defaults.
     public init() {}

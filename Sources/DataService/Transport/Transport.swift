@@ -8,7 +8,9 @@ public import PlatformFoundation
 /// body before its end, ends the exchange.
 public protocol Transport: Sendable {
   /// Sends the request and returns once the head of the final response is complete.
-  /// - Throws: The error that ended the exchange: connectivity, `timeout`, `tls`, `protocol`, `cancelled`.
+  /// - Throws: The error that ended the exchange: `offline`, `dns`, `refused`, `unreachable`, `disconnected`, `proxy`,
+  ///   `timeout`, `tls`, `protocol`, `tooLarge`, `invalidRequest`, `cancelled`, `closed`; `libraryMissing` where there is
+  ///   no libcurl; `other` for everything else.
   func response(to request: TransportRequest) async throws(DataServiceError) -> TransportResponse
 }
 

@@ -2,8 +2,8 @@ public import PlatformFoundation
 
 /// A body that arrives in pieces. It can be read once, and by pulling, so that a slow reader slows the sender down.
 ///
-/// Throws `corrupt`, `replaced` or `signedOut` for stored bytes, and the exchange's error for a body that is
-/// delivered while it arrives.
+/// Stored bytes throw `corrupt`, `replaced` or `store`; a body that is delivered while it arrives throws the exchange's
+/// error. Both throw `signedOut` where the account is signed out meanwhile, and `closed` where the service is closed.
 public struct TransportBody: AsyncSequence, Sendable {
   /// A piece of the body.
   public typealias Element = Data
@@ -21,7 +21,8 @@ public struct TransportBody: AsyncSequence, Sendable {
 
   /// A stream of the pieces that `next` returns, until it returns `nil`.
   public init(length: Int64?, next: @escaping @Sendable () async throws(DataServiceError) -> Data?) {
-    self.length = length
+    // A transport may pass on what a field says, or the -1 by which URLSession knows no length.
+    self.length = length.flatMap { $0 < 0 ? nil : $0 }
     source = .pulled(next)
   }
 

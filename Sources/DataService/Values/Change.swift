@@ -16,6 +16,10 @@ public enum ChangeRule: Sendable, Hashable {
   case notModified
   /// When the origin said 304 or the bytes are the same.
   case bytes
-  /// When, read as JSON, they differ at most below these JSON Pointers (RFC 6901); bytes where either is not JSON.
+  /// When, read as JSON, they differ at most below these JSON Pointers (RFC 6901). Text that is no JSON Pointer is
+  /// ignored.
+  ///
+  /// The bytes decide where either body is not JSON, is nested deeper than 512 levels or has more than 4,194,304
+  /// values, and in a load also where a body in the store is longer than one chunk, 256 KiB.
   case json(ignoring: [String])
 }

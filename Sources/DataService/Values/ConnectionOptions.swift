@@ -40,7 +40,7 @@ public struct ConnectionOptions: Sendable, Hashable {
   public var clientKeyFile: String?
   /// Speak HTTP/1.1 only.
   public var isHTTP11Only = false
-  /// Ask for a compressed answer and decode it.
+  /// Ask for a compressed answer and decode it. Off under the `http` policy, which leaves a body as it comes.
   public var isCompressed = true
 
   /// The defaults: verified TLS, the environment's proxy, compression, HTTP/2 where offered.

@@ -42,7 +42,7 @@ public struct DataServiceError: Error {
   /// The response's status where one was received.
   public var status: Int? { parts.status }
   /// How long after the failure the origin asks clients to wait (`Retry-After`), for the kinds `status` and `paused`;
-  /// `nil` where it did not ask.
+  /// `nil` where it did not ask. A load caps it at one hour.
   public var retryAfter: Duration? { parts.retryAfter }
   /// One line for a person; never holds a secret of the request.
   public var message: String { parts.message }

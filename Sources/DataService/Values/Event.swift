@@ -70,7 +70,7 @@ extension DataService {
     public struct Answered: Sendable, Hashable {
       /// The status that is delivered: after a 304, the stored response's.
       public let status: Int
-      /// The length of the decoded body in bytes; `nil` where the body is delivered as a stream.
+      /// The length of the decoded body in bytes; `nil` where it is not known when the exchange ends.
       public let bytes: Int64?
       /// How many redirects were followed.
       public let redirects: Int

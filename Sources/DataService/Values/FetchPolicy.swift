@@ -42,6 +42,10 @@ public struct FetchPolicy: Sendable, Hashable {
   }
   /// The stored response if it is not older than `maxAge`, and then nothing more; else the fresh one; else the stored one, then
   /// the failure.
+  ///
+  /// The age is that of RFC 9111 (``DataService/Response/age``), so what the response itself says (`Age`, `Date`)
+  /// counts, unlike in ``storedThenFresh(ifOlderThan:)``. A response that was invalidated, or whose time of receipt is
+  /// more than a minute ahead, counts as older.
   public static func storedElseFresh(maxAge: Duration) -> FetchPolicy {
     FetchPolicy(kind: .storedElseFresh(maxAge: maxAge))
   }

@@ -17,7 +17,7 @@ extension DataService {
 
     /// `no-store` on the request, the response or a redirect.
     public static let noStore = Self("noStore")
-    /// The store was locked.
+    /// The store was locked, or did not answer within 250 ms; then the response may still be stored later.
     public static let busy = Self("busy")
     /// The disk or the store is full.
     public static let full = Self("full")
@@ -45,7 +45,7 @@ extension DataService {
     public static let undecodable = Self("undecodable")
     /// The account was signed out.
     public static let signedOut = Self("signedOut")
-    /// More variants than a key may have, or `Vary: *` where nothing could be matched.
+    /// `Vary: *`, which no later request could match.
     public static let vary = Self("vary")
     /// It is in the fleet's second tier, and comes into the store at the end of the exchange.
     public static let inTier = Self("inTier")

@@ -4,9 +4,9 @@ public struct Limits: Sendable, Hashable {
   public var bodyBytes: Int64 = 256 << 20
   /// The largest body handed over as `Data`, in bytes; larger ones need ``DataService/streams(for:policy:progress:)``.
   public var dataBytes: Int64 = 32 << 20
-  /// The largest field section, in bytes.
+  /// The largest field section of an answer, its 1xx heads included, in bytes; a larger one fails with `protocol`.
   public var fieldSectionBytes = 256 << 10
-  /// The largest number of fields.
+  /// The largest number of fields, counted likewise; more fail with `protocol`.
   public var fieldCount = 1_000
   /// The largest number of redirects followed; 0 delivers the first redirect itself.
   public var redirects = 10

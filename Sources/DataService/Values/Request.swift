@@ -18,7 +18,8 @@ extension DataService {
     public var key: String?
     /// Whether a request other than GET and HEAD only reads, and so is stored, shared and retried like GET.
     public var isRead = false
-    /// Whether the answer is stored even though it, or the request, says `no-store`.
+    /// Whether the answer is stored even though it, or the request, says `no-store`. Not under the `http` policy,
+    /// which obeys `no-store`.
     public var keepsAnyway = false
     /// Names under which the row can be listed and removed.
     public var tags: [String] = []
@@ -30,13 +31,15 @@ extension DataService {
     public var connection = ConnectionOptions()
     /// What counts as unchanged.
     public var changeRule: ChangeRule = .bytes
-    /// The media types that an answer may have, such as `application/json`, `text/*` or `application/*+json`; empty accepts
-    /// all. An answer of another type, or of none, is a failure and replaces nothing; a stored response of another type is not
-    /// delivered. No field is sent for it: ``fields`` say what is asked for, this says what is accepted.
+    /// The media types that a 2xx answer may have, such as `application/json`, `text/*` or `application/*+json`; empty
+    /// accepts all. A 2xx answer of another type, or of none, is a failure and replaces nothing; other statuses are
+    /// judged by ``acceptedStatuses``. A stored response of another type is not delivered. No field is sent for it:
+    /// ``fields`` say what is asked for, this says what is accepted.
     public var acceptedMediaTypes: [String] = []
     /// The statuses that an answer may have; `nil` is 200 to 299 for the forms that decode, and all for the others. Another
     /// status is a failure of the kind `status`, judged before any decoder: it carries the response with its body
-    /// (``DataServiceError/response``), and what is stored stays as it is.
+    /// (``DataServiceError/response``), and what is stored stays as it is. Where something is stored, 408, 429 and 5xx
+    /// are such a failure whatever is accepted here, unless the policy is `freshOnly` or `http`.
     public var acceptedStatuses: ClosedRange<Int>?
     /// How long a load whose refresh failed for want of a network retries, at growing intervals; `nil` never does. A request
     /// that changes something is repeated only if no part of it has been sent (RFC 9110 section 9.2.2).

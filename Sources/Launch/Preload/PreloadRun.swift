@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// A preload under way: its events, the answers to its prompts, and its end.
 ///
-/// All members may be called from any thread and return at once; loads and decoders run on other threads than the
-/// caller's.
+/// All members may be called from any thread. ``finished()`` and ``outcome()`` wait, all others return at once; loads and
+/// decoders run on other threads than the caller's.
 public final class PreloadRun: Sendable {
   private struct State {
     var machine: PreloadMachine

@@ -7,7 +7,7 @@ public struct PreloadStep: Sendable {
   public let name: String
   /// The request to load.
   public let request: DataService.Request
-  /// Its share of the progress relative to the other steps, if lengths are unknown.
+  /// Its share of the progress relative to the other steps, if lengths are unknown. Positive and finite.
   public let weight: Double
   /// Whether the first screen cannot be built without it.
   public let isCritical: Bool
@@ -25,6 +25,7 @@ public struct PreloadStep: Sendable {
 
   /// A step whose value `decode` makes. A response that it refuses counts as a failure and leaves the stored row
   /// unchanged.
+  /// - Precondition: `weight` is positive and finite; any other number ends the program.
   public init<Value: Sendable>(
     _ name: String, _ request: DataService.Request, weight: Double = 1, isCritical: Bool = true,
     decode: @escaping @Sendable (DataService.Response<Data>) throws -> Value
@@ -35,6 +36,7 @@ public struct PreloadStep: Sendable {
   }
 
   /// A step whose value is decoded from JSON.
+  /// - Precondition: `weight` is positive and finite; any other number ends the program.
   public init<Value: Decodable & Sendable>(
     _ name: String, _ request: DataService.Request, as type: Value.Type, decoder: JSONDecoder = .init(),
     weight: Double = 1, isCritical: Bool = true
@@ -45,6 +47,7 @@ public struct PreloadStep: Sendable {
   }
 
   /// A step whose value is the body as `Data`.
+  /// - Precondition: `weight` is positive and finite; any other number ends the program.
   public init(
     _ name: String, _ request: DataService.Request, weight: Double = 1, isCritical: Bool = true
   ) {
@@ -55,6 +58,7 @@ public struct PreloadStep: Sendable {
 
   /// A step that only updates the store: the body may have any length and is not kept in memory. The outcome has the
   /// step's result but not its response.
+  /// - Precondition: `weight` is positive and finite; any other number ends the program.
   public static func storing(
     _ name: String, _ request: DataService.Request, weight: Double = 1, isCritical: Bool = true
   ) -> PreloadStep {

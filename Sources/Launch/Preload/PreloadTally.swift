@@ -42,8 +42,12 @@ struct PreloadTally: Sendable {
     if step.hasStored, !step.isFresh { stored += sign }
     if step.isFresh { fresh += sign }
     if step.hasFailed { failed += sign }
-    received += Int64(sign) * step.part.received
-    if let length = step.part.expected { expected += Int64(sign) * length } else { withoutLength += sign }
+    received += Int64(sign) * step.part.received.summable
+    if let length = step.part.expected {
+      expected += Int64(sign) * length.summable
+    } else {
+      withoutLength += sign
+    }
     if step.isCritical, !step.hasAnything { criticalWithNothing += sign }
     guard entry.isMissing else { return }
     missing += sign

@@ -33,8 +33,8 @@ struct ProgressMeter: Sendable {
       if part.isDone { done += sign }
       if part.isDone || part.received > 0 { withNews += sign }
       if let length = part.length {
-        received += Int64(sign) * min(part.received, length)
-        expected += Int64(sign) * length
+        received += Int64(sign) * min(part.received, length).summable
+        expected += Int64(sign) * length.summable
       } else {
         withoutLength += sign
       }
@@ -72,4 +72,9 @@ extension ProgressMeter.Part {
     guard let expected, expected > 0 else { return 0 }
     return min(1, Double(received) / Double(expected))
   }
+}
+
+extension Int64 {
+  /// A length for a sum: an origin may announce any, and a million of the largest here can be added.
+  var summable: Int64 { Swift.min(Swift.max(self, 0), Int64.max >> 20) }
 }

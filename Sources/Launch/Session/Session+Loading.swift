@@ -16,8 +16,9 @@ extension Session {
     return request
   }
 
-  /// Loads for the session's account; see `DeliverySource`. Once the session has expired the origin is not asked: what is
-  /// stored is delivered, as the policy has it, and then the failure.
+  /// Loads for the session's account; see `DeliverySource`. A load waits until ``start()`` was called and has read who is
+  /// signed in. Once the session has expired the origin is not asked: what is stored is delivered, as the policy has it,
+  /// and then the failure.
   public func load<Value: Sendable>(
     _ request: DataService.Request, policy: FetchPolicy,
     begin:

@@ -41,7 +41,7 @@ public final class Session: DeliverySource {
   /// The phase now, and every later one.
   public var phases: AsyncStream<SessionPhase> { broadcast.values }
 
-  /// Reads from the credential store whether an account is signed in; called once, at launch.
+  /// Reads from the credential store whether an account is signed in; called once, at launch. Loads wait until it has.
   public func start() async {
     _ = await state.withLock { state in beginReading(&state) }.value
   }
@@ -89,8 +89,8 @@ public final class Session: DeliverySource {
   /// Signs the account out. From the call on nothing of the account is delivered. On return its credential and its
   /// stored responses are removed. Where the credential has not been read yet, it is read first, and its account signed
   /// out.
-  /// - Throws: `store` if the stored responses cannot be removed, `other` if the credential cannot. The phase is
-  ///   `signedOut` nevertheless.
+  /// - Throws: `store`, `corrupt` or `closed` if the stored responses cannot be removed, `other` if the credential
+  ///   cannot. The phase is `signedOut` nevertheless.
   public func signOut() async throws(DataServiceError) {
     let reading = state.withLock { state in
       if state.machine.phase == .launching { state.isSignOutWanted = true }

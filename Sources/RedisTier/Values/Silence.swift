@@ -15,7 +15,7 @@ struct Silence: Sendable {
   /// The length of the first silence, in nanoseconds; each further one is twice as long, up to the longest.
   static let shortest: Int64 = 5_000_000_000
   static let longest: Int64 = 60_000_000_000
-  /// After this many consecutive answers slower than half the patience, the tier counts as silent.
+  /// After this many consecutive answers slower than half of the time that they had, the tier counts as silent.
   private static let slowLimit: Int64 = 8
   /// After this many values in a minute that do not open, the tier counts as silent.
   private static let unopenedLimit = 10

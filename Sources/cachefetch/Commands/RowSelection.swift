@@ -33,7 +33,7 @@ struct RowSelection {
       throw UsageError("--older-than “none” is not a duration", "write a number and a unit: 30s, 5m, 2h, 7d")
     }
     if let age = arguments.duration(.olderThan) { selection.receivedBefore = now - age.milliseconds }
-    if let size = arguments.size(.largerThan) { selection.minimumBytes = size + 1 }
+    if let size = arguments.size(.largerThan) { selection.minimumBytes = size == .max ? .max : size + 1 }
     isStale = arguments.has(.stale)
     status = try arguments.text(.status).map { (text) throws(UsageError) in try StatusSelection(text) }
     type = try arguments.text(.type).map { (text) throws(UsageError) in try TypeSelection(text) }

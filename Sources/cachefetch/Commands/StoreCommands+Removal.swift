@@ -51,8 +51,11 @@ extension StoreCommands {
       var removed = 0
       // In batches, since a statement accepts a limited number of identifiers.
       for start in stride(from: 0, to: entries.count, by: 500) {
+        let batch = entries[start..<min(start + 500, entries.count)]
         var some = selection.selection
-        some.rowIDs = entries[start..<min(start + 500, entries.count)].map(\.rowID)
+        some.rowIDs = batch.map(\.rowID)
+        // While a person was asked, another row may have taken the place of one that has gone.
+        some.targets = batch.map(\.key.target)
         removed += try await service.remove(some)
       }
       _ = try await self.removeCutOff(selection)

@@ -157,7 +157,7 @@ enum StepLine {
     if missing > 0 { parts.append("\(missing) missing") }
     let unkept = steps.count { if case .no? = $0.kept { true } else { false } }
     if unkept > 0 { parts.append("\(unkept) not kept") }
-    let bytes = fresh.reduce(Int64(0)) { $0 + ($1.bytes ?? 0) }
+    let bytes = fresh.reduce(Int64(0)) { $0 + ($1.bytes ?? 0).summable }
     return
       "\(Counted.text(steps.count, "request")) in \(Words.elapsed(outcome.elapsed)): \(parts.joined(separator: ", ")); "
       + Words.size(bytes)

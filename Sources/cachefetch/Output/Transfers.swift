@@ -48,12 +48,17 @@ struct Transfers {
     let long = transfers.values.filter { !$0.wasShort && isLong($0, now) }
     guard let began = long.map(\.began).min() else { return nil }
     let expected = long.map(\.progress.expected).reduce(0 as Int64?) { sum, one in
-      sum.flatMap { sum in one.map { sum + $0 } }
+      sum.flatMap { sum in one.map { sum + $0.summable } }
     }
     let sum = DataService.TransferProgress(
-      received: long.map(\.progress.received).reduce(0, +), expected: expected)
+      received: long.map(\.progress.received.summable).reduce(0, +), expected: expected)
     return ProgressBar.text(sum, elapsed: now - began, width: width)
   }
 
   private func isLong(_ transfer: Transfer, _ now: Instant) -> Bool { now - transfer.began >= Self.shortTime }
+}
+
+extension Int64 {
+  /// A length for a sum: an origin may announce any, and a million of the largest here can be added.
+  var summable: Int64 { Swift.min(Swift.max(self, 0), Int64.max >> 20) }
 }

@@ -48,7 +48,9 @@ enum Words {
   /// The time something took: “3.4 ms”, “120 ms”, “2.5 s”, “1 minute 58 s”.
   static func elapsed(_ duration: Duration) -> String {
     let (seconds, attoseconds) = duration.components
-    let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+    // A sum of what a store's file says may be longer than its microseconds can be counted.
+    let counted = min(seconds, 9_000_000_000_000)
+    let microseconds = counted * 1_000_000 + attoseconds / 1_000_000_000_000
     switch microseconds {
     case ..<9_950: return "\(tenths(microseconds, of: 1_000)) ms"
     case ..<999_500: return "\((microseconds + 500) / 1_000) ms"

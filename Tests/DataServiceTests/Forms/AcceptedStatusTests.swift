@@ -1,6 +1,7 @@
 import CacheStore
 import DataService
 import DataServiceTesting
+import Dispatch
 import FixtureServer
 import PlatformFoundation
 import Synchronization
@@ -14,6 +15,8 @@ import TestTurns
     var items: [String]?
     var error: String?
   }
+
+  private struct NoFeed: Error {}
 
   private let url = "http://origin.test/feed"
 
@@ -94,6 +97,59 @@ import TestTurns
     let seen = await feeds(fixture, try request(200...404))
     #expect(seen.map(\.value) == [Feed()])
     #expect(seen.first?.response?.status == 404)
+    await fixture.service.close()
+  }
+
+  /// What comes when a load has already ended with the stored response.
+  @Test(
+    "law 5: what comes after the deadline is judged by the load that has left, before it replaces anything",
+    arguments: [(200, "<html>", "body"), (203, "other", "body"), (200, "later", "later")])
+  func afterDeadline(status: Int, late: String, stored: String) async throws {
+    let (clock, isAsked, mayAnswer) = (VirtualClock(), Gate(), Gate())
+    let transport = ScriptedTransport { _, number in
+      guard number > 1 else { return .answer("body") }
+      isAsked.open()
+      await mayAnswer.wait()
+      return .answer(late, status: status)
+    }
+    let answered = Mutex(0)
+    let isOver = Gate()
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock) {
+      $0.onEvent = { event in
+        guard case .answered = event.kind else { return }
+        if answered.withLock({ count in
+          count += 1
+          return count == 2
+        }) {
+          isOver.open()
+        }
+      }
+    }
+    let request = try request(200...200)
+    let decode: @Sendable (DataService.Response<Data>) throws -> String = { response in
+      guard !response.text.hasPrefix("<") else { throw NoFeed() }
+      return response.text
+    }
+    for await _ in fixture.service.deliveries(for: request, decode: decode) {}
+    let seen = Mutex<[String?]>([])
+    let isDelivered = Gate()
+    let load = fixture.service.load(
+      request, policy: .freshElseStored(within: .seconds(1)), queue: DispatchQueue(label: "callbacks"),
+      decode: decode
+    ) { delivery in
+      seen.withLock { $0.append(delivery.value) }
+      isDelivered.open()
+    }
+    await isAsked.wait()
+    await clock.whenPending(for: .seconds(1))
+    clock.advance(by: .seconds(1))
+    await isDelivered.wait()
+    mayAnswer.open()
+    await isOver.wait()
+    await load.finished()
+    // And that the deadline has passed.
+    #expect(seen.withLock { $0 } == ["body", nil])
+    #expect(await fixture.outline(request.url, policy: .storedOnly) == ["stored(\(stored))"])
     await fixture.service.close()
   }
 

@@ -45,6 +45,23 @@ import TestTurns
     #expect(Set(hashes).count == 3)
   }
 
+  @Test func `nor does it hide what is sent there, which enters as a digest`() throws {
+    func hash(_ body: String?) throws -> UInt64 {
+      let prepared = try Rule.prepared { request in
+        request.method = .post
+        request.isRead = true
+        request.key = "mine"
+        request.body = body.map { Data($0.utf8) }
+      }
+      return prepared.leaseHash(secrets: SecretList(), options: [])
+    }
+    #expect(try hash("A") == hash("A"))
+    #expect(try hash("A") != hash("B"))
+    #expect(try hash("A") != hash(nil))
+    // Of both as much is sent.
+    #expect(try hash("") == hash(nil))
+  }
+
   @Test func `the policy's rules and the options of the connection are in the hash`() throws {
     let prepared = try Rule.prepared()
     let hashes = ([[], [1], [2]] as [[UInt8]]).map { prepared.leaseHash(secrets: SecretList(), options: $0) }

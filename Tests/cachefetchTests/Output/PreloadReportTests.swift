@@ -180,6 +180,8 @@ import TestTurns
       StepLine.summary(outcome(steps))
         == "8 requests in 2.0 s: 5 fresh (2 new, 1 changed, 1 unchanged, 1 young enough), 1 only stored, 2 missing, 1 not kept; 1.5 kB"
     )
+    let largest = ["a", "b"].map { step($0, .fresh, change: .new, bytes: Int64.max) }
+    #expect(StepLine.summary(outcome(largest)) == "2 requests in 2.0 s: 2 fresh (2 new); 17592.2 GB")
     #expect(StepLine.summary(outcome([])) == "0 requests in 2.0 s: 0 fresh; 0 B")
     #expect(StepLine.summary(outcome([step("a", .missing)])) == "1 request in 2.0 s: 0 fresh, 1 missing; 0 B")
   }

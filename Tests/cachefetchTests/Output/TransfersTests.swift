@@ -50,6 +50,18 @@ import TestTurns
     #expect(transfers.bar(at: now, width: 80)?.contains(" 40%") == true)
   }
 
+  @Test func `lengths that no body has are summed`() {
+    var transfers = Transfers()
+    for number in 1...2 {
+      transfers.begin(number)
+      transfers.take(progress(10, of: Int64.max), of: number, at: start)
+    }
+    let now = start + .seconds(1)
+    #expect(transfers.bar(at: now, width: 80)?.contains("  0%  20 B/17592.2 GB") == true)
+    for number in 1...2 { transfers.take(progress(Int64.max, of: nil), of: number, at: start) }
+    #expect(transfers.bar(at: now, width: 80)?.contains("]  17592.2 GB") == true)
+  }
+
   @Test func `the next bar is due when the first of those that are not shown has taken long`() {
     var transfers = Transfers()
     for number in 1...3 { transfers.begin(number) }

@@ -38,6 +38,10 @@ import TestTurns
     #expect(Words.elapsed(.microseconds(microseconds)) == words)
   }
 
+  @Test("A time that nothing took has words too") func longest() {
+    #expect(Words.elapsed(.milliseconds(Int64.max)) == "285388 years")
+  }
+
   @Test(
     "A size is rounded, in powers of 1,000",
     arguments: [
