@@ -1,13 +1,14 @@
 import CacheStore
-import DataService
 import DataServiceTesting
 import Dispatch
 import FixtureServer
 import PlatformFoundation
 import Synchronization
 import TestSupport
-import Testing
 import TestTurns
+import Testing
+
+@testable import DataService
 
 /// A 304 whose row could not be freshened: it is gone, newer, or the store does not do it now.
 @Suite("A 304 for a row that something has happened to", .inTurn) struct ValidatedRowTests {
