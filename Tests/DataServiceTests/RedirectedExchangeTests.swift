@@ -31,6 +31,27 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test func `a redirect to what cannot be asked is the fault of who redirects`() async throws {
+    let transport = ScriptedTransport { request, _ throws(DataServiceError) in
+      switch request.url.path {
+      case "/a": return .answer("", status: 301, ["Location": "/b"])
+      case "/b": return .answer("", status: 301, ["Location": "http://u:secret@a b/?token=secret"])
+      default: throw DataServiceError(.invalidRequest, "the URL is malformed")
+      }
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let redirected = try #require(URL(string: "http://origin.test/a"))
+    let error = try #require(await fixture.deliveries(redirected).last?.error)
+    #expect(error.kind == .protocol)
+    #expect(error.message.hasPrefix("origin.test redirects to “http://a%20b/?token=~"), "\(error.message)")
+    #expect(error.message.hasSuffix("”, which cannot be asked: the URL is malformed"), "\(error.message)")
+    #expect(!error.message.contains("secret"))
+    // Without a redirect it is the caller's.
+    let own = try #require(URL(string: "http://origin.test/c"))
+    #expect(await fixture.outline(own) == ["failure(invalidRequest)"])
+    await fixture.service.close()
+  }
+
   @Test func `a client certificate goes to the origin that was asked for, and to no other`() async throws {
     let transport = ScriptedTransport { request, _ in
       switch request.url.absoluteString {

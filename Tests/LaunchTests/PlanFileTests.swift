@@ -107,6 +107,15 @@ import TestTurns
     #expect(plan.steps.map(\.name) == ["http://a.test/1", "http://a.test/2"])
   }
 
+  @Test func `a byte-order mark before a list is passed over, and is part of a URL elsewhere`() throws {
+    for text in ["\u{FEFF}http://a.test/1\n", "\u{FEFF}\r\nhttp://a.test/1", "\u{FEFF}# a\nhttp://a.test/1"] {
+      #expect(try PreloadPlan(list: text).steps.map(\.name) == ["http://a.test/1"], "\(text)")
+    }
+    #expect(try PreloadPlan(list: "\u{FEFF}").steps.isEmpty)
+    let error = #expect(throws: PlanError.self) { try PreloadPlan(list: "# a\n\u{FEFF}http://a.test/1") }
+    #expect(error?.line == 2)
+  }
+
   @Test func `a malformed list is refused with its line number`() throws {
     let error = #expect(throws: PlanError.self) {
       try PreloadPlan(list: "http://a.test/1\n\n# fine\nnot a url\u{1B}[2J\n")

@@ -29,6 +29,8 @@ struct Hops {
   private struct Chain {
     var hop: RedirectRule.Hop
     var redirects = 0
+    /// The host and port that redirected to the hop.
+    var redirector: String?
     var isNoStore: Bool
     var leftHostTemporarily = false
     var wasPlainHTTP = false
@@ -72,7 +74,7 @@ struct Hops {
           chain.hop.method, chain.hop.url, request.fields, isHTTP11Only: request.connection.isHTTP11Only)
       })
       let askedAt = core.configuration.onEvent == nil ? 0 : core.timekeeper.bootNanoseconds
-      let response = try await core.transport.response(to: request)
+      let response = try await send(request, of: chain)
       exchange.noteAnswer()
       exchange.tell(
         .hop(
@@ -92,6 +94,21 @@ struct Hops {
       }
       resumption?.body.end()
       chain = next
+    }
+  }
+
+  /// The answer to the request of a hop. Who redirects to what cannot be asked is to blame, not who asked.
+  nonisolated(nonsending) private func send(
+    _ request: TransportRequest, of chain: Chain
+  ) async throws(DataServiceError) -> TransportResponse {
+    do throws(DataServiceError) {
+      return try await core.transport.response(to: request)
+    } catch {
+      guard error.kind == .invalidRequest, let redirector = chain.redirector else { throw error }
+      let target = exchange.shown(chain.hop.url)
+      throw DataServiceError(
+        .protocol, "\(redirector) redirects to “\(target)”, which cannot be asked: \(error.message)",
+        underlying: error)
     }
   }
 
@@ -146,6 +163,7 @@ struct Hops {
     }
     var following = chain
     following.redirects += 1
+    following.redirector = chain.hop.url.authority
     if CacheControl.forbidsStoring(response.fields) { following.isNoStore = true }
     if next.url.host != chain.hop.url.host, RedirectRule.temporaryStatuses.contains(response.status) {
       following.leftHostTemporarily = true

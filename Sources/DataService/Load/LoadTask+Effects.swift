@@ -69,10 +69,10 @@ extension LoadTask {
   /// Adds to the counts of `stats` in memory.
   private func add(_ count: UsageCount, accountID: Int64?) {
     if let accountID {
-      core.store.count(accountID: accountID, host: prepared.url.authority, count)
+      core.store.count(accountID: accountID, host: prepared.countedHost, count)
     } else {
       // The id is unknown, as during an account's first fetch, while its row is created.
-      core.store.count(accountName: prepared.key.account, host: prepared.url.authority, count)
+      core.store.count(accountName: prepared.key.account, host: prepared.countedHost, count)
     }
   }
 
@@ -102,9 +102,7 @@ extension LoadTask {
       // Nothing of a signed-out account is delivered, not even the last known response.
       delivery = .failure(error, lastKnown: error.kind == .signedOut ? nil : state.stored)
     case .deliverNotStored:
-      let error =
-        state.storeError ?? DataServiceError(.notStored, "nothing is stored \(prepared.shownPlace)")
-      delivery = .failure(error, lastKnown: nil)
+      delivery = .failure(state.storeError ?? notStored(state.unfit), lastKnown: nil)
     case .deliverDeadline:
       let error = DataServiceError(
         .timeout(.deadline), "no fresh response within the deadline", remedy: .longerDeadline)
@@ -116,6 +114,20 @@ extension LoadTask {
       return
     }
     state.outbox.append(.output(.delivery(delivery)))
+  }
+
+  /// The failure of a load that asks nobody, with the reason where something is stored.
+  private func notStored(_ unfit: Unfit?) -> DataServiceError {
+    let place = prepared.shownPlace
+    let message =
+      if prepared.isPassThrough {
+        "nothing that is stored \(place) is used: the request bypasses the store"
+      } else if let unfit {
+        "what is stored \(place) \(unfit.words)"
+      } else {
+        "nothing is stored \(place)"
+      }
+    return DataServiceError(.notStored, message)
   }
 
   private func startExchange() {

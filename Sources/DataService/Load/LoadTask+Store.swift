@@ -66,11 +66,16 @@ extension LoadTask {
     var accepted: Box<StoredResponse>?
     if let selected, accepts(selected) { accepted = Box(selected) }
     let row = accepted
-    core.trace(said(of: row?.value, found))
+    // Only where it is to be said: most look-ups find a row or nothing.
+    let unfit: Unfit? =
+      row == nil && !found.rows.isEmpty
+      ? Unfit(found.rows, for: prepared, statuses: acceptedStatuses, protect: core.protect) : nil
+    core.trace(said(of: row?.value, unfit))
     state.withLock { state in
       state.row = row
       state.accountID = found.accountID
       state.preflight = found.preflight
+      state.unfit = unfit
       // A fresh answer replaces the row, whether or not the row is delivered.
       if policy == .freshOnly { state.usedRow = row?.value.id }
       if row == nil {
@@ -83,10 +88,8 @@ extension LoadTask {
   }
 
   /// A description of the row and of the policy's decision, for the trace.
-  private func said(of row: StoredResponse?, _ found: ResponseStore.Lookup) -> String {
-    guard let row else {
-      return found.rows.isEmpty ? "nothing is stored" : "no stored variant matches the request's headers"
-    }
+  private func said(of row: StoredResponse?, _ unfit: Unfit?) -> String {
+    guard let row else { return unfit.map { "what is stored \($0.words)" } ?? "nothing is stored" }
     let stored =
       "a response is stored, \(Explain.duration(Freshness.age(of: row, now: core.timekeeper.wallMilliseconds))) old"
     switch policy.kind {

@@ -36,6 +36,8 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     var row: Box<StoredResponse>?
     /// Why the request is forwarded, for `Cache-Status`; `nil` if the row's freshness decides that.
     var forward: CacheStatus.Forward?
+    /// Why nothing of what is stored under the key is delivered.
+    var unfit: Unfit?
     var isForStore = false
     var preflight: ResponseStore.Preflight?
     /// The failure of the exchange, for the rule that may serve the stored response in spite of it.

@@ -44,7 +44,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
 
     /// The account and host that its counts in `stats` belong to.
     var place: (account: String, host: String)? {
-      prepared.map { (account: $0.key.account, host: $0.url.authority) }
+      prepared.map { (account: $0.key.account, host: $0.countedHost) }
     }
 
     init(beganAt: Int64) { self.beganAt = beganAt }

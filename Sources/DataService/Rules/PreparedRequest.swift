@@ -47,6 +47,12 @@ final class PreparedRequest: Sendable {
       throw DataServiceError(
         .invalidRequest, "“\(method)” is not a method", hint: "a method is a word such as GET or POST")
     }
+    // A hop is sent without the field, so that no later check sees it.
+    if fields.contradictLength(of: request.body) {
+      throw DataServiceError(
+        .invalidRequest, "Content-Length contradicts the body",
+        hint: "leave it out: the body's own is stated")
+    }
     self.fields = fields
     isHTTP = policy == .http
     isPassThrough = PassThrough.isPassThrough(
@@ -71,6 +77,9 @@ final class PreparedRequest: Sendable {
 
   /// The key or URL that the response is stored under, for a message.
   var shownPlace: String { request.key.map { "under the key \($0)" } ?? "for \(shownURL)" }
+
+  /// The host whose rows `stats` counts the response among; a caller's own key is one of its own.
+  var countedHost: String { request.key == nil ? url.authority : key.target }
 
   /// The name that pauses use for the responder at `url`, the request's own URL or that of a redirect.
   func responder(of url: NormalisedURL) -> String {

@@ -126,18 +126,18 @@ final class ServiceCore: Sendable {
     configuration.onWarning?(warning)
   }
 
-  /// Reports a store error, each kind once, since later loads would meet the same. A read-only store is not reported:
-  /// `kept` states it.
-  func warn(store error: CacheStoreError) {
-    guard error.reason != .readOnly else { return }
+  /// Reports a store error, each kind once, since later loads would meet the same. A store that can only be read is
+  /// not reported: `kept` states it. One that cannot be made is, whichever of its files was refused.
+  func warn(store trouble: CacheStoreError) {
+    guard let error = trouble.reason == .readOnly ? store.obstacle : trouble else { return }
     let isNew = state.withLock { state in
       guard !state.reported.contains(error.message) else { return false }
       state.reported.append(error.message)
       return true
     }
     guard isNew else { return }
-    let error = DataServiceError(store: advised(error))
-    warn(.init(kind: error.kind, message: error.message, remedy: error.remedy))
+    let told = DataServiceError(store: advised(error))
+    warn(.init(kind: told.kind, message: told.message, remedy: told.remedy))
   }
 
   /// The store's error with the remedy that fits how the store was opened.

@@ -3,7 +3,7 @@ public import PlatformFoundation
 
 extension PreloadPlan {
   /// Makes a plan with one step for each line: its URL, which is also the step's name. Empty lines and lines that begin
-  /// with `#` are skipped, and a repeated URL is requested once.
+  /// with `#` are skipped, as is a byte-order mark before the first, and a repeated URL is requested once.
   ///
   /// The steps only bring the store up to date (``PreloadStep/storing(_:_:weight:isCritical:)``).
   ///
@@ -36,7 +36,8 @@ extension PreloadPlan {
   /// characters. CR LF is one line end.
   private static func lines(_ text: String) -> [Substring] {
     var lines: [Substring] = []
-    var start = text.utf8.startIndex
+    let hasMark = text.utf8.starts(with: [0xEF, 0xBB, 0xBF])
+    var start = text.utf8.index(text.utf8.startIndex, offsetBy: hasMark ? 3 : 0)
     var index = start
     while index < text.utf8.endIndex {
       let byte = text.utf8[index]

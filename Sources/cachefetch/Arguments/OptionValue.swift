@@ -19,8 +19,11 @@ enum OptionValue: Sendable, Hashable {
     switch kind {
     case .text, .file, .account, .tag:
       guard !text.isEmpty || option.name == .data || option.name == .dataBinary else {
-        throw UsageError(
-          "\(option.spelling) has an empty value", "write \(option.spelling) \(option.placeholder)")
+        // With curl an empty proxy is none.
+        let remedy =
+          option.name == .proxy
+          ? "set no_proxy='*' to use no proxy" : "write \(option.spelling) \(option.placeholder)"
+        throw UsageError("\(option.spelling) has an empty value", remedy)
       }
       self = .text(text)
     case .tier:

@@ -1,5 +1,6 @@
 internal import CacheStore
 internal import DataService
+internal import PlatformC
 internal import PlatformFoundation
 
 /// Makes requests from the command line's options, in the same way for every verb.
@@ -116,6 +117,9 @@ struct RequestArguments {
     guard method != "CONNECT" else {
       throw UsageError(
         "the method CONNECT makes a tunnel, not a request", "write another method; -x names a proxy")
+    }
+    guard method != "HEAD" || !hasBody else {
+      throw UsageError("-X HEAD: a HEAD request has no body", "leave -d out")
     }
     let known = ["get", "head", "post", "put", "patch", "delete", "options"]
     if known.contains(method) {
@@ -241,9 +245,52 @@ enum ResolveArgument {
       throw UsageError(
         "--resolve “\(TerminalText.visible(text))” is not complete", "write --resolve HOST:PORT:ADDRESS")
     }
-    let bracketed = parts[2].hasPrefix("[") && parts[2].hasSuffix("]")
-    let address = bracketed ? parts[2].dropFirst().dropLast() : parts[2]
+    try checkHost(parts[0], of: text)
     return ConnectionOptions.Resolution(
-      host: try InternationalHost.inASCII(parts[0]), port: port, address: String(address))
+      host: try InternationalHost.inASCII(parts[0]), port: port, address: try address(parts[2]))
+  }
+
+  /// Throws for the marks that curl knows for a host: as part of a name they would match no request.
+  private static func checkHost(_ host: Substring, of text: String) throws(UsageError) {
+    if host == "*" {
+      throw UsageError(
+        "--resolve “\(TerminalText.visible(text))” is for every host, which is not supported",
+        "write one HOST:PORT:ADDRESS for each host")
+    }
+    if host.hasPrefix("+") {
+      throw UsageError(
+        "--resolve “\(TerminalText.visible(text))” begins with “+”, which is not supported",
+        "leave it out: an address holds for this command alone")
+    }
+  }
+
+  /// The address without its brackets.
+  private static func address(_ text: Substring) throws(UsageError) -> String {
+    if text.contains(",") {
+      throw UsageError(
+        "--resolve: “\(TerminalText.visible(String(text)))” is more than one address",
+        "write one HOST:PORT:ADDRESS")
+    }
+    let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
+    let address = String(isBracketed ? text.dropFirst().dropLast() : text)
+    guard isIPv6(address) || !isBracketed && isIPv4(address) else {
+      throw UsageError(
+        "--resolve: “\(TerminalText.visible(String(text)))” is not an address",
+        "write an IPv4 address, or an IPv6 address with or without brackets")
+    }
+    return address
+  }
+
+  private static func isIPv4(_ text: String) -> Bool {
+    var address = in_addr()
+    return inet_pton(AF_INET, text, &address) == 1
+  }
+
+  /// An address of a link names its interface after `%`.
+  private static func isIPv6(_ text: String) -> Bool {
+    let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let first = parts.first, parts.count == 1 || !parts[1].isEmpty else { return false }
+    var address = in6_addr()
+    return inet_pton(AF_INET6, String(first), &address) == 1
   }
 }

@@ -10,8 +10,10 @@ internal import PlatformC
 extension StoreCommands {
   /// `export FILE`.
   func export() throws(UsageError) -> ExitStatus {
-    if arguments.has(.json), arguments.operand == "-" {
-      throw UsageError("--json and - both go to standard output", "name a file, or leave --json out")
+    if arguments.has(.json), try BundleFile.isStandardOutput(arguments.operand) {
+      throw UsageError(
+        "--json and \(TerminalText.visible(arguments.operand)) both go to standard output",
+        "name a file, or leave --json out")
     }
     let store = service.store.configuration.path
     guard access(store, F_OK) == 0 else {

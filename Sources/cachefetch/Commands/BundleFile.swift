@@ -3,43 +3,70 @@ internal import PlatformC
 
 /// The file of `export` and `import`: a store of one file, or a standard stream that carries one.
 enum BundleFile {
-  /// The destination of a bundle. The bundle is written beside the file and replaces it by a rename.
+  /// The destination of a bundle. The bundle is written beside the file and replaces it by a rename, or is copied to an
+  /// open descriptor.
   struct Target {
-    /// The file the operand names, links followed; `nil` for standard output.
+    /// The file the operand names, links followed; a descriptor as it was named; `nil` for `-`.
     let file: String?
     /// The path the bundle is written to first.
     let part: String
+    /// The descriptor that it is copied to; `nil` for a file.
+    private let output: OutputDescriptor?
     private let folder: PrivateFolder?
 
     /// - Parameter store: The store that is exported.
     init(_ operand: String, exporting store: String, _ diagnostics: Diagnostics) throws(UsageError) {
-      guard operand != "-" else {
-        guard !diagnostics.terminal.isOutput else {
-          throw UsageError("a bundle cannot be shown on a terminal", "name a file, or write > FILE")
-        }
+      output = try Self.output(operand, diagnostics)
+      if operand != "-" { try BundleFile.check(operand, exporting: store, isOpen: output != nil) }
+      guard output == nil else {
         let folder = try BundleFile.temporaryFolder()
-        file = nil
+        file = operand == "-" ? nil : operand
         part = folder.file("bundle")
         self.folder = folder
         return
       }
-      try BundleFile.check(operand, exporting: store)
-      let resolved = Paths.resolved(operand) ?? operand
+      guard let resolved = Paths.destination(of: operand) else {
+        throw UsageError(
+          "“\(TerminalText.visible(operand))” cannot be written: \(SystemError.text(ELOOP))",
+          "name another file", status: .inputOutput)
+      }
       let parent = Paths.folder(of: resolved)
       guard access(parent, W_OK) == 0 else {
         throw UsageError(
           "“\(TerminalText.visible(operand))” cannot be written: \(SystemError.text(errno))",
-          "name a file in a folder you may write to")
+          "name a file in a folder you may write to", status: .inputOutput)
       }
       file = resolved
       part = Paths.part(of: resolved)
       folder = nil
     }
 
-    /// Renames the bundle to the file, or copies it to standard output.
+    /// The descriptor that the operand stands for; `nil` if that is a file.
+    private static func output(
+      _ operand: String, _ diagnostics: Diagnostics
+    ) throws(UsageError) -> OutputDescriptor? {
+      var output: OutputDescriptor? = .standardOutput
+      if operand != "-" { output = try OutputDescriptor.named(by: operand) }
+      guard let number = output?.number else { return nil }
+      guard operand == "-" ? !diagnostics.terminal.isOutput : isatty(number) != 1 else {
+        throw UsageError("a bundle cannot be shown on a terminal", "name a file, or write > FILE")
+      }
+      return output
+    }
+
+    /// Renames the bundle to the file, or copies it to the descriptor.
     func commit() throws(OutputError) {
-      guard let file else { return try BundleFile.copy(part, to: .standardOutput) }
+      if let output { return try copy(to: output) }
+      guard let file else { return }
       guard rename(part, file) == 0 else { throw .failed(errno, path: file) }
+    }
+
+    /// Copies the bundle; an error names the descriptor as the user did.
+    private func copy(to output: OutputDescriptor) throws(OutputError) {
+      do throws(OutputError) { try BundleFile.copy(part, to: output) } catch {
+        guard let file, case .failed(let number, _) = error else { throw error }
+        throw .failed(number, path: file)
+      }
     }
 
     /// Removes temporary files.
@@ -91,6 +118,12 @@ enum BundleFile {
     func clear() { folder?.remove() }
   }
 
+  /// Whether an export to the operand goes to standard output.
+  static func isStandardOutput(_ operand: String) throws(UsageError) -> Bool {
+    if operand == "-" { return true }
+    return try OutputDescriptor.named(by: operand)?.number == STDOUT_FILENO
+  }
+
   private static func isRegular(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
@@ -108,15 +141,17 @@ enum BundleFile {
   }
 
   /// Throws if an export must not replace the file: it is not a regular file, it is the exported store under any name,
-  /// or it is another database.
-  private static func check(_ path: String, exporting store: String) throws(UsageError) {
+  /// or it is another database. An open descriptor need not be a regular file's.
+  private static func check(_ path: String, exporting store: String, isOpen: Bool) throws(UsageError) {
     var status = stat()
     guard stat(path, &status) == 0 else { return }
     let shown = TerminalText.visible(path)
     guard status.st_mode & S_IFMT == S_IFREG else {
+      if isOpen { return }
       throw UsageError(
         status.st_mode & S_IFMT == S_IFDIR
-          ? "“\(shown)” is a folder" : "“\(shown)” is not a regular file", "name a file to write")
+          ? "“\(shown)” is a folder" : "“\(shown)” is not a regular file", "name a file to write",
+        status: .inputOutput)
     }
     for part in parts {
       var own = stat()

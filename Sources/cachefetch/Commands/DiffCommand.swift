@@ -71,22 +71,23 @@ struct DiffCommand {
   ) throws(BodyError) -> ExitStatus {
     var fresh = DiffSide(head: response.head)
     var difference: DiffReport.Difference?
-    if response.status != stored.head.status {
-      difference = .status
-    } else if change != .unchanged {
+    let isOtherStatus = response.status != stored.head.status
+    // The next run compares with the fresh one, so that what is not said of the bodies now is never said.
+    if change != .unchanged {
       fresh = try DiffSide(response)
-      if stored.length == fresh.length, stored.body == nil, response.kept != .yes {
-        // What is not stored is read while it arrives, and nobody has compared it.
+      // What is not stored is read while it arrives, and nobody has compared it.
+      let isUncompared = stored.length == fresh.length && stored.body == nil && response.kept != .yes
+      if isUncompared, !isOtherStatus {
         throw .body(
           DataServiceError(
             .tooLarge,
             "the bodies are larger than 64 MiB, and were not compared, since the fresh one is not stored",
             hint: "compare files: use get -o"))
       }
-      difference = try self.difference(stored, fresh)
+      if !isUncompared { difference = try self.difference(stored, fresh) }
     }
     do { try report.compared(stored, fresh, difference) } catch { throw .output(error) }
-    return difference == nil ? .success : .different
+    return difference == nil && !isOtherStatus ? .success : .different
   }
 
   /// How the bodies differ; `nil` if they do not.

@@ -3,7 +3,7 @@ enum HelpCommand {
   static func run(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus {
     if arguments.has(.version) { return Output.write(Version.text(), diagnostics) }
     switch arguments.operands.first {
-    case nil: return Output.write(Typography.fitting(HelpText.overview()), diagnostics)
+    case nil: return Output.write(HelpText.overview(), diagnostics)
     case "manual": return Output.write(Manual.text(), diagnostics)
     case let name?:
       guard let verb = Verb(rawValue: name) else {
@@ -11,8 +11,7 @@ enum HelpCommand {
         throw UsageError(
           "there is no verb “\(name)”", near.map { "did you mean “\($0)”?" } ?? "see cachefetch help")
       }
-      return Output.write(
-        Typography.fitting(HelpText.verb(verb, width: Terminal.pagedWidth())), diagnostics)
+      return Output.write(HelpText.verb(verb, width: Terminal.pagedWidth()), diagnostics)
     }
   }
 }

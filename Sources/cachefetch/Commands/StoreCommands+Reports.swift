@@ -45,9 +45,11 @@ extension StoreCommands {
       let findings =
         [transport] + linked + ofStore.map(named) + ProxyFindings.all(Environment.value) + ofTier
       let isWrong = findings.contains { $0.severity == .wrong }
-      let shown =
-        arguments.has(.json) ? findings.flatMap(FindingText.line) : Array(FindingText.text(findings).utf8)
-      return Output.write(shown, diagnostics, status: isWrong ? .different : .success)
+      let status: ExitStatus = isWrong ? .different : .success
+      if arguments.has(.json) {
+        return Output.write(findings.flatMap(FindingText.line), diagnostics, status: status)
+      }
+      return Output.write(FindingText.text(findings), diagnostics, status: status)
     }
   }
 

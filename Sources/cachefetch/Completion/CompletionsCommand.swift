@@ -17,7 +17,7 @@ enum CompletionsCommand {
       let shown = TerminalText.visible(arguments.operands.joined(separator: " "))
       throw UsageError("no completions for “\(shown)”", "write bash, zsh or fish")
     }
-    return Output.write(CompletionScript.text(shell), diagnostics)
+    return Output.write(Array(CompletionScript.text(shell).utf8), diagnostics)
   }
 
   /// Prints nothing on standard error, since it runs while the user types.
@@ -29,7 +29,7 @@ enum CompletionsCommand {
       let text = TerminalText.visible(candidate.text)
       return candidate.help.isEmpty ? text : "\(text)\t\(candidate.help)"
     }
-    return Output.write(lines.map { $0 + "\n" }.joined(), Diagnostics(isQuiet: true))
+    return Output.write(lines.flatMap { Array($0.utf8) + [0x0A] }, Diagnostics(isQuiet: true))
   }
 
   /// The texts bash inserts, one on each line.
@@ -39,7 +39,7 @@ enum CompletionsCommand {
     let words = Array(line.words.dropFirst())
     let found = completer(arguments, words).candidates(words)
     let lines = found.compactMap { line.replacement(for: $0.text) }
-    return Output.write(lines.map { $0 + "\n" }.joined(), Diagnostics(isQuiet: true))
+    return Output.write(lines.flatMap { Array($0.utf8) + [0x0A] }, Diagnostics(isQuiet: true))
   }
 
   /// What completes `words`, from the store that they name.

@@ -58,8 +58,14 @@ struct Diagnostics: Sendable {
   func warn(_ warning: DataService.Warning) {
     let text = Self.joined(warning.message, warning.remedy?.words)
     warned.insert(text)
-    if warning.remedy == .descriptors { warned.insert(Remedy.descriptors.text) }
+    if let remedy = warning.remedy { warned.insert(remedy.text) }
     say(text)
+  }
+
+  /// `message` with the remedy, unless a warning has given it already.
+  func advised(_ message: String, _ remedy: Remedy?) -> String {
+    guard let remedy, !warned.contains(remedy.text) else { return message }
+    return Self.joined(message, remedy.words)
   }
 
   /// The message and its remedy, on one line.

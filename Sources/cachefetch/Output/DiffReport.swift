@@ -1,10 +1,10 @@
+internal import CacheStore
 internal import DataService
 
 /// The report of `diff`: the differences on standard output, or one JSON object (`docs/diff.schema.json`).
 struct DiffReport {
-  /// How two responses differ.
+  /// How two bodies differ.
   enum Difference {
-    case status
     case json(JSONDifference)
     /// The lines of a unified difference.
     case text([UInt8])
@@ -27,9 +27,10 @@ struct DiffReport {
     case .yes:
       diagnostics.say("\(line.url): nothing stored yet to compare with; the fresh response has been stored")
     case .no(let reason):
-      diagnostics.say(
+      let message =
         "\(line.url): nothing is stored to compare with, and the fresh response was not stored either "
-          + "(\(reason.name))")
+        + "(\(reason.name))"
+      diagnostics.say(diagnostics.advised(message, reason == .readOnly ? .writableStore : nil))
     }
   }
 
@@ -39,14 +40,16 @@ struct DiffReport {
     if isJSON { try write("failure", stored: stored, fresh: nil, error: error) }
   }
 
-  /// Reports the comparison of both responses.
+  /// Reports the comparison of both responses: of their statuses, and of their bodies as `difference` says.
   func compared(_ stored: DiffSide, _ fresh: DiffSide, _ difference: Difference?) throws(OutputError) {
+    let isOtherStatus = stored.head.status != fresh.head.status
     if isJSON {
-      return try write(difference == nil ? "same" : "different", stored: stored, fresh: fresh, difference)
+      let isSame = difference == nil && !isOtherStatus
+      return try write(isSame ? "same" : "different", stored: stored, fresh: fresh, difference)
     }
+    if isOtherStatus { try say("status \(stored.head.status) → \(fresh.head.status)\n") }
     switch difference {
     case nil: return
-    case .status: try write("status \(stored.head.status) → \(fresh.head.status)\n")
     case .json(let difference): try write(coloured(difference.lines.joined(separator: "\n") + "\n"))
     case .text(let bytes):
       if diagnostics.terminal.isOutput {
@@ -54,10 +57,10 @@ struct DiffReport {
       } else {
         try output.write(bytes)
       }
-    case .binary: try write("binary bodies differ: \(sizes(stored, fresh))\n")
-    case .large: try write("large bodies differ: \(sizes(stored, fresh))\n")
+    case .binary: try say("binary bodies differ: \(sizes(stored, fresh))\n")
+    case .large: try say("large bodies differ: \(sizes(stored, fresh))\n")
     case .unshown:
-      try write("text bodies differ: \(sizes(stored, fresh))\n")
+      try say("text bodies differ: \(sizes(stored, fresh))\n")
       diagnostics.say("there is no program diff to show how they differ; install diffutils")
     }
   }
@@ -67,6 +70,9 @@ struct DiffReport {
   }
 
   private func write(_ text: String) throws(OutputError) { try output.write(text) }
+
+  /// Writes words of the report's own, with the marks that the locale has; what bodies hold stays as it is.
+  private func say(_ text: String) throws(OutputError) { try output.write(Typography.fitting(text)) }
 
   // MARK: JSON
 
@@ -85,7 +91,7 @@ struct DiffReport {
       json.member("changes", objects: difference.changes.map(object))
       if difference.omitted > 0 { json.member("changes_omitted", difference.omitted) }
     case .text(let bytes): json.member("text", String(decoding: bytes, as: UTF8.self))
-    case nil, .status, .binary, .large, .unshown: break
+    case nil, .binary, .large, .unshown: break
     }
     if let error { json.member("error", json: DeliveryLine.error(error)) }
     try output.write(json.line())

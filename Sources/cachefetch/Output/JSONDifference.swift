@@ -40,7 +40,10 @@ struct JSONDifference {
       if let old = change.old { lines.append("- \(change.path): \(Self.text(old))") }
       if let new = change.new { lines.append("+ \(change.path): \(Self.text(new))") }
     }
-    if omitted > 0 { lines.append("… and \(omitted) more \(omitted == 1 ? "difference" : "differences")") }
+    if omitted > 0 {
+      let differences = omitted == 1 ? "difference" : "differences"
+      lines.append(Typography.fitting("… and \(omitted) more \(differences)"))
+    }
     return lines
   }
 

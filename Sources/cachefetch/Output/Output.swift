@@ -1,9 +1,11 @@
 /// Writes text to standard output and returns the resulting exit status.
 enum Output {
+  /// Text for a person, with the marks that the locale has.
   static func write(_ text: String, _ diagnostics: Diagnostics, status: ExitStatus = .success) -> ExitStatus {
-    write(Array(text.utf8), diagnostics, status: status)
+    write(Array(Typography.fitting(text).utf8), diagnostics, status: status)
   }
 
+  /// Bytes for a program, as they are: JSON, a script, names to complete.
   static func write(_ bytes: [UInt8], _ diagnostics: Diagnostics, status: ExitStatus = .success) -> ExitStatus
   {
     do throws(OutputError) {

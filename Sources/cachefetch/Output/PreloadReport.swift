@@ -62,7 +62,13 @@ final class PreloadReport {
       if isJSON, !written.contains(step.name) { try write(step, error) }
       if !said.contains(step.name) { say(step, error) }
     }
-    diagnostics.show(StepLine.summary(outcome) + "\n")
+    diagnostics.show(summary(outcome) + "\n")
+  }
+
+  /// The summary, with what to do where nothing could be kept.
+  private func summary(_ outcome: LaunchOutcome) -> String {
+    let isReadOnly = outcome.steps.contains { $0.kept == .no(.readOnly) }
+    return diagnostics.advised(StepLine.summary(outcome), isReadOnly ? .writableStore : nil)
   }
 
   private var isTriedAgain: Bool {

@@ -6,17 +6,23 @@ internal import PlatformFoundation
 struct ReplacedFile {
   /// The path as given.
   let name: String
-  /// The file itself, symbolic links followed, so that a link stays one.
+  /// The file itself, symbolic links followed, so that a link stays one; a descriptor as it was named.
   let path: String
   /// Writes to what is no regular file; `nil` for a file.
   private let direct: DirectOutput?
-  /// Whether it is not a regular file but a pipe or a device, which bytes are written to directly.
+  /// Whether it is not a file to replace but a pipe, a device or an open descriptor, which bytes are written to
+  /// directly.
   var isDirect: Bool { direct != nil }
 
   /// Prepares for a path; nothing is written yet.
   /// - Throws: An error with the exit status of an output error, if nothing can be written there.
   init(_ path: String) throws(UsageError) {
     name = path
+    if let output = try OutputDescriptor.named(by: path) {
+      self.path = path
+      direct = DirectOutput(output)
+      return
+    }
     var status = stat()
     let exists = stat(path, &status) == 0
     if exists, status.st_mode & S_IFMT == S_IFDIR {
@@ -25,7 +31,12 @@ struct ReplacedFile {
     }
     let isDirect = exists && status.st_mode & S_IFMT != S_IFREG
     direct = isDirect ? DirectOutput() : nil
-    self.path = exists ? Self.resolved(path) : path
+    guard let target = Paths.destination(of: path) else {
+      throw UsageError(
+        "“\(TerminalText.visible(path))” cannot be written: \(SystemError.text(ELOOP))",
+        "name another file", status: .inputOutput)
+    }
+    self.path = target
     let folder = Paths.folder(of: self.path)
     if access(isDirect ? self.path : folder, W_OK) != 0 {
       let named = isDirect ? path : folder
@@ -63,13 +74,10 @@ struct ReplacedFile {
     return status.st_mode & 0o777
   }
 
-  private static func resolved(_ path: String) -> String {
-    Paths.resolved(path) ?? path
-  }
-
-  /// The file a path leads to, links followed; `nil` if it does not exist yet.
+  /// The file a path leads to, links followed; `nil` if it is no link and does not exist yet.
   static func target(of path: String) -> String? {
-    access(path, F_OK) == 0 ? resolved(path) : nil
+    guard let target = Paths.destination(of: path) else { return nil }
+    return target != path || access(path, F_OK) == 0 ? target : nil
   }
 
   /// New content, before it replaces the file.
@@ -153,12 +161,19 @@ struct ReplacedFile {
 }
 
 /// A pipe or a device. It is opened by the first content and stays open for the next, as standard output does: the
-/// reader of a pipe that is closed in between is at its end, and there may be no other.
+/// reader of a pipe that is closed in between is at its end, and there may be no other. A descriptor that was open
+/// before is used as it is, and stays open.
 private final class DirectOutput {
   private var opened: OutputDescriptor?
+  private let wasOpen: Bool
+
+  init(_ descriptor: OutputDescriptor? = nil) {
+    opened = descriptor
+    wasOpen = descriptor != nil
+  }
 
   deinit {
-    if let opened { close(opened.number) }
+    if let opened, !wasOpen { close(opened.number) }
   }
 
   /// The open pipe or device. Waits for a pipe's reader as long as `-m` allows.

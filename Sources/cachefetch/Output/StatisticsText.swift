@@ -28,13 +28,25 @@ enum StatisticsText {
       let counts = part.deliveries
       let name = width == nil ? part.account : EntryTable.shortAccount(part.account)
       let account = part.account.isEmpty ? "" : "  [\(name)]"
-      let line =
-        "\(TerminalText.visible(part.host + account)): \(Words.entries(part.rows)) · delivered \(counts.stored) "
-        + "from the store, \(counts.fresh) fresh, \(counts.unchanged) confirmed by 304, "
-        + Counted.text(counts.failed, "failure")
-      text += (width.map { Columns.cut(line, to: $0) } ?? line) + "\n"
+      text += row(
+        TerminalText.visible(part.host + account), ": \(Words.entries(part.rows))",
+        [
+          "delivered \(counts.stored) from the store", "\(counts.fresh) fresh",
+          "\(counts.unchanged) confirmed by 304", Counted.text(counts.failed, "failure"),
+        ], width)
     }
     return text
+  }
+
+  /// The line of an account and host; in a window narrower than that, its counts are below it.
+  private static func row(_ name: String, _ entries: String, _ counts: [String], _ width: Int?) -> String {
+    let line = "\(name)\(entries) · \(counts.joined(separator: ", "))\n"
+    // The line break takes no column.
+    guard let width, line.count - 1 > width else { return line }
+    let first = Columns.cut(name, to: max(1, width - entries.count)) + entries
+    let parts: [String] = counts.dropLast().map { $0 + "," } + counts.suffix(1)
+    let below = Columns.wrapped(parts, to: width - 2).map { "  " + $0 }
+    return ([first] + below).map { Columns.cut($0, to: width) + "\n" }.joined()
   }
 
   /// The results of prefetches; empty if there were none.

@@ -77,4 +77,34 @@ import Testing
     #expect(await forward("de", policy: .storedThenFresh) == "fwd=stale")
     await fixture.service.close()
   }
+
+  @Test func `why what is stored is not delivered where nobody is asked`() async throws {
+    let transport = ScriptedTransport { _, _ in
+      .answer("{}", status: 200, ["Vary": "Accept-Language, X-A", "Content-Type": "text/plain"])
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    func failure(_ change: (inout DataService.Request) -> Void = { _ in }) async -> String? {
+      let all = await fixture.deliveries(url, policy: .storedOnly, configure: change)
+      guard case .failure(let error, _)? = all.last else { return nil }
+      return error.kind == .notStored ? error.message : error.description
+    }
+    #expect(await failure() == "nothing is stored for \(url)")
+    #expect(await fixture.outline(url) == ["fresh({}, new)"])
+    #expect(await failure() == nil)
+    let variant = "of another variant (Vary: accept-language, x-a)"
+    #expect(await failure { $0.fields["X-A"] = "1" } == "what is stored for \(url) is \(variant)")
+    #expect(fixture.hasTraced("what is stored is \(variant)"))
+    let type = "of another media type"
+    #expect(
+      await failure { $0.acceptedMediaTypes = ["text/html"] } == "what is stored for \(url) is \(type)")
+    #expect(fixture.hasTraced("what is stored is \(type)"))
+    let status = await failure { $0.acceptedStatuses = 201...201 }
+    #expect(status == "what is stored for \(url) is of a status that is not accepted")
+    let bypassing = "nothing that is stored for \(url) is used: the request bypasses the store"
+    #expect(await failure { $0.fields["Range"] = "bytes=0-3" } == bypassing)
+    #expect(await failure { $0.fields["Cache-Control"] = "no-store" } == bypassing)
+    #expect(await failure { $0.method = .post } == bypassing)
+    #expect(transport.requests.count == 1)
+    await fixture.service.close()
+  }
 }

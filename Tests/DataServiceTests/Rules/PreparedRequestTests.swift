@@ -42,6 +42,14 @@ extension Rule {
       ("a field whose name is no token", { $0.fields.append("X Y", "1") }, "X Y"),
       ("no method", { $0.method = "" }, "not a method"),
       ("a method of two words", { $0.method = "GET it" }, "GET it"),
+      ("a length without a body", { $0.fields = ["Content-Length": "5"] }, "Content-Length"),
+      (
+        "a length that is not the body's",
+        {
+          $0.fields = ["content-length": "5"]
+          $0.body = Data("x".utf8)
+        }, "Content-Length"
+      ),
     ]
 
   @Test("What cannot be sent is named") func invalid() throws {
@@ -52,6 +60,16 @@ extension Rule {
       #expect(
         error?.kind == .invalidRequest && error?.message.contains(says) == true, Comment(rawValue: name))
       #expect(error?.hint?.isEmpty == false, Comment(rawValue: name))
+    }
+  }
+
+  @Test("A length that is the body's is accepted") func length() throws {
+    for (length, body) in [("1", Data("x".utf8)), ("0", Data()), ("0", nil)] as [(String, Data?)] {
+      let prepared = try Rule.prepared {
+        $0.fields = ["Content-Length": length]
+        $0.body = body
+      }
+      #expect(prepared.fields.values(of: "Content-Length") == [length])
     }
   }
 

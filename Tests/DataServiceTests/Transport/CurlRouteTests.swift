@@ -59,6 +59,16 @@ import TestTurns
     #expect(await failure(try request("http://origin.test/") { $0.proxy = "http://no.invalid:1" }) == .proxy)
   }
 
+  @Test func `a host that libcurl spells in another way refuses the connection itself`() async throws {
+    let gone = try FixtureServer(routes: ["/": .ok("")])
+    gone.stop()
+    for host in ["127.1", "2130706433", "0177.0.0.1", "%31%32%37.0.0.1"] {
+      let kind = await failure(try request("http://\(host):\(gone.port)/") { $0.proxy = "" })
+      #expect(kind == .refused, "\(host)")
+    }
+    withExtendedLifetime(gone) {}
+  }
+
   @Test func `a resolution sends a host to an address, and nobody else's exchanges`() async throws {
     let here = try FixtureServer { request, connection in
       try connection.send(.ok("here \(request["Host"] ?? "")"))

@@ -211,6 +211,11 @@ extension HostileServer {
       "gzip with a wrong checksum", .protocol, hasHead: true,
       bytes: coded("gzip", Gzip.hello.dropLast(8) + [1, 2, 3, 4, 5, 0, 0, 0])),
     HostileServer(
+      "gzip with bytes after its end", .protocol, hasHead: true,
+      bytes: coded("gzip", Gzip.hello + Array("more".utf8))),
+    HostileServer(
+      "gzip of two members", .protocol, hasHead: true, bytes: coded("gzip", Gzip.hello + Gzip.hello)),
+    HostileServer(
       "gzip with a wrong length", .protocol, hasHead: true,
       bytes: coded("gzip", Gzip.hello.dropLast(4) + [9, 9, 9, 9])),
     HostileServer(

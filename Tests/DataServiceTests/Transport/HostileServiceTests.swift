@@ -81,6 +81,7 @@ import TestTurns
     .redirect("a redirect to another protocol", to: "ftp://127.0.0.1/x", failed),
     .redirect("a redirect to a script", to: "javascript:alert(1)", failed),
     .redirect("a redirect without a host", to: "http:///x", failed),
+    .redirect("a redirect to a host with a space", to: "http://a b/", failed),
     .redirect("a redirect to a port that is no number", to: "http://127.0.0.1:port/", failed),
     Answer("a redirect without a Location", "fresh(x, changed)") { _, _ in .status(302, "x") },
     Answer("a captive portal", "failure(portal, last good)") { request, port in

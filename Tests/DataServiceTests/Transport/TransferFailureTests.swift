@@ -93,6 +93,9 @@
       Row(code: CURLE_PARTIAL_FILE, kind: .truncated, hasHead: true),
       Row(code: CURLE_PARTIAL_FILE, kind: .disconnected),
       Row(code: CURLE_WRITE_ERROR, kind: .other),
+      Row(code: CURLE_WRITE_ERROR, kind: .other, hasHead: true),
+      Row(code: CURLE_WRITE_ERROR, kind: .other, isEncoded: true),
+      Row(code: CURLE_WRITE_ERROR, kind: .protocol, hasHead: true, isEncoded: true, says: "coding"),
       Row(code: CURLE_UPLOAD_FAILED, kind: .disconnected),
       Row(code: CURLE_READ_ERROR, kind: .other, says: "body"),
       Row(code: CURLE_OUT_OF_MEMORY, kind: .protocol),
@@ -219,6 +222,47 @@
         code: CURLE_COULDNT_CONNECT, text: "Failed to connect to 127.0.0.2 port 80 after 1 ms",
         osError: ECONNREFUSED, host: "origin.test", port: 80, isResolved: true)
       #expect(resolved.error { true }.kind == .refused)
+    }
+
+    @Test func `a host in another spelling is no proxy`() {
+      let cases: [(host: String, peer: String, kind: DataServiceError.Kind)] = [
+        ("127.1", "127.0.0.1", .refused), ("2130706433", "127.0.0.1", .refused),
+        ("0177.0.0.1", "127.0.0.1", .refused), ("0x7f.1", "127.0.0.1", .refused),
+        ("%31%32%37.0.0.1", "127.0.0.1", .refused), ("origin%2etest", "origin.test", .refused),
+        ("Origin.TEST.", "origin.test", .refused), ("100%", "100%", .refused), ("%zz", "%ZZ", .refused),
+        ("0:0:0:0:0:0:0:1", "::1", .refused), ("fe80::1%25lo", "fe80::1", .refused),
+        ("127.1", "127.0.0.2", .proxy), ("0:0:0:0:0:0:0:1", "::2", .proxy), ("::1", "127.0.0.1", .proxy),
+        ("origin.test", "proxy.test", .proxy),
+      ]
+      for (host, peer, kind) in cases {
+        var failure = TransferFailure(
+          code: CURLE_COULDNT_CONNECT, text: "Failed to connect to \(peer) port 80 after 1 ms",
+          osError: ECONNREFUSED, host: host, port: 80)
+        #expect(failure.error { true }.kind == kind, "\(host), \(peer)")
+        failure.mayUseProxy = false
+        #expect(failure.error { true }.kind == .refused, "\(host), \(peer)")
+      }
+    }
+
+    @Test func `a proxy is on the way only where it is given, or named by a variable that libcurl reads`() {
+      var options = ConnectionOptions()
+      let variables = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "HTTP_PROXY"]
+      for (isSecure, read) in [
+        (false, ["http_proxy", "all_proxy", "ALL_PROXY"]),
+        (true, ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]),
+      ] {
+        for name in variables {
+          let isUsed = options.mayUseProxy(isSecure: isSecure) { $0 == name ? "http://p" : nil }
+          #expect(isUsed == read.contains(name), "\(name)")
+        }
+        #expect(!options.mayUseProxy(isSecure: isSecure) { _ in "" })
+      }
+      options.proxy = ""
+      #expect(!options.mayUseProxy(isSecure: false) { _ in "http://p" })
+      options.proxy = "http://p"
+      #expect(options.mayUseProxy(isSecure: false) { _ in nil })
+      options.unixSocket = "/run/x"
+      #expect(!options.mayUseProxy(isSecure: false) { _ in "http://p" })
     }
 
     @Test func `every code in the table has a row here`() {

@@ -122,17 +122,33 @@ import TestTurns
   }
 
   @Test(arguments: [
-    ("h:1:a", "h", 1, "a"), ("h:65535:[::1]", "h", 65_535, "::1"), ("h:80:[::1", "h", 80, "[::1"),
-    ("h:80:::1]", "h", 80, "::1]"), ("ü:80:a", "xn--tda", 80, "a"),
+    ("h:1:1.2.3.4", "h", 1, "1.2.3.4"), ("h:65535:[::1]", "h", 65_535, "::1"), ("h:80:::1", "h", 80, "::1"),
+    ("h:80:[fe80::1%eth0]", "h", 80, "fe80::1%eth0"), ("ü:80:1.2.3.4", "xn--tda", 80, "1.2.3.4"),
   ]) func `a resolution is a host, a port and an address, with brackets or without`(
     text: String, host: String, port: Int, address: String
   ) throws {
     #expect(try ResolveArgument.parse(text) == .init(host: host, port: port, address: address))
   }
 
-  @Test(arguments: ["h:0:a", "h:65536:a", "h:80:", ":80:a", "h:x:a", "h:80", "h"])
+  @Test(arguments: [
+    "h:0:1.2.3.4", "h:65536:1.2.3.4", "h:80:", ":80:1.2.3.4", "h:x:1.2.3.4", "h:80", "h", "h:80:[::1",
+    "h:80:::1]", "h:80:[1.2.3.4]", "h:80:[]", "h:80:1.2.3", "h:80:::1%", "h:80:a.example",
+  ])
   func `what is no resolution is refused`(text: String) {
     #expect(throws: UsageError.self) { try ResolveArgument.parse(text) }
+  }
+
+  @Test(arguments: [
+    ("*:80:1.2.3.4", "“*:80:1.2.3.4” is for every host", "for each host"),
+    ("+h:80:1.2.3.4", "“+h:80:1.2.3.4” begins with “+”", "leave it out"),
+    ("h:80:1.2.3.4,::1", "“1.2.3.4,::1” is more than one address", "one HOST:PORT:ADDRESS"),
+    ("h:80:notanip", "“notanip” is not an address", "IPv4"),
+  ]) func `curl's other resolutions are refused, with what to write`(
+    text: String, thing: String, remedy: String
+  ) throws {
+    let error = #expect(throws: UsageError.self) { try ResolveArgument.parse(text) }
+    #expect(error?.message.contains(thing) == true && error?.remedy.contains(remedy) == true)
+    #expect(error?.status == .usage)
   }
 
   @Test func `media types are apart by commas`() throws {
@@ -174,6 +190,9 @@ import TestTurns
     }
     #expect(failure(["-I", "-X", "GET"])?.contains("HEAD") == true)
     #expect(try request("-I").method == .head)
+    #expect(failure(["-X", "HEAD", "-d", "x"])?.contains("has no body; leave -d out") == true)
+    #expect(try request("-X", "HEAD").method == .head)
+    #expect(try request("-X", "HEAD", "-G", "-d", "x").method == .head)
   }
 
   @Test func `a time limit of 0 is the usual one, as in curl`() throws {

@@ -38,6 +38,16 @@ import TestTurns
   }
 
   @Test(
+    "What to write in place of an option of curl's does what that did",
+    arguments: [
+      ("--create-dirs", "mkdir -p"), ("--data-raw", "-d @FILE"), ("--data-ascii", "use -d"),
+      ("--remote-time", "leave it out"),
+    ])
+  func foreign(option: String, remedy: String) {
+    #expect(Suggestion.foreign(option)?.contains(remedy) == true)
+  }
+
+  @Test(
     "Edits between two names",
     arguments: [
       ("ab", "ba", 1), ("ca", "abc", 3), ("kitten", "sitting", 3), ("a", "", 1), ("", "ab", 2),

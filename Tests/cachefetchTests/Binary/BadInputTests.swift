@@ -47,6 +47,8 @@ import TestTurns
     Refused(["-u", "alice", "http://a/"], "-u has no colon", "-u USER:PASSWORD"),
     Refused(["-d", "@none", "http://a/"], "-d “none” cannot be read", "give a readable file"),
     Refused(["--resolve", "a:b", "http://a/"], "--resolve “a:b”", "HOST:PORT:ADDRESS"),
+    Refused(["--resolve", "a:80:notanip", "http://a/"], "“notanip” is not an address", "IPv4"),
+    Refused(["-x", "", "http://a/"], "--proxy has an empty value", "no_proxy='*'"),
     Refused(["--max-age", "5x", "http://a/"], "--max-age “5x” is not a duration", "5m"),
     Refused(["--max-age", "99999999d", "http://a/"], "--max-age “99999999d” is too long", "36500d"),
     Refused(["--deadline", "-1s", "http://a/"], "--deadline “-1s” is not a duration", "30s"),

@@ -178,12 +178,12 @@ import TestTurns
     for _ in 1...2 { #expect(try await shell.run("export", "demo.cfx").status == 0) }
     #expect(try await other.run("import", shell.file("demo.cfx")).status == 0)
     for (name, words) in [
-      ("sub", "is a folder"), ("/dev/null", "is not a regular file"), ("no/such", "cannot be written"),
+      ("sub", "is a folder"), ("/dev/full", "is not a regular file"), ("no/such", "cannot be written"),
     ] {
       _ = mkdir(shell.file("sub"), 0o700)
       let run = try await shell.run("export", name)
       #expect(
-        run.status == 64 && run.errorText.contains(words) && !run.errorText.contains("-o"), "\(run.errorText)"
+        run.status == 74 && run.errorText.contains(words) && !run.errorText.contains("-o"), "\(run.errorText)"
       )
     }
     let missing = try Shell()
@@ -207,7 +207,52 @@ import TestTurns
     #expect(try shell.store.folder.names().filter { $0.contains(".part") }.isEmpty)
   }
 
+  @Test func `a link to a file that is not there yet stays one`() async throws {
+    let (shell, _) = try await filled()
+    #expect(symlink("copy.cfx", shell.file("link")) == 0)
+    #expect(try await shell.run("export", "link").status == 0)
+    var status = stat()
+    #expect(lstat(shell.file("link"), &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
+    #expect(try shell.store.folder.bytes(of: "copy.cfx").starts(with: Array("SQLite format 3\0".utf8)))
+    #expect(symlink("round", shell.file("round")) == 0)
+    let round = try await shell.run("export", "round")
+    #expect(round.status == 74 && round.errorText.contains("too many symbolic links"), "\(round.errorText)")
+  }
+
   // MARK: Streams
+
+  @Test(
+    "The file of an open descriptor is not replaced",
+    arguments: ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "log"])
+  func openDescriptor(path: String) async throws {
+    let (shell, _) = try await filled()
+    let script = #"{ echo before; "$0" export "$1"; echo after; } > log"#
+    let run = try await ChildProcess.run(
+      "/bin/sh", ["-c", script, BuiltProduct.cachefetch(), path], environment: shell.environment,
+      directory: shell.store.folder.path)
+    #expect(run.errorText.hasPrefix("exported 2 stored responses"), "\(run.errorText)")
+    let log = try shell.store.folder.bytes(of: "log")
+    #expect(log.starts(with: Array("before\nSQLite format 3\0".utf8)))
+    #expect(log.suffix(6).elementsEqual("after\n".utf8))
+    let json = try await ChildProcess.run(
+      "/bin/sh", ["-c", #""$0" export --json "$1" > log"#, BuiltProduct.cachefetch(), path],
+      environment: shell.environment, directory: shell.store.folder.path)
+    #expect(
+      json.status == 64 && json.errorText.contains("both go to standard output"), "\(json.errorText)")
+  }
+
+  @Test func `a descriptor that takes nothing is named as it was given`() async throws {
+    let (shell, _) = try await filled()
+    for (redirection, words) in [("> /dev/full", "no space left"), (">&-", "it is closed")] {
+      let run = try await ChildProcess.run(
+        "/bin/sh", ["-c", #""$0" export /dev/stdout "# + redirection, BuiltProduct.cachefetch()],
+        environment: shell.environment, directory: shell.store.folder.path)
+      #expect(run.status == 74, "\(redirection): \(run.exit)")
+      #expect(
+        run.errorText.contains("“/dev/stdout” cannot be written: \(words)"),
+        "\(redirection): \(run.errorText)")
+    }
+  }
 
   @Test(
     "A reader that goes away ends it as a closed pipe does, and no temporary file is left",

@@ -40,7 +40,31 @@ import TestTurns
     origin.answer(.ok([0, 1, 2, 3]))
     #expect(try await shell.run("diff", origin.url).outputText == "binary bodies differ: 3 B → 4 B\n")
     origin.answer(.status(404, "gone"))
-    #expect(try await shell.run("diff", origin.url).outputText == "status 200 → 404\n")
+    #expect(
+      try await shell.run("diff", origin.url).outputText
+        == "status 200 → 404\nbinary bodies differ: 4 B → 4 B\n")
+    origin.answer(.status(404, "\0\u{1}\u{2}\u{3}"))
+    let same = try await shell.run("diff", origin.url)
+    #expect(same.status == 1 && same.outputText == "status 200 → 404\n")
+  }
+
+  @Test func `of another status the bodies are compared too, since the fresh one is stored`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("a\n"))
+    _ = try await shell.run(origin.url)
+    origin.answer(.status(201, "b\n"))
+    let text = try await shell.run("diff", origin.url)
+    #expect(
+      text.status == 1 && text.outputText.hasPrefix("status 200 → 201\n--- stored ")
+        && text.outputText.hasSuffix("\n-a\n+b\n"), "\(text.outputText)")
+    #expect(try await shell.run("diff", origin.url).status == 0)
+    origin.answer(.ok(#"{"a":1}"#))
+    _ = try await shell.run(origin.url)
+    origin.answer(.status(203, #"{"a":2}"#))
+    let json = try await shell.run("diff", "--json", origin.url)
+    #expect(
+      json.status == 1 && json.outputText.contains(#""changes":[{"path":"/a","old":1,"new":2}]"#),
+      "\(json.outputText)")
   }
 
   @Test func `of bodies over 64 MiB it is said that they differ, and their sizes`() async throws {

@@ -168,6 +168,49 @@ import TestTurns
     #expect(try shell.store.folder.text(of: "real") == "one")
   }
 
+  @Test func `a link to a file that is not there yet stays one`() async throws {
+    let (shell, elsewhere) = (try Shell(), try TemporaryFolder.outsideOfDevices())
+    let origin = try ChangingOrigin()
+    #expect(symlink(elsewhere.file("new"), shell.file("second")) == 0)
+    #expect(symlink("second", shell.file("link")) == 0)
+    #expect(try await shell.run("-o", "link", origin.url).status == 0)
+    #expect(try elsewhere.text(of: "new") == "one")
+    for name in ["link", "second"] {
+      var status = stat()
+      #expect(lstat(shell.file(name), &status) == 0 && status.st_mode & S_IFMT == S_IFLNK, "\(name)")
+    }
+  }
+
+  @Test(arguments: ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "log", "link"], [">", ">>"])
+  func `the file of an open descriptor is not replaced`(path: String, redirection: String) async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    try shell.store.folder.write("earlier\n", to: "log")
+    #expect(symlink("/dev/stdout", shell.file("link")) == 0)
+    let script = #"{ echo before; "$0" -o "$1" "$2"; echo; echo after; } "# + redirection + " log"
+    let run = try await ChildProcess.run(
+      "/bin/sh", ["-c", script, BuiltProduct.cachefetch(), path, origin.url],
+      environment: shell.environment, directory: shell.store.folder.path)
+    #expect(run.errors.isEmpty, "\(run.errorText)")
+    let earlier = redirection == ">>" ? "earlier\n" : ""
+    #expect(try shell.store.folder.text(of: "log") == earlier + "before\none\nafter\n")
+    #expect(try shell.store.folder.names().filter { $0.contains("part") } == [])
+  }
+
+  @Test func `a file that would become too large is named, and nothing is left beside it`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(
+      .ok([UInt8](repeating: 0x6C, count: 700_000), ["Cache-Control": "no-store"]))
+    let run = try await ChildProcess.run(
+      "/bin/sh", ["-c", #"ulimit -f 400; exec "$0" -o out "$1""#, BuiltProduct.cachefetch(), origin.url],
+      environment: shell.environment, directory: shell.store.folder.path)
+    #expect(run.status == 74, "\(run.exit)")
+    #expect(
+      run.errorText.contains("“out” cannot be written: the file would become too large"),
+      "\(run.errorText)")
+    #expect(try shell.store.folder.names().filter { $0.hasPrefix("out") } == [])
+  }
+
   @Test func `interrupted in the middle of a body, the file stays as it was and nothing is left beside it`()
     async throws
   {

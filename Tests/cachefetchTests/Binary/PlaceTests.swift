@@ -79,14 +79,24 @@
       let shell = try Shell()
       let origin = try ChangingOrigin()
       chmod(shell.store.folder.path, 0o555)
-      let run = try await confined(shell, .file, "--json", origin.url)
-      #expect(run.status == 0 && run.errorText.isEmpty, "\(run.errorText)")
+      let run = try await confined(shell, .file, "--json", "-u", "a:b", origin.url, origin.server.url + "/y")
+      #expect(run.status == 0 && run.lines.count == 2)
+      #expect(
+        run.errorText.hasPrefix("cachefetch: cannot make a store at \(shell.store.path): ")
+          && run.errorText.contains("Permission denied: nothing is kept; name a store you may write to")
+          && run.errorText.split(separator: "\n").count == 1, "\(run.errorText)")
       #expect(run.outputText.contains("\"kept_reason\":\"readOnly\""))
+      #expect(try await confined(shell, .file, "-q", origin.url).errorText.isEmpty)
+      for verb in ["diff", "preload"] {
+        let run = try await confined(shell, .file, verb, origin.url)
+        #expect(run.errorText.contains("(readOnly)"), "\(run.errorText)")
+        #expect(run.errorText.split(separator: "--store PATH").count == 2, "\(run.errorText)")
+      }
       chmod(shell.store.folder.path, 0o700)
       #expect(try shell.store.folder.names().isEmpty)
     }
 
-    @Test func `in a home folder that may not be written nothing warns, and doctor says what is wrong`()
+    @Test func `in a home folder that may not be written one line says so, as doctor does`()
       async throws
     {
       var shell = try Shell()
@@ -97,7 +107,10 @@
       let origin = try ChangingOrigin()
       for _ in 1...2 {
         let run = try await confined(shell, .file, "--json", origin.url)
-        #expect(run.status == 0 && run.errorText.isEmpty, "\(run.errorText)")
+        #expect(run.status == 0 && run.errorText.split(separator: "\n").count == 1, "\(run.errorText)")
+        #expect(
+          run.errorText.contains("cannot make a store at \(home)/.cache/")
+            && run.errorText.contains("\(home): Permission denied"), "\(run.errorText)")
         #expect(run.outputText.contains("\"kept\":false,\"kept_reason\":\"readOnly\""), "\(run.outputText)")
       }
       let doctor = try await confined(shell, .file, "doctor")

@@ -28,6 +28,18 @@ import TestTurns
     #expect(try await shell.run("stats", "--json", "--account", "nobody").output.isEmpty)
   }
 
+  @Test func `what has a key of its own is counted under it, and its counts go with it`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run("--key", "k", origin.url)
+    _ = try await shell.run("--key", "k", "--offline", origin.url)
+    let lines = try await shell.run("stats", "--json").lines
+    #expect(lines.count == 1 && lines[0].contains("\"host\":\"key:k\""), "\(lines)")
+    #expect(lines.first?.contains("\"rows\":1,\"bytes\":3,\"stored\":1,\"fresh\":1,") == true, "\(lines)")
+    #expect(try await shell.run("rm", "--yes", "key:k").status == 0)
+    #expect(try await shell.run("stats", "--json").output.isEmpty)
+  }
+
   @Test func `stats counts the first answer of an account, of a host, and one that fails`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()

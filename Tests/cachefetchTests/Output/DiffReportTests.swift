@@ -1,3 +1,4 @@
+import CacheStore
 import DataService
 import PlatformFoundation
 import TestSupport
@@ -56,6 +57,18 @@ import TestTurns
         + #""kept":false,"kept_reason":"noStore","body_bytes":3}}"# + "\n")
   }
 
+  @Test func `where the store may not be written the remedy is said, unless a warning has said it`() throws {
+    let left = try Self.side("abc", kept: .no(.readOnly))
+    let remedy = "; name a store you may write to with --store PATH or $CACHEFETCH_STORE\n"
+    #expect(try written { try $0.first(left) }.errors.hasSuffix("(readOnly)" + remedy))
+    let warned = try written {
+      $0.diagnostics.warn(.init(kind: .store, message: "no store", remedy: .writableStore))
+      try $0.first(left)
+    }
+    #expect(warned.errors.hasPrefix("cachefetch: no store" + remedy))
+    #expect(warned.errors.hasSuffix("(readOnly)\n"))
+  }
+
   @Test func `a failure is said, with what is stored`() throws {
     let error = DataServiceError(.offline, "no network")
     let side = try Self.side("abc")
@@ -68,14 +81,15 @@ import TestTurns
   }
 
   @Test func `each way to differ has its words`() throws {
-    func text(_ difference: DiffReport.Difference?) throws -> String {
-      let (stored, fresh) = (try Self.side("abc"), try Self.side("abcd", status: 404))
+    func text(_ difference: DiffReport.Difference?, status: Int = 200) throws -> String {
+      let (stored, fresh) = (try Self.side("abc"), try Self.side("abcd", status: status))
       let run = try written { try $0.compared(stored, fresh, difference) }
       #expect(run.errors.isEmpty == { if case .unshown? = difference { false } else { true } }())
       return run.output
     }
     #expect(try text(nil) == "")
-    #expect(try text(.status) == "status 200 → 404\n")
+    #expect(try text(nil, status: 404) == "status 200 → 404\n")
+    #expect(try text(.binary, status: 404) == "status 200 → 404\nbinary bodies differ: 3 B → 4 B\n")
     #expect(try text(.binary) == "binary bodies differ: 3 B → 4 B\n")
     #expect(try text(.large) == "large bodies differ: 3 B → 4 B\n")
     #expect(try text(.unshown) == "text bodies differ: 3 B → 4 B\n")
@@ -84,14 +98,17 @@ import TestTurns
   }
 
   @Test func `its JSON object has what changed`() throws {
-    func text(_ difference: DiffReport.Difference?) throws -> String {
-      let (stored, fresh) = (try Self.side("abc"), try Self.side("abcd"))
+    func text(_ difference: DiffReport.Difference?, status: Int = 200) throws -> String {
+      let (stored, fresh) = (try Self.side("abc"), try Self.side("abcd", status: status))
       let line = try written(isJSON: true) { try $0.compared(stored, fresh, difference) }.output
       let begin = #"{"url":"http://a/","method":"GET","result":""#
-      #expect(line.hasPrefix(begin + (difference == nil ? "same" : "different") + "\"," + Self.stored))
+      let isSame = difference == nil && status == 200
+      #expect(line.hasPrefix(begin + (isSame ? "same" : "different") + "\"," + Self.stored))
       return line.split(separator: #""kept":true,"body_bytes":4}"#).last.map(String.init) ?? ""
     }
-    #expect(try text(nil) == "}\n" && text(.status) == "}\n" && text(.binary) == "}\n")
+    #expect(try text(nil) == "}\n" && text(nil, status: 404) == "}\n" && text(.binary) == "}\n")
+    #expect(
+      try text(Self.json("[1]", "[]"), status: 404) == #","changes":[{"path":"/0","old":1}]}"# + "\n")
     #expect(try text(.large) == "}\n")
     #expect(
       try text(Self.json(#"{"a":1}"#, #"{"a":2,"b":3}"#))
@@ -127,7 +144,7 @@ import TestTurns
         line: DeliveryLine(url: "http://a/", request: DataService.Request(URL(filePath: "/x"))),
         isJSON: isJSON,
         diagnostics: streams.diagnostics, output: OutputDescriptor(number: file.descriptor))
-      for difference in [.status, .binary, .large, .unshown, .text([0x61]), json] {
+      for difference in [.binary, .large, .unshown, .text([0x61]), json] {
         #expect(throws: OutputError.self, "\(isJSON), \(difference)") {
           try report.compared(side, side, difference)
         }

@@ -73,6 +73,54 @@ import TestTurns
     #expect(ReplacedFile.target(of: folder.file("none")) == nil)
   }
 
+  @Test @MainActor func `a link to a file that is not there yet stays one`() throws {
+    symlink("f", folder.file("link"))
+    #expect(ReplacedFile.target(of: folder.file("link")) == folder.file("f"))
+    try ReplacedFile(folder.file("link")).replace(with: pieces("new"))
+    var status = stat()
+    #expect(lstat(folder.file("link"), &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
+    #expect(try folder.text(of: "f") == "new" && folder.names() == ["f", "link"])
+  }
+
+  @Test func `links in a circle are an error`() {
+    symlink("b", folder.file("a"))
+    symlink("a", folder.file("b"))
+    do throws(UsageError) {
+      _ = try ReplacedFile(folder.file("a"))
+      Issue.record("taken")
+    } catch {
+      #expect(error.line.contains("too many symbolic links") && error.status == .inputOutput)
+    }
+    #expect(ReplacedFile.target(of: folder.file("a")) == nil)
+  }
+
+  @Test(arguments: ["/dev/fd/", "/proc/self/fd/"])
+  @MainActor func `an open descriptor is written to and stays open`(prefix: String) throws {
+    try folder.write("old", to: "f")
+    let descriptor = open(folder.file("f"), O_WRONLY | O_APPEND)
+    defer { close(descriptor) }
+    var file: ReplacedFile? = try ReplacedFile("\(prefix)\(descriptor)")
+    #expect(file?.isDirect == true && file?.path == "\(prefix)\(descriptor)")
+    for body in ["abc", "de"] { try file?.replace(head: Array("H".utf8), with: pieces(body)) }
+    file = nil
+    #expect(write(descriptor, "f", 1) == 1)
+    #expect(try folder.text(of: "f") == "oldHabcHdef" && folder.names() == ["f"])
+  }
+
+  @Test(arguments: [O_RDONLY, O_WRONLY | O_CLOEXEC])
+  func `a descriptor that cannot be written, or that was not given, is an error`(flags: Int32) throws {
+    try folder.write("old", to: "f")
+    let descriptor = open(folder.file("f"), flags)
+    defer { close(descriptor) }
+    do throws(UsageError) {
+      _ = try ReplacedFile("/dev/fd/\(descriptor)")
+      Issue.record("taken")
+    } catch {
+      #expect(error.line.contains("cannot be written: it is closed") && error.status == .inputOutput)
+    }
+    #expect(try folder.text(of: "f") == "old")
+  }
+
   @Test @MainActor func `a pipe or a device gets the bytes as they come`() throws {
     let null = try ReplacedFile("/dev/null")
     #expect(null.isDirect)

@@ -53,8 +53,26 @@ import TestTurns
     )
     #expect(
       StatisticsText.text(Self.statistics, Self.parts, width: 40)
-        == Self.whole + "a.example: 2 entries · delivered 3 from…\n"
-        + "b<U+009B>  [auto:01234567…]: 1 entry · …\n")
+        == Self.whole + "a.example: 2 entries\n  delivered 3 from the store, 4 fresh,\n"
+        + "  5 confirmed by 304, 1 failure\n"
+        + "b<U+009B>  [auto:01234567…]: 1 entry\n  delivered 0 from the store, 0 fresh,\n"
+        + "  0 confirmed by 304, 0 failures\n")
+  }
+
+  @Test func `a line as long as the window is wide stays whole, and no count is cut off on 80 columns`() {
+    let line = String(Self.one.dropLast())
+    let parts = [Self.parts[0]]
+    #expect(StatisticsText.text(Self.statistics, parts, width: line.count).hasSuffix("\n" + line + "\n"))
+    #expect(
+      StatisticsText.text(Self.statistics, parts, width: line.count - 1).hasSuffix(
+        "\na.example: 2 entries\n  delivered 3 from the store, 4 fresh, 5 confirmed by 304, 1 failure\n"))
+  }
+
+  @Test func `in the narrowest window the name is cut, not its entries`() {
+    let text = StatisticsText.text(Self.statistics, [Self.parts[0]], width: 16)
+    #expect(text.contains("\na.ex…: 2 entries\n"), "\(text)")
+    let lines: [Substring] = text.split(separator: "\n")
+    #expect(lines.suffix(4).allSatisfy { $0.count <= 16 }, "\(text)")
   }
 
   @Test func `of one account's entries it does not say how many the whole store has pinned`() {

@@ -60,6 +60,16 @@ import TestTurns
     }
   }
 
+  @Test func `a closed pipe and a file too large are errors of a write, not the end`() async {
+    await #expect(processExitsWith: .exitCode(6)) {
+      for number in [SIGPIPE, SIGXFSZ] { signal(number, SIG_DFL) }
+      Self.install()
+      raise(SIGPIPE)
+      raise(SIGXFSZ)
+      exit(6)
+    }
+  }
+
   @Test func `a second signal ends the process at once`() async {
     await #expect(processExitsWith: .exitCode(143)) {
       Self.install()

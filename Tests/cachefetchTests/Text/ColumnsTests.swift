@@ -15,6 +15,17 @@ import TestTurns
     #expect(Columns.end(of: text, to: width) == beginning)
   }
 
+  @Test(arguments: [("abcdef", 5, "ab...", "...ef"), ("abcdef", 3, "abc", "def"), ("abc", 3, "abc", "abc")])
+  func `an ellipsis of three dots has its room`(text: String, width: Int, end: String, beginning: String) {
+    #expect(Columns.cut(text, to: width, ellipsis: "...") == end)
+    #expect(Columns.end(of: text, to: width, ellipsis: "...") == beginning)
+  }
+
+  @Test func `parts go into lines whole`() {
+    #expect(Columns.wrapped(["a b,", "c d,", "e"], to: 9) == ["a b, c d,", "e"])
+    #expect(Columns.wrapped(["a longer part", "b"], to: 3) == ["a longer part", "b"])
+  }
+
   @Test func `a word of more than 300 characters is cut in its middle, and nothing else`() {
     let word = String(repeating: "a", count: 200) + "b" + String(repeating: "c", count: 100)
     #expect(

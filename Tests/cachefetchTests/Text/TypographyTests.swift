@@ -1,3 +1,4 @@
+import FixtureServer
 import TestSupport
 import Testing
 import TestTurns
@@ -35,5 +36,24 @@ import TestTurns
     }
     shell.environment["LC_ALL"] = "C.UTF-8"
     #expect(try await shell.run("lst").errorText.contains("“lst”"))
+  }
+
+  @Test func `reports are in ASCII there too`() async throws {
+    var shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    _ = try await shell.run("--read", "-d", "a", origin.url)
+    shell.environment["LC_ALL"] = "C.UTF-8"
+    #expect(try await shell.run("list").outputText.contains("…"))
+    #expect(try await shell.run("stats").outputText.contains(" · delivered "))
+    shell.environment["LC_ALL"] = "C"
+    let list = try await shell.run("list")
+    #expect(list.outputText.contains("...") && list.output.allSatisfy { $0 < 0x80 }, "\(list.outputText)")
+    let stats = try await shell.run("stats")
+    #expect(stats.outputText.contains(": 2 entries - delivered "), "\(stats.outputText)")
+    #expect(stats.output.allSatisfy { $0 < 0x80 })
+    origin.answer(.ok([0, 0xFF, 0, 1]))
+    let diff = try await shell.run("diff", origin.url)
+    #expect(diff.outputText == "binary bodies differ: 3 B -> 4 B\n", "\(diff.errorText)")
   }
 }

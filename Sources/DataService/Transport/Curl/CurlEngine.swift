@@ -315,6 +315,7 @@
         hasHead: easy.head != nil, isEncoded: easy.head?.isEncoded ?? false,
         host: exchange.origin.host, port: exchange.origin.port,
         isProxyGiven: exchange.request.connection.proxy != nil,
+        mayUseProxy: exchange.request.connection.mayUseProxy(isSecure: exchange.origin.isSecure),
         usedProxy: easy.usedProxy,
         unixSocket: exchange.request.connection.unixSocket,
         isResolved: !exchange.request.connection.resolutions.isEmpty)

@@ -41,6 +41,11 @@ extension HTTPFields {
   /// no body behind it, and where an expectation is answered with 417 it sends the request again by itself.
   private static let framing: FieldNames = ["content-length", "expect", "transfer-encoding"]
 
+  /// Whether they state another length than the body's, which is 0 where there is none.
+  func contradictLength(of body: Data?) -> Bool {
+    !values(of: "Content-Length").allSatisfy { Int($0) == body?.count ?? 0 }
+  }
+
   /// The lines in libcurl's format: without line end, with `Name;` for an empty value, without those of the framing,
   /// and with the fields disabled that libcurl would add.
   func libcurlLines(hasBody: Bool) -> [[UInt8]] {
@@ -76,8 +81,7 @@ extension TransportRequest {
     if method == "CONNECT" {
       return DataServiceError(.invalidRequest, "CONNECT is not a request for a resource")
     }
-    let lengths = fields.values(of: "Content-Length")
-    guard lengths.allSatisfy({ Int($0) == body?.count ?? 0 }) else {
+    if fields.contradictLength(of: body) {
       return DataServiceError(.invalidRequest, "Content-Length contradicts the body")
     }
     // Chunks say nothing of the bytes in them; another coding would, and the body is sent as it is.

@@ -25,6 +25,8 @@
     var port = 0
     /// Whether the caller named the proxy, if there is one; else the environment did.
     var isProxyGiven = false
+    /// Whether the caller or the environment names a proxy, which the host may be asked without all the same.
+    var mayUseProxy = true
     /// Whether the connection went through a proxy; `nil` where libcurl does not say (before 8.7).
     var usedProxy: Bool?
     /// The unix socket connected to in place of the host.
@@ -100,6 +102,8 @@
       case unconnected
       /// The connection broke; the meaning depends on whether the head had arrived.
       case broken
+      /// A piece of the body was not taken.
+      case untaken
       /// The peer's certificate was not accepted.
       case unverified
       /// Out of memory; before 8.6 also what `tooLarge` means.
@@ -115,6 +119,8 @@
     private static let tlsRemedy: Remedy =
       "the address may be wrong, or something between here and the server interferes"
 
+    private static let unreadableCoding = "%@ sent a body in a coding that cannot be read"
+
     private static let rows: [(CURLcode, Meaning)] = [
       (CURLE_UNSUPPORTED_PROTOCOL, .plain(.protocol, "%@ did not answer with HTTP/1 or HTTP/2", nil)),
       (CURLE_FAILED_INIT, .plain(.other, "libcurl could not be initialised", nil)),
@@ -129,7 +135,7 @@
       (CURLE_WEIRD_SERVER_REPLY, .plain(.protocol, "the headers of the response from %@ are malformed", nil)),
       (CURLE_HTTP2, .plain(.protocol, "%@ broke the rules of HTTP/2", nil)),
       (CURLE_PARTIAL_FILE, .broken),
-      (CURLE_WRITE_ERROR, .plain(.other, "the response from %@ could not be taken", nil)),
+      (CURLE_WRITE_ERROR, .untaken),
       (CURLE_UPLOAD_FAILED, .broken),
       (CURLE_READ_ERROR, .plain(.other, "the request's body could not be read", nil)),
       (CURLE_OUT_OF_MEMORY, .outOfMemory),
@@ -157,12 +163,7 @@
       ),
       (CURLE_SSL_CIPHER, .plain(.tls("handshake"), "%@ and this machine have no cipher in common", nil)),
       (CURLE_PEER_FAILED_VERIFICATION, .unverified),
-      (
-        CURLE_BAD_CONTENT_ENCODING,
-        .plain(
-          .protocol, "%@ sent a body in a coding that cannot be read",
-          .noContentCoding)
-      ),
+      (CURLE_BAD_CONTENT_ENCODING, .plain(.protocol, unreadableCoding, .noContentCoding)),
       (CURLE_FILESIZE_EXCEEDED, .plain(.tooLarge, "the response from %@ is too large", nil)),
       (CURLE_SEND_FAIL_REWIND, .broken),
       (CURLE_SSL_ENGINE_INITFAILED, .plain(.tls("library"), "the TLS library could not be set up", nil)),
@@ -206,6 +207,7 @@
       case .unresolved: unresolved(hasRoute)
       case .unconnected: unconnected(hasRoute)
       case .broken: broken()
+      case .untaken: untaken()
       case .outOfMemory where !hasHead, .tooLarge where !hasHead:
         (.protocol, "a header in the response from %@ is too large", nil)
       // libcurl buffers at most 64 MiB of decoded bytes while the reader is slow.
@@ -230,14 +232,14 @@
       return (.dns, "the name %@ was not found", "check the spelling, or the network's name server")
     }
 
-    /// Whether the unreachable host was a proxy. Only libcurl reads the environment's proxy. Before 8.7, which says whether
-    /// there is one, its message is the only evidence: `Failed to connect to HOST port PORT after 1 ms: …`.
+    /// Whether the unreachable host was a proxy. Which hosts go past the environment's proxy only libcurl knows. Before 8.7,
+    /// which says whether there was one, its message is the only evidence: `Failed to connect to HOST port PORT after 1 ms: …`.
     private var failedAtProxy: Bool {
       if let usedProxy { return usedProxy }
       let prefix = "Failed to connect to "
-      guard !isResolved, unixSocket == nil, text.hasPrefix(prefix) else { return false }
+      guard mayUseProxy, !isResolved, unixSocket == nil, text.hasPrefix(prefix) else { return false }
       let words = text.dropFirst(prefix.count).split(separator: " ", maxSplits: 3)
-      guard let peer = words.first, peer.lowercased() == host.lowercased() else { return true }
+      guard let peer = words.first, HostForm(String(peer)) == HostForm(host) else { return true }
       guard words.count > 2, words[1] == "port", let peerPort = Int(words[2]), port != 0 else { return false }
       return peerPort != port
     }
@@ -283,6 +285,13 @@
       )
     }
 
+    private func untaken() -> Interpretation {
+      // Where a callback of ours takes nothing, the exchange has an error or an end of its own. What is left is the
+      // decoder, which finds bytes behind the end of the coding.
+      if hasHead, isEncoded { return (.protocol, Self.unreadableCoding, .noContentCoding) }
+      return (.other, "the response from %@ could not be taken", nil)
+    }
+
     private func broken() -> Interpretation {
       // Only libcurl's messages distinguish these errors: the first are of 7.x, the others of 8.x.
       if ["chunked-encoding", "chunk hex-length", "invalid chunk size"].contains(where: text.contains) {
@@ -295,6 +304,18 @@
           "try again; where the server allows it, the download goes on where it stopped"
         )
         : (.disconnected, "%@ closed the connection without a response", "try again, or check the port")
+    }
+  }
+
+  extension ConnectionOptions {
+    /// Whether a proxy is given, or named by a variable that libcurl reads. What `no_proxy` says is not looked at.
+    func mayUseProxy(
+      isSecure: Bool, environment: (String) -> String? = { getenv($0).map { String(cString: $0) } }
+    ) -> Bool {
+      guard unixSocket == nil else { return false }
+      if let proxy { return !proxy.isEmpty }
+      let own = isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
+      return (own + ["all_proxy", "ALL_PROXY"]).contains { environment($0)?.isEmpty == false }
     }
   }
 

@@ -1,0 +1,47 @@
+internal import CacheStore
+
+/// Why none of the rows that are stored under a request's key answers it, for messages. `http` has reasons of its own.
+enum Unfit: Sendable, Hashable {
+  /// Other request fields were sent for them; `names` as in the `vary` column.
+  case variant(names: String)
+  case mediaType
+  case status
+  /// The stored bytes are in a content coding, and the request wants them decoded.
+  case coded
+  /// They are not the last good response.
+  case forHTTP
+
+  /// - Parameters:
+  ///   - rows: What is stored under the key, none of which was selected.
+  ///   - statuses: The statuses that the load accepts.
+  init(
+    _ rows: [StoredResponse], for prepared: PreparedRequest, statuses: ClosedRange<Int>?,
+    protect: Vary.Protection
+  ) {
+    let good = rows.filter { $0.isGood }
+    let matching = good.filter { Vary.matches($0, requestFields: prepared.fields, protect: protect) }
+    let types = prepared.request.acceptedMediaTypes
+    if good.isEmpty {
+      self = .forHTTP
+    } else if matching.isEmpty {
+      self = .variant(names: good.first?.vary ?? "")
+    } else if !matching.contains(where: { MediaTypes.accepts($0.fields, accepted: types) }) {
+      self = .mediaType
+    } else if !matching.contains(where: { statuses?.contains($0.status) ?? true }) {
+      self = .status
+    } else {
+      self = .coded
+    }
+  }
+
+  /// What is to be said of that which is stored.
+  var words: String {
+    switch self {
+    case .variant(let names): "is of another variant (Vary: \(names.replacing(",", with: ", ")))"
+    case .mediaType: "is of another media type"
+    case .status: "is of a status that is not accepted"
+    case .coded: "is in a content coding"
+    case .forHTTP: "is for the policy http alone"
+    }
+  }
+}
