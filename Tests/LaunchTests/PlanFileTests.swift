@@ -116,6 +116,11 @@ import TestTurns
     #expect(error?.line == 2)
   }
 
+  @Test func `what no URL may have is encoded, and what is encoded stays`() throws {
+    let plan = try PreloadPlan(list: "http://a.test/%20?x[]=%2F|")
+    #expect(plan.steps.map(\.request.url.absoluteString) == ["http://a.test/%20?x%5B%5D=%2F%7C"])
+  }
+
   @Test func `a malformed list is refused with its line number`() throws {
     let error = #expect(throws: PlanError.self) {
       try PreloadPlan(list: "http://a.test/1\n\n# fine\nnot a url\u{1B}[2J\n")

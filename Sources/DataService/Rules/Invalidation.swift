@@ -10,8 +10,8 @@ package enum Invalidation {
     var targets = [url]
     for name in ["Location", "Content-Location"] {
       guard let value = fields[name], !value.isEmpty,
-        let other = URL(string: value, relativeTo: url)?.absoluteURL, isSameOrigin(other, url),
-        !targets.contains(other)
+        let other = URL(string: URLText.encoded(value), relativeTo: url)?.absoluteURL,
+        isSameOrigin(other, url), !targets.contains(other)
       else { continue }
       targets.append(other)
     }

@@ -55,8 +55,11 @@ enum RedirectRule {
   private static func target(
     _ location: String, relativeTo base: NormalisedURL
   ) throws(DataServiceError) -> NormalisedURL {
-    let encoded = location.split(separator: " ", omittingEmptySubsequences: false).joined(separator: "%20")
-    guard let absolute = URL(string: encoded, relativeTo: URL(string: base.string))?.absoluteString else {
+    // Spaces of a host too, which the transport then refuses by name.
+    let text = location.split(separator: " ", omittingEmptySubsequences: false).joined(separator: "%20")
+    guard
+      let absolute = URL(string: URLText.encoded(text), relativeTo: URL(string: base.string))?.absoluteString
+    else {
       throw DataServiceError(.protocol, "\(base.authority) redirects to something that is not a URL")
     }
     do {

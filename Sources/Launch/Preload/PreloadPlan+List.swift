@@ -59,7 +59,7 @@ extension PreloadPlan {
   /// Reads a URL of a plan or list, unless the caller has its own reader: `http` or `https` with a host. A URL that is
   /// not ASCII is encoded if Foundation can encode it, and refused otherwise.
   public static func url(_ text: String) throws(PlanError) -> URL {
-    guard let url = URL(string: text), let scheme = url.scheme?.lowercased() else {
+    guard let url = URL(string: URLText.encoded(text)), let scheme = url.scheme?.lowercased() else {
       throw PlanError("“\(shown(text))” is not a URL")
     }
     guard scheme == "http" || scheme == "https", let host = url.host(percentEncoded: false), !host.isEmpty

@@ -78,7 +78,7 @@ enum URLArgument {
           : "the port in “\(TerminalText.visible(Shown.url(text)))” is not a number",
         "write a number from 1 to 65535, or leave it out")
     }
-    guard let url = URL(string: text), url.host() != nil else {
+    guard let url = URL(string: URLText.encoded(text)), url.host() != nil else {
       throw UsageError(
         "“\(TerminalText.visible(Shown.url(text)))” is not a valid URL",
         "percent-encode what is not a letter, a digit or one of -._~")

@@ -39,7 +39,7 @@ import TestTurns
       ("/y", "http://a.test/y"), ("y?q=1", "http://a.test/y?q=1"), ("http://a.test/y", "http://a.test/y"),
       ("HTTP://A.TEST:80/y", "HTTP://A.TEST:80/y"), ("http://b.test/y", nil), ("https://a.test/y", nil),
       ("http://a.test:81/y", nil), ("//b.test/y", nil), ("", nil), ("mailto:a@a.test", nil),
-      ("http://[", nil),
+      ("http://[", nil), ("/%20?y[]=%2F", "http://a.test/%20?y%5B%5D=%2F"),
     ] as [(String, String?)])
   func locations(value: String, expected: String?) throws {
     for name in ["Location", "Content-Location"] {

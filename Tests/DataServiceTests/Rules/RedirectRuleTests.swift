@@ -77,6 +77,7 @@ import TestTurns
     (nil, nil), ("", nil), ("/next", "http://a.test/next"), ("next", "http://a.test/dir/next"),
     ("?q=2", "http://a.test/dir/page?q=2"), ("//b.test/x", "http://b.test/x"), ("../up", "http://a.test/up"),
     ("https://a.test/s", "https://a.test/s"), ("/a b  c", "http://a.test/a%20b%20%20c"),
+    ("/%20x|?y[]=%2F", "http://a.test/%20x%7C?y%5B%5D=%2F"),
     ("/x#part", "http://a.test/x"), ("HTTP://B.TEST:80", "http://b.test/"),
   ]
 

@@ -26,6 +26,11 @@ import TestTurns
     #expect(failure(text) == nil)
   }
 
+  @Test("What no URL may have is encoded, and what is encoded stays") func encoded() throws {
+    let url = try URLArgument.parse("http://a/%20|?filter[name]=%2F")
+    #expect(url.absoluteString == "http://a/%20%7C?filter%5Bname%5D=%2F")
+  }
+
   @Test(
     "A missing scheme is answered with a proposal",
     arguments: [
