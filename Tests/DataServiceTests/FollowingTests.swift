@@ -151,6 +151,17 @@ import TestTurns
     await leader.service.close()
   }
 
+  /// A load whose store is suspended when its exchange begins, which it does without the row.
+  private func begunWithoutRow(
+    _ url: URL, _ follower: ServiceFixture, _ clock: VirtualClock
+  ) async -> Task<[String], Never> {
+    follower.service.store.suspendForTesting()
+    let followed = Task { await follower.outline(url) }
+    await clock.whenPending(for: .milliseconds(20))
+    clock.advance(by: .milliseconds(20))
+    return followed
+  }
+
   /// Holds the lease of a request, as another process does that is fetching it.
   private func lease(
     _ url: URL, in fixture: ServiceFixture, policy: FetchPolicy = .storedThenFresh, fields: HTTPFields = [:]
@@ -326,13 +337,9 @@ import TestTurns
     async let led = leader.outline(url)
     await isAsked.wait()
     clock.advance(by: .seconds(1))
-    let store = follower.service.store
-    store.suspendForTesting()
-    let followed = Task { await follower.outline(url) }
-    await clock.whenPending(for: .milliseconds(20))
-    // Its exchange begins without the row, though after its leader's.
-    clock.advance(by: .milliseconds(20))
-    store.resumeForTesting()
+    // Though after its leader's.
+    let followed = await begunWithoutRow(url, follower, clock)
+    follower.service.store.resumeForTesting()
     await follower.traced("a response is stored")
     await follower.traced("waiting for another")
     await clock.whenPending(within: .milliseconds(5))
@@ -364,16 +371,12 @@ import TestTurns
     #expect(await follower.outline(other) == ["fresh(body 2, new)"])
     let (lease, _) = try lease(url, in: leader)
     clock.advance(by: .seconds(1))
-    let store = follower.service.store
-    store.suspendForTesting()
-    let followed = Task { await follower.outline(url) }
-    await clock.whenPending(for: .milliseconds(20))
-    clock.advance(by: .milliseconds(20))
+    let followed = await begunWithoutRow(url, follower, clock)
     let madeAt = clock.bootNanoseconds
     await clock.whenPending(within: .seconds(2))
     clock.advance(by: .seconds(2))
     await follower.traced("waiting for another")
-    store.resumeForTesting()
+    follower.service.store.resumeForTesting()
     await follower.traced("a response is stored")
     await clock.whenPending(within: .milliseconds(5))
     let write = ResponseStore.Write(

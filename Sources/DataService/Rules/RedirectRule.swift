@@ -55,7 +55,7 @@ enum RedirectRule {
   private static func target(
     _ location: String, relativeTo base: NormalisedURL
   ) throws(DataServiceError) -> NormalisedURL {
-    // Spaces of a host too, which the transport then refuses by name.
+    // A host with a space keeps it in this form, so that the transport's refusal can name it.
     let text = location.split(separator: " ", omittingEmptySubsequences: false).joined(separator: "%20")
     guard
       let absolute = URL(string: URLText.encoded(text), relativeTo: URL(string: base.string))?.absoluteString

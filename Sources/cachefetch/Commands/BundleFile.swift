@@ -26,15 +26,11 @@ enum BundleFile {
         return
       }
       guard let resolved = Paths.destination(of: operand) else {
-        throw UsageError(
-          "“\(TerminalText.visible(operand))” cannot be written: \(SystemError.text(ELOOP))",
-          "name another file", status: .inputOutput)
+        throw .unwritable(operand, ELOOP, "name another file")
       }
       let parent = Paths.folder(of: resolved)
       guard access(parent, W_OK) == 0 else {
-        throw UsageError(
-          "“\(TerminalText.visible(operand))” cannot be written: \(SystemError.text(errno))",
-          "name a file in a folder you may write to", status: .inputOutput)
+        throw .unwritable(operand, errno, "name a file in a folder you may write to")
       }
       file = resolved
       part = Paths.part(of: resolved)
@@ -198,8 +194,7 @@ enum BundleFile {
   private static func spool(to path: String) throws(UsageError) {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else {
-      throw UsageError(
-        "“\(path)” cannot be written: \(SystemError.text(errno))", "set $TMPDIR", status: .inputOutput)
+      throw .unwritable(path, errno, "set $TMPDIR")
     }
     defer { close(descriptor) }
     var isFirst = true

@@ -10,9 +10,7 @@ extension OutputDescriptor {
     for link in Paths.links(from: path) {
       guard let number = descriptor(at: link) else { continue }
       guard isInherited(number), isWritable(number) else {
-        throw UsageError(
-          "“\(TerminalText.visible(path))” cannot be written: \(SystemError.text(EBADF))",
-          "open it for writing, or name a file", status: .inputOutput)
+        throw .unwritable(path, EBADF, "open it for writing, or name a file")
       }
       return OutputDescriptor(number: number)
     }

@@ -32,17 +32,13 @@ struct ReplacedFile {
     let isDirect = exists && status.st_mode & S_IFMT != S_IFREG
     direct = isDirect ? DirectOutput() : nil
     guard let target = Paths.destination(of: path) else {
-      throw UsageError(
-        "“\(TerminalText.visible(path))” cannot be written: \(SystemError.text(ELOOP))",
-        "name another file", status: .inputOutput)
+      throw .unwritable(path, ELOOP, "name another file")
     }
     self.path = target
     let folder = Paths.folder(of: self.path)
     if access(isDirect ? self.path : folder, W_OK) != 0 {
       let named = isDirect ? path : folder
-      throw UsageError(
-        "“\(TerminalText.visible(named))” cannot be written: \(SystemError.text(errno))",
-        "give a folder that can be written", status: .inputOutput)
+      throw .unwritable(named, errno, "give a folder that can be written")
     }
   }
 
@@ -193,5 +189,14 @@ private final class DirectOutput {
       if Signals.pending == nil { poll(&signals, 1, 20) }
       if Signals.pending != nil { throw .interrupted }
     }
+  }
+}
+
+extension UsageError {
+  /// A path that cannot be written, with the system's reason and the exit status of an output error.
+  static func unwritable(_ path: String, _ number: Int32, _ remedy: String) -> UsageError {
+    UsageError(
+      "“\(TerminalText.visible(path))” cannot be written: \(SystemError.text(number))", remedy,
+      status: .inputOutput)
   }
 }
