@@ -4,6 +4,7 @@
 #include "CProcess.h"
 
 #include <fcntl.h>
+#include <stddef.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -36,6 +37,15 @@ __attribute__((section(".init_array"), used)) static void (*entry)(int, char **,
 int cprocess_argument_count(void) { return arguments ? argument_count : 0; }
 
 char *const *cprocess_arguments(void) { return arguments; }
+
+// In place of the runtime's two functions of these names, so that the object that has them is not linked: before `main` it
+// reads all of /proc/self/maps to find the arguments on the stack. Weak, so that the runtime's are used where it is linked
+// for something else.
+__attribute__((weak)) char **_swift_stdlib_getUnsafeArgvArgc(int *count) {
+  static char *none[] = {NULL};
+  *count = arguments ? argument_count : 0;
+  return arguments ? arguments : none;
+}
 
 void cprocess_raise_descriptor_limit(void) {
   // More than any command line needs. A higher limit only makes code that scans the descriptor table slower.

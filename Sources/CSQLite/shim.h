@@ -15,6 +15,9 @@ static inline int cachefetch_bind_blob_static(sqlite3_stmt *s, int i, const void
 static inline int cachefetch_config_memory_counts(int on) {
   return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, on);
 }
+static inline int cachefetch_config_pages_ahead(int pages) {
+  return sqlite3_config(SQLITE_CONFIG_PAGECACHE, (void *)0, 0, pages);
+}
 static inline int cachefetch_db_config_flag(sqlite3 *db, int op, int value) {
   return sqlite3_db_config(db, op, value, (int *)0);
 }

@@ -12,6 +12,7 @@ internal import CPlatform
       ExitStatus.usage.endProcess()
     }
     SQLiteLibrary.forgoMemoryCounts()
+    SQLiteLibrary.allocatePagesWhenRead()
     Command.run(words).endProcess()
   }
 }

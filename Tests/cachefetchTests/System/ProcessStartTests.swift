@@ -14,4 +14,10 @@ import TestTurns
     let isNextThere = ProcessStart.argument(ProcessStart.argumentCount) != nil
     #expect(isLastThere && !isNextThere)
   }
+
+  /// `CProcess` stands in for the runtime's function behind `CommandLine`.
+  @Test func `Swift's own command line has the same words`() {
+    let words = (0..<ProcessStart.argumentCount).compactMap { ProcessStart.argument($0).map { String(cString: $0) } }
+    #expect(CommandLine.arguments == words)
+  }
 }
