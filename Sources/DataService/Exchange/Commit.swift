@@ -74,9 +74,9 @@ struct Commit {
     write.isGood = answer.isGood
     write.variant = Vary.variant(names: vary, requestFields: prepared.fields, protect: core.protect)
     write.vary = vary
-    if isSame, let candidate = exchange.candidate { write.changedAt = candidate.changedAt }
+    if isSame, let row = exchange.row { write.changedAt = row.value.changedAt }
     // It answered this request, though the origin may since name fields that it was not stored for.
-    if let candidate = exchange.candidate, candidate.isLocal { write.localRow = candidate.id }
+    if let row = exchange.row, row.value.isLocal { write.localRow = row.value.id }
     (write.isPinned, write.tags) = exchange.wishes
     return write
   }
@@ -102,23 +102,23 @@ struct Commit {
 
   private func outcome(
     _ done: Result<ResponseStore.Overwritten, CacheStoreError>?, _ pending: Task<LateWrite, Never>?,
-    _ head: Answer
+    _ answer: Answer
   ) throws(DataServiceError) -> ExchangeOutcome {
-    var answer = head
+    var outcome = ExchangeOutcome(answer: answer)
     switch done {
     case .success(.stored(_, let body)):
-      answer.kept = .yes
-      if case .stored = answer.body { answer.body = .stored(body) }
-    case .success(.superseded): answer.kept = .no(.superseded)
+      outcome.answer.kept = .yes
+      if case .stored = answer.body { outcome.answer.body = .stored(body) }
+    case .success(.superseded): outcome.answer.kept = .no(.superseded)
     case .failure(let error):
       if error.reason == .signedOut { throw .signedOut }
       core.warn(store: error)
-      answer.kept = .no(.init(error))
+      outcome.answer.kept = .no(.init(error))
     case nil:
-      answer.kept = .no(.busy)
-      return ExchangeOutcome(answer: answer, pendingWrite: pending)
+      outcome.answer.kept = .no(.busy)
+      outcome.pendingWrite = pending
     }
-    return ExchangeOutcome(answer: answer)
+    return outcome
   }
 
   // MARK: - The same row, confirmed

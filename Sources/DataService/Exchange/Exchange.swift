@@ -139,12 +139,13 @@ final class Exchange: AnyExchange {
   }
 
   func join(_ waiter: ExchangeWaiter) -> Bool {
-    let request = waiter.load.request?.request
+    let prepared = waiter.load.request
     return state.withLock { state in
       guard state.isOpen, !state.isStopped else { return false }
       state.waiters.append(waiter)
-      if let request, request.isPinned || !request.tags.isEmpty {
-        state.wishes.append(Wish(load: waiter.load, isPinned: request.isPinned, tags: request.tags))
+      if let prepared, prepared.request.isPinned || !prepared.request.tags.isEmpty {
+        state.wishes.append(
+          Wish(load: waiter.load, isPinned: prepared.request.isPinned, tags: prepared.request.tags))
       }
       return true
     }

@@ -62,10 +62,8 @@ extension LoadTask {
           remedy: .checkStore))
     }
     if prepared.isHTTP { return takeJudged(found) }
-    let selected = core.select(from: found, for: prepared)
-    var accepted: Box<StoredResponse>?
-    if let selected, accepts(selected) { accepted = Box(selected) }
-    let row = accepted
+    let selected = core.select(from: found, for: prepared).map(Box.init)
+    let row = selected.flatMap { accepts($0.value) ? $0 : nil }
     // Only where it is to be said: most look-ups find a row or nothing.
     let unfit: Unfit? =
       row == nil && !found.rows.isEmpty

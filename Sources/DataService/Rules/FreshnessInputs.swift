@@ -29,7 +29,7 @@ package struct FreshnessInputs: Sendable, Equatable {
   }
 
   /// The inputs of a stored response.
-  init(stored row: StoredResponse, now: Int64) {
+  init(stored row: borrowing StoredResponse, now: Int64) {
     self.init(
       status: row.status, fields: row.fields, requestedAt: row.requestedAt, receivedAt: row.receivedAt,
       now: now, isStored: true, isInvalid: row.isInvalid)

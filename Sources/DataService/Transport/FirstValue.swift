@@ -1,45 +1,48 @@
 /// Keeps the first value that is set; any number of tasks may wait for it.
 final class FirstValue<Value: Sendable>: Sendable {
-  private enum State {
-    case waiting([UnsafeContinuation<Value, Never>])
-    case full(Value)
-  }
-  private let state = Guarded(State.waiting([]))
+  private let state = Guarded(FirstValueState())
 
   /// Sets the value; all but the first call do nothing.
   /// - Returns: Whether this was the first call.
   @discardableResult func set(_ value: Value) -> Bool {
-    let waiting = state.withLock { state -> [UnsafeContinuation<Value, Never>]? in
-      guard case .waiting(let waiting) = state else { return nil }
-      state = .full(value)
-      return waiting
+    let box = Box(value)
+    let waiting = state.withLock { state -> [UnsafeContinuation<Void, Never>]? in
+      guard state.box == nil else { return nil }
+      state.box = box
+      defer { state.waiting = [] }
+      return state.waiting
     }
     guard let waiting else { return false }
-    for continuation in waiting { continuation.resume(returning: value) }
+    for continuation in waiting { continuation.resume() }
     return true
   }
 
   /// The value, or `nil` if none has been set.
-  var current: Value? {
-    state.withLock { state in
-      if case .full(let value) = state { return value }
-      return nil
-    }
-  }
+  var current: Value? { state.withLock { $0.box }.map(opened) }
 
   /// Waits for the first value.
   var value: Value {
     get async {
+      if let current { return current }
       await withUnsafeContinuation { continuation in
-        let value = state.withLock { state -> Value? in
-          switch state {
-          case .full(let value): return value
-          case .waiting(let waiting): state = .waiting(waiting + [continuation])
-          }
-          return nil
+        let isSet = state.withLock { state in
+          if state.box == nil { state.waiting.append(continuation) }
+          return state.box != nil
         }
-        if let value { continuation.resume(returning: value) }
+        if isSet { continuation.resume() }
       }
+      guard let current else { preconditionFailure("a wait for a value ended before it was set") }
+      return current
     }
   }
+
+  private func opened(_ box: any AnyObject & Sendable) -> Value { unsafeDowncast(box, to: Box<Value>.self).value }
+}
+
+/// The state of a ``FirstValue``. It does not depend on the type of the value: to free one that does, the runtime looks
+/// its type up several times.
+private struct FirstValueState {
+  /// A `Box` of the value.
+  var box: (any AnyObject & Sendable)?
+  var waiting: [UnsafeContinuation<Void, Never>] = []
 }
