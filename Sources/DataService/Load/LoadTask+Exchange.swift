@@ -84,20 +84,26 @@ extension LoadTask {
     case .failure(let error):
       if HTTPStaleness.isUnheard(error.kind) { noteStale(after: .noAnswer) }
       exchangeEnded(.failure(error))
-    case .answer(var answer):
+    case .answer(let answer):
       forgetDecoded(unlessOf: answer)
+      guard prepared.isHead || answer.wasValidatedInTier else { return answered(answer) }
+      var answer = answer
       // A row that a 304 confirmed, or that another process refreshed, has the body of a GET (RFC 9110 section 9.3.2).
       if prepared.isHead { answer.body = .data(Data()) }
       // To a load with a stored response of its own, what a 304 confirmed in the tier is another body.
       if answer.wasValidatedInTier, state.withLock({ $0.row?.value.isFromTier == false }) {
         answer.wasValidated = false
       }
-      if noteStale(after: .status(answer.status)) || isStatusFailure(answer) { return statusFailed(answer) }
-      if let failure = portalFailure(answer) { return exchangeEnded(.failure(failure)) }
-      guard prepared.isHTTP else { return makeFresh(answer) }
-      let row = state.withLock { $0.row }
-      makeFresh(HTTPPresentation.answer(answer, candidate: row?.value, prepared: prepared, core: core))
+      answered(answer)
     }
+  }
+
+  private func answered(_ answer: Answer) {
+    if noteStale(after: .status(answer.status)) || isStatusFailure(answer) { return statusFailed(answer) }
+    if let failure = portalFailure(answer) { return exchangeEnded(.failure(failure)) }
+    guard prepared.isHTTP else { return makeFresh(answer) }
+    let row = state.withLock { $0.row }
+    makeFresh(HTTPPresentation.answer(answer, candidate: row?.value, prepared: prepared, core: core))
   }
 
   private func settled() {
