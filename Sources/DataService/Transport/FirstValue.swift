@@ -36,11 +36,14 @@ final class FirstValue<Value: Sendable>: Sendable {
     }
   }
 
-  private func opened(_ box: any AnyObject & Sendable) -> Value { unsafeDowncast(box, to: Box<Value>.self).value }
+  /// `set` alone stores a box, and stores one of a `Value`.
+  private func opened(_ box: any AnyObject & Sendable) -> Value {
+    unsafeDowncast(box, to: Box<Value>.self).value
+  }
 }
 
-/// The state of a ``FirstValue``. It does not depend on the type of the value: to free one that does, the runtime looks
-/// its type up several times.
+/// The state of a ``FirstValue``. It does not depend on the type of the value: to free one that does, the runtime
+/// looks that type up several times.
 private struct FirstValueState {
   /// A `Box` of the value.
   var box: (any AnyObject & Sendable)?

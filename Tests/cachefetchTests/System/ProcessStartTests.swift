@@ -17,7 +17,7 @@ import TestTurns
 
   /// `CProcess` stands in for the runtime's function behind `CommandLine`.
   @Test func `Swift's own command line has the same words`() {
-    let words = (0..<ProcessStart.argumentCount).compactMap { ProcessStart.argument($0).map { String(cString: $0) } }
-    #expect(CommandLine.arguments == words)
+    let words = (0..<ProcessStart.argumentCount).compactMap(ProcessStart.argument)
+    #expect(CommandLine.arguments == words.map { String(cString: $0) })
   }
 }
