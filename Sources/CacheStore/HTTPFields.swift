@@ -237,9 +237,6 @@ extension UnsafeBufferPointer<UInt8> {
 extension UInt8 {
   fileprivate var isFieldWhitespace: Bool { self == 0x20 || self == 0x09 }
 
-  /// The byte in lower case where it is an ASCII capital.
-  var lowercasedASCII: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
-
   /// Whether the byte may stand in a token (RFC 9110 section 5.6.2).
   package var isTokenByte: Bool {
     switch self {

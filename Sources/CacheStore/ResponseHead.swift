@@ -97,8 +97,8 @@ extension StartMark {
   /// Whether this exchange began before the other; marks of two boots do not compare (law 8).
   package func isBefore(_ other: StartMark) -> Bool { boot == other.boot && nanoseconds < other.nanoseconds }
 
-  // A row that was taken in from a second tier says so in the commit that stores it: its mark is odd, and those of this
-  // machine's exchanges are even. A nanosecond decides nothing else.
+  // The commit that stores a row of a second tier records that it came from there: its mark is odd, and those
+  // of this machine's exchanges are even. A nanosecond decides nothing else.
 
   /// The mark of an exchange of this machine.
   package var even: StartMark { StartMark(boot: boot, nanoseconds: nanoseconds & ~1) }
@@ -106,6 +106,6 @@ extension StartMark {
   /// The mark of a row that another machine's exchange brought; no later than this one.
   package var odd: StartMark { StartMark(boot: boot, nanoseconds: max(1, (nanoseconds - 1) | 1)) }
 
-  /// Whether the row was taken in from a tier, and no exchange of this machine has confirmed it since.
-  package var isTakenIn: Bool { nanoseconds & 1 == 1 }
+  /// Whether the row came from a tier, and no exchange of this machine has confirmed it since.
+  package var isFromElsewhere: Bool { nanoseconds & 1 == 1 }
 }

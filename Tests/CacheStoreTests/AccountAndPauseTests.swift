@@ -56,7 +56,7 @@ import TestTurns
     #expect(try store.lookupNow(key).accountID == nil)
   }
 
-  @Test func `a lease has one holder, and is free again when let go of`() async throws {
+  @Test func `a lease has one holder, and is free again when it is released`() async throws {
     let fixture = try StoreFixture()
     let other = fixture.another()
     let lease = try #require(try fixture.store.tryLease(7))

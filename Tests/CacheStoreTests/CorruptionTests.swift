@@ -164,7 +164,7 @@ extension DamagePlace {
     return fixture
   }
 
-  @Test func `a file that was mended but not yet put in place is found by the next process`() async throws {
+  @Test func `a file that was repaired but not yet put in place is found by the next process`() async throws {
     let fixture = try await betweenRenames()
     let store = fixture.another()
     _ = try await store.accountID(named: "")

@@ -103,7 +103,7 @@ import Testing
     let fewer = fixture.another { $0.maximumRows = 2 }
     for (number, left) in [(100, 25), (101, 10), (102, 2)] as [(Int, Int64)] {
       _ = try await fewer.put("y", for: key(number), at: Int64(number))
-      #expect(try fixture.number("SELECT count(*) FROM last_request") == left)
+      #expect(try fixture.number("SELECT count(*) FROM last_request") == left, "\(number)")
     }
     await fewer.close()
   }

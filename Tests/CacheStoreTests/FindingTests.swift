@@ -73,7 +73,7 @@ import TestTurns
     #expect(found.count == 10 && found.allSatisfy { $0.severity == .wrong }, "\(found)")
   }
 
-  @Test func `modes that let others read are found and mended`() async throws {
+  @Test func `modes that let others read are found and repaired`() async throws {
     let fixture = try StoreFixture()
     _ = try await fixture.store.put("a", for: .page)
     chmod(fixture.path, 0o644)

@@ -10,7 +10,7 @@ import PlatformC
 @Suite("Foreign files beside the store", .inTurn) struct ForeignFileTests {
   private static let isRoot = geteuid() == 0
 
-  /// Damages the store so that it is mended at its next use.
+  /// Damages the store so that it is repaired at its next use.
   private func damage(_ fixture: StoreFixture) throws {
     try fixture.sql("PRAGMA wal_checkpoint(TRUNCATE)")
     try fixture.spoilIndex()

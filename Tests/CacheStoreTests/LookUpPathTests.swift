@@ -62,7 +62,7 @@ import TestTurns
     await store.close()
   }
 
-  @Test func `a store that a test holds back may be let go of`() throws {
+  @Test func `a store that a test holds back may be released`() throws {
     let fixture = try StoreFixture()
     do {
       let store = fixture.another()

@@ -152,7 +152,7 @@ import TestTurns
     #expect(try await fixture.store.limits().own == StoreLimits(maximumAge: .milliseconds(1)))
   }
 
-  @Test func `a mended store keeps them`() async throws {
+  @Test func `a repaired store keeps its own limits`() async throws {
     let fixture = try StoreFixture()
     try await fill(fixture.store, 3)
     try await fixture.store.setLimits(StoreLimits(maximumRows: 9))

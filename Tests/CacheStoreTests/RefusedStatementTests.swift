@@ -171,7 +171,7 @@ struct RefusedStatementTests {
     }
   }
 
-  /// Nobody waits for this removal, so nobody is told; but no part of it may be done without the rest.
+  /// No caller is told how this removal ends; but no part of it may be done without the rest.
   @Test func `a damaged row that a look-up meets goes with its body, or stays`() async throws {
     let template = try await StatementErrorTests.Filled()
     await template.store.close()

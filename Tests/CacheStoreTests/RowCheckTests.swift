@@ -38,10 +38,10 @@ import Testing
       row.id = own
       row.variant = "v: \(own)"
       try connection.insert(&row, found.key)
-      #expect(row.id == given)
-      #expect(try connection.rowHead(given)?.row.variant == "v: \(own)")
-      #expect(try connection.rowHead(given)?.isSound == true)
-      #expect(try connection.wholeRow(given)?.isSound == true)
+      #expect(row.id == given, "\(own)")
+      #expect(try connection.rowHead(given)?.row.variant == "v: \(own)", "\(own)")
+      #expect(try connection.rowHead(given)?.isSound == true, "\(own)")
+      #expect(try connection.wholeRow(given)?.isSound == true, "\(own)")
     }
   }
 

@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(
-    "the reason",
+    "the code gives the reason, for an I/O error together with the system's error",
     arguments: [
       (SQLITE_IOERR, ENOSPC, .full), (SQLITE_IOERR, EDQUOT, .full), (SQLITE_IOERR | 3 << 8, EFBIG, .full),
       (SQLITE_IOERR, EIO, .other), (SQLITE_IOERR | 2 << 8, 0, .corrupt), (SQLITE_ERROR, ENOSPC, .other),

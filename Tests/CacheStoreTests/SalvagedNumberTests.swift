@@ -38,8 +38,10 @@ import Testing
     let own = try #require(try new.number(text))
     try damaged.sql("UPDATE sqlite_sequence SET seq = \(last) WHERE name = '\(table)'")
     try salvage(from: damaged, to: new)
-    #expect(try new.number(text) == (isPossible ? last + 1000 : own))
-    #expect(try new.number("SELECT count(*) FROM sqlite_sequence WHERE name = '\(table)'") == 1)
+    #expect(try new.number(text) == (isPossible ? last + 1000 : own), "\(table), \(last)")
+    #expect(
+      try new.number("SELECT count(*) FROM sqlite_sequence WHERE name = '\(table)'") == 1,
+      "\(table), \(last)")
   }
 
   @Test func `an account whose number is beyond all is left behind, and others can be made`() async throws {

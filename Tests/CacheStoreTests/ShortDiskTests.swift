@@ -84,7 +84,7 @@ import TestTurns
   enum Removal: CaseIterable, Sendable { case rows, account }
 
   @Test(arguments: Removal.allCases)
-  func `what a full disk does not let go at once goes piece by piece, and the log is emptied after each`(
+  func `what cannot go at once on a full disk goes piece by piece, and the log is emptied after each`(
     removal: Removal
   ) async throws {
     let vfs = "full at removal, \(removal)"

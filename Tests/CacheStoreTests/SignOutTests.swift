@@ -231,7 +231,7 @@ import TestTurns
     }
   }
 
-  @Test func `an account that a full disk does not let go stays, with its counts`() async throws {
+  @Test func `an account that cannot be removed on a full disk stays, with its counts`() async throws {
     let vfs = "full at sign-out"
     #expect(faultvfs_register(vfs) != 0)
     defer { faultvfs_unregister(vfs) }
@@ -254,7 +254,7 @@ import TestTurns
     await store.close()
   }
 
-  @Test func `a row that a full disk does not let go ends the sign-out, and stays`() async throws {
+  @Test func `a row that cannot be removed on a full disk ends the sign-out, and stays`() async throws {
     let vfs = "full at a row"
     #expect(faultvfs_register(vfs) != 0)
     defer { faultvfs_unregister(vfs) }

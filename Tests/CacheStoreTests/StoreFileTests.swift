@@ -295,7 +295,7 @@ import TestTurns
     }
     #expect(try text() == "old")
     for suffix in ["-wal", "-shm"] { unlink(fixture.path + suffix) }
-    // There is no instant without a file, at which all that is open would be let go of.
+    // There is no instant without a file, at which all that is open would be closed.
     #expect(rename(other.path, fixture.path) == 0)
     #expect(try text() == "new")
     #expect(try await reader.body(of: .page) == "new")

@@ -10,7 +10,9 @@ import Testing
 @Suite("The laws, of the store", .inTurn) struct StoreLawTests {
   // MARK: 6
 
-  @Test func `law 6: a key and variant have one good row, and overwriting replaces it`() async throws {
+  @Test func `law 6: a key and variant have one last good response, and overwriting replaces it`()
+    async throws
+  {
     let temporary = try StoreFixture()
     for (instant, text) in [(1, "one"), (2, "two two"), (3, "three")] {
       _ = try await temporary.store.put(text, for: .page, at: Int64(instant))
@@ -46,7 +48,7 @@ import Testing
     #expect(ended.exit == .status(0), "\(ended.outputText)\(ended.errorText)")
   }
 
-  @Test func `law 6: what only the http policy keeps never replaces the good row`() async throws {
+  @Test func `law 6: what only the http policy keeps never replaces the last good response`() async throws {
     let temporary = try StoreFixture()
     _ = try await temporary.store.put("good", for: .page)
     _ = try await temporary.store.put("gone", for: .page, at: 2) {

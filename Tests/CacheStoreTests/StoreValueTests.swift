@@ -94,10 +94,10 @@ import TestTurns
       let mark = StartMark(boot: "b", nanoseconds: nanoseconds)
       #expect(mark.even == StartMark(boot: "b", nanoseconds: even), "\(nanoseconds)")
       #expect(mark.odd == StartMark(boot: "b", nanoseconds: odd), "\(nanoseconds)")
-      #expect(mark.isTakenIn == (nanoseconds % 2 == 1), "\(nanoseconds)")
+      #expect(mark.isFromElsewhere == (nanoseconds % 2 == 1), "\(nanoseconds)")
     }
     #expect(StartMark.imported == StartMark(boot: "import", nanoseconds: 0))
-    #expect(!StartMark.imported.isTakenIn)
+    #expect(!StartMark.imported.isFromElsewhere)
   }
 
   @Test("What no exchange of this machine brought or confirmed is unconfirmed") func unconfirmed() {

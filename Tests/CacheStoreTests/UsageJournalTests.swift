@@ -105,8 +105,8 @@ import Testing
       var written = UsageJournalLines()
       written.counts = [.init(account: 7, host: host, count: count)]
       let bytes = try #require(written.bytes(of: 77))
-      #expect(String(decoding: bytes, as: UTF8.self) == "c 77 7 1 2 3 4 5 6 \(host)\n")
-      #expect(UsageJournalLines(bytes, of: 77) == written)
+      #expect(String(decoding: bytes, as: UTF8.self) == "c 77 7 1 2 3 4 5 6 \(host)\n", "\(host)")
+      #expect(UsageJournalLines(bytes, of: 77) == written, "\(host)")
     }
     // Of two accounts of one host each has its own.
     let both = lines("c 77 7 1 2 3 4 5 6 a\nc 77 8 1 2 3 4 5 6 a\nc 77 7 1 2 3 4 5 6 a\n").counts

@@ -182,7 +182,7 @@ import TestTurns
       let collected = try await Self.collect(
         stream, after: body, promised: 10 * piece, chunkBytes: piece, in: fixture.service.core)
       let live = try #require(Self.live(collected))
-      #expect(live.length == stream.length)
+      #expect(live.length == stream.length, "\(count) pieces")
       #expect(await Self.ending(live) == ending, "\(count) pieces")
     }
     await fixture.service.close()

@@ -250,11 +250,11 @@ import TestTurns
     let lease = ExchangeLease(
       lease: try #require(try core.store.tryLease(hash)), store: core.store, hash: hash,
       clock: core.timekeeper)
-    if isEarly { exchange.giveWay() }
+    if isEarly { exchange.releaseOutdated() }
     exchange.hold(lease)
     if !isEarly {
       #expect(try core.store.isLeased(hash))
-      exchange.giveWay()
+      exchange.releaseOutdated()
     }
     #expect(try await eventually { try !core.store.isLeased(hash) })
     await fixture.service.close()

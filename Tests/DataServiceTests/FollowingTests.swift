@@ -19,7 +19,7 @@ import TestTurns
     try ServiceFixture(transport: transport, timekeeper: clock) { $0.keepsStoreApart = true }
   }
 
-  @Test func `who follows delivers the leader's answer, and at its end lets others go first, for a moment`()
+  @Test func `who follows delivers the leader's answer, and then gives way to others for a moment`()
     async throws
   {
     let (isAsked, mayAnswer) = (Gate(), Gate())
@@ -52,8 +52,8 @@ import TestTurns
     let hash = try leaseHash(of: url, in: leader)
     while try follower.service.store.isLeased(hash) { await Task.yield() }
     #expect(try !follower.service.store.leaseEndedWithoutRow(hash, since: 1, now: .max))
-    // At its next look it finds the lease free. One that is never let go of costs all the time that it has, and then an
-    // exchange of its own.
+    // At its next look it finds the lease free. One that is never released costs all the time that it has,
+    // and then an exchange of its own.
     let (outline, passed) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
     #expect(outline == ["fresh(body 2, new)"])
     #expect(passed <= .milliseconds(20), "\(passed)")

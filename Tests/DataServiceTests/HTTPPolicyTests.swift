@@ -62,7 +62,8 @@ import TestTurns
     await fixture.service.close()
   }
 
-  @Test("What is kept beside the good row is delivered under no other policy") func besides() async throws {
+  @Test("What is kept beside the last good response is delivered under no other policy")
+  func besides() async throws {
     let origin = try OneReplyOrigin()
     let fixture = try ServiceFixture()
     let url = origin.server.url("/x")

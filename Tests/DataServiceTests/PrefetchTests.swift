@@ -363,7 +363,7 @@ import TestTurns
     #expect(await outline(deliveries) == [isCommitted ? "failure(signedOut)" : "fresh(new, new)"])
   }
 
-  @Test func `a service that is closed lets go of what it holds, and is let go of`() async throws {
+  @Test func `a service that is closed releases what it holds, and is released`() async throws {
     let transport = ScriptedTransport { _, _ async in .answer("body") }
     weak var service: DataService?
     weak var core: ServiceCore?
@@ -380,7 +380,7 @@ import TestTurns
       #expect(!late.isHeld)
       #expect(await outline(late.commit()) == ["failure(closed)"])
     }
-    // The network thread lets go of it when it has ended.
+    // The network thread releases it when it has ended.
     _ = await eventually { core == nil }
     #expect(service == nil && core == nil)
   }

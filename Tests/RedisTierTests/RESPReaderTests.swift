@@ -32,7 +32,7 @@ import Testing
 
   @Test(arguments: forms.indices) func `each form of a value is read`(index: Int) throws {
     let (text, value) = Self.forms[index]
-    #expect(try replies(text + text) == [value, value])
+    #expect(try replies(text + text) == [value, value], "\(text.debugDescription)")
   }
 
   @Test func `a reply in pieces is the same as the reply in one`() throws {
@@ -47,7 +47,7 @@ import Testing
         rest = rest.dropFirst(length)
         while let reply = try reader.next() { replies.append(reply) }
       }
-      #expect(replies == whole)
+      #expect(replies == whole, "pieces of \(length)")
     }
   }
 

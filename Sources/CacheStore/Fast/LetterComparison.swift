@@ -30,3 +30,8 @@ extension UnsafeBufferPointer<UInt8> {
     return bytes.indices.contains { bytes[$0...].starts(with: wanted) }
   }
 }
+
+extension UInt8 {
+  /// The byte in lower case where it is an ASCII capital.
+  var lowercasedASCII: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
+}

@@ -54,7 +54,7 @@ struct StoreFiles: Sendable {
         .cannotOpen, "cannot open the store \(database): its folder \(folder): \(Platform.describe(errno))")
     }
     defer { free(real) }
-    // In a folder whose name is no text only the name as given leads to it.
+    // If the resolved name is not valid text, only the name as given leads to the folder.
     let path = String(validatingCString: real) ?? folder
     return path == "/" ? "/" + name : path + "/" + name
   }

@@ -149,8 +149,8 @@ final class LockFile: Sendable {
 
   /// Whether any process, this one included, holds the lock; takes none.
   ///
-  /// Others lock in the file that has the name now. Where the file was removed and nothing has its name, it is not made
-  /// anew for a question: the removed one is asked, in which processes may still hold what they held.
+  /// Other processes lock in the file that has the name now, so that one is asked. If no file has the name,
+  /// none is made for a question: the removed one is asked, in which processes may still hold their locks.
   func isLocked(_ place: Place) throws(CacheStoreError) -> Bool {
     let offset = place.offset
     return try state.withLock { (state: inout State) throws(CacheStoreError) -> Bool in

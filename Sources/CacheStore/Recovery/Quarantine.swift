@@ -94,8 +94,9 @@ struct Quarantine {
     do throws(CacheStoreError) {
       try damaged.execute("BEGIN IMMEDIATE")
     } catch {
-      // It may be impossible to lock a damaged file, or one whose damaged header says that it may not be written. One
-      // that another process writes to is not replaced under it, nor is one that can be copied another time.
+      // A damaged file may be impossible to lock, as may one whose damaged header forbids writing; such a
+      // file is copied without the lock. Any other error ends the repair: another process may be writing to
+      // the file, or the file can be copied another time.
       guard error.isDamage || error.reason == .readOnly && !error.isMoved else { throw error }
     }
     var salvage = Salvage(from: damaged, to: new)

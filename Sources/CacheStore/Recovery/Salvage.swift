@@ -218,8 +218,9 @@ struct Salvage {
     try new.writeLimits(limits)
   }
 
-  /// The identifiers that a store can have come to: they begin below 2^45 and 2^40. A number beyond them is damage, and
-  /// after the largest of all SQLite would give no other.
+  /// The identifiers that a store can have reached: those of accounts begin below 2^45, those of bodies below
+  /// 2^40. A larger number is damage. It is not carried over, since SQLite gives no identifier after the
+  /// largest one.
   private static let accountIDs: ClosedRange<Int64> = 1...1 << 46
   private static let bodyIDs: ClosedRange<Int64> = 1...1 << 42
 

@@ -160,7 +160,8 @@ extension Database {
   /// Whether the file that was opened still has its name.
   var isCurrent: Bool { FileStatus(path: path)?.identity == identity }
 
-  /// Throws what ``DatabaseWriter`` answers by opening the file anew, where the name is another file's now.
+  /// Throws if the file that was opened no longer has its name; ``DatabaseWriter`` then opens the file that
+  /// has it.
   func requireCurrent() throws(CacheStoreError) {
     guard isCurrent else { throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: path) }
   }

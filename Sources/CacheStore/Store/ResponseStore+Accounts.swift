@@ -66,7 +66,7 @@ extension ResponseStore {
       return try work()
     } catch {
       guard error.reason == .signedOut, try !isRevoked(id, connection) else { throw error }
-      // Where the index of names is damaged, it gives an identifier that no account has, again and again.
+      // A damaged index of names gives an identifier that no account has, on every attempt.
       guard try DamageCheck.isSound("account", connection) else {
         throw CacheStoreError(
           .corrupt, "the accounts in \(files.database) are damaged", sqliteCode: SQLITE_CORRUPT)

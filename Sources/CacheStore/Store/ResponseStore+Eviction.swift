@@ -102,7 +102,7 @@ extension ResponseStore {
     guard try isOverLimit(connection) else { return 0 }
     let statement = try connection.statement(.arrivingBodies)
     defer { statement.reset() }
-    // An overflow page begins with four bytes that are none of the chunk's.
+    // The first four bytes of an overflow page are the number of the next one, not the chunk's.
     statement.bind(1, connection.pageBytes - 4)
     var pages: Int64 = 0
     while try statement.step() {
@@ -114,7 +114,7 @@ extension ResponseStore {
   /// What came of one step of an eviction.
   enum EvictionStep {
     case done
-    /// What is over the limit is arriving bodies, for which no row goes.
+    /// Only arriving bodies exceed the limit, and no row is evicted for them.
     case unneeded
     /// Nothing is left that may be evicted.
     case impossible

@@ -25,7 +25,8 @@ extension ResponseStore {
   ) async throws(CacheStoreError) -> Overwritten {
     var write = write
     if case .bytes(let bytes) = write.body, bytes.count > configuration.chunkBytes {
-      // Before its first chunk makes room for itself: no row goes for a body that is refused (law 5).
+      // Checked before the first chunk makes room for itself: no row is evicted for a body that is refused
+      // (law 5).
       _ = try await limits()
       guard Int64(bytes.count) <= largestBody else { throw .bodyTooLarge }
       let body = try await beginBody(accountID: write.accountID, partial: nil, makingRoom: true)

@@ -231,7 +231,7 @@ extension ResponseStore {
   }
 
   /// An account and host that have counts.
-  struct CountedHost: Hashable, Sendable {
+  private struct CountedHost: Hashable, Sendable {
     var account: Int64
     var host: String
   }

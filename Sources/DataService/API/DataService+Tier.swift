@@ -15,13 +15,15 @@ extension DataService {
     }
   }
 
-  /// Removes stored responses here, and voids the rows that the fleet's second tier has of the same requests: other machines
-  /// learn of it when they next ask the tier. Rows that they have already stored remain.
+  /// Removes stored responses here, and invalidates the rows that the fleet's second tier has of the same
+  /// requests: other machines learn of it when they next ask the tier. Rows that they have already stored
+  /// remain.
   ///
-  /// A selection for one request (``selection(for:)``) invalidates the tier's rows even if nothing is stored here; any other
-  /// selection invalidates those of the rows it removes here. Can be called from any thread; waits for the tier no longer than
-  /// its patience in each round trip, of which a request takes up to three for each of the fleet's keys, and one
-  /// more where its account is shared. A tier that does not answer is waited for once.
+  /// A selection for one request (``selection(for:)``) invalidates the tier's rows even if nothing is stored
+  /// here; any other selection invalidates those of the rows it removes here. Can be called from any thread;
+  /// waits for the tier no longer than its patience in each round trip, of which a request takes up to three
+  /// for each of the fleet's keys, and one more where its account is shared. A tier that does not answer is
+  /// waited for once.
   /// - Returns: How many were removed here, and the number of requests whose invalidation the tier did not confirm.
   /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
   ///   `closed` after ``close()``.

@@ -221,7 +221,7 @@ struct BodyCollector {
 }
 
 /// The commit of one chunk, which runs while the next chunk arrives.
-struct ChunkCommit: Sendable {
+private struct ChunkCommit: Sendable {
   let bytes: Data
   private let outcome = FirstValue<Result<Void, CacheStoreError>?>()
 
@@ -240,7 +240,7 @@ struct ChunkCommit: Sendable {
 }
 
 /// The error for a body over its limit.
-enum BodyLimit {
+private enum BodyLimit {
   static func exceeded(_ limit: Int64) -> DataServiceError {
     DataServiceError(
       .tooLarge, "the body is larger than the limit of \(Counted.text(limit, "byte"))",

@@ -75,7 +75,8 @@ struct Commit {
     write.variant = Vary.variant(names: vary, requestFields: prepared.fields, protect: core.protect)
     write.vary = vary
     if isSame, let row = exchange.row { write.changedAt = row.value.changedAt }
-    // It answered this request, though the origin may since name fields that it was not stored for.
+    // A row that a program stored answered this request, so this answer replaces it, even if the answer's
+    // `Vary` names fields that the program's row was not stored for.
     if let row = exchange.row, row.value.isLocal { write.localRow = row.value.id }
     (write.isPinned, write.tags) = exchange.wishes
     return write
@@ -196,7 +197,7 @@ struct Commit {
     guard case .untouched(let reason) = row else {
       let step = try await replace(answer, .short(stored.body.firstChunk))
       guard case .done(var outcome) = step else { return step }
-      if outcome.answer.kept == .yes { exchange.noteTakenIn() }
+      if outcome.answer.kept == .yes { exchange.noteTierRowStored() }
       outcome.answer.addCookies(of: head)
       return .done(outcome)
     }
@@ -216,10 +217,10 @@ struct Commit {
       try await core.lookup(prepared)
     }
     try await exchange.checkGeneration()
-    // Without an answer from the store, or with a row that this origin has not given since, only its complete response
-    // will do.
+    // If the store does not answer, or its row did not come from this origin since the exchange began, only a
+    // complete response from the origin will do.
     guard case .success(let found) = looked, let row = core.select(from: found, for: prepared),
-      !row.isUnconfirmed, !row.started.isTakenIn, row.receivedAt >= exchange.candidate?.receivedAt ?? 0
+      !row.isUnconfirmed, !row.started.isFromElsewhere, row.receivedAt >= exchange.candidate?.receivedAt ?? 0
     else {
       return .askAgain(because: Self.rowIsGone)
     }

@@ -1,8 +1,8 @@
 internal import CacheStore
 internal import PlatformFoundation
 
-// What an exchange has to do with changes that others see: it notices that its account was signed out meanwhile, and
-// makes out of date what an unsafe request has changed.
+// Sign-outs and unsafe requests: notices that the account was signed out, and invalidates what an unsafe
+// request changed.
 extension Exchange {
   /// Learns which account this is, if it has a row, so that a sign-out from now on is noticed.
   /// - Returns: Whether the store has answered.

@@ -33,7 +33,7 @@ extension Exchange {
   /// Runs the exchange and publishes its result.
   nonisolated(nonsending) func run() async {
     tell(.began)
-    var mayTakeIn = true
+    var mayStoreTierRow = true
     do throws(DataServiceError) {
       if var outcome = try await refresh() {
         outcome.answer.shared = shared(outcome.answer)
@@ -44,7 +44,7 @@ extension Exchange {
         if outcome.answer.shared == .yes { offer(outcome.answer) }
         closeAndPublish(.answer(outcome.answer))
         if let write = outcome.pendingWrite { await finish(outcome.answer, after: write) }
-        mayTakeIn =
+        mayStoreTierRow =
           outcome.pendingWrite == nil && ![.yes, .no(.superseded)].contains(outcome.answer.kept)
       } else {
         endLease(storedRow: false)
@@ -55,7 +55,7 @@ extension Exchange {
       tell(.failed(error))
       closeAndPublish(.failure(error))
     }
-    if mayTakeIn { await takeIn() }
+    if mayStoreTierRow { await storeTierRow() }
     tier.end?()
     core.state.withLock { $0.exchanges.forget(self) }
     settle()
@@ -69,7 +69,7 @@ extension Exchange {
     let written = await write.value
     endLease(storedRow: written != .failed)
     guard written == .stored else { return }
-    if answer.wasValidatedInTier { noteTakenIn() }
+    if answer.wasValidatedInTier { noteTierRowStored() }
     var kept = answer
     kept.kept = .yes
     if shared(kept) == .yes { offer(kept) }
@@ -94,7 +94,7 @@ extension Exchange {
     }
     switch try await Leasing(exchange: self, deadline: deadline).obtain() {
     case .follow(let answer):
-      // The row may be that of the account's next generation.
+      // The account may have been signed out while this exchange waited.
       try await checkGeneration()
       core.noteFollowing()
       tell(.followed)
@@ -102,10 +102,10 @@ extension Exchange {
     case .lead(let lease, let isAtOnce):
       hold(lease)
       if core.configuration.tier != nil {
-        // A shared account may be signed out while the tier is asked; only with a row is that noticed.
+        // A sign-out while the tier answers is noticed only if the account has a row.
         if !prepared.key.account.isEmpty { generation.begin(on: core.thread) }
-        // The row of no account comes later: a new store is made for it, and with one processor that would
-        // come before the answer.
+        // Without an account the row is created only after the tier's answer: creating a store would delay
+        // that answer on one processor.
         if await askTier(until: deadline) { return nil }
         if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
       }

@@ -1,11 +1,12 @@
 internal import CacheStore
 internal import PlatformFoundation
 
-// The fleet's second tier in an exchange: one question before the first byte goes to the origin; at the end, what was held in
-// memory is taken in, and what was kept is offered.
+// The fleet's second tier in an exchange: one question before the first byte goes to the origin; at the end,
+// the tier's row is stored, which was in memory until then, and what was kept is offered.
 extension Exchange {
-  /// Asks the tier for a row and a ticket, and hands a usable row to the loads. Takes no longer than the tier's patience,
-  /// and for a long body no longer than half of what is left until `deadline`, the limit of the whole exchange.
+  /// Asks the tier for a row and a ticket, and hands a usable row to the loads. Takes no longer than the
+  /// tier's patience, and for a long body no longer than half of what is left until `deadline`, the limit of
+  /// the whole exchange.
   /// - Returns: Whether the row is all that the loads want.
   nonisolated(nonsending) func askTier(until deadline: Int64) async -> Bool {
     guard let tier = core.tier() else { return false }
@@ -33,7 +34,7 @@ extension Exchange {
       core.trace("the tier has a response, \(Explain.duration(age)) old")
       // Another process may have signed the account out while the body came.
       guard await !isSignedOut() else { return false }
-      // From the delivery on the program may end. Until the row is in the store, the end waits for a moment.
+      // The program may end right after the delivery; its end waits briefly for the row.
       let end = core.beginTierWork()
       updateTier { $0.end = end }
       return serve(Box(row))
@@ -46,7 +47,8 @@ extension Exchange {
     updateTier { $0.pause = pause }
   }
 
-  /// Ends the exchange where another machine of the fleet was asked to wait (`Retry-After`). The pause then holds for this one.
+  /// Ends the exchange where another machine of the fleet was asked to wait (`Retry-After`). The pause then
+  /// holds for this one.
   nonisolated(nonsending) func obeyFleet() async throws(DataServiceError) {
     guard let pause = tier.pause else { return }
     await record(pause, of: prepared.responder(of: prepared.url))
@@ -97,8 +99,8 @@ extension Exchange {
     return StoredResponse(found, body: body, variant: variant)
   }
 
-  /// The body of the tier's row, which did not come with it. The origin needs what is left of the time, so only half of
-  /// that is for the body.
+  /// The body of the tier's row, which did not come with it. At most half of the time that is left goes to
+  /// it: the origin needs the rest.
   nonisolated(nonsending) private func body(
     of row: TierRow, _ tier: any SecondTier, _ question: TierQuestion, until deadline: Int64
   ) async -> Data? {
@@ -128,7 +130,8 @@ extension Exchange {
     return false
   }
 
-  /// Whether the account has been signed out since the exchange began. The answer of the origin then ends with that failure.
+  /// Whether the account has been signed out since the exchange began. The answer of the origin then ends
+  /// with that failure.
   nonisolated(nonsending) private func isSignedOut() async -> Bool {
     do throws(DataServiceError) { try await checkGeneration() } catch { return true }
     return false
@@ -197,34 +200,33 @@ extension Exchange {
     }
   }
 
-  /// Makes the tier's rows of these targets void, after an unsafe request.
+  /// Invalidates the tier's rows of these targets, after an unsafe request.
   func fence(_ targets: [String]) {
-    // The answers of an account that is not shared are not in the tier, but those of no account are.
+    // Unshared accounts have nothing in the tier; responses of no account may be there.
     let named = prepared.key.account
     core.fence(targets, accounts: named.isEmpty ? [""] : ["", named])
   }
 
-  // MARK: - Taking in
+  // MARK: - Storing the tier's row
 
   /// Notes that the tier's row, with a 304 merged in, is in the store.
-  func noteTakenIn() {
-    updateTier { $0.isTakenIn = true }
+  func noteTierRowStored() {
+    updateTier { $0.isFromElsewhere = true }
     core.count(TierCounts(takenIn: 1))
   }
 
-  /// Stores the tier's row where the exchange brought none, no good response is stored, and no load refuses it:
-  /// a failed refresh changes no last good response (law 5).
+  /// Stores the tier's row if the exchange brought none, no last good response is stored, and no load refuses
+  /// the row: a failed refresh changes no last good response (law 5).
   ///
-  /// This comes after the lease has ended without a row, so that no follower waits for it, and under a lease of its own.
-  /// A process that begins meanwhile waits for that one, and then leads: the row's mark says that it is no exchange's
-  /// answer, however this process ends.
-  nonisolated(nonsending) func takeIn() async {
-    guard let row = tier.row?.value, !tier.isTakenIn, plan.row == nil, plan.isRowKnown else { return }
+  /// Runs after the lease ended without a row, so that no follower waits, and takes its own. A process that
+  /// starts meanwhile waits for that one, then leads: the row's odd mark says that no exchange brought it.
+  nonisolated(nonsending) func storeTierRow() async {
+    guard let row = tier.row?.value, !tier.isFromElsewhere, plan.row == nil, plan.isRowKnown else { return }
     guard await !isRefused(row) else { return core.trace("not taken in: a load refuses it") }
-    guard let lease = await leaseForTakingIn() else {
+    guard let lease = await leaseForTierRow() else {
       return core.trace("not taken in: another process is fetching this, and asks the tier itself")
     }
-    guard beginTakingIn() else {
+    guard beginStoringTierRow() else {
       core.storeCalls.perform { lease.value?.release() }
       return
     }
@@ -237,7 +239,7 @@ extension Exchange {
     let ready = write
     let done = await core.commitWaiting.result(late: { _ in lease.value?.release() }) {
       [core, generation, prepared] () async throws(CacheStoreError) -> ResponseStore.Overwritten in
-      // A good response that the loads here do not accept is none to them, and all that others have.
+      // A good response that the loads here refuse still counts: other callers may accept it.
       let stored = try await core.lookup(prepared).rows
       let isInPlace = stored.contains { other in
         other.isGood
@@ -255,7 +257,7 @@ extension Exchange {
     core.storeCalls.perform { lease.value?.release() }
     switch done {
     case .success(.stored):
-      updateTier { $0.isTakenIn = true }
+      updateTier { $0.isFromElsewhere = true }
       core.count(TierCounts(takenIn: 1))
       core.trace("taken in from the tier")
     case .success(.superseded): core.trace("not taken in: the store has a response, or it was removed")
@@ -270,9 +272,9 @@ extension Exchange {
     return await refusal(of: answer) != nil
   }
 
-  /// The lease under which the tier's row is stored; `nil` where another process has it. A store that cannot lease has no
-  /// followers, and needs none.
-  nonisolated(nonsending) private func leaseForTakingIn() async -> Box<Lease?>? {
+  /// The lease under which the tier's row is stored; `nil` where another process has it. The box is empty if
+  /// the store cannot lease: then there are no followers either, and the row is stored without.
+  nonisolated(nonsending) private func leaseForTierRow() async -> Box<Lease?>? {
     let leasing = Leasing(exchange: self, deadline: 0)
     do throws(CacheStoreError) {
       guard let tried = try await leasing.tryLease(), let lease = tried else { return nil }
@@ -284,11 +286,37 @@ extension Exchange {
 }
 
 extension StoredResponse {
-  /// Whether the head is that of a later exchange. Marks of another boot say nothing; then the time of receipt decides, by
-  /// this machine's clock in both.
+  /// Whether the head is that of a later exchange. Marks of different boots do not compare; then the time of
+  /// receipt decides, which both have by this machine's clock.
   fileprivate func isOlder(than head: ResponseHead) -> Bool {
     if isImported { return true }
     guard started.boot == head.started.boot else { return receivedAt < head.receivedAt }
     return started.nanoseconds < head.started.nanoseconds
   }
+}
+
+/// The tier's question, ticket and row for one exchange.
+struct ExchangeTier: Sendable {
+  /// What the tier was asked; `nil` where it was not.
+  var question: TierQuestion?
+  /// The ticket under which the answer is offered; `nil` where the tier gave none.
+  var ticket: TierTicket?
+  /// The pause that another machine was asked for.
+  var pause: Pause?
+  /// Why nothing is offered, as far as it is known without the answer.
+  var unshared: DataService.UnsharedReason?
+  /// The tier's row, in memory until the exchange ends.
+  var row: Box<StoredResponse>?
+  /// Called once the row is stored, or will not be.
+  var end: (@Sendable () -> Void)?
+  /// Whether that row is being handed to the loads.
+  var isServing = false
+  /// Whether a load that has left wanted nothing more than that row.
+  var isEnough = false
+  /// Whether a load that has left could not use that row.
+  var isRefused = false
+  /// Whether the row, or what a 304 made of it, is in the store.
+  var isFromElsewhere = false
+  /// What the sharing rule looks at in the hops of the last request.
+  var hops = Sharing.Answered()
 }

@@ -58,7 +58,7 @@ final class Exchange: AnyExchange {
     var isOutOfDate = false
     /// When the exchange began, on the clock that decides which row is newer (law 8).
     var started: StartMark
-    /// What the tier has to do with the exchange.
+    /// The tier's question, ticket and row for this exchange.
     var tier = ExchangeTier()
   }
 
@@ -159,7 +159,7 @@ final class Exchange: AnyExchange {
       state.waiters.removeAll { $0.load === load }
       if refusingTierRow { state.tier.isRefused = true }
       if !finishingIntoStore { state.wishes.removeAll { $0.load === load } }
-      // The tier's row has just been handed to the loads: whether any of them wants more is seen once all have it.
+      // While the tier's row is being handed out, nothing is decided; `serve` decides afterwards.
       if state.tier.isServing {
         if isSatisfied { state.tier.isEnough = true }
         return nil
@@ -205,8 +205,8 @@ final class Exchange: AnyExchange {
     }
   }
 
-  /// Notes, before the origin is asked again, that nothing is being written any more. If all loads have left while it was,
-  /// they stop the exchange now (law 11).
+  /// Notes, before the origin is asked again, that nothing is being written any more. If all loads left
+  /// during the write, the exchange stops now (law 11).
   func stopWriting() throws(DataServiceError) {
     let isStopped = state.withLock { state in
       state.isWriting = false
@@ -221,7 +221,7 @@ final class Exchange: AnyExchange {
   }
 
   /// Marks the start of storing the tier's row; `false` if it may not be stored any more.
-  func beginTakingIn() -> Bool {
+  func beginStoringTierRow() -> Bool {
     state.withLock { state in
       guard state.tier.row != nil else { return false }
       state.isWriting = true
@@ -311,10 +311,10 @@ final class Exchange: AnyExchange {
   /// When the exchange began, on the clock that decides which row is newer (law 8).
   var started: StartMark { state.withLock { $0.started } }
 
-  /// What the tier has to do with the exchange.
+  /// The tier's question, ticket and row for this exchange.
   var tier: ExchangeTier { state.withLock { $0.tier } }
 
-  /// Changes what the tier has to do with the exchange.
+  /// Changes the tier's question, ticket or row for this exchange.
   func updateTier(_ change: (inout ExchangeTier) -> Void) { state.withLock { change(&$0.tier) } }
 
   /// The row of the tier that stands in for a stored one.
@@ -325,7 +325,7 @@ final class Exchange: AnyExchange {
   /// That row's value.
   var candidate: StoredResponse? { row?.value }
 
-  /// Takes the tier's ticket: the exchange counts as begun when the ticket was given, and not before it was made.
+  /// Stores the ticket, and moves the start mark to its instant if that is later.
   func take(_ ticket: TierTicket) {
     state.withLock { state in
       state.tier.ticket = ticket
@@ -366,7 +366,7 @@ final class Exchange: AnyExchange {
     if isOutOfDate { endLease(storedRow: false) }
   }
 
-  func giveWay() {
+  func releaseOutdated() {
     state.withLock { $0.isOutOfDate = true }
     endLease(storedRow: false)
   }

@@ -97,7 +97,7 @@ struct Hops {
     }
   }
 
-  /// The answer to the request of a hop. Who redirects to what cannot be asked is to blame, not who asked.
+  /// Sends a hop's request. If a redirect made it invalid, the error names the server that redirected.
   nonisolated(nonsending) private func send(
     _ request: TransportRequest, of chain: Chain
   ) async throws(DataServiceError) -> TransportResponse {

@@ -180,9 +180,10 @@ struct Leasing {
   nonisolated(nonsending) private func storedBefore() async -> Stored {
     let plan = exchange.plan
     if let candidate = plan.candidate { return .row(candidate) }
-    // A store that failed counts as known too, but has told nothing.
+    // `isRowKnown` holds after a failed lookup too. Only an account or a preflight shows that the store
+    // answered.
     let hasAnswered = plan.isRowKnown && (plan.accountID != nil || plan.preflight != nil)
-    // Under `http` a row may be there that is no candidate, as for a request with a precondition of its own.
+    // Under `http` a row may be stored that is no candidate, as for a request with a precondition of its own.
     if hasAnswered, !plan.prepared.isHTTP { return .nothing }
     let found = (try? await stored()) ?? .unknown
     if case .row(let row) = found, isAsNew(row) { return .nothing }
@@ -217,19 +218,20 @@ struct Leasing {
 }
 
 extension Leasing {
-  /// Whether a row is an exchange's answer that came since, and not one that was taken in from a tier, which may be of
-  /// any age, nor one that no origin sent, which a program stored or imported meanwhile.
+  /// Whether a row is the answer of an exchange that ended since the waiting began. A row that was stored
+  /// from a tier is none, since it may be of any age; nor is one that a program stored or imported, since no
+  /// origin sent it.
   private func isAnswer(_ row: StoredResponse, since before: Stored) -> Bool {
     guard !row.isUnconfirmed else { return false }
-    // Where the newest row has gone, an older variant may be left.
+    // If the newest row was removed meanwhile, the lookup may find an older variant.
     if case .row(let old) = before, !row.isLater(than: old, inBoot: exchange.started.boot) { return false }
     if isAsNew(row) { return true }
     if case .unknown = before { return false }
-    return !row.started.isTakenIn
+    return !row.started.isFromElsewhere
   }
 
-  /// Whether a row's exchange began after this one: it is as good as its own answer, whoever fetched it, and whenever it
-  /// was stored.
+  /// Whether a row's exchange began after this one. Then the row is as good as this exchange's own answer,
+  /// whichever process fetched it, and whenever it was stored.
   private func isAsNew(_ row: StoredResponse) -> Bool {
     row.started.boot == exchange.started.boot && row.started.nanoseconds >= exchange.madeAt
   }

@@ -53,7 +53,7 @@ struct Resumption: Sendable {
     case 416: return resumption.refused("the origin has no such part")
     // No body follows, whatever its fields say.
     case 304: resumption.body.end()
-    // An origin in trouble is not asked twice, whatever its page is coded in.
+    // After 408, 429 or 5xx the origin is not asked again, even if its page is coded.
     case _ where AnswerRule.isFailure(response.status): resumption.body.end()
     // Nothing has decoded it, since no coding was asked for.
     case _ where resumption.decodesContent && isCoded(response.fields):

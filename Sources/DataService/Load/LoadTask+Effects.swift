@@ -45,7 +45,7 @@ extension LoadTask {
       case .deliverStored:
         count.stored += 1
         count.savedMilliseconds += state.row?.value.exchangeMilliseconds ?? 0
-        // Not whether the exchange is there yet, which depends on the threads.
+        // The machine decides, since it depends on the threads whether the exchange has been made by now.
         if !state.machine.wantsExchange {
           count.savedBytes += state.row?.value.body.length ?? 0
         }
@@ -170,7 +170,7 @@ extension LoadTask {
   private func ended() {
     let (exchange, timers, usedRow) = state.withLock { state in
       defer { state.timers = [] }
-      // A stopped load has its result from who stopped it, and its exchange may be one that they have not seen.
+      // Whoever stopped the load set its result, but may not have seen its exchange, which then still runs.
       let isUnderWay = state.result == nil || state.isStopped && !state.hasExchangeResult
       return (isUnderWay ? state.exchange : nil, state.timers, state.usedRow)
     }

@@ -29,7 +29,8 @@ extension LoadTask {
     return false
   }
 
-  /// Forgets what the decoder has made of an earlier attempt's answer: after a 304 nobody decodes before the delivery.
+  /// Forgets what the decoder made of an earlier attempt's answer: after a 304 nothing is decoded before the
+  /// delivery.
   private func forgetDecoded(unlessOf answer: Answer) {
     _ = state.withLock { state -> Decoded? in
       guard let decoded = state.decoded, !decoded.isOf(answer) else { return nil }
@@ -44,7 +45,8 @@ extension LoadTask {
     if let event = takeTierRow() { handle(event) }
   }
 
-  /// Takes the tier's row for the stored one, where the machine has room for it: decoded and judged like that.
+  /// Uses the tier's row as the stored one if the machine has room for it: judged and decoded like a stored
+  /// row.
   /// - Returns: The event of it; `nil` where there is no row, or no room.
   func takeTierRow() -> LoadMachine.Event? {
     let (row, hasRoom) = state.withLock { ($0.tierRow, $0.machine.hasRoomForTier) }
@@ -88,9 +90,11 @@ extension LoadTask {
       forgetDecoded(unlessOf: answer)
       guard prepared.isHead || answer.wasValidatedInTier else { return answered(answer) }
       var answer = answer
-      // A row that a 304 confirmed, or that another process refreshed, has the body of a GET (RFC 9110 section 9.3.2).
+      // A row that a 304 confirmed, or another process refreshed, has the body of a GET (RFC 9110 section
+      // 9.3.2).
       if prepared.isHead { answer.body = .data(Data()) }
-      // To a load with a stored response of its own, what a 304 confirmed in the tier is another body.
+      // The 304 confirmed the tier's body. To a load that found a response in its own store that is another
+      // body.
       if answer.wasValidatedInTier, state.withLock({ $0.row?.value.isFromTier == false }) {
         answer.wasValidated = false
       }

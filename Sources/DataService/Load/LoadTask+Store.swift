@@ -64,7 +64,7 @@ extension LoadTask {
     if prepared.isHTTP { return takeJudged(found) }
     let selected = core.select(from: found, for: prepared).map(Box.init)
     let row = selected.flatMap { accepts($0.value) ? $0 : nil }
-    // Only where it is to be said: most look-ups find a row or nothing.
+    // Computed only if rows were found and none of them fits; most lookups find a row that fits, or nothing.
     let unfit: Unfit? =
       row == nil && !found.rows.isEmpty
       ? Unfit(found.rows, for: prepared, statuses: acceptedStatuses, protect: core.protect) : nil

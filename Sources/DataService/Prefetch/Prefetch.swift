@@ -130,7 +130,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
   }
 
   private func mayBegin(_ prepared: PreparedRequest) -> Bool {
-    // A prefetch's exchange does not keep out the next, which may have released it a moment ago.
+    // Exchanges of prefetches do not count: the one just replaced may not have ended yet.
     let (failedAt, exchanges, all) = core.state.withLock {
       ($0.prefetches.failedAt, $0.exchanges.wanted(upTo: PrefetchRule.busy), $0.exchanges.count)
     }

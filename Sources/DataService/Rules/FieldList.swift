@@ -108,21 +108,3 @@ package enum FieldList {
     return nil
   }
 }
-
-/// The bytes that separate or quote parts of field values.
-enum Ascii {
-  static let tab: UInt8 = 0x09
-  static let space: UInt8 = 0x20
-  static let quote: UInt8 = 0x22
-  static let comma: UInt8 = 0x2C
-  static let hyphen: UInt8 = 0x2D
-  static let equals: UInt8 = 0x3D
-  static let backslash: UInt8 = 0x5C
-}
-
-extension UInt8 {
-  /// The byte in lower case where it is an ASCII capital.
-  var asciiLowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
-  /// Whether the byte is an ASCII digit.
-  var isAsciiDigit: Bool { self >= 0x30 && self <= 0x39 }
-}

@@ -2,7 +2,7 @@ internal import CacheStore
 
 /// The inputs for a response's age and staleness, which are computed on demand.
 ///
-/// Most callers want the body alone, and parsing the dates would cost a fifth of a stored lookup.
+/// Most callers want the body alone; then no date is parsed.
 package struct FreshnessInputs: Sendable, Equatable {
   let status: Int
   let fields: HTTPFields

@@ -237,16 +237,6 @@ package struct NormalisedURL: Sendable, Hashable {
 }
 
 extension UInt8 {
-  /// The value of the byte as a hexadecimal digit.
-  var hexDigitValue: UInt8? {
-    switch self {
-    case 0x30...0x39: self - 0x30
-    case 0x41...0x46: self - 0x41 + 10
-    case 0x61...0x66: self - 0x61 + 10
-    default: nil
-    }
-  }
-
   /// RFC 3986 section 2.3.
   fileprivate var isUnreserved: Bool {
     switch self {

@@ -42,7 +42,7 @@ package enum Vary {
   ) -> StoredResponse? {
     var best: StoredResponse?
     for row in rows where isWanted(row) && matches(row, requestFields: requestFields, protect: protect) {
-      // Usually only one row matches, and parsing dates would take half as long as a lookup.
+      // Usually one row matches; then no date is parsed.
       if let best, !isNewer(row, than: best) { continue }
       best = row
     }

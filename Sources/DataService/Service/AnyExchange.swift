@@ -32,7 +32,7 @@ protocol AnyExchange: AnyObject, Sendable {
   func stop(with error: DataServiceError)
   /// Ends its lease, now or once it has one: what it asked for has changed since, so that later exchanges, here
   /// and in other processes, must not wait for its answer.
-  func giveWay()
+  func releaseOutdated()
 }
 
 /// A prefetch of any value type.

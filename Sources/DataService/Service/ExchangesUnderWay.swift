@@ -82,7 +82,7 @@ extension ServiceCore {
   /// has changed: such a load makes an exchange of its own, and waits for none of them.
   func outdateExchanges(where condition: (RequestKey) -> Bool) {
     let exchanges = state.withLock { $0.exchanges.detach(where: condition) }
-    for exchange in exchanges { exchange.giveWay() }
+    for exchange in exchanges { exchange.releaseOutdated() }
   }
 }
 

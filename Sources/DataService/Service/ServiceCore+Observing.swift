@@ -7,11 +7,12 @@ private enum ObservationRhythm {
   static let first = Duration.milliseconds(4)
   /// The first read if the last one was just before, since the store is being written often.
   static let again = Duration.milliseconds(10)
-  /// The delays between the later reads, for a process that is held up in the middle of its commit. None is that of a
-  /// retry, which a test with a virtual clock waits for by its length.
+  /// The delays between the later reads, for a process that is held up in the middle of its commit. They
+  /// differ from every retry delay, so that a test with a virtual clock can wait for either.
   static let later = [16, 80, 400, 1_900, 9_500, 47_500].map { Duration.milliseconds($0) }
-  /// The intervals while the store cannot be read, or the system reports no file changes.
+  /// The interval while the store cannot be read.
   static let unsettled = Duration.seconds(1)
+  /// The interval while the system reports no file changes.
   static let untold = Duration.milliseconds(50)
 }
 
@@ -66,8 +67,8 @@ extension ServiceCore {
   }
 
   func removeObserver(_ number: Int) {
-    // Released outside the lock, since `end` may hold the last reference to the caller's objects. The watch is released with
-    // the last observer.
+    // Released outside the lock, since `end` may hold the last reference to the caller's objects. The watch
+    // is released with the last observer.
     let removed = state.withLock { state in
       let observer = state.observers.firstIndex { $0.number == number }.map { state.observers.remove(at: $0) }
       let watch = state.observers.isEmpty ? state.watch : nil
@@ -150,7 +151,7 @@ extension ServiceCore {
       return version != nil
     } catch {
       observation.version = nil
-      // A folder that is removed while it is read lookups like a store that cannot be opened. The next read decides.
+      // A folder removed while it is read looks like a store that cannot be opened. The next read decides.
       let isRepeated = observation.failure == error.reason
       observation.failure = error.reason
       guard error.isLasting, isRepeated else { return false }

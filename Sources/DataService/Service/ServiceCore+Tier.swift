@@ -5,7 +5,7 @@ internal import Synchronization
 // The service's use of the fleet's second tier. A load that the local store answers never reaches this code.
 extension ServiceCore {
   /// The tier, given what it works with before its first use; `nil` where none is configured. Called on the
-  /// network thread alone, so that nobody has a tier that is still being attached.
+  /// network thread alone, so that no caller gets a tier that is still being attached.
   func tier() -> (any SecondTier)? {
     guard let tier = configuration.tier?.engine else { return nil }
     guard !isTierAttached.load(ordering: .relaxed) else { return tier }
@@ -14,7 +14,7 @@ extension ServiceCore {
       to: TierHost(
         thread: thread, transport: transport, timekeeper: timekeeper, silence: StoreSilenceMark(store),
         trace: { onTrace?($0) }, warn: { onWarning?($0) }))
-    // Who finds this on another thread finds the tier attached.
+    // A thread that reads `true` finds the tier attached.
     isTierAttached.store(true, ordering: .releasing)
     return tier
   }
@@ -41,8 +41,8 @@ extension ServiceCore {
     for field in prepared.fields.all where !configuration.secrets.isSecretField(field.name) {
       fields.append(field.name, field.value)
     }
-    // Other parts of the key are those of this machine's connection: with them nothing is shared, or they only carry what
-    // TLS protects.
+    // Other parts of the key are those of this machine's connection: with them nothing is shared, or they
+    // only carry what TLS protects.
     let extra = RequestKey.extraParts(prepared.key.extra).filter {
       ["host", "no-location"].contains($0.name)
     }
@@ -77,7 +77,7 @@ extension ServiceCore {
     }
   }
 
-  /// Makes the rows of these targets in the tier void, for each of the accounts.
+  /// Invalidates the tier's rows of these targets, for each of the accounts.
   func fence(_ targets: [String], accounts: [String]) {
     guard let tier = tier(), !tier.terms.isReadOnly else { return }
     let questions = accounts.filter(tier.terms.mayHave(of:)).flatMap { account in
@@ -91,14 +91,14 @@ extension ServiceCore {
     }
   }
 
-  /// Makes the rows of these keys in the tier void, and waits for that.
+  /// Invalidates the tier's rows of these keys, and waits for that.
   /// - Returns: How many of them the tier did not confirm.
   func fencing(_ keys: [RequestKey]) async -> Int {
     guard let terms = configuration.tier?.engine.terms else { return 0 }
     let questions = Set(keys.map { [$0.account, $0.target] })
       .filter { terms.mayHave(of: $0[0]) }
       .map { pair in
-        // Who removes an origin's responses wants to ask it again.
+        // The responder is named so that its pause ends too: who removes its responses wants to ask it again.
         TierQuestion(
           account: pair[0], target: pair[1], responder: (try? NormalisedURL(pair[1]))?.origin ?? "")
       }
@@ -153,7 +153,7 @@ extension ServiceCore {
 
   /// Writes the counts beside the store.
   func leaveTierCounts() {
-    // Only who used it has something to count. A lock here would be one system call more for a stored answer.
+    // Without an attached tier there is nothing to count.
     guard isTierAttached.load(ordering: .acquiring) else { return }
     let counts = state.withLock { state in
       defer { state.tierCounts = TierCounts() }

@@ -34,8 +34,8 @@ package protocol SecondTier: AnyObject, Sendable {
   /// Writes a response that is committed in the local store, unless the tier has a newer one.
   nonisolated(nonsending) func offer(_ offer: TierOffer) async -> TierOffered
 
-  /// Invalidates every row of the target, and every offer that began before now: after a removal or an unsafe request. Where
-  /// the question names a responder, its pause is over too.
+  /// Invalidates every row of the target, and every offer that began before now: after a removal or an unsafe
+  /// request. If the question names a responder, its pause ends too.
   /// - Returns: Whether the tier has confirmed it.
   nonisolated(nonsending) func fence(_ question: TierQuestion) async -> Bool
 
@@ -243,9 +243,9 @@ package struct TierOffer: Sendable {
 package enum TierOffered: Sendable, Equatable {
   /// The tier has it.
   case stored
-  /// The tier has a newer row, or the target was fenced meanwhile.
+  /// The tier has a newer row, or the target was invalidated meanwhile.
   case superseded
-  /// The tier did not take it: it is silent, full, or not to be written.
+  /// The tier did not store it: it is silent, full, or may not be written.
   case refused(because: String)
 }
 
@@ -263,5 +263,28 @@ package struct TierFinding: Sendable, Equatable {
     self.isFine = isFine
     self.subject = subject
     self.text = text
+  }
+}
+
+extension StoredResponse {
+  /// The identifier of a row that is in the tier and not in the local store, where the first is 1.
+  private static let tierID: Int64 = -1
+
+  /// Whether the row came from the tier and is not in the local store yet.
+  var isFromTier: Bool { id == Self.tierID }
+
+  /// A row of the tier in the terms of the local store, with its whole body in memory.
+  ///
+  /// The head's `receivedAt` already accounts for the row's age when it was offered, so `Age` and the
+  /// exchange's delay must not be added again.
+  ///
+  /// - Parameter variant: The request's fields that `Vary` names, in the format of the `variant` column.
+  init(_ row: TierRow, body: Data, variant: String) {
+    var head = row.head
+    head.fields.remove("Age")
+    head.requestedAt = head.receivedAt
+    self.init(
+      id: Self.tierID, accountID: 0, variant: variant, vary: row.vary, head: head,
+      body: Body(id: Self.tierID, length: row.length, firstChunk: body, checksum: row.checksum))
   }
 }

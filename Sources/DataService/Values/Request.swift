@@ -56,3 +56,10 @@ extension DataService {
     }
   }
 }
+
+extension HTTPFields {
+  /// Whether they state another length than the body's, which is 0 where there is none.
+  func contradictLength(of body: Data?) -> Bool {
+    !values(of: "Content-Length").allSatisfy { Int($0) == body?.count ?? 0 }
+  }
+}

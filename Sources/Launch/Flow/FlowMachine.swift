@@ -69,7 +69,7 @@ struct FlowMachine: Sendable {
       guard case .failed(let prompt) = root, prompt.choices.contains(choice) else { return [] }
       if choice != .quit { show(.splash(nil)) }
       if isRunning { return [.answerPreload(choice)] }
-      // There is no run to answer: it has ended with what the prompt says, or by an answer before this one.
+      // No run waits for the answer: it ended with the failure that is shown, or by an earlier answer.
       return choice == .quit ? [] : startPreload()
     case .blocked(let reason):
       blockedBecause = reason
@@ -140,7 +140,7 @@ struct FlowMachine: Sendable {
           FailurePrompt(
             missing: missing.map { ($0.name, $0.error?.message) }, isLate: false, canContinue: false)))
     case .quit:
-      // A later answer than the one that ended the run has shown the splash: there is a preload for it.
+      // A choice that came after the one that ended this run has shown the splash, so a new preload begins.
       if case .splash = root { return startPreload() }
     }
     return []

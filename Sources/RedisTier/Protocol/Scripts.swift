@@ -1,8 +1,8 @@
 /// The scripts that run in the server, each whole or not at all.
 ///
-/// They use no other commands than those that the documentation has authorised. Numbers are sums of microseconds below
-/// 2^53, which Lua's numbers hold exactly; they are returned as text. The digests are what the server calls them by (SHA-1,
-/// for which it answers itself; a test compares them).
+/// They use no other commands than those that the documentation has authorised. Numbers are sums of
+/// microseconds below 2^53, which Lua's numbers hold exactly; they are returned as text. The digests are what
+/// the server calls them by (SHA-1, for which it answers itself; a test compares them).
 enum Scripts {
   struct Script: Sendable {
     let text: String
@@ -38,7 +38,8 @@ enum Scripts {
 
     """
 
-  /// KEYS row, fence. ARGV lifetime of the fence, of a removed body, both in ms. Removes the rows, and makes every ticket up to now void.
+  /// KEYS row, tombstone. ARGV lifetime of the tombstone, of a removed body, both in ms. Removes the rows,
+  /// and invalidates every ticket up to now.
   static let fence = Script(
     text: prelude + bodies + """
       redis.call('SET', KEYS[2], ticket, 'PX', ARGV[1])
@@ -48,8 +49,9 @@ enum Scripts {
 
       """, digest: "d0010b40389b759123613338e881782d49f17485")
 
-  /// KEYS row, fence. ARGV variant, ticket, lifetime in ms, sealed head, number of chunks with the mark of their names
-  /// behind it, sealed names in Vary (empty: as they are), the most variants, lifetime of a replaced body in ms.
+  /// KEYS row, tombstone. ARGV variant, ticket, lifetime in ms, sealed head, number of chunks with the mark
+  /// of their names behind it, sealed names in Vary (empty: as they are), the most variants, lifetime of a
+  /// replaced body in ms.
   ///
   /// Field `i` lists the variants, each with its ticket, number of chunks and mark.
   ///

@@ -112,10 +112,11 @@ extension RedisTier {
     return best
   }
 
-  /// The tier's time, and a ticket: that time, or what is newer by one than each row and removal of the target.
+  /// The tier's time, and a ticket: that time, or, if larger, one more than the newest ticket of the target's
+  /// rows and removals.
   ///
-  /// It needs no script, since nothing is written: whatever is written between these commands, or after them, has a ticket
-  /// of its own, and what counts is which of two is larger.
+  /// No script is needed, since nothing is written. A write between these commands, or after them, has a
+  /// ticket of its own, and the larger of two tickets wins.
   private static func ticket(_ replies: [RESPValue], hasRow: Bool) -> (time: Int64, number: Int64)? {
     guard let time = replies.first?.microseconds, isTime(time) else { return nil }
     guard hasRow else { return (time, time) }
@@ -125,10 +126,10 @@ extension RedisTier {
     return newest < largestTicket ? (time, max(time, newest + 1)) : nil
   }
 
-  /// What the scripts count with exactly.
+  /// The scripts' numbers are exact below this.
   private static let largestTicket: Int64 = 1 << 53
 
-  /// Whether a server's clock can say that. A time is a ticket too, and what is beyond those is a lie.
+  /// Whether a server's clock can show that time. A time is a ticket too, so a larger one cannot be true.
   static func isTime(_ microseconds: Int64) -> Bool { microseconds > 0 && microseconds < largestTicket }
 
   private func denied(_ reply: RESPValue, _ host: TierHost) -> Silent {

@@ -2,8 +2,8 @@ package import DataService
 internal import PlatformFoundation
 
 extension RedisTier {
-  /// Checks whether the files can be used, connects even if the tier is silent, and tries each command on a name that nobody
-  /// else has. It leaves nothing but a fence that expires within a second.
+  /// Checks whether the files can be used, connects even if the tier is silent, and tries each command on a
+  /// name that no other key has. It leaves nothing but a tombstone that expires within a second.
   nonisolated(nonsending) package func examine() async -> [TierFinding] {
     let (link, host): (Link, TierHost)
     do throws(Silent) {

@@ -7,7 +7,7 @@ extension RedisTier {
   static let variantLimit = 16
   /// How long the pieces of a replaced body live, in milliseconds: a machine that has its head still reads them.
   private static let replacedLife = 600_000
-  /// How long a fence lives, in milliseconds: longer than any exchange lasts.
+  /// How long a tombstone lives, in milliseconds: longer than any exchange lasts.
   private static let fenceLife = 3_600_000
 
   nonisolated(nonsending) package func offer(_ offer: TierOffer) async -> TierOffered {

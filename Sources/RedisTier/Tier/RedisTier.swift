@@ -143,8 +143,8 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   /// - Parameters:
   ///   - link: The connection.
   ///   - host: The machine.
-  ///   - deadline: The instant from which on nobody waits any more. In any case nobody waits longer than the patience, or
-  ///     half of it where there is a connection.
+  ///   - deadline: The instant at which the call stops waiting. In any case it waits no longer than the
+  ///     patience, or half of it where there is a connection.
   nonisolated(nonsending) func call(
     _ commands: RESPWriter, over link: Link, _ host: TierHost, until deadline: Int64? = nil
   ) async throws(Silent) -> [RESPValue] {

@@ -12,7 +12,7 @@ struct TierNames: Sendable {
   struct Target: Hashable, Sendable {
     /// The hash with a row for each variant.
     let row: String
-    /// The ticket of the newest removal or unsafe request.
+    /// The tombstone: the ticket of the newest removal or unsafe request.
     var fence: String { "\(row):x" }
 
     /// A piece of a body that is too long for the row.

@@ -26,7 +26,8 @@ enum Command {
     case .preload: try PreloadCommand.run(arguments, diagnostics)
     case .watch: try watch(arguments, diagnostics)
     case .diff:
-      try DiffCommand(arguments, fetcher: fetcher(arguments, diagnostics), diagnostics: diagnostics).run()
+      try DiffCommand(arguments, loadStarter: loadStarter(arguments, diagnostics), diagnostics: diagnostics)
+        .run()
     case .explain: try ExplainCommand.run(arguments, diagnostics)
     case .show: try ShowCommand.run(arguments, diagnostics)
     case .list: try StoreCommands(arguments, diagnostics).list()
@@ -42,21 +43,22 @@ enum Command {
     }
   }
 
-  private static func fetcher(_ arguments: Arguments, _ diagnostics: Diagnostics) -> Fetcher {
-    Fetcher(service: .forCommand(arguments, diagnostics: diagnostics))
+  private static func loadStarter(_ arguments: Arguments, _ diagnostics: Diagnostics) -> LoadStarter {
+    LoadStarter(service: .forCommand(arguments, diagnostics: diagnostics))
   }
 
   private static func watch(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError)
     -> ExitStatus
   {
     let plan = try WatchPlan(arguments)
-    return WatchCommand(plan, fetcher: fetcher(arguments, diagnostics), diagnostics: diagnostics).run()
+    return WatchCommand(plan, loadStarter: loadStarter(arguments, diagnostics), diagnostics: diagnostics)
+      .run()
   }
 
   private static func get(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus
   {
-    let plan = try GetPlan(arguments)
-    return GetCommand(plan, fetcher: fetcher(arguments, diagnostics), diagnostics: diagnostics).run()
+    let plan = try GetArguments(arguments)
+    return GetCommand(plan, loadStarter: loadStarter(arguments, diagnostics), diagnostics: diagnostics).run()
   }
 
   /// The command line's words; `nil` if one is not UTF-8, which reading as text would alter. Fields and bodies of other

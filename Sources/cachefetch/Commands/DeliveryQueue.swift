@@ -28,7 +28,7 @@ final class DeliveryQueue {
     case progress(Int, DataService.TransferProgress)
   }
 
-  private let fetcher: Fetcher
+  private let loadStarter: LoadStarter
   private let diagnostics: Diagnostics
   private let mailbox = Mailbox<Message>()
   private var cancels: [UnderWay] = []
@@ -40,8 +40,8 @@ final class DeliveryQueue {
 
   /// - Parameter showsBar: Whether the bar may use the terminal's last line. It must not if raw bytes may end in the
   ///   middle of a line.
-  init(_ fetcher: Fetcher, diagnostics: Diagnostics, showsBar: Bool = true) {
-    self.fetcher = fetcher
+  init(_ loadStarter: LoadStarter, diagnostics: Diagnostics, showsBar: Bool = true) {
+    self.loadStarter = loadStarter
     self.diagnostics = diagnostics
     if showsBar, diagnostics.hasStatusLine { transfers = Transfers() }
   }
@@ -78,7 +78,7 @@ final class DeliveryQueue {
   /// Starts a load. Its stored delivery, if any, is in the queue on return.
   func start(_ number: Int, _ request: DataService.Request, _ policy: FetchPolicy) {
     let mailbox = mailbox
-    var tell: Fetcher.Tell?
+    var tell: LoadStarter.Tell?
     if transfers != nil {
       transfers?.begin(number)
       tell = { mailbox.post(.progress(number, $0)) }
@@ -87,7 +87,7 @@ final class DeliveryQueue {
     starter.store(UInt(pthread_self()), ordering: .relaxed)
     turn.store(Turn.starting, ordering: .releasing)
     let standIn = StandIn(queue: self)
-    let cancel = fetcher.start(request, policy, tell) { delivery in
+    let cancel = loadStarter.start(request, policy, tell) { delivery in
       mailbox.post(.event(.delivery(number, delivery)))
       standIn.noteDelivery()
     } _: {
@@ -146,18 +146,18 @@ final class DeliveryQueue {
       try work()
     } catch {
       cancel()
-      return fetcher.stop(after: error, diagnostics)
+      return loadStarter.stop(after: error, diagnostics)
     }
     cancel()
     let left = max(.milliseconds(100), ContinuousClock.now.duration(to: lastDelivery + Self.writing))
     if let status { endAfter(left, status()) }
-    _ = fetcher.close(min(timeLimit, left))
+    _ = loadStarter.close(min(timeLimit, left))
     return nil
   }
 
   /// Ends the process after the time limit, whatever still blocks it.
   private func endAfter(_ timeLimit: Duration, _ status: ExitStatus) {
-    guard turn.load(ordering: .relaxed) == Turn.other else { return fetcher.endAfter(timeLimit, status) }
+    guard turn.load(ordering: .relaxed) == Turn.other else { return loadStarter.endAfter(timeLimit, status) }
     // The store does not answer, and the service's own thread may be blocked in it too.
     StandIn.thread {
       usleep(UInt32(clamping: timeLimit.milliseconds * 1_000))

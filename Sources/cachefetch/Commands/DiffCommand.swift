@@ -8,20 +8,20 @@ struct DiffCommand {
   let request: DataService.Request
   let line: DeliveryLine
   let report: DiffReport
-  let fetcher: Fetcher
+  let loadStarter: LoadStarter
   let diagnostics: Diagnostics
 
-  init(_ arguments: Arguments, fetcher: Fetcher, diagnostics: Diagnostics) throws(UsageError) {
+  init(_ arguments: Arguments, loadStarter: LoadStarter, diagnostics: Diagnostics) throws(UsageError) {
     request = try RequestArguments(arguments).request(for: arguments.operand)
     line = DeliveryLine(url: arguments.operand, request: request)
     report = DiffReport(line: line, isJSON: arguments.has(.json), diagnostics: diagnostics)
-    self.fetcher = fetcher
+    self.loadStarter = loadStarter
     self.diagnostics = diagnostics
   }
 
   /// Runs to the end and returns the exit status.
   func run() -> ExitStatus {
-    let queue = DeliveryQueue(fetcher, diagnostics: diagnostics)
+    let queue = DeliveryQueue(loadStarter, diagnostics: diagnostics)
     var status = ExitStatus.nothing
     let stopped = queue.run(timeLimit: .seconds(10)) { () throws(OutputError) in
       do throws(BodyError) {

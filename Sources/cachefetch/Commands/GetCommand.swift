@@ -18,7 +18,7 @@ final class GetCommand {
     var transfer: WriteOut.Transfer?
   }
 
-  private let plan: GetPlan
+  private let plan: GetArguments
   private let queue: DeliveryQueue
   private let diagnostics: Diagnostics
   private var printer: DeliveryPrinter
@@ -26,11 +26,11 @@ final class GetCommand {
   /// The index of the next load to start.
   private var next = 0
 
-  init(_ plan: GetPlan, fetcher: Fetcher, diagnostics: Diagnostics) {
+  init(_ plan: GetArguments, loadStarter: LoadStarter, diagnostics: Diagnostics) {
     self.plan = plan
     self.diagnostics = diagnostics
     queue = DeliveryQueue(
-      fetcher, diagnostics: diagnostics,
+      loadStarter, diagnostics: diagnostics,
       showsBar: !(plan.form.insistsOnBytes && diagnostics.terminal.isOutput))
     printer = DeliveryPrinter(plan.form, diagnostics: diagnostics)
     states = plan.requests.map { _ in State() }

@@ -53,16 +53,16 @@ struct PreloadCommand {
         mailbox.post(event)
       }
     }
-    let fetcher = Fetcher(service: service)
+    let loadStarter = LoadStarter(service: service)
     do throws(OutputError) {
       let outcome = try follow(preload, mailbox)
-      _ = fetcher.close(.seconds(10))
+      _ = loadStarter.close(.seconds(10))
       try report.sumUp(outcome)
       return status(of: outcome)
     } catch {
       report.clear()
       preload.cancel()
-      return fetcher.stop(after: error, diagnostics)
+      return loadStarter.stop(after: error, diagnostics)
     }
   }
 
@@ -119,7 +119,7 @@ struct PreloadCommand {
     }
   }
 
-  /// The first that applies of 74, 4, 22, 3, 0 (scenario 56), whatever the failure rule.
+  /// The first of 74, 4, 22, 3, 0 that applies, whatever the failure rule.
   private func status(of outcome: LaunchOutcome) -> ExitStatus {
     .combined(outcome.steps.map { Self.status(of: $0, failsOnStatus: failsOnStatus) })
   }

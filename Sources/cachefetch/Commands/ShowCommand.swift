@@ -9,7 +9,7 @@ enum ShowCommand {
     if own == nil, arguments.operands.isEmpty {
       throw UsageError("no URL is given", "write cachefetch show URL, or cachefetch show --key KEY")
     }
-    var plan = try GetPlan(own == nil ? arguments : named(arguments))
+    var plan = try GetArguments(own == nil ? arguments : named(arguments))
     plan.policy = .storedOnly
     if let own {
       plan.requests[0].key = own
@@ -17,7 +17,9 @@ enum ShowCommand {
     }
     let commands = StoreCommands(arguments, diagnostics)
     if let missing = commands.missing() { return missing }
-    let status = GetCommand(plan, fetcher: Fetcher(service: commands.service), diagnostics: diagnostics).run()
+    let status = GetCommand(
+      plan, loadStarter: LoadStarter(service: commands.service), diagnostics: diagnostics
+    ).run()
     if status == .nothing { try sayElsewhere(plan.requests[0], arguments, diagnostics) }
     return status
   }

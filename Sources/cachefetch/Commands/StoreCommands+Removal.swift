@@ -84,7 +84,7 @@ extension StoreCommands {
     }
   }
 
-  /// With `--fleet`: makes what the tier has of the entries, and of the URLs given, void.
+  /// With `--fleet`: invalidates what the tier has of the entries, and of the URLs given.
   /// - Returns: Of how many the tier has not confirmed it; `nil` without `--fleet`.
   private func voidInTier(_ entries: [StoredEntry], of selection: RowSelection) async -> Int? {
     guard arguments.has(.fleet) else { return nil }

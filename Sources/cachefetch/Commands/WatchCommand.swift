@@ -29,10 +29,10 @@ final class WatchCommand {
   private var states: [State]
   private var isDone = false
 
-  init(_ plan: WatchPlan, fetcher: Fetcher, diagnostics: Diagnostics) {
+  init(_ plan: WatchPlan, loadStarter: LoadStarter, diagnostics: Diagnostics) {
     self.plan = plan
     self.diagnostics = diagnostics
-    queue = DeliveryQueue(fetcher, diagnostics: diagnostics)
+    queue = DeliveryQueue(loadStarter, diagnostics: diagnostics)
     printer = DeliveryPrinter(plan.form, diagnostics: diagnostics)
     let now = ContinuousClock.now
     states = plan.requests.map { _ in State(due: now) }

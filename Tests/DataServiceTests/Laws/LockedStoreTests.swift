@@ -79,7 +79,7 @@ struct LockedStoreTests {
     let hasCome = Gate()
     async let all = Self.deliveries(of: fixture, url, policy, hasCome)
     let (_, passed) = try await clock.passing(longest: .seconds(10)) { await hasCome.wait() }
-    // Nobody has let go of the store yet; what there is to write still waits for it.
+    // Nobody has released the store yet; what there is to write still waits for it.
     #expect(passed <= holding.timeLimit, what)
     await holder.release()
     let deliveries = await all

@@ -39,7 +39,7 @@ import TestTurns
     for action in [HTTPReuse.Action.validate, .fetch] {
       #expect(
         effects([judged(action), .storedPrepared(true), .staleWillDo, .exchangeFinished(isFresh: false)])
-          == [.startExchange, .prepareStored, .deliverStored, .deliverFailure, .end])
+          == [.startExchange, .prepareStored, .deliverStored, .deliverFailure, .end], "\(action)")
     }
   }
 
@@ -49,7 +49,7 @@ import TestTurns
         effects([
           .storeIsSlow, .exchangeFinished(isFresh: false), judged(action), .staleWillDo,
           .storedPrepared(true),
-        ]) == [.startExchange, .boundStoreWait, .prepareStored, .deliverStored, .end])
+        ]) == [.startExchange, .boundStoreWait, .prepareStored, .deliverStored, .end], "\(action)")
     }
   }
 

@@ -111,7 +111,8 @@ struct AnswerRuleHTTPTests {
       outcome: .init(.fresh, .invalidatedByHead)),
   ]
 
-  @Test("Delivery and row", arguments: cases) func table(_ test: Case) throws {
+  @Test("The answer decides what is delivered and what becomes of the row", arguments: cases)
+  func table(_ test: Case) throws {
     var situation = AnswerRule.Situation()
     test.situation(&situation)
     let prepared = try Rule.prepared(policy: .http) {

@@ -194,7 +194,10 @@ import TestTurns
       ),
     ]
 
-  @Test("Delivery and good row", arguments: cases.indices) func table(index: Int) {
+  @Test(
+    "The answer decides what is delivered and what becomes of the last good response",
+    arguments: cases.indices)
+  func table(index: Int) {
     let (name, status, fields, change, outcome) = Self.cases[index]
     var situation = AnswerRule.Situation()
     change(&situation)
@@ -202,7 +205,8 @@ import TestTurns
     #expect(decided == outcome, Comment(rawValue: name))
   }
 
-  @Test("A body is stored where the answer replaces the good row or is kept beside it") func stored() {
+  @Test("A body is stored where the answer replaces the last good response or is kept beside it")
+  func stored() {
     #expect(AnswerRule.Row.replaced.isStored && AnswerRule.Row.keptForHTTPOnly.isStored)
     for row in [AnswerRule.Row.freshened, .freshenedByHead, .invalidatedByHead, .untouched(.noStore)] {
       #expect(!row.isStored, "\(row)")

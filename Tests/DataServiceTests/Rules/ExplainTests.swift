@@ -294,7 +294,8 @@ import TestTurns
     ] as [(Int64, Int64, Int64)] {
       #expect(
         asked(receivedAt, after: seconds)
-          == ["under http, Cache-Control: max-stale=\(staleness) in the request would accept it"])
+          == ["under http, Cache-Control: max-stale=\(staleness) in the request would accept it"],
+        "\(receivedAt - Rule.noon) ms, \(seconds) s")
     }
     #expect(
       explain([Rule.row(["Cache-Control": "max-age=5", "ETag": "\"a\""])], ["Cache-Control": "max-stale"])
@@ -330,10 +331,10 @@ import TestTurns
     ] as [(Int64, String)] {
       subject.maxAge = maxAge
       let explanation = Explain.explanation(of: subject, protect: Rule.plain)
-      #expect(verdict("stored-else-fresh", explanation) == outcome)
+      #expect(verdict("stored-else-fresh", explanation) == outcome, "\(maxAge)")
       #expect(
         verdict("fresh-else-stored", explanation)
-          == "fresh if within 2 s; else stored, 10 s old, then failure")
+          == "fresh if within 2 s; else stored, 10 s old, then failure", "\(maxAge)")
     }
     subject.rows = [Rule.row(isInvalid: true)]
     #expect(

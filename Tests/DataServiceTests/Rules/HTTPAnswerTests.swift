@@ -136,7 +136,8 @@ import TestTurns
       outcome: .freshen(unwritten: nil)),
   ]
 
-  @Test("Delivered and written", arguments: cases) func table(_ test: Case) {
+  @Test("The answer decides what is delivered and what is written", arguments: cases)
+  func table(_ test: Case) {
     var situation = HTTPAnswer.Situation(method: test.method, requestFields: test.request)
     situation.row = test.row.map { Rule.row(status: test.rowStatus, $0) }
     situation.isRead = test.isRead

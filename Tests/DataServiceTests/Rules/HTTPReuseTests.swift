@@ -301,7 +301,7 @@ import TestTurns
     #expect(decide([row]).reason == .fromFuture && decide([row]).forward == .stale)
   }
 
-  @Test("Of the good row and the other the more recent one answers") func besideRow() {
+  @Test("Of the last good response and the other the more recent one answers") func besideRow() {
     let good = Rule.row(id: 1, Self.with("max-age=60"))
     let gone = Rule.row(
       id: 2, status: 410, ["Cache-Control": "max-age=60", "Date": Rule.date(5)], receivedAt: Rule.noon + 5000,

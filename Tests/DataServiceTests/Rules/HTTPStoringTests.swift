@@ -150,7 +150,7 @@ import TestTurns
     }
   }
 
-  @Test("Only a 2xx makes a good row") func onlyGood() {
+  @Test("Only a 2xx makes a last good response") func onlyGood() {
     for status in 200...599 {
       let verdict = HTTPStoring.decide(
         method: .get, requestFields: [:], status: status, fields: Self.control("max-age=60"),

@@ -6,7 +6,7 @@ import TestTurns
 @testable import DataService
 
 @Suite("Heads of deliveries", .inTurn) struct HeadRuleTests {
-  @Test("Of a stored row") func stored() throws {
+  @Test("A stored row gives its head, with the age that it has now") func stored() throws {
     let row = AnswerTests.stored
     let prepared = try Rule.prepared { $0.account = .named("me") }
     let head = HeadRule.head(of: row, prepared: prepared, now: Rule.noon + 1000, elapsed: .seconds(2))
@@ -23,7 +23,7 @@ import TestTurns
       HeadRule.head(of: direct, prepared: prepared, now: Rule.noon, elapsed: .zero).url == "http://a.test/x")
   }
 
-  @Test("Of an exchange's answer") func answer() throws {
+  @Test("An exchange's answer gives its head, with the reason for the exchange") func answer() throws {
     var answer = Rule.answer(["Age": "3"], status: 404)
     answer.version = "1.0"
     answer.reason = "Gone Fishing"

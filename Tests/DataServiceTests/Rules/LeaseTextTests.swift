@@ -8,7 +8,7 @@ import TestTurns
 
 /// Two loads that differ in anything that shapes an exchange must not share one (law 7).
 @Suite("The text of a lease", .inTurn) struct LeaseTextTests {
-  @Test func `every limit is in it`() {
+  @Test func `every limit changes the text`() {
     #expect(Limits().leaseText.count == 8 * Mirror(reflecting: Limits()).children.count)
     let changes: [(inout Limits) -> Void] = [
       { $0.bodyBytes += 1 }, { $0.dataBytes += 1 }, { $0.fieldSectionBytes += 1 }, { $0.fieldCount += 1 },

@@ -5,7 +5,7 @@ import TestTurns
 
 @Suite("Accepted media types", .inTurn) struct MediaTypesTests {
   @Test(
-    "Accepted or not",
+    "A type is accepted that the list names, by itself or by a pattern; an empty list accepts all",
     arguments: [
       ("application/json", ["application/json"], true), ("application/json", [], true), (nil, [], true),
       ("Application/JSON ; charset=utf-8", ["application/json"], true),

@@ -69,7 +69,8 @@ extension Rule {
         $0.fields = ["Content-Length": length]
         $0.body = body
       }
-      #expect(prepared.fields.values(of: "Content-Length") == [length])
+      #expect(
+        prepared.fields.values(of: "Content-Length") == [length], "\(length), \(String(describing: body))")
     }
   }
 

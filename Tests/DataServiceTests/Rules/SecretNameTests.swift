@@ -140,7 +140,8 @@ import TestTurns
         == #"from "http://~@a.test/?token=~" to <http://~@b.test/>, then http://c.test/?sig=~&x=3 (3 ms)"#)
   }
 
-  @Test("nor after a redirect", arguments: places) func redirected(place: String) async throws {
+  @Test("after a redirect a secret is in no head and in no file of the store", arguments: places)
+  func redirected(place: String) async throws {
     let location = url(place, "SECRET-1")
     let transport = ScriptedTransport { request, _ in
       request.url.path() == "/start"

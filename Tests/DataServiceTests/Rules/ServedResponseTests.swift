@@ -101,7 +101,7 @@ import TestTurns
     for isValidated in [true, false] {
       let served = ServedResponse(
         row, method: .get, requestFields: [:], now: Rule.noon, isValidated: isValidated)
-      #expect((served.fields["A"] == "1") == isValidated)
+      #expect((served.fields["A"] == "1") == isValidated, "\(isValidated)")
     }
   }
 

@@ -183,7 +183,7 @@ import TestTurns
     .init("a tier that is only read", .no(.readOnly)) { _, _, terms in terms.isReadOnly = true },
   ]
 
-  @Test(arguments: responses) func `what may be offered`(test: Case) {
+  @Test(arguments: responses) func `a response is offered, or kept back with the reason`(test: Case) {
     #expect(verdict(of: test, asOffer: true) == test.verdict)
   }
 

@@ -144,7 +144,8 @@ import TestTurns
       let other = try Machine.offline(tier, terms: terms)
       #expect(
         await other.outline(url) { $0.limits.bodyBytes = 4 }
-          == ["tier(body)", "failure(offline, last body)"])
+          == ["tier(body)", "failure(offline, last body)"],
+        "\(terms.largestBody)")
     }
   }
 

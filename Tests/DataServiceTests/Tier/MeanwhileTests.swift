@@ -8,8 +8,8 @@ import TestTurns
 
 @testable import DataService
 
-/// Between the end of a leader and the commit of the tier's row that it takes in, others begin.
-@Suite("What begins while a row of the tier is taken in", .inTurn) struct MeanwhileTests {
+/// Between the end of a leader and the commit of the tier's row that it stores, others begin.
+@Suite("What begins while a row of the tier is stored", .inTurn) struct MeanwhileTests {
   private let url: URL
   private let other: URL
   init() throws {
@@ -83,7 +83,7 @@ import TestTurns
     instant: Int64
   ) async throws {
     let mark = StartMark(boot: "boot", nanoseconds: instant)
-    #expect(!mark.even.isTakenIn && mark.odd.isTakenIn)
+    #expect(!mark.even.isFromElsewhere && mark.odd.isFromElsewhere)
     #expect(mark.even.nanoseconds <= instant && mark.odd.nanoseconds <= instant)
 
     let (tier, store) = (FakeTier(), try TemporaryStore())
@@ -105,16 +105,16 @@ import TestTurns
     let deliveries = try await clock.passing(longest: .milliseconds(20)) { await followed.value }.value
     #expect(deliveries == ["fresh(answer, new)"] && follower.requests.isEmpty)
 
-    #expect(try await Self.isTakenIn(leader) == [false])
+    #expect(try await Self.isFromElsewhere(leader) == [false])
     let alone = try Machine.offline(tier)
     _ = await alone.outline(url)
-    #expect(try await Self.isTakenIn(alone) == [true])
+    #expect(try await Self.isFromElsewhere(alone) == [true])
     let confirmed = try Machine(tier, store: alone.fixture.store, answer: "answer")
     #expect(await confirmed.outline(url).last == "fresh(answer, unchanged)")
-    #expect(try await Self.isTakenIn(confirmed) == [false])
+    #expect(try await Self.isFromElsewhere(confirmed) == [false])
   }
 
-  private static func isTakenIn(_ machine: Machine) async throws -> [Bool] {
-    try await machine.fixture.service.entries().map(\.response.started.isTakenIn)
+  private static func isFromElsewhere(_ machine: Machine) async throws -> [Bool] {
+    try await machine.fixture.service.entries().map(\.response.started.isFromElsewhere)
   }
 }

@@ -46,7 +46,7 @@ import TestTurns
     await machine.fixture.service.close()
   }
 
-  @Test func `what a 304 has confirmed of the tier's row counts as taken in, however late it is stored`()
+  @Test func `what a 304 has confirmed of the tier's row is counted, however late it is stored`()
     async throws
   {
     let tier = try await FakeTier.with("body", at: url)

@@ -153,7 +153,7 @@ import TestTurns
     let seen = await machine.outline(url, .http)
     #expect(
       seen == (isServed ? ["tier(old)", "failure(offline, last old)"] : ["failure(offline, last old)"]))
-    // Taken in, it is an ordinary private row, which neither of the two concerns.
+    // Once stored, it is an ordinary private row, which neither of the two concerns.
     #expect(await machine.outline(url, .http) == ["stored(old)", "failure(offline, last old)"])
   }
 }

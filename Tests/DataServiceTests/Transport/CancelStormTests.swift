@@ -124,7 +124,7 @@ import TestTurns
     let silent = try SilentListener()
     let ports = [URL(string: origin.url)?.port, URL(string: occupied.url)?.port, Int(silent.port)]
     var remains = try await storm(flights: flights, origin: origin, occupied: occupied, silent: silent)
-    // What the last callbacks hold goes when their queues let go of it.
+    // What the last callbacks hold is freed when their queues release it.
     _ = try await eventually { try remains.count(ports: ports) == .none }
     #expect(try remains.count(ports: ports) == .none)
     #expect(flights.made.count >= Self.total)

@@ -152,7 +152,7 @@ import TestTurns
           "--store", store.file("s"), "--policy", "fresh-only", "--retry", "0", "--json",
           "--connect-timeout", "1h",
         ] + options + [url],
-        environment: environment.merging(["CACHEFETCH_TEST_PATIENCE": "1"]) { $1 })
+        environment: environment.merging(["CACHEFETCH_TEST_TIMEOUTS": "1"]) { $1 })
     }
     let proxied = try await run(["http_proxy": "http://127.0.0.1:\(proxy.port)", "no_proxy": nil])
     #expect(proxied.outputText.contains("proxied \(url)"), "\(proxied.outputText)\(proxied.errorText)")

@@ -46,7 +46,7 @@ import TestTurns
     let outcome: String
     /// The answer to every request but the first to the path.
     let reply: @Sendable (FixtureRequest, UInt16) -> FixtureReply
-    /// Whether the good row has an ETag to ask with.
+    /// Whether the last good response has an ETag to ask with.
     var hasValidator = true
 
     var testDescription: String { name }

@@ -139,7 +139,7 @@ import TestTurns
     await thread.stop()
   }
 
-  @Test func `a cancelled timer does not fire and lets go of what it holds`() async {
+  @Test func `a cancelled timer does not fire and releases what it holds`() async {
     let keeper = SystemTimekeeper()
     let held = Mutex<Witness?>(Witness())
     weak let witness = held.withLock { $0 }

@@ -7,7 +7,7 @@ import TestTurns
 /// No network at all, in a network namespace of its own: not a refused port.
 @Suite("Offline, in a network namespace", .inTurn) struct OfflineTests {
   /// The command waits for its store, however busy the machine is.
-  private static let environment: [String: String?] = ["CACHEFETCH_TEST_PATIENCE": "1"]
+  private static let environment: [String: String?] = ["CACHEFETCH_TEST_TIMEOUTS": "1"]
 
   /// Runs the command where `lo` is down, or up but without any route.
   private func run(_ script: String, _ arguments: [String]) async throws -> ChildProcess.Finished {

@@ -35,7 +35,7 @@ import TestTurns
   }
 
   @Test(
-    "What has no origin",
+    "Text without an HTTP scheme, two slashes and a host has no origin",
     arguments: [
       "", "a.test", "//a.test", "ftp://a.test", "http:/a.test", "http:a.test", "http://", "http:///x",
       "http://:80",

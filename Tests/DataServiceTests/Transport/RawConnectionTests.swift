@@ -208,8 +208,8 @@ import TestTurns
     ] {
       let line = Line(to: endpoint)
       await line.onThread { $0.open() }
-      #expect(await line.all().last == .ended(.refused))
-      #expect(line.message == message)
+      #expect(await line.all().last == .ended(.refused), "\(message)")
+      #expect(line.message == message, "\(message)")
     }
     withExtendedLifetime((port, path)) {}
   }

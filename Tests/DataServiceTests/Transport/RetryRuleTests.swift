@@ -233,7 +233,7 @@ import TestTurns
     #expect(asked == 1 && budgets.count == 1)
   }
 
-  @Test func `each border of the rule`() {
+  @Test func `the decision changes exactly at each border of the rule`() {
     let cases: [(name: String, decision: RetryRule.Decision, expected: RetryRule.Decision)] = [
       ("the last retry", decision(.failure(.dns), attempt: 2), .retry(after: .milliseconds(250))),
       ("one too many", decision(.failure(.dns), attempt: 3), .stop),

@@ -77,11 +77,13 @@ import TestTurns
       let exchange = try make { $0.bodyBytes = 4 }
       exchange.receive(head(length: said))
       if came > 0 { exchange.receive(Data(count: came)) }
-      #expect(clock.pendingDelays.isEmpty == isTooLarge, "what has been stopped needs no limit: \(came)")
+      #expect(
+        clock.pendingDelays.isEmpty == isTooLarge,
+        "what has been stopped needs no limit: \(said ?? -1), \(came)")
       exchange.complete(nil)
       let kind: DataServiceError.Kind? = isTooLarge ? .tooLarge : nil
-      #expect(await failure(of: exchange)?.kind == kind, "\(came)")
-      #expect(clock.pendingDelays.isEmpty)
+      #expect(await failure(of: exchange)?.kind == kind, "\(said ?? -1), \(came)")
+      #expect(clock.pendingDelays.isEmpty, "\(said ?? -1), \(came)")
     }
   }
 

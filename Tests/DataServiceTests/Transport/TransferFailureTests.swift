@@ -253,9 +253,9 @@
       ] {
         for name in variables {
           let isUsed = options.mayUseProxy(isSecure: isSecure) { $0 == name ? "http://p" : nil }
-          #expect(isUsed == read.contains(name), "\(name)")
+          #expect(isUsed == read.contains(name), "\(name), secure: \(isSecure)")
         }
-        #expect(!options.mayUseProxy(isSecure: isSecure) { _ in "" })
+        #expect(!options.mayUseProxy(isSecure: isSecure) { _ in "" }, "secure: \(isSecure)")
       }
       options.proxy = ""
       #expect(!options.mayUseProxy(isSecure: false) { _ in "http://p" })

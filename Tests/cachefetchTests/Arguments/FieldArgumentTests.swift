@@ -32,7 +32,7 @@ import TestTurns
     ("A", "-H has no colon in it"), ("A:", "header “A” has no value; write -H 'A;' to send it empty"),
     ("A: \t", "header “A” has no value"), ("\u{9B}:", "header “<U+009B>” has no value"), ("a b: c", "-H: "),
     ("a b;", "-H: "),
-  ]) func `what is none is said`(argument: String, part: String) {
+  ]) func `what is no field is refused with the reason`(argument: String, part: String) {
     #expect(failure(argument)?.contains(part) == true, "\(failure(argument) ?? "taken")")
   }
 

@@ -41,12 +41,12 @@ import TestTurns
     #expect(findings(["HTTP_PROXY": "http://h:1", "http_proxy": "http://h:1"]).count == 1)
   }
 
-  @Test func `none is said too`() {
+  @Test func `where no variable is set, that is said`() {
     #expect(findings([:]).map(\.message) == ["none is set in the environment"])
     #expect(findings(["http_proxy": ""]).count == 1)
   }
 
-  @Test func `what is said of each`() {
+  @Test func `a variable with a value is said to lead to its host, or to take hosts past the proxy`() {
     #expect(findings(["NO_PROXY": "*"]).map(\.message) == ["NO_PROXY takes every host past the proxy"])
     #expect(findings(["no_proxy": "a,b"]).map(\.message) == ["no_proxy takes a,b past the proxy"])
     #expect(
@@ -59,7 +59,7 @@ import TestTurns
 
   @Test(arguments: [
     ("http://h:1/x", "h:1"), ("u:p@h:1", "h:1"), ("http://u@p@h", "h"), ("h", "h"), ("http://", ""), ("", ""),
-  ]) func `what stands after the credentials`(text: String, authority: String) {
+  ]) func `the authority stands between the credentials and the path`(text: String, authority: String) {
     #expect(ProxyFindings.authority(text) == authority)
   }
 

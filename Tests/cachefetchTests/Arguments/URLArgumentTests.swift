@@ -110,7 +110,7 @@ import TestTurns
     "http://a/[12]",
     "http://a/[1-2", "http://a/{a,b:c}", "http://a/{a,b", "http://a/#{a,b}", "http://a/{\"a,b\"}",
     "http://a/[1-a]",
-  ]) func `borders of what is taken`(text: String) {
+  ]) func `a URL just within what is allowed is taken`(text: String) {
     #expect(failure(text) == nil)
   }
 
@@ -123,7 +123,7 @@ import TestTurns
     ("http:80", "no scheme"), ("http:/a", "no host"), ("http://a:9x/b@c", "%2F"),
     ("http://a:70000/b@c", "%2F"), ("http://a:0?b@c", "%3F"),
     ("http://[::1/b@c", "the address has no"), ("http://-ü/b@c", "the host is no valid name"),
-  ]) func `borders of what is refused`(text: String, part: String) {
+  ]) func `a URL just outside what is allowed is refused, with the reason`(text: String, part: String) {
     #expect(failure(text)?.contains(part) == true, "\(failure(text) ?? "taken")")
   }
 

@@ -351,7 +351,7 @@ import TestTurns
 
   // MARK: Whose, and what of it
 
-  @Test func `accounts are taken in by name only, and the counts say what was left out`() async throws {
+  @Test func `accounts are imported by name only, and the counts say what was left out`() async throws {
     let (shell, origin) = try await filled()
     // All accounts in one file, as somebody else might send it.
     _ = try await shell.run("rm", "--yes", "--prefix", origin.url + "/long")
@@ -421,7 +421,7 @@ import TestTurns
     }
   }
 
-  @Test func `what was imported is confirmed by no 304; pins and cookies are not taken in`() async throws {
+  @Test func `what was imported is confirmed by no 304; pins and cookies are not imported`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin(
       .ok("true", ["ETag": "\"1\"", "Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT"]))

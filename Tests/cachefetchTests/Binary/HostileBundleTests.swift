@@ -30,10 +30,13 @@ import TestTurns
     let shell = try Shell()
     try await Self.fill(shell.file("evil.cfx"), change)
     let run = try await shell.run("import", "evil.cfx")
-    #expect(run.status == 65 && run.errorText.contains(words), "\(run.errorText)")
-    #expect(!run.errorText.contains("\u{1B}") && run.errorText.split(separator: "\n").count == 1)
-    #expect(run.errorText.contains("; get it anew"), "\(run.errorText)")
-    #expect(try await shell.run("list").output.isEmpty)
+    #expect(
+      run.status == 65 && run.errorText.contains(words), "\(index), \(words): \(run.errorText)")
+    #expect(
+      !run.errorText.contains("\u{1B}") && run.errorText.split(separator: "\n").count == 1,
+      "\(index), \(words)")
+    #expect(run.errorText.contains("; get it anew"), "\(index), \(words): \(run.errorText)")
+    #expect(try await shell.run("list").output.isEmpty, "\(index), \(words)")
   }
 
   @Test(

@@ -105,7 +105,7 @@ import TestTurns
     withExtendedLifetime(origin) {}
   }
 
-  @Test func `scenario 56: 4 where one is missing, 3 where all are at least stored`() async throws {
+  @Test func `the status is 4 where one is missing, 3 where all are at least stored`() async throws {
     let shell = try Shell()
     let origin = try Self.origin()
     _ = try await shell.run("preload", "\(origin.url)/a")

@@ -102,7 +102,7 @@ import TestTurns
     #expect(try await shell.run("list").output.isEmpty)
   }
 
-  @Test func `a damaged store that the command mended itself sends nobody to doctor`() async throws {
+  @Test func `a damaged store that the command repaired itself sends nobody to doctor`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin(.ok(String(repeating: "x", count: 30_000)))
     for number in 1...9 { _ = try await shell.run(origin.url + "?\(number)") }

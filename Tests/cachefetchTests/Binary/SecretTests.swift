@@ -112,7 +112,7 @@ import TestTurns
     try checkFiles(shell)
   }
 
-  @Test func `requests that fail`() async throws {
+  @Test func `requests that fail say and store no secret`() async throws {
     let (shell, origin) = try prepared()
     let moved = try FixtureServer { request, connection in
       switch request.path {

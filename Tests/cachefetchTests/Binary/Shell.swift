@@ -15,14 +15,14 @@ struct Shell {
       "CACHEFETCH_STORE": store.path, "http_proxy": nil, "all_proxy": nil, "NO_COLOR": nil, "COLUMNS": nil,
       "CURL_CA_BUNDLE": nil, "SSL_CERT_FILE": nil, "SSL_CERT_DIR": nil,
       // How busy the machine is must not decide whether a command waits for its store or for others.
-      "CACHEFETCH_TEST_PATIENCE": "1",
+      "CACHEFETCH_TEST_TIMEOUTS": "1",
     ]
   }
 
   /// The same store under the time limits that users have, for tests of what happens when they are over.
   var underLimits: Shell {
     var shell = self
-    shell.environment["CACHEFETCH_TEST_PATIENCE"] = .some(nil)
+    shell.environment["CACHEFETCH_TEST_TIMEOUTS"] = .some(nil)
     return shell
   }
 

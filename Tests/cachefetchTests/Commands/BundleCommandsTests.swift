@@ -40,7 +40,7 @@ import TestTurns
     #expect(exported.status == .success)
     #expect(
       exported.said == "exported 1 stored response; left out: 1 that cannot be read whole\n")
-    // What is there already is not taken in again.
+    // What is there already is not imported again.
     let other = try TemporaryStore()
     for (count, leftOut) in [
       ("1 stored response", ""), ("0 stored responses", "; left out: 1 no newer than what is stored"),

@@ -52,7 +52,7 @@ import TestTurns
     #expect((refusal(path)?.contains("is a database and no exported file") == true) == isInUse)
   }
 
-  @Test func `what is refused to be taken in is bad data`() throws {
+  @Test func `a file that cannot be imported is bad data`() throws {
     for (path, words) in [(folder.path, "is not a regular file"), (folder.file("none"), "cannot be read")] {
       do throws(UsageError) {
         _ = try BundleFile.Source(path, Diagnostics())

@@ -57,7 +57,7 @@ import TestTurns
     ("\r\n", false), (": b\r\n", false), ("a b: c\r\n", false), ("a\r\n", false), ("a: b\rc\r\n", false),
     ("a: \0\r\n", false), ("a: b\r\nc", false), ("a: b\r\n\r\n", false), ("a:b:c\r\n", true),
     ("a: \t\u{1}\r\n", true),
-  ]) func `lines of fields`(text: String, isWellFormed: Bool) {
+  ]) func `a field line is well formed with a name, a colon and CR LF`(text: String, isWellFormed: Bool) {
     #expect(BundleRow.isWellFormed(Array(text.utf8)) == isWellFormed)
   }
 }

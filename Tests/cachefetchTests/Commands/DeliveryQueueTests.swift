@@ -22,7 +22,7 @@ import TestTurns
   private func made(
     _ deliveries: [DeliveryQueue.Delivery], ends: Bool = true, noting log: Log = Log()
   ) -> DeliveryQueue {
-    var fetcher = Fetcher(
+    var loadStarter = LoadStarter(
       start: { _, _, _, deliver, ended in
         for delivery in deliveries { deliver(delivery) }
         if ends { ended() }
@@ -32,8 +32,8 @@ import TestTurns
         log.note("closed")
         return true
       })
-    fetcher.endAfter = { _, status in log.note("ends with \(status.rawValue)") }
-    return DeliveryQueue(fetcher, diagnostics: Diagnostics(isQuiet: true))
+    loadStarter.endAfter = { _, status in log.note("ends with \(status.rawValue)") }
+    return DeliveryQueue(loadStarter, diagnostics: Diagnostics(isQuiet: true))
   }
 
   @Test func `a load is under way until its end, which is waited for from its last delivery on`() throws {

@@ -48,12 +48,12 @@ import TestTurns
       (nil, .useStored), ("stored", .useStored), ("ask", .ask), ("fail", .fail), ("retry:1", .retry(1)),
       ("retry:100", .retry(100)),
     ] as [(String?, PreloadPlan.FailureRule)])
-  func `what --on-failure says`(text: String?, rule: PreloadPlan.FailureRule) throws {
+  func `each rule of --on-failure is read`(text: String?, rule: PreloadPlan.FailureRule) throws {
     #expect(try PreloadArguments.failureRule(text) == rule)
   }
 
   @Test(arguments: ["retry:0", "retry:101", "retry:", "retry:x", "try:1", "", "Ask"])
-  func `what it does not`(text: String) {
+  func `a text that is no rule of --on-failure is refused`(text: String) {
     #expect(throws: UsageError.self) { try PreloadArguments.failureRule(text) }
   }
 

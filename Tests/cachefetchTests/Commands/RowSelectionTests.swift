@@ -6,7 +6,7 @@ import TestTurns
 @testable import DataService
 @testable import cachefetch
 
-@Suite("Command: which entries are meant", .inTurn) struct RowSelectionTests {
+@Suite("Command line: options that select entries", .inTurn) struct RowSelectionTests {
   private static let now = Sample.receivedAt + 10_000
 
   /// The selection of a command line; a request's key has its URL, its account and the extra of `-k`.
@@ -148,7 +148,7 @@ import TestTurns
     "", "99", "1000", "0xx", "xx", "4xxx", "axx", "299-200", "200-", "-200", "200-299-300", "+20", "099",
     "4x",
   ])
-  func `what is no status`(text: String) {
+  func `a status selection that is no status, class or range is refused`(text: String) {
     #expect(throws: UsageError.self) { try StatusSelection(text) }
   }
 
@@ -164,9 +164,8 @@ import TestTurns
     #expect(try TypeSelection(text).includes(field) == isIncluded)
   }
 
-  @Test(arguments: ["", "text", "text/", "/html", "*/html", "a/b/c", "a/b;c"]) func `what is no media type`(
-    text: String
-  ) {
+  @Test(arguments: ["", "text", "text/", "/html", "*/html", "a/b/c", "a/b;c"])
+  func `a type selection that is no media type and no kind is refused`(text: String) {
     #expect(throws: UsageError.self) { try TypeSelection(text) }
   }
 }

@@ -18,14 +18,14 @@ import TestTurns
     let plan = try WatchPlan(try ArgumentParser.parse(["watch", "--every", "10ms"] + words))
     let gone = fresh(410)
     let rest = Mutex(loads)
-    let fetcher = Fetcher(
+    let loadStarter = LoadStarter(
       start: { _, _, _, deliver, ended in
         let deliveries = rest.withLock { $0.isEmpty ? [gone] : $0.removeFirst() }
         for delivery in deliveries { deliver(delivery) }
         ended()
         return {}
       }, close: { _ in true })
-    let status = WatchCommand(plan, fetcher: fetcher, diagnostics: streams.diagnostics).run()
+    let status = WatchCommand(plan, loadStarter: loadStarter, diagnostics: streams.diagnostics).run()
     return (status, streams.errors.text.split(separator: "\n").map(String.init))
   }
 

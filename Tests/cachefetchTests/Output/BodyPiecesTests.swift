@@ -60,7 +60,7 @@ import TestTurns
     }
   }
 
-  @Test @MainActor func `a body that is not taken to its end is let go`() async {
+  @Test @MainActor func `a body that is not taken to its end is released`() async {
     weak var held: Held?
     do {
       let one = Held()

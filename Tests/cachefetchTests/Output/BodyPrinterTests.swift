@@ -173,7 +173,7 @@ import TestTurns
   }
 
   @Test(
-    "Binary and text",
+    "A body is binary that has a NUL near its beginning, or too many bytes that are no text",
     arguments: [
       ("UTF-8", Array("héllo\n".utf8), false, false), ("a NUL", [0x50, 0x4B, 0], false, true),
       ("a NUL in text", [0x61, 0x61, 0x61, 0x61, 0], true, true),

@@ -14,7 +14,9 @@ import TestTurns
     ("authority-folder=2:/x", "SSL_CERT_DIR=/x"),
     ("host=9:b.example insecure no-location", "-H Host:b.example -k --no-location"),
     ("other", "other"), ("other=1:x", "other=x"), ("unix=99:/x", ""), ("unix=0:", "--unix-socket"),
-  ]) func texts(extra: String, text: String) {
+  ]) func `each part is shown as the option that it came from, a digest by its first digits`(
+    extra: String, text: String
+  ) {
     #expect(KeyExtra(extra).text == text)
   }
 }

@@ -22,7 +22,7 @@ import TestTurns
     ("%{filename_effective} %{http_version} %{num_headers}", "1:out 0 0"), ("", ""), ("%", "1:%"),
     ("%{errormsg}%{content_type}%{size_download}", "1:0"),
   ])
-  func `each is as in curl`(format: String, expected: String) throws {
+  func `each variable and escape is written as by curl`(format: String, expected: String) throws {
     #expect(try text(format) == expected)
   }
 

@@ -79,7 +79,7 @@ final class PrintedWorld: Sendable {
       "CACHEFETCH_STORE": store, "http_proxy": nil, "all_proxy": nil, "NO_COLOR": "1", "COLUMNS": nil,
       "TERM": "xterm",
       // As for a `Shell`.
-      "CACHEFETCH_TEST_PATIENCE": "1",
+      "CACHEFETCH_TEST_TIMEOUTS": "1",
     ]
   }
 

@@ -59,7 +59,7 @@ import TestTurns
     }
   }
 
-  @Test func `so do verbs that only need the store`() async throws {
+  @Test func `verbs that only need the store answer, or say that too many files are open`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()
     _ = try await shell.run(origin.url)
@@ -72,7 +72,7 @@ import TestTurns
   @Test(arguments: [
     ["rm", "--yes", "http://nobody.example/"], ["sign-out", "--yes", "--account", "nobody"],
   ])
-  func `so do verbs that remove`(words: [String]) async throws {
+  func `verbs that remove answer, or say that too many files are open`(words: [String]) async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()
     _ = try await shell.run(origin.url)
@@ -108,7 +108,7 @@ import TestTurns
     #expect(try await shell.run("--offline", origin.url).outputText == "one")
   }
 
-  @Test func `so do watch and preload`() async throws {
+  @Test func `watch and preload answer, or say what is missing`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()
     for limit in stride(from: 26, through: 4, by: -1) {

@@ -10,14 +10,14 @@ import TestTurns
   func `law 3: the origin is asked while another process holds the store, and what it then has comes first`()
     async throws
   {
-    // The command waits five seconds for the other process. Where the machine is so busy that they are over before this
-    // test has let go, it says so, and is run anew.
+    // The command waits five seconds for the other process. Where the machine is so busy that they are over
+    // before this test has released the store, it says so, and is run anew.
     var attempts = 1
     while try await !comesFirst(), attempts < 5 { attempts += 1 }
     #expect(attempts < 5)
   }
 
-  /// - Returns: `false` where the store was let go of too late.
+  /// - Returns: `false` where the store was released too late.
   private func comesFirst() async throws -> Bool {
     let shell = try Shell()
     let origin = try ChangingOrigin()

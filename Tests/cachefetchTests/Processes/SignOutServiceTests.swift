@@ -119,7 +119,7 @@ import TestTurns
         [
           "export", "--store", store.path, "--account", account,
           store.folder.file("copy-of-\(account.count)"),
-        ], environment: ["CACHEFETCH_TEST_PATIENCE": "1"])
+        ], environment: ["CACHEFETCH_TEST_TIMEOUTS": "1"])
       #expect(run.status == (account == "alice" ? 4 : 0), "\(account): \(run.errorText)")
     }
     for name in try store.folder.names() {

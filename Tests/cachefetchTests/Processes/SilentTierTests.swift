@@ -10,7 +10,7 @@ struct SilentTierTests {
 
   @Test func `one waits for it, and the others do without it meanwhile`() async throws {
     // There is no longer patience than a minute. Where the machine is too busy for all of them to end in it,
-    // the one that asks has given up before the test lets go of it, and there are fewer.
+    // the one that asks has given up before the test releases it, and there are fewer.
     for count in [Self.count, Self.count / 2, Self.count / 5] {
       if try await othersDoWithout(count, isLast: count == Self.count / 5) { return }
     }

@@ -9,7 +9,7 @@ import TestTurns
 @Suite("Stampede: fifty processes, one cold key", .inTurn.serially, .serialized) struct StampedeTests {
   private static let count = 50
   /// As for a `Shell`: the processes wait for the store and for each other, however busy the machine is.
-  private static let environment: [String: String?] = ["CACHEFETCH_TEST_PATIENCE": "1"]
+  private static let environment: [String: String?] = ["CACHEFETCH_TEST_TIMEOUTS": "1"]
 
   /// An origin that gives each request its answer by the request's number, from 1.
   private func origin(_ answer: @escaping @Sendable (Int) -> FixtureReply) throws -> FixtureServer {

@@ -9,7 +9,7 @@ import TestTurns
     (ENOENT, "no such file or folder"), (EACCES, "permission denied"), (EPERM, "permission denied"),
     (EISDIR, "it is a folder"), (ENOSPC, "no space left on the disk"), (EMFILE, "too many open files"),
     (ENFILE, "too many open files"), (E2BIG, "Argument list too long"),
-  ]) func `each has its words`(number: Int32, words: String) {
+  ]) func `each error number has its words`(number: Int32, words: String) {
     #expect(SystemError.text(number) == words)
   }
 

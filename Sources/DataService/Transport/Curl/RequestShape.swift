@@ -41,11 +41,6 @@ extension HTTPFields {
   /// no body behind it, and where an expectation is answered with 417 it sends the request again by itself.
   private static let framing: FieldNames = ["content-length", "expect", "transfer-encoding"]
 
-  /// Whether they state another length than the body's, which is 0 where there is none.
-  func contradictLength(of body: Data?) -> Bool {
-    !values(of: "Content-Length").allSatisfy { Int($0) == body?.count ?? 0 }
-  }
-
   /// The lines in libcurl's format: without line end, with `Name;` for an empty value, without those of the framing,
   /// and with the fields disabled that libcurl would add.
   func libcurlLines(hasBody: Bool) -> [[UInt8]] {

@@ -4,7 +4,7 @@ internal import PlatformC
 internal import PlatformFoundation
 
 /// The service as the command uses it: the only file that starts and ends loads.
-struct Fetcher: Sendable {
+struct LoadStarter: Sendable {
   typealias Deliver = @Sendable (DataService.Delivery<DataService.BodyStream>) -> Void
   typealias Tell = @Sendable (DataService.TransferProgress) -> Void
 
@@ -61,7 +61,7 @@ struct Fetcher: Sendable {
   }
 }
 
-extension Fetcher {
+extension LoadStarter {
   /// Ends the command after an output error: the reader closed the pipe, a signal came, or the disk is full. The loads
   /// have been cancelled; their writes are committed or rolled back before the process ends.
   func stop(after error: OutputError, _ diagnostics: Diagnostics) -> ExitStatus {
@@ -94,7 +94,7 @@ extension DataService {
     if [.preload, .diff].contains(arguments.verb) { configuration.timeouts.commit = .seconds(5) }
     #if DEBUG
       // The tests' commands: how busy the machine is must not decide what they see of one.
-      if getenv("CACHEFETCH_TEST_PATIENCE") != nil { configuration.timeouts = .endless }
+      if getenv("CACHEFETCH_TEST_TIMEOUTS") != nil { configuration.timeouts = .endless }
     #endif
     configuration.secrets = Shown.secrets
     if VerbSet.fetching.union([.explain, .rm, .signOut, .doctor]).contains(VerbSet(arguments.verb)) {

@@ -10,7 +10,7 @@ import TestTurns
 @testable import DataService
 
 /// When a row of the tier comes into the local store.
-@Suite("Taking in what the tier has", .inTurn) struct TakingInTests {
+@Suite("Storing what the tier has", .inTurn) struct StoringTierRowTests {
   private let url: URL
   init() throws { url = try #require(URL(string: "https://origin.test/item")) }
 
@@ -40,7 +40,7 @@ import TestTurns
     tier.advance(by: 60)
     let machine = try Machine.offline(tier)
     #expect(await machine.outline(url) == ["tier(body)", "failure(offline, last body)"])
-    // What the tier has is no newer than what was taken in of it.
+    // What the tier has is no newer than what was stored of it.
     #expect(await machine.outline(url) == ["stored(body)", "failure(offline, last body)"])
     #expect(machine.fixture.hasTraced("the tier's response is of no use here"))
     machine.clock.advance(by: .seconds(5))
@@ -50,7 +50,7 @@ import TestTurns
     #expect(await machine.outline(url) == ["stored(body)", "failure(offline, last body)"])
   }
 
-  @Test func `what a store does not take in is told`() async throws {
+  @Test func `a failure to store the tier's row is told`() async throws {
     let tier = try await FakeTier.with("body", at: url)
     let machine = try Machine.offline(tier)
     let store = machine.fixture.store
@@ -317,7 +317,7 @@ import TestTurns
     #expect(await follower.stored(url) == ["stored(fresh)"])
   }
 
-  @Test func `nothing is taken in while another process leads: that one asks the tier itself`() async throws {
+  @Test func `nothing is stored while another process leads: that one asks the tier itself`() async throws {
     let tier = try await FakeTier.with("old", at: url)
     let store = try TemporaryStore()
     let machine = try Machine(tier, store: store) { _, _ in .answer("") }
@@ -325,7 +325,7 @@ import TestTurns
     request.limits.retries = 0
     let core = machine.fixture.service.core
     let hash = core.leaseHash(of: try core.prepare(request, policy: .storedElseFresh(maxAge: .seconds(60))))
-    // Another process takes the lease in the moment between the leader's end and its taking in.
+    // Another process takes the lease in the moment between the leader's end and its storing.
     let other = try ServiceFixture(store: store, transport: ScriptedTransport { _, _ in .answer("") })
     _ = await other.outline(try #require(URL(string: "https://origin.test/other")))
     let (isAsked, mayAnswer) = (Gate(), Gate())

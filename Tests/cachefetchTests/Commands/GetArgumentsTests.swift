@@ -4,9 +4,9 @@ import TestTurns
 
 @testable import cachefetch
 
-@Suite("Command line: get", .inTurn) struct GetPlanTests {
-  private func plan(_ words: String...) throws(UsageError) -> GetPlan {
-    try GetPlan(try ArgumentParser.parse(words))
+@Suite("Command line: get", .inTurn) struct GetArgumentsTests {
+  private func plan(_ words: String...) throws(UsageError) -> GetArguments {
+    try GetArguments(try ArgumentParser.parse(words))
   }
 
   @Test func `each policy has its spelling`() throws {
@@ -32,7 +32,7 @@ import TestTurns
       ["--policy", "stored-only", "--tag", "t"], ["-o", "/nowhere/at/all"], ["-o", "/"],
     ])
   func refused(words: [String]) {
-    #expect(throws: UsageError.self) { try GetPlan(try ArgumentParser.parse(words + ["http://a/"])) }
+    #expect(throws: UsageError.self) { try GetArguments(try ArgumentParser.parse(words + ["http://a/"])) }
   }
 
   @Test func `the detached refresh is the same load without output`() throws {
@@ -48,7 +48,7 @@ import TestTurns
 
   private func failure(_ words: [String]) -> String? {
     do throws(UsageError) {
-      _ = try GetPlan(try ArgumentParser.parse(words + ["http://a/"]))
+      _ = try GetArguments(try ArgumentParser.parse(words + ["http://a/"]))
       return nil
     } catch {
       return error.line

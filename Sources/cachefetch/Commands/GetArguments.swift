@@ -2,7 +2,7 @@ internal import CacheStore
 internal import DataService
 
 /// A parsed `get`: what to load, by which policy, and what to print where.
-struct GetPlan {
+struct GetArguments {
   var requests: [DataService.Request]
   /// How each request's deliveries are labelled.
   var lines: [DeliveryLine]

@@ -1,0 +1,1 @@
+../../DataServiceTests/Tier/StoringTierRowTests.swift
