@@ -119,6 +119,10 @@ import Testing
     #expect(lines("m 77 3 9\nm 77 3 5\n").marks == [.init(row: 3, instant: 9)])
     #expect(lines("m 77 3 5\nm 77 3 9\n").marks == [.init(row: 3, instant: 9)])
     #expect(lines("m 77 3 0\n").marks == [.init(row: 3, instant: 0)])
+    // Some file systems number their files with all of 64 bits.
+    let text = "m \(UInt64.max) 3 9\nc \(UInt64.max) 7 1 2 3 4 5 6 a\n"
+    let large = UsageJournalLines(Array(text.utf8), of: .max)
+    #expect(large.marks == [.init(row: 3, instant: 9)] && large.counts.map(\.account) == [7])
     #expect(
       lines("m 77 0 4503599627370496\n").marks == [.init(row: 0, instant: 4_503_599_627_370_496)])
     for text in [

@@ -213,5 +213,8 @@ import TestTurns
     #expect(try await service.store(long, for: .init(url()), receivedAt: old) == .yes)
     let response = try await service.response(for: .init(url()), policy: .storedOnly)
     #expect(response.value == long && response.isLocal && response.age >= .seconds(86_400))
+    // What no clock shows is no date.
+    let endless = Date(timeIntervalSince1970: .infinity)
+    #expect(try await service.store(long, for: .init(url()), receivedAt: endless) == .yes)
   }
 }

@@ -46,23 +46,24 @@ struct UsageJournalLines: Equatable {
     var sums: [String: [(account: Int64, count: UsageCount)]] = [:]
     for line in bytes.split(separator: UInt8(ascii: "\n")) {
       let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
-      let numbers = words.dropFirst().prefix { Self.number($0) != nil }.compactMap(Self.number)
-      guard let first = numbers.first, UInt64(first) == file else { continue }
-      if words[0] == "m", words.count == 4, numbers.count == 3 {
-        latest[numbers[1]] = max(numbers[2], latest[numbers[1]] ?? 0)
-      } else if words[0] == "c", words.count == 10, numbers.count >= 8 {
+      // An inode may be any number of 64 bits.
+      guard words.count > 2, UInt64(words[1]) == file else { continue }
+      let numbers = words.dropFirst(2).prefix { Self.number($0) != nil }.compactMap(Self.number)
+      if words[0] == "m", words.count == 4, numbers.count == 2 {
+        latest[numbers[0]] = max(numbers[1], latest[numbers[0]] ?? 0)
+      } else if words[0] == "c", words.count == 10, numbers.count >= 7 {
         var count = UsageCount()
-        count.stored = numbers[2]
-        count.fresh = numbers[3]
-        count.unchanged = numbers[4]
-        count.failed = numbers[5]
-        count.savedBytes = numbers[6]
-        count.savedMilliseconds = numbers[7]
+        count.stored = numbers[1]
+        count.fresh = numbers[2]
+        count.unchanged = numbers[3]
+        count.failed = numbers[4]
+        count.savedBytes = numbers[5]
+        count.savedMilliseconds = numbers[6]
         let host = words[9]
-        if let place = sums[host]?.firstIndex(where: { $0.account == numbers[1] }) {
+        if let place = sums[host]?.firstIndex(where: { $0.account == numbers[0] }) {
           sums[host]?[place].count += count
         } else {
-          sums[host, default: []].append((numbers[1], count))
+          sums[host, default: []].append((numbers[0], count))
         }
       }
     }

@@ -34,7 +34,8 @@ enum HTTPPresentation {
     row.head.reason = answer.reason
     row.head.requestedAt = answer.requestedAt
     row.head.receivedAt = answer.receivedAt
-    row.body.length = answer.body.length ?? row.body.length
+    // The answer to a HEAD has no body, and its length is the stored one's.
+    if !prepared.isHead { row.body.length = answer.body.length ?? row.body.length }
     let served = ServedResponse(
       row, method: prepared.request.method, requestFields: prepared.fields,
       now: core.timekeeper.wallMilliseconds, isValidated: true)

@@ -40,7 +40,10 @@ extension LoadTask {
     Task(executorPreference: core.thread) { [self] in
       defer { watch.pending.set(()) }
       do throws(CacheStoreError) {
-        take(try await core.store.lookup(prepared.key))
+        let found = try await core.store.lookup(prepared.key)
+        // First: what the load begins now, knows what is stored.
+        endWatch(watch)
+        take(found)
       } catch {
         storeFailed(error)
       }

@@ -39,10 +39,10 @@ package enum HTTPStoring {
     return control.noStore && !(control.mustUnderstand && isUnderstood(status))
   }
 
-  /// Whether the status allows storing: it is final, neither 206 nor 304, and understood if the response says
-  /// `must-understand` (section 3).
+  /// Whether the status allows storing: it is final, it does not answer the request's own range or precondition, which
+  /// the key does not have, and it is understood if the response says `must-understand` (section 3).
   package static func isStatusStorable(_ status: Int, fields: HTTPFields) -> Bool {
-    guard status >= 200, status != 206, status != 304 else { return false }
+    guard status >= 200, ![206, 304, 412, 416].contains(status) else { return false }
     return !CacheControl(fields: fields).mustUnderstand || isUnderstood(status)
   }
 

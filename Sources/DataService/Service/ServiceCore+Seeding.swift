@@ -23,8 +23,9 @@ extension ServiceCore {
       let accountID = try await store.accountID(named: prepared.key.account)
       let found = try await lookup(prepared)
       let replaced = select(from: found, for: prepared)
-      let now =
-        receivedAt.map { Int64(($0.timeIntervalSince1970 * 1000).rounded()) } ?? timekeeper.wallMilliseconds
+      // A date that no clock can show counts as none.
+      let given = receivedAt.flatMap { Int64(exactly: ($0.timeIntervalSince1970 * 1000).rounded()) }
+      let now = given ?? timekeeper.wallMilliseconds
       var storable = StoredFields.storable(fields, secretNames: secretFieldNames)
       for name in Self.ofOrigins { storable.remove(name) }
       let head = ResponseHead(

@@ -69,6 +69,12 @@ import TestTurns
       name: "206", status: 206, response: control("max-age=60"), request: ["Range": "bytes=0-1"],
       verdict: .no(.status)),
     .init(name: "304", status: 304, response: control("max-age=60"), verdict: .no(.status)),
+    .init(
+      name: "412", status: 412, response: control("max-age=60"), request: ["If-Match": "\"1\""],
+      verdict: .no(.status)),
+    .init(
+      name: "416", status: 416, response: control("max-age=60"), request: ["Range": "bytes=9-"],
+      verdict: .no(.status)),
     .init(name: "101", status: 101, response: control("max-age=60"), verdict: .no(.status)),
     .init(name: "301 max-age", status: 301, response: control("max-age=60"), verdict: .forHTTPOnly),
     .init(

@@ -50,6 +50,23 @@ import TestTurns
     #expect(await machine.outline(url) == ["stored(body)", "failure(offline, last body)"])
   }
 
+  @Test func `a load that begins on the network's thread, as a preload's do, stores it too`() async throws {
+    let tier = try await FakeTier.with("body", at: url)
+    let machine = try Machine(tier, configure: { $0.keepsStoreApart = true }) {
+      (_, _) throws(DataServiceError) in throw DataServiceError(.offline, "no network")
+    }
+    let (service, url) = (machine.fixture.service, url)
+    await withCheckedContinuation { continuation in
+      service.core.thread.perform {
+        _ = service.start(
+          .init(url), policy: .storedThenFresh, progress: nil, deliver: { _ in },
+          ended: { continuation.resume() })
+      }
+    }
+    // The store's own thread writes it, a moment after the load has ended.
+    #expect(await eventually { await machine.stored(url) == ["stored(body)"] })
+  }
+
   @Test func `a failure to store the tier's row is told`() async throws {
     let tier = try await FakeTier.with("body", at: url)
     let machine = try Machine.offline(tier)
