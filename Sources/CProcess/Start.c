@@ -38,8 +38,8 @@ int cprocess_argument_count(void) { return arguments ? argument_count : 0; }
 
 char *const *cprocess_arguments(void) { return arguments; }
 
-// In place of the runtime's two functions of these names, so that the object that has them is not linked: before `main` it
-// reads all of /proc/self/maps to find the arguments on the stack. Weak, so that the runtime's are used where it is linked
+// In place of the runtime's function of this name, so that the object that has it is not linked: before `main` that reads
+// all of /proc/self/maps to find the arguments on the stack. Weak, so that the runtime's is used if its object is linked
 // for something else.
 __attribute__((weak)) char **_swift_stdlib_getUnsafeArgvArgc(int *count) {
   static char *none[] = {NULL};

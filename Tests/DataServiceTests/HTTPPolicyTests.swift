@@ -137,6 +137,28 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test("A HEAD that a 304 confirms has the length and the coding of what is stored") func confirmedHead()
+    async throws
+  {
+    let fields: HTTPFields = [
+      "ETag": "\"1\"", "Cache-Control": "max-age=0", "Content-Encoding": "gzip", "Content-Length": "4",
+    ]
+    let transport = ScriptedTransport { _, number in
+      number == 1 ? .answer("gzip", fields) : .answer("", status: 304, ["ETag": "\"1\""])
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    let url = try #require(URL(string: "http://origin.test/a"))
+    _ = await fixture.deliveries(url, policy: .http) { $0.fields = ["Accept-Encoding": "gzip"] }
+    let head = await fixture.deliveries(url, policy: .http) {
+      $0.method = .head
+      $0.fields = ["Accept-Encoding": "gzip"]
+    }
+    let response = try #require(head.last?.fresh)
+    #expect(response.wasValidated && response.value.isEmpty)
+    #expect(response.fields["Content-Length"] == "4" && response.fields["Content-Encoding"] == "gzip")
+    await fixture.service.close()
+  }
+
   @Test("A 200 to HEAD from the URL behind a redirect that the row came from too freshens the row")
   func headRedirectedAlike() async throws {
     let transport = ScriptedTransport { _, number in

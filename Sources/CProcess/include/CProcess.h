@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /// The words of the command line, the program's name first, as the C library passed them; 0 and NULL if it did not.
-/// Swift's own `CommandLine` searches /proc/self/maps for them, which may be missing.
+/// Swift's runtime would search /proc/self/maps for them, which may be missing.
 int cprocess_argument_count(void);
 char *const *cprocess_arguments(void);
 

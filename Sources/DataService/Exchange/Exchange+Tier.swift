@@ -209,9 +209,9 @@ extension Exchange {
 
   // MARK: - Storing the tier's row
 
-  /// Notes that the tier's row, with a 304 merged in, is in the store.
+  /// Notes that the tier's row is in the store, as it came or with a 304 merged in.
   func noteTierRowStored() {
-    updateTier { $0.isFromElsewhere = true }
+    updateTier { $0.isStored = true }
     core.count(TierCounts(takenIn: 1))
   }
 
@@ -221,7 +221,7 @@ extension Exchange {
   /// Runs after the lease ended without a row, so that no follower waits, and takes its own. A process that
   /// starts meanwhile waits for that one, then leads: the row's odd mark says that no exchange brought it.
   nonisolated(nonsending) func storeTierRow() async {
-    guard let row = tier.row?.value, !tier.isFromElsewhere, plan.row == nil, plan.isRowKnown else { return }
+    guard let row = tier.row?.value, !tier.isStored, plan.row == nil, plan.isRowKnown else { return }
     guard await !isRefused(row) else { return core.trace("not taken in: a load refuses it") }
     guard let lease = await leaseForTierRow() else {
       return core.trace("not taken in: another process is fetching this, and asks the tier itself")
@@ -257,8 +257,7 @@ extension Exchange {
     core.storeCalls.perform { lease.value?.release() }
     switch done {
     case .success(.stored):
-      updateTier { $0.isFromElsewhere = true }
-      core.count(TierCounts(takenIn: 1))
+      noteTierRowStored()
       core.trace("taken in from the tier")
     case .success(.superseded): core.trace("not taken in: the store has a response, or it was removed")
     case .failure(let error): if error.reason != .signedOut { core.warn(store: error) }

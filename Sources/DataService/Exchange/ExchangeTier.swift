@@ -21,7 +21,7 @@ struct ExchangeTier: Sendable {
   /// Whether a load that has left could not use that row.
   var isRefused = false
   /// Whether the row, or what a 304 made of it, is in the store.
-  var isFromElsewhere = false
+  var isStored = false
   /// What the sharing rule looks at in the hops of the last request.
   var hops = Sharing.Answered()
 }

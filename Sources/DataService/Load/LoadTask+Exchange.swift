@@ -86,10 +86,8 @@ extension LoadTask {
     case .failure(let error):
       if HTTPStaleness.isUnheard(error.kind) { noteStale(after: .noAnswer) }
       exchangeEnded(.failure(error))
-    case .answer(let answer):
+    case .answer(var answer):
       forgetDecoded(unlessOf: answer)
-      guard prepared.isHead || answer.wasValidatedInTier else { return answered(answer) }
-      var answer = answer
       // A row that a 304 confirmed, or another process refreshed, has the body of a GET (RFC 9110 section
       // 9.3.2).
       if prepared.isHead { answer.body = .data(Data()) }
@@ -98,16 +96,12 @@ extension LoadTask {
       if answer.wasValidatedInTier, state.withLock({ $0.row?.value.isFromTier == false }) {
         answer.wasValidated = false
       }
-      answered(answer)
+      if noteStale(after: .status(answer.status)) || isStatusFailure(answer) { return statusFailed(answer) }
+      if let failure = portalFailure(answer) { return exchangeEnded(.failure(failure)) }
+      guard prepared.isHTTP else { return makeFresh(answer) }
+      let row = state.withLock { $0.row }
+      makeFresh(HTTPPresentation.answer(answer, candidate: row?.value, prepared: prepared, core: core))
     }
-  }
-
-  private func answered(_ answer: Answer) {
-    if noteStale(after: .status(answer.status)) || isStatusFailure(answer) { return statusFailed(answer) }
-    if let failure = portalFailure(answer) { return exchangeEnded(.failure(failure)) }
-    guard prepared.isHTTP else { return makeFresh(answer) }
-    let row = state.withLock { $0.row }
-    makeFresh(HTTPPresentation.answer(answer, candidate: row?.value, prepared: prepared, core: core))
   }
 
   private func settled() {

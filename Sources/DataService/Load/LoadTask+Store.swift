@@ -41,7 +41,7 @@ extension LoadTask {
       defer { watch.pending.set(()) }
       do throws(CacheStoreError) {
         let found = try await core.store.lookup(prepared.key)
-        // First: what the load begins now, knows what is stored.
+        // Before the row is used: the exchange that may begin then must know that the store has answered.
         endWatch(watch)
         take(found)
       } catch {

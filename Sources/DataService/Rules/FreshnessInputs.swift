@@ -28,7 +28,7 @@ package struct FreshnessInputs: Sendable, Equatable {
     self.isInvalid = isInvalid
   }
 
-  /// The inputs of a stored response.
+  /// The inputs of a stored response. It is borrowed, since an initialiser otherwise copies the whole row.
   init(stored row: borrowing StoredResponse, now: Int64) {
     self.init(
       status: row.status, fields: row.fields, requestedAt: row.requestedAt, receivedAt: row.receivedAt,

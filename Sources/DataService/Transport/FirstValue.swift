@@ -23,16 +23,16 @@ final class FirstValue<Value: Sendable>: Sendable {
   /// Waits for the first value.
   var value: Value {
     get async {
-      if let current { return current }
-      await withUnsafeContinuation { continuation in
-        let isSet = state.withLock { state in
-          if state.box == nil { state.waiting.append(continuation) }
-          return state.box != nil
+      while true {
+        if let current { return current }
+        await withUnsafeContinuation { continuation in
+          let isSet = state.withLock { state in
+            if state.box == nil { state.waiting.append(continuation) }
+            return state.box != nil
+          }
+          if isSet { continuation.resume() }
         }
-        if isSet { continuation.resume() }
       }
-      guard let current else { preconditionFailure("a wait for a value ended before it was set") }
-      return current
     }
   }
 

@@ -1,0 +1,1 @@
+../../DataServiceTests/Transport/FirstValueTests.swift
