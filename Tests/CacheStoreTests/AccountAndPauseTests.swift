@@ -1,5 +1,6 @@
 import CacheStore
 import PlatformFoundation
+import Synchronization
 import TestSupport
 import Testing
 import TestTurns
@@ -73,7 +74,7 @@ import TestTurns
   }
 
   @Test func `a pause is seen by every process and belongs to the account`() async throws {
-    let fixture = try StoreFixture()
+    let fixture = try StoreFixture { $0.bootNow = { 3_000_000_000 } }
     let origin = "https://example.org:8443"
     func mark(_ seconds: Int64, boot: String = "b") -> StartMark {
       StartMark(boot: boot, nanoseconds: seconds * 1_000_000_000)
@@ -99,6 +100,28 @@ import TestTurns
     // What is over goes with the next one.
     try await fixture.store.pause(
       accountID: alice, responder: "http://a", Pause(heard: mark(1, boot: "c"), milliseconds: 1))
+    #expect(try fixture.number("SELECT count(*) FROM pause") == 1)
+  }
+
+  @Test func `a pause that is recorded late ends none that was heard after it`() async throws {
+    let now = Mutex<Int64>(3)
+    let fixture = try StoreFixture { $0.bootNow = { now.withLock { $0 } * 1_000_000_000 } }
+    func mark(_ seconds: Int64) -> StartMark { StartMark(boot: "b", nanoseconds: seconds * 1_000_000_000) }
+    let account = try await fixture.store.accountID(named: "")
+    let (early, late) = (
+      Pause(heard: mark(1), milliseconds: 60_000), Pause(heard: mark(2), milliseconds: 30_000)
+    )
+    for responder in ["http://a", "http://b"] {
+      try await fixture.store.pause(accountID: account, responder: responder, late)
+    }
+    try await fixture.store.pause(accountID: account, responder: "http://a", early)
+    for responder in ["http://a", "http://b"] {
+      #expect(try fixture.store.pauseNow(accountName: "", responder: responder) == late)
+    }
+    // Of one that was heard after the present no clock of this boot tells; it stands in nobody's way.
+    now.withLock { $0 = 1 }
+    try await fixture.store.pause(accountID: account, responder: "http://a", early)
+    #expect(try fixture.store.pauseNow(accountName: "", responder: "http://a") == early)
     #expect(try fixture.number("SELECT count(*) FROM pause") == 1)
   }
 

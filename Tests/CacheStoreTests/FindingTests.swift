@@ -99,9 +99,9 @@ import TestTurns
   }
 
   @Test func `a pause is told in minutes, a begun one among them, and with its account`() async throws {
-    let fixture = try StoreFixture()
-    let store = fixture.store
     let now = StartMark(boot: "boot-1", nanoseconds: 1_000_000_000)
+    let fixture = try StoreFixture { $0.bootNow = { now.nanoseconds } }
+    let store = fixture.store
     for (account, host, milliseconds) in [("", "a", 60_000), ("alice", "b", 60_001)]
       as [(String, String, Int64)]
     {

@@ -65,6 +65,31 @@ import Testing
     #expect(await machine.answer(.page) != nil)
   }
 
+  @Test func `no question waits behind the pieces of a body`() async throws {
+    let pieceIsAskedFor = Gate()
+    let server = try ScriptedRedis { connection in
+      var hasQuestion = false
+      while let command = connection.command() {
+        hasQuestion = hasQuestion || command.first == "TIME"
+        if command.first == "GET", !hasQuestion {
+          pieceIsAskedFor.open()
+        } else {
+          connection.send(ScriptedRedis.plain(command))
+        }
+      }
+    }
+    let fleet = try ScriptedFleet(server)
+    let machine = try Machine(fleet.url(), timekeeper: VirtualClock())
+    let head = ResponseHead(
+      status: 200, fields: [:], started: StartMark(boot: "b", nanoseconds: 1), requestedAt: 0, receivedAt: 0)
+    let row = TierRow(head: head, ticket: 1, length: 100_000, checksum: 1, body: nil)
+    async let body = machine.body(of: row, for: .page)
+    await pieceIsAskedFor.wait()
+    #expect(await machine.answer(.page) != nil)
+    machine.tier.close()
+    #expect(await body == nil)
+  }
+
   @Test func `an answer that comes too late is nobody's`() async throws {
     let gate = Gate()
     let server = try ScriptedRedis { connection in

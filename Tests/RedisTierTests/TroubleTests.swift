@@ -134,6 +134,22 @@ import Testing
     }
   }
 
+  @Test func `a node of a cluster is warned of once, whatever key it sends elsewhere`() async throws {
+    let slot = Mutex(0)
+    let server = try ScriptedRedis.answering { command, _ in
+      command.first == "HELLO"
+        ? "+OK\r\n" : "-MOVED \(slot.withLock { $0 += 1; return $0 }) 127.0.0.1:6381\r\n"
+    }
+    let clock = VirtualClock()
+    let fleet = try ScriptedFleet(server)
+    let machine = try Machine(fleet.url(), timekeeper: clock)
+    for _ in 0..<3 {
+      #expect(await machine.silence(.page)?.hasPrefix("it says: MOVED") == true)
+      clock.advance(by: .seconds(60))
+    }
+    #expect(machine.warnings.withLock { $0.count } == 1)
+  }
+
   @Test func `a full server takes no offer and goes on answering, with one warning`() async throws {
     let fleet = try await Fleet()
     let machine = try Machine(fleet.url())
@@ -234,7 +250,7 @@ import Testing
     #expect(count == 3)
     let row = try #require(await machine.answer(.page)?.row)
     #expect(await machine.body(of: row, for: .page) == Data(long.utf8))
-    #expect(server.count == 2)
+    #expect(server.count == 3, "the second in place of the first, and one for pieces")
   }
 
   @Test func `a value that was changed, moved or mixed does not open and is a miss`() async throws {

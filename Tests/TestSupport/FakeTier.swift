@@ -43,7 +43,7 @@ package final class FakeTier: Sendable {
 
   /// An engine for one more machine.
   package func machine(_ terms: TierTerms = TierTerms()) -> DataService.Tier {
-    DataService.Tier(FakeTierEngine(tier: self, terms: terms))
+    DataService.Tier { FakeTierEngine(tier: self, terms: terms) }
   }
 
   // MARK: What a test sets

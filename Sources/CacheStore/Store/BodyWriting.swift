@@ -58,13 +58,22 @@ extension ResponseStore {
 
   /// Deletes a replaced body of one chunk, and keeps a longer one for its readers (law 10).
   func releaseReplaced(body: Int64, length: Int64, _ connection: Connection) throws(CacheStoreError) {
-    if length <= configuration.chunkBytes {
+    if length <= configuration.chunkBytes, try !hasSecondChunk(body, connection) {
       let statement = try connection.statement(.deleteBody)
       statement.bind(1, body)
       try statement.run()
     } else {
       try connection.release(body: body, at: configuration.now())
     }
+  }
+
+  /// Whether a short body has more than one chunk, as one has whose download was cut off and resumed.
+  private func hasSecondChunk(_ body: Int64, _ connection: Connection) throws(CacheStoreError) -> Bool {
+    let second = try connection.statement(.chunk)
+    defer { second.reset() }
+    second.bind(1, body)
+    second.bind(2, 1)
+    return try second.step()
   }
 
   /// Deletes a body of one chunk; releases a longer one for the collection, which deletes it chunk by chunk.

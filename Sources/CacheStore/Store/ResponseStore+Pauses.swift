@@ -1,18 +1,24 @@
 extension ResponseStore {
-  /// Records an origin's `Retry-After` for every process, and deletes pauses that are over.
+  /// Records an origin's `Retry-After` for every process, and deletes pauses that are over. A pause of the same responder
+  /// that was heard later stays.
   ///
-  /// - Parameter responder: `scheme://host[:port]`, followed by a space and the route where the connection was not an
-  ///   ordinary one.
+  /// - Parameters:
+  ///   - accountID: The account whose request heard it.
+  ///   - responder: `scheme://host[:port]`, followed by a space and the route where the connection was not an ordinary
+  ///     one.
+  ///   - pause: The pause, heard in the present boot.
   /// - Throws: `signedOut` where the account is gone, `missing` where the store was replaced by another.
   package func pause(accountID: Int64, responder: String, _ pause: Pause) async throws(CacheStoreError) {
     try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
         _ = try connection.statement(.pauseOf, making: "pause")
+        // Not the instant at which this pause was heard: others may have heard theirs while this one waited for the queue.
+        let now = self.configuration.bootNow()
         _ = try connection.first(
           """
           DELETE FROM pause
           WHERE heard_boot <> ?2 OR heard_ns > ?1 OR heard_ns <= ?1 - min(pause_ms, 3600000) * 1000000
-          """, [pause.heard.nanoseconds], [pause.heard.boot])
+          """, [now], [pause.heard.boot])
         try self.ofAccount(accountID, connection) { () throws(CacheStoreError) in
           try Self.insert(pause, of: responder, accountID: accountID, connection)
         }
@@ -25,8 +31,9 @@ extension ResponseStore {
   ) throws(CacheStoreError) {
     try connection.withStatement(
       """
-      INSERT OR REPLACE INTO pause (account_id, responder, heard_boot, heard_ns, pause_ms)
-      VALUES (?1, ?2, ?3, ?4, ?5)
+      INSERT INTO pause (account_id, responder, heard_boot, heard_ns, pause_ms) VALUES (?1, ?2, ?3, ?4, ?5)
+      ON CONFLICT DO UPDATE SET heard_boot = excluded.heard_boot, heard_ns = excluded.heard_ns, pause_ms = excluded.pause_ms
+      WHERE excluded.heard_boot <> heard_boot OR excluded.heard_ns >= heard_ns
       """
     ) { (statement) throws(CacheStoreError) in
       statement.bind(1, accountID)

@@ -58,7 +58,7 @@ public final class DataService: Sendable {
     await core.stop(error) { _ in true }
     await core.awaitMaintenance()
     await core.awaitTierWork()
-    if core.isTierAttached.load(ordering: .acquiring) { core.configuration.tier?.engine.close() }
+    if core.isTierAttached.load(ordering: .acquiring) { core.tierEngine?.close() }
     core.leaveTierCounts()
     await core.store.close()
     if core.ownsThread { await core.thread.stop() }

@@ -152,7 +152,7 @@ extension Exchange {
 
   /// Whether an answer goes to the tier; `nil` where there is none.
   func shared(_ answer: Answer) -> DataService.Shared? {
-    guard let terms = core.configuration.tier?.engine.terms else { return nil }
+    guard let terms = core.tierEngine?.terms else { return nil }
     let tier = tier
     if let reason = tier.unshared { return .no(reason) }
     // What another exchange has stored is its own to offer.

@@ -123,7 +123,7 @@ extension ServiceCore {
     default: break
     }
     var explanation = Explain.explanation(of: subject, protect: protect)
-    if let terms = configuration.tier?.engine.terms {
+    if let terms = tierEngine?.terms {
       switch shared(select(from: found, for: prepared), prepared, terms) {
       case .yes: explanation.isShared = true
       case .no(let reason):

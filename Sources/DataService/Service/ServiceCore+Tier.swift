@@ -7,7 +7,7 @@ extension ServiceCore {
   /// The tier, given what it works with before its first use; `nil` where none is configured. Called on the
   /// network thread alone, so that no caller gets a tier that is still being attached.
   func tier() -> (any SecondTier)? {
-    guard let tier = configuration.tier?.engine else { return nil }
+    guard let tier = tierEngine else { return nil }
     guard !isTierAttached.load(ordering: .relaxed) else { return tier }
     let (onTrace, onWarning) = (configuration.onTrace, configuration.onWarning)
     tier.attach(
@@ -94,7 +94,7 @@ extension ServiceCore {
   /// Invalidates the tier's rows of these keys, and waits for that.
   /// - Returns: How many of them the tier did not confirm.
   func fencing(_ keys: [RequestKey]) async -> Int {
-    guard let terms = configuration.tier?.engine.terms else { return 0 }
+    guard let terms = tierEngine?.terms else { return 0 }
     let questions = Set(keys.map { [$0.account, $0.target] })
       .filter { terms.mayHave(of: $0[0]) }
       .map { pair in
@@ -114,7 +114,7 @@ extension ServiceCore {
   /// Whether the tier has a part in a sign-out: it may have rows of the account, and may be written from here.
   func isSignedOutOfTier(_ account: String) -> Bool {
     // What is of no account stays shared.
-    guard !account.isEmpty, let terms = configuration.tier?.engine.terms else { return false }
+    guard !account.isEmpty, let terms = tierEngine?.terms else { return false }
     return terms.mayHave(of: account) && !terms.isReadOnly
   }
 

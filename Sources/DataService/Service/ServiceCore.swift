@@ -16,7 +16,9 @@ final class ServiceCore: Sendable {
   let ownsThread: Bool
   let storeCalls: StoreCalls
   let state: Guarded<ServiceState>
-  /// Whether the tier has been given what it works with.
+  /// The fleet's second tier; `nil` where none is configured.
+  let tierEngine: (any SecondTier)?
+  /// Whether it has been given what it works with.
   let isTierAttached = Atomic<Bool>(false)
   /// Runs callers' decoders, which must not block the network thread.
   private let decoding = DispatchQueue(label: "cachefetch.decoding", attributes: .concurrent)
@@ -24,6 +26,7 @@ final class ServiceCore: Sendable {
 
   init(configuration: DataService.Configuration, transport: (any Transport)?) {
     self.configuration = configuration
+    tierEngine = configuration.tier?.makeEngine()
     storeCalls = StoreCalls(isApart: configuration.keepsStoreApart)
     var stored = configuration.store
     if let timekeeper = configuration.timekeeper { stored.bootNow = { timekeeper.bootNanoseconds } }

@@ -3,12 +3,14 @@ package import PlatformFoundation
 
 extension DataService {
   /// A fleet's shared second tier. Its engine's product makes one: `RedisTier` has `Tier.redis(_:)`.
+  ///
+  /// Several services may be given the same one: each has an engine and connections of its own.
   public struct Tier: Sendable {
-    /// The engine that answers for it.
-    package let engine: any SecondTier
+    /// Makes the engine that answers for it in one service. Opens nothing.
+    package let makeEngine: @Sendable () -> any SecondTier
 
-    /// Makes a tier of an engine.
-    package init(_ engine: any SecondTier) { self.engine = engine }
+    /// A tier whose engines are made so.
+    package init(makeEngine: @escaping @Sendable () -> any SecondTier) { self.makeEngine = makeEngine }
   }
 }
 

@@ -42,7 +42,7 @@ extension RedisTier {
         next += 1
       }
       let (call, sent) = calls.removeFirst()
-      let reply = try await replies(to: call, sent: sent, limit, link, host).first
+      let reply = try await replies(to: call, over: link.pieceConnection, sent: sent, limit, host).first
       guard let value = reply?.bytes else { return nil }
       let piece = seal.opened(value, at: .chunk(number, of: row.ticket, mark: mark, target))
       self.count(opened: piece != nil, host)
@@ -56,7 +56,7 @@ extension RedisTier {
       command.write(["GET", target.chunk(number, of: row.ticket, mark: mark)])
       let sent = host.timekeeper.bootNanoseconds
       let rest = Duration.nanoseconds(max(1, deadline - sent))
-      return (link.connection.begin(command, within: min(limit, rest)), sent)
+      return (link.pieceConnection.begin(command, within: min(limit, rest)), sent)
     }
   }
 

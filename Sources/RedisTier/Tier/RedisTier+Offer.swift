@@ -89,7 +89,7 @@ extension RedisTier {
       if number < count, problem == nil { calls.append((begin(number), host.timekeeper.bootNanoseconds)) }
       guard calls.count >= Self.window || number >= count, !calls.isEmpty else { continue }
       let (call, sent) = calls.removeFirst()
-      let replies = try await replies(to: call, sent: sent, limit, link, host)
+      let replies = try await replies(to: call, over: link.pieceConnection, sent: sent, limit, host)
       problem = problem ?? replies.lazy.compactMap(\.failure).first
     }
     return problem
@@ -103,7 +103,7 @@ extension RedisTier {
       }
       let name = target.chunk(number, of: offer.ticket.number, mark: mark)
       let words = [Array("SET".utf8), Array(name.utf8), sealed]
-      return link.connection.begin(RESPWriter([words + [Array("PX".utf8), life]]), within: limit)
+      return link.pieceConnection.begin(RESPWriter([words + [Array("PX".utf8), life]]), within: limit)
     }
   }
 

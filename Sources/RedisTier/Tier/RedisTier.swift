@@ -17,6 +17,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   private let halfOfPatience: Duration
   private var clock = TierClock()
   private var warned: Set<String> = []
+  private static let warningLimit = 32
   /// The keys of shared accounts as the last question found them, by the account's name.
   var accountKeys: [String: AccountKeys] = [:]
   var lastAccountKeys = 0
@@ -30,6 +31,13 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   struct Link {
     let keys: TierKeys
     let connection: RedisConnection
+    /// For the pieces of long bodies, so that no question waits behind them. Made at the first piece.
+    let pieceConnection: RedisConnection
+
+    func close() {
+      connection.close()
+      pieceConnection.close()
+    }
   }
 
   /// Why the tier has no answer.
@@ -45,9 +53,9 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   }
 
   deinit {
-    // A thread that does not run has closed its connections.
+    // A thread that does not run has closed the connections.
     guard let host, let link, host.thread.isRunning else { return }
-    host.thread.perform { link.connection.close() }
+    host.thread.perform { link.close() }
   }
 
   package func attach(to host: TierHost) { self.host = host }
@@ -59,7 +67,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     }
     host.thread.performHere { [self] in
       isClosed = true
-      link?.connection.close()
+      link?.close()
       link = nil
     }
   }
@@ -95,11 +103,12 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
         try SecretFile.line(of: path)
       }
     }
-    return Link(
-      keys: keys,
-      connection: RedisConnection(
-        to: address.endpoint, as: login, over: transport(of: host), on: host.thread,
-        timekeeper: host.timekeeper))
+    let transport = transport(of: host)
+    func connection() -> RedisConnection {
+      RedisConnection(
+        to: address.endpoint, as: login, over: transport, on: host.thread, timekeeper: host.timekeeper)
+    }
+    return Link(keys: keys, connection: connection(), pieceConnection: connection())
   }
 
   private func secret<Value>(
@@ -151,20 +160,21 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     var limit = link.connection.isWarm ? halfOfPatience : address.patience
     let sent = host.timekeeper.bootNanoseconds
     if let deadline { limit = min(limit, .nanoseconds(max(1, deadline - sent))) }
-    return try await replies(
-      to: link.connection.begin(commands, within: limit), sent: sent, limit, link, host)
+    let call = link.connection.begin(commands, within: limit)
+    return try await replies(to: call, over: link.connection, sent: sent, limit, host)
   }
 
   /// Waits for the replies to a call, and decides by them whether the tier is still asked.
   nonisolated(nonsending) func replies(
-    to call: RedisConnection.Call, sent: Int64, _ limit: Duration, _ link: Link, _ host: TierHost
+    to call: RedisConnection.Call, over connection: RedisConnection, sent: Int64, _ limit: Duration,
+    _ host: TierHost
   ) async throws(Silent) -> [RESPValue] {
     do throws(RedisConnection.Trouble) {
-      let replies = try await link.connection.replies(to: call)
+      let replies = try await connection.replies(to: call)
       let now = host.timekeeper.bootNanoseconds
       if let text = replies.lazy.compactMap(\.failure).first(where: Self.isOutOfService) {
         // After a fail-over its successor may be at the same address.
-        link.connection.leave()
+        connection.leave()
         if !Self.isReadOnly(text) { throw RedisConnection.Trouble.refused(text) }
       }
       let isSlow = now - sent > limit.clampedNanoseconds / 2
@@ -204,7 +214,8 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     case .refused(let text):
       reason = "it says: \(Self.shortened(text))"
       if Self.isElsewhere(text) {
-        warn(reason, remedy: "name a server that is not a node of a cluster")
+        // Without its words, which are others for each key.
+        warn("it is a node of a cluster", remedy: "name a server that is none")
       } else if !Self.passes(text) {
         warn(reason, remedy: Self.rightsRemedy)
       }
@@ -234,9 +245,9 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     }
   }
 
-  /// Warns of something once.
+  /// Warns of something once, and of no more than ``warningLimit`` things: a server chooses its words.
   func warn(_ text: String, remedy: String? = nil) {
-    guard warned.insert(text).inserted else { return }
+    guard warned.count < Self.warningLimit, warned.insert(text).inserted else { return }
     host?.warn(
       DataService.Warning(
         kind: .other, message: "the tier \(address.name) is not used as it could be: \(text)",

@@ -20,6 +20,7 @@ extension DataService.Tier {
   /// between; what is stored for any other account stays on this machine.
   /// - Throws: `invalidRequest` naming the part of the URL that is wrong, and what to write in its place.
   public static func redis(_ url: String) throws(DataServiceError) -> DataService.Tier {
-    DataService.Tier(RedisTier(try RedisAddress(url)))
+    let address = try RedisAddress(url)
+    return DataService.Tier { RedisTier(address) }
   }
 }

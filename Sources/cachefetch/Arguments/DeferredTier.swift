@@ -23,7 +23,9 @@ final class DeferredTier: SecondTier {
     made.withLock { made in
       if let made { return made }
       let result: Result<any SecondTier, DataServiceError>
-      do throws(DataServiceError) { result = .success(try make().engine) } catch { result = .failure(error) }
+      do throws(DataServiceError) { result = .success(try make().makeEngine()) } catch {
+        result = .failure(error)
+      }
       made = result
       return result
     }

@@ -18,10 +18,10 @@ enum TierChoice {
   /// The tier, for a service.
   static func tier(_ arguments: Arguments) -> DataService.Tier? {
     guard let url = url(arguments) else { return nil }
-    return DataService.Tier(
-      DeferredTier(source: arguments.has(.tier) ? "--tier" : "$" + variable) {
-        () throws(DataServiceError) in try .redis(url)
-      })
+    let source = arguments.has(.tier) ? "--tier" : "$" + variable
+    return DataService.Tier {
+      DeferredTier(source: source) { () throws(DataServiceError) in try .redis(url) }
+    }
   }
 
   /// Throws unless the value of `--tier` is a URL of a tier.

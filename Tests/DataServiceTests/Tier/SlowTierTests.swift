@@ -114,7 +114,7 @@ import TestTurns
     let fixture = try ServiceFixture(
       transport: ScriptedTransport { _, _ in .answer("new") }, timekeeper: clock
     ) {
-      $0.tier = DataService.Tier(tier)
+      $0.tier = DataService.Tier { tier }
     }
     async let deliveries = fixture.outline(url) { $0.limits.totalTimeout = .seconds(8) }
     await tier.isAskedForBody.wait()

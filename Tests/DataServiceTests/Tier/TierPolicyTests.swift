@@ -171,6 +171,26 @@ import TestTurns
     }
   }
 
+  @Test
+  func `two services with one configuration have an engine each, and the end of one is not the other's`()
+    async throws
+  {
+    let fleet = FakeTier()
+    let tier = fleet.machine()
+    func machine() throws -> Machine {
+      try Machine(fleet) {
+        $0.tier = tier
+      } script: { _, _ in
+        .answer("body")
+      }
+    }
+    let (one, other) = (try machine(), try machine())
+    _ = await one.deliveries(url)
+    await one.fixture.service.close()
+    #expect(await other.outline(url) == ["tier(body)", "fresh(body, unchanged)"])
+    #expect(fleet.hosts == 2)
+  }
+
   @Test func `an account is shared only by name, and then among its own`() async throws {
     let tier = FakeTier()
     var terms = TierTerms()
