@@ -217,7 +217,7 @@ struct FieldLine {
     return .init(rebasing: whole[start..<end])
   }
 
-  var valueString: String {
+  fileprivate var valueString: String {
     let value = value
     if value.allSatisfy({ $0 < 0x80 }) { return String(decoding: value, as: UTF8.self) }
     return String(validating: value, as: UTF8.self)

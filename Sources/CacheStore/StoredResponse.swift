@@ -43,7 +43,7 @@ public struct StoredResponse: Sendable, Hashable {
   /// The names in `Vary`, lower case, sorted, by comma; `*` for `Vary: *`.
   package var vary: String
   /// The response's head, its sender and its times.
-  @usableFromInline package var head: ResponseHead
+  @usableFromInline package var head: ReceivedHead
   /// When the body last changed.
   public var changedAt: Int64
   /// Whether the row has to be validated before it is reused: an unsafe request to the target succeeded (RFC 9111
@@ -73,7 +73,7 @@ public struct StoredResponse: Sendable, Hashable {
   /// - Parameter changedAt: Where it differs from the head's `receivedAt`.
   package init(
     id: Int64, accountID: Int64, isGood: Bool = true, variant: String = "", vary: String = "",
-    head: ResponseHead, changedAt: Int64? = nil, isInvalid: Bool = false, isPinned: Bool = false, body: Body
+    head: ReceivedHead, changedAt: Int64? = nil, isInvalid: Bool = false, isPinned: Bool = false, body: Body
   ) {
     self.id = id
     self.accountID = accountID
@@ -91,7 +91,7 @@ public struct StoredResponse: Sendable, Hashable {
   static var blank: StoredResponse {
     StoredResponse(
       id: 0, accountID: 0,
-      head: ResponseHead(
+      head: ReceivedHead(
         status: 0, fields: HTTPFields(), started: StartMark(boot: "", nanoseconds: 0), receivedAt: 0),
       body: Body(id: 0, length: 0, firstChunk: Data()))
   }

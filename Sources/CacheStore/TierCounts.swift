@@ -3,16 +3,16 @@ package struct TierCounts: Sendable, Hashable {
   /// Exchanges that asked the tier.
   package var asked: Int64 = 0
   /// Rows of the tier that were stored here.
-  package var takenIn: Int64 = 0
+  package var stored: Int64 = 0
   /// Responses that the tier accepted.
   package var offered: Int64 = 0
   /// Exchanges that got no answer in time, or did not ask because the tier was silent.
   package var silent: Int64 = 0
 
   /// Nothing yet, unless given.
-  package init(asked: Int64 = 0, takenIn: Int64 = 0, offered: Int64 = 0, silent: Int64 = 0) {
+  package init(asked: Int64 = 0, stored: Int64 = 0, offered: Int64 = 0, silent: Int64 = 0) {
     self.asked = asked
-    self.takenIn = takenIn
+    self.stored = stored
     self.offered = offered
     self.silent = silent
   }
@@ -20,7 +20,7 @@ package struct TierCounts: Sendable, Hashable {
   /// Adds other counts.
   package static func += (left: inout TierCounts, right: TierCounts) {
     left.asked.saturate(adding: right.asked)
-    left.takenIn.saturate(adding: right.takenIn)
+    left.stored.saturate(adding: right.stored)
     left.offered.saturate(adding: right.offered)
     left.silent.saturate(adding: right.silent)
   }

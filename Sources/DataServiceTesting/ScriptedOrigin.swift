@@ -112,7 +112,7 @@ public final class ScriptedOrigin: Transport {
     let limit = min(request.limits.firstByteTimeout, request.limits.totalTimeout)
     let delay: Duration
     if case .nothing = answer.outcome { delay = limit } else { delay = answer.delay ?? .zero }
-    if delay > .zero { try await Pause().end(after: min(delay, limit), on: clock) }
+    if delay > .zero { try await Delay().end(after: min(delay, limit), on: clock) }
     if delay > limit { throw Self.timeout(of: request) }
   }
 
@@ -133,7 +133,7 @@ extension HTTPFields {
 }
 
 /// A wait that ends by the virtual clock or by cancellation of the task.
-private final class Pause: Sendable {
+private final class Delay: Sendable {
   private struct State {
     var continuation: CheckedContinuation<Bool, Never>?
     var result: Bool?

@@ -107,7 +107,7 @@ import PlatformC
   }
 
   @Test(
-    "counts that somebody else left are not taken in",
+    "counts that somebody else left are not added",
     .enabled(if: isRoot, "only the administrator can give files away"))
   func counts() async throws {
     let fixture = try StoreFixture()

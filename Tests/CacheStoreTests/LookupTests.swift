@@ -18,7 +18,7 @@ import TestTurns
     let account = try await store.accountID(named: "alice")
     let key = RequestKey(
       account: "alice", target: "https://example.org/ü?q=1", method: "POST", extra: "insecure")
-    let head = ResponseHead(
+    let head = ReceivedHead(
       status: 404, reason: "Not Found", fields: ["A": "1", "B": "ü"], version: "2",
       url: "https://example.com/", started: StartMark(boot: "b", nanoseconds: 7), requestedAt: 11,
       receivedAt: 12, endedAt: 25)

@@ -16,7 +16,7 @@ import TestTurns
       _ = try DigestKey.loadOrCreate(nextTo: filled.fixture.path)
       _ = try DigestKey.load(nextTo: filled.fixture.path)
     },
-    Operation(name: "counts that are left beside the store, and taken in") { filled in
+    Operation(name: "counts that are left beside the store, and added") { filled in
       filled.store.markUsed(rowID: filled.row, atMilliseconds: 7)
       #expect(filled.store.leaveUsage())
       _ = await filled.fixture.another().performMaintenance(budget: .seconds(3600))

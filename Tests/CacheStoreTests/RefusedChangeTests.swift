@@ -74,7 +74,7 @@ import TestTurns
     await store.close()
   }
 
-  @Test func `counts that cannot be taken in are told by the write that evicts by them`() async throws {
+  @Test func `counts that cannot be added are told by the write that evicts by them`() async throws {
     let fixture = try StoreFixture { $0.maximumRows = 1 }
     let store = fixture.store
     let written = try await store.put("a", for: .page)

@@ -336,7 +336,7 @@ import Testing
     await store.close()
   }
 
-  @Test func `others' counts that cannot be taken in end a sign-out, and come with the next`() async throws {
+  @Test func `others' counts that cannot be added end a sign-out, and come with the next`() async throws {
     let fixture = try await filled()
     let store = fixture.store
     let bob = try await store.accountID(named: "bob")
@@ -355,7 +355,7 @@ import Testing
     await store.close()
   }
 
-  @Test func `what others go on counting is taken in three times, and then left`() async throws {
+  @Test func `what others go on counting is added three times, and then left`() async throws {
     let fixture = try await filled()
     let store = fixture.store
     let bob = try await store.accountID(named: "bob")

@@ -327,6 +327,6 @@ import Testing
 func freshening(_ row: Int64, _ body: StoredResponse.Body, at instant: Int64) -> ResponseStore.Freshening {
   ResponseStore.Freshening(
     rowID: row, body: body,
-    head: ResponseHead(
+    head: ReceivedHead(
       status: 304, fields: ["ETag": "\"fresh\""], started: .at(instant), requestedAt: 20, receivedAt: 21))
 }

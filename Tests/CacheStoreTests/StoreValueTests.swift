@@ -35,8 +35,8 @@ import TestTurns
   }
 
   @Test("A head's times, and what a 304 changes of them") func head() {
-    func head(requestedAt: Int64? = nil, endedAt: Int64? = nil) -> ResponseHead {
-      ResponseHead(
+    func head(requestedAt: Int64? = nil, endedAt: Int64? = nil) -> ReceivedHead {
+      ReceivedHead(
         status: 200, reason: "r", fields: ["A": "1"], url: "u", started: StartMark(boot: "b", nanoseconds: 1),
         requestedAt: requestedAt, receivedAt: 100, endedAt: endedAt)
     }
@@ -48,7 +48,7 @@ import TestTurns
         head.requestedAt == requestedAt ?? 100 && head.receivedAt == 100 && head.exchangeMilliseconds == took,
         "\(took)")
     }
-    let newer = ResponseHead(
+    let newer = ReceivedHead(
       status: 304, reason: "x", fields: ["B": "2"], version: "2", url: "v",
       started: StartMark(boot: "c", nanoseconds: 2), requestedAt: 190, receivedAt: 200, endedAt: 230)
     var result = head()

@@ -177,7 +177,7 @@ import TestTurns
     let fixture = try Self.copy()
     let key = RequestKey(target: Self.origin + target)
     let before = try #require(try await fixture.store.lookup(key).rows.first)
-    let head = ResponseHead(
+    let head = ReceivedHead(
       status: 304, fields: ["ETag": "\"new\""], started: StartMark(boot: "another boot", nanoseconds: 1),
       requestedAt: before.receivedAt + 5, receivedAt: before.receivedAt + 7)
     let freshening = ResponseStore.Freshening(rowID: before.id, body: before.body, head: head)

@@ -15,9 +15,9 @@ import Testing
     #expect(file.counts == TierCounts() && !folder.contains("store.sqlite.tier"))
     file.add(TierCounts(asked: 12, offered: 3))
     #expect(try folder.text(of: "store.sqlite.tier") == "12 0 3 0\n")
-    file.add(TierCounts(asked: 1, takenIn: 20, silent: 400))
+    file.add(TierCounts(asked: 1, stored: 20, silent: 400))
     #expect(try folder.text(of: "store.sqlite.tier") == "13 20 3 400\n")
-    #expect(file.counts == TierCounts(asked: 13, takenIn: 20, offered: 3, silent: 400))
+    #expect(file.counts == TierCounts(asked: 13, stored: 20, offered: 3, silent: 400))
     #expect(FileStatus(path: files.tierCounts)?.mode == 0o600)
     #expect(try openFiles(below: folder.path).isEmpty)
   }
@@ -25,7 +25,7 @@ import Testing
   @Test func `the largest numbers are read, and stay the largest`() throws {
     let folder = try TemporaryFolder()
     let file = TierCountFile(files: StoreFiles(path: folder.file("store.sqlite")))
-    let most = TierCounts(asked: .max, takenIn: .max, offered: .max, silent: .max)
+    let most = TierCounts(asked: .max, stored: .max, offered: .max, silent: .max)
     for _ in 0..<2 {
       file.add(most)
       #expect(file.counts == most)
@@ -39,7 +39,7 @@ import Testing
     try folder.write(text, to: "store.sqlite.tier")
     #expect(file.counts == TierCounts())
     try folder.write("1 2 3 4", to: "store.sqlite.tier")
-    #expect(file.counts == TierCounts(asked: 1, takenIn: 2, offered: 3, silent: 4))
+    #expect(file.counts == TierCounts(asked: 1, stored: 2, offered: 3, silent: 4))
   }
 
   @Test func `a link, and a second name of another file, are not written`() throws {

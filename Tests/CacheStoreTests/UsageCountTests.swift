@@ -27,7 +27,7 @@ import TestTurns
 
   @Test(
     "And every number of a tier",
-    arguments: [\TierCounts.asked, \.takenIn, \.offered, \.silent])
+    arguments: [\TierCounts.asked, \.stored, \.offered, \.silent])
   func tier(number: any WritableKeyPath<TierCounts, Int64> & Sendable) {
     var (left, right) = (TierCounts(), TierCounts())
     left[keyPath: number] = 3

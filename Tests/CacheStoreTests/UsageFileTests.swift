@@ -63,7 +63,7 @@ import TestTurns
     }
   }
 
-  @Test func `what is counted is left beside the store, and taken in once`() async throws {
+  @Test func `what is counted is left beside the store, and added once`() async throws {
     let (fixture, account, rows) = try await filled(["a"])
     for instant in [1_000, 2_000] as [Int64] { await use(rows[0], account, at: instant, of: fixture) }
     #expect(try fixture.number("SELECT count(*) FROM usage") == 0)
@@ -128,7 +128,7 @@ import TestTurns
     #expect(try await stored(fixture) == 2)
   }
 
-  @Test func `a file that has become long is taken in by who closes`() async throws {
+  @Test func `a file that has become long is added by who closes`() async throws {
     let (fixture, account, rows) = try await filled(["a"])
     await use(rows[0], account, at: 9_000, of: fixture)
     let line = try fixture.files.bytes(of: "store.sqlite.uses")

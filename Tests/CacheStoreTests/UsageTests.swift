@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(
-    "what was left beside the store is taken in as a whole, and stays where a part of it is refused",
+    "what was left beside the store is added as a whole, and stays where a part of it is refused",
     arguments: ["INSERT ON usage", "UPDATE ON last_use"])
   func refusedJournal(statement: String) async throws {
     let (fixture, account, rows) = try await filled()
@@ -84,7 +84,7 @@ import Testing
     #expect(try await fixture.store.entries().compactMap(\.usedAt).max() == 9_000)
   }
 
-  @Test func `no row goes before what was counted of it is taken in`() async throws {
+  @Test func `no row goes before what was counted of it is added`() async throws {
     let (fixture, account, rows) = try await filled { $0.maximumRows = 2 }
     await leave(rows[0], account, beside: fixture)
     try refuse("INSERT ON usage", in: fixture)

@@ -74,7 +74,7 @@ import Testing
   }
 
   /// What stands in the place of the row that is gone.
-  enum Instead: String, CaseIterable, Sendable { case imported, takenIn, older }
+  enum Instead: String, CaseIterable, Sendable { case imported, fromTier, older }
 
   @Test(
     "gone meanwhile, with what no exchange has brought since, it is asked for again",
@@ -90,7 +90,7 @@ import Testing
     happening.set {
       try? store.execute("DELETE FROM last_request")
       let mark = core.timekeeper.startMark
-      let started = instead == .imported ? StartMark.imported : instead == .takenIn ? mark.odd : mark.even
+      let started = instead == .imported ? StartMark.imported : instead == .fromTier ? mark.odd : mark.even
       let now = core.timekeeper.wallMilliseconds
       guard let account = try? await core.store.accountID(named: "") else { return }
       let write = ResponseStore.Write(

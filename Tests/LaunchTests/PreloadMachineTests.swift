@@ -218,7 +218,7 @@ import TestTurns
     #expect(rest.handle(.ended(1)) == (finishes ? [.start(2)] : []))
   }
 
-  @Test func `nothing but the end of what runs is taken in after the outcome`() throws {
+  @Test func `nothing but the end of what runs counts after the outcome`() throws {
     var (machine, _) = run(try plan(.storedIsEnough), [.stored(0), .stored(1)])
     for event: Event in [.deadlinePassed, .answered(.retry), .begin] {
       #expect(machine.handle(event) == [], "\(event)")

@@ -34,7 +34,7 @@ import TestTurns
     init(_ change: (inout Counts) -> Void = { _ in }) { change(&self) }
   }
 
-  typealias Step = PreloadMachine.Step
+  typealias Step = PreloadStepState
 
   private func entry(isCritical: Bool = false, isMissing: Bool = false, _ change: (inout Step) -> Void)
     -> PreloadTally.Entry

@@ -197,7 +197,7 @@ private struct LockedCredentials: CredentialStore {
     #expect(try await fixture.service.entries().isEmpty)
   }
 
-  @Test func `a slow sign-out fences at its start`() async throws {
+  @Test func `a slow sign-out revokes at its start`() async throws {
     let asked = Gate()
     let mayAnswer = Gate()
     let mayRemove = Gate()

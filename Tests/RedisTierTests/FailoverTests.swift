@@ -110,7 +110,7 @@ import Testing
         return
       }
       #expect(reason.contains("READONLY"))
-      #expect(await !machine.fence(.page))
+      #expect(await !machine.invalidate(.page))
       #expect(await machine.answer(.page)?.row?.body == Data("one".utf8))
     }
     let long = String(repeating: "long", count: 20_000)

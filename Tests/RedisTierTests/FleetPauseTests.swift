@@ -41,7 +41,7 @@ import Testing
     #expect(second <= 300_000)
     let life = try await fleet.client().run("PTTL", one.name(of: page)).number
     #expect(try #require(life) <= 300_000)
-    #expect(await one.fence(page))
+    #expect(await one.invalidate(page))
     #expect(await left(other, page) == nil)
   }
 

@@ -59,7 +59,7 @@ final class Machine: Sendable {
     await run { await $0.body(of: row, for: question) }
   }
 
-  func fence(_ question: TierQuestion) async -> Bool { await run { await $0.fence(question) } }
+  func invalidate(_ question: TierQuestion) async -> Bool { await run { await $0.invalidate(question) } }
 
   /// Offers a response with a ticket.
   func offer(
@@ -67,7 +67,7 @@ final class Machine: Sendable {
     fields: HTTPFields = ["Content-Type": "text/plain"]
   ) async -> TierOffered {
     let now = timekeeper.wallMilliseconds
-    let head = ResponseHead(
+    let head = ReceivedHead(
       status: 200, reason: "OK", fields: fields,
       started: StartMark(boot: timekeeper.bootID, nanoseconds: ticket.bootNanoseconds),
       requestedAt: now - 20, receivedAt: now)

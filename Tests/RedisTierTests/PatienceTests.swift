@@ -80,7 +80,7 @@ import Testing
     }
     let fleet = try ScriptedFleet(server)
     let machine = try Machine(fleet.url(), timekeeper: VirtualClock())
-    let head = ResponseHead(
+    let head = ReceivedHead(
       status: 200, fields: [:], started: StartMark(boot: "b", nanoseconds: 1), requestedAt: 0, receivedAt: 0)
     let row = TierRow(head: head, ticket: 1, length: 100_000, checksum: 1, body: nil)
     async let body = machine.body(of: row, for: .page)

@@ -35,7 +35,7 @@ import Testing
   @Test func `the scripts have the digests that the server gives them`() async throws {
     let fleet = try await Fleet()
     let client = try fleet.client()
-    for script in [Scripts.fence, Scripts.commit] {
+    for script in [Scripts.invalidate, Scripts.commit] {
       let digest = try client.run("SCRIPT", "LOAD", script.text).bytes
       #expect(digest == script.digest, "\(String(decoding: digest ?? [], as: UTF8.self))")
     }
@@ -81,12 +81,12 @@ import Testing
     #expect(await other.answer(.page)?.row?.body == Data("newest".utf8))
   }
 
-  @Test func `a fence takes the rows, and every offer that began before it`() async throws {
+  @Test func `an invalidation removes the rows, and every offer that began before it`() async throws {
     let fleet = try await Fleet()
     let (one, other) = (try Machine(fleet.url()), try Machine(fleet.url()))
     #expect(await one.share(.page, "before") == .stored)
     let pending = try #require(await one.answer(.page)).ticket
-    #expect(await other.fence(.page))
+    #expect(await other.invalidate(.page))
     #expect(await one.answer(.page).map { $0.row == nil } == true)
     #expect(await one.offer(.page, pending, body: Data("late".utf8)) == .superseded)
     #expect(await one.share(.page, "after") == .stored)
@@ -234,7 +234,7 @@ import Testing
       #expect((1...600_000).contains(life), "\(key)")
     }
     #expect(await machine.share(.page, long) == .stored)
-    #expect(await machine.fence(.page))
+    #expect(await machine.invalidate(.page))
     for key in try client.keys() where key.contains(":b:") {
       let life = try #require(client.run("PTTL", key).number)
       #expect(life <= 600_000)
@@ -263,7 +263,7 @@ import Testing
         await machine.offer(question, ticket, body: body, vary: "accept-language", fields: fields) == .stored)
       #expect(await machine.answer(question)?.row?.head.fields["ETag"] == "\"secret-tag\"")
     }
-    #expect(await machine.fence(question))
+    #expect(await machine.invalidate(question))
     #expect(await machine.share(question, "secret-body", vary: "accept-language") == .stored)
     let told = question
     await machine.run { await $0.pause(60_000, told) }
@@ -304,7 +304,7 @@ import Testing
     #expect(await machines[1].share(.page, long) == .stored)
     let row = try #require(await machines[2].answer(.page)?.row)
     #expect(await machines[2].body(of: row, for: .page) == Data(long.utf8))
-    #expect(await machines[2].fence(.page))
+    #expect(await machines[2].invalidate(.page))
     for machine in machines { #expect(await machine.answer(.page).map { $0.row == nil } == true) }
     // Of two rows with the same ticket the one under the first key counts.
     let ticket = try #require(await machines[2].answer(.page)).ticket

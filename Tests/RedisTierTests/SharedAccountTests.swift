@@ -124,7 +124,7 @@ import Testing
     #expect(await new.answer(page)?.row?.body == Data("new".utf8))
     #expect(await old.answer(page)?.row?.body == Data("old".utf8))
     // A removal reaches both.
-    #expect(await new.fence(page))
+    #expect(await new.invalidate(page))
     for machine in [old, new] {
       let (_, row) = try #require(await machine.answer(page))
       #expect(row == nil)

@@ -133,7 +133,7 @@ import Testing
     let machine = try Machine(fleet.url(), timekeeper: clock)
     let ticket = try #require(await machine.answer(.page)).ticket
     #expect(ticket.accountKeys == 0, "it is of no account")
-    let head = ResponseHead(
+    let head = ReceivedHead(
       status: 200, fields: ["Content-Type": "text/plain"],
       started: StartMark(boot: clock.bootID, nanoseconds: ticket.bootNanoseconds),
       receivedAt: clock.wallMilliseconds)

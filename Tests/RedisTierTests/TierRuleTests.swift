@@ -21,7 +21,7 @@ import Testing
     let question = TierQuestion(target: "https://a.test/", responder: "https://a.test")
     let target = names.target(of: question)
     #expect(target.row == "cf1:{cJbYPW3_P8Yaw51299T6qw}")
-    #expect(target.fence == "cf1:{cJbYPW3_P8Yaw51299T6qw}:x")
+    #expect(target.tombstone == "cf1:{cJbYPW3_P8Yaw51299T6qw}:x")
     #expect(target.chunk(2, of: 7) == "cf1:{cJbYPW3_P8Yaw51299T6qw}:b:7:2")
     #expect(target.chunk(2, of: 7, mark: ".m") == "cf1:{cJbYPW3_P8Yaw51299T6qw}:b:7.m:2")
     #expect(names.mark(of: 1) != names.mark(of: 2) && names.mark(of: 1).hasPrefix("."))

@@ -186,11 +186,11 @@ import Testing
       reader.warnings.withLock { $0.map(\.hint) } == [
         "allow the user to write, or say that the tier is read only"
       ])
-    #expect(await !reader.fence(.page))
+    #expect(await !reader.invalidate(.page))
     #expect(await reader.answer(.page)?.row?.body == Data("shared".utf8))
     let readOnly = try Machine(fleet.url("&read-only=yes"))
     #expect(await readOnly.share(.page, "mine") == .refused(because: "it is read only"))
-    #expect(await !readOnly.fence(.page))
+    #expect(await !readOnly.invalidate(.page))
     #expect(await readOnly.answer(.page)?.row?.body == Data("shared".utf8))
     #expect(readOnly.warnings.withLock { $0 } == [])
   }
@@ -392,7 +392,7 @@ import Testing
     #expect(await machine.answer(.page) != nil)
     machine.tier.close()
     #expect(await machine.silence(.page) == "it was closed")
-    #expect(await !machine.fence(.page))
+    #expect(await !machine.invalidate(.page))
   }
 
   @Test func `a service without libcurl's transport has a connection of the tier's own`() async throws {

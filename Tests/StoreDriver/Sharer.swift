@@ -113,7 +113,7 @@ struct Sharer {
 
   private func freshen(_ key: RequestKey, _ store: ResponseStore) async throws {
     guard let row = try await store.lookup(key).rows.first else { return }
-    let head = ResponseHead(
+    let head = ReceivedHead(
       status: 304, fields: row.fields, started: Self.mark(), requestedAt: 1, receivedAt: row.receivedAt)
     _ = try await store.freshen(ResponseStore.Freshening(rowID: row.id, body: row.body, head: head))
   }

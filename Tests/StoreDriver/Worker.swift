@@ -83,7 +83,7 @@ struct Worker {
     guard let row = try await store.lookup(RequestKey(target: "https://example.org/\(key)")).rows.first else {
       return
     }
-    let head = ResponseHead(status: 304, fields: row.fields, started: mark, receivedAt: version)
+    let head = ReceivedHead(status: 304, fields: row.fields, started: mark, receivedAt: version)
     _ = try await store.freshen(ResponseStore.Freshening(rowID: row.id, body: row.body, head: head))
   }
 }

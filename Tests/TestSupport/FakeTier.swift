@@ -18,7 +18,7 @@ package final class FakeTier: Sendable {
     var now: Int64 = 1_000_000
     var lastTicket: Int64 = 0
     var rows: [String: [Row]] = [:]
-    var fences: [String: Int64] = [:]
+    var tombstones: [String: Int64] = [:]
     var silence: String?
     var refusal: String?
     var sendsBodies = true
@@ -87,7 +87,7 @@ package final class FakeTier: Sendable {
       .sorted()
   }
   /// The targets that were made void.
-  package var fenced: [String] { state.withLock { $0.fences.keys.sorted() } }
+  package var invalidated: [String] { state.withLock { $0.tombstones.keys.sorted() } }
   /// The accounts that were signed out.
   package var signedOut: [String] { state.withLock { $0.signedOut } }
   /// What it was told of pauses: the responder, and how many milliseconds of them are left.
@@ -152,7 +152,7 @@ package final class FakeTier: Sendable {
       if let reason = state.silence ?? state.refusal { return .refused(because: reason) }
       let name = Self.name(of: offer.question)
       let values = Self.values(of: offer.vary, in: offer.question)
-      guard offer.ticket.number > state.fences[Self.target(of: offer.question)] ?? 0 else {
+      guard offer.ticket.number > state.tombstones[Self.target(of: offer.question)] ?? 0 else {
         return .superseded
       }
       let old = state.rows[name]?.firstIndex { $0.values == values }
@@ -170,12 +170,12 @@ package final class FakeTier: Sendable {
     }
   }
 
-  fileprivate func fence(_ question: TierQuestion) -> Bool {
+  fileprivate func invalidate(_ question: TierQuestion) -> Bool {
     state.withLock { state in
       guard state.silence == nil else { return false }
       state.lastTicket = max(state.now, state.lastTicket + 1)
       let target = Self.target(of: question)
-      state.fences[target] = state.lastTicket
+      state.tombstones[target] = state.lastTicket
       state.pauses[question.responder] = nil
       for name in state.rows.keys where name.hasPrefix(target + "\n") { state.rows[name] = nil }
       return true
@@ -254,7 +254,7 @@ private final class FakeTierEngine: SecondTier {
 
   nonisolated(nonsending) func offer(_ offer: TierOffer) async -> TierOffered { await tier.offer(offer) }
 
-  nonisolated(nonsending) func fence(_ question: TierQuestion) async -> Bool { tier.fence(question) }
+  nonisolated(nonsending) func invalidate(_ question: TierQuestion) async -> Bool { tier.invalidate(question) }
 
   nonisolated(nonsending) func pause(_ milliseconds: Int64, _ question: TierQuestion) async {
     tier.pause(milliseconds, question)

@@ -25,7 +25,7 @@ struct TierCountFile {
     else { return }
     var sum = Self.read(descriptor)
     sum += counts
-    let line = Array("\(sum.asked) \(sum.takenIn) \(sum.offered) \(sum.silent)\n".utf8)
+    let line = Array("\(sum.asked) \(sum.stored) \(sum.offered) \(sum.silent)\n".utf8)
     // The sums never shrink, so the new line covers the old one.
     _ = pwrite(descriptor, line, line.count, 0)
   }
@@ -37,6 +37,6 @@ struct TierCountFile {
     let words = buffer[..<length].split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
     let numbers = words.compactMap { Int64(String(decoding: $0, as: UTF8.self)) }.filter { $0 >= 0 }
     guard numbers.count == 4 else { return TierCounts() }
-    return TierCounts(asked: numbers[0], takenIn: numbers[1], offered: numbers[2], silent: numbers[3])
+    return TierCounts(asked: numbers[0], stored: numbers[1], offered: numbers[2], silent: numbers[3])
   }
 }

@@ -210,21 +210,21 @@ extension Database {
   ///
   /// - Parameter index: The statement's index among the caller's.
   func prepared(_ index: Int, _ sql: @autoclosure () -> String) throws(CacheStoreError) -> Statement {
-    if let known = statements[index] { return Statement(raw: known.raw, database: self, texts: known.texts) }
+    if let known = statements[index] { return Statement(raw: known.raw, path: path, texts: known.texts) }
     let new = Prepared(raw: try prepare(sql(), flags: UInt32(SQLITE_PREPARE_PERSISTENT)))
     statements[index] = new
-    return Statement(raw: new.raw, database: self, texts: new.texts)
+    return Statement(raw: new.raw, path: path, texts: new.texts)
   }
 
   /// ``prepared(_:_:)`` for a table that may be missing; `nil` where it is.
   func preparedIfKnown(
     _ index: Int, _ sql: @autoclosure () -> String
   ) throws(CacheStoreError) -> Statement? {
-    if let known = statements[index] { return Statement(raw: known.raw, database: self, texts: known.texts) }
+    if let known = statements[index] { return Statement(raw: known.raw, path: path, texts: known.texts) }
     guard let raw = try prepareIfKnown(sql(), flags: UInt32(SQLITE_PREPARE_PERSISTENT)) else { return nil }
     let new = Prepared(raw: raw)
     statements[index] = new
-    return Statement(raw: new.raw, database: self, texts: new.texts)
+    return Statement(raw: new.raw, path: path, texts: new.texts)
   }
 
   /// Prepares a statement for one use, and finalises it afterwards.
@@ -233,7 +233,7 @@ extension Database {
   ) throws(CacheStoreError) -> Result {
     let raw = try prepare(sql, flags: 0)
     defer { sqlite3_finalize(raw) }
-    return try body(Statement(raw: raw, database: self, texts: nil))
+    return try body(Statement(raw: raw, path: path, texts: nil))
   }
 
   private func prepare(_ sql: String, flags: UInt32) throws(CacheStoreError) -> OpaquePointer {
@@ -360,25 +360,5 @@ extension Database {
 // MARK: Errors
 
 extension Database {
-  /// The error of a statement that failed.
-  func failure(of raw: OpaquePointer) -> CacheStoreError {
-    failure(sqlite3_extended_errcode(handle), sql: sqlite3_sql(raw).map { String(cString: $0) })
-  }
-
-  func failure(_ code: Int32, sql: String?) -> CacheStoreError {
-    let number = sqlite3_system_errno(handle)
-    let isOfLog = number == 0 && code & 0xFF == SQLITE_IOERR
-    return CacheStoreError.sqlite(code, systemError: isOfLog ? logErrorNumber : number, path: path, sql: sql)
-  }
-
-  /// The system's error number of the log's latest failure, which SQLite does not report after a failed COMMIT.
-  private var logErrorNumber: Int32 {
-    var file: UnsafeMutablePointer<sqlite3_file>?
-    var number: Int32 = 0
-    guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) == SQLITE_OK, let file,
-      let methods = file.pointee.pMethods
-    else { return 0 }
-    _ = methods.pointee.xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &number)
-    return number
-  }
+  func failure(_ code: Int32, sql: String?) -> CacheStoreError { .sqlite(code, on: handle, path: path, sql: sql) }
 }

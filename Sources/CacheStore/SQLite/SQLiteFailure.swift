@@ -2,6 +2,31 @@ internal import CSQLite
 internal import PlatformC
 
 extension CacheStoreError {
+  /// The error of a statement that failed.
+  static func sqlite(failing statement: OpaquePointer, path: String) -> CacheStoreError {
+    let handle: OpaquePointer = sqlite3_db_handle(statement)
+    let sql = sqlite3_sql(statement).map { String(cString: $0) }
+    return sqlite(sqlite3_extended_errcode(handle), on: handle, path: path, sql: sql)
+  }
+
+  /// The error of a call on a connection.
+  static func sqlite(_ code: Int32, on handle: OpaquePointer, path: String, sql: String?) -> CacheStoreError {
+    let number = sqlite3_system_errno(handle)
+    let isOfLog = number == 0 && code & 0xFF == SQLITE_IOERR
+    return sqlite(code, systemError: isOfLog ? logErrorNumber(handle) : number, path: path, sql: sql)
+  }
+
+  /// The system's error number of the log's latest failure, which SQLite does not report after a failed COMMIT.
+  private static func logErrorNumber(_ handle: OpaquePointer) -> Int32 {
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    var number: Int32 = 0
+    guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) == SQLITE_OK, let file,
+      let methods = file.pointee.pMethods
+    else { return 0 }
+    _ = methods.pointee.xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &number)
+    return number
+  }
+
   /// The store's error for an SQLite result code.
   ///
   /// - Parameters:

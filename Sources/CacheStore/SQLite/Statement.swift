@@ -6,7 +6,8 @@ internal import PlatformFoundation
 /// Parameters are numbered from 1, columns from 0, as SQLite does.
 struct Statement {
   let raw: OpaquePointer
-  unowned let database: Database
+  /// The database file, for errors.
+  let path: String
   /// `nil` for a statement that is prepared for one use.
   let texts: TextSpace?
 
@@ -58,7 +59,7 @@ struct Statement {
     switch sqlite3_step(raw) {
     case SQLITE_ROW: return true
     case SQLITE_DONE: return false
-    default: throw database.failure(of: raw)
+    default: throw .sqlite(failing: raw, path: path)
     }
   }
 

@@ -6,7 +6,7 @@ extension ResponseStore {
     /// The body that was validated, as the lookup gave it.
     package var body: StoredResponse.Body
     /// The merged fields and the times of the exchange; the rest of the row's head stays.
-    package var head: ResponseHead
+    package var head: ReceivedHead
     /// What selects the row from now on; `nil` where the 304 leaves the names in `Vary` as they are.
     package var variant: (vary: String, variant: String)?
     /// Whether the row is to be pinned; `false` leaves a pinned row pinned.
@@ -16,7 +16,7 @@ extension ResponseStore {
 
     /// Makes a description.
     package init(
-      rowID: Int64, body: StoredResponse.Body, head: ResponseHead,
+      rowID: Int64, body: StoredResponse.Body, head: ReceivedHead,
       variant: (vary: String, variant: String)? = nil, isPinned: Bool = false, tags: [String] = []
     ) {
       self.rowID = rowID

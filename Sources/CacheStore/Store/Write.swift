@@ -24,7 +24,7 @@ extension ResponseStore {
     /// The names in `Vary`.
     package var vary = ""
     /// The response's head, its sender and its times.
-    package var head: ResponseHead
+    package var head: ReceivedHead
     /// When the body last changed, in milliseconds since 1970-01-01 UTC.
     package var changedAt: Int64
     /// Whether the row is to be pinned; `false` leaves a pinned row pinned.
@@ -38,7 +38,7 @@ extension ResponseStore {
     package var body: Body
 
     /// Makes a write of a good response without variants; the other properties are set afterwards.
-    package init(accountID: Int64, key: RequestKey, head: ResponseHead, body: Body) {
+    package init(accountID: Int64, key: RequestKey, head: ReceivedHead, body: Body) {
       self.accountID = accountID
       self.key = key
       self.head = head
@@ -51,7 +51,7 @@ extension ResponseStore {
       accountID: Int64, key: RequestKey, started: StartMark, status: Int, fields: HTTPFields,
       receivedAt: Int64, body: Body
     ) {
-      let head = ResponseHead(status: status, fields: fields, started: started, receivedAt: receivedAt)
+      let head = ReceivedHead(status: status, fields: fields, started: started, receivedAt: receivedAt)
       self.init(accountID: accountID, key: key, head: head, body: body)
     }
   }

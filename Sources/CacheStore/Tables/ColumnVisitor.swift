@@ -31,7 +31,7 @@ struct Column {
   var isInChecksum: Bool { role != .identifier && role != .checksum && role != .mark }
 
   /// Whether an UPDATE sets the column; the columns that identify the row stay.
-  var isUpdated: Bool { role == .value || role == .checksum || role == .mark }
+  fileprivate var isUpdated: Bool { role == .value || role == .checksum || role == .mark }
 }
 
 /// Visits each column of a row with its value, in the table's order; see ``RowCoder``.

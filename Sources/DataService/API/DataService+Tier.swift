@@ -33,12 +33,12 @@ extension DataService {
     var keys = try await entries(selection).map(\.key)
     if let key = selection.key { keys.append(key) }
     let removed = try await remove(selection)
-    return FleetRemoval(rows: removed, unconfirmed: await voidInTier(keys))
+    return FleetRemoval(rows: removed, unconfirmed: await invalidateInTier(keys))
   }
 
   /// Invalidates the tier's rows of these requests.
   /// - Returns: The number of requests whose invalidation the tier did not confirm.
-  package func voidInTier(_ keys: [RequestKey]) async -> Int { await core.fencing(keys) }
+  package func invalidateInTier(_ keys: [RequestKey]) async -> Int { await core.invalidateInTier(keys) }
 
   /// The findings of `doctor` about the tier; `nil` if none is configured.
   package func examineTier() async -> [TierFinding]? {

@@ -94,8 +94,8 @@ struct Commit {
   /// The head of an answer in the form that its row stores.
   ///
   /// - Parameter endedAt: The time at which the body was complete, if the exchange received one.
-  func storedHead(of answer: Answer, fields: HTTPFields, endedAt: Int64? = nil) -> ResponseHead {
-    ResponseHead(
+  func storedHead(of answer: Answer, fields: HTTPFields, endedAt: Int64? = nil) -> ReceivedHead {
+    ReceivedHead(
       status: answer.status, reason: answer.reason, fields: fields, version: answer.version,
       url: answer.url == exchange.prepared.key.target ? nil : answer.url, started: exchange.started,
       requestedAt: answer.requestedAt, receivedAt: answer.receivedAt, endedAt: endedAt)
@@ -346,4 +346,29 @@ extension Result where Failure == CacheStoreError {
     if case .failure(let error) = self { return error.reason == .missing }
     return false
   }
+}
+
+/// The result of an exchange.
+struct ExchangeOutcome: Sendable {
+  var answer: Answer
+  /// A write that exceeded the delivery's time limit and still runs.
+  var pendingWrite: Task<LateWrite, Never>?
+}
+
+/// What became of a write that no delivery waited for any longer.
+enum LateWrite: Sendable {
+  /// The row is committed.
+  case stored
+  /// A newer row stands in its place, or its target was removed meanwhile.
+  case superseded
+  case failed
+}
+
+/// The result of one request, including its redirects.
+enum ExchangeStep: Sendable {
+  case done(ExchangeOutcome)
+  /// The request must be sent again without a condition.
+  case askAgain(because: String)
+
+  static func answered(_ answer: Answer) -> Self { .done(ExchangeOutcome(answer: answer)) }
 }

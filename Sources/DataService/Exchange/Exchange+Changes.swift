@@ -49,7 +49,7 @@ extension Exchange {
       }
     }
     if case .failure(let error) = done { core.warn(store: error) }
-    fence(keys)
+    invalidateInTier(keys)
   }
 }
 

@@ -1,31 +1,6 @@
 internal import CacheStore
 internal import PlatformFoundation
 
-/// The result of an exchange.
-struct ExchangeOutcome: Sendable {
-  var answer: Answer
-  /// A write that exceeded the delivery's time limit and still runs.
-  var pendingWrite: Task<LateWrite, Never>?
-}
-
-/// What became of a write that no delivery waited for any longer.
-enum LateWrite: Sendable {
-  /// The row is committed.
-  case stored
-  /// A newer row stands in its place, or its target was removed meanwhile.
-  case superseded
-  case failed
-}
-
-/// The result of one request, including its redirects.
-enum ExchangeStep: Sendable {
-  case done(ExchangeOutcome)
-  /// The request must be sent again without a condition.
-  case askAgain(because: String)
-
-  static func answered(_ answer: Answer) -> Self { .done(ExchangeOutcome(answer: answer)) }
-}
-
 // The work of an exchange, from top to bottom: lease, attempts, request, verdict, body, commit, result. Its functions
 // are `nonisolated(nonsending)` and stay on the caller's executor. Otherwise each call and return would look up the
 // task's executor preference: about two hundred instructions, sixty times per exchange.

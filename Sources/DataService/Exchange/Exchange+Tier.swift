@@ -201,10 +201,10 @@ extension Exchange {
   }
 
   /// Invalidates the tier's rows of these targets, after an unsafe request.
-  func fence(_ targets: [String]) {
+  func invalidateInTier(_ targets: [String]) {
     // Unshared accounts have nothing in the tier; responses of no account may be there.
     let named = prepared.key.account
-    core.fence(targets, accounts: named.isEmpty ? [""] : ["", named])
+    core.invalidateInTier(targets, accounts: named.isEmpty ? [""] : ["", named])
   }
 
   // MARK: - Storing the tier's row
@@ -212,7 +212,7 @@ extension Exchange {
   /// Notes that the tier's row is in the store, as it came or with a 304 merged in.
   func noteTierRowStored() {
     updateTier { $0.isStored = true }
-    core.count(TierCounts(takenIn: 1))
+    core.count(TierCounts(stored: 1))
   }
 
   /// Stores the tier's row if the exchange brought none, no last good response is stored, and no load refuses
@@ -222,15 +222,15 @@ extension Exchange {
   /// starts meanwhile waits for that one, then leads: the row's odd mark says that no exchange brought it.
   nonisolated(nonsending) func storeTierRow() async {
     guard let row = tier.row?.value, !tier.isStored, plan.row == nil, plan.isRowKnown else { return }
-    guard await !isRefused(row) else { return core.trace("not taken in: a load refuses it") }
+    guard await !isRefused(row) else { return core.trace("not stored: a load refuses it") }
     guard let lease = await leaseForTierRow() else {
-      return core.trace("not taken in: another process is fetching this, and asks the tier itself")
+      return core.trace("not stored: another process is fetching this, and asks the tier itself")
     }
     guard beginStoringTierRow() else {
       core.storeCalls.perform { lease.value?.release() }
       return
     }
-    core.trace("taking in the tier's response")
+    core.trace("storing the tier's response")
     var write = ResponseStore.Write(
       accountID: row.accountID, key: prepared.key, head: row.head, body: .bytes(row.body.firstChunk))
     write.variant = row.variant
@@ -258,8 +258,8 @@ extension Exchange {
     switch done {
     case .success(.stored):
       noteTierRowStored()
-      core.trace("taken in from the tier")
-    case .success(.superseded): core.trace("not taken in: the store has a response, or it was removed")
+      core.trace("stored from the tier")
+    case .success(.superseded): core.trace("not stored: the store has a response, or it was removed")
     case .failure(let error): if error.reason != .signedOut { core.warn(store: error) }
     }
   }
@@ -287,7 +287,7 @@ extension Exchange {
 extension StoredResponse {
   /// Whether the head is that of a later exchange. Marks of different boots do not compare; then the time of
   /// receipt decides, which both have by this machine's clock.
-  fileprivate func isOlder(than head: ResponseHead) -> Bool {
+  fileprivate func isOlder(than head: ReceivedHead) -> Bool {
     if isImported { return true }
     guard started.boot == head.started.boot else { return receivedAt < head.receivedAt }
     return started.nanoseconds < head.started.nanoseconds

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Synchronization
 
 /// Runs one load's callbacks on the caller's queue, one at a time and in order. The queue may be concurrent, and a
 /// `DispatchQueue` does not reveal whether it is.
@@ -38,4 +39,13 @@ final class CallbackTurns: Sendable {
       call()
     }
   }
+}
+
+/// Keeps a callback from starting after `cancel` has returned (law 11).
+final class CallbackGate: Sendable {
+  private let isClosed = Atomic(false)
+
+  func mayCall() -> Bool { !isClosed.load(ordering: .acquiring) }
+
+  func close() { isClosed.store(true, ordering: .releasing) }
 }

@@ -1,6 +1,5 @@
 internal import CacheStore
 internal import Dispatch
-internal import Synchronization
 
 extension ServiceCore {
   /// Where callbacks run.
@@ -85,15 +84,6 @@ extension ServiceCore {
     // All prefetches, also those whose loads have already ended.
     if error.kind == .signedOut { for prefetch in prefetches { prefetch.signOut(where: condition) } }
   }
-}
-
-/// Keeps a callback from starting after `cancel` has returned (law 11).
-final class CallbackGate: Sendable {
-  private let isClosed = Atomic(false)
-
-  func mayCall() -> Bool { !isClosed.load(ordering: .acquiring) }
-
-  func close() { isClosed.store(true, ordering: .releasing) }
 }
 
 /// The handle of a load that never began because its request is invalid.

@@ -19,14 +19,6 @@ extension ServiceCore {
 }
 
 extension DataService {
-  /// What happens to an anticipation that is not committed in time.
-  public enum UnusedAnticipation: Sendable, Hashable {
-    /// Its exchange is stopped.
-    case cancelled
-    /// Its exchange continues and fills the store.
-    case finished
-  }
-
   /// A load begun before it is known to be wanted; see ``DataService/anticipate(_:group:holdFor:whenUnused:decode:)``.
   ///
   /// All members may be called from any thread and return at once. Dropping it does nothing: it is held for its time.

@@ -26,3 +26,13 @@ enum PrefetchRule {
     return situation.exchanges < busy && situation.all < busy + situation.held
   }
 }
+
+extension DataService {
+  /// What happens to an anticipation that is not committed in time.
+  public enum UnusedAnticipation: Sendable, Hashable {
+    /// Its exchange is stopped.
+    case cancelled
+    /// Its exchange continues and fills the store.
+    case finished
+  }
+}

@@ -96,7 +96,7 @@ package enum Explain {
 
   private static func ordinaryVerdicts(
     subject: Subject, good: StoredResponse?
-  ) -> [DataService.Explanation.Verdict] {
+  ) -> [DataService.Explanation.PolicyVerdict] {
     let fresh =
       subject.isPassThrough ? "fresh or failure: the request bypasses the store" : "fresh or failure"
     guard !subject.isPassThrough, let good else {

@@ -47,7 +47,7 @@ extension DataService {
     }
 
     /// The outcome under one policy.
-    package struct Verdict: Sendable, Hashable, Encodable {
+    package struct PolicyVerdict: Sendable, Hashable, Encodable {
       /// The policy, spelled as on the command line.
       package let policy: String
       /// The outcome, as text for people.
@@ -61,7 +61,7 @@ extension DataService {
     /// The terms of the matching row; empty if no row matches.
     package let terms: [Term]
     /// The outcome under each policy.
-    package var verdicts: [Verdict]
+    package var verdicts: [PolicyVerdict]
     /// When the pause that the origin asked for ends, as an HTTP date; `nil` without a pause, or after its end.
     package let pausedUntil: String?
     /// The fields that a refresh adds to the caller's, one `name: value` each.

@@ -199,3 +199,12 @@ package struct JSONReader {
     return unit
   }
 }
+
+extension JSONValue {
+  /// The document in the bytes, or `nil` if they are not JSON, are nested deeper than ``JSONReader/depth`` or have
+  /// more values than ``JSONReader/limit``.
+  package init?(_ data: Data) {
+    guard let value = JSONReader.read(data).value else { return nil }
+    self = value
+  }
+}

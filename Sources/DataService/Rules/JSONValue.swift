@@ -1,5 +1,3 @@
-package import PlatformFoundation
-
 /// A JSON document as a comparable value. Strings are equal if their bytes are, numbers if their values are.
 package indirect enum JSONValue: Sendable, Hashable {
   /// `null`.
@@ -14,13 +12,6 @@ package indirect enum JSONValue: Sendable, Hashable {
   case array([JSONValue])
   /// An object.
   case object([String: JSONValue])
-
-  /// The document in the bytes, or `nil` if they are not JSON, are nested deeper than ``JSONReader/depth`` or have
-  /// more values than ``JSONReader/limit``.
-  package init?(_ data: Data) {
-    guard let value = JSONReader.read(data).value else { return nil }
-    self = value
-  }
 
   package static func == (one: JSONValue, other: JSONValue) -> Bool {
     switch (one, other) {

@@ -59,28 +59,42 @@ enum QueryParts {
     guard looksInside else { return nil }
     var inner = value
     for _ in 0..<3 where inner.contains(UInt8(ascii: "%")) {
-      inner = decoded(inner)[...]
+      inner = inner.formDecoded[...]
       let found = replacing(inner, isQuery: false, secrets: secrets, looksInside: false, by: { Array($0) })
       if found != nil { return value }
     }
     return nil
   }
+}
 
-  /// The bytes, percent-decoded; a plus sign becomes a space.
-  static func decoded(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-    var output: [UInt8] = []
-    output.reserveCapacity(bytes.count)
-    var rest = bytes
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"), let high = rest.first?.hexDigitValue,
-        let low = rest.dropFirst().first?.hexDigitValue
-      {
-        rest = rest.dropFirst(2)
-        output.append(high << 4 | low)
-      } else {
-        output.append(byte == UInt8(ascii: "+") ? 0x20 : byte)
+extension SecretList {
+  /// The text with user-info and secret parameter values replaced by `~` in every URL it contains.
+  package func withoutSecrets(_ text: String) -> String {
+    let bytes = Array(text.utf8)
+    guard bytes.contains(UInt8(ascii: "=")) || bytes.contains(UInt8(ascii: "@")) else { return text }
+    var shown: [UInt8] = []
+    var start = 0
+    for end in 0...bytes.count where end == bytes.count || Self.isBorder(bytes[end]) {
+      shown += withoutSecrets(word: bytes[start..<end])
+      if end < bytes.count { shown.append(bytes[end]) }
+      start = end + 1
+    }
+    return String(decoding: shown, as: UTF8.self)
+  }
+
+  private static func isBorder(_ byte: UInt8) -> Bool {
+    byte <= 0x20 || [0x22, 0x27, 0x2C, 0x3C, 0x3E].contains(byte)
+  }
+
+  /// Replaces the secrets of one word: a URL or a run of parameters.
+  private func withoutSecrets(word: ArraySlice<UInt8>) -> [UInt8] {
+    var word = Array(word)
+    if let slashes = word.indices.first(where: { word[$0...].starts(with: "//".utf8) }) {
+      let authority = word[(slashes + 2)...].prefix { $0 != UInt8(ascii: "/") }
+      if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
+        word.replaceSubrange(authority.startIndex..<at, with: CollectionOfOne(UInt8(ascii: "~")))
       }
     }
-    return output
+    return QueryParts.replacing(word[...], secrets: self) { _ in [UInt8(ascii: "~")] } ?? word
   }
 }

@@ -60,7 +60,7 @@ public struct SecretList: Sendable, Hashable {
   /// Surrounding white space and brackets are ignored: some frameworks read `+token`, `%20token` and `token[]` as
   /// `token`.
   func isSecretParameter(encoded name: ArraySlice<UInt8>) -> Bool {
-    let bytes = QueryParts.decoded(name).map(\.asciiLowercased)
+    let bytes = name.formDecoded.map(\.asciiLowercased)
     let core = bytes.drop { !$0.isLetterOrDigit }
     let end = core.lastIndex(where: \.isLetterOrDigit).map { $0 + 1 } ?? core.startIndex
     let word = String(decoding: core[..<max(end, core.startIndex)], as: UTF8.self)
@@ -84,36 +84,4 @@ public struct SecretList: Sendable, Hashable {
     "host", "origin", "prefer", "range", "save-data", "te", "upgrade-insecure-requests", "user-agent",
     "x-requested-with",
   ]
-}
-
-extension SecretList {
-  /// The text with user-info and secret parameter values replaced by `~` in every URL it contains.
-  package func withoutSecrets(_ text: String) -> String {
-    let bytes = Array(text.utf8)
-    guard bytes.contains(UInt8(ascii: "=")) || bytes.contains(UInt8(ascii: "@")) else { return text }
-    var shown: [UInt8] = []
-    var start = 0
-    for end in 0...bytes.count where end == bytes.count || Self.isBorder(bytes[end]) {
-      shown += withoutSecrets(word: bytes[start..<end])
-      if end < bytes.count { shown.append(bytes[end]) }
-      start = end + 1
-    }
-    return String(decoding: shown, as: UTF8.self)
-  }
-
-  private static func isBorder(_ byte: UInt8) -> Bool {
-    byte <= 0x20 || [0x22, 0x27, 0x2C, 0x3C, 0x3E].contains(byte)
-  }
-
-  /// Replaces the secrets of one word: a URL or a run of parameters.
-  private func withoutSecrets(word: ArraySlice<UInt8>) -> [UInt8] {
-    var word = Array(word)
-    if let slashes = word.indices.first(where: { word[$0...].starts(with: "//".utf8) }) {
-      let authority = word[(slashes + 2)...].prefix { $0 != UInt8(ascii: "/") }
-      if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
-        word.replaceSubrange(authority.startIndex..<at, with: CollectionOfOne(UInt8(ascii: "~")))
-      }
-    }
-    return QueryParts.replacing(word[...], secrets: self) { _ in [UInt8(ascii: "~")] } ?? word
-  }
 }

@@ -28,7 +28,7 @@ extension ServiceCore {
       let now = given ?? timekeeper.wallMilliseconds
       var storable = StoredFields.storable(fields, secretNames: secretFieldNames)
       for name in Self.ofOrigins { storable.remove(name) }
-      let head = ResponseHead(
+      let head = ReceivedHead(
         status: 200, fields: storable, version: StoredResponse.localVersion, started: started, receivedAt: now
       )
       var write = ResponseStore.Write(accountID: accountID, key: prepared.key, head: head, body: .bytes(body))

@@ -65,12 +65,12 @@ extension ServiceCore {
   /// Notes that such work is under way.
   /// - Returns: What is to be called at its end.
   func beginTierWork() -> @Sendable () -> Void {
+    let over = FirstValue<Void>()
     let number = state.withLock { state in
       state.lastTierTask += 1
+      state.tierTasks[state.lastTierTask] = over
       return state.lastTierTask
     }
-    let over = FirstValue<Void>()
-    state.withLock { $0.tierTasks[number] = over }
     return {
       self.state.withLock { $0.tierTasks[number] = nil }
       over.set(())
@@ -78,14 +78,14 @@ extension ServiceCore {
   }
 
   /// Invalidates the tier's rows of these targets, for each of the accounts.
-  func fence(_ targets: [String], accounts: [String]) {
+  func invalidateInTier(_ targets: [String], accounts: [String]) {
     guard let tier = tier(), !tier.terms.isReadOnly else { return }
     let questions = accounts.filter(tier.terms.mayHave(of:)).flatMap { account in
       targets.map { TierQuestion(account: account, target: $0) }
     }
     guard !questions.isEmpty else { return }
     tierWork { [self] in
-      for question in questions where await !tier.fence(question) {
+      for question in questions where await !tier.invalidate(question) {
         trace("the tier has not confirmed that its rows are void")
       }
     }
@@ -93,7 +93,7 @@ extension ServiceCore {
 
   /// Invalidates the tier's rows of these keys, and waits for that.
   /// - Returns: How many of them the tier did not confirm.
-  func fencing(_ keys: [RequestKey]) async -> Int {
+  func invalidateInTier(_ keys: [RequestKey]) async -> Int {
     guard let terms = tierEngine?.terms else { return 0 }
     let questions = Set(keys.map { [$0.account, $0.target] })
       .filter { terms.mayHave(of: $0[0]) }
@@ -105,7 +105,7 @@ extension ServiceCore {
     let task = Task(executorPreference: thread) { [self] in
       guard let tier = tier() else { return 0 }
       var missing = 0
-      for question in questions where await !tier.fence(question) { missing += 1 }
+      for question in questions where await !tier.invalidate(question) { missing += 1 }
       return missing
     }
     return await task.value

@@ -39,7 +39,7 @@ package protocol SecondTier: AnyObject, Sendable {
   /// Invalidates every row of the target, and every offer that began before now: after a removal or an unsafe
   /// request. If the question names a responder, its pause ends too.
   /// - Returns: Whether the tier has confirmed it.
-  nonisolated(nonsending) func fence(_ question: TierQuestion) async -> Bool
+  nonisolated(nonsending) func invalidate(_ question: TierQuestion) async -> Bool
 
   /// Tells the fleet of the `Retry-After` of the question's responder, in milliseconds from now.
   nonisolated(nonsending) func pause(_ milliseconds: Int64, _ question: TierQuestion) async
@@ -188,7 +188,7 @@ package enum TierReply: Sendable {
 package struct TierRow: Sendable {
   /// The head. Its times are those of this machine: `receivedAt` is now less the row's age, `started` is the ticket's
   /// instant on the local clock since boot, with the local boot's identifier.
-  package var head: ResponseHead
+  package var head: ReceivedHead
   /// The names in `Vary`, in the format of the `vary` column.
   package var vary: String
   /// The row's ticket.
@@ -202,7 +202,7 @@ package struct TierRow: Sendable {
 
   /// Makes a row.
   package init(
-    head: ResponseHead, vary: String = "", ticket: Int64, length: Int64, checksum: Int64, body: Data?
+    head: ReceivedHead, vary: String = "", ticket: Int64, length: Int64, checksum: Int64, body: Data?
   ) {
     self.head = head
     self.vary = vary
@@ -220,7 +220,7 @@ package struct TierOffer: Sendable {
   /// The ticket of the exchange that brought it.
   package var ticket: TierTicket
   /// Its head as the local store has it.
-  package var head: ResponseHead
+  package var head: ReceivedHead
   /// The names in `Vary`.
   package var vary: String
   /// Its age in milliseconds when it is offered.
@@ -230,7 +230,7 @@ package struct TierOffer: Sendable {
 
   /// Makes an offer.
   package init(
-    question: TierQuestion, ticket: TierTicket, head: ResponseHead, vary: String, age: Int64, body: Data
+    question: TierQuestion, ticket: TierTicket, head: ReceivedHead, vary: String, age: Int64, body: Data
   ) {
     self.question = question
     self.ticket = ticket

@@ -8,14 +8,10 @@
 package final class NetworkThread: TaskExecutor {
   private let core: NetworkThreadCore
 
-  private static let preparation = Guarded<(@Sendable () -> Void)?>(nil)
-
   /// Sets an action that every network thread started from now on runs first.
   package static func setPreparation(_ action: @escaping @Sendable () -> Void) {
-    preparation.withLock { $0 = action }
+    NetworkThreadCore.preparation.withLock { $0 = action }
   }
-
-  static func prepareCurrent() { preparation.withLock { $0 }?() }
 
   /// A thread that starts on first use.
   /// - Parameter wakeup: Makes what wakes it, each time that it starts.
@@ -60,18 +56,4 @@ package final class NetworkThread: TaskExecutor {
   package func stop() async {
     await withUnsafeContinuation { core.requestEnd($0) }
   }
-}
-
-/// Waits for sockets on a network thread, and advances their transfers.
-///
-/// Every function is called on the thread and nowhere else.
-protocol NetworkEngine: AnyObject {
-  /// Whether ``advance()`` has something to do before the next wait.
-  var needsAdvance: Bool { get }
-  /// Advances the transfers as far as possible without waiting.
-  func advance()
-  /// Waits for the sockets, for `descriptor` to become readable, or until the time is over.
-  func wait(wakeDescriptor descriptor: Int32, milliseconds: Int32)
-  /// Ends everything under way.
-  func close()
 }

@@ -10,7 +10,8 @@ import Synchronization
 /// It has no reference to its owner, so that releasing the owner can end the loop.
 final class NetworkThreadCore: @unchecked Sendable {
   enum Item {
-    case job(UnownedJob, NetworkThread)
+    /// With the executor it runs on, which is kept until then.
+    case job(UnownedJob, any TaskExecutor)
     case action(@Sendable () -> Void)
   }
 
@@ -24,6 +25,9 @@ final class NetworkThreadCore: @unchecked Sendable {
     /// Made when the thread starts, so that an unused one costs no descriptor.
     var wakeup: WakeupPipe?
   }
+
+  /// What every thread runs first.
+  static let preparation = Guarded<(@Sendable () -> Void)?>(nil)
 
   private let makeWakeup: @Sendable () -> WakeupPipe
   private let inbox = Guarded(Inbox())
@@ -115,7 +119,7 @@ final class NetworkThreadCore: @unchecked Sendable {
     // With one processor a new thread runs before the one that made it, which has a stored response to deliver; loading
     // libcurl takes several milliseconds.
     sched_yield()
-    NetworkThread.prepareCurrent()
+    Self.preparation.withLock { $0 }?()
     let wakeup = makeWakeup()
     inbox.withLock { $0.wakeup = wakeup }
     runningThread.store(Self.currentThread, ordering: .relaxed)
@@ -199,7 +203,7 @@ final class NetworkThreadCore: @unchecked Sendable {
   private func run(_ items: inout [Item]) {
     for item in items {
       switch item {
-      case .job(let job, let executor): job.runSynchronously(on: UnownedTaskExecutor(ordinary: executor))
+      case .job(let job, let executor): job.runSynchronously(on: executor.asUnownedTaskExecutor())
       case .action(let action): action()
       }
     }
@@ -266,3 +270,17 @@ final class NetworkThreadCore: @unchecked Sendable {
     return nil
   }
 #endif
+
+/// Waits for sockets on a network thread, and advances their transfers.
+///
+/// Every function is called on the thread and nowhere else.
+protocol NetworkEngine: AnyObject {
+  /// Whether ``advance()`` has something to do before the next wait.
+  var needsAdvance: Bool { get }
+  /// Advances the transfers as far as possible without waiting.
+  func advance()
+  /// Waits for the sockets, for `descriptor` to become readable, or until the time is over.
+  func wait(wakeDescriptor descriptor: Int32, milliseconds: Int32)
+  /// Ends everything under way.
+  func close()
+}

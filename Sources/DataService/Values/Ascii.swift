@@ -24,3 +24,23 @@ extension UInt8 {
     }
   }
 }
+
+extension ArraySlice<UInt8> {
+  /// The bytes, percent-decoded as in a form: a plus sign becomes a space.
+  var formDecoded: [UInt8] {
+    var output: [UInt8] = []
+    output.reserveCapacity(count)
+    var rest = self
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%"), let high = rest.first?.hexDigitValue,
+        let low = rest.dropFirst().first?.hexDigitValue
+      {
+        rest = rest.dropFirst(2)
+        output.append(high << 4 | low)
+      } else {
+        output.append(byte == UInt8(ascii: "+") ? 0x20 : byte)
+      }
+    }
+    return output
+  }
+}

@@ -37,26 +37,10 @@ struct PreloadMachine: Sendable {
     case stopRest
   }
 
-  /// The state of a step: what has arrived, and whether more may follow.
-  struct Step: Sendable {
-    let name: String
-    let isCritical: Bool
-    var part: ProgressMeter.Part
-    var isWaiting = true
-    var isRunning = false
-    var hasStored = false
-    var isFresh = false
-    var reason: String?
-
-    var hasFailed: Bool { reason != nil }
-    var hasAnything: Bool { hasStored || isFresh }
-    var state: LaunchOutcome.Step.State { isFresh ? .fresh : hasStored ? .stored : .missing }
-  }
-
   private enum Phase { case idle, running, asking, over }
 
   private let plan: PreloadPlan
-  private(set) var steps: [Step]
+  private(set) var steps: [PreloadStepState]
   private var tally = PreloadTally()
   /// Whether no step holds the launch up; the progress then measures all steps.
   private let measuresAll: Bool
@@ -71,20 +55,20 @@ struct PreloadMachine: Sendable {
   init(_ plan: PreloadPlan) {
     self.plan = plan
     steps = plan.steps.map {
-      Step(name: $0.name, isCritical: $0.isCritical, part: .init(weight: $0.weight))
+      PreloadStepState(name: $0.name, isCritical: $0.isCritical, part: .init(weight: $0.weight))
     }
     measuresAll = plan.readiness != .allFresh && !plan.steps.contains(where: \.isCritical)
     for step in steps { tally.add(entry(step)) }
   }
 
   /// Changes a step and updates the tally.
-  private mutating func change(_ index: Int, _ body: (inout Step) -> Void) {
+  private mutating func change(_ index: Int, _ body: (inout PreloadStepState) -> Void) {
     tally.remove(entry(steps[index]))
     body(&steps[index])
     tally.add(entry(steps[index]))
   }
 
-  private func entry(_ step: Step) -> PreloadTally.Entry {
+  private func entry(_ step: PreloadStepState) -> PreloadTally.Entry {
     var part = step.part
     part.isDone = isSatisfied(step) || (step.hasFailed && !step.isRunning)
     let isWaitedFor = holdsUp(step)
@@ -199,9 +183,9 @@ struct PreloadMachine: Sendable {
 
   // MARK: - Enough, or not
 
-  private func holdsUp(_ step: Step) -> Bool { plan.readiness == .allFresh || step.isCritical }
+  private func holdsUp(_ step: PreloadStepState) -> Bool { plan.readiness == .allFresh || step.isCritical }
 
-  private func isSatisfied(_ step: Step) -> Bool {
+  private func isSatisfied(_ step: PreloadStepState) -> Bool {
     plan.readiness == .storedIsEnough ? step.hasAnything : step.isFresh
   }
 

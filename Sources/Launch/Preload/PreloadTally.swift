@@ -3,7 +3,7 @@
 struct PreloadTally: Sendable {
   /// A step's contribution to the counts.
   struct Entry {
-    var step: PreloadMachine.Step
+    var step: PreloadStepState
     /// Its part of the progress; `nil` if the launch does not wait for it.
     var part: ProgressMeter.Part?
     /// Whether it holds the launch up.
@@ -54,4 +54,20 @@ struct PreloadTally: Sendable {
     if step.isWaiting || step.isRunning { missingInHope += sign }
     if step.hasFailed, !step.isRunning { missingFailed += sign }
   }
+}
+
+/// The state of a step: what has arrived, and whether more may follow.
+struct PreloadStepState: Sendable {
+  let name: String
+  let isCritical: Bool
+  var part: ProgressMeter.Part
+  var isWaiting = true
+  var isRunning = false
+  var hasStored = false
+  var isFresh = false
+  var reason: String?
+
+  var hasFailed: Bool { reason != nil }
+  var hasAnything: Bool { hasStored || isFresh }
+  var state: LaunchOutcome.Step.State { isFresh ? .fresh : hasStored ? .stored : .missing }
 }

@@ -151,7 +151,7 @@ struct RESPReader {
     }
 
     private func number(_ digits: UnsafeBufferPointer<UInt8>) throws(Problem) -> Int64 {
-      guard let number = Int64(decimal: digits) else { throw .malformed }
+      guard let number = Int64(String(decoding: digits, as: UTF8.self)) else { throw .malformed }
       return number
     }
 

@@ -22,7 +22,7 @@ enum RESPValue: Hashable, Sendable {
   var number: Int64? {
     switch self {
     case .integer(let number): number
-    case .string(let bytes): Int64(decimal: bytes)
+    case .string(let bytes): Int64(String(decoding: bytes, as: UTF8.self))
     default: nil
     }
   }

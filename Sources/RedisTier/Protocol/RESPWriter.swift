@@ -41,7 +41,7 @@ struct RESPWriter {
 
   private mutating func line(_ type: UInt8, _ count: Int) {
     bytes.append(type)
-    bytes.append(decimal: Int64(count))
+    bytes.append(contentsOf: "\(count)".utf8)
     end()
   }
 

@@ -22,7 +22,7 @@ enum Scripts {
 
     """
 
-  /// Shared by `fence` and `commit`: handles bodies stored outside the row.
+  /// Shared by `invalidate` and `commit`: handles bodies stored outside the row.
   private static let bodies = """
     local function each(visit)
       for name, of, chunks in string.gmatch(redis.call('HGET', KEYS[1], 'i') or '', '(%S+):(%d+):(%d+%S*)') do
@@ -40,7 +40,7 @@ enum Scripts {
 
   /// KEYS row, tombstone. ARGV lifetime of the tombstone, of a removed body, both in ms. Removes the rows,
   /// and invalidates every ticket up to now.
-  static let fence = Script(
+  static let invalidate = Script(
     text: prelude + bodies + """
       redis.call('SET', KEYS[2], ticket, 'PX', ARGV[1])
       each(function(name, of, chunks) retire(of, chunks, ARGV[2]) end)

@@ -54,7 +54,7 @@ extension RedisTier {
     let pauses = question.responder.isEmpty ? [] : keys.map { $0.names.pause(of: question) }
     var commands = RESPWriter()
     commands.write(["TIME"])
-    if let first = looks.first { commands.write(["GET", first.target.fence]) }
+    if let first = looks.first { commands.write(["GET", first.target.tombstone]) }
     for look in looks { commands.write(look.command(for: [look.plain])) }
     for pause in pauses { commands.write(["GET", pause]) }
     if asked.account != nil {
@@ -171,7 +171,7 @@ extension RedisTier {
     let (since, overflow) = time.subtractingReportingOverflow(head.offeredAt)
     let age = head.age + (overflow ? 0 : max(0, since) / 1_000)
     let received = host.timekeeper.wallMilliseconds - age
-    var response = ResponseHead(
+    var response = ReceivedHead(
       status: Int(head.status), reason: head.reason, fields: HTTPFields(wire: head.wire),
       version: head.version,
       url: head.url.isEmpty ? nil : head.url,

@@ -65,14 +65,14 @@ extension RedisTier {
       let offer: [[UInt8]] = [[0x76], [0x31], life, [], [0x30], [], [0x31], life]
       let writing: [(String, [[UInt8]])] = [
         ("script load, to offer", ["SCRIPT", "LOAD", Scripts.commit.text].map { Array($0.utf8) }),
-        ("script load, to remove", ["SCRIPT", "LOAD", Scripts.fence.text].map { Array($0.utf8) }),
+        ("script load, to remove", ["SCRIPT", "LOAD", Scripts.invalidate.text].map { Array($0.utf8) }),
         ("set", [Array("SET".utf8), Array(target.chunk(0, of: 1).utf8), [0x31], Array("PX".utf8), life]),
         ("pexpire", [Array("PEXPIRE".utf8), Array(target.chunk(0, of: 1).utf8), life]),
         ("unlink", [Array("UNLINK".utf8), Array(target.chunk(0, of: 1).utf8)]),
         // What an offer needs where the target has as many variants as it may have.
         ("del", [Array("DEL".utf8), Array(target.chunk(0, of: 1).utf8)]),
         ("offering by a script", Self.run(Scripts.commit, target, offer)),
-        ("removing by a script", Self.run(Scripts.fence, target, [life, life])),
+        ("removing by a script", Self.run(Scripts.invalidate, target, [life, life])),
       ]
       tried += writing
     }

@@ -8,7 +8,7 @@ extension RedisTier {
   /// How long the pieces of a replaced body live, in milliseconds: a machine that has its head still reads them.
   private static let replacedLife = 600_000
   /// How long a tombstone lives, in milliseconds: longer than any exchange lasts.
-  private static let fenceLife = 3_600_000
+  private static let tombstoneLife = 3_600_000
 
   nonisolated(nonsending) package func offer(_ offer: TierOffer) async -> TierOffered {
     if terms.isReadOnly { return .refused(because: "it is read only") }
@@ -125,7 +125,7 @@ extension RedisTier {
     return nil
   }
 
-  nonisolated(nonsending) package func fence(_ question: TierQuestion) async -> Bool {
+  nonisolated(nonsending) package func invalidate(_ question: TierQuestion) async -> Bool {
     if terms.isReadOnly { return false }
     do throws(Silent) {
       let (link, host) = try admit()
@@ -141,11 +141,11 @@ extension RedisTier {
           _ = try await call(command, over: link, host)
         }
         let command = Self.run(
-          Scripts.fence, key.names.target(of: question),
-          [Array("\(Self.fenceLife)".utf8), Array("\(Self.replacedLife)".utf8)])
+          Scripts.invalidate, key.names.target(of: question),
+          [Array("\(Self.tombstoneLife)".utf8), Array("\(Self.replacedLife)".utf8)])
         let sent = host.timekeeper.bootNanoseconds
         let first = try await call(RESPWriter([command]), over: link, host).first ?? .null
-        let reply = try await reply(first, to: Scripts.fence, command, over: link, host)
+        let reply = try await reply(first, to: Scripts.invalidate, command, over: link, host)
         guard learn(reply, sent: sent, host) == nil else { continue }
         _ = refused(reply.failure ?? "it gives no answer")
         isSet = false

@@ -265,7 +265,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   static func run(_ script: Scripts.Script, _ target: TierNames.Target, _ arguments: [[UInt8]] = [])
     -> [[UInt8]]
   {
-    [Array("EVALSHA".utf8), script.digest, [0x32], Array(target.row.utf8), Array(target.fence.utf8)]
+    [Array("EVALSHA".utf8), script.digest, [0x32], Array(target.row.utf8), Array(target.tombstone.utf8)]
       + arguments
   }
 

@@ -22,7 +22,7 @@ struct Seal: Sendable {
       }
       for part in [ticket, Int64(number)] {
         bytes.append(0x0A)
-        bytes.append(decimal: part)
+        bytes.append(contentsOf: "\(part)".utf8)
       }
       return bytes
     }

@@ -13,7 +13,7 @@ struct TierNames: Sendable {
     /// The hash with a row for each variant.
     let row: String
     /// The tombstone: the ticket of the newest removal or unsafe request.
-    var fence: String { "\(row):x" }
+    var tombstone: String { "\(row):x" }
 
     /// A piece of a body that is too long for the row.
     /// - Parameter mark: The body's; see ``TierNames/mark(of:)``.
@@ -54,7 +54,7 @@ struct TierNames: Sendable {
     var message: [UInt8] = []
     message.reserveCapacity(words.reduce(0) { $0 + $1.utf8.count + 8 })
     for word in words {
-      message.append(decimal: Int64(word.utf8.count))
+      message.append(contentsOf: "\(word.utf8.count)".utf8)
       message.append(0x3A)
       message += word.utf8
     }

@@ -66,8 +66,8 @@ final class DeferredTier: SecondTier {
     }
   }
 
-  nonisolated(nonsending) func fence(_ question: TierQuestion) async -> Bool {
-    await (try? engine.get())?.fence(question) ?? false
+  nonisolated(nonsending) func invalidate(_ question: TierQuestion) async -> Bool {
+    await (try? engine.get())?.invalidate(question) ?? false
   }
 
   nonisolated(nonsending) func pause(_ milliseconds: Int64, _ question: TierQuestion) async {

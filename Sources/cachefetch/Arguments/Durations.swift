@@ -24,7 +24,7 @@ enum DurationText {
   }
 
   /// `1.5` times `scale`, exact and rounded down; `nil` if the digits are not a number or are too many.
-  static func scaled(_ digits: String, by scale: Int64) -> Int64? {
+  fileprivate static func scaled(_ digits: String, by scale: Int64) -> Int64? {
     let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count <= 2, let first = parts.first, !first.isEmpty, let whole = Int64(first) else {
       return nil

@@ -9,21 +9,6 @@ enum TierChoice {
   /// The variable that names the tier.
   static let variable = "CACHEFETCH_TIER"
 
-  /// The URL that the option or the environment names; `nil` for no tier.
-  static func url(_ arguments: Arguments, _ environment: (String) -> String? = Environment.value) -> String? {
-    if arguments.has(.noTier) { return nil }
-    return arguments.text(.tier) ?? environment(variable).flatMap { $0.isEmpty ? nil : $0 }
-  }
-
-  /// The tier, for a service.
-  static func tier(_ arguments: Arguments) -> DataService.Tier? {
-    guard let url = url(arguments) else { return nil }
-    let source = arguments.has(.tier) ? "--tier" : "$" + variable
-    return DataService.Tier {
-      DeferredTier(source: source) { () throws(DataServiceError) in try .redis(url) }
-    }
-  }
-
   /// Throws unless the value of `--tier` is a URL of a tier.
   static func check(_ url: String) throws(UsageError) {
     do throws(DataServiceError) {
@@ -40,5 +25,22 @@ enum TierChoice {
     guard let parts = URLComponents(string: url) else { return [] }
     let named = (parts.queryItems ?? []).filter { $0.name.hasSuffix("-file") }.compactMap(\.value)
     return named + (parts.scheme == "redis+unix" ? [parts.path] : [])
+  }
+}
+
+extension Arguments {
+  /// The URL that the option or the environment names; `nil` for no tier.
+  func tierURL(_ environment: (String) -> String? = Environment.value) -> String? {
+    if has(.noTier) { return nil }
+    return text(.tier) ?? environment(TierChoice.variable).flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// The tier, for a service.
+  var tier: DataService.Tier? {
+    guard let url = tierURL() else { return nil }
+    let source = has(.tier) ? "--tier" : "$" + TierChoice.variable
+    return DataService.Tier {
+      DeferredTier(source: source) { () throws(DataServiceError) in try .redis(url) }
+    }
   }
 }

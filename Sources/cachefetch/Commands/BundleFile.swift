@@ -211,7 +211,7 @@ enum BundleFile {
         "standard input is no exported file", "pipe one that “cachefetch export” wrote", status: .badData)
     } catch .failed(let number, _) {
       throw UsageError(
-        "standard input cannot be taken in: \(SystemError.text(number))",
+        "standard input cannot be read: \(SystemError.text(number))",
         "free some disk space, or set $TMPDIR",
         status: .inputOutput)
     } catch {

@@ -43,7 +43,7 @@ final class DeliveryQueue {
   init(_ loadStarter: LoadStarter, diagnostics: Diagnostics, showsBar: Bool = true) {
     self.loadStarter = loadStarter
     self.diagnostics = diagnostics
-    if showsBar, diagnostics.hasStatusLine { transfers = Transfers() }
+    if showsBar, diagnostics.hasRedrawnLine { transfers = Transfers() }
   }
 
   /// How long the command waits for the store after the last delivery (law 4).

@@ -98,7 +98,7 @@ extension DataService {
     #endif
     configuration.secrets = Shown.secrets
     if VerbSet.fetching.union([.explain, .rm, .signOut, .doctor]).contains(VerbSet(arguments.verb)) {
-      configuration.tier = TierChoice.tier(arguments)
+      configuration.tier = arguments.tier
     }
     configuration.onWarning = { diagnostics.warn($0) }
     if diagnostics.isVerbose {

@@ -22,7 +22,7 @@ struct PreloadCommand {
       diagnostics.say("there is nobody to ask; making do with what is stored")
       plan.onFailure = .useStored
     }
-    plan.reportsProgress = diagnostics.hasStatusLine
+    plan.reportsProgress = diagnostics.hasRedrawnLine
     self.plan = plan
     self.diagnostics = diagnostics
     failsOnStatus = arguments.has(.fail)

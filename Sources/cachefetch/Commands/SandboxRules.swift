@@ -26,7 +26,7 @@ enum SandboxRules {
     for name in [OptionName.cacert, .cert, .keyFile] {
       for path in arguments.texts(name) { rules.append(Sandbox.Rule(path: path)) }
     }
-    if let url = TierChoice.url(arguments, variable) {
+    if let url = arguments.tierURL(variable) {
       // What lies in a folder of the system, as a fleet's key mostly does, costs no rule of its own.
       for path in TierChoice.files(in: url) where !system.contains(where: { path.hasPrefix($0 + "/") }) {
         rules.append(Sandbox.Rule(path: path))

@@ -60,7 +60,7 @@ struct LimitsChange: Equatable {
   }
 
   /// Whether no limit is to be set.
-  var isNone: Bool { bytes == nil && rows == nil && age == nil }
+  fileprivate var isNone: Bool { bytes == nil && rows == nil && age == nil }
 
   /// The limits with the given ones changed.
   func applied(to limits: StoreLimits) -> StoreLimits {

@@ -11,7 +11,7 @@ extension StoreCommands {
       throw UsageError(
         "nothing says what to remove", "name URLs, or select entries: --older-than 0s is every entry")
     }
-    if arguments.has(.fleet), TierChoice.url(arguments) == nil {
+    if arguments.has(.fleet), arguments.tierURL() == nil {
       throw UsageError("--fleet needs a server that machines share", "name it with --tier URL")
     }
     if let missing = missing() { return missing }
@@ -27,7 +27,7 @@ extension StoreCommands {
             self.diagnostics.say("no stored entry matches")
           }
           try await self.endPauses()
-          return await self.voidInTier([], of: selection)
+          return await self.invalidateInTier([], of: selection)
         } then: { unconfirmed in
           written(0, unconfirmed: unconfirmed)
         }
@@ -60,7 +60,7 @@ extension StoreCommands {
       }
       _ = try await self.removeCutOff(selection)
       try await self.endPauses()
-      return (removed, await self.voidInTier(entries, of: selection))
+      return (removed, await self.invalidateInTier(entries, of: selection))
     } then: { removed, unconfirmed in
       let which = removed == entries.count ? groups.text.map { ": \($0)" } ?? "" : ""
       sayRemoved("\(Words.entries(removed))\(which)")
@@ -86,11 +86,11 @@ extension StoreCommands {
 
   /// With `--fleet`: invalidates what the tier has of the entries, and of the URLs given.
   /// - Returns: Of how many the tier has not confirmed it; `nil` without `--fleet`.
-  private func voidInTier(_ entries: [StoredEntry], of selection: RowSelection) async -> Int? {
+  private func invalidateInTier(_ entries: [StoredEntry], of selection: RowSelection) async -> Int? {
     guard arguments.has(.fleet) else { return nil }
     let account = arguments.text(.account) ?? ""
     let named = (selection.targets ?? []).map { RequestKey(account: account, target: $0) }
-    return await service.voidInTier(entries.map(\.key) + named)
+    return await service.invalidateInTier(entries.map(\.key) + named)
   }
 
   /// Says what was removed, and whether the tier has confirmed its part.
@@ -112,7 +112,7 @@ extension StoreCommands {
       throw UsageError("sign-out needs an account", "write --account NAME, as cachefetch list shows it")
     }
     if let missing = missing() {
-      if TierChoice.url(arguments) != nil {
+      if arguments.tierURL() != nil {
         diagnostics.say("nothing is signed out: the server that machines share was not asked either")
       }
       return missing
@@ -188,7 +188,7 @@ extension StoreCommands {
     }
     if ended > 0 {
       let over = ended == 1 ? "a pause is over" : "\(ended) pauses are over"
-      let isFleets = TierChoice.url(arguments) != nil && !arguments.has(.fleet)
+      let isFleets = arguments.tierURL() != nil && !arguments.has(.fleet)
       diagnostics.say(
         over + (isFleets ? " here; one that the fleet knows of ends with --fleet" : ": it asks again"))
     }

@@ -179,7 +179,7 @@ extension DataServiceError {
 
 extension DataService.Response<DataService.BodyStream> {
   /// The same response with a body in memory, in place of a stream that has been read.
-  func replacingBody(_ body: Data) -> Self {
+  fileprivate func replacingBody(_ body: Data) -> Self {
     DataService.Response(value: .init(whole: body), head: head)
   }
 }

@@ -13,11 +13,11 @@ struct Diagnostics: Sendable {
   let terminal: Terminal
   private let warned = Warned()
   /// The terminal's last line, for a bar.
-  let status: StatusLine
+  let status: RedrawnLine
 
   init(
     isQuiet: Bool = false, isVerbose: Bool = false, terminal: Terminal = Terminal(),
-    status: StatusLine = StatusLine()
+    status: RedrawnLine = RedrawnLine()
   ) {
     self.isQuiet = isQuiet
     self.isVerbose = isVerbose
@@ -26,7 +26,7 @@ struct Diagnostics: Sendable {
   }
 
   /// Whether a bar may be drawn.
-  var hasStatusLine: Bool { terminal.isError && terminal.redraws && !isQuiet }
+  var hasRedrawnLine: Bool { terminal.isError && terminal.redraws && !isQuiet }
 
   /// A line for a person: `cachefetch: …`.
   func say(_ text: String) {
@@ -86,7 +86,7 @@ struct Diagnostics: Sendable {
   }
 
   /// Reports a usage error, even under `-q`.
-  static func fail(_ error: UsageError, status: StatusLine = StatusLine()) {
+  static func fail(_ error: UsageError, status: RedrawnLine = RedrawnLine()) {
     status.write("cachefetch: \(TerminalText.visible(Columns.shortened(error.line)))\n")
   }
 

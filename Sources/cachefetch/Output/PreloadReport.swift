@@ -31,7 +31,7 @@ final class PreloadReport {
   }
 
   /// Whether progress is shown at all.
-  var showsBar: Bool { diagnostics.hasStatusLine }
+  var showsBar: Bool { diagnostics.hasRedrawnLine }
 
   /// Whether anything is shown of a step: its line, its failure, or its object.
   var showsSteps: Bool { isJSON || !diagnostics.isQuiet }

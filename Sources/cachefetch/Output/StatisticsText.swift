@@ -65,7 +65,7 @@ enum StatisticsText {
   static func shared(_ counts: TierCounts) -> String {
     guard counts != TierCounts() else { return "" }
     return
-      "tier     asked for \(Counted.text(counts.asked, "exchange")), \(counts.takenIn) taken in, "
+      "tier     asked for \(Counted.text(counts.asked, "exchange")), \(counts.stored) stored, "
       + "\(counts.offered) offered, silent for \(counts.silent)\n"
   }
 
@@ -74,7 +74,7 @@ enum StatisticsText {
     guard counts != TierCounts() else { return [] }
     var json = JSONWriter()
     json.member("tier_asked", counts.asked)
-    json.member("tier_taken_in", counts.takenIn)
+    json.member("tier_stored", counts.stored)
     json.member("tier_offered", counts.offered)
     json.member("tier_silent", counts.silent)
     return json.line()

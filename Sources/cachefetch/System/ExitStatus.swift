@@ -77,3 +77,8 @@ struct LoadOutcome: Sendable, Hashable {
     }
   }
 }
+
+extension Signals {
+  /// The exit status for the signal received.
+  static var exitStatus: ExitStatus { pending == SIGTERM ? .terminated : .interrupted }
+}

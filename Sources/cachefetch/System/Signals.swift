@@ -60,9 +60,6 @@ enum Signals {
   /// The signal of a closed pipe.
   static var brokenPipe: Int32 { SIGPIPE }
 
-  /// The exit status for the signal received.
-  static var exitStatus: ExitStatus { pending == SIGTERM ? .terminated : .interrupted }
-
   /// Ends the process by the signal itself, so that the parent sees which.
   static func endProcess(by number: Int32) -> Never {
     signal(number, SIG_DFL)

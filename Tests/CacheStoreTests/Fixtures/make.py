@@ -74,7 +74,7 @@ def fill(path, home):
     fetch("search", "--read", "-d", "question")
     fetch("named", "--key", "named")
     subprocess.run([PRODUCTS / "StoreDriver", "long", path, f"{origin}/long"], check=True)
-    # Takes in when each was used, which stands beside the file until then.
+    # Adds when each was used, which stands beside the file until then.
     subprocess.run([PRODUCTS / "cachefetch", "--store", path, "list"], check=True)
     server.shutdown()
 

@@ -28,7 +28,7 @@ struct FuzzMessage {
       id: 1, accountID: 1,
       variant: Vary.variant(names: Vary.names(in: fields), requestFields: request) { $1 },
       vary: Vary.names(in: fields),
-      head: CacheStore.ResponseHead(
+      head: ReceivedHead(
         status: 200, fields: fields, started: StartMark(boot: "", nanoseconds: 0), receivedAt: Self.noon),
       body: .init(id: 1, length: 11, firstChunk: Data("01234567890".utf8)))
   }

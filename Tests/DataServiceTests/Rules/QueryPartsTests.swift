@@ -52,7 +52,7 @@ import TestTurns
 
   @Test("Decoding takes what is encoded and leaves what is not, RFC 3986 section 2.1") func decoded() {
     for (text, bytes) in Self.encoded {
-      #expect(QueryParts.decoded(Array(text.utf8)[...]) == bytes, "\(text)")
+      #expect(Array(text.utf8)[...].formDecoded == bytes, "\(text)")
     }
   }
 }

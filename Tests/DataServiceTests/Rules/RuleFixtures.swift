@@ -19,7 +19,7 @@ enum Rule {
     receivedAt: Int64 = noon, isGood: Bool = true, isInvalid: Bool = false, body: String = "body"
   ) -> StoredResponse {
     let bytes = Data(body.utf8)
-    let head = ResponseHead(
+    let head = ReceivedHead(
       status: status, fields: fields, started: StartMark(boot: "boot", nanoseconds: id),
       receivedAt: receivedAt)
     return StoredResponse(

@@ -34,7 +34,7 @@ import TestTurns
       $0.account = .named("ci")
     }
     #expect(tier.bodies == [])
-    #expect(tier.fenced == ["ci|https://origin.test/item", "|https://origin.test/item"])
+    #expect(tier.invalidated == ["ci|https://origin.test/item", "|https://origin.test/item"])
   }
 
   @Test func `another variant that is stored does not keep the tier's row out`() async throws {

@@ -54,7 +54,7 @@ import TestTurns
 
     let holder = try await StoreHolder(.writing, store.path)
     let led = Task { [url] in await leader.fixture.outline(url, configure: waiting) }
-    await leader.fixture.traced("taking in the tier's response")
+    await leader.fixture.traced("storing the tier's response")
     // What begins now looks after the leader's end, and before the commit.
     clock.advance(by: .seconds(1))
     let followed = followers.map { follower in
@@ -62,7 +62,7 @@ import TestTurns
     }
     for follower in followers { await follower.traced("waiting for another process") }
     await holder.release()
-    await leader.fixture.traced("taken in from the tier")
+    await leader.fixture.traced("stored from the tier")
     #expect(await led.value == ["stored(old)", "failure(offline, last old)"])
 
     let all = try await clock.passing(longest: .milliseconds(20)) {

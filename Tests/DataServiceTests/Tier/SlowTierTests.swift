@@ -68,7 +68,7 @@ import TestTurns
     #expect(await load.value == ["tier(body)", "fresh(body, unchanged)"])
     await machine.fixture.service.close()
     let reader = try ServiceFixture(store: store)
-    #expect(reader.service.store.tierCounts == TierCounts(asked: 1, takenIn: 1, offered: 1))
+    #expect(reader.service.store.tierCounts == TierCounts(asked: 1, stored: 1, offered: 1))
     await reader.service.close()
   }
 
@@ -83,7 +83,7 @@ import TestTurns
     nonisolated(nonsending) func ask(_ question: TierQuestion) async -> TierReply {
       guard let clock = host.withLock({ $0 })?.timekeeper else { return .silent(because: "not attached") }
       let started = StartMark(boot: clock.bootID, nanoseconds: clock.bootNanoseconds)
-      let head = ResponseHead(
+      let head = ReceivedHead(
         status: 200, fields: [:], started: started, receivedAt: clock.wallMilliseconds)
       return .answered(
         TierTicket(number: 2, bootNanoseconds: clock.bootNanoseconds),
@@ -100,7 +100,7 @@ import TestTurns
     nonisolated(nonsending) func offer(_ offer: TierOffer) async -> TierOffered {
       .refused(because: "it is slow")
     }
-    nonisolated(nonsending) func fence(_ question: TierQuestion) async -> Bool { true }
+    nonisolated(nonsending) func invalidate(_ question: TierQuestion) async -> Bool { true }
     nonisolated(nonsending) func pause(_ milliseconds: Int64, _ question: TierQuestion) async {}
     nonisolated(nonsending) func signOut(_ account: String) async -> Bool { true }
     nonisolated(nonsending) func examine() async -> [TierFinding] { [] }

@@ -19,7 +19,7 @@ import TestTurns
     let machine = try Machine(tier, answer: "new", ["ETag": "\"2\""])
     #expect(await machine.outline(url) == ["tier(old)", "fresh(new, changed)"])
     #expect(await machine.stored(url) == ["stored(new)"])
-    for line in ["taking in the tier's response", "taken in from the tier", "not taken in"] {
+    for line in ["storing the tier's response", "stored from the tier", "not stored: "] {
       #expect(!machine.fixture.hasTraced(line), "\(line)")
     }
     #expect(tier.bodies == ["new"])
@@ -167,7 +167,7 @@ import TestTurns
     }
     let deliveries = await machine.outline(url) { $0.acceptedMediaTypes = ["application/json"] }
     #expect(deliveries == ["tier({})", "failure(offline, last {})"])
-    #expect(machine.fixture.hasTraced("not taken in: the store has a response"))
+    #expect(machine.fixture.hasTraced("not stored: the store has a response"))
     #expect(await machine.stored(url) == ["stored(page)"])
   }
 
@@ -198,7 +198,7 @@ import TestTurns
     #expect(await load.value == [failure])
     mayFail.open()
     await machine.settled()
-    #expect(machine.fixture.hasTraced("not taken in: a load refuses it"))
+    #expect(machine.fixture.hasTraced("not stored: a load refuses it"))
     #expect(await machine.stored(url) == ["failure(notStored)"])
   }
 
@@ -325,7 +325,7 @@ import TestTurns
     mayFail.open()
     _ = await led.value
     await leader.settled()
-    #expect(leader.fixture.hasTraced("taken in from the tier"))
+    #expect(leader.fixture.hasTraced("stored from the tier"))
     #expect(await leader.stored(url) == ["stored(old)"])
     let deliveries = try await follower.clock.passing(longest: .milliseconds(20)) { await followed.value }
       .value
@@ -357,7 +357,7 @@ import TestTurns
     await isAsked.wait()
     mayAnswer.open()
     #expect(await load.value == ["tier(old)"])
-    #expect(machine.fixture.hasTraced("not taken in: another process is fetching this"))
+    #expect(machine.fixture.hasTraced("not stored: another process is fetching this"))
     #expect(await machine.stored(url) == ["failure(notStored)"])
     lease.release()
   }

@@ -125,7 +125,7 @@ import TestTurns
     let tier = try await FakeTier.with("body", at: url)
     let machine = try Machine(tier) { _, _ in .answer("done") }
     _ = await machine.deliveries(url) { $0.method = .put }
-    #expect(tier.bodies.isEmpty && tier.fenced == ["|https://origin.test/item"])
+    #expect(tier.bodies.isEmpty && tier.invalidated == ["|https://origin.test/item"])
     #expect(try await Machine.offline(tier).outline(url) == ["failure(offline)"])
   }
 
@@ -225,6 +225,6 @@ import TestTurns
     _ = await machine.deliveries(url)
     await machine.fixture.service.close()
     let reader = try ServiceFixture(store: store)
-    #expect(reader.service.store.tierCounts == TierCounts(asked: 2, takenIn: 1, offered: 1, silent: 1))
+    #expect(reader.service.store.tierCounts == TierCounts(asked: 2, stored: 1, offered: 1, silent: 1))
   }
 }

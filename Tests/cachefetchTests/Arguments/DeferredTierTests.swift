@@ -21,9 +21,9 @@ import TestTurns
     #expect(await silence(of: tier) == "nobody has attached it")
     await tier.pause(5_000, Self.question)
     #expect(fleet.pauses == ["http://a.example": 5_000])
-    let isFenced = await tier.fence(Self.question)
+    let isInvalidated = await tier.invalidate(Self.question)
     let isSignedOut = await tier.signOut("ci")
-    #expect(isFenced && fleet.fenced.count == 1)
+    #expect(isInvalidated && fleet.invalidated.count == 1)
     #expect(isSignedOut && fleet.signedOut == ["ci"])
     tier.close()
     #expect(await silence(of: tier) == "closed")
@@ -49,9 +49,9 @@ import TestTurns
     }
     #expect(await silence(of: tier) == "it has no key")
     #expect(!tier.terms.isKnown)
-    let isFenced = await tier.fence(Self.question)
+    let isInvalidated = await tier.invalidate(Self.question)
     let isSignedOut = await tier.signOut("ci")
-    #expect(!isFenced && !isSignedOut)
+    #expect(!isInvalidated && !isSignedOut)
     let found = await tier.examine()
     #expect(
       found == [

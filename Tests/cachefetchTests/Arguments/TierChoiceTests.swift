@@ -6,7 +6,7 @@ import TestTurns
 @Suite("Command line: which tier", .inTurn) struct TierChoiceTests {
   private func url(_ words: [String], _ variable: String?) throws -> String? {
     let arguments = try ArgumentParser.parse(words + ["http://a/"])
-    return TierChoice.url(arguments) { name in name == "CACHEFETCH_TIER" ? variable : nil }
+    return arguments.tierURL { name in name == "CACHEFETCH_TIER" ? variable : nil }
   }
 
   @Test func `the variable names it, unless it is empty or no tier is wanted`() throws {

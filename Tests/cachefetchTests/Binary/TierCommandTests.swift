@@ -21,9 +21,9 @@ import TestTurns
     #expect(try await second.run("--offline", origin.url).outputText == "one")
     #expect(
       try await first.run("stats").outputText.contains(
-        "tier     asked for 1 exchange, 0 taken in, 1 offered, silent for 0\n"))
+        "tier     asked for 1 exchange, 0 stored, 1 offered, silent for 0\n"))
     let last = try #require(try await second.run("stats", "--json").lines.last)
-    #expect(last == #"{"tier_asked":1,"tier_taken_in":1,"tier_offered":0,"tier_silent":0}"#)
+    #expect(last == #"{"tier_asked":1,"tier_stored":1,"tier_offered":0,"tier_silent":0}"#)
   }
 
   @Test func `a proxy of the environment is not asked for the tier`() async throws {

@@ -87,6 +87,6 @@ import TestTurns
       "/bin/sh", ["-c", #"exec "$0" import - < ."#, BuiltProduct.cachefetch()],
       environment: shell.environment, directory: shell.store.folder.path)
     #expect(run.status == 74, "\(run.exit)")
-    #expect(run.errorText.contains("standard input cannot be taken in: it is a folder"), "\(run.errorText)")
+    #expect(run.errorText.contains("standard input cannot be read: it is a folder"), "\(run.errorText)")
   }
 }

@@ -50,7 +50,7 @@ import TestTurns
     (false, Terminal.both, true), (true, Terminal.both, false), (false, Terminal(isError: true), false),
     (false, Terminal(redraws: true), false),
   ]) func `a bar is for a terminal that redraws`(isQuiet: Bool, terminal: Terminal, hasBar: Bool) {
-    #expect(Diagnostics(isQuiet: isQuiet, terminal: terminal).hasStatusLine == hasBar)
+    #expect(Diagnostics(isQuiet: isQuiet, terminal: terminal).hasRedrawnLine == hasBar)
   }
 
   @Test func `a failure names its URL, unless its message does`() throws {
@@ -92,7 +92,7 @@ import TestTurns
 
   @Test func `bad usage is one harmless line`() throws {
     let errors = try WrittenText()
-    Diagnostics.fail(UsageError("a\u{1B}", "b"), status: StatusLine(on: errors.output))
+    Diagnostics.fail(UsageError("a\u{1B}", "b"), status: RedrawnLine(on: errors.output))
     #expect(errors.text == "cachefetch: a^[; b\n")
   }
 }

@@ -56,7 +56,7 @@ enum Sample {
     usedAt: Int64? = nil, tags: [String] = [], isSound: Bool = true,
     _ change: (inout StoredResponse) -> Void = { _ in }
   ) -> StoredEntry {
-    let head = ResponseHead(
+    let head = ReceivedHead(
       status: 200, reason: "OK", fields: ["Cache-Control": "max-age=60"],
       started: StartMark(boot: "", nanoseconds: 0), receivedAt: receivedAt)
     var response = StoredResponse(

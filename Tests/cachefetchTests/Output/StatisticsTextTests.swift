@@ -119,14 +119,14 @@ import TestTurns
   @Test func `what the fleet's tier has done is said where there was one`() {
     #expect(StatisticsText.shared(TierCounts()) == "")
     #expect(StatisticsText.line(TierCounts()).isEmpty)
-    let counts = TierCounts(asked: 2, takenIn: 3, offered: 4, silent: 5)
-    let shared = "tier     asked for 2 exchanges, 3 taken in, 4 offered, silent for 5\n"
+    let counts = TierCounts(asked: 2, stored: 3, offered: 4, silent: 5)
+    let shared = "tier     asked for 2 exchanges, 3 stored, 4 offered, silent for 5\n"
     #expect(StatisticsText.shared(counts) == shared)
     #expect(
       StatisticsText.text(Self.statistics, Self.parts, counts, width: nil)
         .hasPrefix(Self.whole + shared + Self.one))
     #expect(
       String(decoding: StatisticsText.line(counts), as: UTF8.self)
-        == #"{"tier_asked":2,"tier_taken_in":3,"tier_offered":4,"tier_silent":5}"# + "\n")
+        == #"{"tier_asked":2,"tier_stored":3,"tier_offered":4,"tier_silent":5}"# + "\n")
   }
 }

@@ -31,7 +31,7 @@ struct WrittenStreams {
     output = try WrittenText()
     errors = try WrittenText()
     diagnostics = Diagnostics(
-      isQuiet: isQuiet, isVerbose: isVerbose, terminal: terminal, status: StatusLine(on: errors.output))
+      isQuiet: isQuiet, isVerbose: isVerbose, terminal: terminal, status: RedrawnLine(on: errors.output))
   }
 }
 

@@ -53,7 +53,7 @@ struct SilentTierTests {
     let stats = try await shell.run("stats", "--json").lines.last
     #expect(
       stats
-        == "{\"tier_asked\":\(count),\"tier_taken_in\":0,\"tier_offered\":0,\"tier_silent\":\(count)}"
+        == "{\"tier_asked\":\(count),\"tier_stored\":0,\"tier_offered\":0,\"tier_silent\":\(count)}"
     )
     return true
   }

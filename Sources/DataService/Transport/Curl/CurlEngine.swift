@@ -7,8 +7,6 @@
   ///
   /// Every function is called on the network thread, which justifies `@unchecked Sendable`.
   final class CurlEngine: NetworkEngine, @unchecked Sendable {
-    /// The limit on unread body bytes per exchange; one piece of 16 KiB may exceed it.
-    static let bufferLimit = 256 << 10
     private static let sparesLimit = 32
     /// The limit on remembered hosts that speak HTTP/2.
     private static let http2HostsLimit = 1_024
@@ -26,7 +24,7 @@
     /// Known from the first exchange over TLS on.
     private var authorities: SystemAuthorities?
     /// The connections without HTTP that wait on this thread.
-    private var connections: [RawConnection] = []
+    private var connections: [any EngineConnection] = []
     /// Empty: the memory for what a wait is for beside the exchanges.
     private var descriptors: [curl_waitfd] = []
     private var isAttached = false
@@ -44,7 +42,7 @@
     // MARK: Start and end of exchanges
 
     /// Starts an exchange, or puts it in the queue.
-    func submit(_ exchange: CurlExchange) {
+    func submit(_ exchange: CurlExchange, on thread: NetworkThread) {
       guard !exchange.hasEnded else { return }
       guard !isClosed else {
         exchange.finish(.failure(DataServiceError(.closed, "the transport was closed")))
@@ -52,7 +50,7 @@
       }
       exchange.track.clock = PhaseClock(limits: exchange.request.limits, now: timekeeper.bootNanoseconds)
       do throws(DataServiceError) {
-        if multi == nil { try open(on: exchange.transport.thread) }
+        if multi == nil { try open(on: thread) }
       } catch {
         exchange.finish(.failure(error))
         return
@@ -62,7 +60,7 @@
 
     /// Registers a connection without HTTP, so that the thread waits for it too.
     /// - Throws: `closed`.
-    func adopt(_ connection: RawConnection, on thread: NetworkThread) throws(DataServiceError) {
+    func adopt(_ connection: any EngineConnection, on thread: NetworkThread) throws(DataServiceError) {
       // Added even if it fails: the next turn reports the failure to it.
       connections.append(connection)
       guard !isClosed else { throw DataServiceError(.closed, "the transport was closed") }
@@ -79,7 +77,7 @@
     }
 
     /// Removes a connection without HTTP, so that the thread no longer waits for it.
-    func drop(_ connection: RawConnection) { connections.removeAll { $0 === connection } }
+    func drop(_ connection: any EngineConnection) { connections.removeAll { $0 === connection } }
 
     /// Requests a turn for a connection without HTTP.
     func isAwaited() { needsAdvance = true }
@@ -97,14 +95,14 @@
     func abandon(_ exchange: CurlExchange) {
       disarm(exchange)
       if let ticket = exchange.track.ticket, queue.remove(ticket) { return }
-      guard let easy = exchange.track.easy else { return }
+      guard let easy = transfer(of: exchange) else { return }
       release(easy, exchange)
       startNext()
     }
 
     /// Resumes a transfer whose reader has caught up.
     func resume(_ exchange: CurlExchange) {
-      guard let easy = exchange.track.easy, exchange.track.isPaused else { return }
+      guard exchange.track.isPaused, let easy = transfer(of: exchange) else { return }
       exchange.track.isPaused = false
       enter(.receiving, exchange)
       // May deliver the bytes that libcurl held back through the callbacks, which also handle errors.
@@ -156,7 +154,6 @@
       }
       easy.place = running.count
       running.append(easy)
-      exchange.track.easy = easy
       needsAdvance = true
       enter(.connecting, exchange)
     }
@@ -183,9 +180,13 @@
       }
     }
 
+    /// The handle that carries an exchange; `nil` where its transfer does not run.
+    private func transfer(of exchange: CurlExchange) -> EasyHandle? {
+      running.first { $0.exchange === exchange }
+    }
+
     /// Removes the transfer from libcurl and keeps its handle for the next one.
     private func release(_ easy: EasyHandle, _ exchange: CurlExchange) {
-      exchange.track.easy = nil
       let last = running.removeLast()
       if last !== easy {
         running[easy.place] = last
@@ -368,7 +369,7 @@
       exchange.track.timer?.cancel()
       exchange.track.timerInstant = instant
       exchange.track.timer = timekeeper.after(.nanoseconds(instant - timekeeper.bootNanoseconds)) {
-        exchange.transport.thread.performHere { exchange.engine.checkDeadline(exchange) }
+        exchange.host.thread.performHere { exchange.host.checkDeadline(exchange) }
       }
     }
 
@@ -378,7 +379,8 @@
       exchange.track.clock = nil
     }
 
-    private func checkDeadline(_ exchange: CurlExchange) {
+    /// Ends an exchange whose time is over.
+    func checkDeadline(_ exchange: CurlExchange) {
       exchange.track.timer = nil
       guard !exchange.hasEnded, let (instant, phase) = exchange.track.clock?.deadline else { return }
       guard instant <= timekeeper.bootNanoseconds else {
@@ -389,5 +391,19 @@
         .failure(.timeout(phase, host: exchange.origin.host, limits: exchange.request.limits)))
       abandon(exchange)
     }
+  }
+
+  /// A connection without HTTP that the engine waits for beside its exchanges. Every function is called on the network thread.
+  protocol EngineConnection: AnyObject {
+    /// Adds the descriptors it waits for.
+    /// - Returns: The longest wait, in milliseconds, after which it wants a turn though none was ready.
+    func await(in descriptors: inout [curl_waitfd]) -> Int32
+    /// Learns from the descriptors after the wait whether there is something to receive. Where none of them says why the
+    /// wait is over, there may be.
+    func note(_ descriptors: [curl_waitfd], isExplained: Bool)
+    /// Goes on as far as possible without waiting.
+    func advance()
+    /// Closes the connection and reports its end.
+    func end(_ error: DataServiceError)
   }
 #endif

@@ -8,6 +8,9 @@
   final class CurlExchange: Sendable {
     typealias Waiter = UnsafeContinuation<Void, Never>
 
+    /// The limit on unread body bytes; one piece of 16 KiB may exceed it.
+    private static let bufferLimit = 256 << 10
+
     private struct State {
       var head: HeadParser.Head?
       var buffer = Data()
@@ -27,25 +30,23 @@
     let origin: Origin
     let url: String
     /// Keeps the thread and the connections alive while a body is read.
-    let transport: CurlTransport
+    let host: any ExchangeHost
     // The engine's own data; accessed on the network thread only.
     nonisolated(unsafe) var track = ExchangeTrack()
     private let state = Guarded(State())
 
-    init(_ request: TransportRequest, url: String, origin: Origin, transport: CurlTransport) {
+    init(_ request: TransportRequest, url: String, origin: Origin, host: any ExchangeHost) {
       self.request = request
       self.url = url
       self.origin = origin
-      self.transport = transport
+      self.host = host
     }
-
-    var engine: CurlEngine { transport.engine }
 
     // MARK: The caller's side
 
     /// Starts the exchange and waits for the head.
     nonisolated(nonsending) func head() async throws(DataServiceError) -> HeadParser.Head {
-      transport.thread.performHere { [self] in engine.submit(self) }
+      host.thread.performHere { [self] in host.submit(self) }
       while true {
         let result = state.withLock { state -> Result<HeadParser.Head, DataServiceError>? in
           if let head = state.head { return .success(head) }
@@ -63,7 +64,7 @@
       while true {
         switch takePiece() {
         case .piece(let piece, let wasPaused):
-          if wasPaused { transport.thread.performHere { [self] in engine.resume(self) } }
+          if wasPaused { host.thread.performHere { [self] in host.resume(self) } }
           return piece
         case .end(let result):
           try result.get()
@@ -96,7 +97,7 @@
     /// Ends the exchange, from any thread, without waiting.
     func cancel() {
       guard finish(.failure(DataServiceError(.cancelled, "the exchange was cancelled"))) else { return }
-      transport.thread.performHere { [self] in engine.abandon(self) }
+      host.thread.performHere { [self] in host.abandon(self) }
     }
 
     private enum Event { case head, body }
@@ -129,7 +130,7 @@
       let waiter = state.withLock { state in
         state.head = head
         if let length = head.contentLength, !head.isEncoded {
-          state.buffer.reserveCapacity(Int(min(length, Int64(CurlEngine.bufferLimit))))
+          state.buffer.reserveCapacity(Int(min(length, Int64(Self.bufferLimit))))
         }
         return state.takeWaiter()
       }
@@ -150,7 +151,7 @@
     func receive(_ bytes: UnsafeRawBufferPointer) -> Reception {
       let (waiter, reception) = state.withLock { state -> (Waiter?, Reception) in
         guard state.end == nil else { return (nil, .ended) }
-        guard state.buffer.count < CurlEngine.bufferLimit else {
+        guard state.buffer.count < Self.bufferLimit else {
           state.isPaused = true
           return (nil, .full)
         }
@@ -175,10 +176,24 @@
     }
   }
 
+  /// Who carries exchanges out.
+  protocol ExchangeHost: Sendable {
+    /// The thread on which the functions below are called.
+    var thread: NetworkThread { get }
+    /// Starts an exchange, or puts it in the queue.
+    func submit(_ exchange: CurlExchange)
+    /// Removes an exchange that has ended.
+    func abandon(_ exchange: CurlExchange)
+    /// Resumes a transfer whose reader has caught up.
+    func resume(_ exchange: CurlExchange)
+    /// Records that an exchange has entered a phase, or was active in it.
+    func enter(_ phase: PhaseClock.Phase, _ exchange: CurlExchange)
+    /// Ends an exchange whose time is over.
+    func checkDeadline(_ exchange: CurlExchange)
+  }
+
   /// The engine's data for an exchange.
   struct ExchangeTrack {
-    /// The easy handle, while the transfer runs.
-    var easy: EasyHandle?
     var clock: PhaseClock?
     /// The last recorded phase, and its time.
     var phase: PhaseClock.Phase?

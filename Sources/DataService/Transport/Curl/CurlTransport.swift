@@ -48,7 +48,7 @@
       }
       try Self.checkLength(of: request.fields)
       isUsed()
-      let exchange = CurlExchange(request, url: url, origin: origin, transport: self)
+      let exchange = CurlExchange(request, url: url, origin: origin, host: self)
       let head = try await exchange.head()
       let reader = CurlBodyReader(exchange)
       return TransportResponse(
@@ -58,6 +58,14 @@
           () async throws(DataServiceError) in try await reader.exchange.nextPiece()
         })
     }
+  }
+
+  extension CurlTransport: ExchangeHost {
+    func submit(_ exchange: CurlExchange) { engine.submit(exchange, on: thread) }
+    func abandon(_ exchange: CurlExchange) { engine.abandon(exchange) }
+    func resume(_ exchange: CurlExchange) { engine.resume(exchange) }
+    func enter(_ phase: PhaseClock.Phase, _ exchange: CurlExchange) { engine.enter(phase, exchange) }
+    func checkDeadline(_ exchange: CurlExchange) { engine.checkDeadline(exchange) }
   }
 
   extension CurlTransport {

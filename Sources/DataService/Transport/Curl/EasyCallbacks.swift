@@ -33,12 +33,12 @@
 
     fileprivate func becomeReady() {
       guard let exchange else { return }
-      exchange.engine.enter(unsent.isEmpty ? .waiting : .sending, exchange)
+      exchange.host.enter(unsent.isEmpty ? .waiting : .sending, exchange)
     }
 
     fileprivate func take(line: UnsafeRawBufferPointer) -> Bool {
       guard let exchange else { return false }
-      exchange.engine.enter(.receiving, exchange)
+      exchange.host.enter(.receiving, exchange)
       do throws(HeadParser.Problem) {
         guard let head = try parser.take(line) else { return true }
         let limit = exchange.request.limits.bodyBytes
@@ -63,7 +63,7 @@
       guard let exchange else { return 0 }
       switch exchange.receive(piece) {
       case .taken(let total):
-        exchange.engine.enter(.receiving, exchange)
+        exchange.host.enter(.receiving, exchange)
         let limit = exchange.request.limits.bodyBytes
         guard total > limit else { return piece.count }
         refusal = .tooLarge(limit, exchange.origin.host)
@@ -72,7 +72,7 @@
         // libcurl keeps the piece and offers it again. It also keeps the rest of a piece being decoded, at most the
         // expansion of one receive buffer.
         exchange.track.isPaused = true
-        exchange.engine.enter(.paused, exchange)
+        exchange.host.enter(.paused, exchange)
         return Int(CURL_WRITEFUNC_PAUSE)
       case .ended: return 0
       }
@@ -83,7 +83,7 @@
       guard count > 0 else { return 0 }
       unsent.copyBytes(to: room, count: count)
       unsent = unsent.dropFirst(count)
-      if let exchange { exchange.engine.enter(unsent.isEmpty ? .waiting : .sending, exchange) }
+      if let exchange { exchange.host.enter(unsent.isEmpty ? .waiting : .sending, exchange) }
       return count
     }
 

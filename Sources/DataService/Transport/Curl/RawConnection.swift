@@ -9,7 +9,7 @@
   /// Its transport's network thread waits for it. Every function and `onEvent` are called on that thread, which justifies
   /// `@unchecked Sendable`; `onEvent` is never called from within a call to this object. It has no time limit of its own:
   /// its user sets a timer and closes it. Closing, or ending the thread, ends it at once.
-  package final class RawConnection: @unchecked Sendable {
+  package final class RawConnection: EngineConnection, @unchecked Sendable {
     /// What becomes of a connection.
     package enum Event {
       /// It is connected, and secured where that was asked for.
@@ -96,8 +96,6 @@
 
     // MARK: The engine's part
 
-    /// Adds the descriptors it waits for.
-    /// - Returns: The longest wait, in milliseconds, after which it wants a turn though none was ready.
     func await(in descriptors: inout [curl_waitfd]) -> Int32 {
       place = nil
       guard let carrier, failure == nil else { return failure == nil ? .max : 0 }
@@ -108,13 +106,10 @@
       return .max
     }
 
-    /// Learns from the descriptors after the wait whether there is something to receive. Where none of them says why the
-    /// wait is over, there may be.
     func note(_ descriptors: [curl_waitfd], isExplained: Bool) {
       if !isExplained || place.map({ descriptors[$0].revents != 0 }) ?? false { isReadable = true }
     }
 
-    /// Goes on as far as possible without waiting.
     func advance() {
       if failure == nil, phase == .connecting { connect() }
       if failure == nil, phase == .open, !blocks.isEmpty { flush() }
@@ -122,7 +117,6 @@
       if let failure { end(failure) }
     }
 
-    /// Closes the connection and reports `ended`.
     func end(_ error: DataServiceError) {
       guard phase != .ended else { return }
       close()

@@ -1,10 +1,20 @@
 import CacheStore
-import Foundation
 import Synchronization
 
 #if canImport(FoundationNetworking)
-  import FoundationNetworking
+  import Foundation
+  public import FoundationNetworking
+#else
+  public import Foundation
 #endif
+
+extension SessionTransport {
+  /// Decides about a server's certificate, or presents a client's, as a session's delegate does.
+  public typealias ChallengeHandler =
+    @Sendable (URLAuthenticationChallenge) async -> (
+      URLSession.AuthChallengeDisposition, URLCredential?
+    )
+}
 
 /// Passes the session's events to their exchanges.
 final class SessionDelegate: NSObject, URLSessionDataDelegate {

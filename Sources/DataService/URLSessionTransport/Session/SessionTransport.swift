@@ -27,12 +27,6 @@ public final class SessionTransport: Transport {
   private let delegate: SessionDelegate
   private let timekeeper: any Timekeeper
 
-  /// Decides about a server's certificate, or presents a client's, as a session's delegate does.
-  public typealias ChallengeHandler =
-    @Sendable (URLAuthenticationChallenge) async -> (
-      URLSession.AuthChallengeDisposition, URLCredential?
-    )
-
   /// Makes a transport with a session of its own.
   ///
   /// - Parameters:

@@ -4,7 +4,7 @@ internal import Synchronization
 ///
 /// The cursor stays at its beginning. If a narrower window wraps the line, erasing from there on removes both parts and
 /// nothing above them.
-final class StatusLine: Sendable {
+final class RedrawnLine: Sendable {
   private let isShown = Mutex(false)
   private let output: OutputDescriptor
   private static let erased = "\r\u{1B}[J"

@@ -1,7 +1,7 @@
 /// A response without its body: status, fields, sender and times. Exchanges and stored rows use the same type.
 ///
 /// Instants are milliseconds since 1970-01-01 UTC.
-@usableFromInline package struct ResponseHead: Sendable, Hashable {
+@usableFromInline package struct ReceivedHead: Sendable, Hashable {
   /// The URL that answered, where that is not the requested URL; the only URL the validator is sent to.
   @usableFromInline package var url: String?
   /// `1.0`, `1.1`, `2` or `3`.
@@ -42,7 +42,7 @@
   }
 
   /// Replaces the fields and times by those of a 304 or a HEAD response. The rest stays as received with the body.
-  mutating func freshen(by other: ResponseHead) {
+  mutating func freshen(by other: ReceivedHead) {
     fields = other.fields
     started = other.started
     requestedAt = other.requestedAt

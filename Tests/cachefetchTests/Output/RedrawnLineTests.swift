@@ -3,10 +3,10 @@ import TestTurns
 
 @testable import cachefetch
 
-@Suite("Output: the line at the foot of a terminal", .inTurn) struct StatusLineTests {
+@Suite("Output: the line at the foot of a terminal", .inTurn) struct RedrawnLineTests {
   @Test func `it is drawn over itself, and erased before anything else is written`() throws {
     let written = try WrittenText()
-    let status = StatusLine(on: written.output)
+    let status = RedrawnLine(on: written.output)
     status.clear()
     #expect(written.text == "")
     status.write("a\n")
