@@ -1,6 +1,6 @@
 """Counts how much there is to know of the sources, as a table in Markdown; run by scripts/house.
 
-usage: house.py COMMAND ORIGIN | --check | --record
+usage: house.py COMMAND ORIGIN | --check
 """
 import collections
 import pathlib
@@ -66,8 +66,8 @@ def of_circles(targets):
         if target.name in ("CacheStore", "DataService"):
             sizes = [max(map(len, circles.groups(circles.file_steps(target, with_extensions))), default=0)
                      for with_extensions in (True, False)]
-            yield (f"largest circle of files in {target.name}", f"{sizes[0]}; {sizes[1]} with extensions aside",
-                   "each leads to each by the types it names; the second leaves out that an extension names its type")
+            yield (f"largest circle of files in {target.name}", f"{sizes[1]}; {sizes[0]} with extensions",
+                   "each leads to each by the types it names; the second counts that an extension names its type, too")
 
 
 def of_files(targets):
@@ -91,9 +91,7 @@ def of_files(targets):
 
 def main(arguments):
     targets = [swift_source.Target(folder) for folder in sorted(SOURCES.iterdir()) if any(folder.rglob("*.swift"))]
-    if arguments == ["--record"]:
-        circles.record(targets)
-    elif arguments == ["--check"]:
+    if arguments == ["--check"]:
         problems = circles.check(targets) + imports.check(SOURCES.parent) + locks.check(targets, SOURCES.parent)
         if problems:
             sys.exit("error: " + "\n".join(problems))

@@ -233,7 +233,7 @@ import Testing
     var head = SealedHeadTests.head
     // A second before what the server says that it is.
     (head.ticket, head.offeredAt) = (1_699_999_999_000_000, 1_699_999_999_000_000)
-    (head.length, head.checksum, head.body) = (Int64(body.count), RedisTier.checksum(of: body), nil)
+    (head.length, head.checksum, head.body) = (Int64(body.count), SealedHead.checksum(of: body), nil)
     (head.target, head.variant) = (TierQuestion.page.target, key.plainVariant(of: .page))
     (head.vary, head.url) = ("", "")
     let sealed = key.seal.sealed(

@@ -254,7 +254,9 @@ private final class FakeTierEngine: SecondTier {
 
   nonisolated(nonsending) func offer(_ offer: TierOffer) async -> TierOffered { await tier.offer(offer) }
 
-  nonisolated(nonsending) func invalidate(_ question: TierQuestion) async -> Bool { tier.invalidate(question) }
+  nonisolated(nonsending) func invalidate(_ question: TierQuestion) async -> Bool {
+    tier.invalidate(question)
+  }
 
   nonisolated(nonsending) func pause(_ milliseconds: Int64, _ question: TierQuestion) async {
     tier.pause(milliseconds, question)

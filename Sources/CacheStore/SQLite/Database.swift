@@ -360,5 +360,7 @@ extension Database {
 // MARK: Errors
 
 extension Database {
-  func failure(_ code: Int32, sql: String?) -> CacheStoreError { .sqlite(code, on: handle, path: path, sql: sql) }
+  func failure(_ code: Int32, sql: String?) -> CacheStoreError {
+    .sqlite(code, on: handle, path: path, sql: sql)
+  }
 }

@@ -12,7 +12,7 @@ extension ResponseStore {
   package var tierCounts: TierCounts { TierCountFile(files: files).counts }
 
   /// The slot after those of the leases. The file is sparse, so the slots between cost nothing.
-  private static let tierSlot = 8_192
+  private static let tierSlot = Int(leaseSlots)
 
   /// A number that the processes on this store share about the fleet's tier; 0 where there is none, or no store to
   /// have it. A hint that nothing depends on. Takes no lock, and creates no file.

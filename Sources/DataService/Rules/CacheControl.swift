@@ -181,21 +181,3 @@ extension CacheControl {
     return seconds("max-stale").value.map(MaxStale.seconds) ?? .absent
   }
 }
-
-/// A non-negative whole number of seconds in a field value (RFC 9111 section 1.2.2).
-package enum DeltaSeconds {
-  /// The largest value. Larger numbers, and those that overflow, count as this one.
-  package static let maximum: Int64 = 1 << 31
-
-  /// The seconds in the text, or `nil` unless it is all digits, however many.
-  package static func parse(_ text: String) -> Int64? {
-    guard !text.isEmpty else { return nil }
-    var value: Int64 = 0
-    for byte in text.utf8 {
-      guard byte.isAsciiDigit else { return nil }
-      // Stays below 2^31 * 10 + 10, so the arithmetic cannot overflow, however long the number.
-      value = min(value * 10 + Int64(byte - 0x30), maximum)
-    }
-    return value
-  }
-}

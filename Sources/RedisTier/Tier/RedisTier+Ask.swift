@@ -79,7 +79,12 @@ extension RedisTier {
       remaining(reply, named: pair.1, pair.0, at: time, host)
     }.max()
     let found = try await newest(of: zip(looks, rows), asked, link, host)
-    return .answered(ticket, found.map { row($0, at: time, arrival, host) }, pause: pause)
+    let row = found.map { head in
+      let started = StartMark(
+        boot: host.timekeeper.bootID, nanoseconds: instant(of: head.ticket, notAfter: arrival))
+      return head.row(at: time, started: started, wallMilliseconds: host.timekeeper.wallMilliseconds)
+    }
+    return .answered(ticket, row, pause: pause)
   }
 
   /// The newest row that matches, under any of the keys. Where `Vary` names fields that the request has, a second round trip
@@ -164,24 +169,6 @@ extension RedisTier {
     else { return nil }
     let variant = head.vary.isEmpty ? look.plain : look.key.names.variant(of: question, vary: head.vary)
     return variant == sealed.variant ? (head, nil) : (nil, head.vary)
-  }
-
-  /// The row in terms of this machine's clocks.
-  private func row(_ head: SealedHead, at time: Int64, _ arrival: Int64, _ host: TierHost) -> TierRow {
-    let (since, overflow) = time.subtractingReportingOverflow(head.offeredAt)
-    let age = head.age + (overflow ? 0 : max(0, since) / 1_000)
-    let received = host.timekeeper.wallMilliseconds - age
-    var response = ReceivedHead(
-      status: Int(head.status), reason: head.reason, fields: HTTPFields(wire: head.wire),
-      version: head.version,
-      url: head.url.isEmpty ? nil : head.url,
-      started: StartMark(
-        boot: host.timekeeper.bootID, nanoseconds: instant(of: head.ticket, notAfter: arrival)),
-      requestedAt: received - head.delay, receivedAt: received)
-    response.exchangeMilliseconds = head.exchange
-    return TierRow(
-      head: response, vary: head.vary, ticket: head.ticket, length: head.length, checksum: head.checksum,
-      body: head.body.map { Data($0) })
   }
 
   /// The lookup under one of the fleet's keys.

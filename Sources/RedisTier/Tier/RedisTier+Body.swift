@@ -17,7 +17,7 @@ extension RedisTier {
     for key in keysKnown(for: question, link) where !Task.isCancelled {
       let (target, mark) = (key.names.target(of: question), key.names.mark(of: row.checksum))
       if let body = try? await assembled(row, target, mark, key.seal, until: deadline, link, host) {
-        return Self.checksum(of: body) == row.checksum ? body : nil
+        return SealedHead.checksum(of: body) == row.checksum ? body : nil
       }
     }
     return nil
@@ -62,9 +62,4 @@ extension RedisTier {
 
   /// For a piece of a body, which has others before it on the same connection.
   var limit: Duration { address.patience * Self.window }
-
-  /// The checksum of a body.
-  static func checksum(of body: Data) -> Int64 {
-    Int64(bitPattern: ResponseStore.leaseHash(Array(body)))
-  }
 }

@@ -156,18 +156,3 @@ extension RedisTier {
     }
   }
 }
-
-extension SealedHead {
-  /// The head of a response that is offered at an instant of the tier's clock.
-  fileprivate init(_ offer: TierOffer, variant: String, at time: Int64) {
-    let head = offer.head
-    self.init(
-      ticket: offer.ticket.number, offeredAt: time, age: max(0, offer.age),
-      delay: max(0, head.receivedAt - head.requestedAt), exchange: max(0, head.exchangeMilliseconds),
-      status: Int64(head.status), length: Int64(offer.body.count),
-      checksum: RedisTier.checksum(of: offer.body), version: head.version, reason: head.reason,
-      account: offer.question.account, target: offer.question.target, variant: variant, vary: offer.vary,
-      url: head.url ?? "", wire: head.fields.wire,
-      body: offer.body.count <= SealedHead.inlineLimit ? ArraySlice(offer.body) : nil)
-  }
-}

@@ -25,7 +25,9 @@ extension RedisTier {
     _ reply: RESPValue, named name: String, _ key: TierKeys.Key, at time: Int64, _ host: TierHost
   ) -> Int64? {
     guard let sealed = reply.bytes else { return nil }
-    let until = key.seal.opened(sealed, at: .pause(name)).flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
+    let until = key.seal.opened(sealed, at: .pause(name)).flatMap {
+      Int64(String(decoding: $0, as: UTF8.self))
+    }
     count(opened: until != nil, host)
     guard let until, until > time else { return nil }
     return (until - time + 999) / 1_000

@@ -152,3 +152,38 @@ extension SealedHead {
     return bytes[place..<(place + Int(count))]
   }
 }
+
+// A response in this form, and back: one more value of a head is added to both.
+extension SealedHead {
+  /// The head of a response that is offered at an instant of the tier's clock, in microseconds.
+  init(_ offer: TierOffer, variant: String, at time: Int64) {
+    let head = offer.head
+    self.init(
+      ticket: offer.ticket.number, offeredAt: time, age: max(0, offer.age),
+      delay: max(0, head.receivedAt - head.requestedAt), exchange: max(0, head.exchangeMilliseconds),
+      status: Int64(head.status), length: Int64(offer.body.count), checksum: Self.checksum(of: offer.body),
+      version: head.version, reason: head.reason, account: offer.question.account,
+      target: offer.question.target, variant: variant, vary: offer.vary, url: head.url ?? "",
+      wire: head.fields.wire,
+      body: offer.body.count <= Self.inlineLimit ? ArraySlice(offer.body) : nil)
+  }
+
+  /// The row in terms of this machine's clocks.
+  /// - Parameters:
+  ///   - time: The tier's time, in microseconds.
+  ///   - started: The ticket's instant on the local clock.
+  ///   - wall: The local wall clock at the tier's time.
+  func row(at time: Int64, started: StartMark, wallMilliseconds wall: Int64) -> TierRow {
+    let (since, overflow) = time.subtractingReportingOverflow(offeredAt)
+    let received = wall - age - (overflow ? 0 : max(0, since) / 1_000)
+    var head = ReceivedHead(
+      status: Int(status), reason: reason, fields: HTTPFields(wire: wire), version: version,
+      url: url.isEmpty ? nil : url, started: started, requestedAt: received - delay, receivedAt: received)
+    head.exchangeMilliseconds = exchange
+    return TierRow(
+      head: head, vary: vary, ticket: ticket, length: length, checksum: checksum, body: body.map { Data($0) })
+  }
+
+  /// The checksum of a body.
+  static func checksum(of body: Data) -> Int64 { Int64(bitPattern: ResponseStore.leaseHash(Array(body))) }
+}

@@ -1,4 +1,5 @@
 internal import CacheStore
+internal import PlatformFoundation
 
 /// The fields of `-H 'N: V'` and `-H @FILE`. No message ever shows a value: it may be a secret.
 enum FieldArgument {
@@ -62,5 +63,5 @@ enum FieldArgument {
   }
 
   /// The `Authorization` value of `user:password`.
-  static func basic(_ bytes: [UInt8]) -> String { "Basic " + Base64.encode(bytes) }
+  static func basic(_ bytes: [UInt8]) -> String { "Basic " + Data(bytes).base64EncodedString() }
 }

@@ -89,7 +89,7 @@ struct DeliveryLine {
       if let text = String(validating: bytes, as: UTF8.self) {
         json.member("body", text)
       } else {
-        json.member("body_base64", Base64.encode(bytes))
+        json.member("body_base64", Data(bytes).base64EncodedString())
       }
       json.member("body_bytes", bytes.count)
     case .omitted(let length):
