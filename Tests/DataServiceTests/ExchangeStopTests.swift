@@ -180,7 +180,7 @@ import TestTurns
         finished: { [self] result in
           let text =
             switch result {
-            case .answer(let answer): "answer \(answer.status)"
+            case .answer(let answer): "answer \(answer.head.status)"
             case .failure(let error): error.kind.name
             }
           results.withLock { $0.append(text) }
@@ -218,7 +218,7 @@ import TestTurns
   {
     let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
     let listeners = [Listener(), Listener(), Listener()]
-    var answer = Answer(row: Rule.row(), url: Self.url, comparedWith: nil)
+    var answer = Answer(row: Rule.row(), comparedWith: nil)
     for (isLive, outcome) in [(true, "other"), (false, "answer 200")] {
       if isLive {
         answer.body = .live(DataService.BodyStream(whole: Data("body".utf8)))

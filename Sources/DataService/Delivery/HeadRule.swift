@@ -7,13 +7,8 @@ enum HeadRule {
   static func head(
     of row: StoredResponse, prepared: PreparedRequest, now: Int64, elapsed: Duration
   ) -> DataService.ResponseHead {
-    var head = DataService.ResponseHead(
-      version: row.httpVersion, status: row.status, reason: row.reason, fields: row.fields, interim: [],
-      url: row.responseURL ?? prepared.shownURL, requestURL: prepared.request.url,
-      account: prepared.key.account,
-      receivedAtMilliseconds: row.receivedAt,
-      freshness: FreshnessInputs(stored: row, now: now),
-      wasValidated: false, kept: .yes, elapsed: elapsed, bodyLength: row.body.length, started: row.started)
+    var head = shown(
+      row.head, FreshnessInputs(stored: row, now: now), bodyLength: row.body.length, prepared, elapsed)
     if row.isFromTier {
       head.isFromTier = true
       head.kept = .no(.inTier)
@@ -30,17 +25,27 @@ enum HeadRule {
     of answer: Answer, prepared: PreparedRequest, now: Int64, elapsed: Duration,
     forward: CacheStatus.Forward?, staleReference: FreshnessInputs?
   ) -> DataService.ResponseHead {
-    var head = DataService.ResponseHead(
-      version: answer.version, status: answer.status, reason: answer.reason, fields: answer.fields,
-      interim: answer.interim, redirects: answer.redirects, url: answer.url, requestURL: prepared.request.url,
-      account: prepared.key.account,
-      receivedAtMilliseconds: answer.receivedAt,
-      freshness: FreshnessInputs(
-        status: answer.status, fields: answer.fields, requestedAt: answer.requestedAt,
-        receivedAt: answer.receivedAt, now: now, isStored: false),
-      wasValidated: answer.wasValidated, kept: answer.kept, elapsed: elapsed, bodyLength: answer.body.length,
-      forward: forward, staleReference: staleReference, started: answer.started)
+    var head = shown(
+      answer.head, FreshnessInputs(fresh: answer.head, now: now), bodyLength: answer.body.length, prepared,
+      elapsed)
+    head.interim = answer.interim
+    head.redirects = answer.redirects
+    head.wasValidated = answer.wasValidated
+    head.kept = answer.kept
+    head.forward = forward
+    head.staleReference = staleReference
     head.sharing = answer.shared
     return head
+  }
+
+  private static func shown(
+    _ head: ReceivedHead, _ freshness: FreshnessInputs, bodyLength: Int64?, _ prepared: PreparedRequest,
+    _ elapsed: Duration
+  ) -> DataService.ResponseHead {
+    DataService.ResponseHead(
+      version: head.version, status: head.status, reason: head.reason, fields: head.fields, interim: [],
+      url: head.url ?? prepared.shownURL, requestURL: prepared.request.url, account: prepared.key.account,
+      receivedAtMilliseconds: head.receivedAt, freshness: freshness, wasValidated: false, kept: .yes,
+      elapsed: elapsed, bodyLength: bodyLength, started: head.started)
   }
 }

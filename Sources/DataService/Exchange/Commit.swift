@@ -53,7 +53,7 @@ struct Commit {
     _ answer: Answer, _ collected: BodyCollector.Collected, accountID: Int64
   ) -> ResponseStore.Write {
     let prepared = exchange.prepared
-    let vary = Vary.names(in: answer.fields)
+    let vary = Vary.names(in: answer.head.fields)
     let isSame = answer.comparison?.isSame ?? false
     let body: ResponseStore.Write.Body =
       switch collected {
@@ -85,7 +85,7 @@ struct Commit {
   /// The fields of an answer with a body of that length, as its row stores them and the tier is offered them.
   func storableFields(of answer: Answer, length: Int64) -> HTTPFields {
     let fields = StoredFields.storable(
-      answer.fields, secretNames: core.secretFieldNames, receivedAt: answer.receivedAt)
+      answer.head.fields, secretNames: core.secretFieldNames, receivedAt: answer.head.receivedAt)
     // A body that a 304 confirmed did not come now: its fields already say whether it is coded.
     guard !exchange.prepared.decodesContent, !answer.wasValidated else { return fields }
     return ContentCoding.undecoded(fields, length: length)
@@ -95,10 +95,11 @@ struct Commit {
   ///
   /// - Parameter endedAt: The time at which the body was complete, if the exchange received one.
   func storedHead(of answer: Answer, fields: HTTPFields, endedAt: Int64? = nil) -> ReceivedHead {
-    ReceivedHead(
-      status: answer.status, reason: answer.reason, fields: fields, version: answer.version,
-      url: answer.url == exchange.prepared.key.target ? nil : answer.url, started: exchange.started,
-      requestedAt: answer.requestedAt, receivedAt: answer.receivedAt, endedAt: endedAt)
+    var head = answer.head
+    head.fields = fields
+    head.started = exchange.started
+    if let endedAt { head.exchangeMilliseconds = endedAt - head.requestedAt }
+    return head
   }
 
   private func outcome(
@@ -126,16 +127,17 @@ struct Commit {
 
   /// Merges a 304 into the row and delivers the stored body.
   nonisolated(nonsending) func freshen(
-    _ head: Answer, row: AnswerRule.Row
+    by notModified: Answer, row: AnswerRule.Row
   ) async throws(DataServiceError) -> ExchangeStep {
     guard let stored = exchange.candidate else { return .askAgain(because: Self.rowIsGone) }
-    if stored.isFromTier { return try await freshenFromTier(head, stored, row: row) }
-    var answer = head.validating(stored, secretNames: core.secretFieldNames)
+    if stored.isFromTier { return try await freshenFromTier(by: notModified, stored, row: row) }
+    var answer = notModified.validating(stored, secretNames: core.secretFieldNames)
     let (isPinned, tags) = exchange.wishes
     let freshening = ResponseStore.Freshening(
-      rowID: stored.id, body: stored.body, head: storedHead(of: answer, fields: answer.fields),
-      variant: variant(of: stored, freshenedBy: head, to: answer.fields), isPinned: isPinned, tags: tags)
-    answer.addCookies(of: head)
+      rowID: stored.id, body: stored.body, head: storedHead(of: answer, fields: answer.head.fields),
+      variant: variant(of: stored, freshenedBy: notModified, to: answer.head.fields), isPinned: isPinned,
+      tags: tags)
+    answer.addCookies(of: notModified)
     if case .untouched(let reason) = row {
       try await exchange.checkGeneration()
       answer.kept = .no(reason)
@@ -173,7 +175,7 @@ struct Commit {
   private func variant(
     of stored: StoredResponse, freshenedBy answer: Answer, to fields: HTTPFields
   ) -> (vary: String, variant: String)? {
-    guard answer.fields.contains("Vary") else { return nil }
+    guard answer.head.fields.contains("Vary") else { return nil }
     let names = Vary.names(in: fields)
     // With the same names the row has matched this request, so its variant is the same too.
     guard names != stored.vary else { return nil }
@@ -184,9 +186,9 @@ struct Commit {
 
   /// Merges a 304 into the tier's row, and stores both in one.
   nonisolated(nonsending) private func freshenFromTier(
-    _ head: Answer, _ stored: StoredResponse, row: AnswerRule.Row
+    by notModified: Answer, _ stored: StoredResponse, row: AnswerRule.Row
   ) async throws(DataServiceError) -> ExchangeStep {
-    var answer = head.validating(stored, secretNames: core.secretFieldNames)
+    var answer = notModified.validating(stored, secretNames: core.secretFieldNames)
     answer.wasValidatedInTier = true
     // Unlike a stored body, no load here has accepted this body yet (law 5).
     if let reason = await exchange.refusal(of: answer) {
@@ -198,10 +200,10 @@ struct Commit {
       let step = try await replace(answer, .short(stored.body.firstChunk))
       guard case .done(var outcome) = step else { return step }
       if outcome.answer.kept == .yes { exchange.noteTierRowStored() }
-      outcome.answer.addCookies(of: head)
+      outcome.answer.addCookies(of: notModified)
       return .done(outcome)
     }
-    answer.addCookies(of: head)
+    answer.addCookies(of: notModified)
     exchange.closeToNewLoads()
     try await exchange.checkGeneration()
     answer.kept = .no(reason)
@@ -210,7 +212,7 @@ struct Commit {
 
   /// Handles a row that changed during the exchange: a newer row is the answer; a missing one means asking again.
   nonisolated(nonsending) private func newerRow(
-    _ head: Answer
+    _ notModified: Answer
   ) async throws(DataServiceError) -> ExchangeStep {
     let prepared = exchange.prepared
     let looked = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in
@@ -225,10 +227,11 @@ struct Commit {
       return .askAgain(because: Self.rowIsGone)
     }
     await exchange.applyWishes(to: row)
-    var answer = Answer(row: row, url: head.url, comparedWith: exchange.candidate)
-    answer.interim = head.interim
-    answer.redirects = head.redirects
-    answer.addCookies(of: head)
+    var answer = Answer(row: row, comparedWith: exchange.candidate)
+    answer.head.url = notModified.head.url
+    answer.interim = notModified.interim
+    answer.redirects = notModified.redirects
+    answer.addCookies(of: notModified)
     // The 304 does not validate another body.
     answer.wasValidated = row.body == exchange.candidate?.body
     return .answered(answer)
@@ -242,8 +245,8 @@ struct Commit {
     let done = await core.commitWaiting.result {
       [self] () async throws(CacheStoreError) -> DataService.Kept in
       let fields = Validators.freshened(
-        stored: stored.fields, by: answer.fields, secretNames: core.secretFieldNames,
-        receivedAt: answer.receivedAt)
+        stored: stored.fields, by: answer.head.fields, secretNames: core.secretFieldNames,
+        receivedAt: answer.head.receivedAt)
       let head = storedHead(of: answer, fields: fields)
       // Behind a redirect another URL has answered than the one that the row came from, which now leads elsewhere.
       if row == .invalidatedByHead || head.url != stored.responseURL {

@@ -79,7 +79,7 @@ extension Result where Success == ExchangeOutcome, Failure == DataServiceError {
   /// The result in the terms of ``RetryRule``.
   fileprivate var attemptResult: RetryRule.AttemptResult {
     switch self {
-    case .success(let outcome): .status(outcome.answer.status, retryAfter: outcome.answer.retryAfter)
+    case .success(let outcome): .status(outcome.answer.head.status, retryAfter: outcome.answer.retryAfter)
     case .failure(let error): .failure(error.kind)
     }
   }
@@ -90,14 +90,14 @@ extension Result where Success == ExchangeOutcome, Failure == DataServiceError {
 
   fileprivate var status: Int? {
     switch self {
-    case .success(let outcome): outcome.answer.status
+    case .success(let outcome): outcome.answer.head.status
     case .failure(let error): error.status
     }
   }
 
   fileprivate var reason: String {
     switch self {
-    case .success(let outcome): "status \(outcome.answer.status)"
+    case .success(let outcome): "status \(outcome.answer.head.status)"
     case .failure(let error): error.message
     }
   }

@@ -130,11 +130,14 @@ extension Exchange {
     }
     let verdict = await verdict(on: response, at: arrival, validating: row, isRepeated: isRepeated)
     if case .untouched = verdict.row { endLease(storedRow: false) }
+    let url = shown(arrival.url)
+    let head = ReceivedHead(
+      status: response.status, reason: response.reason, fields: response.fields, version: response.version,
+      url: url == prepared.key.target ? nil : url, started: started, requestedAt: arrival.requestedAt,
+      receivedAt: core.timekeeper.wallMilliseconds)
     let answer = Answer(
-      version: response.version, status: response.status, reason: response.reason, fields: response.fields,
-      interim: arrival.interim, redirects: arrival.redirects, url: shown(arrival.url),
-      body: .data(Data()), wasValidated: false, requestedAt: arrival.requestedAt,
-      receivedAt: core.timekeeper.wallMilliseconds, kept: .no(.status), started: started)
+      head: head, interim: arrival.interim, redirects: arrival.redirects, body: .data(Data()),
+      kept: .no(.status))
     switch verdict.delivery {
     case .protocolFailure:
       throw DataServiceError(
@@ -143,7 +146,7 @@ extension Exchange {
     case .repeatUnconditional: return .askAgain(because: Commit.rowIsGone)
     case .freshByValidation:
       closeToNewLoads()
-      return try await Commit(exchange: self).freshen(answer, row: verdict.row)
+      return try await Commit(exchange: self).freshen(by: answer, row: verdict.row)
     case .mediaTypeFailure:
       throw .unaccepted(answer, of: arrival.url.authority, accepted: prepared.request.acceptedMediaTypes)
     // Each load decides whether this is a failure, from its policy and its stored response.
@@ -302,8 +305,8 @@ extension Exchange {
   nonisolated(nonsending) func refusal(of answer: Answer) async -> DataService.KeptReason? {
     let waiters = closeToJudge()
     // A variant for `http` only does not replace the last good response, so no load needs to accept it.
-    let isRefused = answer.isGood && !waiters.allSatisfy { $0.takes(status: answer.status) }
-    let decoders = waiters.filter { $0.decodes && $0.takes(status: answer.status) }
+    let isRefused = answer.isGood && !waiters.allSatisfy { $0.takes(status: answer.head.status) }
+    let decoders = waiters.filter { $0.decodes && $0.takes(status: answer.head.status) }
     guard !decoders.isEmpty,
       let data = await core.wholeBody(answer.body, limit: prepared.request.limits.dataBytes)
     else { return isRefused ? .status : nil }
@@ -315,17 +318,17 @@ extension Exchange {
 extension Answer {
   fileprivate var event: DataService.Event.Answered {
     .init(
-      status: status, bytes: body.length, redirects: redirects, wasValidated: wasValidated, kept: kept)
+      status: head.status, bytes: body.length, redirects: redirects, wasValidated: wasValidated, kept: kept)
   }
 }
 
 extension DataServiceError {
   /// The error for an answer whose media type the request does not accept.
   fileprivate static func unaccepted(_ answer: Answer, of authority: String, accepted: [String]) -> Self {
-    let type = answer.fields["Content-Type"].map { "“\($0)”" } ?? "no media type"
+    let type = answer.head.fields["Content-Type"].map { "“\($0)”" } ?? "no media type"
     return DataServiceError(
       .mediaType, "\(authority) answered with \(type), which is not accepted",
       hint: "accepted is \(accepted.joined(separator: ", ")); what is stored is unaffected",
-      status: answer.status)
+      status: answer.head.status)
   }
 }

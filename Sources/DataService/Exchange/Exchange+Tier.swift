@@ -156,13 +156,13 @@ extension Exchange {
     let tier = tier
     if let reason = tier.unshared { return .no(reason) }
     // What another exchange has stored is its own to offer.
-    guard tier.ticket != nil, answer.started == started else {
+    guard tier.ticket != nil, answer.head.started == started else {
       return .no(plan.isShared ? .followed : .passThrough)
     }
     guard answer.isGood else { return .no(.status) }
     var answered = tier.hops
-    answered.status = answer.status
-    answered.fields = answer.fields
+    answered.status = answer.head.status
+    answered.fields = answer.head.fields
     answered.length = answer.body.length
     let verdict = Sharing.verdict(core.asked(prepared), answered, terms)
     guard verdict == .yes else { return verdict }
@@ -188,7 +188,7 @@ extension Exchange {
         now: core.timekeeper.wallMilliseconds)
       let offered = await tier.offer(
         TierOffer(
-          question: question, ticket: ticket, head: head, vary: Vary.names(in: answer.fields), age: age,
+          question: question, ticket: ticket, head: head, vary: Vary.names(in: answer.head.fields), age: age,
           body: body))
       switch offered {
       case .stored:
@@ -267,7 +267,7 @@ extension Exchange {
   /// Whether a load refuses the tier's row: one that has left said so, and those that are here are asked.
   nonisolated(nonsending) private func isRefused(_ row: StoredResponse) async -> Bool {
     if tier.isRefused { return true }
-    let answer = Answer(row: row, url: row.responseURL ?? prepared.shownURL, comparedWith: nil)
+    let answer = Answer(row: row, comparedWith: nil)
     return await refusal(of: answer) != nil
   }
 

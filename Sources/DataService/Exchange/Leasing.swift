@@ -213,7 +213,7 @@ struct Leasing {
     exchange.closeToNewLoads()
     await exchange.applyWishes(to: row)
     let plan = exchange.plan
-    return Answer(row: row, url: row.responseURL ?? plan.prepared.shownURL, comparedWith: plan.candidate)
+    return Answer(row: row, comparedWith: plan.candidate)
   }
 }
 

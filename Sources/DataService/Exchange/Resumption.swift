@@ -123,16 +123,16 @@ struct Resumption: Sendable {
     of answer: Answer, for prepared: PreparedRequest, length: Int64?, protect: Vary.Protection,
     secretNames: FieldNames
   ) -> UnfinishedBody.Partial? {
-    guard prepared.request.method == .get, !prepared.request.connection.isInsecure, answer.status == 200,
-      answer.fields.values(of: "ETag").count == 1, let text = answer.fields["ETag"],
-      let tag = EntityTag(text), !tag.isWeak, !answer.fields.contains("Content-Encoding")
+    guard prepared.request.method == .get, !prepared.request.connection.isInsecure, answer.head.status == 200,
+      answer.head.fields.values(of: "ETag").count == 1, let text = answer.head.fields["ETag"],
+      let tag = EntityTag(text), !tag.isWeak, !answer.head.fields.contains("Content-Encoding")
     else { return nil }
-    let names = Vary.names(in: answer.fields)
+    let names = Vary.names(in: answer.head.fields)
     guard names != "*" else { return nil }
     return UnfinishedBody.Partial(
       key: prepared.key,
       variant: Vary.variant(names: names, requestFields: prepared.fields, protect: protect),
-      url: prepared.shownURL, fields: StoredFields.storable(answer.fields, secretNames: secretNames),
+      url: prepared.shownURL, fields: StoredFields.storable(answer.head.fields, secretNames: secretNames),
       strongETag: text, wholeLength: length)
   }
 }

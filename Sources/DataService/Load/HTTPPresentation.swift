@@ -29,11 +29,8 @@ enum HTTPPresentation {
   static func answer(
     _ answer: Answer, candidate: StoredResponse?, prepared: PreparedRequest, core: ServiceCore
   ) -> Answer {
-    guard var row = candidate, answer.status == row.status else { return answer }
-    row.head.fields = answer.fields
-    row.head.reason = answer.reason
-    row.head.requestedAt = answer.requestedAt
-    row.head.receivedAt = answer.receivedAt
+    guard var row = candidate, answer.head.status == row.status else { return answer }
+    row.head = answer.head
     // The answer to a HEAD has no body, and its length is the stored one's.
     if !prepared.isHead { row.body.length = answer.body.length ?? row.body.length }
     let served = ServedResponse(
@@ -41,9 +38,9 @@ enum HTTPPresentation {
       now: core.timekeeper.wallMilliseconds, isValidated: true)
     guard answer.wasValidated || served.status == 304 else { return answer }
     var shown = answer
-    shown.status = served.status
-    shown.reason = served.reason
-    shown.fields = served.fields
+    shown.head.status = served.status
+    shown.head.reason = served.reason
+    shown.head.fields = served.fields
     shown.body = core.part(served.body, of: answer.body)
     return shown
   }

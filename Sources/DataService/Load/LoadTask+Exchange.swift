@@ -18,7 +18,7 @@ extension LoadTask {
     let head = head(of: answer)
     let decoded = decode(prepared.isHead ? Data() : data, head: head)
     let made = Decoded(
-      status: answer.status, requestedAt: answer.requestedAt, receivedAt: answer.receivedAt,
+      status: answer.head.status, requestedAt: answer.head.requestedAt, receivedAt: answer.head.receivedAt,
       value: decoded.map { $0.value })
     // Released outside the lock, since its `deinit` may run the caller's code.
     _ = state.withLock { state -> Decoded? in
@@ -96,7 +96,9 @@ extension LoadTask {
       if answer.wasValidatedInTier, state.withLock({ $0.row?.value.isFromTier == false }) {
         answer.wasValidated = false
       }
-      if noteStale(after: .status(answer.status)) || isStatusFailure(answer) { return statusFailed(answer) }
+      if noteStale(after: .status(answer.head.status)) || isStatusFailure(answer) {
+        return statusFailed(answer)
+      }
       if let failure = portalFailure(answer) { return exchangeEnded(.failure(failure)) }
       guard prepared.isHTTP else { return makeFresh(answer) }
       let row = state.withLock { $0.row }
@@ -116,8 +118,8 @@ extension LoadTask {
   /// Whether the answer's status is a failure: the load does not accept it, or it is 408, 429 or 5xx and there is a
   /// stored response to fall back on.
   private func isStatusFailure(_ answer: Answer) -> Bool {
-    if let acceptedStatuses, !acceptedStatuses.contains(answer.status) { return true }
-    return AnswerRule.isFailure(answer.status) && policy.fallsBack && mayHaveStored
+    if let acceptedStatuses, !acceptedStatuses.contains(answer.head.status) { return true }
+    return AnswerRule.isFailure(answer.head.status) && policy.fallsBack && mayHaveStored
   }
 
   /// Ends the exchange with a failure that carries the answer, and its body if that may be delivered as `Data`.
@@ -138,11 +140,11 @@ extension LoadTask {
   /// The failure for a captive portal's page, if there is a stored response, under every policy but `http`.
   private func portalFailure(_ answer: Answer) -> DataServiceError? {
     guard answer.kept == .no(.portal), !prepared.isHTTP, mayHaveStored else { return nil }
-    let other = (try? NormalisedURL(answer.url).authority) ?? "another host"
+    let other = (try? NormalisedURL(answer.head.url ?? prepared.shownURL).authority) ?? "another host"
     return DataServiceError(
       .portal, "\(other) answered in place of \(prepared.url.authority), as captive portals do",
       hint: "sign in to the network; if \(other) is right, remove the stored response",
-      status: answer.status)
+      status: answer.head.status)
   }
 
   /// Whether there is a usable stored response, even if its value is not ready yet.
@@ -183,9 +185,9 @@ extension LoadTask {
   ) -> DataServiceError {
     let pause = answer.retryAfter.map { min($0.clampedNanoseconds / 1_000_000, Pause.longestMilliseconds) }
     let until = pause.map { "; paused until \(HTTPDate.format(core.timekeeper.wallMilliseconds + $0))" }
-    let status = DataService.ResponseHead.text(answer.status, answer.reason)
+    let status = DataService.ResponseHead.text(answer.head.status, answer.head.reason)
     return .status(
-      "\(prepared.url.authority) answered \(status)\(until ?? "")", status: answer.status,
+      "\(prepared.url.authority) answered \(status)\(until ?? "")", status: answer.head.status,
       retryAfter: pause.map { .milliseconds($0) }, response: response)
   }
 

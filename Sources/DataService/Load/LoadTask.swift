@@ -26,7 +26,9 @@ final class LoadTask<Value: Sendable>: AnyLoad {
 
     /// Whether it was made of that answer, and not of an earlier attempt's.
     func isOf(_ answer: Answer) -> Bool {
-      (status, requestedAt, receivedAt) == (answer.status, answer.requestedAt, answer.receivedAt)
+      (status, requestedAt, receivedAt) == (
+        answer.head.status, answer.head.requestedAt, answer.head.receivedAt
+      )
     }
   }
 

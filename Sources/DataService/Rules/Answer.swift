@@ -25,21 +25,16 @@ enum DeliveredBody: Sendable {
 
 /// The result of an exchange: a complete answer, before a load applies its policy to it.
 struct Answer: Sendable {
-  var version: String
-  var status: Int
-  var reason: String
-  var fields: HTTPFields
-  var interim: [TransportResponse.Interim]
+  /// As received, with the fields that the store leaves out.
+  var head: ReceivedHead
+  var interim: [TransportResponse.Interim] = []
   /// The number of redirects followed; 0 where another exchange made the answer.
   var redirects = 0
-  var url: String
   /// The responder under the name that pauses use; empty where another exchange made the answer.
   var responder = ""
   var body: DeliveredBody
   /// Whether a 304 confirmed the stored body.
-  var wasValidated: Bool
-  var requestedAt: Int64
-  var receivedAt: Int64
+  var wasValidated = false
   var kept: DataService.Kept
   /// The stored body that the answer was compared with, and whether the bytes were the same.
   var comparison: (body: StoredResponse.Body, isSame: Bool)?
@@ -47,8 +42,6 @@ struct Answer: Sendable {
   var isGood = true
   /// The delay that the responder asked for in `Retry-After`.
   var retryAfter: Duration?
-  /// When the exchange that brought it began.
-  var started: StartMark?
   /// Whether what the 304 confirmed was the tier's row, and not one of the store.
   var wasValidatedInTier = false
   /// Whether it goes to the fleet's second tier; `nil` where there is none.
@@ -57,19 +50,8 @@ struct Answer: Sendable {
 
 extension Answer {
   /// The answer made from a row that another exchange has just written.
-  init(row: StoredResponse, url: String, comparedWith previous: StoredResponse?) {
-    version = row.httpVersion
-    status = row.status
-    reason = row.reason
-    fields = row.fields
-    interim = []
-    self.url = url
-    body = DeliveredBody(row.body)
-    wasValidated = false
-    requestedAt = row.requestedAt
-    receivedAt = row.receivedAt
-    kept = .yes
-    started = row.started
+  init(row: StoredResponse, comparedWith previous: StoredResponse?) {
+    self.init(head: row.head, body: DeliveredBody(row.body), kept: .yes)
     if let previous {
       comparison = (
         previous.body, previous.changedAt == row.changedAt && previous.body.length == row.body.length
@@ -80,10 +62,10 @@ extension Answer {
   /// A 304 with the stored status and body, and the merged fields (RFC 9111 section 4.3.4).
   func validating(_ stored: StoredResponse, secretNames: FieldNames) -> Answer {
     var answer = self
-    answer.status = stored.status
-    answer.reason = stored.reason
-    answer.fields = Validators.freshened(
-      stored: stored.fields, by: fields, secretNames: secretNames, receivedAt: receivedAt)
+    answer.head.status = stored.status
+    answer.head.reason = stored.reason
+    answer.head.fields = Validators.freshened(
+      stored: stored.fields, by: head.fields, secretNames: secretNames, receivedAt: head.receivedAt)
     answer.body = DeliveredBody(stored.body)
     answer.wasValidated = true
     answer.comparison = (stored.body, true)
@@ -92,7 +74,9 @@ extension Answer {
 
   /// Adds the cookies that came with a 304. Callers receive them like the cookies of any answer; the store does not
   /// (law 12).
-  mutating func addCookies(of head: Answer) {
-    for cookie in head.fields.values(of: "Set-Cookie") { fields.append("Set-Cookie", cookie) }
+  mutating func addCookies(of notModified: Answer) {
+    for cookie in notModified.head.fields.values(of: "Set-Cookie") {
+      head.fields.append("Set-Cookie", cookie)
+    }
   }
 }

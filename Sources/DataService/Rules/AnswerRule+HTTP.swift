@@ -40,7 +40,7 @@ extension RetryAfter {
   /// The delay that `Retry-After` asks for, for the statuses whose `Retry-After` is honoured (RFC 9110 section 10.2.3,
   /// RFC 6585); `nil` for any other.
   static func delay(of answer: Answer, now: Int64) -> Duration? {
-    delay(status: answer.status, fields: answer.fields, now: now)
+    delay(status: answer.head.status, fields: answer.head.fields, now: now)
   }
 
   static func delay(status: Int, fields: HTTPFields, now: Int64) -> Duration? {

@@ -11,7 +11,8 @@ enum ChangeJudge {
     if prepared.isHead {
       // The fields of another status describe something else.
       let isSame =
-        answer.status == row.value.status && isSameRepresentation(answer.fields, row.value.fields)
+        answer.head.status == row.value.status
+        && isSameRepresentation(answer.head.fields, row.value.fields)
       return isSame ? .unchanged : .changed
     }
     let rule = prepared.request.changeRule

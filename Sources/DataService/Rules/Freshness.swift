@@ -166,6 +166,13 @@ package struct FreshnessInputs: Sendable, Equatable {
       now: now, isStored: true, isInvalid: row.isInvalid)
   }
 
+  /// The inputs of a response that has just come.
+  init(fresh head: ReceivedHead, now: Int64) {
+    self.init(
+      status: head.status, fields: head.fields, requestedAt: head.requestedAt, receivedAt: head.receivedAt,
+      now: now, isStored: false)
+  }
+
   /// The age in milliseconds (RFC 9111 section 4.2.3); zero for a row from the future.
   var age: Int64 {
     if isFromFuture { return 0 }

@@ -11,10 +11,9 @@ extension Rule {
     _ fields: HTTPFields = [:], status: Int = 200, body: DeliveredBody = .data(Data("body".utf8)),
     wasValidated: Bool = false
   ) -> Answer {
-    Answer(
-      version: "1.1", status: status, reason: "", fields: fields, interim: [], url: "http://a.test/x",
-      body: body,
-      wasValidated: wasValidated, requestedAt: noon, receivedAt: noon, kept: .yes)
+    let head = ReceivedHead(
+      status: status, fields: fields, started: StartMark(boot: "b", nanoseconds: 0), receivedAt: noon)
+    return Answer(head: head, body: body, wasValidated: wasValidated, kept: .yes)
   }
 }
 

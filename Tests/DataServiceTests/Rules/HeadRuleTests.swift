@@ -25,13 +25,13 @@ import TestTurns
 
   @Test("An exchange's answer gives its head, with the reason for the exchange") func answer() throws {
     var answer = Rule.answer(["Age": "3"], status: 404)
-    answer.version = "1.0"
-    answer.reason = "Gone Fishing"
+    answer.head.version = "1.0"
+    answer.head.reason = "Gone Fishing"
     answer.interim = [.init(status: 103, fields: ["Link": "x"])]
     answer.redirects = 2
-    answer.url = "http://c.test/"
-    answer.requestedAt = Rule.noon - 5
-    answer.receivedAt = Rule.noon - 2
+    answer.head.url = "http://c.test/"
+    answer.head.requestedAt = Rule.noon - 5
+    answer.head.receivedAt = Rule.noon - 2
     answer.kept = .no(.busy)
     let reference = FreshnessInputs(stored: Rule.row(), now: Rule.noon)
     func head(validated: Bool) throws -> DataService.ResponseHead {
