@@ -23,7 +23,7 @@ struct FileStatus: Sendable {
   /// `nil` where the name does not exist or cannot be read.
   init?(path: String) {
     var status = stat()
-    guard lstat(path, &status) == 0 else { return nil }
+    guard path.withCString({ lstat($0, &status) }) == 0 else { return nil }
     self.init(status)
   }
 

@@ -48,11 +48,7 @@ class Database {
 
   final let handle: OpaquePointer
   final private let statementCount: Int
-  private struct Prepared {
-    let raw: OpaquePointer
-    let texts = TextSpace()
-  }
-  final private var statements: PlaceTable<Prepared>
+  final private var statements: PlaceTable<Statement>
 
   /// Opens an existing file; links are refused.
   ///
@@ -91,7 +87,7 @@ class Database {
   deinit {
     for statement in statements.all {
       sqlite3_finalize(statement.raw)
-      statement.texts.deallocate()
+      statement.texts?.deallocate()
     }
     sqlite3_close_v2(handle)
   }
@@ -210,21 +206,23 @@ extension Database {
   ///
   /// - Parameter index: The statement's index among the caller's.
   func prepared(_ index: Int, _ sql: @autoclosure () -> String) throws(CacheStoreError) -> Statement {
-    if let known = statements[index] { return Statement(raw: known.raw, path: path, texts: known.texts) }
-    let new = Prepared(raw: try prepare(sql(), flags: UInt32(SQLITE_PREPARE_PERSISTENT)))
-    statements[index] = new
-    return Statement(raw: new.raw, path: path, texts: new.texts)
+    if let known = statements[index] { return known }
+    let raw = try prepare(sql(), flags: UInt32(SQLITE_PREPARE_PERSISTENT))
+    return keep(Statement(raw: raw, texts: TextSpace()), index)
   }
 
   /// ``prepared(_:_:)`` for a table that may be missing; `nil` where it is.
   func preparedIfKnown(
     _ index: Int, _ sql: @autoclosure () -> String
   ) throws(CacheStoreError) -> Statement? {
-    if let known = statements[index] { return Statement(raw: known.raw, path: path, texts: known.texts) }
-    guard let raw = try prepareIfKnown(sql(), flags: UInt32(SQLITE_PREPARE_PERSISTENT)) else { return nil }
-    let new = Prepared(raw: raw)
-    statements[index] = new
-    return Statement(raw: new.raw, path: path, texts: new.texts)
+    if let known = statements[index] { return known }
+    let raw = try prepareIfKnown(sql(), flags: UInt32(SQLITE_PREPARE_PERSISTENT))
+    return raw.map { keep(Statement(raw: $0, texts: TextSpace()), index) }
+  }
+
+  private func keep(_ statement: Statement, _ index: Int) -> Statement {
+    statements[index] = statement
+    return statement
   }
 
   /// Prepares a statement for one use, and finalises it afterwards.
@@ -233,7 +231,7 @@ extension Database {
   ) throws(CacheStoreError) -> Result {
     let raw = try prepare(sql, flags: 0)
     defer { sqlite3_finalize(raw) }
-    return try body(Statement(raw: raw, path: path, texts: nil))
+    return try body(Statement(raw: raw, texts: nil))
   }
 
   private func prepare(_ sql: String, flags: UInt32) throws(CacheStoreError) -> OpaquePointer {

@@ -6,8 +6,6 @@ internal import PlatformFoundation
 /// Parameters are numbered from 1, columns from 0, as SQLite does.
 struct Statement {
   let raw: OpaquePointer
-  /// The database file, for errors.
-  let path: String
   /// `nil` for a statement that is prepared for one use.
   let texts: TextSpace?
 
@@ -59,7 +57,7 @@ struct Statement {
     switch sqlite3_step(raw) {
     case SQLITE_ROW: return true
     case SQLITE_DONE: return false
-    default: throw .sqlite(failing: raw, path: path)
+    default: throw .sqlite(failing: raw)
     }
   }
 

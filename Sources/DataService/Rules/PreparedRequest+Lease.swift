@@ -7,6 +7,7 @@ extension PreparedRequest {
   /// - Parameter options: The `leaseText` of the request's limits and connection options.
   func leaseHash(secrets: SecretList, options: [UInt8]) -> UInt64 {
     var text: [UInt8] = []
+    text.reserveCapacity(512)
     func add(_ part: String) {
       text.append(contentsOf: part.utf8)
       text.append(0)
@@ -27,7 +28,6 @@ extension PreparedRequest {
     for type in request.acceptedMediaTypes { add(type) }
     return ResponseStore.leaseHash(text)
   }
-
 }
 
 extension Limits {

@@ -191,7 +191,7 @@ final class NetworkThreadCore: @unchecked Sendable {
   /// Runs the queued items. Items that they add wait for the next round, so that transfers get their turn.
   private func runItems() {
     swap(&local, &spare)
-    run(&spare)
+    if !spare.isEmpty { run(&spare) }
     var items = inbox.withLock { inbox in
       let items = inbox.items
       inbox.items = []
