@@ -17,7 +17,8 @@ class Database {
     var isShared: Bool { self == .reading || self == .writing }
   }
 
-  final let path: String
+  final var path: String { name.path }
+  final private let name: DatabaseName
   final let purpose: Purpose
   /// The identity of the file that was opened; another file of the same name is not this connection's.
   final let identity: FileIdentity?
@@ -58,7 +59,7 @@ class Database {
   init(
     path: String, named name: String, for purpose: Purpose, _ vfs: String?, statements count: Int
   ) throws(CacheStoreError) {
-    self.path = name
+    self.name = DatabaseName(name)
     logPath = name + "-wal"
     self.purpose = purpose
     statementCount = count
@@ -208,7 +209,7 @@ extension Database {
   func prepared(_ index: Int, _ sql: @autoclosure () -> String) throws(CacheStoreError) -> Statement {
     if let known = statements[index] { return known }
     let raw = try prepare(sql(), flags: UInt32(SQLITE_PREPARE_PERSISTENT))
-    return keep(Statement(raw: raw, texts: TextSpace()), index)
+    return keep(Statement(raw: raw, name: name, texts: TextSpace()), index)
   }
 
   /// ``prepared(_:_:)`` for a table that may be missing; `nil` where it is.
@@ -217,7 +218,7 @@ extension Database {
   ) throws(CacheStoreError) -> Statement? {
     if let known = statements[index] { return known }
     let raw = try prepareIfKnown(sql(), flags: UInt32(SQLITE_PREPARE_PERSISTENT))
-    return raw.map { keep(Statement(raw: $0, texts: TextSpace()), index) }
+    return raw.map { keep(Statement(raw: $0, name: name, texts: TextSpace()), index) }
   }
 
   private func keep(_ statement: Statement, _ index: Int) -> Statement {
@@ -231,7 +232,7 @@ extension Database {
   ) throws(CacheStoreError) -> Result {
     let raw = try prepare(sql, flags: 0)
     defer { sqlite3_finalize(raw) }
-    return try body(Statement(raw: raw, texts: nil))
+    return try body(Statement(raw: raw, name: name, texts: nil))
   }
 
   private func prepare(_ sql: String, flags: UInt32) throws(CacheStoreError) -> OpaquePointer {
@@ -332,7 +333,7 @@ extension Database {
   private func checkRoom(log: Int64) throws(CacheStoreError) {
     guard fileBytes + log > roomyBytes else { return }
     if let free = Platform.freeBytes(at: path), free < log + Self.keptFree {
-      throw CacheStoreError.sqlite(SQLITE_FULL, path: self.path)
+      throw CacheStoreError.sqlite(SQLITE_FULL, path: path)
     }
     roomyBytes = fileBytes + log
   }

@@ -3,9 +3,8 @@ internal import PlatformC
 
 extension CacheStoreError {
   /// The error of a statement that failed.
-  static func sqlite(failing statement: OpaquePointer) -> CacheStoreError {
+  static func sqlite(failing statement: OpaquePointer, path: String) -> CacheStoreError {
     let handle: OpaquePointer = sqlite3_db_handle(statement)
-    let path = sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? ""
     let sql = sqlite3_sql(statement).map { String(cString: $0) }
     return sqlite(sqlite3_extended_errcode(handle), on: handle, path: path, sql: sql)
   }
