@@ -37,14 +37,14 @@ public enum StoreEvent: Sendable, Hashable {
   ///   - keptAs: The damaged file's name now.
   ///   - carriedOver: Rows that were read completely and are in the new file.
   ///   - lost: Rows that were found but could not be read; others may not have been found.
-  case setAside(path: String, keptAs: String, carriedOver: Int, lost: Int)
+  case quarantined(path: String, keptAs: String, carriedOver: Int, lost: Int)
   /// Rows that failed their checksum were removed.
   case removedDamagedRow(path: String)
 
   /// One line for a person.
   public var message: String {
     switch self {
-    case .setAside(let path, let keptAs, let carriedOver, let lost):
+    case .quarantined(let path, let keptAs, let carriedOver, let lost):
       "the store \(path) was damaged and is kept as \(keptAs); \(Counted.text(carriedOver, "response")) "
         + "\(Counted.were(carriedOver)) carried over, \(lost) that \(Counted.were(lost)) found could not be read"
     case .removedDamagedRow(let path): "a damaged response was removed from the store \(path)"

@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(
-    "what SQLite refuses to write for another reason than the file's mode",
+    "a needed rollback and a moved file are told from other refusals to write",
     arguments: [
       (SQLITE_READONLY, false, false), (SQLITE_READONLY | 3 << 8, true, false),
       (SQLITE_READONLY | 4 << 8, false, true), (SQLITE_IOERR | 3 << 8, false, false),

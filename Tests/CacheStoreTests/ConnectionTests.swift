@@ -24,7 +24,7 @@ import Testing
 
   @Test func `whoever writes has the settings of a writer, be the store new or not`() async throws {
     let fixture = try StoreFixture()
-    for store in [fixture.store, fixture.another()] {
+    for (name, store) in [("new", fixture.store), ("not new", fixture.another())] {
       let settings = try await store.writer.perform { (connection) throws(CacheStoreError) -> [Int64?] in
         var settings: [Int64?] = []
         for name in [
@@ -32,7 +32,7 @@ import Testing
         ] { settings.append(try connection.integer("PRAGMA \(name)")) }
         return settings
       }
-      #expect(settings == [1, 2, 1, 0, -1024, 10_485_760])
+      #expect(settings == [1, 2, 1, 0, -1024, 10_485_760], "\(name)")
       await store.close()
     }
   }

@@ -83,7 +83,7 @@ extension DamagePlace {
     await other.close()
     let aside = try fixture.files.names().filter { $0.contains(".damaged-") && !$0.hasSuffix("-wal") }
     #expect(aside.count <= 2)
-    if events.withLock({ $0.contains { if case .setAside = $0 { true } else { false } } }) {
+    if events.withLock({ $0.contains { if case .quarantined = $0 { true } else { false } } }) {
       #expect(aside.count >= 1, comment)
     }
     return found
@@ -140,7 +140,7 @@ extension DamagePlace {
       _ = try? await after.remove(.all, started: .at(99))
       await after.close()
       let event = try #require(events.withLock { $0.last })
-      guard case .setAside(_, let keptAs, let carriedOver, _) = event else {
+      guard case .quarantined(_, let keptAs, let carriedOver, _) = event else {
         Issue.record("\(event)")
         return
       }

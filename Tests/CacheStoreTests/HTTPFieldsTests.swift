@@ -51,7 +51,7 @@ import TestTurns
     for byte in UInt8.min...UInt8.max { #expect(byte.isTokenByte == expected.contains(byte), "\(byte)") }
     for byte in UInt8.min...UInt8.max {
       let lower = (0x41...0x5A).contains(byte) ? byte + 0x20 : byte
-      #expect(byte.lowercasedASCII == lower, "\(byte)")
+      #expect(byte.asciiLowercased == lower, "\(byte)")
     }
   }
 

@@ -142,8 +142,8 @@ struct RefusedStatementTests {
   }
 
   @Test(
-    "an error of the disk too", arguments: StatementErrorTests.operations + reports,
-    [FAULT_WRITE, FAULT_SYNC])
+    "an error of the disk at any write or sync is told by its operation",
+    arguments: StatementErrorTests.operations + reports, [FAULT_WRITE, FAULT_SYNC])
   func disk(operation: Operation, kind: Int) async throws {
     let template = try await StatementErrorTests.Filled()
     await template.store.close()

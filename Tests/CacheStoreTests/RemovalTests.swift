@@ -202,8 +202,8 @@ import Testing
       (rows[0], ["a.example", "b.example", "key:mine"]), (rows[3], ["a.example", "b.example", "key:mine"]),
       (rows[1], ["b.example", "key:mine"]), (rows[4], ["b.example"]),
     ] {
-      #expect(try await store.remove(rowID: row, started: .at(9)))
-      #expect(try counted() == left)
+      #expect(try await store.remove(rowID: row, started: .at(9)), "\(left)")
+      #expect(try counted() == left, "\(left)")
     }
     try fixture.sql("CREATE TRIGGER broken BEFORE DELETE ON usage BEGIN SELECT RAISE(ABORT, 'broken'); END")
     await #expect(throws: CacheStoreError.self) { try await store.remove(.all, started: .at(9)) }

@@ -107,7 +107,7 @@ import TestTurns
     private let events = Mutex<[StoreEvent]>([])
     func add(_ event: StoreEvent) { events.withLock { $0.append(event) } }
     var setAside: (carriedOver: Int, lost: Int)? {
-      for case .setAside(_, _, let carriedOver, let lost) in events.withLock({ $0 }) {
+      for case .quarantined(_, _, let carriedOver, let lost) in events.withLock({ $0 }) {
         return (carriedOver, lost)
       }
       return nil
@@ -131,8 +131,8 @@ import TestTurns
     try await filled.expect(Self.all.subtracting(leaf.rows), lost: leaf.rows.count, "leaf at \(place)")
   }
 
-  /// Which other ways to the rows are closed.
-  static let ways: [(closed: [String], first: Bool, last: Bool)] = [
+  /// Which other ways to the rows are closed, and whether the first and the last of their pages are lost.
+  static let ways: [([String], Bool, Bool)] = [
     // Between two lost pages there is a way from neither end of the table: the index leads there, or the marks of use.
     (["last_use"], true, true), (["sqlite_autoindex_last_request_1"], true, true),
     // From one end of the table alone.
@@ -140,19 +140,18 @@ import TestTurns
     (["last_use", "sqlite_autoindex_last_request_1"], false, true),
   ]
 
-  @Test("a row is found where any one way still leads to it", arguments: ways.indices)
-  func anyWay(index: Int) async throws {
-    let way = Self.ways[index]
+  @Test("a row is found where any one way still leads to it", arguments: ways)
+  func anyWay(closed: [String], first: Bool, last: Bool) async throws {
     let filled = try await Filled()
     let leaves = try filled.rows(onLeavesOf: "last_request")
     var lost: Set<Int> = []
-    var pages = try way.closed.map { try filled.root(of: $0) }
-    for (isLost, leaf) in [(way.first, leaves[0]), (way.last, leaves[leaves.count - 1])] where isLost {
+    var pages = try closed.map { try filled.root(of: $0) }
+    for (isLost, leaf) in [(first, leaves[0]), (last, leaves[leaves.count - 1])] where isLost {
       pages.append(leaf.page)
       lost.formUnion(leaf.rows)
     }
     try filled.spoil(pages)
-    try await filled.expect(Self.all.subtracting(lost), "\(way)")
+    try await filled.expect(Self.all.subtracting(lost), "\(closed), \(first), \(last)")
   }
 
   @Test("the marks of use lead to rows from both their ends", arguments: [true, false])

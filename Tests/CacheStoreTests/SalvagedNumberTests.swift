@@ -23,16 +23,17 @@ import Testing
   }
 
   /// A table, the last number in the damaged file, and whether a store can have come to it.
-  private static let numbers: [(table: String, last: Int64, isPossible: Bool)] = [
+  private static let numbers: [(String, Int64, Bool)] = [
     ("account", 0, false), ("account", 1, true), ("account", 1 << 46, true),
     ("account", 1 << 46 + 1, false), ("account", .max, false), ("account", .min, false),
     ("body", 0, false), ("body", 1, true), ("body", 1 << 42, true), ("body", 1 << 42 + 1, false),
     ("body", .max, false), ("body", .min, false),
   ]
 
-  @Test(arguments: numbers.indices)
-  func `a number that no store comes to is not gone on from`(index: Int) async throws {
-    let (table, last, isPossible) = Self.numbers[index]
+  @Test(arguments: numbers)
+  func `a number that no store comes to is not gone on from`(table: String, last: Int64, isPossible: Bool)
+    async throws
+  {
     let (damaged, new) = (try await empty(), try await empty())
     let text = "SELECT seq FROM sqlite_sequence WHERE name = '\(table)'"
     let own = try #require(try new.number(text))

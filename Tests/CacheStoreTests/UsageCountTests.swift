@@ -26,7 +26,7 @@ import TestTurns
   }
 
   @Test(
-    "And every number of a tier",
+    "Every number of one tier count is added to that of the other",
     arguments: [\TierCounts.asked, \.stored, \.offered, \.silent])
   func tier(number: any WritableKeyPath<TierCounts, Int64> & Sendable) {
     var (left, right) = (TierCounts(), TierCounts())

@@ -11,21 +11,12 @@ import TestTurns
 @Suite("Big bodies: streamed, compared and resumed", .inTurn) struct BigBodyTests {
   private static let chunk = 16_384
 
-  private func fixture(_ configure: (inout DataService.Configuration) -> Void = { _ in }) throws
-    -> ServiceFixture
-  {
-    try ServiceFixture { configuration in
-      configuration.store.chunkBytes = Self.chunk
-      configure(&configuration)
-    }
-  }
-
   @Test func `a long body goes through the store and back, byte for byte, and is unchanged the second time`()
     async throws
   {
     let content = distinctBytes(10 * Self.chunk + 123)
     let origin = try FixtureServer(routes: ["/big": .ok(content)])
-    let fixture = try fixture()
+    let fixture = try ServiceFixture.make(chunkBytes: Self.chunk)
     let fresh = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     #expect(fresh.bytes == content && fresh.kind == "new" && fresh.kept == .yes)
     let stored = try await fixture.streamed(origin.url("/big"), policy: .storedOnly)
@@ -39,7 +30,7 @@ import TestTurns
   {
     let content = distinctBytes(1_200_000)
     let origin = try FixtureServer(routes: ["/big": .ok(content)])
-    let fixture = try fixture { $0.store.maximumBytes = 1 << 20 }
+    let fixture = try ServiceFixture.make(chunkBytes: Self.chunk) { $0.store.maximumBytes = 1 << 20 }
     _ = try await fixture.service.store.accountID(named: "")
     let lastBody = "SELECT seq FROM sqlite_sequence WHERE name = 'body'"
     let before = try fixture.store.value(lastBody)
@@ -62,7 +53,7 @@ import TestTurns
     // More than is held in memory, so that the caller reads it while it arrives.
     let content = distinctBytes(9 << 20)
     let origin = try FixtureServer(routes: ["/big": .ok(content, ["Cache-Control": "no-store"])])
-    let fixture = try fixture()
+    let fixture = try ServiceFixture.make(chunkBytes: Self.chunk)
     var request = fixture.request(origin.url("/big"))
     request.limits.bodyBytes = Int64(content.count)
     let read = try await fixture.streamed(request, policy: .freshOnly)
@@ -78,7 +69,7 @@ import TestTurns
           ? .ok(distinctBytes(9 << 20, seed: 2), ["Cache-Control": "no-store"]) : .ok("short")
       } as FixtureServer.Route
     ])
-    let fixture = try fixture()
+    let fixture = try ServiceFixture.make(chunkBytes: Self.chunk)
     _ = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     isSecond.withLock { $0 = true }
     var changes: [DataService.Change] = []
@@ -105,7 +96,7 @@ import TestTurns
   func resumed(cut: Int) async throws {
     let content = distinctBytes(5 * Self.chunk)
     let origin = try Self.resumableOrigin(content, cutAt: cut)
-    let fixture = try fixture()
+    let fixture = try ServiceFixture.make(chunkBytes: Self.chunk)
     let first = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     #expect(first.kind == "truncated")
     #expect(try await fixture.streamed(origin.url("/big"), policy: .storedOnly).kind == "notStored")
@@ -119,7 +110,7 @@ import TestTurns
   @Test func `a cut-off download is resumed by another service on the store`() async throws {
     let content = distinctBytes(5 * Self.chunk)
     let origin = try Self.resumableOrigin(content, cutAt: 40_000)
-    let first = try fixture()
+    let first = try ServiceFixture.make(chunkBytes: Self.chunk)
     #expect(try await first.streamed(origin.url("/big"), policy: .freshOnly).kind == "truncated")
     await first.service.close()
     let second = try ServiceFixture(store: first.store) { $0.store.chunkBytes = Self.chunk }
@@ -145,7 +136,7 @@ import TestTurns
       reply.status = 206
       try connection.send(reply)
     }
-    let fixture = try fixture()
+    let fixture = try ServiceFixture.make(chunkBytes: Self.chunk)
     #expect(try await fixture.streamed(origin.url("/big"), policy: .freshOnly).kept == .yes)
     #expect(try await fixture.streamed(origin.url("/big"), policy: .freshOnly).kind == "truncated")
     #expect(try await fixture.streamed(origin.url("/big"), policy: .storedOnly).bytes == Array("short".utf8))
@@ -168,7 +159,7 @@ import TestTurns
       // If-Range names another version: the whole of the new one (RFC 9110 section 13.1.5).
       try connection.send(.ok(new, ["ETag": "\"v2\""]))
     }
-    let fixture = try fixture()
+    let fixture = try ServiceFixture.make(chunkBytes: Self.chunk)
     _ = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     let second = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     #expect(second.bytes == new && second.kept == .yes)
@@ -186,7 +177,7 @@ import TestTurns
       }
       try connection.send(.ok(content, ["ETag": "\"v1\""]))
     }
-    let fixture = try fixture()
+    let fixture = try ServiceFixture.make(chunkBytes: Self.chunk)
     _ = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     let second = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     #expect(second.bytes == content && second.kept == .yes)
@@ -201,10 +192,9 @@ import TestTurns
     ("a part of another whole", "bytes 40000-81919/90000"), ("nonsense", "bytes */x"),
   ]
 
-  @Test("a wrong part is not joined: the download starts over", arguments: wrongParts.indices)
-  func wrongPart(index: Int) async throws {
+  @Test("a wrong part is not joined: the download starts over", arguments: wrongParts)
+  func wrongPart(name: String, range: String) async throws {
     let content = distinctBytes(5 * Self.chunk)
-    let (name, range) = Self.wrongParts[index]
     let origin = try FixtureServer { request, connection in
       if request["Range"] != nil {
         var reply = FixtureReply.ok(Array(content[40_000...]), ["ETag": "\"v1\"", "Content-Range": range])
@@ -214,7 +204,7 @@ import TestTurns
       if request.connection == 1 { return try Self.cutOff(content, at: 40_000, etag: "\"v1\"", connection) }
       try connection.send(.ok(content, ["ETag": "\"v1\""]))
     }
-    let fixture = try fixture()
+    let fixture = try ServiceFixture.make(chunkBytes: Self.chunk)
     _ = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     let second = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     #expect(second.bytes == content && second.kept == .yes, "\(name)")
@@ -231,7 +221,7 @@ import TestTurns
       mayEnd.wait()
       connection.close()
     }
-    let fixture = try fixture()
+    let fixture = try ServiceFixture.make(chunkBytes: Self.chunk)
     var received = 0
     var ending: DataServiceError.Kind?
     for await delivery in fixture.service.streams(for: fixture.request(origin.url("/live"))) {
@@ -264,7 +254,8 @@ import TestTurns
       for _ in 0..<8 { try connection.sendChunk([UInt8](repeating: 7, count: 1 << 20)) }
       connection.close()
     }
-    #expect(try await fixture().streamed(origin.url("/live"), policy: .freshOnly).kind == "truncated")
+    let fixture = try ServiceFixture.make(chunkBytes: Self.chunk)
+    #expect(try await fixture.streamed(origin.url("/live"), policy: .freshOnly).kind == "truncated")
   }
 
   @Test func `a long body replaced under its reader is read to its end`() async throws {
@@ -274,7 +265,7 @@ import TestTurns
     let origin = try FixtureServer(routes: [
       "/big": { _ in .ok(isNew.withLock { $0 } ? new : old) } as FixtureServer.Route
     ])
-    let fixture = try fixture()
+    let fixture = try ServiceFixture.make(chunkBytes: Self.chunk)
     _ = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     var read: [UInt8] = []
     for await delivery in fixture.service.streams(

@@ -11,15 +11,6 @@ import TestTurns
 @Suite("Big bodies: what happens to the store while one is under way", .inTurn) struct BigBodyTroubleTests {
   private static let chunk = 16_384
 
-  private func fixture(_ configure: (inout DataService.Configuration) -> Void = { _ in }) throws
-    -> ServiceFixture
-  {
-    try ServiceFixture { configuration in
-      configuration.store.chunkBytes = Self.chunk
-      configure(&configuration)
-    }
-  }
-
   /// An origin whose one resource the test replaces.
   private func changing(_ first: [UInt8]) throws -> (
     origin: FixtureServer, become: @Sendable ([UInt8]) -> Void
@@ -39,7 +30,7 @@ import TestTurns
     let vfs = "full disk under \(count)"
     #expect(faultvfs_register(vfs) != 0)
     let (origin, become) = try changing(distinctBytes(100_000))
-    let fixture = try fixture { $0.store.vfs = vfs }
+    let fixture = try ServiceFixture.make(chunkBytes: Self.chunk) { $0.store.vfs = vfs }
     #expect(try await fixture.streamed(origin.url("/big"), policy: .freshOnly).kept == .yes)
     let new = distinctBytes(count, seed: 2)
     become(new)
@@ -110,7 +101,7 @@ import TestTurns
     let marker = Array("s3cret-body ".utf8)
     let content = Array(repeating: marker, count: 8 * Self.chunk / marker.count).flatMap { $0 }
     let (origin, _) = try changing(content)
-    let fixture = try fixture()
+    let fixture = try ServiceFixture.make(chunkBytes: Self.chunk)
     var request = fixture.request(origin.url("/big"))
     request.account = .named("alice")
     for await delivery in fixture.service.streams(for: request, policy: .freshOnly) {
@@ -143,7 +134,7 @@ import TestTurns
       for _ in 0..<12 { try connection.sendChunk(piece) }
       connection.waitForPeerClose()
     }
-    let fixture = try fixture()
+    let fixture = try ServiceFixture.make(chunkBytes: Self.chunk)
     var request = fixture.request(origin.url("/live"))
     request.account = .named("alice")
     var endings: [DataServiceError.Kind?] = []
@@ -160,7 +151,7 @@ import TestTurns
 
   @Test func `a replaced body's stream ends with replaced once its time is over`() async throws {
     let (origin, become) = try changing(distinctBytes(8 * Self.chunk))
-    let fixture = try fixture { $0.store.releasedLifetime = .zero }
+    let fixture = try ServiceFixture.make(chunkBytes: Self.chunk) { $0.store.releasedLifetime = .zero }
     _ = try await fixture.streamed(origin.url("/big"), policy: .freshOnly)
     let reading = try #require(try await fixture.storedStream(of: origin.url("/big")))
     become(distinctBytes(9 * Self.chunk, seed: 2))
@@ -179,7 +170,7 @@ import TestTurns
       try connection.sendChunk(content)
       connection.waitForPeerClose()
     }
-    let fixture = try fixture()
+    let fixture = try ServiceFixture.make(chunkBytes: Self.chunk)
     // The store is there whichever of the two comes first, its making or the end of the load.
     _ = try await fixture.service.store.accountID(named: "")
     var request = fixture.request(origin.url("/big"))

@@ -31,25 +31,32 @@ struct CoalescingTests {
     #expect(transport.requests.count == 2)
   }
 
-  static let differences: [(name: String, change: @Sendable (inout DataService.Request) -> Void)] = [
-    ("a field", { $0.fields = ["Accept-Language": "fr"] }),
-    ("a limit", { $0.limits.bodyBytes = 17 }),
-    ("--insecure", { $0.connection.isInsecure = true }),
-    ("a unix socket", { $0.connection.unixSocket = "/nowhere" }),
-    (
+  struct Difference: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let change: @Sendable (inout DataService.Request) -> Void
+
+    init(_ name: String, _ change: @escaping @Sendable (inout DataService.Request) -> Void) {
+      (testDescription, self.change) = (name, change)
+    }
+  }
+
+  static let differences: [Difference] = [
+    Difference("a field", { $0.fields = ["Accept-Language": "fr"] }),
+    Difference("a limit", { $0.limits.bodyBytes = 17 }),
+    Difference("--insecure", { $0.connection.isInsecure = true }),
+    Difference("a unix socket", { $0.connection.unixSocket = "/nowhere" }),
+    Difference(
       "--resolve",
-      { $0.connection.resolutions = [.init(host: "origin.test", port: 80, address: "127.0.0.1")] }
-    ),
-    ("the account", { $0.account = .named("alice") }),
-    ("keeping despite no-store", { $0.keepsAnyway = true }),
-    ("the accepted media types", { $0.acceptedMediaTypes = ["*/*", "text/html"] }),
-    ("the method", { $0.method = .head }),
-    ("pass-through", { $0.fields = ["Range": "bytes=0-1"] }),
+      { $0.connection.resolutions = [.init(host: "origin.test", port: 80, address: "127.0.0.1")] }),
+    Difference("the account", { $0.account = .named("alice") }),
+    Difference("keeping despite no-store", { $0.keepsAnyway = true }),
+    Difference("the accepted media types", { $0.acceptedMediaTypes = ["*/*", "text/html"] }),
+    Difference("the method", { $0.method = .head }),
+    Difference("pass-through", { $0.fields = ["Range": "bytes=0-1"] }),
   ]
 
-  @Test("loads that differ do not share an exchange", arguments: differences.indices)
-  func different(index: Int) async throws {
-    let (name, change) = Self.differences[index]
+  @Test("loads that differ do not share an exchange", arguments: differences)
+  func different(difference: Difference) async throws {
     let bothAreHere = Gate()
     let transport = ScriptedTransport { _, number async throws(DataServiceError) in
       if number == 2 { bothAreHere.open() }
@@ -60,10 +67,10 @@ struct CoalescingTests {
     let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: Self.url))
     async let one = fixture.deliveries(url)
-    async let other = fixture.deliveries(url, configure: change)
-    #expect(await one.count == 1, "\(name)")
-    #expect(await other.count == 1, "\(name)")
-    #expect(transport.requests.count == 2, "\(name)")
+    async let other = fixture.deliveries(url, configure: difference.change)
+    #expect(await one.count == 1)
+    #expect(await other.count == 1)
+    #expect(transport.requests.count == 2)
   }
 
   @Test func `verified and unverified loads never share a row`() async throws {

@@ -17,7 +17,7 @@ import TestTurns
   }
 
   @Test(
-    "What may succeed later without anybody's doing",
+    "Each kind says whether it may succeed later without anybody's doing",
     arguments: [
       (.offline, true), (.dns, true), (.refused, true), (.unreachable, true), (.disconnected, true),
       (.timeout(.connect), true), (.timeout(.idle), true), (.timeout(.deadline), true), (.proxy, true),

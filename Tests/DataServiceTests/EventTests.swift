@@ -54,7 +54,7 @@ import Testing
     for await _ in test.service.deliveries(for: request, policy: policy) {}
   }
 
-  @Test func `an exchange from its beginning to its end, its hops, and what loads deliver of it`()
+  @Test func `an exchange is told from beginning to end, with its hops, and what loads deliver of it`()
     async throws
   {
     let log = Log()
@@ -100,7 +100,7 @@ import Testing
     await test.close()
   }
 
-  @Test func `retries, and the failure in the end`() async throws {
+  @Test func `retries are told, and the failure in the end`() async throws {
     let log = Log()
     let test = try TestService { $0.onEvent = { log.add($0) } }
     test.origin.answer(Self.address, with: .text("busy", status: 503))

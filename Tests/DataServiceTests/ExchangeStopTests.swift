@@ -177,14 +177,14 @@ import TestTurns
       ExchangeWaiter(
         load: self, acceptedStatuses: nil, decodes: false, accepts: { _, _ in true },
         tierAnswered: { _ in }, received: nil,
-        finished: { [self] result in
+        answered: { [self] result in
           let text =
             switch result {
             case .answer(let answer): "answer \(answer.head.status)"
             case .failure(let error): error.kind.name
             }
           results.withLock { $0.append(text) }
-        }, settled: { [self] in settled.withLock { $0 += 1 } })
+        }, committed: { [self] in settled.withLock { $0 += 1 } })
     }
   }
 
@@ -203,7 +203,7 @@ import TestTurns
     exchange.stop(with: Self.closed)
     exchange.publish(.failure(DataServiceError(.refused, "late")))
     exchange.stop(with: DataServiceError(.signedOut, "again"))
-    exchange.settle()
+    exchange.reportCommitted()
     for listener in listeners {
       #expect(listener.results.withLock { $0 } == ["closed"])
       #expect(listener.settled.withLock { $0 } == 1)
@@ -270,7 +270,7 @@ import TestTurns
     // What the writing comes to is told to nobody any more.
     exchange.publish(.failure(DataServiceError(.refused, "late")))
     #expect(listener.results.withLock { $0 } == ["closed"] && listener.settled.withLock { $0 } == 0)
-    exchange.settle()
+    exchange.reportCommitted()
     #expect(listener.settled.withLock { $0 } == 1)
     await fixture.service.close()
   }

@@ -36,7 +36,7 @@ import TestTurns
     clock.advance(by: .seconds(3_599))
     for other in [item, try url("http://a.test/other")] {
       let failed = await fixture.deliveries(other)
-      #expect(failed.map(\.outline) == ["failure(paused)"])
+      #expect(failed.map(\.outline) == ["failure(paused)"], "\(other)")
     }
     #expect(transport.requests.count == 1)
     clock.advance(by: .seconds(2))
@@ -185,13 +185,15 @@ import TestTurns
     }
     let item = try url("http://a.test/item")
     _ = await fixture.outline(item)
-    for other in [
-      VirtualClock(wallMilliseconds: clock.wallMilliseconds, bootID: "next-boot"),
-      VirtualClock(wallMilliseconds: clock.wallMilliseconds, bootNanoseconds: clock.bootNanoseconds - 1),
+    let (wall, boot) = (clock.wallMilliseconds, clock.bootNanoseconds)
+    for (name, other) in [
+      ("another boot", VirtualClock(wallMilliseconds: wall, bootID: "next-boot")),
+      ("a start in the future", VirtualClock(wallMilliseconds: wall, bootNanoseconds: boot - 1)),
     ] {
       let transport = ScriptedTransport { _, _ in .answer("yes") }
       let later = try ServiceFixture(store: fixture.store, transport: transport, timekeeper: other)
-      #expect(await later.outline(item, policy: .freshOnly).first?.hasPrefix("fresh(yes") == true)
+      let first = await later.outline(item, policy: .freshOnly).first
+      #expect(first?.hasPrefix("fresh(yes") == true, "\(name)")
       await later.service.close()
     }
     await fixture.service.close()

@@ -294,7 +294,7 @@ import TestTurns
     #expect(await outline(anticipation.commit()) == ["fresh(second, new)"])
   }
 
-  @Test("when anticipating may begin an exchange") func rule() {
+  @Test("no exchange begins ahead that is unsafe, soon after a failure, or beside four others") func rule() {
     let second: Int64 = 1_000_000_000
     let now = 100 * second
     #expect(PrefetchRule.mayBegin(.init(now: now)))

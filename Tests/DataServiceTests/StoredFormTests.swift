@@ -15,14 +15,6 @@ import TestTurns
   private static let chunk = 16_384
   private static let url = "http://origin.test/item"
 
-  private func fixture(_ bodies: [String]) throws -> ServiceFixture {
-    let transport = ScriptedTransport { _, number throws(DataServiceError) in
-      guard number <= bodies.count else { throw DataServiceError(.refused, "refused") }
-      return .answer(bodies[number - 1])
-    }
-    return try ServiceFixture(transport: transport) { $0.store.chunkBytes = Self.chunk }
-  }
-
   /// Every delivery of a load for items, in short.
   private func items(_ fixture: ServiceFixture, _ policy: FetchPolicy = .storedThenFresh) async throws
     -> [String]
@@ -61,7 +53,8 @@ import TestTurns
   func `a long stored body that is more than may be handed over as Data is told of, and the fresh one comes`()
     async throws
   {
-    let fixture = try fixture([String(repeating: "long ", count: 10_000), "short"])
+    let fixture = try ServiceFixture.make(
+      chunkBytes: Self.chunk, bodies: [String(repeating: "long ", count: 10_000), "short"])
     let url = try #require(URL(string: Self.url))
     _ = try await fixture.streamed(url, policy: .freshOnly)
     let small = { (request: inout DataService.Request) in request.limits.dataBytes = 1_000 }
@@ -72,7 +65,8 @@ import TestTurns
   }
 
   @Test func `a long stored body with a damaged chunk is told of, and the fresh one comes`() async throws {
-    let fixture = try fixture([String(repeating: "long ", count: 10_000), "fresh"])
+    let fixture = try ServiceFixture.make(
+      chunkBytes: Self.chunk, bodies: [String(repeating: "long ", count: 10_000), "fresh"])
     let url = try #require(URL(string: Self.url))
     _ = try await fixture.streamed(url, policy: .freshOnly)
     try fixture.store.execute(
@@ -111,7 +105,8 @@ import TestTurns
     arguments: [10, 50_000])
   func undecodable(count: Int) async throws {
     let old = String(repeating: "<html>", count: count / 6 + 1)
-    let fixture = try fixture([old, #"{"name": 7}"#, #"{"name": "new"}"#])
+    let fixture = try ServiceFixture.make(
+      chunkBytes: Self.chunk, bodies: [old, #"{"name": 7}"#, #"{"name": "new"}"#])
     let url = try #require(URL(string: Self.url))
     _ = try await fixture.streamed(url, policy: .freshOnly)
     #expect(try await items(fixture, .storedOnly) == ["undecodable -"])

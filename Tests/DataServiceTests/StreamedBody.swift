@@ -1,5 +1,6 @@
 import CacheStore
 import DataService
+import DataServiceTesting
 import PlatformFoundation
 import TestSupport
 
@@ -12,6 +13,24 @@ struct StreamedBody {
 }
 
 extension ServiceFixture {
+  /// A service that stores bodies in chunks of `chunkBytes`, the usual ones where none is given. Its origin
+  /// answers with `bodies`, one after the other, and then refuses; without them it has the real transport.
+  static func make(
+    chunkBytes: Int? = nil, bodies: [String]? = nil,
+    _ configure: (inout DataService.Configuration) -> Void = { _ in }
+  ) throws -> ServiceFixture {
+    let transport = bodies.map { bodies in
+      ScriptedTransport { _, number throws(DataServiceError) in
+        guard number <= bodies.count else { throw DataServiceError(.refused, "refused") }
+        return .answer(bodies[number - 1])
+      }
+    }
+    return try ServiceFixture(transport: transport) { configuration in
+      if let chunkBytes { configuration.store.chunkBytes = chunkBytes }
+      configure(&configuration)
+    }
+  }
+
   /// The terminal outcome of a load whose bodies are streams.
   func streamed(_ url: URL, policy: FetchPolicy) async throws -> StreamedBody {
     try await streamed(request(url), policy: policy)

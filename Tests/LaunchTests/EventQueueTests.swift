@@ -53,7 +53,7 @@ import TestTurns
     #expect(await rest(queue) == ["2", "a", "5", "b", "prompt", "6", "c", "d", "8", "outcome"])
   }
 
-  @Test func `the same where some of it has been taken meanwhile`() async throws {
+  @Test func `the newest progress is kept where some has been taken meanwhile, too`() async throws {
     let queue = EventQueue()
     for event in [progress(1), step("a"), progress(2)] { queue.send(event) }
     try #require(try await next(queue) == "1")

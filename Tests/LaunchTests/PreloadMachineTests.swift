@@ -384,7 +384,7 @@ import TestTurns
     }
   }
 
-  @Test("bytes where every length is known, weights otherwise") func measure() {
+  @Test("progress is by bytes where every length is known, by weights otherwise") func measure() {
     var meter = ProgressMeter()
     typealias Part = ProgressMeter.Part
     typealias Sum = ProgressMeter.Sum

@@ -51,7 +51,7 @@ import TestTurns
     ("without weight", [Part(weight: 0, isDone: true), Part(weight: 0)], 1),
   ]
 
-  @Test("By bytes where every length is known, by weights otherwise") func table() {
+  @Test("It goes by bytes where every length is known, by weights otherwise") func table() {
     for (name, parts, fraction) in Self.cases {
       var meter = ProgressMeter()
       #expect(meter.fraction(of: .init(parts)) == fraction, Comment(rawValue: name))

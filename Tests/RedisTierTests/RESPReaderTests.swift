@@ -30,8 +30,7 @@ import Testing
     ("|1\r\n+a\r\n:1\r\n:7\r\n", .integer(7)),
   ]
 
-  @Test(arguments: forms.indices) func `each form of a value is read`(index: Int) throws {
-    let (text, value) = Self.forms[index]
+  @Test(arguments: forms) func `each form of a value is read`(text: String, value: RESPValue) throws {
     #expect(try replies(text + text) == [value, value], "\(text.debugDescription)")
   }
 
@@ -59,11 +58,11 @@ import Testing
       var replies: [RESPValue] = []
       for start in stride(from: 0, to: text.count, by: length) {
         let (read, problem) = text[start...].prefix(length).withUnsafeBytes { reader.replies(with: $0) }
-        #expect(problem == nil)
+        #expect(problem == nil, "pieces of \(length)")
         replies += read
       }
-      #expect(replies == whole)
-      #expect(reader.isEmpty)
+      #expect(replies == whole, "pieces of \(length)")
+      #expect(reader.isEmpty, "pieces of \(length)")
     }
     var reader = RESPReader()
     let (read, problem) = Array("+OK\r\nx\r\n".utf8).withUnsafeBytes { reader.replies(with: $0) }

@@ -20,8 +20,8 @@ import Testing
     for account in ["cd", ""] {
       var question = page
       question.account = account
-      let (_, row) = try #require(await other.answer(question))
-      #expect(row == nil)
+      let (_, row) = try #require(await other.answer(question), "\(account)")
+      #expect(row == nil, "\(account)")
     }
     #expect(one.warnings.withLock { $0 } == [] && other.warnings.withLock { $0 } == [])
   }
@@ -45,9 +45,9 @@ import Testing
     #expect(await one.share(page, "before") == .stored)
     #expect(await other.answer(page)?.row != nil)
     #expect(await one.run { await $0.signOut("ci") })
-    for machine in [one, other] {
-      let (_, row) = try #require(await machine.answer(page))
-      #expect(row == nil)
+    for (name, machine) in [("one", one), ("other", other)] {
+      let (_, row) = try #require(await machine.answer(page), "\(name)")
+      #expect(row == nil, "\(name)")
     }
     #expect(await other.share(page, "after") == .stored)
     #expect(await one.answer(page)?.row?.body == Data("after".utf8))

@@ -6,7 +6,7 @@ package struct FieldNames: Sendable, ExpressibleByArrayLiteral {
   /// The set of these names, whatever their case.
   package init(_ names: some Sequence<String>) {
     for name in names {
-      let bytes = name.utf8.map(\.lowercasedASCII)
+      let bytes = name.utf8.map(\.asciiLowercased)
       while byLength.count <= bytes.count { byLength.append([]) }
       byLength[bytes.count] += bytes
     }
@@ -25,7 +25,7 @@ package struct FieldNames: Sendable, ExpressibleByArrayLiteral {
     guard length > 0, length < byLength.count, !byLength[length].isEmpty else { return false }
     return byLength[length].withUnsafeBufferPointer { names in
       stride(from: 0, to: names.count, by: length).contains { start in
-        names[start] == name[0].lowercasedASCII
+        names[start] == name[0].asciiLowercased
           && name.equalsIgnoringCase(.init(rebasing: names[start..<start + length]))
       }
     }
@@ -36,7 +36,7 @@ package struct FieldNames: Sendable, ExpressibleByArrayLiteral {
 struct PlainFieldNames {
   private let names: Set<[UInt8]>
 
-  init(_ names: some Sequence<String>) { self.names = Set(names.map { $0.utf8.map(\.lowercasedASCII) }) }
+  init(_ names: some Sequence<String>) { self.names = Set(names.map { $0.utf8.map(\.asciiLowercased) }) }
 
-  func contains(_ name: String) -> Bool { names.contains(name.utf8.map(\.lowercasedASCII)) }
+  func contains(_ name: String) -> Bool { names.contains(name.utf8.map(\.asciiLowercased)) }
 }

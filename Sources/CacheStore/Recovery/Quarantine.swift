@@ -34,7 +34,7 @@ struct Quarantine {
     UsageJournal(files: files).removeAll()
     aside.prune()
     configuration.onEvent?(
-      .setAside(path: files.database, keptAs: name, carriedOver: salvage.carriedOver, lost: salvage.lost))
+      .quarantined(path: files.database, keptAs: name, carriedOver: salvage.carriedOver, lost: salvage.lost))
     return true
   }
 

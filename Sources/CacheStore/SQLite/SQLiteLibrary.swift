@@ -9,10 +9,7 @@ package enum SQLiteLibrary {
   /// Allocates the pages of a connection's cache one at a time, as they are read, and not twenty when the first is: a
   /// short process reads fewer. Call it before any store is used; later it has no effect.
   package static func allocatePagesWhenRead() { _ = cachefetch_config_pages_ahead(0) }
-}
 
-/// The version of SQLite, for `--version`.
-package enum StoreVersion {
   /// SQLite's version, such as `3.40.1`.
-  package static var sqlite: String { String(cString: sqlite3_libversion()) }
+  package static var version: String { String(cString: sqlite3_libversion()) }
 }

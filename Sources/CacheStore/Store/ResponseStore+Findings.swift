@@ -43,7 +43,7 @@ extension ResponseStore {
   private var libraries: StoreFinding {
     StoreFinding(
       "libraries", .fine,
-      "SQLite \(String(cString: sqlite3_libversion())), \(KeyedDigest.library), "
+      "SQLite \(SQLiteLibrary.version), \(KeyedDigest.library), "
         + "xxHash \(Self.dotted(cachefetch_xxhash_version()))"
     )
   }

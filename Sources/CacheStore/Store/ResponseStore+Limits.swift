@@ -53,27 +53,3 @@ extension ResponseStore {
     return largestBody
   }
 }
-
-extension Connection {
-  /// The store's own limits; inside a writing transaction. Read anew only after a commit of another connection, which
-  /// SQLite reports without a query.
-  fileprivate func ownLimits() throws(CacheStoreError) -> StoreLimits {
-    if let limits = knownLimits, areLimitsCurrent { return limits }
-    let limits = try readLimits()
-    knownLimits = limits
-    areLimitsCurrent = true
-    return limits
-  }
-
-  /// The last row whose age has been checked; 0 where all have been, or the table does not exist yet.
-  func checkedRow() throws(CacheStoreError) -> Int64 {
-    guard try optionalStatement(.storeLimits) != nil else { return 0 }
-    return try first("SELECT checked_id FROM store_limit WHERE id = 1", []) ?? 0
-  }
-
-  /// Stores the last row whose age has been checked.
-  func noteChecked(_ row: Int64) throws(CacheStoreError) {
-    guard try optionalStatement(.storeLimits) != nil else { return }
-    _ = try first("UPDATE store_limit SET checked_id = ?1 WHERE id = 1 AND checked_id <> ?1", [row])
-  }
-}

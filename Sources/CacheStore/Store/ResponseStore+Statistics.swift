@@ -20,16 +20,6 @@ extension ResponseStore {
     return use
   }
 
-  /// Whether there is no store at the path, and no repaired one waiting to be renamed to it.
-  package var isMissing: Bool { files.isMissing }
-
-  /// Why there is no store and none can be made: where a store is, it can at least be read. `nil` if there is one, if
-  /// one can be made, or if none is wanted.
-  package var obstacle: CacheStoreError? {
-    guard !configuration.isReadOnly, files.isMissing, let obstacle = files.obstacle() else { return nil }
-    return CacheStoreError(.readOnly, "\(obstacle): nothing is kept")
-  }
-
   /// The store's contents and the deliveries it served; reads every row's head.
   package func statistics() async throws(CacheStoreError) -> StoreStatistics {
     await flushUsage()

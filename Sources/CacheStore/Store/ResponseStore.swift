@@ -232,6 +232,16 @@ package final class ResponseStore: Sendable {
     try lease(.request(hash))
   }
 
+  /// Whether there is no store at the path, and no repaired one waiting to be renamed to it.
+  package var isMissing: Bool { files.isMissing }
+
+  /// Why there is no store and none can be made: where a store is, it can at least be read. `nil` if there is one, if
+  /// one can be made, or if none is wanted.
+  package var obstacle: CacheStoreError? {
+    guard !configuration.isReadOnly, files.isMissing, let obstacle = files.obstacle() else { return nil }
+    return CacheStoreError(.readOnly, "\(obstacle): nothing is kept")
+  }
+
   /// Whether a reading connection is open, so that a lookup need not open one.
   package var isReadyToLookUp: Bool { pool.isOpen }
 

@@ -24,7 +24,7 @@ extension DataService.Response {
     url: URL? = nil, receivedAt: Date = Date(), age: Duration = .zero, wasValidated: Bool = false,
     kept: DataService.Kept = .yes
   ) {
-    let url = url ?? nobody
+    let url = url ?? reservedURL
     let received = Int64((receivedAt.timeIntervalSince1970 * 1000).rounded())
     let freshness = FreshnessInputs(
       status: status, fields: fields, requestedAt: received, receivedAt: received,
@@ -40,4 +40,4 @@ extension DataService.Response {
 }
 
 /// A URL with a reserved host name that no server can have (RFC 6761 section 6.4).
-private let nobody = URL(string: "https://origin.invalid/") ?? URL(filePath: "/")
+private let reservedURL = URL(string: "https://origin.invalid/") ?? URL(filePath: "/")

@@ -105,8 +105,8 @@ struct Commit {
   private func outcome(
     _ done: Result<ResponseStore.Overwritten, CacheStoreError>?, _ pending: Task<LateWrite, Never>?,
     _ answer: Answer
-  ) throws(DataServiceError) -> ExchangeOutcome {
-    var outcome = ExchangeOutcome(answer: answer)
+  ) throws(DataServiceError) -> CompletedExchange {
+    var outcome = CompletedExchange(answer: answer)
     switch done {
     case .success(.stored(_, let body)):
       outcome.answer.kept = .yes
@@ -166,7 +166,7 @@ struct Commit {
       answer.kept = .no(.init(error))
     case nil:
       answer.kept = .no(.busy)
-      return .done(ExchangeOutcome(answer: answer, pendingWrite: pending))
+      return .done(CompletedExchange(answer: answer, pendingWrite: pending))
     }
     return .answered(answer)
   }
@@ -351,8 +351,8 @@ extension Result where Failure == CacheStoreError {
   }
 }
 
-/// The result of an exchange.
-struct ExchangeOutcome: Sendable {
+/// The answer of an exchange, and the write that still runs.
+struct CompletedExchange: Sendable {
   var answer: Answer
   /// A write that exceeded the delivery's time limit and still runs.
   var pendingWrite: Task<LateWrite, Never>?
@@ -369,9 +369,9 @@ enum LateWrite: Sendable {
 
 /// The result of one request, including its redirects.
 enum ExchangeStep: Sendable {
-  case done(ExchangeOutcome)
+  case done(CompletedExchange)
   /// The request must be sent again without a condition.
   case askAgain(because: String)
 
-  static func answered(_ answer: Answer) -> Self { .done(ExchangeOutcome(answer: answer)) }
+  static func answered(_ answer: Answer) -> Self { .done(CompletedExchange(answer: answer)) }
 }

@@ -7,7 +7,7 @@ extension Exchange {
   /// - Parameter preflight: The store's knowledge before the first attempt; later attempts look it up again.
   nonisolated(nonsending) func attempts(
     until deadline: Int64, knowing preflight: ResponseStore.Preflight?
-  ) async throws(DataServiceError) -> ExchangeOutcome {
+  ) async throws(DataServiceError) -> CompletedExchange {
     let clock = core.timekeeper
     let onlineUntil = prepared.request.onlineWait.map { clock.instant(after: $0) }
     var timesOffline = 0
@@ -15,7 +15,7 @@ extension Exchange {
     core.earnRetry(origin: prepared.url.origin)
     while true {
       attempt += 1
-      let result: Result<ExchangeOutcome, DataServiceError>
+      let result: Result<CompletedExchange, DataServiceError>
       do throws(DataServiceError) {
         result = .success(try await self.attempt(until: deadline, knowing: attempt == 1 ? preflight : nil))
       } catch {
@@ -47,7 +47,8 @@ extension Exchange {
 
   /// What ``RetryRule`` says of an attempt's result.
   private func decision(
-    after result: Result<ExchangeOutcome, DataServiceError>, attempt: Int, retries: Int, until deadline: Int64
+    after result: Result<CompletedExchange, DataServiceError>, attempt: Int, retries: Int,
+    until deadline: Int64
   ) -> RetryRule.Decision {
     core.retryRule.decision(
       after: result.attemptResult, attempt: attempt, retries: retries, isRepeatable: prepared.isRepeatable,
@@ -56,13 +57,13 @@ extension Exchange {
 
   /// Whether the request may be sent again once the network is back. An unsafe request may only if no byte of it was
   /// sent (RFC 9110 section 9.2.2).
-  private func mayWaitOnline(after result: Result<ExchangeOutcome, DataServiceError>) -> Bool {
+  private func mayWaitOnline(after result: Result<CompletedExchange, DataServiceError>) -> Bool {
     guard case .failure(let error) = result, error.kind.isConnectivity else { return false }
     return prepared.isRepeatable || error.kind.isBeforeSending && !hasBeenAnswered
   }
 
   nonisolated(nonsending) private func wait(
-    for delay: Duration, before result: Result<ExchangeOutcome, DataServiceError>
+    for delay: Duration, before result: Result<CompletedExchange, DataServiceError>
   ) async throws(DataServiceError) {
     try stopWriting()
     core.trace("retrying in \(delay.clampedNanoseconds / 1_000_000) ms after \(result.reason)")
@@ -75,7 +76,7 @@ extension Exchange {
   }
 }
 
-extension Result where Success == ExchangeOutcome, Failure == DataServiceError {
+extension Result where Success == CompletedExchange, Failure == DataServiceError {
   /// The result in the terms of ``RetryRule``.
   fileprivate var attemptResult: RetryRule.AttemptResult {
     switch self {

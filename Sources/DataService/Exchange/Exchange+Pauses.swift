@@ -46,7 +46,7 @@ extension Exchange {
 
   /// Records the pause that the responder asked for, here and for the fleet.
   nonisolated(nonsending) func recordPause(
-    for length: Duration, after result: Result<ExchangeOutcome, DataServiceError>
+    for length: Duration, after result: Result<CompletedExchange, DataServiceError>
   ) async {
     guard case .success(let outcome) = result else { return }
     let pause = Pause(heard: core.timekeeper.startMark, milliseconds: length.clampedNanoseconds / 1_000_000)

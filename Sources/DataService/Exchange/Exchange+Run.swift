@@ -33,7 +33,7 @@ extension Exchange {
     if mayStoreTierRow { await storeTierRow() }
     tier.end?()
     core.state.withLock { $0.exchanges.forget(self) }
-    settle()
+    reportCommitted()
     core.exchangeEnded()
   }
 
@@ -60,7 +60,7 @@ extension Exchange {
   /// Uses the answer of another process that is refreshing the same entry, or asks the origin while holding the
   /// lease. The first step may be one question to the tier.
   /// - Returns: `nil` where the tier's row is all that the loads want.
-  nonisolated(nonsending) private func refresh() async throws(DataServiceError) -> ExchangeOutcome? {
+  nonisolated(nonsending) private func refresh() async throws(DataServiceError) -> CompletedExchange? {
     let deadline = core.timekeeper.instant(after: prepared.request.limits.totalTimeout)
     guard plan.isShared else {
       // Such a request looks nothing up, and makes no account either.
@@ -73,7 +73,7 @@ extension Exchange {
       try await checkGeneration()
       core.noteFollowing()
       tell(.followed)
-      return ExchangeOutcome(answer: answer)
+      return CompletedExchange(answer: answer)
     case .lead(let lease, let isAtOnce):
       hold(lease)
       if core.configuration.tier != nil {
@@ -94,7 +94,7 @@ extension Exchange {
   /// response.
   nonisolated(nonsending) func attempt(
     until deadline: Int64, knowing known: ResponseStore.Preflight?
-  ) async throws(DataServiceError) -> ExchangeOutcome {
+  ) async throws(DataServiceError) -> CompletedExchange {
     let preflight = await preflight(knowing: known)
     try check(preflight.pause, of: prepared.url)
     // Truncated downloads are rare, and looking for one takes a switch to another thread.

@@ -48,7 +48,7 @@ final class Exchange: AnyExchange {
     /// Whether loads may still join; false once the body is complete.
     var isOpen = true
     var result: ExchangeResult?
-    var isSettled = false
+    var isCommitted = false
     var finishesIntoStore = false
     var isStopped = false
     var isWriting = false
@@ -193,7 +193,7 @@ final class Exchange: AnyExchange {
     publish(.failure(error))
     state.withLock { $0.task }?.cancel()
     // A stopped exchange writes nothing more, however late the transport ends. Only a running write is waited for.
-    if !isWriting { settle() }
+    if !isWriting { reportCommitted() }
   }
 
   /// Marks the start of writing the row; `false` if the exchange has been stopped.
@@ -278,25 +278,25 @@ final class Exchange: AnyExchange {
     for (index, waiter) in waiters.enumerated() {
       // A live body has one reader; a second load needs its own exchange.
       if index > 0, case .answer(let answer) = result, case .live = answer.body {
-        waiter.finished(.failure(.init(.other, "the body could not be shared; load it again")))
+        waiter.answered(.failure(.init(.other, "the body could not be shared; load it again")))
       } else {
-        waiter.finished(result)
+        waiter.answered(result)
       }
     }
   }
 
   /// Tells the loads that nothing more will be written.
-  func settle() {
+  func reportCommitted() {
     let waiters = state.withLock { state -> [ExchangeWaiter] in
-      guard !state.isSettled else { return [] }
-      state.isSettled = true
+      guard !state.isCommitted else { return [] }
+      state.isCommitted = true
       defer {
         state.waiters = []
         state.judges = []
       }
       return state.waiters
     }
-    for waiter in waiters { waiter.settled() }
+    for waiter in waiters { waiter.committed() }
   }
 
   /// Whether a server has answered the request, even if only with a redirect.

@@ -141,7 +141,7 @@ extension LoadTask {
     let (exchange, isNew) = Exchange.joined(by: waiter, for: plan, core: core)
     // Between joining and this line, the exchange or another thread may have ended the load.
     let isStray = state.withLock { state -> Bool in
-      guard !state.isExchangeOver else { return false }
+      guard !state.isCommitted else { return false }
       if state.machine.hasEnded { return state.result == nil || state.isStopped }
       state.exchange = exchange
       return false
@@ -171,7 +171,7 @@ extension LoadTask {
     let (exchange, timers, usedRow) = state.withLock { state in
       defer { state.timers = [] }
       // Whoever stopped the load set its result, but may not have seen its exchange, which then still runs.
-      let isUnderWay = state.result == nil || state.isStopped && !state.hasExchangeResult
+      let isUnderWay = state.result == nil || state.isStopped && !state.isAnswered
       return (isUnderWay ? state.exchange : nil, state.timers, state.usedRow)
     }
     for timer in timers { timer.cancel() }
@@ -204,7 +204,7 @@ extension LoadTask {
         add(count, accountID: accountID ?? exchange?.accountID)
       }
     }
-    if state.withLock({ settleIfOver(&$0) }) { settle() }
+    if state.withLock({ endIfCommitted(&$0) }) { announceEnd() }
   }
 
   /// Reports the delivery to `onEvent`.
@@ -223,23 +223,24 @@ extension LoadTask {
   }
 
   /// Announces that the load is over.
-  func settle() {
+  func announceEnd() {
     core.state.withLock { $0.remove(self) }
     let finishers = state.withLock { state in
-      state.isOver = true
+      state.isEndAnnounced = true
       defer { state.finishers = [] }
       return state.finishers
     }
     for finisher in finishers { finisher.resume() }
   }
 
-  /// - Returns: Whether the load has just become over.
-  func settleIfOver(_ state: inout State) -> Bool {
+  /// Ends the load where everything is delivered, and committed or abandoned.
+  /// - Returns: Whether it has just ended.
+  func endIfCommitted(_ state: inout State) -> Bool {
     // During a drain the last delivery may have left the outbox without having reached the sink.
     guard state.machine.hasEnded, state.exchange == nil, state.outbox.isEmpty, !state.isDraining,
-      !state.isSettled
+      !state.hasEnded
     else { return false }
-    state.isSettled = true
+    state.hasEnded = true
     return true
   }
 

@@ -11,7 +11,7 @@ extension LoadTask {
       load: self, acceptedStatuses: acceptedStatuses, decodes: form.canRefuse,
       accepts: { answer, data in self.accepts(answer, data: data) },
       tierAnswered: { row in self.tierAnswered(row) }, received: received,
-      finished: { result in self.exchangeFinished(result) }, settled: { self.settled() })
+      answered: { result in self.exchangeAnswered(result) }, committed: { self.exchangeCommitted() })
   }
 
   private func accepts(_ answer: Answer, data: Data) -> Bool {
@@ -75,13 +75,13 @@ extension LoadTask {
     return .tierAnswered(answer)
   }
 
-  private func exchangeFinished(_ result: ExchangeResult) {
+  private func exchangeAnswered(_ result: ExchangeResult) {
     endProgress()
     switch result {
     case .failure(let error) where error.kind == .signedOut:
       // Nothing of the account is delivered any more, so no policy falls back on what is stored. The exchange still says
       // when its writes are over.
-      state.withLock { $0.hasExchangeResult = true }
+      state.withLock { $0.isAnswered = true }
       stop(with: error)
     case .failure(let error):
       if HTTPStaleness.isUnheard(error.kind) { noteStale(after: .noAnswer) }
@@ -106,13 +106,13 @@ extension LoadTask {
     }
   }
 
-  private func settled() {
-    let isOver = state.withLock { state in
+  private func exchangeCommitted() {
+    let hasEnded = state.withLock { state in
       state.exchange = nil
-      state.isExchangeOver = true
-      return settleIfOver(&state)
+      state.isCommitted = true
+      return endIfCommitted(&state)
     }
-    if isOver { settle() }
+    if hasEnded { announceEnd() }
   }
 
   /// Whether the answer's status is a failure: the load does not accept it, or it is 408, 429 or 5xx and there is a
@@ -229,7 +229,7 @@ extension LoadTask {
   ) {
     let row = state.withLock { state in
       state.answer = answer
-      state.hasExchangeResult = true
+      state.isAnswered = true
       return state.row
     }
     let change =

@@ -58,18 +58,18 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     var lateChange: DataService.Change?
     var exchange: (any AnyExchange)?
     /// Whether the exchange has announced that nothing more will be written.
-    var isExchangeOver = false
+    var isCommitted = false
     /// Whether the exchange has handed over its result; its writes may still be under way.
-    var hasExchangeResult = false
+    var isAnswered = false
     var pendingLookup: FirstValue<Void>?
     var outbox: [Posted] = []
     var isDraining = false
     var isCancelled = false
     var isStopped = false
-    /// Whether deliveries and writes are both over.
-    var isSettled = false
+    /// Whether everything is delivered, and committed or abandoned.
+    var hasEnded = false
     /// Whether the end has been announced, and the callers that wait for it.
-    var isOver = false
+    var isEndAnnounced = false
     var finishers: [UnsafeContinuation<Void, Never>] = []
     var timers: [TimerHandle] = []
     var progressRate = ProgressRate()
@@ -175,11 +175,11 @@ final class LoadTask<Value: Sendable>: AnyLoad {
   /// Returns once everything is delivered or cancelled, and nothing more will be written for this load.
   func finished() async {
     await withUnsafeContinuation { finisher in
-      let isOver = state.withLock { state in
-        if !state.isOver { state.finishers.append(finisher) }
-        return state.isOver
+      let isAnnounced = state.withLock { state in
+        if !state.isEndAnnounced { state.finishers.append(finisher) }
+        return state.isEndAnnounced
       }
-      if isOver { finisher.resume() }
+      if isAnnounced { finisher.resume() }
     }
   }
 }

@@ -72,10 +72,10 @@ struct ExchangeWaiter: Sendable {
   let tierAnswered: @Sendable (Box<StoredResponse>) -> Void
   /// Receives the body's progress; `nil` if the caller does not want it.
   let received: (@Sendable (DataService.TransferProgress) -> Void)?
-  /// Called when the exchange is over for the caller.
-  let finished: @Sendable (ExchangeResult) -> Void
-  /// Called when the exchange's writes are done or abandoned.
-  let settled: @Sendable () -> Void
+  /// Called with the exchange's answer or failure.
+  let answered: @Sendable (ExchangeResult) -> Void
+  /// Called when the exchange's writes are committed or abandoned.
+  let committed: @Sendable () -> Void
 
   /// Whether the load accepts an answer of that status.
   func takes(status: Int) -> Bool { acceptedStatuses?.contains(status) ?? true }

@@ -34,7 +34,7 @@ final class ServiceCore: Sendable {
       stored.onEvent = { [tell = stored.onEvent] event in
         tell?(event)
         // The load that finds a damaged row reports it.
-        if case .setAside = event { onWarning(.init(kind: .corrupt, message: event.message, remedy: nil)) }
+        if case .quarantined = event { onWarning(.init(kind: .corrupt, message: event.message, remedy: nil)) }
       }
     }
     store = ResponseStore(configuration: stored)

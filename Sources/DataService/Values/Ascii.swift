@@ -10,8 +10,6 @@ enum Ascii {
 }
 
 extension UInt8 {
-  /// The byte in lower case where it is an ASCII capital.
-  var asciiLowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
   /// Whether the byte is an ASCII digit.
   var isAsciiDigit: Bool { self >= 0x30 && self <= 0x39 }
   /// The value of the byte as a hexadecimal digit.

@@ -50,12 +50,12 @@ extension RedisTier {
     to asked: Asked, _ link: Link, _ host: TierHost
   ) async throws(Silent) -> TierReply? {
     let (question, keys) = (asked.question, asked.keys)
-    let looks = keys.map { Look($0, question) }
+    let lookups = keys.map { Lookup($0, question) }
     let pauses = question.responder.isEmpty ? [] : keys.map { $0.names.pause(of: question) }
     var commands = RESPWriter()
     commands.write(["TIME"])
-    if let first = looks.first { commands.write(["GET", first.target.tombstone]) }
-    for look in looks { commands.write(look.command(for: [look.plain])) }
+    if let first = lookups.first { commands.write(["GET", first.target.tombstone]) }
+    for lookup in lookups { commands.write(lookup.command(for: [lookup.plain])) }
     for pause in pauses { commands.write(["GET", pause]) }
     if asked.account != nil {
       for key in link.keys.all { commands.write(["GET", key.names.key(of: question.account)]) }
@@ -63,7 +63,7 @@ extension RedisTier {
     let sent = host.timekeeper.bootNanoseconds
     let replies = try await call(commands, over: link, host, until: asked.deadline)
     let arrival = host.timekeeper.bootNanoseconds
-    guard let (time, number) = Self.ticket(replies, hasRow: !looks.isEmpty) else {
+    guard let (time, number) = Self.ticket(replies, hasRow: !lookups.isEmpty) else {
       throw denied(replies.first { $0.failure != nil } ?? .null, host)
     }
     learn(time: time, sent: sent, received: arrival)
@@ -71,14 +71,14 @@ extension RedisTier {
       number: number, bootNanoseconds: instant(of: number, notAfter: arrival),
       accountKeys: asked.account?.number ?? 0)
     // In the order of the commands.
-    let rows = replies.dropFirst(looks.isEmpty ? 1 : 2)
-    let told = rows.dropFirst(looks.count)
+    let rows = replies.dropFirst(lookups.isEmpty ? 1 : 2)
+    let told = rows.dropFirst(lookups.count)
     let sealedKeys = told.dropFirst(pauses.count)
     if let account = asked.account, !account.isSame(as: sealedKeys.map(\.bytes)) { return nil }
     let pause = zip(zip(keys, pauses), told).compactMap { pair, reply in
       remaining(reply, named: pair.1, pair.0, at: time, host)
     }.max()
-    let found = try await newest(of: zip(looks, rows), asked, link, host)
+    let found = try await newest(of: zip(lookups, rows), asked, link, host)
     let row = found.map { head in
       let started = StartMark(
         boot: host.timekeeper.bootID, nanoseconds: instant(of: head.ticket, notAfter: arrival))
@@ -90,28 +90,30 @@ extension RedisTier {
   /// The newest row that matches, under any of the keys. Where `Vary` names fields that the request has, a second round trip
   /// looks for that variant.
   nonisolated(nonsending) private func newest(
-    of replies: some Sequence<(Look, RESPValue)>, _ asked: Asked, _ link: Link, _ host: TierHost
+    of replies: some Sequence<(Lookup, RESPValue)>, _ asked: Asked, _ link: Link, _ host: TierHost
   ) async throws(Silent) -> SealedHead? {
     let question = asked.question
     var best: SealedHead?
-    var further: [(Look, [String])] = []
-    for (look, reply) in replies {
-      let found = look.read(reply, of: [look.plain])
+    var further: [(Lookup, [String])] = []
+    for (lookup, reply) in replies {
+      let found = lookup.read(reply, of: [lookup.plain])
       if let vary = found.vary { count(opened: vary.isOpen, host) }
-      let row = found.rows.first.flatMap { open($0, look, question, host) }
+      let row = found.rows.first.flatMap { open($0, lookup, question, host) }
       best = newer(best, row?.matching)
       let names = [row?.other, found.vary?.names].compactMap(\.self)
       if names.isEmpty { continue }
-      let others = Set(names.map { look.key.names.variant(of: question, vary: $0) }).subtracting([look.plain])
-      if !others.isEmpty { further.append((look, others.sorted())) }
+      let others = Set(names.map { lookup.key.names.variant(of: question, vary: $0) }).subtracting([
+        lookup.plain
+      ])
+      if !others.isEmpty { further.append((lookup, others.sorted())) }
     }
     guard !further.isEmpty else { return best }
     var commands = RESPWriter()
-    for (look, variants) in further { commands.write(look.command(for: variants)) }
+    for (lookup, variants) in further { commands.write(lookup.command(for: variants)) }
     let variants = try await call(commands, over: link, host, until: asked.deadline)
-    for ((look, names), reply) in zip(further, variants) {
-      for row in look.read(reply, of: names).rows {
-        best = newer(best, open(row, look, question, host)?.matching)
+    for ((lookup, names), reply) in zip(further, variants) {
+      for row in lookup.read(reply, of: names).rows {
+        best = newer(best, open(row, lookup, question, host)?.matching)
       }
     }
     return best
@@ -158,21 +160,21 @@ extension RedisTier {
 
   /// Opens a row: it matches the question, or is of another variant, whose names in `Vary` are `other`.
   private func open(
-    _ sealed: Sealed, _ look: Look, _ question: TierQuestion, _ host: TierHost
+    _ sealed: Sealed, _ lookup: Lookup, _ question: TierQuestion, _ host: TierHost
   ) -> (matching: SealedHead?, other: String?)? {
-    let place = Seal.Place(key: look.target.row, field: sealed.variant, ticket: sealed.ticket)
-    let bytes = look.key.seal.opened(sealed.value, at: place)
+    let place = Seal.Place(key: lookup.target.row, field: sealed.variant, ticket: sealed.ticket)
+    let bytes = lookup.key.seal.opened(sealed.value, at: place)
     count(opened: bytes != nil, host)
     guard let head = bytes.flatMap(SealedHead.init), head.ticket == sealed.ticket,
       head.variant == sealed.variant, head.target == question.target, head.account == question.account,
       head.length <= terms.largestBody
     else { return nil }
-    let variant = head.vary.isEmpty ? look.plain : look.key.names.variant(of: question, vary: head.vary)
+    let variant = head.vary.isEmpty ? lookup.plain : lookup.key.names.variant(of: question, vary: head.vary)
     return variant == sealed.variant ? (head, nil) : (nil, head.vary)
   }
 
   /// The lookup under one of the fleet's keys.
-  private struct Look {
+  private struct Lookup {
     let key: TierKeys.Key
     let target: TierNames.Target
     /// The variant of a request of which `Vary` names nothing.

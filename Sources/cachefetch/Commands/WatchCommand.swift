@@ -17,7 +17,7 @@ final class WatchCommand {
     var status: Int?
     /// When and why it began to fail.
     var failure: (since: ContinuousClock.Instant, kind: DataServiceError.Kind)?
-    var isLooking = false
+    var isLoading = false
     var due: ContinuousClock.Instant
     var outcome = LoadOutcome()
   }
@@ -50,8 +50,8 @@ final class WatchCommand {
 
   private func step() throws(OutputError) {
     let now = ContinuousClock.now
-    for index in states.indices where !states[index].isLooking && states[index].due <= now { look(index) }
-    let due = states.filter { !$0.isLooking }.map(\.due).min()
+    for index in states.indices where !states[index].isLoading && states[index].due <= now { load(index) }
+    let due = states.filter { !$0.isLoading }.map(\.due).min()
     // Between changes nothing is written, so that only the wait can tell that the reader is gone.
     guard let event = try queue.wait(until: due, output: .standardOutput) else {
       if Signals.pending != nil { throw .interrupted }
@@ -60,15 +60,15 @@ final class WatchCommand {
     try handle(event)
   }
 
-  private func look(_ index: Int) {
-    states[index].isLooking = true
+  private func load(_ index: Int) {
+    states[index].isLoading = true
     queue.start(index, plan.requests[index], .storedThenFresh)
   }
 
   private func handle(_ event: DeliveryQueue.Event) throws(OutputError) {
     switch event {
     case .ended(let index):
-      states[index].isLooking = false
+      states[index].isLoading = false
       states[index].due = max(states[index].due, ContinuousClock.now + plan.pause(after: nil))
     case .delivery(let index, .stored(let response)): takeBaseline(response, of: index)
     case .delivery(let index, .fresh(let response, let change)): try takeFresh(response, change, of: index)

@@ -1,3 +1,4 @@
+internal import DataService
 internal import PlatformC
 internal import Synchronization
 
@@ -9,7 +10,7 @@ enum CommandDeadline {
 
   /// Sets it; called once, before any file is read.
   static func set(_ limit: Duration) {
-    let (end, overflow) = now.addingReportingOverflow(limit.nanoseconds)
+    let (end, overflow) = now.addingReportingOverflow(limit.clampedNanoseconds)
     instant.store(overflow ? .max : end, ordering: .relaxed)
   }
 
@@ -25,14 +26,5 @@ enum CommandDeadline {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-  }
-}
-
-extension Duration {
-  /// In nanoseconds, at most `Int64.max`.
-  fileprivate var nanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    return overflow || product > .max - 1_000_000_000 ? .max : product + attoseconds / 1_000_000_000
   }
 }

@@ -96,13 +96,9 @@ import TestTurns
 
   /// A service whose origin gives these bodies, one after the other.
   private func fixture(_ bodies: String...) throws -> (ServiceFixture, DataService.Request) {
-    let transport = ScriptedTransport { _, number throws(DataServiceError) in
-      guard number <= bodies.count else { throw DataServiceError(.refused, "refused") }
-      return .answer(bodies[number - 1])
-    }
     var request = DataService.Request(try #require(URL(string: "http://origin.test/feed")))
     request.limits.retries = 0
-    return (try ServiceFixture(transport: transport), request)
+    return (try ServiceFixture.make(bodies: bodies), request)
   }
 
   @Test(

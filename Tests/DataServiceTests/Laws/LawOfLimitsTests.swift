@@ -9,11 +9,12 @@ import TestTurns
 
 /// Law 13: every limit has an error of its own, and reaching one loses nothing.
 @Suite("Law 13: nothing unbounded", .inTurn) struct LawOfLimitsTests {
-  struct Case: Sendable {
+  struct Case: Sendable, CustomTestStringConvertible {
     let limit: String
     let reply: FixtureReply
     let kind: DataServiceError.Kind
     let set: @Sendable (inout Limits) -> Void
+    var testDescription: String { limit }
   }
 
   static let cases: [Case] = [
@@ -41,9 +42,8 @@ import TestTurns
     Case(limit: "redirects", reply: .redirect(to: "/item"), kind: .tooManyRedirects) { $0.redirects = 3 },
   ]
 
-  @Test("law 13: each limit has its error, and the row stays", arguments: cases.indices)
-  func limit(index: Int) async throws {
-    let testCase = Self.cases[index]
+  @Test("law 13: each limit has its error, and the row stays", arguments: cases)
+  func limit(testCase: Case) async throws {
     let isSeeded = Gate()
     let origin = try FixtureServer { _, connection in
       try connection.send(isSeeded.isOpen ? testCase.reply : .ok("good"))
@@ -86,9 +86,8 @@ import TestTurns
     },
   ]
 
-  @Test("law 13: what just keeps to a limit is delivered and kept", arguments: exact.indices)
-  func limitKept(index: Int) async throws {
-    let testCase = Self.exact[index]
+  @Test("law 13: what just keeps to a limit is delivered and kept", arguments: exact)
+  func limitKept(testCase: Case) async throws {
     let origin = try FixtureServer(routes: ["/item": testCase.reply])
     let fixture = try ServiceFixture { $0.store.chunkBytes = 16_384 }
     let deliveries = await fixture.deliveries(origin.url("/item")) { testCase.set(&$0.limits) }

@@ -65,43 +65,51 @@ struct LawsOfTheRowTests {
     #expect(try fixture.store.value("SELECT bytes FROM chunk") == .blob(Array("body 2".utf8)))
   }
 
-  static let failures: [(name: String, answer: @Sendable () throws(DataServiceError) -> TransportResponse)] =
-    [
-      ("no answer", { () throws(DataServiceError) in throw DataServiceError(.refused, "refused") }),
-      ("a time-out", { () throws(DataServiceError) in throw DataServiceError(.timeout(.firstByte), "slow") }),
-      ("a malformed head", { () throws(DataServiceError) in throw DataServiceError(.protocol, "garbage") }),
-      ("408", { .answer("busy", status: 408) }), ("429", { .answer("busy", status: 429) }),
-      ("500", { .answer("broken", status: 500) }), ("503", { .answer("broken", status: 503) }),
-      ("599", { .answer("broken", status: 599) }), ("404", { .answer("gone", status: 404) }),
-      ("410", { .answer("gone", status: 410) }), ("206 unasked", { .answer("part", status: 206) }),
-      (
-        "a truncated body",
-        {
-          TransportResponse(
-            version: "1.1", status: 200, fields: [:],
-            body: .init(length: 100) { () throws(DataServiceError) in
-              throw DataServiceError(.truncated, "cut off")
-            })
-        }
-      ),
-    ]
+  struct Failure: Sendable, CustomTestStringConvertible {
+    typealias Answer = @Sendable () throws(DataServiceError) -> TransportResponse
+    let testDescription: String
+    let answer: Answer
 
-  @Test("law 5: a failed refresh changes nothing", arguments: failures.indices)
-  func failedRefresh(index: Int) async throws {
-    let (name, answer) = Self.failures[index]
+    init(_ name: String, _ answer: @escaping Answer) { (testDescription, self.answer) = (name, answer) }
+  }
+
+  static let failures: [Failure] = [
+    Failure("no answer", { () throws(DataServiceError) in throw DataServiceError(.refused, "refused") }),
+    Failure(
+      "a time-out", { () throws(DataServiceError) in throw DataServiceError(.timeout(.firstByte), "slow") }),
+    Failure(
+      "a malformed head", { () throws(DataServiceError) in throw DataServiceError(.protocol, "garbage") }),
+    Failure("408", { .answer("busy", status: 408) }), Failure("429", { .answer("busy", status: 429) }),
+    Failure("500", { .answer("broken", status: 500) }), Failure("503", { .answer("broken", status: 503) }),
+    Failure("599", { .answer("broken", status: 599) }), Failure("404", { .answer("gone", status: 404) }),
+    Failure("410", { .answer("gone", status: 410) }),
+    Failure("206 unasked", { .answer("part", status: 206) }),
+    Failure(
+      "a truncated body",
+      {
+        TransportResponse(
+          version: "1.1", status: 200, fields: [:],
+          body: .init(length: 100) { () throws(DataServiceError) in
+            throw DataServiceError(.truncated, "cut off")
+          })
+      }),
+  ]
+
+  @Test("law 5: a failed refresh changes nothing", arguments: failures)
+  func failedRefresh(failure: Failure) async throws {
     let transport = ScriptedTransport { _, number throws(DataServiceError) in
       if number == 1 { return .answer("good", ["ETag": "\"1\""]) }
-      return try answer()
+      return try failure.answer()
     }
     let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await fixture.outline(url)
     let before = try rawRow(fixture)
     let outline = await fixture.outline(url)
-    #expect(outline.first == "stored(good)", "\(name)")
-    #expect(outline.count == 2, "\(name)")
-    #expect(try rawRow(fixture) == before, "\(name)")
-    #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(good)"], "\(name)")
+    #expect(outline.first == "stored(good)")
+    #expect(outline.count == 2)
+    #expect(try rawRow(fixture) == before)
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(good)"])
   }
 
   @Test func `law 5: a body over the limit changes nothing`() async throws {

@@ -16,42 +16,45 @@ import TestTurns
 struct LawsOfTroubleTests {
   private static let url = "http://origin.test/item"
 
-  static let unusableStores: [(name: String, prepare: @Sendable (TemporaryStore) throws -> Void)] = [
-    (
+  struct Unusable: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let prepare: @Sendable (TemporaryStore) throws -> Void
+
+    init(_ name: String, _ prepare: @escaping @Sendable (TemporaryStore) throws -> Void) {
+      (testDescription, self.prepare) = (name, prepare)
+    }
+  }
+
+  static let unusableStores: [Unusable] = [
+    Unusable(
       "a folder in its place",
-      { try FileManager.default.createDirectory(atPath: $0.path, withIntermediateDirectories: true) }
-    ),
-    (
+      { try FileManager.default.createDirectory(atPath: $0.path, withIntermediateDirectories: true) }),
+    Unusable(
       "not a database",
-      { try $0.folder.write(String(repeating: "not a database ", count: 100), to: "store.sqlite") }
-    ),
-    (
+      { try $0.folder.write(String(repeating: "not a database ", count: 100), to: "store.sqlite") }),
+    Unusable(
       "another program's database",
-      { try RawDatabase($0.path, create: true).execute("CREATE TABLE diary (entry TEXT)") }
-    ),
-    (
+      { try RawDatabase($0.path, create: true).execute("CREATE TABLE diary (entry TEXT)") }),
+    Unusable(
       "a newer release's store",
       {
         try RawDatabase($0.path, create: true).execute(
           "CREATE TABLE t (x); PRAGMA application_id = 1128678216; PRAGMA user_version = 99")
-      }
-    ),
+      }),
   ]
 
-  @Test(
-    "law 9: a store that cannot be used does not stop a fresh delivery", arguments: unusableStores.indices)
-  func unusableStore(index: Int) async throws {
-    let (name, prepare) = Self.unusableStores[index]
+  @Test("law 9: a store that cannot be used does not stop a fresh delivery", arguments: unusableStores)
+  func unusableStore(store: Unusable) async throws {
     let transport = ScriptedTransport { _, _ in .answer("fresh") }
     let fixture = try ServiceFixture(transport: transport)
-    try prepare(fixture.store)
+    try store.prepare(fixture.store)
     let url = try #require(URL(string: Self.url))
     let deliveries = await fixture.deliveries(url)
-    #expect(deliveries.map(\.outline) == ["fresh(fresh, new)"], "\(name)")
-    #expect(deliveries.last?.kept != .yes, "\(name)")
-    #expect(!fixture.warnings.isEmpty, "\(name)")
+    #expect(deliveries.map(\.outline) == ["fresh(fresh, new)"])
+    #expect(deliveries.last?.kept != .yes)
+    #expect(!fixture.warnings.isEmpty)
     let offline = await fixture.outline(url, policy: .storedOnly)
-    #expect(offline == ["failure(store)"], "\(name)")
+    #expect(offline == ["failure(store)"])
   }
 
   @Test func `law 9: a network that is down does not stop a stored delivery; only both leave nothing`()

@@ -25,8 +25,10 @@ import TestTurns
     (CacheStatus(forward: .method), "cachefetch; fwd=method"),
     (CacheStatus(forward: .partial), "cachefetch; fwd=partial"),
   ]
-  @Test("Parameters stand in the order of the registry", arguments: cases.indices) func format(index: Int) {
-    #expect(Self.cases[index].0.formatted == Self.cases[index].1, "\(Self.cases[index].1)")
+
+  @Test("Parameters stand in the order of the registry", arguments: cases)
+  func format(status: CacheStatus, text: String) {
+    #expect(status.formatted == text)
   }
 
   @Test("A detail is a token where it begins like one, RFC 8941 section 3.3.4") func detail() {

@@ -48,7 +48,7 @@ import TestTurns
     #expect(change(.json(ignoring: []), stored, fresh) == .changed)
   }
 
-  static let ignored: [(pointers: [String], stored: String, fresh: String, change: DataService.Change)] = [
+  static let ignored: [([String], String, String, DataService.Change)] = [
     (["/meta/time"], "{\"meta\":{\"time\":1},\"v\":1}", "{\"meta\":{\"time\":2},\"v\":1}", .unchanged),
     (["/meta/time"], "{\"meta\":{\"time\":1},\"v\":1}", "{\"meta\":{\"time\":2},\"v\":2}", .changed),
     (["/meta"], "{\"meta\":1}", "{}", .unchanged),
@@ -66,8 +66,8 @@ import TestTurns
     (["a"], "{\"a\":1}", "{\"a\":2}", .changed), (["/a~2"], "{\"a~2\":1}", "{\"a~2\":2}", .changed),
   ]
 
-  @Test("Paths given as JSON Pointers do not count", arguments: ignored.indices) func ignoring(index: Int) {
-    let (pointers, stored, fresh, expected) = Self.ignored[index]
+  @Test("Paths given as JSON Pointers do not count", arguments: ignored)
+  func ignoring(pointers: [String], stored: String, fresh: String, expected: DataService.Change) {
     #expect(
       change(.json(ignoring: pointers), stored, fresh) == expected, "\(pointers), \(stored), \(fresh)")
   }

@@ -37,7 +37,7 @@ import TestTurns
     #expect(explanation.changes == ["a good response would be stored under this key"])
   }
 
-  @Test("A fresh row: its terms, when it turns stale, and what a refresh sends") func fresh() {
+  @Test("A fresh row says its terms, when it turns stale, and what a refresh sends") func fresh() {
     let explanation = explain([
       Rule.row(["Cache-Control": "max-age=60", "ETag": "\"a\"", "Age": "5", "Date": Rule.date(-2)])
     ])
@@ -111,7 +111,7 @@ import TestTurns
     #expect(!forbidden.changes.contains { $0.contains("max-stale") })
   }
 
-  @Test("The variants, and which of them match") func variants() {
+  @Test("Each variant says whether it matches") func variants() {
     let rows = [
       Rule.row(id: 1, vary: "foo", variant: "foo: 1"), Rule.row(id: 2, status: 410, isGood: false),
     ]
@@ -184,7 +184,7 @@ import TestTurns
     #expect(!text.contains("nothing") && explain([]).text.contains("\nstored\n  nothing\n"))
   }
 
-  @Test func `the text, line by line`() {
+  @Test func `the text has a line for each fact`() {
     let rows = [
       Rule.row(
         id: 1, ["Cache-Control": "max-age=60", "ETag": "\"a\""], vary: "foo,x", variant: "foo: 1\nx: 2"),

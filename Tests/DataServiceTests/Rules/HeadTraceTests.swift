@@ -8,7 +8,7 @@ import TestTurns
 @Suite("Heads under -v", .inTurn) struct HeadTraceTests {
   private let trace = HeadTrace(secrets: SecretList())
 
-  @Test func `a request as curl shows it, its secrets left out`() throws {
+  @Test func `a request is shown as by curl, its secrets left out`() throws {
     let url = try NormalisedURL("https://user:geheim@api.example.com:8443/a?page=2&access_token=geheim&x=1")
     let fields: HTTPFields = [
       "Accept-Language": "de", "Authorization": "Bearer geheim", "Cookie": "id=geheim",
@@ -23,7 +23,7 @@ import TestTurns
     #expect(trace.request(.get, url, [:], isHTTP11Only: true).first?.hasSuffix(" HTTP/1.1") == true)
   }
 
-  @Test func `an answer with those before it`() {
+  @Test func `an answer is shown with those before it`() {
     let response = TransportResponse(
       version: "1.1", status: 302, reason: "Found",
       fields: [

@@ -26,14 +26,14 @@ import TestTurns
     #expect(JSONValue(Data([0x0B] + between)) == nil && JSONValue(Data([0x0C] + between)) == nil)
   }
 
-  @Test(arguments: [10_000, 300_000]) func `a step for each byte, whatever the document`(size: Int) {
+  @Test(arguments: [10_000, 300_000]) func `no document takes more steps than it has bytes`(size: Int) {
     for document in Self.hostile(size) {
       let data = Data(document.utf8)
       #expect(JSONReader.read(data).steps <= data.count, "\(document.prefix(20))")
     }
   }
 
-  @Test func `as deep as the limit and no deeper`() {
+  @Test func `brackets are read as deep as the limit and no deeper`() {
     for (depth, isRead) in [(JSONReader.depth, true), (JSONReader.depth + 1, false)] {
       let array = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
       #expect((JSONValue(Data(array.utf8)) != nil) == isRead, "\(depth)")
@@ -73,7 +73,7 @@ import TestTurns
     }
   }
 
-  @Test func `as many values as the limit and no more`() {
+  @Test func `as many values as the limit are read and no more`() {
     let document = Data(#"[1,{"a":[]},null]"#.utf8)
     #expect(JSONReader.read(document, limit: 5).value != nil)
     #expect(JSONReader.read(document, limit: 4).value == nil)

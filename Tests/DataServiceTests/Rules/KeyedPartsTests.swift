@@ -10,44 +10,53 @@ import TestTurns
 @Suite("What only one store finds", .inTurn) struct KeyedPartsTests {
   typealias Change = @Sendable (inout DataService.Request) -> Void
 
-  static let cases: [(name: String, isBound: Bool, change: Change)] = [
-    ("nothing special", false, { _ in }),
-    ("a parameter that is no secret", false, { $0.url = URL(string: "https://a.test/?a=~0123") ?? $0.url }),
-    ("a secret parameter", true, { $0.url = URL(string: "https://a.test/?a=b&token=geheim&c=d") ?? $0.url }),
-    (
+  struct Case: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let isBound: Bool
+    let change: Change
+
+    init(_ name: String, _ isBound: Bool, _ change: @escaping Change) {
+      (testDescription, self.isBound, self.change) = (name, isBound, change)
+    }
+  }
+
+  static let cases: [Case] = [
+    Case("nothing special", false, { _ in }),
+    Case(
+      "a parameter that is no secret", false, { $0.url = URL(string: "https://a.test/?a=~0123") ?? $0.url }),
+    Case(
+      "a secret parameter", true, { $0.url = URL(string: "https://a.test/?a=b&token=geheim&c=d") ?? $0.url }),
+    Case(
       "a secret parameter in the path", true, { $0.url = URL(string: "https://a.test/x;token=g/y") ?? $0.url }
     ),
-    (
+    Case(
       "a secret in a URL in a parameter", true,
-      { $0.url = URL(string: "https://a.test/?to=https%3A%2F%2Fb.test%2F%3Ftoken%3Dgeheim") ?? $0.url }
-    ),
-    (
+      { $0.url = URL(string: "https://a.test/?to=https%3A%2F%2Fb.test%2F%3Ftoken%3Dgeheim") ?? $0.url }),
+    Case(
       "a body", true,
       {
         $0.method = .post
         $0.isRead = true
         $0.body = Data("q".utf8)
-      }
-    ),
-    ("a proxy", false, { $0.connection.proxy = "http://p.test:1" }),
-    ("a proxy with credentials", true, { $0.connection.proxy = "http://u:geheim@p.test:1" }),
-    ("a proxy with credentials and no scheme", true, { $0.connection.proxy = "u:geheim@p.test:1" }),
-    ("a proxy with credentials that are empty", true, { $0.connection.proxy = "http://@p.test:1" }),
-    ("authorities", false, { $0.connection.certificateAuthorityFile = "/etc/hostname" }),
-    ("a host of its own", false, { $0.fields = ["Host": "b.test"] }),
-    ("a key of its own", false, { $0.key = "a=~0123456789abcdef0123456789abcdef" }),
+      }),
+    Case("a proxy", false, { $0.connection.proxy = "http://p.test:1" }),
+    Case("a proxy with credentials", true, { $0.connection.proxy = "http://u:geheim@p.test:1" }),
+    Case("a proxy with credentials and no scheme", true, { $0.connection.proxy = "u:geheim@p.test:1" }),
+    Case("a proxy with credentials that are empty", true, { $0.connection.proxy = "http://@p.test:1" }),
+    Case("authorities", false, { $0.connection.certificateAuthorityFile = "/etc/hostname" }),
+    Case("a host of its own", false, { $0.fields = ["Host": "b.test"] }),
+    Case("a key of its own", false, { $0.key = "a=~0123456789abcdef0123456789abcdef" }),
   ]
 
-  @Test("Of each request it is known whether another store finds its row", arguments: cases.indices)
-  func requests(index: Int) throws {
-    let (name, isBound, change) = Self.cases[index]
+  @Test("Of each request it is known whether another store finds its row", arguments: cases)
+  func requests(_ test: Case) throws {
     let (one, two) = try (Self.service(), Self.service())
     var request = DataService.Request(try #require(URL(string: "https://a.test/x")))
-    change(&request)
+    test.change(&request)
     let key = try one.service.key(for: request)
-    #expect(KeyedParts.areIn(key, variant: "") == isBound, "\(name): \(key)")
+    #expect(KeyedParts.areIn(key, variant: "") == test.isBound, "\(key)")
     // That is what it means.
-    #expect(try (two.service.key(for: request) == key) == !isBound, "\(name)")
+    #expect(try (two.service.key(for: request) == key) == !test.isBound)
   }
 
   @Test func `a field that Vary names counts if its value is digested`() throws {

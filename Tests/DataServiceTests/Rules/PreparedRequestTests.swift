@@ -74,7 +74,8 @@ extension Rule {
     }
   }
 
-  @Test("Which policies and methods it is of") func kinds() throws {
+  @Test("Policy and method decide whether it can be repeated, and whether it passes the store by")
+  func kinds() throws {
     let all: [FetchPolicy] = [
       .storedThenFresh, .storedOnly, .freshOnly, .freshElseStored(), .storedElseFresh(maxAge: .zero),
     ]

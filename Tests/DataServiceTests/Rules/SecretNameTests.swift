@@ -12,7 +12,7 @@ import TestTurns
   private let secrets = SecretList()
 
   @Test(
-    "fields that common APIs send credentials in",
+    "fields that common APIs send credentials in are secret",
     arguments: [
       "Authorization", "Cookie", "Proxy-Authorization", "X-Auth-Key", "X-Plex-Token", "DD-API-KEY",
       "DD-APPLICATION-KEY", "Circle-Token", "X-Gitlab-Token", "X-Auth", "Token", "X-Auth-Email-Token",
@@ -35,7 +35,7 @@ import TestTurns
   }
 
   @Test(
-    "fields that say nothing of who asks",
+    "fields that say nothing of who asks are not secret",
     arguments: [
       "Accept", "Accept-Language", "Accept-Encoding", "User-Agent", "Origin", "Referer", "Host", "Range",
       "Cache-Control", "If-None-Match", "Content-Type", "X-Requested-With", "X-Request-Id", "Traceparent",
@@ -46,7 +46,7 @@ import TestTurns
   }
 
   @Test(
-    "parameters that common APIs send credentials in",
+    "parameters that common APIs send credentials in are secret",
     arguments: [
       "private_token", "oauth_token", "api_token", "appid", "pass", "pwd", "X-Plex-Token", "AWSAccessKeyId",
       "access_token", "accessToken", "refresh_token", "id_token", "auth", "auth_token", "authToken",
@@ -68,7 +68,7 @@ import TestTurns
   }
 
   @Test(
-    "parameters that are as they are",
+    "parameters that say nothing of who asks are not secret",
     arguments: [
       "q", "page", "id", "lang", "limit", "offset", "sort", "order", "author", "format", "callback", "v", "t",
       "utm_source", "from", "to", "lat", "lon", "category", "tags", "fields", "include", "state", "country",

@@ -21,7 +21,7 @@ import TestTurns
     (65...99, "untrusted", "trusted authority", .certificateAuthority),
   ]
 
-  @Test("A word, a message and a remedy for each") func verdict() throws {
+  @Test("Each has a word, a message and a remedy") func verdict() throws {
     #expect(CertificateVerdict(0) == nil && CertificateVerdict(1) == nil)
     for (results, reason, says, remedy) in Self.verdicts {
       for result in results {

@@ -96,7 +96,7 @@ import TestTurns
     (try? String(contentsOfFile: "/proc/net/if_inet6", encoding: .utf8))?.contains(" lo") == true
 
   @Test(.enabled(if: hasIPv6, "this machine has no IPv6 loopback"))
-  func `IPv4 and IPv6, the address written in the URL or given for a host`() async throws {
+  func `IPv4 and IPv6 are reached, the address written in the URL or given for a host`() async throws {
     let nginx = try NginxServer(
       server: "location / { return 200 four; }",
       http: "server { listen [::1]:$PORT; location / { return 200 six; } }")

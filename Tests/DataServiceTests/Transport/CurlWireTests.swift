@@ -208,7 +208,7 @@ import TestTurns
     #expect("hello".hasPrefix(text) && text.count < 5)
   }
 
-  @Test func `no more exchanges at once than the limits allow`() async throws {
+  @Test func `sixty exchanges with one host make no more connections than its limit`() async throws {
     let origin = try FixtureServer { _, connection in try connection.send(.ok("x")) }
     var configuration = CurlConfiguration()
     configuration.exchangesPerHost = 3

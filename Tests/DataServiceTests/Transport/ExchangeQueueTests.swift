@@ -4,7 +4,7 @@ import TestTurns
 @testable import DataService
 
 @Suite("Which exchange may start", .inTurn) struct ExchangeQueueTests {
-  @Test func `so many at once to one host`() {
+  @Test func `no more start at once with one host than its limit`() {
     var queue = ExchangeQueue<Int>(perHost: 2, inAll: 10)
     let started = [
       queue.start(host: "a"), queue.start(host: "a"), queue.start(host: "a"), queue.start(host: "b"),
@@ -12,7 +12,7 @@ import TestTurns
     #expect(started == [true, true, false, true])
   }
 
-  @Test func `so many at once in all`() {
+  @Test func `no more start at once in all than the limit`() {
     var queue = ExchangeQueue<Int>(perHost: 2, inAll: 3)
     let started = ["a", "b", "c", "d"].map { queue.start(host: $0) }
     #expect(started == [true, true, true, false])

@@ -96,7 +96,7 @@ import TestTurns
   }
 
   @Test(
-    "What says where the body ends",
+    "Content-Length counts unless there is a transfer coding, and a content coding is known",
     arguments: [
       ("Content-Length: 5", Int64?(5), false), ("content-LENGTH: 0", 0, false),
       ("Content-Length: 5, 5", 5, false),
@@ -112,7 +112,7 @@ import TestTurns
   }
 
   @Test(
-    "What makes a head malformed",
+    "A malformed head is refused",
     arguments: [
       "HTTP/1.1\r\n", "HTTP/1.1 20\r\n", "HTTP/1.1 2000 OK\r\n", "HTTP/1.1 200OK\r\n", "HTTP/1.1  200 OK\r\n",
       "HTTP/1.1 +20 OK\r\n", "HTTP/1.1 099 OK\r\n", "HTTP/1.2 200 OK\r\n", "http/1.1 200 OK\r\n",
@@ -137,7 +137,8 @@ import TestTurns
     #expect(try parse("HTTP/1.1 200 OK\r\nX: a\r\n\r\n") != nil)
   }
 
-  @Test("A transfer coding other than chunks", arguments: ["gzip", "gzip, chunked", "chunked,zz", "x"])
+  @Test(
+    "A transfer coding other than chunks is refused", arguments: ["gzip", "gzip, chunked", "chunked,zz", "x"])
   func unasked(codings: String) throws {
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: "
     #expect(throws: HeadParser.Problem.self) { try parse("\(head)\(codings)\r\n\r\n") }

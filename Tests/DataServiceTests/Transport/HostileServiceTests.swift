@@ -109,7 +109,10 @@ import TestTurns
     },
   ]
 
-  @Test("Answers that are well-formed", arguments: answers) func answer(answer: Answer) async throws {
+  @Test(
+    "A well-formed answer that may not be stored is delivered or a failure, and the row is as it was",
+    arguments: answers)
+  func answer(answer: Answer) async throws {
     let port = Gate()
     let number = Locked<UInt16>(0)
     let origin = try FixtureServer { request, connection in
@@ -129,7 +132,8 @@ import TestTurns
     await fixture.service.close()
   }
 
-  @Test("401 with credentials that are no longer good") func unauthorised() async throws {
+  @Test("401 for credentials that are no longer good is delivered, and the row is as it was")
+  func unauthorised() async throws {
     let isGood = Gate()
     let origin = try FixtureServer { request, connection in
       try connection.send(

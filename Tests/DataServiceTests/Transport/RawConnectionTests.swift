@@ -187,9 +187,9 @@ import TestTurns
       let line = Line(to: endpoint, library: "libcurl-of-no-system.so")
       await line.ask()
       let (text, first, last) = await line.all()
-      #expect(first == .opened)
-      #expect(text.hasSuffix("hello"))
-      #expect(last == .ended(.disconnected))
+      #expect(first == .opened, "\(endpoint)")
+      #expect(text.hasSuffix("hello"), "\(endpoint)")
+      #expect(last == .ended(.disconnected), "\(endpoint)")
     }
     withExtendedLifetime((tcp, unix)) {}
   }

@@ -55,7 +55,7 @@ import TestTurns
     ("neither without a body", "A: 1\r\n", false, ["A: 1"]),
   ]
 
-  @Test("Lines as libcurl wants them") func libcurlLines() {
+  @Test("libcurl's lines have no framing, and disable what it would add") func libcurlLines() {
     for (name, wire, hasBody, lines) in Self.lines {
       let result = HTTPFields(wire: Array(wire.utf8)).libcurlLines(hasBody: hasBody)
       #expect(result.map { String(decoding: $0, as: UTF8.self) } == lines, Comment(rawValue: name))

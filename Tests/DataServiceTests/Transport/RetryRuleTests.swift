@@ -34,11 +34,12 @@ import TestTurns
     #expect(decision(.failure(kind)) == .stop)
   }
 
-  @Test("Statuses that may pass", arguments: [408, 429, 500, 502, 503, 504]) func statuses(status: Int) {
+  @Test("408, 429, 500 and 502 to 504 are retried", arguments: [408, 429, 500, 502, 503, 504])
+  func statuses(status: Int) {
     #expect(decision(.status(status, retryAfter: nil)) == .retry(after: .milliseconds(125)))
   }
 
-  @Test("Statuses that are answers", arguments: [200, 304, 400, 401, 404, 410, 501, 505, 599, 999])
+  @Test("Other statuses are answers", arguments: [200, 304, 400, 401, 404, 410, 501, 505, 599, 999])
   func answers(status: Int) {
     #expect(decision(.status(status, retryAfter: nil)) == .stop)
   }

@@ -30,8 +30,8 @@ import TestTurns
 
   private func head(
     _ status: Int = 200, length: Int64? = nil, fields: HTTPFields = [:]
-  ) -> SessionExchange.ReceivedHead {
-    SessionExchange.ReceivedHead(status: status, fields: fields, length: length)
+  ) -> SessionExchange.SessionHead {
+    SessionExchange.SessionHead(status: status, fields: fields, length: length)
   }
 
   /// Reads an exchange that has ended to its end.

@@ -153,7 +153,7 @@
       Row(code: CURLE_FTP_WEIRD_PASV_REPLY, kind: .other),
     ]
 
-    @Test("A row for each code and case", arguments: rows) func row(row: Row) {
+    @Test("Each code and case has its kind and its words", arguments: rows) func row(row: Row) {
       let failure = TransferFailure(
         code: row.code, text: row.text, osError: row.osError, verifyResult: row.verifyResult,
         connectStatus: row.connectStatus, hasHead: row.hasHead, isEncoded: row.isEncoded,

@@ -300,7 +300,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
     #expect(response.body.length == nil)
   }
 
-  @Test("A body that ends with the connection", arguments: TransportUnderTest.allCases)
+  @Test("A body may end with the connection", arguments: TransportUnderTest.allCases)
   func closeDelimited(kind: TransportUnderTest) async throws {
     let origin = try FixtureServer { _, connection in
       try connection.sendRaw("HTTP/1.1 200 OK\r\n\r\nhello")

@@ -24,7 +24,7 @@ import TestTurns
   @Test(arguments: [
     ("A: b", "A: b\r\n"), ("A:b", "A: b\r\n"), ("A;", "A: \r\n"), ("A: b;", "A: b;\r\n"),
     ("A: b: c", "A: b: c\r\n"),
-  ]) func `a field, with a value or empty`(argument: String, wire: String) throws {
+  ]) func `a field has a value, or none with a semicolon`(argument: String, wire: String) throws {
     #expect(try self.wire(argument) == wire)
   }
 

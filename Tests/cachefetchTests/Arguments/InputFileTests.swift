@@ -34,7 +34,7 @@ import TestTurns
     #expect(failure(here)?.message == "-d “\(here)” cannot be read: it is a folder")
   }
 
-  @Test func `whether something can be read, and is there`() throws {
+  @Test func `a file can be read and is there, a folder is there, and what is missing is neither`() throws {
     let path = try folder.write("x", to: "f")
     #expect(InputFile.isReadable(path) && InputFile.isThere(path))
     #expect(!InputFile.isReadable(folder.file("none")) && !InputFile.isThere(folder.file("none")))

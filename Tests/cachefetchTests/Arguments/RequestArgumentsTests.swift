@@ -164,7 +164,7 @@ import TestTurns
   }
 
   @Test(arguments: [("a!~", true), ("a\u{7F}", false), ("a b", false), ("a#", false), ("ü", false)])
-  func `what a query may be made of`(data: String, isTaken: Bool) {
+  func `a query has no space, control character, hash or letter beyond ASCII`(data: String, isTaken: Bool) {
     #expect((failure(["-G", "-d", data]) == nil) == isTaken)
   }
 
@@ -172,7 +172,7 @@ import TestTurns
     ("http://p:1", true), ("https://p", true), ("socks5h://p", true), ("p:3128", true), ("HTTP://p", true),
     ("ftp://p", false), ("http://", false), (":3128", false), ("http://p /", false), ("http://u:p@", false),
     ("http://p!", true), ("gopher://p://x", false),
-  ]) func `what a proxy may be`(text: String, isTaken: Bool) {
+  ]) func `a proxy is a host, with or without a known scheme and a port`(text: String, isTaken: Bool) {
     #expect((failure(["-x", text]) == nil) == isTaken)
   }
 

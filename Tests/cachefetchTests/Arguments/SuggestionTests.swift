@@ -5,7 +5,7 @@ import TestTurns
 
 @Suite("Command line: what may have been meant", .inTurn) struct SuggestionTests {
   @Test(
-    "The nearest name of an option",
+    "The nearest name of an option is suggested",
     arguments: [
       ("offlin", "offline"), ("ofline", "offline"), ("ignroe-path", "ignore-path"), ("xyz", nil),
       ("inc", "include"),
@@ -15,7 +15,7 @@ import TestTurns
   }
 
   @Test(
-    "How far a slip may be",
+    "A slip is one edit in a short name, up to three in a longer one",
     arguments: [
       ("abc", ["abd"], "abd"), ("abc", ["ade"], nil), ("ab", ["ac"], "ac"), ("abcdef", ["abcdxy"], "abcdxy"),
       ("abcdef", ["abcxyz"], nil), ("abcdefghi", ["abcdefxyz"], "abcdefxyz"),
@@ -48,7 +48,7 @@ import TestTurns
   }
 
   @Test(
-    "Edits between two names",
+    "An edit inserts, removes or replaces one byte, or swaps two neighbours",
     arguments: [
       ("ab", "ba", 1), ("ca", "abc", 3), ("kitten", "sitting", 3), ("a", "", 1), ("", "ab", 2),
       ("abcd", "badc", 2),

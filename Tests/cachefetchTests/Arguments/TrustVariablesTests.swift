@@ -12,7 +12,7 @@ import TestTurns
     return connection
   }
 
-  @Test func `one variable after the other, as in curl`() throws {
+  @Test func `CURL_CA_BUNDLE goes before the others, and an empty variable is none, as in curl`() throws {
     let folder = try TemporaryFolder()
     let (bundle, file) = (try folder.write("b", to: "bundle"), try folder.write("f", to: "file"))
     let both = try connection(["SSL_CERT_FILE": file, "SSL_CERT_DIR": "/nowhere"])

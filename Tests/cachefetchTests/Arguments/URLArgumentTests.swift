@@ -76,7 +76,7 @@ import TestTurns
   }
 
   @Test(
-    "A URL as it is shown",
+    "A URL is shown without credentials and the values of secret parameters",
     arguments: [
       ("http://u:geheim@a/b@c", "http://a/b@c"), ("http://a/b?c=d", "http://a/b?c=d"),
       ("http://a/b?token=geheim&c=d", "http://a/b?token=~&c=d"),

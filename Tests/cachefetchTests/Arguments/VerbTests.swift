@@ -15,7 +15,7 @@ import TestTurns
   }
 
   @Test(
-    "How many operands a verb takes",
+    "A verb takes from its least number of operands to its most",
     arguments: [
       (.get, 1, nil), (.watch, 1, nil), (.preload, 1, nil), (.completions, 1, nil), (.diff, 1, 1),
       (.explain, 1, 1),

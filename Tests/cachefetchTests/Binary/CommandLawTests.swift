@@ -57,37 +57,45 @@ import TestTurns
     #expect(survivals == 5)
   }
 
-  static let failures: [(name: String, answer: @Sendable (FixtureConnection) throws -> Void)] = [
-    ("no answer", { $0.reset() }), ("408", { try $0.send(.status(408, "busy")) }),
-    ("429", { try $0.send(.status(429, "busy")) }), ("500", { try $0.send(.status(500, "broken")) }),
-    ("503", { try $0.send(.status(503, "broken")) }), ("404", { try $0.send(.status(404, "gone")) }),
-    ("an unasked 206", { try $0.send(.status(206, "part")) }),
-    ("a malformed head", { try $0.sendRaw("HTTP/1.1 two hundred\r\n\r\n") }),
-    ("too large", { try $0.send(.ok([UInt8](repeating: 0x61, count: 20_000))) }),
-    (
+  struct Failure: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let answer: @Sendable (FixtureConnection) throws -> Void
+
+    init(_ name: String, _ answer: @escaping @Sendable (FixtureConnection) throws -> Void) {
+      (testDescription, self.answer) = (name, answer)
+    }
+  }
+
+  static let failures: [Failure] = [
+    Failure("no answer", { $0.reset() }), Failure("408", { try $0.send(.status(408, "busy")) }),
+    Failure("429", { try $0.send(.status(429, "busy")) }),
+    Failure("500", { try $0.send(.status(500, "broken")) }),
+    Failure("503", { try $0.send(.status(503, "broken")) }),
+    Failure("404", { try $0.send(.status(404, "gone")) }),
+    Failure("an unasked 206", { try $0.send(.status(206, "part")) }),
+    Failure("a malformed head", { try $0.sendRaw("HTTP/1.1 two hundred\r\n\r\n") }),
+    Failure("too large", { try $0.send(.ok([UInt8](repeating: 0x61, count: 20_000))) }),
+    Failure(
       "truncated",
       {
         try $0.sendRaw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
         $0.close()
-      }
-    ),
-    (
+      }),
+    Failure(
       "a chunk cut off",
       {
         try $0.sendRaw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n64\r\nhalf")
         $0.reset()
-      }
-    ),
+      }),
   ]
 
-  @Test("law 5: a failed refresh changes nothing", arguments: failures.indices)
-  func failedRefresh(index: Int) async throws {
-    let (name, answer) = Self.failures[index]
+  @Test("law 5: a failed refresh changes nothing", arguments: failures)
+  func failedRefresh(failure: Failure) async throws {
     let shell = try Shell()
     let isSeeded = Gate()
     let origin = try FixtureServer { _, connection in
       if isSeeded.isOpen {
-        try answer(connection)
+        try failure.answer(connection)
       } else {
         try connection.send(.ok("good", ["ETag": "\"1\""]))
       }
@@ -97,10 +105,10 @@ import TestTurns
     let before = try raw(shell)
     isSeeded.open()
     let run = try await shell.run("--retry", "0", "--connect-timeout", "1h", "--max-body", "10k", url)
-    #expect(
-      run.outputText.hasPrefix("good") && run.status == (name == "404" ? 0 : 3), "\(name): \(run.errorText)")
-    #expect(try raw(shell) == before, "\(name)")
-    #expect(try await shell.run("--offline", url).outputText == "good", "\(name)")
+    let status: Int32 = failure.testDescription == "404" ? 0 : 3
+    #expect(run.outputText.hasPrefix("good") && run.status == status, "\(run.errorText)")
+    #expect(try raw(shell) == before)
+    #expect(try await shell.run("--offline", url).outputText == "good")
   }
 
   @Test func `law 6: however often it is overwritten, a key has one row and one body`() async throws {

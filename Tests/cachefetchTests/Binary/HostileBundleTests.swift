@@ -6,37 +6,54 @@ import Testing
 import TestTurns
 
 @Suite("Command: import of what no exchange could have brought", .inTurn) struct HostileBundleTests {
-  static let hostile: [(String, @Sendable (inout ResponseStore.Write) -> Void)] = [
-    ("a method that is none", { $0.key.method = "GET\r\nX: y" }),
-    ("a method that is none", { $0.key.method = "" }),
-    ("a URL that is none", { $0.key.target = "https://a.test/\r\nX: y" }),
-    ("a URL that is none", { $0.key.target = "file:///etc/passwd" }),
-    ("a URL that is none", { $0.head.url = "https://a.test/\0" }),
-    ("a status line that is none", { $0.head.reason = "OK\r\nX: y" }),
-    ("a status line that is none", { $0.head.version = "1.1\nX" }),
-    ("header fields that are none", { $0.head.fields = HTTPFields(wire: Array("A: b\nC: d\r\n".utf8)) }),
-    ("header fields that are none", { $0.head.fields = HTTPFields(wire: Array("A: b\0\r\n".utf8)) }),
-    ("header fields that are none", { $0.head.fields = HTTPFields(wire: Array("A b: c\r\n".utf8)) }),
-    ("header fields that are none", { $0.head.fields = HTTPFields(wire: Array("A: b".utf8)) }),
-    ("is damaged", { $0.head.status = 99_999 }), ("is damaged", { $0.head.status = -1 }),
-    ("control characters", { $0.tags = ["a\u{1B}[2J"] }), ("control characters", { $0.variant = "a: b\r" }),
-    ("control characters", { $0.vary = "a\u{7}" }), ("control characters", { $0.key.extra = "a\n" }),
+  struct Hostile: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// What the message says of it.
+    let words: String
+    let change: @Sendable (inout ResponseStore.Write) -> Void
+
+    init(_ name: String, _ words: String, _ change: @escaping @Sendable (inout ResponseStore.Write) -> Void) {
+      (testDescription, self.words, self.change) = (name, words, change)
+    }
+  }
+
+  static let hostile: [Hostile] = [
+    Hostile("a method of two lines", "a method that is none", { $0.key.method = "GET\r\nX: y" }),
+    Hostile("an empty method", "a method that is none", { $0.key.method = "" }),
+    Hostile("a target of two lines", "a URL that is none", { $0.key.target = "https://a.test/\r\nX: y" }),
+    Hostile("a target that is a file", "a URL that is none", { $0.key.target = "file:///etc/passwd" }),
+    Hostile("a URL with a NUL", "a URL that is none", { $0.head.url = "https://a.test/\0" }),
+    Hostile("a reason of two lines", "a status line that is none", { $0.head.reason = "OK\r\nX: y" }),
+    Hostile("a version of two lines", "a status line that is none", { $0.head.version = "1.1\nX" }),
+    Hostile(
+      "fields apart by a line feed alone", "header fields that are none",
+      { $0.head.fields = HTTPFields(wire: Array("A: b\nC: d\r\n".utf8)) }),
+    Hostile(
+      "a field with a NUL", "header fields that are none",
+      { $0.head.fields = HTTPFields(wire: Array("A: b\0\r\n".utf8)) }),
+    Hostile(
+      "a name of two words", "header fields that are none",
+      { $0.head.fields = HTTPFields(wire: Array("A b: c\r\n".utf8)) }),
+    Hostile(
+      "fields that do not end", "header fields that are none",
+      { $0.head.fields = HTTPFields(wire: Array("A: b".utf8)) }),
+    Hostile("a status of five digits", "is damaged", { $0.head.status = 99_999 }),
+    Hostile("a status below 0", "is damaged", { $0.head.status = -1 }),
+    Hostile("an escape in a tag", "control characters", { $0.tags = ["a\u{1B}[2J"] }),
+    Hostile("a carriage return in a variant", "control characters", { $0.variant = "a: b\r" }),
+    Hostile("a bell in Vary", "control characters", { $0.vary = "a\u{7}" }),
+    Hostile("a line feed in what else tells keys apart", "control characters", { $0.key.extra = "a\n" }),
   ]
 
-  @Test(
-    "A row that no exchange could have brought is refused, and with it the file", arguments: hostile.indices)
-  func refusedRow(index: Int) async throws {
-    let (words, change) = Self.hostile[index]
+  @Test("A row that no exchange could have brought is refused, and with it the file", arguments: hostile)
+  func refusedRow(hostile: Hostile) async throws {
     let shell = try Shell()
-    try await Self.fill(shell.file("evil.cfx"), change)
+    try await Self.fill(shell.file("evil.cfx"), hostile.change)
     let run = try await shell.run("import", "evil.cfx")
-    #expect(
-      run.status == 65 && run.errorText.contains(words), "\(index), \(words): \(run.errorText)")
-    #expect(
-      !run.errorText.contains("\u{1B}") && run.errorText.split(separator: "\n").count == 1,
-      "\(index), \(words)")
-    #expect(run.errorText.contains("; get it anew"), "\(index), \(words): \(run.errorText)")
-    #expect(try await shell.run("list").output.isEmpty, "\(index), \(words)")
+    #expect(run.status == 65 && run.errorText.contains(hostile.words), "\(run.errorText)")
+    #expect(!run.errorText.contains("\u{1B}") && run.errorText.split(separator: "\n").count == 1)
+    #expect(run.errorText.contains("; get it anew"), "\(run.errorText)")
+    #expect(try await shell.run("list").output.isEmpty)
   }
 
   @Test(

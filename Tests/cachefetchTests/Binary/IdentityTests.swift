@@ -77,7 +77,7 @@ import TestTurns
     }
   }
 
-  @Test func `names of secrets from the command line`() async throws {
+  @Test func `what the command line names as secret is neither shown nor stored`() async throws {
     let (shell, origin) = (try Shell(), try origin())
     let url = origin.url + "/x?who=GEHEIM-1&page=2"
     let words = ["--secret-parameter", "Who", "--secret-field", "X-Tenant", "-H", "X-Tenant: GEHEIM-2"]

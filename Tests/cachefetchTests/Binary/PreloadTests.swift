@@ -184,7 +184,7 @@ import TestTurns
     #expect(run.errorText.split(separator: "\n").last?.hasPrefix("6 requests in ") == true)
   }
 
-  @Test func `a list in a file, by its name; a plan or a list on standard input, told apart by content`()
+  @Test func `a list or a plan is read from a file or standard input, and told apart by content`()
     async throws
   {
     let shell = try Shell()
@@ -249,7 +249,7 @@ import TestTurns
     #expect(next.errorText.contains("4 fresh (1 new, 3 young enough)"))
   }
 
-  @Test func `--on-failure: tried again so often, or given up at the first`() async throws {
+  @Test func `--on-failure tries again so often, or gives up at the first`() async throws {
     let shell = try Shell()
     let asked = Mutex(0)
     let origin = try FixtureServer { _, connection in

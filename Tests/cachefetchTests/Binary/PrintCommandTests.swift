@@ -7,7 +7,7 @@ import TestTurns
 
 @Suite("Command: what get prints", .inTurn) struct PrintCommandTests {
   @Test(
-    "What --print prints",
+    "Each mode of --print prints the deliveries that it names",
     arguments: [
       ("both", "onetwo", "one", "one"), ("stored", "one", "one", "one"), ("fresh", "two", "one", ""),
       ("last", "two", "one", "one"), ("changed", "onetwo", "one", "one"), ("none", "", "", ""),

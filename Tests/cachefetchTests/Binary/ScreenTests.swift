@@ -89,7 +89,8 @@ import TestTurns
     }
   }
 
-  @Test(arguments: [40, 80, 200]) func `what diff finds in JSON`(width: Int) async throws {
+  @Test(arguments: [40, 80, 200])
+  func `diff shows each JSON difference with its path, whatever the width`(width: Int) async throws {
     let diff = "cachefetch diff --unix-socket s \(Self.url)"
     try await compare("diff", width: width, line: "\(diff); echo status $?; \(diff); echo status $?") {
       let (shell, server) = try origin(Self.json)

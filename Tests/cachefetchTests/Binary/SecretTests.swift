@@ -67,8 +67,7 @@ import TestTurns
     url.replacing("http://", with: "http://alice:user-s3cret@")
   }
 
-  @Test func `requests that work: what is said, listed, shown, counted, explained and exported`() async throws
-  {
+  @Test func `requests that work say, list, show, count, explain, export and store no secret`() async throws {
     let (shell, origin) = try prepared()
     let urls =
       [withUser(origin.url)] + Self.queries.map { origin.url + $0 } + [withUser(origin.url) + Self.queries[1]]
@@ -151,7 +150,7 @@ import TestTurns
     try checkFiles(shell)
   }
 
-  @Test func `bad input that has a secret in it`() async throws {
+  @Test func `bad input that has a secret in it is refused without saying it`() async throws {
     let (shell, _) = try prepared()
     let texts = [
       "alice:user-s3cret@example.com/x", "//alice:user-s3cret@example.com/", "http://alice:user-s3cret@/x",

@@ -26,7 +26,7 @@ import TestTurns
     }
   }
 
-  @Test func `URLs, each once`() throws {
+  @Test func `a URL given twice is one step`() throws {
     #expect(try plan("http://a/", "http://b/", "http://a/").steps.map(\.name) == ["http://a/", "http://b/"])
   }
 

@@ -107,10 +107,11 @@ import TestTurns
     varied.response.variant = "accept: text/html"
     var other = older
     other.response.isGood = false
-    for (entry, isAsNew) in [(older, true), (same, true), (newer, false), (varied, false), (other, false)] {
-      let response = entry.response
-      #expect(
-        try await stores.copy.hasAsNew(as: entry) == isAsNew, "\(response.receivedAt) \(response.variant)")
+    for (name, entry, isAsNew) in [
+      ("older", older, true), ("as old", same, true), ("newer", newer, false),
+      ("of another variant", varied, false), ("not good", other, false),
+    ] {
+      #expect(try await stores.copy.hasAsNew(as: entry) == isAsNew, "\(name)")
     }
   }
 

@@ -49,7 +49,7 @@ import TestTurns
     #expect(try selection("list").includes(Sample.entry(), now: Self.now))
   }
 
-  @Test func `what the store selects by itself`() throws {
+  @Test func `the store itself selects by account, tag, age, length and prefix`() throws {
     #expect(try selection("list", "--account", "a").selection.accounts == ["a"])
     #expect(try selection("list", "--tag", "t").selection.tag == "t")
     #expect(try selection("list", "--older-than", "4s").selection.receivedBefore == Self.now - 4_000)
@@ -66,12 +66,12 @@ import TestTurns
     ("ü:81", "xn--tda:81", false), ("[::1]", "[::1]", true), ("[::1]:80", "[::1]", false),
     ("[::1]:81", "[::1]:81", false),
     ("a:8", "a:8", false),
-  ]) func `a host, with a port or any`(text: String, host: String, isAnyPort: Bool) throws {
+  ]) func `a host is of the port it names, or of any`(text: String, host: String, isAnyPort: Bool) throws {
     let found = try selection("list", "--host", text).selection
     #expect(found.host == host && found.isAnyPort == isAnyPort)
   }
 
-  @Test func `stale ones, and those of a status or a type`() throws {
+  @Test func `stale ones are selected, and those of a status or a type`() throws {
     let (fresh, stale) = (Sample.entry(), Sample.entry { $0.isInvalid = true })
     #expect(try !selection("list", "--stale").includes(fresh, now: Self.now))
     #expect(try selection("list", "--stale").includes(stale, now: Self.now))
@@ -137,7 +137,10 @@ import TestTurns
   @Test(arguments: [
     ("404", 404...404), ("100", 100...100), ("999", 999...999), ("4xx", 400...499), ("1XX", 100...199),
     ("9xx", 900...999), ("200-299", 200...299), ("200-200", 200...200),
-  ]) func `a status, a class, or from one to another`(text: String, range: ClosedRange<Int>) throws {
+  ])
+  func `a status selection is a status, a class, or from one to another`(
+    text: String, range: ClosedRange<Int>
+  ) throws {
     let status = try StatusSelection(text)
     #expect(status.range == range)
     #expect(status.includes(range.lowerBound) && status.includes(range.upperBound))
@@ -160,7 +163,9 @@ import TestTurns
       ("text/html", nil, false), ("text/html", "", false), ("a/b", " a\t/ b", true),
       ("text/*", "text", false),
     ] as [(String, String?, Bool)])
-  func `a media type, or all of a kind`(text: String, field: String?, isIncluded: Bool) throws {
+  func `a type selection is a media type, or all of a kind`(
+    text: String, field: String?, isIncluded: Bool
+  ) throws {
     #expect(try TypeSelection(text).includes(field) == isIncluded)
   }
 

@@ -212,7 +212,7 @@ import TestTurns
     #expect(page.contains("      --secret-parameter NAME   this query"))
   }
 
-  @Test func `usage, notes and the rule for several URLs`() {
+  @Test func `a page has its usage, its notes and, where it applies, the rule for several URLs`() {
     #expect(HelpText.verb(.get).contains("\nusage: cachefetch [get] [options] URL…\n\noptions:\n"))
     #expect(HelpText.verb(.stats).contains("\nusage: cachefetch stats [options]\n"))
     let page = HelpText.verb(.preload)

@@ -29,7 +29,7 @@ import TestTurns
   private static let latin = "text/plain; charset=iso-8859-1"
 
   @Test(
-    "On a terminal",
+    "A body is made readable and safe on a terminal",
     arguments: [
       ("lines stay", nil, Array("a\nb\n".utf8), "a\nb\n"),
       ("the last line is ended", nil, Array("a".utf8), "a\n"),

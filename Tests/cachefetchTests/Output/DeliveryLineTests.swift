@@ -20,7 +20,7 @@ import TestTurns
   private static let times =
     #""stored_at":"1970-01-01T00:00:01.500Z","age_ms":5000,"stale":true,"elapsed_ms":120"#
 
-  @Test func `a stored one, with age and Cache-Status as they are now`() {
+  @Test func `a stored one has age and Cache-Status as they are now`() {
     #expect(
       text(.stored(Sample.response([], isStored: true)))
         == #"{"delivery":"stored","# + Self.common
@@ -28,7 +28,7 @@ import TestTurns
         + Self.times + "}\n")
   }
 
-  @Test func `whether the fleet has it too, and why not`() {
+  @Test func `it says whether the fleet has it too, and why not`() {
     for (shared, members) in [
       (.yes, #","shared":true}"#), (.no(.isPrivate), #","shared":false,"shared_reason":"private"}"#),
     ] as [(DataService.Shared, String)] {
@@ -37,7 +37,7 @@ import TestTurns
     }
   }
 
-  @Test func `a fresh one, with what became of it`() {
+  @Test func `a fresh one says what became of it`() {
     let fields = #""fields":[["Content-Type","text/plain"]],"#
     #expect(
       text(.fresh(Sample.response([]), .changed)) == #"{"delivery":"fresh","# + Self.common + fields
@@ -51,7 +51,7 @@ import TestTurns
         #""change":"new","revalidated":true,"kept":false,"kept_reason":"noStore"}"# + "\n"))
   }
 
-  @Test func `a failure, with its status and its remedy where there are any`() {
+  @Test func `a failure has its status and its remedy where there are any`() {
     let error = DataServiceError(.status, "it answered 503", hint: "wait", status: 503)
     let begin = #"{"delivery":"failure","url":"http://a.example/x","method":"PUT","#
     #expect(
@@ -63,7 +63,7 @@ import TestTurns
   }
 
   @Test(
-    "The body",
+    "A body is text, base64 or left out",
     arguments: [
       ("text", .bytes(Array("é".utf8)), #""body":"é","body_bytes":2,"#),
       ("other bytes", .bytes([0xFF]), #""body_base64":"/w==","body_bytes":1,"#),

@@ -61,7 +61,7 @@ import TestTurns
     #expect(try form("--json", "-I").isHeadOnly)
   }
 
-  @Test func `a body, a head or both`() throws {
+  @Test func `a body, a head or both are printed, as the options say`() throws {
     func text(_ form: Form) throws -> String {
       let (delivery, response) = fresh()
       return try written(form) { try $0.show(delivery, response, as: Self.line) }.output

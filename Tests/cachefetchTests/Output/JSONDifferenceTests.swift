@@ -37,7 +37,7 @@ import TestTurns
   }
 
   @Test(
-    "Each place that differs",
+    "Each place that differs has a line for each document that has it",
     arguments: [
       ("1", "1", []), ("1", "2", ["- : 1", "+ : 2"]), ("[1]", "[1,2]", ["+ /1: 2"]),
       ("[1,2,3]", "[1]", ["- /1: 2", "- /2: 3"]), ("[]", "{}", ["- : []", "+ : {}"]),

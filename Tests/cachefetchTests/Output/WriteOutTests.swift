@@ -56,7 +56,7 @@ import TestTurns
   }
 
   @Test(
-    "What came from the origin",
+    "size_download is what the origin sent, 0 where the body was stored or its length is not known",
     arguments: [
       ("counted", Sample.head(), 7, "7"), ("as long as the body", Sample.head(), nil, "3"),
       ("not known", Sample.head { $0.bodyLength = nil }, nil, "0"),

@@ -5,7 +5,7 @@ import TestTurns
 
 @Suite("Exit status", .inTurn) struct ExitStatusTests {
   @Test(
-    "One load",
+    "One load: how it ends decides, and what was stored where nothing fresh takes its place",
     arguments: [
       (LoadOutcome(storedStatus: nil, end: .fresh(status: 200)), false, .success),
       (LoadOutcome(storedStatus: nil, end: .fresh(status: 503)), false, .success),

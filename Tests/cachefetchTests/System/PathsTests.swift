@@ -7,7 +7,7 @@ import TestTurns
 
 @Suite("System: what a path says", .inTurn) struct PathsTests {
   @Test(arguments: [("f", "."), ("/f", "/"), ("a/f", "a"), ("/a/b/f", "/a/b")])
-  func `the folder of a path`(path: String, folder: String) {
+  func `the folder is what stands before the last slash, or the current one`(path: String, folder: String) {
     #expect(Paths.folder(of: path) == folder)
   }
 

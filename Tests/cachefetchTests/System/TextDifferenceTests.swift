@@ -5,7 +5,7 @@ import TestTurns
 @testable import cachefetch
 
 @Suite("System: texts compared by diff", .inTurn) struct TextDifferenceTests {
-  @Test func `the unified difference, whatever its size`() throws {
+  @Test func `texts have a unified difference, whatever its size`() throws {
     let found = try TextDifference.unified(
       [Array("a\nb\n".utf8), Array("a\nc\n".utf8)], labels: ["old", "new"])
     #expect(

@@ -5,7 +5,7 @@ import TestTurns
 
 @Suite("Output: columns", .inTurn) struct ColumnsTests {
   @Test(
-    "Cut at the end, and at the beginning",
+    "A text is cut at its end or at its beginning",
     arguments: [
       ("abcdef", 4, "abc…", "…def"), ("abc", 3, "abc", "abc"), ("abc", 2, "a…", "…c"), ("abc", 1, "a", "c"),
       ("abc", 0, "", ""), ("", 0, "", ""),

@@ -8,7 +8,7 @@ import TestTurns
 @Suite("Output: numbers with nouns", .inTurn) struct CountedTests {
   @Test func `one of something is not said as several`() {
     func setAside(_ saved: Int, _ lost: Int) -> String {
-      StoreEvent.setAside(path: "a", keptAs: "b", carriedOver: saved, lost: lost).message
+      StoreEvent.quarantined(path: "a", keptAs: "b", carriedOver: saved, lost: lost).message
     }
     #expect(setAside(1, 1).hasSuffix("; 1 response was carried over, 1 that was found could not be read"))
     #expect(setAside(0, 2).hasSuffix("; 0 responses were carried over, 2 that were found could not be read"))

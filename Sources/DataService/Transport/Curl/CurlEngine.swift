@@ -80,7 +80,7 @@
     func drop(_ connection: any EngineConnection) { connections.removeAll { $0 === connection } }
 
     /// Requests a turn for a connection without HTTP.
-    func isAwaited() { needsAdvance = true }
+    func requestTurn() { needsAdvance = true }
 
     private func startInTurn(_ exchange: CurlExchange) {
       if queue.start(host: exchange.origin.key) {

@@ -35,8 +35,8 @@
     /// Whether its transfers are on that thread.
     package func isOn(_ thread: NetworkThread) -> Bool { self.thread === thread }
 
-    /// Its engine will be attached to the thread, and has to be detached at the end.
-    func isUsed() { wasUsed.store(true, ordering: .relaxed) }
+    /// Records that the engine is attached, so that `deinit` detaches it.
+    func noteUse() { wasUsed.store(true, ordering: .relaxed) }
 
     /// Performs one hop; see ``Transport``.
     package func response(to request: TransportRequest) async throws(DataServiceError) -> TransportResponse {
@@ -47,7 +47,7 @@
         throw DataServiceError(.invalidRequest, "the URL is not an http or https URL with a host")
       }
       try Self.checkLength(of: request.fields)
-      isUsed()
+      noteUse()
       let exchange = CurlExchange(request, url: url, origin: origin, host: self)
       let head = try await exchange.head()
       let reader = CurlBodyReader(exchange)

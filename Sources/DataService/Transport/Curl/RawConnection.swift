@@ -60,7 +60,7 @@
     package func open() {
       guard phase == .new else { return }
       phase = .connecting
-      transport.isUsed()
+      transport.noteUse()
       do throws(DataServiceError) {
         try transport.engine.adopt(self, on: transport.thread)
         carrier = try makeCarrier()
@@ -69,7 +69,7 @@
         // A thread whose engine was closed gives it no turn.
         transport.thread.perform { [self] in advance() }
       }
-      transport.engine.isAwaited()
+      transport.engine.requestTurn()
     }
 
     private func makeCarrier() throws(DataServiceError) -> any RawCarrier {
@@ -143,7 +143,7 @@
         case .later: return
         case .ended:
           failure = disconnected
-          return transport.engine.isAwaited()
+          return transport.engine.requestTurn()
         }
         guard sent == block.count else { continue }
         blocks.removeFirst()
@@ -154,7 +154,7 @@
     private func receive() {
       var total = 0
       while phase == .open, let carrier {
-        guard total < Self.turnLimit else { return transport.engine.isAwaited() }
+        guard total < Self.turnLimit else { return transport.engine.requestTurn() }
         switch carrier.receive(into: room) {
         case .some(let count):
           total += count

@@ -83,7 +83,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
     if let response = response as? HTTPURLResponse {
-      exchange(of: dataTask)?.receive(SessionExchange.ReceivedHead(response))
+      exchange(of: dataTask)?.receive(SessionExchange.SessionHead(response))
     }
     completionHandler(.allow)
   }
@@ -100,13 +100,13 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
     // For an answer without a body, URLSession may not have reported the head.
     if error == nil, let response = task.response as? HTTPURLResponse {
-      exchange?.receiveIfMissing(SessionExchange.ReceivedHead(response))
+      exchange?.receiveIfMissing(SessionExchange.SessionHead(response))
     }
     exchange?.complete(error)
   }
 }
 
-extension SessionExchange.ReceivedHead {
+extension SessionExchange.SessionHead {
   init(_ response: HTTPURLResponse) {
     status = response.statusCode
     fields = HTTPFields(response)

@@ -9,7 +9,7 @@ import Synchronization
 /// One exchange over URLSession: filled by the delegate, read by the caller's task.
 final class SessionExchange: Sendable {
   /// What is known when the head is there.
-  struct ReceivedHead: Sendable {
+  struct SessionHead: Sendable {
     var status: Int
     var fields: HTTPFields
     /// The length of the decoded body where it is known.
@@ -19,7 +19,7 @@ final class SessionExchange: Sendable {
   private typealias Waiter = UnsafeContinuation<Void, Never>
 
   private struct State {
-    var head: ReceivedHead?
+    var head: SessionHead?
     /// The bytes and the fields of all heads so far, 1xx ones included.
     var headBytes = 0
     var fieldCount = 0
@@ -77,9 +77,9 @@ final class SessionExchange: Sendable {
     task.resume()
   }
 
-  func head() async throws(DataServiceError) -> ReceivedHead {
+  func head() async throws(DataServiceError) -> SessionHead {
     while true {
-      let result = state.withLock { state -> Result<ReceivedHead, DataServiceError>? in
+      let result = state.withLock { state -> Result<SessionHead, DataServiceError>? in
         if let head = state.head { return .success(head) }
         if case .failure(let error) = state.end { return .failure(error) }
         return nil
@@ -165,7 +165,7 @@ final class SessionExchange: Sendable {
   }
 
   /// Receives a head; a 1xx one, which URLSession on Linux reports too, is not the answer.
-  func receive(_ head: ReceivedHead) {
+  func receive(_ head: SessionHead) {
     enter(.receiving)
     let (bytes, count) = state.withLock { state in
       state.headBytes += head.fields.wire.count
@@ -192,7 +192,7 @@ final class SessionExchange: Sendable {
   }
 
   /// Why a head is not acceptable, given the size and number of all fields so far; `nil` where it is.
-  private func refusal(of head: ReceivedHead, bytes: Int, count: Int) -> String? {
+  private func refusal(of head: SessionHead, bytes: Int, count: Int) -> String? {
     let limits = request.limits
     if bytes > limits.fieldSectionBytes {
       return "the headers are larger than \(limits.fieldSectionBytes) bytes"
@@ -202,12 +202,12 @@ final class SessionExchange: Sendable {
   }
 
   /// Whether a body follows the head, whatever its fields say (RFC 9112 section 6.3).
-  private func expectsBody(_ head: ReceivedHead) -> Bool {
+  private func expectsBody(_ head: SessionHead) -> Bool {
     request.method != .head && head.status != 204 && head.status != 304
   }
 
   /// Receives the head of an answer that was complete before its head was reported.
-  func receiveIfMissing(_ head: ReceivedHead) {
+  func receiveIfMissing(_ head: SessionHead) {
     if state.withLock({ $0.head == nil }) { receive(head) }
   }
 

@@ -128,7 +128,7 @@ extension TransportRequest {
   }
 }
 
-extension SessionExchange.ReceivedHead {
+extension SessionExchange.SessionHead {
   /// The codings that URLSession decodes, asked to or not.
   private static var decoded: [String] { ["gzip", "x-gzip", "deflate", "br"] }
 

@@ -3,7 +3,7 @@ import TestTurns
 
 @testable import cachefetch
 
-@Suite("Command line: durations and sizes", .inTurn) struct DurationsTests {
+@Suite("Command line: durations and sizes", .inTurn) struct DurationTextTests {
   @Test(
     "A duration is a number and a unit, at most a hundred years",
     arguments: [

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TestTurns
 
-@Suite("Command: the JSON schema", .inTurn) struct SchemaTests {
+@Suite("Command: the JSON schema", .inTurn) struct JSONSchemaTests {
   /// Some lines of JSON, and the schema in the repository's docs that they are judged by.
   private struct Check: Encodable {
     var lines: String

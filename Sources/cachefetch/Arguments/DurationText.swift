@@ -24,7 +24,7 @@ enum DurationText {
   }
 
   /// `1.5` times `scale`, exact and rounded down; `nil` if the digits are not a number or are too many.
-  fileprivate static func scaled(_ digits: String, by scale: Int64) -> Int64? {
+  static func scaled(_ digits: String, by scale: Int64) -> Int64? {
     let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count <= 2, let first = parts.first, !first.isEmpty, let whole = Int64(first) else {
       return nil
@@ -37,24 +37,5 @@ enum DurationText {
     // At most 999,999 TiB, which fits in 64 bits.
     let (sum, sumOverflows) = product.addingReportingOverflow(fraction * scale / power)
     return sumOverflows ? nil : sum
-  }
-}
-
-/// Sizes as text: `64k`, `10M`, `1G`, in powers of 1,024; a bare number is bytes.
-enum SizeText {
-  /// Parses a number of bytes; `nil` if `text` is not a size.
-  static func parse(_ text: String) -> Int64? {
-    let digits = text.utf8.prefix { $0 >= 0x30 && $0 <= 0x39 || $0 == 0x2E }
-    let scale: Int64? =
-      switch text.dropFirst(digits.count).lowercased() {
-      case "", "b": 1
-      case "k", "kb", "kib": 1 << 10
-      case "m", "mb", "mib": 1 << 20
-      case "g", "gb", "gib": 1 << 30
-      case "t", "tb", "tib": 1 << 40
-      default: nil
-      }
-    guard let scale else { return nil }
-    return DurationText.scaled(String(digits) ?? "", by: scale)
   }
 }

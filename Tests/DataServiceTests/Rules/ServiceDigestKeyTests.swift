@@ -8,7 +8,7 @@ import Testing
 
 @testable import DataService
 
-@Suite("The key of the digests, seen from a service", .inTurn) struct DigestKeyTests {
+@Suite("The key of the digests, seen from a service", .inTurn) struct ServiceDigestKeyTests {
   @Test func `whoever is told that the key is damaged may ask for a digest in the warning`() async throws {
     let store = try TemporaryStore()
     try Data("no key".utf8).write(to: URL(filePath: store.path + ".key"))

@@ -1,0 +1,1 @@
+../../DataServiceTests/Rules/ServiceDigestKeyTests.swift
