@@ -20,8 +20,8 @@ import Testing
   ]
 
   @Test(
-    "no message or remedy names an option, a verb or a variable of the command",
-    arguments: ["CacheStore", "DataService", "Launch", "RedisTier"])
+    "no message or remedy names the command, an option or a variable of it",
+    arguments: ["CacheStore", "DataService", "DataServiceTesting", "Launch", "RedisTier"])
   func words(target: String) throws {
     let sources = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../Sources/\(target)").standardized

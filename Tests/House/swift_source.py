@@ -179,6 +179,8 @@ class Walk:
                 if not self.is_only_a_name(end):
                     self.note(whole, extended=True)
                 place = end - 1
+            elif token == "import":
+                place += 1  # A module, not the type of its name.
             elif token == "typealias" or token == "associatedtype":
                 if token == "typealias" and self.declares:
                     self.target.types[owner + (following,)].append((self.file, self.is_private(place)))
