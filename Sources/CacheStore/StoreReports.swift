@@ -1,4 +1,4 @@
-/// The result of one check of `doctor`.
+/// The result of one check of a store.
 package struct StoreFinding: Sendable, Hashable {
   /// How bad it is.
   package enum Severity: Sendable, Hashable {

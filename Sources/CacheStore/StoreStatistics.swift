@@ -1,4 +1,4 @@
-/// The store's contents and the deliveries it served, as `stats` shows them.
+/// The store's statistics: its contents and the deliveries it served.
 package struct StoreStatistics: Sendable, Hashable {
   /// The rows and counts of one host of one account.
   package struct Part: Sendable, Hashable {

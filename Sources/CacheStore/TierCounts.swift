@@ -1,4 +1,4 @@
-/// What a fleet's second tier has done for the processes on a store, as `stats` shows it.
+/// What a fleet's second tier has done for the processes on a store, for the statistics.
 package struct TierCounts: Sendable, Hashable {
   /// Exchanges that asked the tier.
   package var asked: Int64 = 0

@@ -1,4 +1,4 @@
-/// The deliveries that `stats` counts.
+/// The deliveries, as the statistics count them.
 package struct UsageCount: Sendable, Hashable {
   /// Stored deliveries.
   package var stored: Int64 = 0
@@ -12,7 +12,7 @@ package struct UsageCount: Sendable, Hashable {
   package var savedBytes: Int64 = 0
   /// Milliseconds of exchanges that no caller had to await.
   package var savedMilliseconds: Int64 = 0
-  /// Anticipations: loads begun before a caller asked for them.
+  /// Prefetches.
   package var anticipations = AnticipationCounts()
 
   /// Nothing yet.
@@ -29,7 +29,7 @@ package struct UsageCount: Sendable, Hashable {
   }
 }
 
-/// The gain and the cost of anticipations: loads begun before a caller asked for them.
+/// The gain and the cost of prefetches.
 public struct AnticipationCounts: Sendable, Hashable {
   /// Loads that were not begun: an unsafe method, a failing network, more urgent exchanges.
   public var refused: Int64 = 0

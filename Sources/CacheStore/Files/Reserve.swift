@@ -14,7 +14,7 @@ struct Reserve {
 
   /// Creates the reserve where there is none and enough space. The store works without it while the disk has space.
   ///
-  /// An empty file is what a process leaves that is killed between the two steps: it gets its space.
+  /// A process killed between the two steps leaves an empty file, which is then allocated.
   func make() {
     guard FileStatus(path: files.reserve)?.bytes ?? 0 == 0,
       Platform.freeBytes(at: files.database).map({ $0 >= Self.bytes + Self.leastFree }) ?? false
@@ -22,7 +22,7 @@ struct Reserve {
     let file = open(files.reserve, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
     guard file >= 0 else { return }
     defer { close(file) }
-    // Looked at again, now that nobody can put another in its place.
+    // Checked again on the open file, which no one can replace.
     guard let status = FileStatus(descriptor: file), status.kind == .file, status.bytes == 0,
       !status.hasOtherNames
     else { return }

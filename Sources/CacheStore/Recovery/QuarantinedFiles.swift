@@ -62,7 +62,7 @@ struct QuarantinedFiles {
   func finishExchange() throws(CacheStoreError) {
     guard try files.checkedStatus() == nil, let waiting = FileStatus(path: files.repaired) else { return }
     try files.check(opened: waiting, "the store", files.repaired)
-    // What that process moved last is the newest.
+    // The newest quarantined file is the one that process moved.
     if let moved = all().last {
       try moveCompanions(to: moved)
     } else {

@@ -21,7 +21,7 @@ extension ResponseStore {
     }
   }
 
-  /// Pins a row if asked to, and adds tags to it; nothing where another body stands there by now.
+  /// Pins a row if asked to, and adds tags. Does nothing if the row has another body.
   package func keep(
     _ row: StoredResponse, isPinned: Bool, tags: [String]
   ) async throws(CacheStoreError) {

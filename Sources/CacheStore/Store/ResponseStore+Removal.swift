@@ -241,7 +241,7 @@ extension ResponseStore {
     var hosts: Set<CountedHost> = []
   }
 
-  /// Deletes the counts of hosts without stored rows, so that `stats` no longer shows what a person removed.
+  /// Deletes the counts of hosts without stored rows, so that the statistics no longer show what was removed.
   private func forgetCounts(ofEmpty hosts: Set<CountedHost>) async throws(CacheStoreError) {
     guard !hosts.isEmpty else { return }
     try await writer.perform { (connection) throws(CacheStoreError) in

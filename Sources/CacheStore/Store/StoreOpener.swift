@@ -32,8 +32,8 @@ struct StoreOpener: Sendable {
     guard FileStatus(path: files.database) != nil else { return false }
     let connection = try connect(waitingUntil: deadline)
     guard !connection.canShareMemory else { return false }
-    // With an exclusive lock SQLite needs no shared memory for the checkpoint. SQLite would look into a log that
-    // stayed.
+    // With an exclusive lock SQLite needs no shared memory for the checkpoint. The log must go: SQLite would
+    // read one that stays.
     try connection.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE")
     return true
   }

@@ -1,6 +1,6 @@
 internal import PlatformFoundation
 
-/// Verifies every row and every chunk, for `doctor`.
+/// Verifies every row and every chunk, for the check of a store.
 enum RowCheck {
   /// The rows whose own checksum, or that of any chunk of their body, does not match.
   static func damagedRows(_ connection: Connection) throws(CacheStoreError) -> [Int64] {

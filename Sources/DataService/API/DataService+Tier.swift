@@ -40,7 +40,7 @@ extension DataService {
   /// - Returns: The number of requests whose invalidation the tier did not confirm.
   package func invalidateInTier(_ keys: [RequestKey]) async -> Int { await core.invalidateInTier(keys) }
 
-  /// The findings of `doctor` about the tier; `nil` if none is configured.
+  /// The findings about the tier, for the check of a store; `nil` if no tier is configured.
   package func examineTier() async -> [TierFinding]? {
     guard core.configuration.tier != nil else { return nil }
     return await Task(executorPreference: core.thread) { [core] in await core.tier()?.examine() }.value

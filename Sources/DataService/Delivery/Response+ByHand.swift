@@ -6,7 +6,7 @@ public import PlatformFoundation
 extension DataService.Response {
   /// Makes a response by hand, such as a load would deliver.
   ///
-  /// Whether it is stale follows from its fields and its age, as ever; without `Cache-Control` it is.
+  /// Whether it is stale follows from its fields and its age; without `Cache-Control` it is.
   ///
   /// - Parameters:
   ///   - value: The value.

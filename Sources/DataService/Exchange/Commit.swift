@@ -248,7 +248,7 @@ struct Commit {
         stored: stored.fields, by: answer.head.fields, secretNames: core.secretFieldNames,
         receivedAt: answer.head.receivedAt)
       let head = storedHead(of: answer, fields: fields)
-      // Behind a redirect another URL has answered than the one that the row came from, which now leads elsewhere.
+      // A redirect led to another URL than the row came from, so the target now leads elsewhere.
       if row == .invalidatedByHead || head.url != stored.responseURL {
         let key = exchange.prepared.key
         try await core.store.invalidate(

@@ -63,7 +63,7 @@ extension Exchange {
   nonisolated(nonsending) private func refresh() async throws(DataServiceError) -> CompletedExchange? {
     let deadline = core.timekeeper.instant(after: prepared.request.limits.totalTimeout)
     guard plan.isShared else {
-      // Such a request looks nothing up, and makes no account either.
+      // An unshared request looks nothing up, so it only learns an account that exists.
       if !prepared.key.account.isEmpty { await learnGeneration() }
       return try await attempts(until: deadline, knowing: plan.preflight)
     }

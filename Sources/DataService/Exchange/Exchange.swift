@@ -357,7 +357,7 @@ final class Exchange: AnyExchange {
     return isOver
   }
 
-  /// Keeps the lease until ``endLease(storedRow:)``; an exchange that has given way keeps none.
+  /// Keeps the lease until ``endLease(storedRow:)``; an outdated exchange gives it back at once.
   func hold(_ lease: ExchangeLease?) {
     let isOutOfDate = state.withLock { state in
       state.lease = lease

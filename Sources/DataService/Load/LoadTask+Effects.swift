@@ -36,7 +36,7 @@ extension LoadTask {
     return following
   }
 
-  /// Posts the counts of `stats` for the effects' deliveries.
+  /// Posts the store's counts for the effects' deliveries.
   private func count(_ effects: [LoadMachine.Effect], in state: inout State) {
     guard !prepared.isPassThrough else { return }
     var count = UsageCount()
@@ -66,7 +66,7 @@ extension LoadTask {
     state.outbox.append(.count(count, accountID: state.accountID, exchange: state.exchange))
   }
 
-  /// Adds to the counts of `stats` in memory.
+  /// Adds to the store's counts, in memory.
   private func add(_ count: UsageCount, accountID: Int64?) {
     if let accountID {
       core.store.count(accountID: accountID, host: prepared.countedHost, count)

@@ -91,8 +91,7 @@ extension LoadTask {
       // A row that a 304 confirmed, or another process refreshed, has the body of a GET (RFC 9110 section
       // 9.3.2).
       if prepared.isHead { answer.body = .data(Data()) }
-      // The 304 confirmed the tier's body. To a load that found a response in its own store that is another
-      // body.
+      // The 304 confirmed the tier's body, which differs from the one this load found in its own store.
       if answer.wasValidatedInTier, state.withLock({ $0.row?.value.isFromTier == false }) {
         answer.wasValidated = false
       }

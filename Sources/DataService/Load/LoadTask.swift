@@ -12,7 +12,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
   /// Work to do outside the lock, in order.
   enum Posted {
     case output(LoadOutput<Value>)
-    /// An addition to the counts of `stats`. It is made before the load is over: sign-out waits for that and then
+    /// An addition to the store's counts, made before the load is over: sign-out waits for that and then
     /// deletes the counts. Indirect, since every copy of an output would else be as large.
     indirect case count(UsageCount, accountID: Int64?, exchange: (any AnyExchange)?)
   }

@@ -19,7 +19,8 @@ extension ServiceCore {
 }
 
 extension DataService {
-  /// A load begun before it is known to be wanted; see ``DataService/anticipate(_:group:holdFor:whenUnused:decode:)``.
+  /// A prefetch, made by ``DataService/anticipate(_:group:holdFor:whenUnused:decode:)``: it holds what it
+  /// receives until ``commit(progress:)``.
   ///
   /// All members may be called from any thread and return at once. Dropping it does nothing: it is held for its time.
   public struct Anticipation<Value: Sendable>: Sendable {
@@ -50,12 +51,12 @@ extension DataService {
     public func cancel() { prefetch.release(.cancelled) }
   }
 
-  /// Begins a load before it is known to be wanted: at touch-down, on hover, while a list scrolls.
+  /// Prefetches a request: at touch-down, on hover, while a list scrolls.
   ///
-  /// Returns at once. The conditional exchange starts with `Sec-Purpose: prefetch`, behind every load that is wanted:
-  /// not while four exchanges of other loads are under way, and not for half a minute after the network has failed. The value is
-  /// decoded by the time of ``Anticipation/commit()``. Only safe methods are anticipated; where nothing is,
-  /// committing makes a normal load.
+  /// Returns at once. The conditional exchange has the field `Sec-Purpose: prefetch`. Loads come first: no
+  /// prefetch begins while four exchanges of loads are under way, nor for half a minute after the network has
+  /// failed. The value is decoded by the time of ``Anticipation/commit()``. Only safe methods are prefetched;
+  /// where nothing is, committing makes a normal load.
   ///
   /// - Parameters:
   ///   - request: What will be asked for.
@@ -72,7 +73,7 @@ extension DataService {
     anticipate(request, form: .decoded(decode), group: group, holdFor: hold, whenUnused: unused)
   }
 
-  /// Begins a load before it is known to be wanted, its body decoded from JSON.
+  /// Prefetches a request, with its body decoded from JSON.
   ///
   /// - Parameters:
   ///   - request: What will be asked for.
@@ -89,7 +90,7 @@ extension DataService {
     anticipate(request, form: .json(type, decoder), group: group, holdFor: hold, whenUnused: unused)
   }
 
-  /// Begins a load before it is known to be wanted, its body as `Data`.
+  /// Prefetches a request, with its body as `Data`.
   ///
   /// - Parameters:
   ///   - request: What will be asked for.
@@ -114,6 +115,6 @@ extension DataService {
     }
   }
 
-  /// The counts of anticipations since the service was made; `stats` has the counts of all time.
+  /// The counts of anticipations since the service was made; those of all time are kept in the store.
   public var anticipationCounts: AnticipationCounts { core.state.withLock { $0.prefetches.counts } }
 }

@@ -42,7 +42,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     /// The prepared request, once the load has begun.
     var prepared: PreparedRequest?
 
-    /// The account and host that its counts in `stats` belong to.
+    /// The account and host that its counts belong to.
     var place: (account: String, host: String)? {
       prepared.map { (account: $0.key.account, host: $0.countedHost) }
     }
@@ -222,7 +222,8 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     return isTaken
   }
 
-  /// Counts for `stats`. It runs under the lock, so that nothing is counted for an account after its sign-out.
+  /// Counts for the statistics. It runs under the lock, so that nothing is counted for an account after its
+  /// sign-out.
   /// - Returns: The addition to the service's own counts, to be made outside the lock.
   private func count(
     _ state: State, _ change: (inout AnticipationCounts) -> Void

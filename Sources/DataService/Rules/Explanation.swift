@@ -2,7 +2,7 @@ extension DataService {
   /// Why the service answers a request as it does: the key, the variants, every term of freshness, each policy's
   /// verdict, the fields a refresh would send, and what would change the verdicts.
   ///
-  /// It contains no secret of the request. Encoding it gives the object that `cachefetch explain --json` prints.
+  /// It contains no secret of the request. Encoding it gives a JSON object with all of it.
   public struct Explanation: Sendable, Hashable, Encodable {
     /// The key of the request in the store.
     package struct Key: Sendable, Hashable, Encodable {
@@ -48,7 +48,7 @@ extension DataService {
 
     /// The outcome under one policy.
     package struct PolicyVerdict: Sendable, Hashable, Encodable {
-      /// The policy, spelled as on the command line.
+      /// The name of the policy, such as `stored-then-fresh`.
       package let policy: String
       /// The outcome, as text for people.
       package let outcome: String

@@ -1,6 +1,6 @@
 internal import CacheStore
 
-/// The heads of an exchange as lines for `-v`, marked `>` and `<` as curl marks them.
+/// The heads of an exchange as lines of the trace, marked `>` and `<` as curl marks them.
 ///
 /// Secrets are left out (law 12): the values of secret fields and query parameters, user-info, and the same where an
 /// answer repeats them, for example in `Location`. The fields that the transport adds (`Accept`, `Accept-Encoding`,

@@ -16,7 +16,7 @@ final class PreparedRequest: Sendable {
   let isPassThrough: Bool
   /// Whether bodies in a content coding are decoded. Under `http` they stay as they come.
   var decodesContent: Bool { request.connection.isCompressed && !isHTTP }
-  /// Whether it was begun before it is wanted (`Sec-Purpose: prefetch`).
+  /// Whether it is a prefetch (`Sec-Purpose: prefetch`).
   var isPrefetch: Bool { fields["Sec-Purpose"] == "prefetch" }
   /// Digests values that distinguish keys but must never be written.
   let digest: KeyRule.Digest
@@ -78,7 +78,7 @@ final class PreparedRequest: Sendable {
   /// The key or URL that the response is stored under, for a message.
   var shownPlace: String { request.key.map { "under the key \($0)" } ?? "for \(shownURL)" }
 
-  /// The host whose rows `stats` counts the response among; a caller's own key is one of its own.
+  /// The host that the statistics count the response under; a caller's own key counts as a host of its own.
   var countedHost: String { request.key == nil ? url.authority : key.target }
 
   /// The name that pauses use for the responder at `url`, the request's own URL or that of a redirect.

@@ -47,7 +47,8 @@ package struct ServedResponse: Sendable, Hashable {
     return fields
   }
 
-  /// Under `http` the fields say what the bytes are (RFC 9110 section 8.4), and another policy stored these decoded.
+  /// Another policy stored these bytes decoded, so the coding is removed and the length becomes theirs
+  /// (RFC 9110 section 8.4).
   private mutating func describeDecoded(_ length: Int64) {
     fields.remove("Content-Encoding")
     if fields.contains("Content-Length") { fields["Content-Length"] = String(length) }

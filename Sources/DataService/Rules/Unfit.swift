@@ -12,7 +12,7 @@ enum Unfit: Sendable, Hashable {
   case forHTTP
 
   /// - Parameters:
-  ///   - rows: What is stored under the key, none of which was selected.
+  ///   - rows: The rows stored under the key; none was selected.
   ///   - statuses: The statuses that the load accepts.
   init(
     _ rows: [StoredResponse], for prepared: PreparedRequest, statuses: ClosedRange<Int>?,
@@ -34,7 +34,7 @@ enum Unfit: Sendable, Hashable {
     }
   }
 
-  /// What is to be said of that which is stored.
+  /// Why the stored rows are not used, for a message.
   var words: String {
     switch self {
     case .variant(let names): "is of another variant (Vary: \(names.replacing(",", with: ", ")))"

@@ -28,7 +28,7 @@ extension DataService {
     /// that asked, so calls can overlap. It must return at once. Each call precedes the delivery that the event leads
     /// to. The service holds no lock during the call, so the closure may call the service.
     public var onEvent: (@Sendable (Event) -> Void)?
-    /// Called with a line for each step, without secrets, for `-v`.
+    /// Called with each line of the trace: one for each step, without secrets.
     package var onTrace: (@Sendable (String) -> Void)?
     /// The time limits between the store and the network.
     package var timeouts = InternalTimeouts()

@@ -113,7 +113,7 @@ extension ServiceCore {
 
   /// Whether the tier has a part in a sign-out: it may have rows of the account, and may be written from here.
   func isSignedOutOfTier(_ account: String) -> Bool {
-    // What is of no account stays shared.
+    // Responses of no account stay shared.
     guard !account.isEmpty, let terms = tierEngine?.terms else { return false }
     return terms.mayHave(of: account) && !terms.isReadOnly
   }
@@ -148,7 +148,7 @@ extension ServiceCore {
 
   // MARK: - Counts
 
-  /// Adds to the counts of `stats`, in memory.
+  /// Adds to the tier's counts, in memory.
   func count(_ counts: TierCounts) { state.withLock { $0.tierCounts += counts } }
 
   /// Writes the counts beside the store.

@@ -48,7 +48,7 @@ package protocol SecondTier: AnyObject, Sendable {
   /// - Returns: Whether the tier has confirmed it.
   nonisolated(nonsending) func signOut(_ account: String) async -> Bool
 
-  /// Looks into the tier for `doctor`, whether it is silent or not.
+  /// Examines the tier for the check of a store, even if it is silent.
   nonisolated(nonsending) func examine() async -> [TierFinding]
 
   /// Closes the connection. Calls after it find a silent tier.
@@ -87,7 +87,7 @@ package struct TierHost: Sendable {
   package var timekeeper: any Timekeeper
   /// The instant before which no process on this machine asks the tier.
   package var silence: any TierSilenceMark
-  /// Writes a line for `-v`.
+  /// Writes a line to the trace.
   package var trace: @Sendable (String) -> Void
   /// Reports a problem that stops no delivery.
   package var warn: @Sendable (DataService.Warning) -> Void
@@ -251,7 +251,7 @@ package enum TierOffered: Sendable, Equatable {
   case refused(because: String)
 }
 
-/// One thing that `doctor` found about the tier.
+/// One finding about the tier, for the check of a store.
 package struct TierFinding: Sendable, Equatable {
   /// Whether it is as it should be.
   package var isFine: Bool

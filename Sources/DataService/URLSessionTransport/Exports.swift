@@ -1,2 +1,3 @@
-// Where the transport is a target of its own it is written on DataService; where DataService has it, there is nothing else here.
+// Re-exports DataService to those who import this target. In the portable build DataService has the transport
+// itself, and this file is all there is here.
 @_exported public import DataService

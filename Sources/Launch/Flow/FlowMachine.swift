@@ -41,8 +41,8 @@ struct FlowMachine: Sendable {
   private var subject = Subject.unknown
   private var run = 0
   private var isRunning = false
-  /// Whether a preload of the subject has begun: after its outcome it goes on into the store, so that there may be something
-  /// to cancel. That it has ended there is not told; to cancel it then does nothing.
+  /// Whether a preload of the subject has begun, so that there may be something to cancel: after its outcome
+  /// it continues into the store. It does not report its end there; cancelling it then does nothing.
   private var isCancellable = false
   private var blockedBecause: String?
 

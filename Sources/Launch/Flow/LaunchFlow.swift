@@ -155,8 +155,9 @@ public final class LaunchFlow: Sendable {
     if isPresent(account) { handle(news) }
   }
 
-  /// Whether the account is the session's now; `true` in a program without accounts. The session changes before its phase
-  /// arrives here: in between nothing is begun for an account that it has left, and nothing of it is shown.
+  /// Whether the account is the session's now; `true` in a program without accounts. The session changes
+  /// before its phase arrives here. In between the flow begins nothing for the previous account and shows
+  /// nothing of it.
   private func isPresent(_ account: String?) -> Bool {
     guard let session, let account else { return true }
     return session.current == .signedIn(account: account)

@@ -43,8 +43,9 @@ public final class PreloadRun: Sendable {
   ///
   /// - Parameters:
   ///   - plan: The steps, and when they suffice.
-  ///   - source: The service, or a session on it. A session says when its account is signed out; of a sign-out of the service
-  ///     only a load under way tells. While none is, as a prompt may be open, cancel the run before the sign-out.
+  ///   - source: The service, or a session on it. A session reports that its account is signed out. Of a
+  ///     sign-out of the service only loads under way learn: if there may be none, for example because a
+  ///     prompt is open, cancel the run before the sign-out.
   ///   - clock: Measures the deadline.
   public init(_ plan: PreloadPlan, on source: any DeliverySource, clock: LaunchClock = .continuous) {
     self.plan = plan
@@ -82,8 +83,8 @@ public final class PreloadRun: Sendable {
     handle { [self] state in take(event, &state) }
   }
 
-  /// Handles what has happened, in one step, so that an outcome has all of it or nothing. After the end of the source's account
-  /// nothing that has come before is delivered.
+  /// Handles in one step what has happened, so that an outcome has all of it or nothing. Once the source's
+  /// account has ended, nothing that came before is delivered.
   private func handle(_ happened: (inout State) -> [Task<Void, Never>]) {
     let hasEnded = source.hasEnded
     let cancelled = state.withLock { state in

@@ -39,7 +39,7 @@ extension Session {
     deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void
   ) async {
     await launched()
-    // Who has cancelled is told nothing (law 11).
+    // A caller that has cancelled is told nothing (law 11).
     guard !Task.isCancelled else { return }
     guard let first = passOfAccount else { return deliver(.failure(Self.signedOut, lastKnown: nil)) }
     if let bound, !bound.admits(first) { return deliver(.failure(Self.signedOut, lastKnown: nil)) }

@@ -98,7 +98,7 @@ public final class Session: DeliverySource {
     }
     let task: Task<DataServiceError?, Never>?
     if let reading {
-      // Whoever signs in after that is not signed out.
+      // Awaits only the sign-out that follows the reading, so that a later account stays signed in.
       task = await reading.value
     } else {
       task = state.withLock { state in

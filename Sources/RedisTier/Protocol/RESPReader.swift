@@ -24,7 +24,7 @@ struct RESPReader {
 
   private var buffer: [UInt8] = []
   private var start = 0
-  /// How many bytes there must be before reading from `start` again is of use.
+  /// The number of bytes needed before it is worth reading from `start` again.
   private var needed = 1
 
   /// Whether nothing is left of an unfinished reply.
@@ -45,10 +45,10 @@ struct RESPReader {
   /// Adds bytes as they came.
   mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { append($0) } }
 
-  /// The replies that are whole with these bytes; what is left is kept.
+  /// The replies that these bytes complete; the rest is kept.
   ///
-  /// Where nothing was left before, they are read where they are, so that of a reply that comes in one piece nothing is
-  /// copied but its strings.
+  /// If nothing was kept before, the replies are read in place: of a reply that comes in one piece only the
+  /// strings are copied.
   mutating func replies(with bytes: UnsafeRawBufferPointer) -> (whole: [RESPValue], problem: Problem?) {
     var whole: [RESPValue] = []
     do throws(Problem) {
@@ -88,7 +88,7 @@ struct RESPReader {
     return value
   }
 
-  /// A reply and how long it is, or how long it is at least.
+  /// A reply with its length, or no reply with the least length that it has.
   private static func read(_ bytes: UnsafeBufferPointer<UInt8>) throws(Problem) -> (RESPValue?, Int) {
     var cursor = Cursor(bytes: bytes)
     let value = try cursor.value(depth: 0)
@@ -100,7 +100,7 @@ struct RESPReader {
     needed = max(count, 1)
   }
 
-  /// A place in what has come of one reply.
+  /// A position in the bytes received of one reply.
   private struct Cursor {
     let bytes: UnsafeBufferPointer<UInt8>
     var place = 0
@@ -182,7 +182,7 @@ struct RESPReader {
       guard length >= 0 else { throw .malformed }
       guard length <= RESPReader.countLimit / times else { throw .tooLarge }
       var elements: [RESPValue] = []
-      // What is announced need not come.
+      // The server may announce more elements than it sends.
       elements.reserveCapacity(min(Int(length) * times, 16))
       for _ in 0..<(Int(length) * times) {
         guard let element = try value(depth: depth + 1) else { return nil }

@@ -18,7 +18,7 @@ enum RESPValue: Hashable, Sendable {
     if case .string(let bytes) = self { bytes } else { nil }
   }
 
-  /// The number of an integer, or of a string of digits, in which scripts return what a Lua number cannot hold.
+  /// The number of an integer, or of a string of digits: scripts return numbers as text.
   var number: Int64? {
     switch self {
     case .integer(let number): number

@@ -1,4 +1,4 @@
-/// Commands in the Redis protocol: arrays of bulk strings, in which any byte may stand.
+/// Commands in the Redis protocol: arrays of bulk strings, which may contain any byte.
 struct RESPWriter {
   /// What has been written.
   private(set) var bytes: [UInt8] = []

@@ -65,7 +65,7 @@ final class RedisConnection: @unchecked Sendable {
   private var raw: RawConnection?
   private var reader = RESPReader()
   private var greetings: [Greeting] = []
-  /// Replies to commands that were sent before the server let us in, and are sent again.
+  /// The number of replies to skip: their commands were sent before the login, and are sent again.
   private var skipped = 0
   /// The calls in the order of their replies.
   private var calls: [Call] = []

@@ -1,12 +1,12 @@
 /// The scripts that run in the server, each whole or not at all.
 ///
-/// They use no other commands than those that the documentation has authorised. Numbers are sums of
-/// microseconds below 2^53, which Lua's numbers hold exactly; they are returned as text. The digests are what
-/// the server calls them by (SHA-1, for which it answers itself; a test compares them).
+/// They use only commands that the user of `docs/tier.md` may run. Numbers are sums of microseconds below
+/// 2^53, which Lua's numbers hold exactly; they are returned as text. The server names a script by the SHA-1
+/// of its text; a test compares the digests.
 enum Scripts {
   struct Script: Sendable {
     let text: String
-    /// What `EVALSHA` calls it by.
+    /// The name of the script for `EVALSHA`.
     let digest: [UInt8]
 
     init(text: String, digest: String) { (self.text, self.digest) = (text, Array(digest.utf8)) }

@@ -5,7 +5,7 @@ internal import PlatformFoundation
 // Accounts that the fleet shares by name.
 extension RedisTier {
   /// Reads the keys of an account from the tier, and notes them.
-  /// - Parameter isMaking: Whether one is made where there is none beside the first of the fleet's keys.
+  /// - Parameter isMaking: Whether a key is made if there is none for the first of the fleet's keys.
   nonisolated(nonsending) func fetchKeys(
     of account: String, isMaking: Bool, until deadline: Int64? = nil, _ link: Link, _ host: TierHost
   ) async throws(Silent) -> AccountKeys {
@@ -18,7 +18,7 @@ extension RedisTier {
     }
     for name in names { commands.write(["GET", name]) }
     let replies = try await call(commands, over: link, host, until: deadline)
-    // Where it is refused, there is no key, and what is to be offered says so.
+    // If the server refuses it, there is no key, and a later offer is refused for that reason.
     if isMaking, let text = replies.first?.failure {
       warn(Self.shortened(text), remedy: Self.remedy(for: text))
     }

@@ -11,8 +11,7 @@ extension RedisTier {
     }
   }
 
-  /// A question that is being put: under which keys, and until when. However many round trips it takes, they have one
-  /// patience together.
+  /// A question under way, with its keys and its deadline. All its round trips together have one patience.
   private struct Asked {
     let question: TierQuestion
     let keys: [TierKeys.Key]
@@ -177,7 +176,7 @@ extension RedisTier {
   private struct Lookup {
     let key: TierKeys.Key
     let target: TierNames.Target
-    /// The variant of a request of which `Vary` names nothing.
+    /// The variant of a request none of whose fields `Vary` names.
     let plain: String
 
     init(_ key: TierKeys.Key, _ question: TierQuestion) {

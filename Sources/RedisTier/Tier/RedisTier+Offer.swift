@@ -64,7 +64,7 @@ extension RedisTier {
       return refused(reply.failure ?? "it gives no answer")
     }
     if verdict == 1 { return .stored }
-    // The pieces of the row that stands have the same names where it has the same ticket, and the same body.
+    // With the same ticket and the same body, the pieces of the other row have the same names.
     if verdict != 2 { try await remove(pieces, link, host) }
     return .superseded
   }

@@ -13,7 +13,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   private var linkFailure: (instant: Int64, text: String)?
   private var isClosed = false
   private var silence: Silence
-  /// The patience with a connection that is there.
+  /// The patience over an open connection.
   private let halfOfPatience: Duration
   private var clock = TierClock()
   private var warned: Set<String> = []
@@ -53,7 +53,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   }
 
   deinit {
-    // A thread that does not run has closed the connections.
+    // A thread that has ended has closed the connections.
     guard let host, let link, host.thread.isRunning else { return }
     host.thread.perform { link.close() }
   }
@@ -190,8 +190,8 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     passes(text) || isElsewhere(text) || text.hasPrefix("NOAUTH") || isReadOnly(text)
   }
 
-  /// Whether a server says that it may only be read, as one does that has become a replica. Within a script other words
-  /// stand before it.
+  /// Whether a server says that it is read-only, as one that has become a replica does. From within a script
+  /// the word is not the first.
   static func isReadOnly(_ text: String) -> Bool { text.contains("READONLY") }
 
   /// Whether a node of a cluster says that another one has the key.
@@ -214,7 +214,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     case .refused(let text):
       reason = "it says: \(Self.shortened(text))"
       if Self.isElsewhere(text) {
-        // Without its words, which are others for each key.
+        // Without the server's words, which differ for each key.
         warn("it is a node of a cluster", remedy: "name a server that is none")
       } else if !Self.passes(text) {
         warn(reason, remedy: Self.rightsRemedy)

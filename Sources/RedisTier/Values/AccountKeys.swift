@@ -1,12 +1,12 @@
 internal import PlatformFoundation
 
-/// The keys of a shared account: beside each of the fleet's keys a random one, which the tier itself has, sealed with that
-/// key of the fleet.
+/// The keys of a shared account: a random one for each of the fleet's keys. The tier itself stores it, sealed
+/// with that key of the fleet.
 ///
-/// What the account names and seals needs them. Once they are gone from the tier, nobody reads a row of the account again:
-/// that is how it is signed out.
+/// They name and seal the account's rows. Once they are gone from the tier, nobody can read these rows again:
+/// that is how an account is signed out.
 struct AccountKeys: Sendable {
-  /// As the tier has them, in the order of the fleet's keys; `nil` where it has none.
+  /// The sealed keys, in the order of the fleet's keys; `nil` where the tier has none.
   private let sealed: [[UInt8]?]
   /// The same, opened; `nil` where one does not open.
   private let opened: [TierKeys.Key?]

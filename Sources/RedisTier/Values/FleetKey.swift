@@ -53,7 +53,7 @@ package struct FleetKey: Sendable {
   /// Chooses the fastest implementation for this processor, once, before anything else of libsodium is used.
   private static let libraryIsReady = sodium_init() >= 0
 
-  /// What a derived key is for; the numbers are those of every release.
+  /// What a derived key is for. The numbers never change between releases.
   enum Purpose: UInt64 {
     case names = 1
     case seal = 2

@@ -62,7 +62,7 @@ struct Seal: Sendable {
     guard bytes.count >= Self.overhead else { return nil }
     let associated = place.bytes
     var isOpen = false
-    // Room for one byte at least: an array of no capacity is the one that all empty arrays share, and its count is written.
+    // Room for at least one byte: all empty arrays share one storage, and the count is written into it.
     let room = max(1, bytes.count - Self.overhead)
     let value = [UInt8](unsafeUninitializedCapacity: room) { output, count in
       bytes.withUnsafeBufferPointer { bytes in

@@ -140,7 +140,7 @@ extension SealedHead {
 
   private static func text(_ bytes: [UInt8], _ place: inout Int) -> String? {
     guard let text = take(bytes, &place) else { return nil }
-    // Most of them say nothing.
+    // Most texts are empty.
     return text.isEmpty ? "" : String(validating: text, as: UTF8.self)
   }
 

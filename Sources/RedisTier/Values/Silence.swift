@@ -1,9 +1,10 @@
-/// Whether the tier is asked: a tier that did not answer in time is left alone for a while, by every process that shares
-/// the mark.
+/// Whether the tier is asked. After a tier did not answer in time, no process that shares the mark asks it
+/// for a while.
 ///
-/// The mark is one number. 0: unknown. Negative: the tier has answered, and the low bits hold how many slow answers there were
-/// in a row. Positive: no process asks before that instant, in nanoseconds since boot, and the low bits hold how many failures
-/// there were in a row; none while a process finds out whether the tier answers at all.
+/// The mark is one number. 0: unknown. Negative: the tier has answered, and the low bits count the slow
+/// answers in a row. Positive: no process asks before that instant, in nanoseconds since boot, and the low
+/// bits count the failures in a row; they are 0 while a first process finds out whether the tier answers at
+/// all.
 struct Silence: Sendable {
   /// What to do with a question.
   enum Decision: Hashable, Sendable {

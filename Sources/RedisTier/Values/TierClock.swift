@@ -24,7 +24,7 @@ struct TierClock: Sendable {
       received: received)
     if let old = sample, received - old.received < Self.lifetime,
       old.highest - old.lowest <= new.highest - new.lowest,
-      // The tier's clock was set where the two have nothing in common.
+      // If the two ranges do not overlap, the tier's clock was set.
       new.lowest <= old.highest + Self.drift, old.lowest <= new.highest + Self.drift
     {
       return
@@ -32,7 +32,7 @@ struct TierClock: Sendable {
     sample = new
   }
 
-  /// The tier's time now, in microseconds, as it was at least; `nil` before it is known.
+  /// A lower bound of the tier's time now, in microseconds; `nil` before it is known.
   func tierMicroseconds(at instant: Int64) -> Int64? {
     sample.map { instant.addingSaturated($0.lowest) / 1_000 }
   }

@@ -6,7 +6,7 @@ struct TierKeys: Sendable {
   struct Key: Sendable {
     let names: TierNames
     let seal: Seal
-    /// The variant of a GET of which `Vary` names nothing, as most are.
+    /// The variant of a GET none of whose fields `Vary` names, as is usual.
     private let usualVariant: String
 
     init(_ key: FleetKey) {
@@ -15,7 +15,7 @@ struct TierKeys: Sendable {
       seal = Seal(key)
     }
 
-    /// The variant of a request of which `Vary` names nothing.
+    /// The variant of a request none of whose fields `Vary` names.
     func plainVariant(of question: TierQuestion) -> String {
       let isUsual = question.method == "GET" && question.extra.isEmpty && question.body == nil
       return isUsual ? usualVariant : names.variant(of: question, vary: "")

@@ -47,7 +47,7 @@ enum Background {
     guard result == 0 else { throw .failed(result, path: "/proc/self/exe") }
   }
 
-  /// What is said where the process could not be started: the system's error number, and what it was about.
+  /// The message for a process that could not be started, by the system's error number and the path.
   static func complaint(_ number: Int32, _ path: String?) -> String {
     let what = path.map { "“\($0)”: " } ?? ""
     return Diagnostics.joined(

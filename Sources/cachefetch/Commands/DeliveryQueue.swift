@@ -222,7 +222,7 @@ final class DeliveryQueue {
 ///
 /// The main thread reads the store, which is the fastest way to the first byte. If the store's disk or file server does
 /// not answer, the system call cannot be interrupted; only another thread can continue.
-// @unchecked: whoever has the queue's turn uses it, and nobody else.
+// @unchecked: only the thread that has the queue's turn uses it.
 private struct StandIn: @unchecked Sendable {
   let queue: DeliveryQueue
 

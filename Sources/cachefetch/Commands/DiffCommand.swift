@@ -72,10 +72,10 @@ struct DiffCommand {
     var fresh = DiffSide(head: response.head)
     var difference: DiffReport.Difference?
     let isOtherStatus = response.status != stored.head.status
-    // The next run compares with the fresh one, so that what is not said of the bodies now is never said.
+    // The next run compares with the fresh response, so a difference not reported now is never reported.
     if change != .unchanged {
       fresh = try DiffSide(response)
-      // What is not stored is read while it arrives, and nobody has compared it.
+      // A response that is not stored is read as it arrives, and the service has not compared it.
       let isUncompared = stored.length == fresh.length && stored.body == nil && response.kept != .yes
       if isUncompared, !isOtherStatus {
         throw .body(

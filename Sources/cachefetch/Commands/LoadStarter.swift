@@ -93,7 +93,7 @@ extension DataService {
     // `preload` and `diff` exist to fill the store, so a disk that is busy for a moment is no failure.
     if [.preload, .diff].contains(arguments.verb) { configuration.timeouts.commit = .seconds(5) }
     #if DEBUG
-      // The tests' commands: how busy the machine is must not decide what they see of one.
+      // A test's command has no inner limits, so a busy machine cannot change its result.
       if getenv("CACHEFETCH_TEST_TIMEOUTS") != nil { configuration.timeouts = .endless }
     #endif
     configuration.secrets = Shown.secrets

@@ -95,7 +95,7 @@ struct PreloadCommand {
         }
       }
     } catch {
-      // It is the signal that ends the command, also where the same signal has ended the reader.
+      // The signal decides the exit status, even if it also closed the reader.
     }
   }
 

@@ -14,8 +14,8 @@ struct RowCopy: Sendable {
     }
   }
 
-  /// Stores a row in the target, begun when its own exchange was. One that is overwritten before its body has been read
-  /// is copied as it is by then; `false` if the target refused it.
+  /// Stores a row in the target with the start of its own exchange. If the row is overwritten before its body
+  /// has been read, the newer row is copied; `false` if the target refused it.
   func copyNewest(_ entry: StoredEntry) async throws(CacheStoreError) -> Bool {
     var entry = entry
     for _ in 1..<Self.attempts {

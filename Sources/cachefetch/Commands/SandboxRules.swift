@@ -27,7 +27,7 @@ enum SandboxRules {
       for path in arguments.texts(name) { rules.append(Sandbox.Rule(path: path)) }
     }
     if let url = arguments.tierURL(variable) {
-      // What lies in a folder of the system, as a fleet's key mostly does, costs no rule of its own.
+      // A file in a folder of the system, such as most fleets' key, needs no rule of its own.
       for path in TierChoice.files(in: url) where !system.contains(where: { path.hasPrefix($0 + "/") }) {
         rules.append(Sandbox.Rule(path: path))
       }

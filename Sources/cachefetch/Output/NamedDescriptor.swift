@@ -37,7 +37,7 @@ extension OutputDescriptor {
     return nil
   }
 
-  /// Whether the command was started with it: the files that it opens itself are closed on exec.
+  /// Whether the command inherited it; its own files are closed on exec.
   private static func isInherited(_ number: Int32) -> Bool { fcntl(number, F_GETFD) & FD_CLOEXEC == 0 }
 
   private static func isWritable(_ number: Int32) -> Bool {

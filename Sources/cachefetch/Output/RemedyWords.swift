@@ -32,8 +32,7 @@ extension Remedy {
   }
 }
 
-/// Evaluated only for a remedy that has it: the command line is parsed anew for it, and a remedy may be part of the error of
-/// that parsing.
+/// Computed only for remedies that name the store: it parses the command line, which may be what failed.
 private var store: String { StoreLocation.repeatedOption }
 
 extension DataServiceError {

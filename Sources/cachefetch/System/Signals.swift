@@ -33,7 +33,7 @@ enum Signals {
     // A closed pipe gives EPIPE on write. The command cleans up and then ends as the signal would have ended it.
     action.__sigaction_handler.sa_handler = SIG_IGN
     sigaction(SIGPIPE, &action, nil)
-    // Beyond the limit of a file's size (`ulimit -f`) a write gives EFBIG, which is said like a full disk.
+    // Beyond the limit of a file's size (`ulimit -f`) a write gives EFBIG, reported like a full disk.
     sigaction(SIGXFSZ, &action, nil)
   }
 

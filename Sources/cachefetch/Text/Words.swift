@@ -48,7 +48,7 @@ enum Words {
   /// The time something took: “3.4 ms”, “120 ms”, “2.5 s”, “1 minute 58 s”.
   static func elapsed(_ duration: Duration) -> String {
     let (seconds, attoseconds) = duration.components
-    // A sum of what a store's file says may be longer than its microseconds can be counted.
+    // A sum of a store's counts may be so long that its microseconds would overflow.
     let counted = min(seconds, 9_000_000_000_000)
     let microseconds = counted * 1_000_000 + attoseconds / 1_000_000_000_000
     switch microseconds {

@@ -25,7 +25,7 @@
     private var authorities: SystemAuthorities?
     /// The connections without HTTP that wait on this thread.
     private var connections: [any EngineConnection] = []
-    /// Empty: the memory for what a wait is for beside the exchanges.
+    /// Reused memory for the descriptors of one wait; empty between waits.
     private var descriptors: [curl_waitfd] = []
     private var isAttached = false
     private var isClosed = false

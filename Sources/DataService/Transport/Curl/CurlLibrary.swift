@@ -47,7 +47,7 @@
     }
 
     private static func open(_ name: String) -> Result<CurlLibrary, DataServiceError> {
-      // With one processor whoever was just handed the tier's row comes first.
+      // On one processor, lets the thread that was just given the tier's row run first.
       sched_yield()
       var problem = [CChar](repeating: 0, count: 512)
       guard let table = ccurl_open(name, &problem, problem.count) else {

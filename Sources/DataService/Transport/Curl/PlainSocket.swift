@@ -2,8 +2,8 @@
   internal import CCurl
   import PlatformC
 
-  /// A socket of our own: a unix socket, or TCP to an address that nobody has to look up. A process that needs no more than
-  /// that is spared loading libcurl, and each read and write a way through it.
+  /// A socket of our own: a unix socket, or TCP to an address that nobody has to look up. A process that
+  /// needs nothing else does not load libcurl, and reads and writes do not go through it.
   final class PlainSocket: RawCarrier {
     private let endpoint: RawEndpoint
     /// The addresses not tried yet.
@@ -31,7 +31,7 @@
         case 0: return .success(())
         case EINPROGRESS where isUnderWay: return nil
         case EINPROGRESS: isUnderWay = true
-        // No room among those that a unix socket has not accepted yet.
+        // The unix socket's backlog is full.
         case EAGAIN:
           drop()
           return nil
@@ -73,14 +73,14 @@
       descriptor = socket(address.family, type, 0)
       guard descriptor >= 0 else { return errno }
       if address.family != AF_UNIX {
-        // A question is one small piece, which shall not wait for the answer to the one before.
+        // Without this, Nagle's algorithm would hold a question back until the previous one is acknowledged.
         var one: Int32 = 1
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
       }
       return address.connect(descriptor)
     }
 
-    /// What became of connecting: `EINPROGRESS` while that is not known.
+    /// The result of connecting; `EINPROGRESS` while there is none.
     private func outcome() -> Int32 {
       var waited = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
       guard poll(&waited, 1, 0) > 0 else { return EINPROGRESS }

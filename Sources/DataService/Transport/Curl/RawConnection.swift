@@ -35,7 +35,7 @@
     private var place: Int?
     /// Whether there may be something to receive.
     private var isReadable = false
-    /// What is told at the next turn.
+    /// The failure to report at the next turn.
     private var failure: DataServiceError?
     /// What is still to be sent; blocks are never changed, since TLS wants the same bytes at the same place again.
     private var blocks: [[UInt8]] = []

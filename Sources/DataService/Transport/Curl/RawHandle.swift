@@ -4,15 +4,15 @@
 
   /// libcurl's handles of one connection without HTTP. Accessed on the network thread only.
   ///
-  /// It has a multi handle of its own: in one that carries exchanges as well, libcurl now and then closes connections
-  /// that no transfer uses and on which bytes have come, which is what an answer looks like.
+  /// It has a multi handle of its own. In a multi handle with exchanges, libcurl may close an idle connection
+  /// on which bytes arrive, as an answer does.
   final class RawHandle: RawCarrier {
     private let endpoint: RawEndpoint
     private let library: CurlLibrary
     private let multi: UnsafeMutableRawPointer
     private let easy: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
-    /// The most that is handed to TLS at once: one record, which has to be offered again as it was until it is taken.
+    /// The most that is handed to TLS at once: one record, which must be offered unchanged until it is taken.
     private static let recordSize = 16 << 10
 
     /// Makes the handles and begins to connect.

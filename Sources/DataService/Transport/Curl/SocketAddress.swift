@@ -38,7 +38,7 @@
 
     private static func unix(_ path: String) -> SocketAddress? {
       var address = sockaddr_un()
-      // Its end is one of the bytes.
+      // The path needs one byte for its terminating NUL.
       guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else { return nil }
       address.sun_family = sa_family_t(AF_UNIX)
       withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }

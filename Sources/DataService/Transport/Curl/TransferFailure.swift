@@ -25,7 +25,7 @@
     var port = 0
     /// Whether the caller named the proxy, if there is one; else the environment did.
     var isProxyGiven = false
-    /// Whether the caller or the environment names a proxy, which the host may be asked without all the same.
+    /// Whether the caller or the environment names a proxy; `no_proxy` may still exempt the host.
     var mayUseProxy = true
     /// Whether the connection went through a proxy; `nil` where libcurl does not say (before 8.7).
     var usedProxy: Bool?

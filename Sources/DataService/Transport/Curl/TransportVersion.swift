@@ -2,7 +2,7 @@
   internal import CCurl
 #endif
 
-/// The name and version of the transport, for `--version`.
+/// The name and version of the transport, for the version line.
 package enum TransportVersion {
   /// Such as `libcurl 7.88.1 (OpenSSL/3.0.15, HTTP/2, gzip, brotli)`; loads the library.
   /// - Throws: `libraryMissing` if libcurl is not installed, with a hint how to install it.
