@@ -27,4 +27,18 @@
     /// The connection has ended.
     case ended
   }
+
+  /// A connection without HTTP that the engine waits for beside its exchanges. Every function is called on the network thread.
+  protocol EngineConnection: AnyObject {
+    /// Adds the descriptors it waits for.
+    /// - Returns: The longest wait, in milliseconds, after which it wants a turn though none was ready.
+    func await(in descriptors: inout [curl_waitfd]) -> Int32
+    /// Learns from the descriptors after the wait whether there is something to receive. Where none of them says why the
+    /// wait is over, there may be.
+    func note(_ descriptors: [curl_waitfd], isExplained: Bool)
+    /// Goes on as far as possible without waiting.
+    func advance()
+    /// Closes the connection and reports its end.
+    func end(_ error: DataServiceError)
+  }
 #endif
