@@ -57,7 +57,7 @@ import Testing
   private static let answers = [
     ("READONLY You can't write against a read only replica.", "may be written"),
     ("LOADING Redis is loading the dataset in memory", nil),
-    ("MOVED 3999 127.0.0.1:6381", "is none"),
+    ("MOVED 3999 127.0.0.1:6381", "outside of it"),
     ("CLUSTERDOWN The cluster is down", nil),
     ("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", nil),
   ]

@@ -17,8 +17,7 @@ class Database {
     var isShared: Bool { self == .reading || self == .writing }
   }
 
-  final var path: String { name.path }
-  final private let name: DatabaseName
+  final let path: String
   final let purpose: Purpose
   /// The identity of the file that was opened; another file of the same name is not this connection's.
   final let identity: FileIdentity?
@@ -59,7 +58,7 @@ class Database {
   init(
     path: String, named name: String, for purpose: Purpose, _ vfs: String?, statements count: Int
   ) throws(CacheStoreError) {
-    self.name = DatabaseName(name)
+    self.path = name
     logPath = name + "-wal"
     self.purpose = purpose
     statementCount = count
@@ -209,7 +208,7 @@ extension Database {
   func prepared(_ index: Int, _ sql: @autoclosure () -> String) throws(CacheStoreError) -> Statement {
     if let known = statements[index] { return known }
     let raw = try prepare(sql(), flags: UInt32(SQLITE_PREPARE_PERSISTENT))
-    return keep(Statement(raw: raw, name: name, texts: TextSpace()), index)
+    return keep(Statement(raw: raw, path: path, texts: TextSpace()), index)
   }
 
   /// ``prepared(_:_:)`` for a table that may be missing; `nil` where it is.
@@ -218,7 +217,7 @@ extension Database {
   ) throws(CacheStoreError) -> Statement? {
     if let known = statements[index] { return known }
     let raw = try prepareIfKnown(sql(), flags: UInt32(SQLITE_PREPARE_PERSISTENT))
-    return raw.map { keep(Statement(raw: $0, name: name, texts: TextSpace()), index) }
+    return raw.map { keep(Statement(raw: $0, path: path, texts: TextSpace()), index) }
   }
 
   private func keep(_ statement: Statement, _ index: Int) -> Statement {
@@ -232,7 +231,7 @@ extension Database {
   ) throws(CacheStoreError) -> Result {
     let raw = try prepare(sql, flags: 0)
     defer { sqlite3_finalize(raw) }
-    return try body(Statement(raw: raw, name: name, texts: nil))
+    return try body(Statement(raw: raw, path: path, texts: nil))
   }
 
   private func prepare(_ sql: String, flags: UInt32) throws(CacheStoreError) -> OpaquePointer {

@@ -6,8 +6,8 @@ internal import PlatformFoundation
 /// Parameters are numbered from 1, columns from 0, as SQLite does.
 struct Statement {
   let raw: OpaquePointer
-  /// The database's path as its user wrote it, for errors. The connection keeps it, and ends no earlier than its statements.
-  unowned(unsafe) let name: DatabaseName
+  /// The database's path as its user wrote it, for errors.
+  let path: String
   /// `nil` for a statement that is prepared for one use.
   let texts: TextSpace?
 
@@ -59,7 +59,7 @@ struct Statement {
     switch sqlite3_step(raw) {
     case SQLITE_ROW: return true
     case SQLITE_DONE: return false
-    default: throw .sqlite(failing: raw, path: name.path)
+    default: throw .sqlite(failing: raw, path: path)
     }
   }
 
@@ -141,11 +141,4 @@ extension Statement {
     let index = sqlite3_bind_parameter_index(raw, name)
     if index > 0 { bind(index, value) }
   }
-}
-
-/// The path of a database as its user wrote it, shared by its statements.
-final class DatabaseName {
-  let path: String
-
-  init(_ path: String) { self.path = path }
 }

@@ -247,8 +247,8 @@ extension ResponseStore {
       finish.bind(1, body.id)
       finish.bind(2, unfinished.chunkCount == 1 ? 0 : body.checksum)
       try finish.run()
-      // Two reasons: a sign-out deleted the body, or another process released it after this one lost the lock
-      // file. `ofAccount` distinguishes them.
+      // Either a sign-out deleted the body, or another process released it after this one lost the lock file.
+      // `ofAccount` tells which.
       guard connection.changes == 1 else { throw CacheStoreError(.signedOut, "the account was signed out") }
       if let partial = try connection.optionalStatement(.deletePartial) {
         partial.bind(1, body.id)

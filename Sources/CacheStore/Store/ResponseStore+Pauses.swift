@@ -1,18 +1,18 @@
 extension ResponseStore {
-  /// Records an origin's `Retry-After` for every process, and deletes pauses that are over. A pause of the same responder
-  /// that was heard later stays.
+  /// Records an origin's `Retry-After` for every process, and deletes pauses that are over. A pause of the same
+  /// responder that was heard later stays.
   ///
   /// - Parameters:
   ///   - accountID: The account whose request heard it.
-  ///   - responder: `scheme://host[:port]`, followed by a space and the route where the connection was not an ordinary
-  ///     one.
+  ///   - responder: `scheme://host[:port]`, followed by a space and the route where the connection was not an
+  ///     ordinary one.
   ///   - pause: The pause, heard in the present boot.
   /// - Throws: `signedOut` where the account is gone, `missing` where the store was replaced by another.
   package func pause(accountID: Int64, responder: String, _ pause: Pause) async throws(CacheStoreError) {
     try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
         _ = try connection.statement(.pauseOf, making: "pause")
-        // Not the instant at which this pause was heard: others may have heard theirs while this one waited for the queue.
+        // Not the instant at which this pause was heard: while it waited for the queue, others may have heard theirs.
         let now = self.configuration.bootNow()
         _ = try connection.first(
           """

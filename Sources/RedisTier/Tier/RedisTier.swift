@@ -215,7 +215,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
       reason = "it says: \(Self.shortened(text))"
       if Self.isElsewhere(text) {
         // Without the server's words, which differ for each key.
-        warn("it is a node of a cluster", remedy: "name a server that is none")
+        warn("it is a node of a cluster", remedy: "name a server outside of it")
       } else if !Self.passes(text) {
         warn(reason, remedy: Self.rightsRemedy)
       }

@@ -28,7 +28,8 @@
     case ended
   }
 
-  /// A connection without HTTP that the engine waits for beside its exchanges. Every function is called on the network thread.
+  /// A connection without HTTP that the engine waits for beside its exchanges. Every function is called on the
+  /// network thread.
   protocol EngineConnection: AnyObject {
     /// Adds the descriptors it waits for.
     /// - Returns: The longest wait, in milliseconds, after which it wants a turn though none was ready.
