@@ -54,6 +54,35 @@ import Testing
     await store.close()
   }
 
+  @Test func `law 8: what was removed before a repair is not brought back after it, and pauses hold`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    let account = try await store.accountID(named: "")
+    _ = try await store.put("a", for: .page)
+    _ = try await store.put("b", for: .other)
+    var selection = EntrySelection.all
+    selection.key = .page
+    #expect(try await store.remove(selection, started: .at(20)) == 1)
+    let pause = Pause(heard: .at(5), milliseconds: 9_000)
+    try await store.pause(accountID: account, responder: "http://a", pause)
+    _ = try DigestKey.loadOrCreate(nextTo: fixture.path)
+    _ = try await store.accountID(named: "auto:x")
+    await store.close()
+    try fixture.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    let proof = try fixture.sql("SELECT proof FROM digest_key")
+    #expect(proof.count == 1)
+    try fixture.spoilIndex()
+    #expect(try quarantine(fixture).run(waitingUntil: late))
+    let repaired = fixture.another()
+    #expect(try await repaired.put("old", for: .page, at: 10) == .superseded)
+    #expect(try repaired.pauseNow(accountName: "", responder: "http://a") == pause)
+    #expect(try fixture.sql("SELECT proof FROM digest_key") == proof)
+    #expect(try await repaired.entries().map(\.key) == [.other])
+    await repaired.close()
+  }
+
   @Test(.enabled(if: isRoot, "only the administrator can give files away"))
   func `whoever owned the damaged file owns the new one`() async throws {
     let fixture = try await closed()

@@ -30,6 +30,76 @@ import Testing
     #expect(try await store.entries().map(\.key) == [.other])
   }
 
+  /// What removes a row.
+  enum Remover: String, CaseIterable, Sendable {
+    case lookUp, removal, eviction, age
+  }
+
+  @Test(
+    "a damaged row that names another's body goes without that, whatever removes it",
+    arguments: Remover.allCases)
+  func anothersBody(remover: Remover) async throws {
+    let fixture = try StoreFixture { $0.now = { 1_002_000 } }
+    let store = fixture.store
+    _ = try await store.put("damaged", for: .page)
+    let other = try #require(try await store.put("sound", for: .other, at: 1_000).row)
+    try fixture.sql("UPDATE last_request SET body_id = \(other.body.id) WHERE id <> \(other.rowID)")
+    switch remover {
+    case .lookUp: _ = try await store.lookup(.page)
+    case .removal:
+      var selection = EntrySelection.all
+      selection.key = .page
+      #expect(try await store.remove(selection, started: .at(2_000)) == 1)
+    case .eviction:
+      let isEvicted = try await store.writer.perform { (connection) throws(CacheStoreError) in
+        try connection.transaction { () throws(CacheStoreError) in
+          try store.evictRow(sparing: other.rowID, connection)
+        }
+      }
+      #expect(isEvicted)
+    case .age:
+      _ = try await store.setLimits(StoreLimits(maximumAge: .milliseconds(1_200)))
+      #expect(await store.performMaintenance(budget: .seconds(60)) == nil)
+    }
+    await store.whenIdle()
+    #expect(try await store.entries().map(\.key) == [.other])
+    let reader = fixture.another()
+    #expect(try await reader.body(of: .other) == "sound")
+    await reader.close()
+    await store.close()
+  }
+
+  @Test func `a removal that is recorded while old ones are collected is remembered`() async throws {
+    let isArmed = Mutex(false)
+    let path = Mutex("")
+    let fixture = try StoreFixture {
+      $0.bootNow = {
+        // Another process records one as soon as the clock has been read, if nothing keeps it from that.
+        let isFirst = isArmed.withLock { armed in
+          defer { armed = false }
+          return armed
+        }
+        if isFirst {
+          let text = "INSERT INTO removal SELECT id, 7, '\(ResponseStore.boot)', 200, 1 FROM account"
+          try? RawDatabase(path.withLock { $0 }).execute(text)
+        }
+        return isFirst ? 100 : 200
+      }
+    }
+    let store = fixture.store
+    path.withLock { $0 = fixture.path }
+    _ = try await store.put("a", for: .page)
+    // One that is collected, since it is later than now.
+    try fixture.sql("INSERT INTO removal SELECT id, 6, '\(ResponseStore.boot)', 300, 1 FROM account")
+    await store.whenIdle()
+    isArmed.withLock { $0 = true }
+    #expect(await store.performMaintenance(budget: .seconds(60)) == nil)
+    #expect(isArmed.withLock { !$0 })
+    #expect(try fixture.number("SELECT count(*) FROM removal WHERE target_hash = 6") == 0)
+    #expect(try fixture.number("SELECT count(*) FROM removal WHERE target_hash = 7") == 1)
+    await store.close()
+  }
+
   @Test func `a damaged row that names another's body is removed by a repair without that`() async throws {
     let fixture = try StoreFixture()
     let store = fixture.store

@@ -119,6 +119,22 @@ import PlatformC
     await store.close()
   }
 
+  @Test func `law 5: a whole body that is too late costs no row its place`() async throws {
+    let fixture = try await filled()
+    let store = fixture.store
+    _ = try await store.put("later", for: .page, at: 10)
+    let before = try await store.entries().count
+    let long = pattern(28 * 64 << 10)
+    #expect(long.count > store.configuration.chunkBytes)
+    #expect(try await store.put(long, for: .page, at: 9) == .superseded)
+    #expect(try await store.entries().count == before)
+    #expect(try await store.body(of: .page) == "later")
+    _ = try await store.put(long, for: .page, at: 11)
+    #expect(try await store.entries().count < before)
+    #expect(try bytesInUse(fixture) <= 4 << 20)
+    await store.close()
+  }
+
   @Test(
     "some free pages are left for the next rows",
     arguments: [

@@ -28,6 +28,7 @@ struct Salvage {
       if wasWhole { carriedOver += 1 } else { lost += 1 }
     }
     try copyTags()
+    for table in Self.tables { try copy(table) }
   }
 
   /// Every identifier that any scan still finds: a bad page that ends one scan may not end another.
@@ -210,6 +211,46 @@ struct Salvage {
       _ = try new.first(
         "INSERT OR IGNORE INTO account (id, name) VALUES (?1, ?2)", [account.id], [account.name])
     }
+  }
+
+  /// A table whose rows are copied as they are: whole numbers first, then texts.
+  private struct Table {
+    let name: String
+    let numbers: [String]
+    let texts: [String]
+  }
+
+  /// What was removed, so that no exchange under way brings it back (law 8); who asked to be left alone; and which digest
+  /// key the accounts' names were made with.
+  private static let tables = [
+    Table(
+      name: "removal", numbers: ["account_id", "target_hash", "started_ns", "removed_at_ms"],
+      texts: ["started_boot"]),
+    Table(
+      name: "pause", numbers: ["account_id", "heard_ns", "pause_ms"], texts: ["responder", "heard_boot"]),
+    Table(name: "digest_key", numbers: ["id"], texts: ["proof"]),
+  ]
+
+  private func copy(_ table: Table) throws(CacheStoreError) {
+    let columns = (table.numbers + table.texts).joined(separator: ", ")
+    let places = (1...table.numbers.count + table.texts.count).map { "?\($0)" }.joined(separator: ", ")
+    // A row of an account that could not be read leads to nothing.
+    let condition = columns.contains("account_id") ? "EXISTS (SELECT 1 FROM account WHERE id = ?1)" : "true"
+    let insert =
+      "INSERT OR IGNORE INTO \(table.name) (\(columns)) SELECT \(places) WHERE \(condition)"
+    var failure: CacheStoreError?
+    // An error of the damaged file ends only this scan, and an older store may lack the table.
+    try? damaged.withStatement("SELECT \(columns) FROM \(table.name)") {
+      (statement) throws(CacheStoreError) in
+      while failure == nil, try statement.step() {
+        do throws(CacheStoreError) {
+          _ = try new.first(
+            insert, table.numbers.indices.map { statement.integer(Int32($0)) },
+            table.texts.indices.map { statement.text(Int32(table.numbers.count + $0)) })
+        } catch { failure = error }
+      }
+    }
+    if let failure { throw failure }
   }
 
   /// Copies the store's own limits.

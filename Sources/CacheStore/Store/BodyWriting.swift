@@ -87,6 +87,22 @@ extension ResponseStore {
     }
   }
 
+  /// Deletes a row and its body. The number of a damaged row's body may be another's, which then stays (law 10).
+  func deleteRow(
+    _ row: Int64, withBody body: Int64, length: Int64, _ connection: Connection
+  ) throws(CacheStoreError) {
+    let isSound = try connection.rowHead(row)?.isSound == true
+    try deleteRow(row, connection)
+    if !isSound, try !isOrphan(body, connection) { return }
+    try discard(body: body, length: length, connection)
+  }
+
+  /// Whether a body is complete and belongs to no row.
+  private func isOrphan(_ body: Int64, _ connection: Connection) throws(CacheStoreError) -> Bool {
+    guard try connection.bodyChecksum(of: body) != nil else { return false }
+    return try connection.first(Query.rowOfBodyText, [body]) == nil
+  }
+
   func deleteRow(_ row: Int64, _ connection: Connection) throws(CacheStoreError) {
     try storeUsageJournal(connection)
     let statement = try connection.statement(.deleteRow)

@@ -142,8 +142,7 @@ extension ResponseStore {
     guard try statement.step() else { return false }
     let (id, body, length) = (statement.integer(0), statement.integer(1), statement.integer(2))
     statement.reset()
-    try deleteRow(id, connection)
-    try discard(body: body, length: length, connection)
+    try deleteRow(id, withBody: body, length: length, connection)
     return true
   }
 

@@ -130,15 +130,20 @@ extension ResponseStore {
   /// Their age follows the clock since boot, which cannot be set. A mark of another boot is later than now on this
   /// clock, or becomes older than a day within the day; no exchange of that boot still runs.
   private func collectOld() async throws(CacheStoreError) {
-    let bootNow = configuration.bootNow()
-    let remembered = [bootNow - Self.removalLifetime, bootNow]
     try await writer.perform { (connection) throws(CacheStoreError) in
       let text = "FROM removal WHERE started_ns NOT BETWEEN ?1 AND ?2"
-      guard try connection.first("SELECT 1 \(text) LIMIT 1", remembered) != nil else { return }
+      guard try connection.first("SELECT 1 \(text) LIMIT 1", self.rememberedStarts) != nil else { return }
       try connection.transaction { () throws(CacheStoreError) in
-        _ = try connection.first("DELETE \(text)", remembered)
+        // The clock is read again here, where nobody else can record a removal that would be later than its instant.
+        _ = try connection.first("DELETE \(text)", self.rememberedStarts)
       }
     }
+  }
+
+  /// The earliest and the latest start mark of a removal that is remembered now.
+  private var rememberedStarts: [Int64] {
+    let bootNow = configuration.bootNow()
+    return [bootNow - Self.removalLifetime, bootNow]
   }
 
   /// How long a removal is remembered, in nanoseconds: a day.
@@ -230,10 +235,7 @@ extension ResponseStore {
       }
       return old
     }
-    for row in old {
-      try deleteRow(row.row, connection)
-      try discard(body: row.body, length: row.length, connection)
-    }
+    for row in old { try deleteRow(row.row, withBody: row.body, length: row.length, connection) }
     return last
   }
 

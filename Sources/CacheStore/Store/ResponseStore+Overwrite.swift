@@ -29,6 +29,7 @@ extension ResponseStore {
       // (law 5).
       _ = try await limits()
       guard Int64(bytes.count) <= largestBody else { throw .bodyTooLarge }
+      guard try await !isTooLate(write) else { return .superseded }
       let body = try await beginBody(accountID: write.accountID, partial: nil, makingRoom: true)
       try await body.append(bytes)
       write.body = .unfinished(body)
@@ -49,6 +50,16 @@ extension ResponseStore {
     }
     if case .unfinished(let body) = ready.body { body.end() }
     return result
+  }
+
+  /// Whether the response was removed, or a later exchange has written its row, by now.
+  private func isTooLate(_ write: Write) async throws(CacheStoreError) -> Bool {
+    try await writer.perform { (connection) throws(CacheStoreError) in
+      let started = write.head.started
+      if try self.hasTombstone(write.key.target, write.accountID, started, connection) { return true }
+      if case .newer = try self.place(of: write, connection) { return true }
+      return false
+    }
   }
 
   /// Stores a response in a shared transaction, as ``overwrite(_:isOneOfMany:soon:)`` does, and calls `completion` on

@@ -312,8 +312,7 @@ extension ResponseStore {
     }
     for row in found {
       try recordTombstone(Checksum.ofTarget(row.target), row.account, started, connection)
-      try deleteRow(row.row, connection)
-      try discard(body: row.body, length: row.length, connection)
+      try deleteRow(row.row, withBody: row.body, length: row.length, connection)
     }
     return Removed(
       count: found.count,
@@ -348,8 +347,8 @@ extension ResponseStore {
       // Whoever read it has reported it; where the removal fails, the next read finds it again.
       let wasRemoved = try connection.transaction { () throws(CacheStoreError) in
         guard let found = try damaged(connection) else { return false }
-        try deleteRow(found.row.id, connection)
-        try discard(body: found.row.body.id, length: found.row.body.length, connection)
+        let row = found.row
+        try deleteRow(row.id, withBody: row.body.id, length: row.body.length, connection)
         return true
       }
       if wasRemoved { configuration.onEvent?(.removedDamagedRow(path: files.database)) }
