@@ -155,6 +155,24 @@ import TestTurns
   }
 
   @Test(
+    "where the store goes with a part of the body, the whole is asked for again, however much is to come",
+    arguments: [2, 10])
+  func goneWithAPart(count: Int) async throws {
+    let piece = 1 << 20
+    let body = try await begun()
+    try await body.append(Data(repeating: 9, count: Self.chunk))
+    body.stop(CacheStoreError(.missing, "the store was removed"))
+    let collected = try await Self.collect(
+      Self.pieces(count, of: piece), after: body, promised: Self.chunk + count * piece, chunkBytes: piece,
+      in: fixture.service.core)
+    guard case .askAgain = collected else {
+      Issue.record("\(collected)")
+      return
+    }
+    await fixture.service.close()
+  }
+
+  @Test(
     "the beginning that was stored is given up where there is no room, and only then",
     arguments: [true, false])
   func givenUp(isFull: Bool) async throws {
@@ -177,12 +195,14 @@ import TestTurns
     let piece = 1 << 20
     for (count, ending) in [(10, nil), (9, .truncated), (11, .truncated)] as [(Int, DataServiceError.Kind?)] {
       let body = try await begun()
+      try await body.append(Data(repeating: 9, count: Self.chunk))
       body.stop(CacheStoreError(.other, "no more"))
-      let stream = Self.pieces(count, of: piece)
+      let promised = Self.chunk + 10 * piece
       let collected = try await Self.collect(
-        stream, after: body, promised: 10 * piece, chunkBytes: piece, in: fixture.service.core)
+        Self.pieces(count, of: piece), after: body, promised: promised, chunkBytes: piece,
+        in: fixture.service.core)
       let live = try #require(Self.live(collected))
-      #expect(live.length == stream.length, "\(count) pieces")
+      #expect(live.length == Int64(promised), "\(count) pieces")
       #expect(await Self.ending(live) == ending, "\(count) pieces")
     }
     await fixture.service.close()

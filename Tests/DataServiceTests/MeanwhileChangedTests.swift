@@ -78,7 +78,7 @@ import Testing
   func rest(_ rest: Rest) async throws {
     let url = try #require(url)
     let isChanged = Gate()
-    let transport = ScriptedTransport { request, _ throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { request, _ throws(DataServiceError) in
       guard request.url == url else {
         if rest == .refused { throw DataServiceError(.refused, "refused") }
         return .answer("elsewhere")
@@ -99,7 +99,6 @@ import Testing
       case .tooLarge: return .answer("too much")
       }
     }
-    let fixture = try ServiceFixture(transport: transport)
     #expect(await fixture.outline(url, policy: .http) == ["fresh(old, new)"])
     let posted = await fixture.outline(url, policy: .freshOnly) {
       $0.method = .post
@@ -130,14 +129,13 @@ import Testing
     let url = try #require(url)
     let (isAsked, mayAnswer) = (Gate(), Gate())
     let isChanged = Gate()
-    let transport = ScriptedTransport { request, number async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { request, number async throws(DataServiceError) in
       if request.method == .post || number == 1 { return .answer("first") }
       guard !isChanged.isOpen else { return .answer("new") }
       isAsked.open()
       await mayAnswer.wait()
       return .answer("old")
     }
-    let fixture = try ServiceFixture(transport: transport)
     #expect(await fixture.outline(url) == ["fresh(first, new)"])
     async let early = fixture.outline(url)
     await isAsked.wait()
@@ -213,7 +211,7 @@ import Testing
     let url = try #require(url)
     let (isAsked, mayAnswer) = (Gate(), Gate())
     let isHeld = Gate()
-    let transport = ScriptedTransport { request, _ async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { request, _ async throws(DataServiceError) in
       if isHeld.isOpen {
         isAsked.open()
         await mayAnswer.wait()
@@ -221,7 +219,6 @@ import Testing
       return isHeld.isOpen || testCase.name.hasPrefix("a confirmation")
         ? testCase.answer(request) : .answer("before", ["ETag": "\"1\""])
     }
-    let fixture = try ServiceFixture(transport: transport)
     let other = try ServiceFixture(store: fixture.store)
     // The store is there, so that the other one has something to sign out of.
     _ = try await fixture.service.store.accountID(named: "")
@@ -247,28 +244,38 @@ import Testing
     await fixture.service.close()
   }
 
-  @Test("no policy falls back on what is stored of an account that was signed out", arguments: [false, true])
-  func fallingBack(byAnother: Bool) async throws {
+  /// What ends the wait for the origin's answer.
+  enum Ending: String, CaseIterable, Sendable {
+    case answer, failure, deadline
+  }
+
+  @Test(
+    "no policy falls back on what is stored of an account that was signed out", arguments: [false, true],
+    Ending.allCases)
+  func fallingBack(byAnother: Bool, ending: Ending) async throws {
     let url = try #require(url)
     let (isAsked, mayAnswer) = (Gate(), Gate())
     let transport = ScriptedTransport { _, number async throws(DataServiceError) in
       if number > 1 {
         isAsked.open()
         await mayAnswer.wait()
+        if ending == .failure { throw DataServiceError(.refused, "refused") }
       }
       return .answer("body \(number)")
     }
-    let fixture = try ServiceFixture(transport: transport)
-    let other = try ServiceFixture(store: fixture.store)
+    let clock = VirtualClock()
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    let other = try ServiceFixture(store: fixture.store, timekeeper: clock)
     let alice = { @Sendable (request: inout DataService.Request) in request.account = .named("alice") }
     #expect(await fixture.outline(url, configure: alice) == ["fresh(body 1, new)"])
     let load = Task {
-      await fixture.outline(url, policy: .freshElseStored(within: nil), configure: alice)
+      await fixture.outline(url, policy: .freshElseStored(within: .seconds(60)), configure: alice)
     }
     await isAsked.wait()
     #expect(try await (byAnother ? other : fixture).service.signOut(.named("alice")))
-    mayAnswer.open()
+    if ending == .deadline { clock.advance(by: .seconds(60)) } else { mayAnswer.open() }
     #expect(await load.value == ["failure(signedOut)"])
+    mayAnswer.open()
     await other.service.close()
     await fixture.service.close()
   }

@@ -110,15 +110,13 @@ struct BodyCollector {
       if let promised, received > promised { return Self.broken(promised) }
       progress(received)
       await take(piece)
+      if hasLostChunks { return Self.goneWithTheStore }
       if !isStoring, pending.count > Self.heldBytes { return .live(handedOn(stream)) }
     }
     if let promised, received != promised { return Self.broken(promised) }
     if isStoring, unfinished != nil, !pending.isEmpty { await commitPending() }
     await settleCommits()
-    // The chunks committed earlier are gone with the store, but the origin still has the body.
-    if storeFailure?.reason == .missing, chunkCount > 0 {
-      return .askAgain(because: "the store was removed while the body arrived")
-    }
+    if hasLostChunks { return Self.goneWithTheStore }
     guard let unfinished else { return shortBody() }
     guard isStoring else { return .live(handedOn(nil)) }
     if received != previous?.length { isSameAsPrevious = false }
@@ -129,7 +127,13 @@ struct BodyCollector {
     .askAgain(because: "the origin sent more or less than the \(Counted.text(promised, "byte")) it said")
   }
 
+  private static let goneWithTheStore = Collected.askAgain(
+    because: "the store was removed while the body arrived")
+
   private var isStoring: Bool { open != nil && storeFailure == nil }
+
+  /// Whether the chunks committed earlier are gone with the store. The origin still has the body.
+  private var hasLostChunks: Bool { storeFailure?.reason == .missing && chunkCount > 0 }
 
   private mutating func shortBody() -> Collected {
     isSameAsPrevious = previous.map { $0.isWhole && $0.firstChunk == pending } ?? false
@@ -214,7 +218,7 @@ struct BodyCollector {
       chunk: chunk, stored: unfinished, isRemovedAfterwards: storeFailure?.reason == .full,
       chunkCount: chunkCount, held: pending, rest: rest,
       received: received, limit: limit, promised: promised)
-    return DataService.BodyStream(length: rest == nil ? received : rest?.length) {
+    return DataService.BodyStream(length: rest == nil ? received : promised ?? rest?.length) {
       () async throws(DataServiceError) -> Data? in try await pieces.next()
     }
   }

@@ -26,6 +26,17 @@ extension Exchange {
     if case .success(true) = isRevoked { throw DataServiceError.signedOut }
   }
 
+  /// The failure to publish: that the account was signed out, if it was, so that no load falls back on what is stored.
+  nonisolated(nonsending) func unlessSignedOut(_ error: DataServiceError) async -> DataServiceError {
+    guard ![.signedOut, .closed, .cancelled].contains(error.kind) else { return error }
+    do throws(DataServiceError) {
+      try await checkGeneration()
+      return error
+    } catch {
+      return error
+    }
+  }
+
   /// Invalidates the stored responses that an unsafe request has made out of date (RFC 9111 section 4.4): those of its
   /// account, and those of no account, of everything that was asked for before this answer. The origin may have made the
   /// change at any time until then.

@@ -27,8 +27,9 @@ extension Exchange {
       }
     } catch {
       endLease(storedRow: false)
-      tell(.failed(error))
-      closeAndPublish(.failure(error))
+      let failure = await unlessSignedOut(error)
+      tell(.failed(failure))
+      closeAndPublish(.failure(failure))
     }
     if mayStoreTierRow { await storeTierRow() }
     tier.end?()
@@ -307,9 +308,11 @@ extension Exchange {
     // A variant for `http` only does not replace the last good response, so no load needs to accept it.
     let isRefused = answer.isGood && !waiters.allSatisfy { $0.takes(status: answer.head.status) }
     let decoders = waiters.filter { $0.decodes && $0.takes(status: answer.head.status) }
-    guard !decoders.isEmpty,
-      let data = await core.wholeBody(answer.body, limit: prepared.request.limits.dataBytes)
-    else { return isRefused ? .status : nil }
+    guard !decoders.isEmpty else { return isRefused ? .status : nil }
+    // A body that no decoder can be given is one that none has accepted.
+    guard let data = await core.wholeBody(answer.body, limit: prepared.request.limits.dataBytes) else {
+      return isRefused ? .status : .undecodable
+    }
     let isDecoded = await core.decoding { decoders.map { $0.accepts(answer, data) }.allSatisfy { $0 } }
     return isRefused ? .status : isDecoded ? nil : .undecodable
   }

@@ -94,13 +94,15 @@ extension LoadTask {
     case .deliverStored:
       guard let stored = state.stored else { return }
       delivery = .stored(stored)
-    case .deliverFresh:
-      guard case .success((let response, let change)) = state.result else { return }
-      delivery = .fresh(response, state.lateChange ?? change)
-    case .deliverFailure:
-      guard case .failure(let error) = state.result else { return }
-      // Nothing of a signed-out account is delivered, not even the last known response.
-      delivery = .failure(error, lastKnown: error.kind == .signedOut ? nil : state.stored)
+    case .deliverFresh, .deliverFailure:
+      // The result says which: a load that was stopped before the machine has heard of it fails (law 2).
+      switch state.result {
+      case .success((let response, let change)): delivery = .fresh(response, state.lateChange ?? change)
+      case .failure(let error):
+        // Nothing of a signed-out account is delivered, not even the last known response.
+        delivery = .failure(error, lastKnown: error.kind == .signedOut ? nil : state.stored)
+      case nil: return
+      }
     case .deliverNotStored:
       delivery = .failure(state.storeError ?? notStored(state.unfit), lastKnown: nil)
     case .deliverDeadline:

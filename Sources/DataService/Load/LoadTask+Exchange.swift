@@ -234,8 +234,9 @@ extension LoadTask {
     let change =
       answer.map { ChangeJudge.change(of: $0, from: row, for: prepared) } ?? .new
     let isFresh = state.withLock { state -> Bool in
-      state.result = result.map { ($0, change) }
-      if case .success = result { return true }
+      // Whoever stopped the load meanwhile has set the result.
+      if !state.isStopped { state.result = result.map { ($0, change) } }
+      if case .success = state.result { return true }
       return false
     }
     handle(.exchangeFinished(isFresh: isFresh))

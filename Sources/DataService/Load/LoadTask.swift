@@ -119,7 +119,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     // `close()` listed the loads before this one was added, so the load ends itself.
     if let closed { return stop(with: closed) }
     if case .freshElseStored(let deadline?, _) = policy.kind {
-      arm(deadline) { $0.handle(.deadlinePassed) }
+      arm(deadline) { $0.deadlinePassed() }
     }
     guard !prepared.isPassThrough else { return handle(.storeAnswered(.nothing)) }
     if core.configuration.keepsStoreApart, core.thread.isCurrent {
@@ -138,6 +138,19 @@ final class LoadTask<Value: Sendable>: AnyLoad {
       // The queue can wait: for another process's lock, or for the repair of a damaged file.
       guard error.reason == .busy || error.reason == .corrupt else { return storeFailed(error) }
       lookupInQueue()
+    }
+  }
+
+  /// Falls back on the stored response, unless another process has signed its account out since the lookup.
+  private func deadlinePassed() {
+    let accountID = state.withLock { $0.accountID }
+    guard let accountID, !prepared.key.account.isEmpty else { return handle(.deadlinePassed) }
+    Task(executorPreference: core.thread) { [self] in
+      let isRevoked = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in
+        try await core.store.isRevoked(accountID: accountID)
+      }
+      // If the store does not answer, nothing says that the account was signed out.
+      if case .success(true) = isRevoked { stop(with: .signedOut) } else { handle(.deadlinePassed) }
     }
   }
 

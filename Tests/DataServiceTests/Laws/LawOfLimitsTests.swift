@@ -102,15 +102,15 @@ import TestTurns
   }
 
   @Test(
-    "law 5: a body that just keeps to the limit for Data is shown to the decoder before it replaces anything",
-    arguments: [2_000, 50_000])
-  func decoded(count: Int) async throws {
+    "law 5: what a decoder refuses, or is not given because of its length, replaces nothing",
+    arguments: [2_000, 50_000], [0, 1])
+  func decoded(count: Int, over: Int) async throws {
     let transport = ScriptedTransport { _, number in
       .answer(number == 1 ? "good" : String(repeating: "x", count: count))
     }
     let fixture = try ServiceFixture(transport: transport) { $0.store.chunkBytes = 16_384 }
     var request = DataService.Request(try #require(URL(string: "http://origin.test/item")))
-    request.limits.dataBytes = Int64(count)
+    request.limits.dataBytes = Int64(count - over)
     var seen: [String] = []
     for _ in 0..<2 {
       let deliveries = fixture.service.deliveries(for: request, policy: .freshOnly) { response in
@@ -124,7 +124,7 @@ import TestTurns
         }
       }
     }
-    #expect(seen == ["good", "undecodable"])
+    #expect(seen == ["good", over == 0 ? "undecodable" : "tooLarge"])
     #expect(await fixture.outline(request.url, policy: .storedOnly) == ["stored(good)"])
     await fixture.service.close()
   }
@@ -143,12 +143,12 @@ import TestTurns
   }
 
   @Test func `law 13: where none is allowed a redirect is the answer itself`() async throws {
-    let transport = ScriptedTransport { _, _ in .answer("moved", status: 302, ["Location": "/there"]) }
-    let fixture = try ServiceFixture(transport: transport)
+    let fixture = try ServiceFixture.scripted { _, _ in .answer("moved", status: 302, ["Location": "/there"])
+    }
     let url = try #require(URL(string: "http://origin.test/item"))
     let fresh = try #require(await fixture.deliveries(url) { $0.limits.redirects = 0 }.first?.fresh)
     #expect(fresh.text == "moved" && fresh.status == 302 && fresh.kept == .no(.status))
-    #expect(transport.requests.count == 1)
+    #expect(fixture.requests.count == 1)
     await fixture.service.close()
   }
 
@@ -166,8 +166,9 @@ import TestTurns
   @Test func `law 13: a load ends at its total time even while it waits for a pause or a retry`() async throws
   {
     let clock = VirtualClock()
-    let transport = ScriptedTransport { _, _ in .answer("busy", status: 503, ["Retry-After": "30"]) }
-    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    let fixture = try ServiceFixture.scripted(timekeeper: clock) { _, _ in
+      .answer("busy", status: 503, ["Retry-After": "30"])
+    }
     let url = try #require(URL(string: "http://origin.test/item"))
     // A retry after 30 s would not fit into 10 s: the answer is delivered at once instead.
     let outline = await fixture.outline(url) {
@@ -175,7 +176,7 @@ import TestTurns
       $0.limits.totalTimeout = .seconds(10)
     }
     #expect(outline == ["fresh(busy, new)"])
-    #expect(transport.requests.count == 1)
+    #expect(fixture.requests.count == 1)
     // Later loads, and those of other processes, hear of the pause.
     #expect(await fixture.outline(url) == ["failure(paused)"])
   }
