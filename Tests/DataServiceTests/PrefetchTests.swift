@@ -1,6 +1,7 @@
 import CacheStore
 import FixtureServer
 import DataServiceTesting
+import Dispatch
 import PlatformFoundation
 import Synchronization
 import TestSupport
@@ -38,36 +39,34 @@ import TestTurns
   @Test func `committing joins the exchange under way: one request, marked as a prefetch`() async throws {
     let asked = Gate()
     let mayAnswer = Gate()
-    let transport = ScriptedTransport { _, number async in
+    let fixture = try ServiceFixture.scripted { _, number async in
       if number == 2 {
         asked.open()
         await mayAnswer.wait()
       }
       return .answer("body \(number)")
     }
-    let fixture = try ServiceFixture(transport: transport)
     _ = await fixture.outline(url)
     let anticipation = fixture.service.anticipate(try request(), holdFor: .seconds(3600), decode: Self.text)
     await asked.wait()
     let deliveries = anticipation.commit()
     mayAnswer.open()
     #expect(await outline(deliveries) == ["stored(body 1)", "fresh(body 2, changed)"])
-    #expect(transport.requests.map { $0.fields["Sec-Purpose"] } == [nil, "prefetch"])
+    #expect(fixture.requests.map { $0.fields["Sec-Purpose"] } == [nil, "prefetch"])
     #expect(fixture.service.anticipationCounts.committed == 1)
     #expect(fixture.service.anticipationCounts.hitRate == 1)
     // The deliveries are a load like every other when they are iterated again.
     #expect(await outline(deliveries) == ["stored(body 2)", "fresh(body 3, changed)"])
-    #expect(transport.requests.last?.fields["Sec-Purpose"] == nil)
+    #expect(fixture.requests.last?.fields["Sec-Purpose"] == nil)
   }
 
   @Test func `the value is decoded before it is wanted, and the time won is counted`() async throws {
     let clock = VirtualClock()
     let decoded = Gate()
-    let transport = ScriptedTransport { _, _ async in
+    let fixture = try ServiceFixture.scripted(timekeeper: clock) { _, _ async in
       clock.advance(by: .milliseconds(80))
       return .answer("body")
     }
-    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
     let anticipation = fixture.service.anticipate(try request(), holdFor: .seconds(3600)) { response in
       decoded.open()
       return response.text
@@ -84,11 +83,10 @@ import TestTurns
 
   @Test func `what anticipation brought is counted in the store, with no write of its own`() async throws {
     let clock = VirtualClock()
-    let transport = ScriptedTransport { request, _ async in
+    let fixture = try ServiceFixture.scripted(timekeeper: clock) { request, _ async in
       clock.advance(by: .milliseconds(80))
       return .answer(request.url.path() == "/item" ? "wanted" : "wasted!")
     }
-    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
     for path in ["item", "other"] {
       let anticipation = fixture.service.anticipate(
         try request(path), holdFor: .seconds(3600), decode: Self.text)
@@ -111,7 +109,7 @@ import TestTurns
     let asked = Gate()
     let mayAnswer = Gate()
     let stopped = Gate()
-    let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted(timekeeper: clock) { _, _ async throws(DataServiceError) in
       asked.open()
       await mayAnswer.wait()
       if Task.isCancelled {
@@ -120,7 +118,6 @@ import TestTurns
       }
       return .answer("late")
     }
-    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
     let anticipation = fixture.service.anticipate(
       try request(), whenUnused: isFinished ? .finished : .cancelled, decode: Self.text)
     await asked.wait()
@@ -138,22 +135,21 @@ import TestTurns
     // It is over: committing makes a load like every other.
     let lines = await outline(anticipation.commit())
     #expect(lines.last?.hasPrefix("fresh(late") == true)
-    #expect(transport.requests.count == 2)
+    #expect(fixture.requests.count == 2)
   }
 
   @Test("only safe methods are anticipated", arguments: ["POST", "PUT", "DELETE", "PATCH"])
   func unsafe(method: String) async throws {
-    let transport = ScriptedTransport { _, _ in .answer("done") }
-    let fixture = try ServiceFixture(transport: transport)
+    let fixture = try ServiceFixture.scripted { _, _ in .answer("done") }
     let anticipation = fixture.service.anticipate(
       try request(method: RequestMethod(rawValue: method)), decode: Self.text)
     // The same thread refuses the first before it begins this one.
     _ = await outline(
       fixture.service.anticipate(try request("other"), holdFor: .seconds(3600), decode: Self.text).commit())
-    #expect(transport.requests.map(\.method) == [.get])
+    #expect(fixture.requests.map(\.method) == [.get])
     #expect(await outline(anticipation.commit()) == ["fresh(done, new)"])
-    #expect(transport.requests.last?.method.rawValue == method)
-    #expect(transport.requests.last?.fields["Sec-Purpose"] == nil)
+    #expect(fixture.requests.last?.method.rawValue == method)
+    #expect(fixture.requests.last?.fields["Sec-Purpose"] == nil)
     #expect(fixture.service.anticipationCounts.refused == 1)
   }
 
@@ -238,12 +234,11 @@ import TestTurns
   @Test func `those that go on into the store do not pile up`() async throws {
     let never = Gate()
     let asked = (0..<8).map { _ in Gate() }
-    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, number async throws(DataServiceError) in
       if number <= asked.count { asked[number - 1].open() }
       await never.wait()
       throw DataServiceError(.cancelled, "cancelled")
     }
-    let fixture = try ServiceFixture(transport: transport)
     for number in 0..<20 {
       let anticipation = fixture.service.anticipate(
         try request("\(number)"), group: "rows", holdFor: .seconds(3600), whenUnused: .finished,
@@ -251,7 +246,7 @@ import TestTurns
       await anticipation.prefetch.begun()
       if number < asked.count { await asked[number].wait() }
     }
-    #expect(transport.requests.count == 8)
+    #expect(fixture.requests.count == 8)
     never.open()
     await fixture.service.close()
     #expect(fixture.service.anticipationCounts.refused == 12)
@@ -263,13 +258,12 @@ import TestTurns
     let fourAsked = Gate()
     let allAsked = Gate()
     let never = Gate()
-    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, number async throws(DataServiceError) in
       if number == 4 { fourAsked.open() }
       if number == 5 { allAsked.open() }
       await never.wait()
       throw DataServiceError(.cancelled, "cancelled")
     }
-    let fixture = try ServiceFixture(transport: transport)
     var all = try (1...4).map {
       fixture.service.anticipate(try request("\($0)"), holdFor: .seconds(3600), decode: Self.text)
     }
@@ -284,11 +278,10 @@ import TestTurns
   }
 
   @Test func `a failure while held is not handed on: committing asks again`() async throws {
-    let transport = ScriptedTransport { _, number throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, number throws(DataServiceError) in
       if number == 1 { throw DataServiceError(.refused, "refused") }
       return .answer("second")
     }
-    let fixture = try ServiceFixture(transport: transport)
     let anticipation = fixture.service.anticipate(try request(), holdFor: .seconds(3600), decode: Self.text)
     await anticipation.finished()
     #expect(await outline(anticipation.commit()) == ["fresh(second, new)"])
@@ -308,11 +301,10 @@ import TestTurns
   }
 
   @Test func `off while the network fails, until an exchange succeeds again`() async throws {
-    let transport = ScriptedTransport { _, number throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, number throws(DataServiceError) in
       if number == 1 { throw DataServiceError(.offline, "there is no network") }
       return .answer("body \(number)")
     }
-    let fixture = try ServiceFixture(transport: transport)
     #expect(await fixture.outline(url) == ["failure(offline)"])
     // Committed at once, so that its normal load tells that the refusal is over.
     #expect(
@@ -323,19 +315,18 @@ import TestTurns
     #expect(fixture.service.anticipationCounts.refused == 1)
     _ = await outline(
       fixture.service.anticipate(try request(), holdFor: .seconds(3600), decode: Self.text).commit())
-    #expect(transport.requests.map { $0.fields["Sec-Purpose"] } == [nil, nil, "prefetch"])
+    #expect(fixture.requests.map { $0.fields["Sec-Purpose"] } == [nil, nil, "prefetch"])
   }
 
   @Test func `nothing read before a sign-out is handed out after it`() async throws {
     let asked = Gate()
     let never = Gate()
-    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, number async throws(DataServiceError) in
       if number == 1 { return .answer("secret") }
       asked.open()
       await never.wait()
       throw DataServiceError(.cancelled, "cancelled")
     }
-    let fixture = try ServiceFixture(transport: transport)
     var request = try request()
     request.account = .named("alice")
     for await _ in fixture.service.deliveries(for: request) {}
@@ -351,8 +342,7 @@ import TestTurns
     "what was over before a sign-out is not handed out after it, wanted by then or not",
     arguments: [true, false])
   func overBeforeSignOut(isCommitted: Bool) async throws {
-    let transport = ScriptedTransport { _, number async in .answer(number == 1 ? "secret" : "new") }
-    let fixture = try ServiceFixture(transport: transport)
+    let fixture = try ServiceFixture.scripted { _, number async in .answer(number == 1 ? "secret" : "new") }
     var request = try request()
     request.account = .named("alice")
     let anticipation = fixture.service.anticipate(request, holdFor: .seconds(3600), decode: Self.text)
@@ -361,6 +351,31 @@ import TestTurns
     try await fixture.service.signOut(.named("alice"))
     let deliveries = committed ?? anticipation.commit()
     #expect(await outline(deliveries) == [isCommitted ? "failure(signedOut)" : "fresh(new, new)"])
+  }
+
+  @Test(
+    "what has not begun before a sign-out does not begin for that account, wanted by then or not",
+    arguments: [true, false])
+  func notBegunBeforeSignOut(isCommitted: Bool) async throws {
+    let fixture = try ServiceFixture.scripted { _, _ async in .answer("new") }
+    var request = try request()
+    request.account = .named("alice")
+    let (isBusy, mayGoOn) = (Gate(), DispatchSemaphore(value: 0))
+    fixture.service.core.thread.perform {
+      isBusy.open()
+      mayGoOn.wait()
+    }
+    await isBusy.wait()
+    let anticipation = fixture.service.anticipate(request, holdFor: .seconds(3600), decode: Self.text)
+    let committed = isCommitted ? anticipation.commit() : nil
+    await fixture.service.core.stop(.signedOut) { $0.key.account == "alice" }
+    mayGoOn.signal()
+    await anticipation.finished()
+    if let committed { #expect(await outline(committed) == ["failure(signedOut)"]) }
+    #expect(fixture.requests.isEmpty)
+    #expect(await outline(anticipation.commit()) == ["fresh(new, new)"])
+    #expect(fixture.requests.map { $0.fields["Sec-Purpose"] } == [nil])
+    await fixture.service.close()
   }
 
   @Test func `a service that is closed releases what it holds, and is released`() async throws {
@@ -388,11 +403,10 @@ import TestTurns
   /// 1,000 of them; `CACHEFETCH_ANTICIPATIONS=10000` for the full number.
   @Test func `anticipations with random commits and cancels leave nothing behind`() async throws {
     let total = wished("CACHEFETCH_ANTICIPATIONS", else: 1_000)
-    let transport = ScriptedTransport { _, _ async in
+    let fixture = try ServiceFixture.scripted { _, _ async in
       await Task.yield()
       return .answer("body")
     }
-    let fixture = try ServiceFixture(transport: transport)
     let service = fixture.service
     var generator = SeededGenerator(seed: 7)
     var delivered = 0

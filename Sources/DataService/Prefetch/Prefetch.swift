@@ -300,7 +300,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
   func begun() async {
     await withUnsafeContinuation { continuation in
       let isReady = state.withLock { state in
-        if state.load != nil || state.phase == .released { return true }
+        if state.load != nil || state.phase == .released || state.isSignedOut { return true }
         state.finishers.append(continuation)
         return false
       }
@@ -316,15 +316,25 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
   func stop(with error: DataServiceError) {}
 
   func signOut(where condition: (PreparedRequest) -> Bool) {
-    guard let prepared = state.withLock({ $0.prepared }), condition(prepared) else { return }
-    // A running load delivers the failure itself.
+    let known = state.withLock { $0.prepared }
+    guard let prepared = known ?? (try? core.prepare(wanted, policy: .storedThenFresh)), condition(prepared)
+    else { return }
     _ = state.withLock { state -> [LoadOutput<Value>] in
-      guard state.sink == nil, case .end? = state.outputs.last else { return [] }
+      let isOver = if case .end? = state.outputs.last { true } else { false }
+      // A running load delivers the failure itself.
+      guard state.phase != .released, state.load == nil || state.sink == nil && isOver else { return [] }
       state.hasFailed = true
       state.isSignedOut = true
+      // A load that has not begun must not begin for an account that was signed out.
+      if state.load == nil {
+        state.phase = state.isCommitted ? .committed : .released
+        state.isStopped = true
+        _ = state.nextLoad()
+      }
       defer { state.outputs = [.delivery(.failure(.signedOut, lastKnown: nil)), .end] }
       return state.takeOutputs()
     }
+    drain()
   }
 
   private func resumeFinishers() {

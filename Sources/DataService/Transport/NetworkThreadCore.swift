@@ -171,21 +171,20 @@ final class NetworkThreadCore: @unchecked Sendable {
   private func wait(_ milliseconds: Int32, _ wakeup: WakeupPipe) {
     // Without a descriptor nothing can wake this thread, so it polls at a fixed interval.
     let milliseconds = wakeup.isUsable ? milliseconds : wakeup.blindWait(milliseconds)
+    let isSignalled: Bool
     if let engine {
-      engine.wait(wakeDescriptor: wakeup.readEnd, milliseconds: milliseconds)
+      isSignalled = engine.wait(wakeDescriptor: wakeup.readEnd, milliseconds: milliseconds)
     } else {
       #if os(Linux) && !PORTABLE
         ccurl_thread_rest()
         defer { ccurl_thread_resume() }
       #endif
       var descriptor = pollfd(fd: wakeup.readEnd, events: Int16(POLLIN), revents: 0)
-      poll(&descriptor, 1, milliseconds)
+      isSignalled = poll(&descriptor, 1, milliseconds) > 0
     }
-    let wasWoken = inbox.withLock { inbox in
-      defer { inbox.isAsleep = false }
-      return !inbox.isAsleep
-    }
-    if wasWoken { wakeup.drain() }
+    inbox.withLock { $0.isAsleep = false }
+    // Not by whether this thread was called: the signal may come after the wait that another event has ended.
+    if isSignalled { wakeup.drain() }
   }
 
   /// Runs the queued items. Items that they add wait for the next round, so that transfers get their turn.
@@ -280,7 +279,8 @@ protocol NetworkEngine: AnyObject {
   /// Advances the transfers as far as possible without waiting.
   func advance()
   /// Waits for the sockets, for `descriptor` to become readable, or until the time is over.
-  func wait(wakeDescriptor descriptor: Int32, milliseconds: Int32)
+  /// - Returns: Whether `descriptor` is readable.
+  func wait(wakeDescriptor descriptor: Int32, milliseconds: Int32) -> Bool
   /// Ends everything under way.
   func close()
 }

@@ -86,6 +86,21 @@ import TestTurns
     await thread.stop()
   }
 
+  @Test func `a signal that comes after the wait that another event has ended is heard once too`()
+    async throws
+  {
+    let wakeup = WakeupPipe()
+    let thread = NetworkThread(wakeup: { wakeup })
+    let engine = CountingEngine(until: 2)
+    thread.perform { thread.attach(engine) }
+    await engine.begins.wait()
+    // As from somebody who found the thread asleep, and was held up.
+    wakeup.signal()
+    await engine.isEnough.wait()
+    #expect(engine.wasAwake.withLock { $0[1] } == false)
+    await thread.stop()
+  }
+
   @Test func `a thread that nothing can wake looks for work by itself`() async {
     let thread = NetworkThread(wakeup: { .unusable })
     // As a rule it sleeps again before the next piece of work comes.
@@ -194,7 +209,7 @@ import TestTurns
     func advance() {}
     func close() { isClosed.open() }
 
-    func wait(wakeDescriptor descriptor: Int32, milliseconds: Int32) {
+    func wait(wakeDescriptor descriptor: Int32, milliseconds: Int32) -> Bool {
       var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       let isAwake = poll(&polled, 1, 0) > 0
       let count = wasAwake.withLock { all in
@@ -203,7 +218,7 @@ import TestTurns
       }
       begins.open()
       if count == enough { isEnough.open() }
-      poll(&polled, 1, milliseconds)
+      return poll(&polled, 1, milliseconds) > 0
     }
   }
 

@@ -230,7 +230,7 @@
       for connection in connections { connection.advance() }
     }
 
-    func wait(wakeDescriptor descriptor: Int32, milliseconds: Int32) {
+    func wait(wakeDescriptor descriptor: Int32, milliseconds: Int32) -> Bool {
       if let library { stockUp(library) }
       var milliseconds = milliseconds
       var waited = descriptors
@@ -246,11 +246,13 @@
         ccurl_wait(&waited, UInt32(waited.count), milliseconds)
       }
       ccurl_thread_resume()
+      let isSignalled = descriptor >= 0 && waited[0].revents != 0
       let isExplained = waited.contains { $0.revents != 0 }
       for connection in connections { connection.note(waited, isExplained: isExplained) }
       waited.removeAll(keepingCapacity: true)
       descriptors = waited
       needsAdvance = true
+      return isSignalled
     }
 
     func close() {
