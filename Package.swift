@@ -88,7 +88,9 @@ let package = Package(
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .target(
       name: "TestSupport",
-      dependencies: platform + ["CacheStore", "CSQLite", "CTestSupport", "DataService", "FixtureServer"],
+      dependencies: platform + [
+        "CacheStore", "CSQLite", "CTestSupport", "DataService", "DataServiceTesting", "FixtureServer",
+      ],
       path: "Tests/TestSupport", swiftSettings: strict),
     .target(name: "TestTurns", path: "Tests/TestTurns", swiftSettings: strict),
     .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),

@@ -15,11 +15,10 @@ struct CoalescingTests {
 
   @Test func `loads alike share one exchange, each with its own policy`() async throws {
     let mayAnswer = Gate()
-    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, number async throws(DataServiceError) in
       if number > 1 { await mayAnswer.wait() }
       return .answer("body \(number)")
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: Self.url))
     _ = await fixture.outline(url)
     async let both = fixture.outline(url)
@@ -28,7 +27,7 @@ struct CoalescingTests {
     mayAnswer.open()
     #expect(await both == ["stored(body 1)", "fresh(body 2, changed)"])
     #expect(await either == ["fresh(body 2, changed)"])
-    #expect(transport.requests.count == 2)
+    #expect(fixture.requests.count == 2)
   }
 
   struct Difference: Sendable, CustomTestStringConvertible {
@@ -58,24 +57,22 @@ struct CoalescingTests {
   @Test("loads that differ do not share an exchange", arguments: differences)
   func different(difference: Difference) async throws {
     let bothAreHere = Gate()
-    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, number async throws(DataServiceError) in
       if number == 2 { bothAreHere.open() }
       // Were there but one exchange, it would wait for ever.
       await bothAreHere.wait()
       return .answer("body", ["Content-Type": "text/plain"])
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: Self.url))
     async let one = fixture.deliveries(url)
     async let other = fixture.deliveries(url, configure: difference.change)
     #expect(await one.count == 1)
     #expect(await other.count == 1)
-    #expect(transport.requests.count == 2)
+    #expect(fixture.requests.count == 2)
   }
 
   @Test func `verified and unverified loads never share a row`() async throws {
-    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
-    let fixture = try ServiceFixture(transport: transport)
+    let fixture = try ServiceFixture.scripted { _, number in .answer("body \(number)") }
     let url = try #require(URL(string: Self.url))
     let unverified: (inout DataService.Request) -> Void = { $0.connection.isInsecure = true }
     _ = await fixture.outline(url, configure: unverified)
@@ -98,11 +95,10 @@ struct CoalescingTests {
   @Test func `a thousand loads over twenty keys, with cancels: in order, once, and silent after cancel`()
     async throws
   {
-    let transport = ScriptedTransport { request, _ async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { request, _ async throws(DataServiceError) in
       await Task.yield()
       return .answer(request.url.path())
     }
-    let fixture = try ServiceFixture(transport: transport)
     var random = SeededGenerator(seed: 4)
     let plans = (0..<1_000).map { _ in
       (
@@ -130,7 +126,7 @@ struct CoalescingTests {
         }
       }
     }
-    #expect(transport.requests.count < 1_000)
+    #expect(fixture.requests.count < 1_000)
     #expect(try fixture.store.value("SELECT count(*) FROM last_request") == 20)
   }
 

@@ -20,8 +20,7 @@ import TestTurns
   }
 
   @Test func `stopped between its body and the commit it writes nothing`() async throws {
-    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
-    let fixture = try ServiceFixture(transport: transport)
+    let fixture = try ServiceFixture.scripted { _, number in .answer("body \(number)") }
     let url = try #require(URL(string: Self.url))
     _ = await fixture.outline(url)
     let before = try fixture.store.rows("SELECT * FROM last_request")
@@ -45,11 +44,10 @@ import TestTurns
 
   @Test func `law 11: cancelled while its decoder runs it writes nothing`() async throws {
     let mayAnswer = Gate()
-    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, number async throws(DataServiceError) in
       if number > 1 { await mayAnswer.wait() }
       return .answer("body \(number)")
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: Self.url))
     _ = await fixture.outline(url)
     let before = try fixture.store.rows("SELECT * FROM last_request")
@@ -73,14 +71,13 @@ import TestTurns
 
   @Test func `stopped before a 304 it freshens nothing`() async throws {
     let core = Mutex<ServiceCore?>(nil)
-    let transport = ScriptedTransport { _, number in
+    let fixture = try ServiceFixture.scripted { _, number in
       guard number > 1 else { return .answer("body", ["ETag": "\"1\""]) }
       if let core = core.withLock({ $0 }) {
         for exchange in core.state.withLock({ $0.exchanges.all }) { exchange.stop(with: Self.closed) }
       }
       return .answer("", status: 304, ["ETag": "\"1\"", "X-Age": "new"])
     }
-    let fixture = try ServiceFixture(transport: transport)
     core.withLock { $0 = fixture.service.core }
     let url = try #require(URL(string: Self.url))
     _ = await fixture.outline(url)
@@ -145,14 +142,13 @@ import TestTurns
 
   @Test func `stopped before it is started it is cancelled as soon as it is`() async throws {
     let (isAsked, isCancelled) = (Gate(), Gate())
-    let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, _ async throws(DataServiceError) in
       isAsked.open()
       // A gate that nobody opens is passed by who is cancelled.
       await Gate().wait()
       isCancelled.open()
       throw DataServiceError(.cancelled, "cancelled")
     }
-    let fixture = try ServiceFixture(transport: transport)
     let exchange = try exchange(fixture)
     let listener = Listener()
     #expect(exchange.join(listener.waiter))

@@ -91,7 +91,7 @@ import TestTurns
     "A 200 that the caller has already is a 304 without a body, though a long one of unknown length arrives",
     arguments: [nil, -1] as [Int64?])
   func notModifiedMeanwhile(length: Int64?) async throws {
-    let transport = ScriptedTransport { _, number in
+    let fixture = try ServiceFixture.scripted { _, number in
       if number == 1 { return .answer("one", ["ETag": "\"1\"", "Cache-Control": "max-age=0"]) }
       // More than is held in memory.
       let sent = Mutex(0)
@@ -105,21 +105,20 @@ import TestTurns
           return count > 9 ? nil : Data(count: 1 << 20)
         })
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/a"))
     #expect(await fixture.outline(url, policy: .http) == ["fresh(one, new)"])
     let deliveries = await fixture.deliveries(url, policy: .http) { $0.fields = ["If-None-Match": "\"2\""] }
     #expect(deliveries.map(\.kind) == ["fresh"])
     let response = try #require(deliveries.last?.fresh)
     #expect(response.status == 304 && response.value.isEmpty && response.kept == .no(.noStore))
-    #expect(transport.requests.map { $0.fields["If-None-Match"] } == [nil, "\"1\""])
+    #expect(fixture.requests.map { $0.fields["If-None-Match"] } == [nil, "\"1\""])
     await fixture.service.close()
   }
 
   @Test("A 200 to HEAD from another URL than the row's makes the row invalid") func redirectedHead()
     async throws
   {
-    let transport = ScriptedTransport { _, number in
+    let fixture = try ServiceFixture.scripted { _, number in
       switch number {
       case 1: .answer("one", ["Cache-Control": "max-age=0"])
       case 2: .answer("", status: 301, ["Location": "/b"])
@@ -127,13 +126,12 @@ import TestTurns
       default: .answer("two")
       }
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/a"))
     #expect(await fixture.outline(url, policy: .http) == ["fresh(one, new)"])
     let head = await fixture.deliveries(url, policy: .http) { $0.method = .head }
     #expect(head.map(\.kind) == ["fresh"] && head.last?.kept == .no(.method))
     #expect(await fixture.outline(url, policy: .http) == ["fresh(two, changed)"])
-    #expect(transport.requests.count == 4)
+    #expect(fixture.requests.count == 4)
     await fixture.service.close()
   }
 
@@ -143,10 +141,9 @@ import TestTurns
     let fields: HTTPFields = [
       "ETag": "\"1\"", "Cache-Control": "max-age=0", "Content-Encoding": "gzip", "Content-Length": "4",
     ]
-    let transport = ScriptedTransport { _, number in
+    let fixture = try ServiceFixture.scripted { _, number in
       number == 1 ? .answer("gzip", fields) : .answer("", status: 304, ["ETag": "\"1\""])
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/a"))
     _ = await fixture.deliveries(url, policy: .http) { $0.fields = ["Accept-Encoding": "gzip"] }
     let head = await fixture.deliveries(url, policy: .http) {
@@ -161,16 +158,15 @@ import TestTurns
 
   @Test("A 200 to HEAD from the URL behind a redirect that the row came from too freshens the row")
   func headRedirectedAlike() async throws {
-    let transport = ScriptedTransport { _, number in
+    let fixture = try ServiceFixture.scripted { _, number in
       number % 2 == 1
         ? .answer("", status: 301, ["Location": "/b"]) : .answer("", ["Cache-Control": "max-age=600"])
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/a"))
     #expect(await fixture.outline(url, policy: .http) == ["fresh(, new)"])
     let head = await fixture.deliveries(url, policy: .http) { $0.method = .head }
     #expect(head.map(\.kind) == ["fresh"] && head.last?.kept == .yes)
-    #expect(transport.requests.count == 4)
+    #expect(fixture.requests.count == 4)
     await fixture.service.close()
   }
 

@@ -63,8 +63,7 @@ import Testing
 
   @Test func `the trace says on which side of the age a row is`() async throws {
     let clock = VirtualClock()
-    let transport = ScriptedTransport { _, _ in .answer("one") }
-    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    let fixture = try ServiceFixture.scripted(timekeeper: clock) { _, _ in .answer("one") }
     let url = try #require(URL(string: Self.address))
     _ = await fixture.outline(url)
     _ = await fixture.outline(url, policy: Self.policy)

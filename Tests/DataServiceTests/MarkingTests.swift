@@ -114,14 +114,13 @@ import TestTurns
     async throws
   {
     let (began, mayAnswer) = (Gate(), Gate())
-    let transport = ScriptedTransport { _, number in
+    let fixture = try ServiceFixture.scripted { _, number in
       guard number == 1 else { return .answer("body \(number)") }
       began.open()
       await mayAnswer.wait()
       // Another variant would stand beside it.
       return .answer("body 1", ["Vary": "Accept-Language"])
     }
-    let fixture = try ServiceFixture(transport: transport)
     let (service, url) = (fixture.service, try url())
     let inGerman: @Sendable (inout DataService.Request) -> Void = { $0.fields["Accept-Language"] = "de" }
     var request = DataService.Request(url)
@@ -139,8 +138,7 @@ import TestTurns
 
   @Test func `law 8: what begins later replaces what a program stores, whatever its Vary says`() async throws
   {
-    let transport = ScriptedTransport { _, number in .answer("body \(number)", ["Vary": "Accept"]) }
-    let fixture = try ServiceFixture(transport: transport)
+    let fixture = try ServiceFixture.scripted { _, number in .answer("body \(number)", ["Vary": "Accept"]) }
     let (service, url) = (fixture.service, try url())
     let asJSON: @Sendable (inout DataService.Request) -> Void = { $0.fields["Accept"] = "application/json" }
     var request = DataService.Request(url)
@@ -156,10 +154,9 @@ import TestTurns
   }
 
   @Test func `what a program stores for one variant does not hide the others`() async throws {
-    let transport = ScriptedTransport { request, _ in
+    let fixture = try ServiceFixture.scripted { request, _ in
       .answer("in \(request.fields["Accept-Language"] ?? "none")", ["Vary": "Accept-Language"])
     }
-    let fixture = try ServiceFixture(transport: transport)
     let (service, url) = (fixture.service, try url())
     let inGerman: @Sendable (inout DataService.Request) -> Void = { $0.fields["Accept-Language"] = "de" }
     let inEnglish: @Sendable (inout DataService.Request) -> Void = { $0.fields["Accept-Language"] = "en" }
@@ -174,13 +171,12 @@ import TestTurns
 
   @Test func `law 8: a 304 that was asked for earlier does not confirm what a program stores`() async throws {
     let (began, mayAnswer) = (Gate(), Gate())
-    let transport = ScriptedTransport { request, number in
+    let fixture = try ServiceFixture.scripted { request, number in
       guard number == 2 else { return .answer("body \(number)", ["ETag": "\"1\""]) }
       began.open()
       await mayAnswer.wait()
       return .answer("", status: 304, ["ETag": "\"1\""])
     }
-    let fixture = try ServiceFixture(transport: transport)
     let (service, url) = (fixture.service, try url())
     _ = await fixture.outline(url)
     async let early = fixture.outline(url, policy: .freshOnly)

@@ -36,11 +36,10 @@ import Testing
 
   @Test func `a response that is confirmed is pinned and tagged as one that comes anew`() async throws {
     let url = try #require(url)
-    let transport = ScriptedTransport { request, _ in
+    let fixture = try ServiceFixture.scripted { request, _ in
       request.fields["If-None-Match"] == nil
         ? .answer("a", ["ETag": "\"1\""]) : .answer("", status: 304, ["ETag": "\"1\""])
     }
-    let fixture = try ServiceFixture(transport: transport)
     #expect(await fixture.outline(url) == ["fresh(a, new)"])
     #expect(try stored(fixture) == "0")
     #expect(await fixture.outline(url) { want(&$0, "news") } == ["stored(a)", "fresh(a, unchanged)"])

@@ -11,19 +11,18 @@ import TestTurns
   @Test func `what is stored says who answered, where that is another, and is validated there`()
     async throws
   {
-    let transport = ScriptedTransport { request, _ in
+    let fixture = try ServiceFixture.scripted { request, _ in
       if request.url.path == "/a" { return .answer("", status: 301, ["Location": "/b"]) }
       if request.fields["If-None-Match"] != nil { return .answer("", status: 304, ["ETag": "\"1\""]) }
       return .answer("body", ["ETag": "\"1\""])
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/a"))
     let fresh = try #require(await fixture.deliveries(url).last?.fresh)
     #expect(fresh.head.url == "http://origin.test/b")
     let stored = try #require(await fixture.deliveries(url, policy: .storedOnly).first?.stored)
     #expect(stored.head.url == "http://origin.test/b")
     #expect(await fixture.outline(url) == ["stored(body)", "fresh(body, unchanged)"])
-    #expect(transport.requests.map { $0.fields["If-None-Match"] } == [nil, nil, nil, "\"1\""])
+    #expect(fixture.requests.map { $0.fields["If-None-Match"] } == [nil, nil, nil, "\"1\""])
     let direct = try #require(URL(string: "http://origin.test/b"))
     #expect(await fixture.outline(direct) == ["fresh(body, new)"])
     let rows = try fixture.store.rows("SELECT response_url FROM last_request ORDER BY target")
@@ -32,14 +31,13 @@ import TestTurns
   }
 
   @Test func `a redirect to what cannot be asked is the fault of who redirects`() async throws {
-    let transport = ScriptedTransport { request, _ throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { request, _ throws(DataServiceError) in
       switch request.url.path {
       case "/a": return .answer("", status: 301, ["Location": "/b"])
       case "/b": return .answer("", status: 301, ["Location": "http://u:secret@a b/?token=secret"])
       default: throw DataServiceError(.invalidRequest, "the URL is malformed")
       }
     }
-    let fixture = try ServiceFixture(transport: transport)
     let redirected = try #require(URL(string: "http://origin.test/a"))
     let error = try #require(await fixture.deliveries(redirected).last?.error)
     #expect(error.kind == .protocol)
@@ -53,19 +51,18 @@ import TestTurns
   }
 
   @Test func `a client certificate goes to the origin that was asked for, and to no other`() async throws {
-    let transport = ScriptedTransport { request, _ in
+    let fixture = try ServiceFixture.scripted { request, _ in
       switch request.url.absoluteString {
       case "https://origin.test/a": .answer("", status: 301, ["Location": "/b"])
       case "https://origin.test/b": .answer("", status: 301, ["Location": "https://elsewhere.test/"])
       default: .answer("body")
       }
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "https://origin.test/a"))
     let outline = await fixture.outline(url) { $0.connection.clientCertificateFile = "/etc/passwd" }
     #expect(outline == ["fresh(body, new)"])
     #expect(
-      transport.requests.map { $0.connection.clientCertificateFile } == ["/etc/passwd", "/etc/passwd", nil])
+      fixture.requests.map { $0.connection.clientCertificateFile } == ["/etc/passwd", "/etc/passwd", nil])
     await fixture.service.close()
   }
 }

@@ -1,5 +1,6 @@
 internal import CacheStore
 package import DataService
+package import DataServiceTesting
 package import PlatformFoundation
 internal import Synchronization
 
@@ -39,10 +40,23 @@ package final class ServiceFixture: Sendable {
     configuration.onWarning = { warnings.add($0) }
     configure(&configuration)
     self.warningLog = warnings
+    script = transport as? ScriptedTransport
     service = DataService(configuration: configuration, transport: transport)
   }
 
   private let warningLog: WarningLog
+  /// What answers in place of an origin, where the fixture was made with a script.
+  private let script: ScriptedTransport?
+
+  /// A service whose requests a script answers; see ``requests``.
+  package static func scripted(
+    timekeeper: (any Timekeeper)? = nil, _ script: @escaping ScriptedTransport.Script
+  ) throws -> ServiceFixture {
+    try ServiceFixture(transport: ScriptedTransport(script), timekeeper: timekeeper)
+  }
+
+  /// The requests that a ``ScriptedTransport`` has answered so far; each hop of a redirect and each retry counts.
+  package var requests: [TransportRequest] { script?.requests ?? [] }
 
   /// The service's warnings.
   package var warnings: [DataService.Warning] { warningLog.all }

@@ -232,27 +232,25 @@ import TestTurns
   @Test func `under http a stored error is nothing to a form that decodes, and stays for those that take it`()
     async throws
   {
-    let transport = ScriptedTransport { _, _ in
+    let fixture = try ServiceFixture.scripted { _, _ in
       .answer("gone", status: 404, ["Cache-Control": "max-age=600"])
     }
-    let fixture = try ServiceFixture(transport: transport)
     let request = try request()
     #expect(try await fixture.service.response(for: request, policy: .http).source == .fresh)
     let seen = await feeds(fixture, request, .http)
     #expect(seen.map { $0.error?.status } == [404])
-    #expect(transport.requests.count == 2)
+    #expect(fixture.requests.count == 2)
     #expect(try await fixture.service.response(for: request, policy: .http).source == .stored)
-    #expect(transport.requests.count == 2)
+    #expect(fixture.requests.count == 2)
     await fixture.service.close()
   }
 
   @Test func `loads that share an exchange judge its status each for itself`() async throws {
     let mayAnswer = Gate()
-    let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, _ async throws(DataServiceError) in
       await mayAnswer.wait()
       return .answer("nothing", status: 203)
     }
-    let fixture = try ServiceFixture(transport: transport)
     let request = try request()
     let strict = try self.request(200...200)
     async let all = fixture.service.response(for: request, policy: .storedThenFresh)
@@ -262,7 +260,7 @@ import TestTurns
     mayAnswer.open()
     #expect(try await all.status == 203)
     #expect(await one?.kind == .status)
-    #expect(transport.requests.count == 1)
+    #expect(fixture.requests.count == 1)
     #expect(await fixture.outline(request.url, policy: .storedOnly) == ["failure(notStored)"])
     await fixture.service.close()
   }
@@ -282,11 +280,10 @@ import TestTurns
   }
 
   @Test func `a delivery's response is what is delivered, never the last known one`() async throws {
-    let transport = ScriptedTransport { _, number throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, number throws(DataServiceError) in
       if number > 1 { throw DataServiceError(.refused, "refused") }
       return .answer("body")
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: url))
     let all = await fixture.deliveries(url) + fixture.deliveries(url)
     #expect(all.map(\.kind) == ["fresh", "stored", "failure"])

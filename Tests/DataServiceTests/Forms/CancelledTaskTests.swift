@@ -98,7 +98,7 @@ import TestTurns
     async throws
   {
     let asked = Gate()
-    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, number async throws(DataServiceError) in
       if number > 1 {
         asked.open()
         await Gate().wait()
@@ -106,7 +106,6 @@ import TestTurns
       }
       return .answer("body")
     }
-    let fixture = try ServiceFixture(transport: transport)
     let request = DataService.Request(try #require(URL(string: url)))
     _ = try await fixture.service.response(for: request, policy: .freshOnly)
     let task = Task { () -> DataServiceError? in

@@ -34,11 +34,10 @@ import TestTurns
   }
 
   @Test func `deliveries of values that can be compared can be`() async throws {
-    let transport = ScriptedTransport { _, number throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, number throws(DataServiceError) in
       if number > 1 { throw DataServiceError(.refused, "refused", underlying: CancellationError()) }
       return .answer("body")
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: url))
     let all = await fixture.deliveries(url) + fixture.deliveries(url)
     try #require(all.count == 3)

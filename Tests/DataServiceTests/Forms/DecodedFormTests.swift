@@ -180,11 +180,10 @@ import TestTurns
 
   @Test func `an anticipation tells its progress once it is wanted`() async throws {
     let mayAnswer = Gate()
-    let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, _ async throws(DataServiceError) in
       await mayAnswer.wait()
       return .answer("body")
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/feed"))
     let anticipation = fixture.service.anticipate(.init(url), holdFor: .seconds(600))
     await fixture.traced("request to")

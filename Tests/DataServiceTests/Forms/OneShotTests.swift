@@ -58,10 +58,9 @@ import TestTurns
     ] as [FetchPolicy],
     [.refused, .dns, .tls("handshake"), .timeout(.firstByte), .protocol] as [DataServiceError.Kind])
   func nothingStored(policy: FetchPolicy, kind: DataServiceError.Kind) async throws {
-    let transport = ScriptedTransport { _, _ throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, _ throws(DataServiceError) in
       throw DataServiceError(kind, "failed")
     }
-    let fixture = try ServiceFixture(transport: transport)
     let request = try request()
     let error = await #expect(throws: DataServiceError.self) {
       _ = try await fixture.service.response(for: request, policy: policy)
@@ -75,11 +74,10 @@ import TestTurns
   {
     let clock = VirtualClock()
     let mayAnswer = Gate()
-    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted(timekeeper: clock) { _, number async throws(DataServiceError) in
       if number > 1 { await mayAnswer.wait() }
       return .answer("body \(number)")
     }
-    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
     let request = try request()
     _ = try await fixture.service.response(for: request, policy: .freshOnly)
     let (response, passed) = try await clock.passing(longest: .seconds(60)) {
@@ -93,11 +91,10 @@ import TestTurns
 
   @Test func `with nothing stored the default waits for the origin`() async throws {
     let clock = VirtualClock()
-    let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted(timekeeper: clock) { _, _ async throws(DataServiceError) in
       try await asCancelled { try await clock.sleep(for: .seconds(20)) }
       return .answer("late")
     }
-    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
     let request = try request()
     let (response, passed) = try await clock.passing(longest: .seconds(60)) {
       try await fixture.service.response(for: request)

@@ -13,11 +13,10 @@ import TestTurns
 @Suite("Laws 1 to 3: stored first, in order, together", .inTurn) struct LawsOfDeliveryTests {
   @Test func `law 1: stored first, while the network says nothing at all`() async throws {
     let mayAnswer = Gate()
-    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, number async throws(DataServiceError) in
       if number > 1 { await mayAnswer.wait() }
       return .answer(number == 1 ? "old" : "new")
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     #expect(await fixture.outline(url) == ["fresh(old, new)"])
 
@@ -31,13 +30,12 @@ import TestTurns
   }
 
   @Test func `law 1: the synchronous look answers without any exchange`() async throws {
-    let transport = ScriptedTransport { _, _ in .answer("kept") }
-    let fixture = try ServiceFixture(transport: transport)
+    let fixture = try ServiceFixture.scripted { _, _ in .answer("kept") }
     let url = try #require(URL(string: "http://origin.test/item"))
     #expect(look(fixture, url) == nil)
     _ = await fixture.outline(url)
     #expect(look(fixture, url) == "kept")
-    #expect(transport.requests.count == 1)
+    #expect(fixture.requests.count == 1)
   }
 
   private func look(_ fixture: ServiceFixture, _ url: URL) -> String? {
@@ -46,11 +44,10 @@ import TestTurns
 
   @Test func `law 1: the stored delivery is made before a package load returns`() async throws {
     let mayAnswer = Gate()
-    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, number async throws(DataServiceError) in
       if number > 1 { await mayAnswer.wait() }
       return .answer("body")
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await fixture.outline(url)
     let seen = Mutex<[String]>([])
@@ -67,8 +64,7 @@ import TestTurns
   }
 
   @Test func `law 2: in order, once, on the main actor, on a queue and as a sequence`() async throws {
-    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
-    let fixture = try ServiceFixture(transport: transport)
+    let fixture = try ServiceFixture.scripted { _, number in .answer("body \(number)") }
     let url = try #require(URL(string: "http://origin.test/item"))
     #expect(await fixture.outline(url) == ["fresh(body 1, new)"])
     #expect(await fixture.outline(url) == ["stored(body 1)", "fresh(body 2, changed)"])
@@ -89,11 +85,10 @@ import TestTurns
   }
 
   @Test func `law 2: a failure ends the deliveries and carries the last known response`() async throws {
-    let transport = ScriptedTransport { _, number throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, number throws(DataServiceError) in
       if number > 1 { throw DataServiceError(.refused, "refused") }
       return .answer("body")
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await fixture.outline(url)
     #expect(await fixture.outline(url) == ["stored(body)", "failure(refused, last body)"])
@@ -110,11 +105,10 @@ import TestTurns
 
   @Test func `law 3: the exchange does not wait for the caller to take the stored delivery`() async throws {
     let asked = Gate()
-    let transport = ScriptedTransport { _, number in
+    let fixture = try ServiceFixture.scripted { _, number in
       if number == 2 { asked.open() }
       return .answer("body \(number)")
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await fixture.outline(url)
     let queue = DispatchQueue(label: "callbacks")

@@ -14,8 +14,7 @@ import TestTurns
   "Laws 4 to 6 and 8: kept means durable, failures change nothing, one row, newest wins", .inTurn)
 struct LawsOfTheRowTests {
   @Test func `law 4: kept means durable: the row is committed before fresh is delivered`() async throws {
-    let transport = ScriptedTransport { _, _ in .answer("durable") }
-    let fixture = try ServiceFixture(transport: transport)
+    let fixture = try ServiceFixture.scripted { _, _ in .answer("durable") }
     let url = try #require(URL(string: "http://origin.test/item"))
     var committed: [SQLiteValue] = []
     for await delivery in fixture.service.deliveries(for: fixture.request(url)) {
@@ -31,11 +30,10 @@ struct LawsOfTheRowTests {
   {
     let clock = VirtualClock()
     let hold = Mutex<(@Sendable () -> Void)?>(nil)
-    let transport = ScriptedTransport { _, number in
+    let fixture = try ServiceFixture.scripted(timekeeper: clock) { _, number in
       hold.withLock { $0 }?()
       return .answer("body \(number)")
     }
-    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await fixture.outline(url)
     let store = fixture.service.store
@@ -97,11 +95,10 @@ struct LawsOfTheRowTests {
 
   @Test("law 5: a failed refresh changes nothing", arguments: failures)
   func failedRefresh(failure: Failure) async throws {
-    let transport = ScriptedTransport { _, number throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, number throws(DataServiceError) in
       if number == 1 { return .answer("good", ["ETag": "\"1\""]) }
       return try failure.answer()
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await fixture.outline(url)
     let before = try rawRow(fixture)
@@ -113,10 +110,9 @@ struct LawsOfTheRowTests {
   }
 
   @Test func `law 5: a body over the limit changes nothing`() async throws {
-    let transport = ScriptedTransport { _, number in
+    let fixture = try ServiceFixture.scripted { _, number in
       .answer(String(repeating: "x", count: number == 1 ? 10 : 1_000))
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await fixture.outline(url)
     let before = try rawRow(fixture)
@@ -127,10 +123,9 @@ struct LawsOfTheRowTests {
 
   @Test func `law 5: an answer that the caller's decoder refuses changes nothing`() async throws {
     struct Item: Decodable, Sendable, Equatable { var name: String }
-    let transport = ScriptedTransport { _, number in
+    let fixture = try ServiceFixture.scripted { _, number in
       .answer(number == 1 ? #"{"name":"good"}"# : "<html>an error page</html>")
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await fixture.outline(url)
     let before = try rawRow(fixture)
@@ -233,12 +228,11 @@ struct LawsOfTheRowTests {
   }
 
   @Test func `law 5: an answer of a media type that is not accepted changes nothing`() async throws {
-    let transport = ScriptedTransport { _, number in
+    let fixture = try ServiceFixture.scripted { _, number in
       number == 1
         ? .answer("{}", ["Content-Type": "application/json; charset=utf-8"])
         : .answer("<html>log in</html>", ["Content-Type": "text/html"])
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await fixture.outline(url)
     let before = try rawRow(fixture)
@@ -258,11 +252,10 @@ struct LawsOfTheRowTests {
   @Test func `a stored response of a media type that is not accepted is neither delivered nor validated`()
     async throws
   {
-    let transport = ScriptedTransport { request, _ in
+    let fixture = try ServiceFixture.scripted { request, _ in
       if request.fields.contains("If-None-Match") { return .answer("", status: 304) }
       return .answer("<html>", ["Content-Type": "text/html", "ETag": "\"1\""])
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await fixture.outline(url)
     for policy in [FetchPolicy.storedThenFresh, .http] {
@@ -279,10 +272,9 @@ struct LawsOfTheRowTests {
   }
 
   @Test func `law 6: one row: overwriting leaves one row and one body`() async throws {
-    let transport = ScriptedTransport { _, number in
+    let fixture = try ServiceFixture.scripted { _, number in
       .answer(String(repeating: "\(number)", count: number * 100))
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     for _ in 1...5 { _ = await fixture.outline(url) }
     #expect(try fixture.store.value("SELECT count(*) FROM last_request") == 1)
@@ -295,14 +287,13 @@ struct LawsOfTheRowTests {
     async throws
   {
     let (isAsked, mayAnswer) = (Gate(), Gate())
-    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, number async throws(DataServiceError) in
       if number == 1 {
         isAsked.open()
         await mayAnswer.wait()
       }
       return .answer("answer \(number)")
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     async let older = fixture.deliveries(url, policy: .freshOnly)
     // The trace of the request comes before its number: whoever is asked first is the one that waits.

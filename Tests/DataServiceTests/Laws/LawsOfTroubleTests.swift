@@ -45,8 +45,7 @@ struct LawsOfTroubleTests {
 
   @Test("law 9: a store that cannot be used does not stop a fresh delivery", arguments: unusableStores)
   func unusableStore(store: Unusable) async throws {
-    let transport = ScriptedTransport { _, _ in .answer("fresh") }
-    let fixture = try ServiceFixture(transport: transport)
+    let fixture = try ServiceFixture.scripted { _, _ in .answer("fresh") }
     try store.prepare(fixture.store)
     let url = try #require(URL(string: Self.url))
     let deliveries = await fixture.deliveries(url)
@@ -114,8 +113,7 @@ struct LawsOfTroubleTests {
   @Test func `law 10: a row whose bytes do not match their checksum is a miss, removed and reported`()
     async throws
   {
-    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
-    let fixture = try ServiceFixture(transport: transport)
+    let fixture = try ServiceFixture.scripted { _, number in .answer("body \(number)") }
     let url = try #require(URL(string: Self.url))
     _ = await fixture.outline(url)
     try fixture.store.execute("UPDATE chunk SET bytes = CAST(x'00' || substr(bytes, 2) AS BLOB)")
@@ -125,8 +123,7 @@ struct LawsOfTroubleTests {
   }
 
   @Test func `law 10: a damaged field is a miss too`() async throws {
-    let transport = ScriptedTransport { _, number in .answer("body \(number)", ["X-Note": "abc"]) }
-    let fixture = try ServiceFixture(transport: transport)
+    let fixture = try ServiceFixture.scripted { _, number in .answer("body \(number)", ["X-Note": "abc"]) }
     let url = try #require(URL(string: Self.url))
     _ = await fixture.outline(url)
     try fixture.store.execute(
@@ -224,7 +221,7 @@ struct LawsOfTroubleTests {
     async throws
   {
     let asked = Gate()
-    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, number async throws(DataServiceError) in
       if number > 1 {
         asked.open()
         await untilCancelled()
@@ -232,7 +229,6 @@ struct LawsOfTroubleTests {
       }
       return .answer("kept")
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: Self.url))
     _ = await fixture.outline(url)
     let before = try fixture.store.rows("SELECT * FROM last_request")
@@ -254,8 +250,7 @@ struct LawsOfTroubleTests {
   }
 
   @Test func `law 11: a delivery already on its way to the queue is not made after cancel`() async throws {
-    let transport = ScriptedTransport { _, _ in .answer("body") }
-    let fixture = try ServiceFixture(transport: transport)
+    let fixture = try ServiceFixture.scripted { _, _ in .answer("body") }
     let url = try #require(URL(string: Self.url))
     _ = await fixture.outline(url)
     let queue = DispatchQueue(label: "callbacks")
@@ -281,11 +276,10 @@ struct LawsOfTroubleTests {
 
   @Test func `law 11: one load's cancel does not stop the exchange another load shares`() async throws {
     let mayAnswer = Gate()
-    let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, _ async throws(DataServiceError) in
       await mayAnswer.wait()
       return .answer("shared")
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: Self.url))
     let queue = DispatchQueue(label: "callbacks")
     let cancelled = fixture.service.load(fixture.request(url), queue: queue) { _ in
@@ -297,7 +291,7 @@ struct LawsOfTroubleTests {
     cancelled.cancel()
     mayAnswer.open()
     #expect(await other.map(\.outline) == ["fresh(shared, new)"])
-    #expect(transport.requests.count == 1)
+    #expect(fixture.requests.count == 1)
   }
 
   @Test func `law 12: forbidden is forbidden: no-store on request, response or a redirect leaves no byte`()
@@ -324,8 +318,7 @@ struct LawsOfTroubleTests {
   @Test func `law 12: no-store is kept where the caller asked for that request to be kept anyway`()
     async throws
   {
-    let transport = ScriptedTransport { _, _ in .answer("kept", ["Cache-Control": "no-store"]) }
-    let fixture = try ServiceFixture(transport: transport)
+    let fixture = try ServiceFixture.scripted { _, _ in .answer("kept", ["Cache-Control": "no-store"]) }
     let url = try #require(URL(string: Self.url))
     let kept = await fixture.deliveries(url) { $0.keepsAnyway = true }
     #expect(kept.last?.kept == .yes)

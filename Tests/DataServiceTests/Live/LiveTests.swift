@@ -177,12 +177,11 @@ import Testing
 
   @Test func `calls while a load is under way come to one, begun after them`() async throws {
     let (isAsked, mayAnswer) = (Gate(), Gate())
-    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, number async throws(DataServiceError) in
       isAsked.open()
       await mayAnswer.wait()
       return .answer("body \(number)")
     }
-    let fixture = try ServiceFixture(transport: transport)
     let live = fixture.service.live(try request())
     // Nobody reads it yet.
     live.refetch()
@@ -199,7 +198,7 @@ import Testing
     mayAnswer.open()
     #expect(await task.value == ["fresh(body 1, new)", "fresh(body 2, changed)"])
     await fixture.service.close()
-    #expect(transport.requests.count == 2)
+    #expect(fixture.requests.count == 2)
   }
 
   @Test func `the service's end is its end, and without words`() async throws {
@@ -252,7 +251,7 @@ import Testing
 
   @Test func `a load that hangs ends with its reader`() async throws {
     let (isAsked, isLeft) = (Gate(), Gate())
-    let transport = ScriptedTransport { _, _ async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted { _, _ async throws(DataServiceError) in
       await withTaskCancellationHandler {
         isAsked.open()
         await isLeft.wait()
@@ -261,7 +260,6 @@ import Testing
       }
       throw DataServiceError(.cancelled, "cancelled")
     }
-    let fixture = try ServiceFixture(transport: transport)
     let live = fixture.service.live(try request())
     let task = Task { for await _ in live {} }
     await isAsked.wait()

@@ -12,10 +12,9 @@ import TestTurns
   @Test(arguments: [10, 600_000]) func `a prefetch decodes stored and fresh beside the network thread`(
     length: Int
   ) async throws {
-    let transport = ScriptedTransport { _, number async in
+    let fixture = try ServiceFixture.scripted { _, number async in
       .answer(String(repeating: "\(number)", count: length))
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await fixture.outline(url)
     let thread = fixture.service.core.thread

@@ -15,7 +15,8 @@ import Testing
     async throws
   {
     let clock = VirtualClock()
-    let transport = ScriptedTransport { request, number async throws(DataServiceError) in
+    let fixture = try ServiceFixture.scripted(timekeeper: clock) {
+      request, number async throws(DataServiceError) in
       clock.advance(by: .milliseconds(80))
       switch number {
       case 1: return .answer("body", status: 200, ["ETag": "\"1\""])
@@ -24,7 +25,6 @@ import Testing
       default: throw DataServiceError(.refused, "nobody listens")
       }
     }
-    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
     var expected = UsageCount()
     #expect(await fixture.outline(url) == ["fresh(body, new)"])
     expected.fresh += 1
@@ -55,11 +55,10 @@ import Testing
   @Test func `why the origin was asked: nothing stored, another variant, not what is accepted, or stale`()
     async throws
   {
-    let transport = ScriptedTransport { _, number in
+    let fixture = try ServiceFixture.scripted { _, number in
       let type = number == 3 ? "application/json" : "text/plain"
       return .answer("{}", status: 200, ["Vary": "Accept-Language", "Content-Type": type])
     }
-    let fixture = try ServiceFixture(transport: transport)
     let ifYoung = FetchPolicy.storedElseFresh(maxAge: .seconds(3600))
     func forward(
       _ language: String, accepting types: [String] = [], policy: FetchPolicy = ifYoung
@@ -79,10 +78,9 @@ import Testing
   }
 
   @Test func `why what is stored is not delivered where nobody is asked`() async throws {
-    let transport = ScriptedTransport { _, _ in
+    let fixture = try ServiceFixture.scripted { _, _ in
       .answer("{}", status: 200, ["Vary": "Accept-Language, X-A", "Content-Type": "text/plain"])
     }
-    let fixture = try ServiceFixture(transport: transport)
     func failure(_ change: (inout DataService.Request) -> Void = { _ in }) async -> String? {
       let all = await fixture.deliveries(url, policy: .storedOnly, configure: change)
       guard case .failure(let error, _)? = all.last else { return nil }
@@ -104,7 +102,7 @@ import Testing
     #expect(await failure { $0.fields["Range"] = "bytes=0-3" } == bypassing)
     #expect(await failure { $0.fields["Cache-Control"] = "no-store" } == bypassing)
     #expect(await failure { $0.method = .post } == bypassing)
-    #expect(transport.requests.count == 1)
+    #expect(fixture.requests.count == 1)
     await fixture.service.close()
   }
 }

@@ -143,12 +143,11 @@ import TestTurns
   @Test("after a redirect a secret is in no head and in no file of the store", arguments: places)
   func redirected(place: String) async throws {
     let location = url(place, "SECRET-1")
-    let transport = ScriptedTransport { request, _ in
+    let fixture = try ServiceFixture.scripted { request, _ in
       request.url.path() == "/start"
         ? .answer("", status: 301, ["Location": location])
         : .answer("there", ["Vary": "X-Tenant", "ETag": "\"1\""])
     }
-    let fixture = try ServiceFixture(transport: transport)
     let start = try #require(URL(string: "http://a.test/start"))
     let deliveries = await fixture.deliveries(start) { $0.fields = ["X-Tenant": "SECRET-2"] }
     #expect(deliveries.map(\.outline) == ["fresh(there, new)"])
@@ -158,7 +157,7 @@ import TestTurns
     }
     #expect(!response.head.url.contains("SECRET"))
     _ = await fixture.outline(start) { $0.fields = ["X-Tenant": "SECRET-2"] }
-    #expect(transport.requests.last?.fields["If-None-Match"] == "\"1\"", "the validator still finds its URL")
+    #expect(fixture.requests.last?.fields["If-None-Match"] == "\"1\"", "the validator still finds its URL")
     await fixture.service.close()
     #expect(try !fixture.store.filesContain("SECRET"))
     #expect(try fixture.store.value("SELECT count(*) FROM last_request") == 1)
@@ -170,38 +169,36 @@ import TestTurns
   func withheld(target: String) async throws {
     let folder = try TemporaryFolder()
     let certificate = try folder.write("a certificate", to: "a.pem")
-    let transport = ScriptedTransport { request, number in
+    let fixture = try ServiceFixture.scripted { request, number in
       switch number {
       case 1: .answer("", status: 307, ["Location": "/own"])
       case 2: .answer("", status: 307, ["Location": target])
       default: .answer("there")
       }
     }
-    let fixture = try ServiceFixture(transport: transport)
     let deliveries = await fixture.deliveries(try #require(URL(string: "http://a.test/start"))) {
       $0.connection.clientCertificateFile = certificate
       $0.connection.clientKeyFile = certificate
       $0.fields = ["X-Plex-Token": "SECRET", "DD-API-KEY": "SECRET", "Accept": "*/*"]
     }
     #expect(deliveries.map(\.outline) == ["fresh(there, new)"])
-    let files = transport.requests.map(\.connection.clientCertificateFile)
+    let files = fixture.requests.map(\.connection.clientCertificateFile)
     #expect(files == [certificate, certificate, nil])
-    #expect(transport.requests.map(\.connection.clientKeyFile) == [certificate, certificate, nil])
-    #expect(transport.requests.map { $0.fields["X-Plex-Token"] } == ["SECRET", "SECRET", nil])
+    #expect(fixture.requests.map(\.connection.clientKeyFile) == [certificate, certificate, nil])
+    #expect(fixture.requests.map { $0.fields["X-Plex-Token"] } == ["SECRET", "SECRET", nil])
     #expect(
-      transport.requests[2].fields["DD-API-KEY"] == nil && transport.requests[2].fields["Accept"] == "*/*")
+      fixture.requests[2].fields["DD-API-KEY"] == nil && fixture.requests[2].fields["Accept"] == "*/*")
     await fixture.service.close()
   }
 
   @Test func `a field that Vary names is stored as a digest unless it is known to be harmless`() async throws
   {
     let names = ["X-Tenant", "X-Custom", "Referer", "X-Forwarded-For", "My-Thing"]
-    let transport = ScriptedTransport { request, _ in
+    let fixture = try ServiceFixture.scripted { request, _ in
       .answer(
         "for \(request.fields["X-Tenant"] ?? "")",
         ["Vary": "Accept-Language, \(names.joined(separator: ","))"])
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://a.test/"))
     for tenant in ["SECRET-1", "SECRET-2"] {
       var fields: HTTPFields = ["Accept-Language": "de"]

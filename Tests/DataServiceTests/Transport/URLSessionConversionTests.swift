@@ -57,10 +57,9 @@ import URLSessionTransport
   }
 
   @Test func `a head becomes an HTTPURLResponse`() async throws {
-    let transport = ScriptedTransport { _, _ in
+    let fixture = try ServiceFixture.scripted { _, _ in
       .answer("hello", ["Content-Type": "text/plain", "X-Part": "a", "x-part": "b"])
     }
-    let fixture = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     guard case .fresh(let response, _) = await fixture.deliveries(url).first else {
       Issue.record("no fresh delivery")
