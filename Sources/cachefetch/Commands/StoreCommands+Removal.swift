@@ -100,6 +100,8 @@ extension StoreCommands {
       if let unconfirmed { $0.member("unconfirmed", unconfirmed) }
     }
     guard let unconfirmed, unconfirmed > 0 else { return status }
+    let doctor = "“cachefetch doctor\(StoreLocation.repeatedOption)”"
+    let tier = arguments.has(.tier) ? " with the same --tier" : ""
     diagnostics.say(
       "the server has not confirmed \(Counted.text(unconfirmed, "removal")); run “cachefetch doctor” to see why"
     )

@@ -103,7 +103,7 @@ final class PreloadReport {
     if let deadline = plan.deadline, outcome.elapsed >= deadline {
       return DataServiceError(
         .timeout(.deadline), "did not complete within \(Words.elapsed(deadline)), the deadline of the run",
-        hint: "allow more time, or fewer requests")
+        hint: "allow more time with --deadline, or fewer requests")
     }
     return DataServiceError(.cancelled, "was left, since another request failed")
   }

@@ -70,7 +70,8 @@ import TestTurns
       (.ready, 2, "was left, since another request failed"),
       (
         .ready, 3,
-        "did not complete within 3.0 s, the deadline of the run; allow more time, or fewer requests"
+        "did not complete within 3.0 s, the deadline of the run; "
+          + "allow more time with --deadline, or fewer requests"
       ),
       (.quit, 3, "was left, since the run was ended"),
     ] as [(LaunchOutcome.Verdict, Int, String)])
