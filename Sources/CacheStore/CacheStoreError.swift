@@ -67,6 +67,13 @@ package struct CacheStoreError: Error, Hashable {
     self.sql = sql
   }
 
+  /// The error with the URL of the response before its message, where it keeps that response alone from being stored:
+  /// the body is too large, or all variants of the request are pinned.
+  package func storing(_ url: String) -> CacheStoreError {
+    guard remedy?.code == .largerStore || remedy?.code == .removeThem else { return self }
+    return CacheStoreError(reason, "\(url): \(message)", remedy: remedy, sqliteCode: sqliteCode, sql: sql)
+  }
+
   /// Whether the limit of open files was the cause: nothing is wrong with the store.
   var isOfDescriptors: Bool { remedy == .descriptors }
 

@@ -34,8 +34,10 @@ package struct Remedy: Hashable, Sendable {
     case checkStore
     /// Remove a pinned entry, or raise the store's limit.
     case removePinned
-    /// Remove one of the entries that the message names.
-    case removeOne
+    /// Remove the entries that the message names.
+    case removeThem
+    /// Raise the store's limit.
+    case largerStore
     /// Allow more time until a fresh response counts as late.
     case longerDeadline
     /// Allow more time for connecting.
@@ -52,20 +54,34 @@ package struct Remedy: Hashable, Sendable {
     case clientCertificate
   }
 
+  /// What the command needs beside the code for words that can be typed as they are.
+  package enum Detail: Hashable, Sendable {
+    /// A limit of the store that would do, in bytes.
+    case bytes(Int64)
+    /// A limit of the store that would do, in entries.
+    case rows(Int)
+    /// The target of the entries concerned.
+    case target(String)
+  }
+
   /// The remedy's code; `nil` where the text says everything.
   package let code: Code?
   /// One line for a person, in words that fit every program.
   package let text: String
+  /// What it is about, for the codes that need it.
+  package let detail: Detail?
 
   /// A remedy without a code.
   package init(_ text: String) {
     code = nil
     self.text = text
+    detail = nil
   }
 
-  private init(_ code: Code, _ text: String) {
+  private init(_ code: Code, _ text: String, _ detail: Detail? = nil) {
     self.code = code
     self.text = text
+    self.detail = detail
   }
 }
 
@@ -92,9 +108,15 @@ extension Remedy {
   package static let repairRemoves = Self(.repairRemoves, "a repair removes what was found")
   package static let restoreKey = Self(.restoreKey, "restore it; a repair removes them")
   package static let checkStore = Self(.checkStore, "verify the rest of the store")
-  package static let removePinned = Self(
-    .removePinned, "remove a pinned entry, or raise the store's limit")
-  package static let removeOne = Self(.removeOne, "remove one of them")
+  package static func removePinned(orAllow limit: Detail) -> Self {
+    Self(.removePinned, "remove a pinned entry, or raise the store's limit", limit)
+  }
+  package static func removeThem(of target: String) -> Self {
+    Self(.removeThem, "remove them", .target(target))
+  }
+  package static func largerStore(_ bytes: Int64) -> Self {
+    Self(.largerStore, "raise the store's limit", .bytes(bytes))
+  }
   package static let longerDeadline = Self(.longerDeadline, "allow more time until the deadline")
   package static let longerConnectTimeout = Self(
     .longerConnectTimeout, "try again, or allow more time for connecting")

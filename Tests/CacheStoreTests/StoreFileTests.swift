@@ -84,6 +84,35 @@ import TestTurns
     #expect(try folder.names() == ["newer.sqlite", "other.sqlite", "t"], "no lock file either")
   }
 
+  @Test(
+    "beside another program's database in WAL mode nothing appears",
+    arguments: [
+      "CREATE TABLE x (y)", "CREATE TABLE x (y); PRAGMA application_id = 7", "PRAGMA user_version = 3",
+    ])
+  func foreignLog(sql: String) async throws {
+    let folder = try TemporaryFolder()
+    let database = try RawDatabase(folder.file("other.sqlite"), create: true)
+    try database.execute("PRAGMA journal_mode = WAL; \(sql); PRAGMA wal_checkpoint(TRUNCATE)")
+    // As another program leaves it, and as a copy taken while that program has it open.
+    let left = try folder.write(folder.bytes(of: "other.sqlite"), to: "left.sqlite")
+    try database.execute("CREATE TABLE later (y)")
+    let taken = try folder.write(folder.bytes(of: "other.sqlite"), to: "taken.sqlite")
+    try folder.write(folder.bytes(of: "other.sqlite-wal"), to: "taken.sqlite-wal")
+    let before = try folder.names()
+    for path in [left, taken] {
+      for isReadOnly in [false, true] {
+        var configuration = StoreConfiguration.unhurried(path: path)
+        (configuration.isUntrusted, configuration.isReadOnly) = (true, isReadOnly)
+        let store = ResponseStore(configuration: configuration)
+        #expect(throws: CacheStoreError.self, "\(path)") { try store.lookupNow(.page) }
+        await #expect(throws: CacheStoreError.self, "\(path)") { try await store.put("a", for: .page) }
+        #expect(await store.findings(repair: !isReadOnly).contains { $0.severity == .wrong })
+        await store.close()
+      }
+    }
+    #expect(try folder.names() == before)
+  }
+
   @Test func `an error names the path`() async throws {
     let folder = try TemporaryFolder()
     let text = try folder.write(

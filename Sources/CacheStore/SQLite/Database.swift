@@ -173,6 +173,17 @@ extension Database {
   /// Whether a transaction is open.
   private var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
+  /// The first bytes of the file as they stand there: read without a lock, and without the log. `nil` where there are
+  /// fewer. Through SQLite's descriptor, since closing another one of this process would drop its locks.
+  func firstBytes(_ count: Int) -> [UInt8]? {
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
+      let read = file.pointee.pMethods?.pointee.xRead
+    else { return nil }
+    var bytes = [UInt8](repeating: 0, count: count)
+    return read(file, &bytes, Int32(count), 0) == SQLITE_OK ? bytes : nil
+  }
+
   /// The pages this connection has read from the file since the last call, for tests of a lookup's cost.
   func pagesRead() -> Int {
     var current: Int32 = 0

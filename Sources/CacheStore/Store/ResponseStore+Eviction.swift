@@ -21,7 +21,7 @@ extension ResponseStore {
         throw CacheStoreError(
           .full,
           "the store \(files.database) is full, and what is in it is pinned or being received",
-          remedy: .removePinned
+          remedy: .removePinned(orAllow: .bytes(twiceTheLimit))
         )
       }
     }
@@ -46,7 +46,7 @@ extension ResponseStore {
     guard try used <= limitPages(connection) / 2 * 3 else {
       throw CacheStoreError(
         .full, "the bodies that are being received do not fit into the store \(files.database) together",
-        hint: "raise the store's limit to keep them")
+        remedy: .largerStore(twiceTheLimit))
     }
   }
 
@@ -78,7 +78,7 @@ extension ResponseStore {
       throw CacheStoreError(
         .full,
         "the store \(files.database) may hold \(Counted.text(most, "entry", "entries")), and that many are pinned",
-        remedy: .removePinned)
+        remedy: .removePinned(orAllow: .rows(most > .max / 2 ? most : most * 2)))
     }
   }
 

@@ -46,6 +46,20 @@ extension ResponseStore {
   /// The largest body that is stored, by the limits as last read; every write reads them anew.
   package var largestBody: Int64 { knownBytes.load(ordering: .relaxed) / 2 }
 
+  /// A limit of the store to propose where the present one is too small.
+  var twiceTheLimit: Int64 { Self.twice(knownBytes.load(ordering: .relaxed)) }
+
+  private static func twice(_ bytes: Int64) -> Int64 { bytes > .max / 2 ? .max : bytes * 2 }
+
+  /// For a body, or the beginning of one, that would take more than half the store.
+  func tooLarge(_ bytes: some BinaryInteger) -> CacheStoreError {
+    var limit = twiceTheLimit
+    while limit / 2 < bytes { limit = Self.twice(limit) }
+    return CacheStoreError(
+      .full, "the body is larger than half the limit of the store \(files.database)",
+      remedy: .largerStore(limit))
+  }
+
   /// ``largestBody`` by the limits in the file; read before a body that seems too large is dropped.
   package func readLargestBody() async -> Int64 {
     // Law 9: where the limits cannot be read, the last ones known hold.

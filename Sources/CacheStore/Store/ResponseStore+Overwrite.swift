@@ -28,7 +28,7 @@ extension ResponseStore {
       // Checked before the first chunk makes room for itself: no row is evicted for a body that is refused
       // (law 5).
       _ = try await limits()
-      guard Int64(bytes.count) <= largestBody else { throw .bodyTooLarge }
+      guard Int64(bytes.count) <= largestBody else { throw tooLarge(bytes.count) }
       guard try await !isTooLate(write) else { return .superseded }
       let body = try await beginBody(accountID: write.accountID, partial: nil, makingRoom: true)
       try await body.append(bytes)
@@ -326,7 +326,7 @@ extension ResponseStore {
     guard try oldest.step() else {
       throw CacheStoreError(
         .full, "all \(Self.variantLimit) stored variants of this request are pinned",
-        remedy: .removeOne)
+        remedy: .removeThem(of: write.key.target))
     }
     try deleteRow(oldest.integer(0), connection)
     try releaseReplaced(body: oldest.integer(1), length: oldest.integer(2), connection)

@@ -115,7 +115,7 @@ package final class UnfinishedBody: Sendable {
     let checksum = try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
       _ = try store.limits(connection)
       guard length + Int64(bytes.count) <= store.largestBody else {
-        throw CacheStoreError.bodyTooLarge
+        throw store.tooLarge(length + Int64(bytes.count))
       }
       let checksum = try store.ofAccount(accountID, connection) { () throws(CacheStoreError) in
         try store.insertChunk(bytes, number: number, of: id, connection)
@@ -197,10 +197,4 @@ package final class UnfinishedBody: Sendable {
     guard let lease else { return }
     store.writer.afterQueuedWork { lease.release() }
   }
-}
-
-extension CacheStoreError {
-  /// A body that would take more than half the store.
-  static let bodyTooLarge = CacheStoreError(
-    .full, "the body is larger than half the store's limit", hint: "raise the limit to keep it")
 }

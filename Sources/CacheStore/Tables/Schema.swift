@@ -13,7 +13,8 @@ enum Schema {
   ///
   /// Reads both in one transaction, since another process may be creating the tables.
   static func content(of database: Database) throws(CacheStoreError) -> Content {
-    try database.snapshot { () throws(CacheStoreError) in try contentNow(of: database) }
+    if isForeign(firstPageOf: database) { throw foreign(database) }
+    return try database.snapshot { () throws(CacheStoreError) in try contentNow(of: database) }
   }
 
   private static func contentNow(of database: Database) throws(CacheStoreError) -> Content {
@@ -25,9 +26,7 @@ enum Schema {
     {
       return .empty
     }
-    guard application == self.application else {
-      throw CacheStoreError(.foreignFile, CacheStoreError.notAStore(database.path))
-    }
+    guard application == self.application else { throw foreign(database) }
     // No release will ever have such a version: the header is damaged.
     guard version > 0, version < 10_000 else {
       throw CacheStoreError.sqlite(SQLITE_CORRUPT, path: database.path)
@@ -39,6 +38,25 @@ enum Schema {
           + "\(self.version))")
     }
     return .store
+  }
+
+  /// Whether the first page, as it stands in the file, is another program's. SQLite is asked only after that: its first
+  /// read of a database in WAL mode puts a log and its index beside the file.
+  private static func isForeign(firstPageOf database: Database) -> Bool {
+    guard let page = database.firstBytes(105), page.starts(with: Array("SQLite format 3\0".utf8)) else {
+      return false
+    }
+    let (version, application) = (Array(page[60..<64]), Array(page[68..<72]))
+    if application == Array("CFCH".utf8) { return false }
+    // The page of a store whose tables are still in the log, or have not been created: a leaf without a cell.
+    let isEmpty = page[100] == 0x0D && page[103] == 0 && page[104] == 0
+    guard !isEmpty || (version + application).contains(where: { $0 != 0 }) else { return false }
+    // Beside a store in use a log may have a sound page in the place of a damaged one.
+    return [database.logPath, StoreFiles(path: database.path).lock].contains { FileStatus(path: $0) == nil }
+  }
+
+  private static func foreign(_ database: Database) -> CacheStoreError {
+    CacheStoreError(.foreignFile, CacheStoreError.notAStore(database.path))
   }
 
   /// The settings of a connection that writes.

@@ -114,7 +114,7 @@ struct Commit {
     case .success(.superseded): outcome.answer.kept = .no(.superseded)
     case .failure(let error):
       if error.reason == .signedOut { throw .signedOut }
-      core.warn(store: error)
+      core.warn(store: error.storing(exchange.prepared.shownURL))
       outcome.answer.kept = .no(.init(error))
     case nil:
       outcome.answer.kept = .no(.busy)
@@ -329,7 +329,9 @@ struct Commit {
     switch result {
     case .success(let value): return isStored(value) ? .stored : .superseded
     case .failure(let error):
-      if error.reason != .signedOut, error.reason != .missing { core.warn(store: error) }
+      if error.reason != .signedOut, error.reason != .missing {
+        core.warn(store: error.storing(exchange.prepared.shownURL))
+      }
       return .failed
     }
   }

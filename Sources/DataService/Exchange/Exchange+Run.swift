@@ -241,7 +241,7 @@ extension Exchange {
       } else if let failure = collector.storeFailure {
         if failure.reason == .signedOut { throw DataServiceError.signedOut }
         answer.kept = .no(.init(failure))
-        core.warn(store: failure)
+        core.warn(store: failure.storing(prepared.shownURL))
       } else {
         if let reason = await refusal(of: answer) {
           try await checkGeneration()

@@ -49,7 +49,7 @@ extension DataService {
     /// The outcome under one policy.
     package struct PolicyVerdict: Sendable, Hashable, Encodable {
       /// The name of the policy, such as `stored-then-fresh`.
-      package let policy: String
+      package var policy: String
       /// The outcome, as text for people.
       package let outcome: String
     }

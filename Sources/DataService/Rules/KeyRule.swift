@@ -56,6 +56,10 @@ enum KeyRule {
         throw DataServiceError(
           .invalidRequest, "the account's name is empty", hint: "name the account, or leave it automatic")
       }
+      guard !name.hasControlCharacter else {
+        throw DataServiceError(
+          .invalidRequest, "the account's name has a control character in it", hint: "leave it out")
+      }
       return name
     case .automatic: break
     }
@@ -176,5 +180,12 @@ extension ConnectionOptions {
       ($0.element.host.lowercased(), $0.element.port, $0.offset)
         < ($1.element.host.lowercased(), $1.element.port, $1.offset)
     }.map(\.element)
+  }
+}
+
+extension String {
+  /// Whether it has a control character, such as a line break, so that no list could show it as it is.
+  var hasControlCharacter: Bool {
+    unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
   }
 }

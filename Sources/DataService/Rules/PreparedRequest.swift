@@ -47,6 +47,9 @@ final class PreparedRequest: Sendable {
       throw DataServiceError(
         .invalidRequest, "“\(method)” is not a method", hint: "a method is a word such as GET or POST")
     }
+    if request.tags.contains(where: \.hasControlCharacter) {
+      throw DataServiceError(.invalidRequest, "a tag has a control character in it", hint: "leave it out")
+    }
     // A hop is sent without the field, so that no later check sees it.
     if fields.contradictLength(of: request.body) {
       throw DataServiceError(

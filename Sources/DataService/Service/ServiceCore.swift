@@ -132,13 +132,9 @@ final class ServiceCore: Sendable {
   /// Reports a store error, each kind once, since later loads would meet the same. A store that can only be read is
   /// not reported: `kept` states it. One that cannot be made is, whichever of its files was refused.
   func warn(store trouble: CacheStoreError) {
-    guard let error = trouble.reason == .readOnly ? store.obstacle : trouble else { return }
-    let isNew = state.withLock { state in
-      guard !state.reported.contains(error.message) else { return false }
-      state.reported.append(error.message)
-      return true
-    }
-    guard isNew else { return }
+    guard let error = trouble.reason == .readOnly ? store.obstacle : trouble,
+      state.withLock({ $0.report(error.message) })
+    else { return }
     let told = DataServiceError(store: advised(error))
     warn(.init(kind: told.kind, message: told.message, remedy: told.remedy))
   }

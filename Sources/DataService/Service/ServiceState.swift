@@ -23,8 +23,8 @@ struct ServiceState {
   var lastObserver = 0
   /// The number of the last exchange; counted only where `onEvent` is set.
   var lastExchange = 0
-  /// The store errors that were already reported. They are few, so no set is needed.
-  var reported: [String] = []
+  /// The store errors that were reported last. They are few, so no set is needed.
+  private var reported: [String] = []
   /// When another process's exchange last answered a load, in nanoseconds since boot; see
   /// ``ServiceCore/yieldToFollowers()``.
   var followedAt: Int64?
@@ -48,6 +48,15 @@ struct ServiceState {
   /// Whether no load, exchange, maintenance or work with the tier is running.
   var isIdle: Bool {
     loads.isEmpty && exchanges.count == 0 && maintenance.task == nil && tierTasks.isEmpty
+  }
+
+  /// Records a store error. Returns whether it is not among those reported last.
+  mutating func report(_ message: String) -> Bool {
+    guard !reported.contains(message) else { return false }
+    // Those that name a URL could be as many as there are URLs.
+    if reported.count == 100 { reported.removeFirst() }
+    reported.append(message)
+    return true
   }
 
   /// Records the end of an exchange, and whether it failed for lack of a network.

@@ -21,7 +21,8 @@ extension DataService {
     /// Whether the answer is stored even though it, or the request, says `no-store`. Not under the `http` policy,
     /// which obeys `no-store`.
     public var keepsAnyway = false
-    /// Names under which the row can be listed and removed.
+    /// Names under which the row can be listed and removed. With one that has a control character in it the load fails with
+    /// `invalidRequest`.
     public var tags: [String] = []
     /// Whether the row is exempt from eviction.
     public var isPinned = false

@@ -47,7 +47,7 @@ struct ArgumentParser {
     if let known = Verb(rawValue: word) {
       verb = known
     } else if word.isEmpty || word.utf8.contains(where: { $0 == 0x3A || $0 == 0x2F || $0 == 0x2E })
-      || word == "localhost"
+      || word == "localhost" || word == "-"
     {
       operands.append(word)
     } else {

@@ -28,6 +28,7 @@ struct RequestArguments {
     if body != nil, !fields.contains("Content-Type") {
       request.fields.append("Content-Type", "application/x-www-form-urlencoded")
     }
+    if VerbSet.requesting.contains(VerbSet(arguments.verb)) { try Self.checkNames(arguments) }
     request.account = arguments.text(.account).map { .named($0) } ?? .automatic
     request.key = arguments.text(.key)
     request.isRead = arguments.has(.read)
@@ -128,6 +129,17 @@ struct RequestArguments {
         "write -X \(method.uppercased())")
     }
     return RequestMethod(rawValue: method)
+  }
+
+  /// Throws for a name that no list could show as it is: who types what is shown would name another.
+  private static func checkNames(_ arguments: Arguments) throws(UsageError) {
+    for option in [OptionName.account, .tag] {
+      for name in arguments.texts(option) where name.unicodeScalars.contains(where: TerminalText.isUnsafe) {
+        throw UsageError(
+          "--\(option.rawValue) “\(TerminalText.visible(name))” has a line break or another control character in it",
+          "leave it out")
+      }
+    }
   }
 
   private static func pointers(_ arguments: Arguments) throws(UsageError) -> [String] {

@@ -15,4 +15,12 @@ enum SizeText {
     guard let scale else { return nil }
     return DurationText.scaled(String(digits) ?? "", by: scale)
   }
+
+  /// A number of bytes as ``parse(_:)`` reads it, in the largest unit that it is a multiple of.
+  static func text(_ bytes: Int64) -> String {
+    for (unit, shift) in [("G", 30), ("M", 20), ("k", 10)] where bytes % (1 << shift) == 0 {
+      return "\(bytes >> shift)\(unit)"
+    }
+    return String(bytes)
+  }
 }

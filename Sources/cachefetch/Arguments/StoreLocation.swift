@@ -33,7 +33,7 @@ enum StoreLocation {
   }()
 
   /// A word as a shell reads it: in quotation marks where it has more than letters, digits and what stands in paths.
-  private static func quoted(_ word: String) -> String {
+  static func quoted(_ word: String) -> String {
     let isPlain = word.utf8.allSatisfy { byte in
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -88,6 +88,7 @@ enum URLArgument {
 
   /// The remedy for text that was clearly not meant as a URL.
   private static func mistaken(_ text: String) -> String? {
+    if text == "-" { return "write cachefetch preload - to read URLs from standard input" }
     if text.hasPrefix("{") || text.hasPrefix("[{") || text.hasPrefix("[\"") { return Suggestion.jsonBody }
     if text.hasPrefix("/") && !text.hasPrefix("//") || text.hasPrefix("./") || text.hasPrefix("../")
       || text.hasPrefix("~/")

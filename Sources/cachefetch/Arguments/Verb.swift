@@ -74,7 +74,10 @@ enum Verb: String, CaseIterable, Sendable {
     case .preload: [("cachefetch preload --parallel 8 - < urls.txt", "fill the store before a journey")]
     case .watch:
       [
-        ("cachefetch watch --every 1m --json https://example.com/news.json", "one line of JSON per change")
+        (
+          "cachefetch watch --every 1m --json https://example.com/news.json",
+          "one line of JSON per change, outage or recovery"
+        )
       ]
     case .diff: [("cachefetch diff https://example.com/news.json", "what changed since the stored response")]
     case .explain:

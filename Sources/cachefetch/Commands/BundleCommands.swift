@@ -80,8 +80,10 @@ extension StoreCommands {
     let now = now
     return run { () async throws(DataServiceError) in
       var count = counted
+      var target = ""
       do throws(CacheStoreError) {
         for entry in entries {
+          target = entry.key.target
           let entry = BundleRow.accepted(entry, now: now)
           if try await copy.hasAsNew(as: entry) {
             count.leaveOut(.older)
@@ -92,7 +94,7 @@ extension StoreCommands {
           }
         }
       } catch {
-        throw DataServiceError(store: error)
+        throw DataServiceError(store: error.storing(target))
       }
       return count
     } then: { count in

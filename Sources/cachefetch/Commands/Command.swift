@@ -58,7 +58,13 @@ enum Command {
   private static func get(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus
   {
     let plan = try GetArguments(arguments)
-    return GetCommand(plan, loadStarter: loadStarter(arguments, diagnostics), diagnostics: diagnostics).run()
+    let command = GetCommand(
+      plan, loadStarter: loadStarter(arguments, diagnostics), diagnostics: diagnostics)
+    let status = command.run()
+    if plan.policy == .storedOnly, plan.background == nil {
+      try ShowCommand.sayElsewhere(plan, command.notStored, arguments, diagnostics)
+    }
+    return status
   }
 
   /// The command line's words; `nil` if one is not UTF-8, which reading as text would alter. Fields and bodies of other

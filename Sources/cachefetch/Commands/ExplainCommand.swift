@@ -19,7 +19,10 @@ enum ExplainCommand {
       diagnostics.say("\(Shown.url(arguments.operand)): \(Diagnostics.joined(error.message, error.advice))")
       return error.kind == .invalidRequest ? .usage : .inputOutput
     case .success(var explanation):
-      if let only = policy.spelling(in: arguments) { explanation.verdicts.removeAll { $0.policy != only } }
+      if let only = policy.name(in: arguments) { explanation.verdicts.removeAll { $0.policy != only } }
+      for index in explanation.verdicts.indices {
+        explanation.verdicts[index].policy = PolicyChoice.spelling(of: explanation.verdicts[index].policy)
+      }
       return write(explanation, isJSON: arguments.has(.json), diagnostics)
     }
   }
@@ -39,8 +42,13 @@ enum ExplainCommand {
 }
 
 extension PolicyChoice {
-  /// The policy's spelling, if the command line names one.
-  fileprivate func spelling(in arguments: Arguments) -> String? {
+  /// How the command spells the library's name of a policy: as a value of `--policy`, or as the option of its own.
+  fileprivate static func spelling(of name: String) -> String {
+    spellings.contains(name) ? name : "--max-age D"
+  }
+
+  /// The library's name of the policy, if the command line names one.
+  fileprivate func name(in arguments: Arguments) -> String? {
     guard [OptionName.policy, .offline, .maxAge, .deadline].contains(where: arguments.has) else { return nil }
     switch self {
     case .storedThenFresh: return "stored-then-fresh"

@@ -64,6 +64,7 @@ struct GetArguments {
     }
     try RequestArguments.checkKey(arguments, urls: arguments.operands.count)
     try checkPrint(arguments, policy)
+    try checkHead(arguments)
     if arguments.has(.background) { try checkBackground(arguments, policy) }
     if policy == .storedOnly, let idle = idleOffline.first(where: arguments.has) {
       throw UsageError("--\(idle.rawValue) does nothing with --offline", "leave one of them out")
@@ -89,6 +90,14 @@ struct GetArguments {
       }
     default: break
     }
+  }
+
+  /// Refuses `-X HEAD` where nothing else than the body is to be printed, since a response to it has none.
+  private static func checkHead(_ arguments: Arguments) throws(UsageError) {
+    let others = [OptionName.include, .json, .writeOut, .verbose].contains(where: arguments.has)
+    guard arguments.text(.method) == "HEAD", !others, arguments.text(.print) != "none" else { return }
+    throw UsageError(
+      "-X HEAD prints nothing, since the response to HEAD has no body", "write -I, which prints its headers")
   }
 
   private static func checkBackground(_ arguments: Arguments, _ policy: PolicyChoice) throws(UsageError) {

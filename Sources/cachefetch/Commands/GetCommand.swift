@@ -14,6 +14,8 @@ final class GetCommand {
     var wasStoredPrinted = false
     /// Whether anything was written to standard output or the file.
     var hasPrinted = false
+    /// Whether it failed because nothing is stored.
+    var isNotStored = false
     /// What `-w` prints, if given.
     var transfer: WriteOut.Transfer?
   }
@@ -49,6 +51,9 @@ final class GetCommand {
     }
     return stopped ?? status
   }
+
+  /// The requests that failed because nothing is stored for them.
+  var notStored: [Int] { states.indices.filter { states[$0].isNotStored } }
 
   /// Whether the process that refreshes could not be started.
   private var isRefreshMissing = false
@@ -131,6 +136,7 @@ final class GetCommand {
       let isStore = [.store, .corrupt, .closed].contains(error.kind)
       states[index].outcome.end = .failure(storeIsUnusable: isStore && plan.policy == .storedOnly)
       states[index].transfer?.take(error)
+      states[index].isNotStored = error.kind == .notStored
       try takeFailure(error, .failure(error, lastKnown: lastKnown), of: index)
     }
   }

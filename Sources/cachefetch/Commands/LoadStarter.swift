@@ -81,9 +81,6 @@ extension DataService {
     _ arguments: Arguments, diagnostics: Diagnostics, transport: (any Transport)? = nil,
     waitsForStore: Bool = false
   ) -> DataService {
-    if arguments.has(.insecure), !arguments.isOffline, VerbSet.fetching.contains(VerbSet(arguments.verb)) {
-      diagnostics.say("--insecure: certificates are not verified, and anybody may have answered")
-    }
     SandboxRules.prepare(arguments)
     if Self.credentialOptions.contains(where: arguments.has) { ProcessStart.keepMemoryPrivate() }
     var configuration = Configuration(store: StoreLocation.configuration(arguments))
@@ -101,10 +98,27 @@ extension DataService {
       configuration.tier = arguments.tier
     }
     configuration.onWarning = { diagnostics.warn($0) }
+    if arguments.has(.insecure) {
+      configuration.onEvent = { event in
+        guard event.isUnverifiedAnswer else { return }
+        diagnostics.sayOnce("--insecure: certificates are not verified, and anybody may have answered")
+      }
+    }
     if diagnostics.isVerbose {
       diagnostics.trace(StoreLocation.explained(arguments))
       configuration.onTrace = { diagnostics.trace($0) }
     }
     return DataService(configuration: configuration, transport: transport)
+  }
+}
+
+extension DataService.Event {
+  /// Whether a server has answered, to this process or the one it follows, whose certificate `--insecure` lets pass.
+  fileprivate var isUnverifiedAnswer: Bool {
+    switch kind {
+    case .hop(let hop): hop.url.hasPrefix("https:")
+    case .followed: url.hasPrefix("https:")
+    default: false
+    }
   }
 }

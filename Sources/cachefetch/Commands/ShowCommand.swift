@@ -17,10 +17,10 @@ enum ShowCommand {
     }
     let commands = StoreCommands(arguments, diagnostics)
     if let missing = commands.missing() { return missing }
-    let status = GetCommand(
-      plan, loadStarter: LoadStarter(service: commands.service), diagnostics: diagnostics
-    ).run()
-    if status == .nothing { try sayElsewhere(plan.requests[0], arguments, diagnostics) }
+    let command = GetCommand(
+      plan, loadStarter: LoadStarter(service: commands.service), diagnostics: diagnostics)
+    let status = command.run()
+    try sayElsewhere(plan, command.notStored, arguments, diagnostics)
     return status
   }
 
@@ -35,34 +35,43 @@ enum ShowCommand {
     Arguments(verb: arguments.verb, options: arguments.options, operands: ["http://localhost/"])
   }
 
-  /// Reports under which other accounts or options the same URL is stored.
-  private static func sayElsewhere(
-    _ request: DataService.Request, _ arguments: Arguments, _ diagnostics: Diagnostics
+  /// Reports under which other accounts, options or headers the URLs of the requests are stored.
+  static func sayElsewhere(
+    _ plan: GetArguments, _ missing: [Int], _ arguments: Arguments, _ diagnostics: Diagnostics
   ) throws(UsageError) {
+    guard !missing.isEmpty, !diagnostics.isQuiet else { return }
     let commands = StoreCommands(arguments, diagnostics)
-    let target = try commands.key(request).target
+    guard !commands.service.store.isMissing else { return }
+    for index in missing {
+      guard let place = try elsewhere(plan.requests[index], commands) else { continue }
+      diagnostics.say(plan.requests.count > 1 ? "\(plan.lines[index].url): \(place)" : place)
+    }
+  }
+
+  /// Where else the URL of a request is stored, and how to ask for that.
+  private static func elsewhere(
+    _ request: DataService.Request, _ commands: StoreCommands
+  ) throws(UsageError) -> String? {
+    let key = try commands.key(request)
     var selection = EntrySelection()
-    selection.prefix = target
+    selection.prefix = key.target
     let chosen = selection
     let service = commands.service
     let found = Await.result { () async throws(DataServiceError) in try await service.entries(chosen) }
-    guard case .success(let entries) = found else { return }
+    guard case .success(let entries) = found else { return nil }
     // The same key: what differs are the headers that its Vary names.
-    let key = try commands.key(request)
     let same = entries.filter { $0.key == key }
     if same.contains(where: isCoded) {
-      return diagnostics.say(
-        "it is stored in the content coding that it was sent in: ask with --policy http, or fetch it without")
+      return "it is stored in the content coding that it was sent in: ask with --policy http, "
+        + "or fetch it without"
     }
     let names = Set(same.map(\.response.vary)).subtracting([""]).sorted()
     if let name = names.first {
-      return diagnostics.say(
-        "it is stored for other request headers: ask with the same -H (Vary: \(TerminalText.visible(name)))")
+      return "it is stored for other request headers: ask with the same -H "
+        + "(Vary: \(TerminalText.visible(name)))"
     }
-    let ways = EntryGroups(entries.filter { $0.key.target == target && $0.key != key }).waysToAsk
-    if !ways.isEmpty {
-      diagnostics.say("it is stored for other requests: ask \(ways.joined(separator: ", or "))")
-    }
+    let ways = EntryGroups(entries.filter { $0.key.target == key.target && $0.key != key }).waysToAsk
+    return ways.isEmpty ? nil : "it is stored for other requests: ask \(ways.joined(separator: ", or "))"
   }
 
   /// Whether the stored bytes are in a content coding, as `--policy http` keeps them: the origin's length is theirs.

@@ -100,9 +100,10 @@ extension StoreCommands {
       if let unconfirmed { $0.member("unconfirmed", unconfirmed) }
     }
     guard let unconfirmed, unconfirmed > 0 else { return status }
+    let doctor = "“cachefetch doctor\(StoreLocation.repeatedOption)”"
+    let tier = arguments.has(.tier) ? " with the same --tier" : ""
     diagnostics.say(
-      "the server has not confirmed \(Counted.text(unconfirmed, "removal")); run “cachefetch doctor” to see why"
-    )
+      "the server has not confirmed \(Counted.text(unconfirmed, "removal")); run \(doctor)\(tier) to see why")
     return status == .success ? .inputOutput : status
   }
 
@@ -131,7 +132,8 @@ extension StoreCommands {
         try await service.signOut(.named(account))
       } then: { isConfirmed in
         if !arguments.has(.json) {
-          diagnostics.show("signed out \(TerminalText.visible(account)): removed \(Words.entries(count))\n")
+          let removed = count == 0 ? noneFound : "removed \(Words.entries(count))"
+          diagnostics.show("signed out \(TerminalText.visible(account)): \(removed)\n")
         }
         let status = writeRemoved(count) {
           $0.member("account", account)
@@ -141,6 +143,11 @@ extension StoreCommands {
         return isConfirmed || status != .success ? status : .inputOutput
       }
     }
+  }
+
+  /// What is said of an account without entries: its name may have been mistyped.
+  private var noneFound: String {
+    "no entry is stored for it; “cachefetch list\(StoreLocation.repeatedOption)” shows whose there are"
   }
 
   /// Writes the object of `--json` that says what was removed; without `--json`, nothing.

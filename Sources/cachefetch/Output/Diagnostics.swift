@@ -36,6 +36,11 @@ struct Diagnostics: Sendable {
     }
   }
 
+  /// A line that one run says once.
+  func sayOnce(_ text: String) {
+    if warned.insert(text) { say(text) }
+  }
+
   /// A line for `-v` only; lines of heads begin with `>` or `<`.
   func trace(_ text: String) {
     guard isVerbose else { return }
@@ -106,6 +111,7 @@ struct Diagnostics: Sendable {
 private final class Warned: Sendable {
   private let texts = Mutex<Set<String>>([])
 
-  func insert(_ text: String) { texts.withLock { _ = $0.insert(text) } }
+  /// Returns whether it is new.
+  @discardableResult func insert(_ text: String) -> Bool { texts.withLock { $0.insert(text).inserted } }
   func contains(_ text: String) -> Bool { texts.withLock { $0.contains(text) } }
 }

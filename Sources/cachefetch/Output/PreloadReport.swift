@@ -48,9 +48,11 @@ final class PreloadReport {
 
   /// Reports the result of a step.
   func show(_ step: LaunchOutcome.Step) throws(OutputError) {
+    // A failure that is tried again anyway is named at the end, with what has become of it.
+    if case .retry = plan.onFailure, step.error != nil { return }
     said.insert(step.name)
     // A step that may be retried gets its object at the end.
-    if isJSON, step.error == nil || !isTriedAgain { try write(step, step.error) }
+    if isJSON, step.error == nil || plan.onFailure != .ask { try write(step, step.error) }
     say(step, step.error)
   }
 
@@ -69,13 +71,6 @@ final class PreloadReport {
   private func summary(_ outcome: LaunchOutcome) -> String {
     let isReadOnly = outcome.steps.contains { $0.kept == .no(.readOnly) }
     return diagnostics.advised(StepLine.summary(outcome), isReadOnly ? .writableStore : nil)
-  }
-
-  private var isTriedAgain: Bool {
-    switch plan.onFailure {
-    case .retry, .ask: true
-    case .useStored, .fail: false
-    }
   }
 
   private func write(_ step: LaunchOutcome.Step, _ error: DataServiceError?) throws(OutputError) {
@@ -103,7 +98,7 @@ final class PreloadReport {
     if let deadline = plan.deadline, outcome.elapsed >= deadline {
       return DataServiceError(
         .timeout(.deadline), "did not complete within \(Words.elapsed(deadline)), the deadline of the run",
-        hint: "allow more time, or fewer requests")
+        hint: "allow more time with --deadline, or fewer requests")
     }
     return DataServiceError(.cancelled, "was left, since another request failed")
   }

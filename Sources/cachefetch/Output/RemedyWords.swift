@@ -18,17 +18,38 @@ extension Remedy {
     case .repairRemoves: "“cachefetch doctor --repair\(store)” removes what was found"
     case .restoreKey: "restore it, or remove them with “cachefetch doctor --repair\(store)”"
     case .checkStore: "run “cachefetch doctor\(store)” to check the rest"
-    case .removePinned: "remove a pinned entry with “cachefetch rm\(store)”, or raise the store's limit"
-    case .removeOne: "remove one with “cachefetch rm\(store)”"
+    case .removePinned:
+      "remove a pinned entry that “cachefetch list\(store)” shows, or raise the limit with \(limits)"
+    case .removeThem: "“cachefetch rm\(store) \(selection)” removes them"
+    case .largerStore: "raise the limit with \(limits)"
     case .longerDeadline: "allow more time with --deadline"
     case .longerConnectTimeout: "try again, or allow more time (--connect-timeout)"
     case .longerTimeout: "try again, or allow more time (--timeout)"
-    case .largerBody: "raise the limit (--max-body) if you trust the server"
+    case .largerBody: "raise the limit with --max-body SIZE if you trust the server"
     case .certificateAuthority: "if it is yours, give its authority's certificate (--cacert)"
     case .noContentCoding: "ask for an uncompressed response (--no-compressed)"
     case .clientCertificate: "give one and its key (--cert, --key-file)"
     case .tryAgain, .descriptors, nil: text
     }
+  }
+}
+
+extension Remedy {
+  /// The command that raises the limit.
+  private var limits: String {
+    let option =
+      switch detail {
+      case .bytes(let bytes): "--bytes \(SizeText.text(bytes))"
+      case .rows(let rows): "--rows \(rows)"
+      case .target, nil: ""
+      }
+    return "“cachefetch limits\(store) \(option)”"
+  }
+
+  /// What selects the entries concerned, as a shell reads it. A digest in the place of a secret is found as text alone.
+  private var selection: String {
+    guard case .target(let target) = detail else { return "" }
+    return (target.contains("=~") ? "--prefix " : "") + StoreLocation.quoted(target)
   }
 }
 

@@ -232,6 +232,18 @@ import TestTurns
     #expect(try key { $0.account = .named(" ") }.account == " ")
   }
 
+  @Test(arguments: ["a\nb", "\r", "\u{0}", "a\u{7F}", "\u{85}b"])
+  func `an account or a tag with a control character is refused, since no list could show it as it is`(
+    name: String
+  ) throws {
+    typealias Change = (inout DataService.Request) -> Void
+    for change in [{ $0.account = .named(name) }, { $0.tags = ["a", name] }] as [Change] {
+      let error = #expect(throws: DataServiceError.self) { try key(change) }
+      #expect(error?.kind == .invalidRequest && error?.hint == "leave it out")
+    }
+    #expect(try key { $0.account = .named("ü\u{A0}") }.account == "ü\u{A0}")
+  }
+
   @Test func `credentials in any order make one account, and other fields none`() throws {
     func account(_ fields: HTTPFields) throws -> String { try key { $0.fields = fields }.account }
     let one = try account(["Authorization": "a", "Cookie": "b", "Accept": "c"])

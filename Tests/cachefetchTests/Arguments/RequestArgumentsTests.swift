@@ -97,7 +97,8 @@ import TestTurns
       (["--ignore-path", "/a~"], "JSON Pointer"), (["--ignore-path", "/a", "--ignore-path", "#/a"], "“#/a”"),
       (["--cacert", "/nowhere"], "cannot be read"),
       (["-x", "ftp://geheim:geheim@p"], "“ftp” is not supported"), (["-x", "http://"], "names no proxy"),
-      (["-x", ":3128"], "names no proxy"),
+      (["-x", ":3128"], "names no proxy"), (["--account", "a\nb"], "--account “a^Jb” has a line break"),
+      (["--tag", "ok", "--tag", "a\u{9B}b"], "--tag “a<U+009B>b” has a line break or another control"),
       (["-u", "a:b", "-H", "Authorization: geheim"], "cannot be combined"),
     ] as [([String], String)])
   func refusal(words: [String], part: String) {

@@ -31,6 +31,11 @@ import TestTurns
     #expect(url.absoluteString == "http://a/%20%7C?filter%5Bname%5D=%2F")
   }
 
+  @Test func `standard input is preload's`() throws {
+    #expect(failure("-") == "“-” is not a URL; write cachefetch preload - to read URLs from standard input")
+    #expect(try ArgumentParser.parse(["-"]).operands == ["-"])
+  }
+
   @Test(
     "A missing scheme is answered with a proposal",
     arguments: [

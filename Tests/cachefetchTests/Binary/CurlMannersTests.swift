@@ -93,6 +93,23 @@ import TestTurns
     #expect(deadline.outputText.contains("fresh if within 2 s"))
   }
 
+  @Test func `explain names each policy as the command takes it`() async throws {
+    let shell = try Shell()
+    let origin = try echo()
+    _ = try await shell.run(origin.url + "/e")
+    let all = try await shell.run("explain", origin.url + "/e").lines
+    let names = all.drop { $0 != "policies" }.dropFirst().prefix { $0.hasPrefix("  ") }.map {
+      $0.dropFirst(2).split(separator: "  ", maxSplits: 1)[0].description
+    }
+    #expect(names.count == 6)
+    for name in names {
+      let words = name == "--max-age D" ? ["--max-age", "1d"] : ["--policy", name]
+      #expect(try await shell.run(words + ["--print", "none", origin.url + "/e"]).status == 0, "\(name)")
+      let one = try await shell.run(["explain", "--json"] + words + [origin.url + "/e"]).outputText
+      #expect(one.contains("\"policy\":\"\(name)\"}]"), "\(one)")
+    }
+  }
+
   @Test func `-v says something wherever it is offered`() async throws {
     let shell = try Shell()
     let origin = try echo()

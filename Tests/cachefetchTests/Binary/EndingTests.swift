@@ -213,16 +213,21 @@ import TestTurns
     #expect(list.status == 74 && list.errorText.split(separator: "\n").count == 1, "\(list.errorText)")
   }
 
-  @Test func `without verification a line says so`() async throws {
+  @Test func `without verification a line says so, once a run and of https alone`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()
+    let site = try await SelfSignedSite(in: shell.store.folder)
     let warning = "cachefetch: --insecure: certificates are not verified, and anybody may have answered\n"
-    for words in [["-k"], ["preload", "--insecure", "--json"], ["diff", "-k"]] {
-      #expect(try await shell.run(words + [origin.url]).errorText.hasPrefix(warning), "\(words)")
+    for words in [["-k"], ["preload", "--insecure", "--json"], ["diff", "-k"], ["-k", site.url + "2"]] {
+      let said = try await shell.run(words + [site.url]).errorText
+      #expect(said.components(separatedBy: warning).count == 2, "\(words): \(said)")
     }
     for words in [["-kq"], ["-k", "--offline"], ["-k", "--policy", "stored-only"], ["show", "-k"]] {
-      #expect(try await shell.run(words + [origin.url]).errors.isEmpty, "\(words)")
+      #expect(try await shell.run(words + [site.url]).errors.isEmpty, "\(words)")
     }
+    #expect(try await shell.run("-k", origin.url).errors.isEmpty)
+    origin.answer(.redirect(to: site.url))
+    #expect(try await shell.run("-k", "--policy", "fresh-only", origin.url).errorText == warning)
   }
 
   @Test func `where --store names no store, what is said of an empty answer says so`() async throws {

@@ -52,6 +52,41 @@ import TestTurns
     #expect(try await shell.run("list").lines.count == 1)
   }
 
+  @Test(
+    "what keeps a response from being stored names it and a command that helps as it is typed",
+    arguments: [
+      ("a large body", ["--bytes", "1M"], "/big?token=s", "larger than half the limit of the store"),
+      ("pinned entries", ["--rows", "1"], "/a", "may hold 1 entry, and that many are pinned"),
+      ("pinned variants", [], "/vary", "all 16 stored variants of this request are pinned"),
+      ("variants of a secret", [], "/vary?token=s", "all 16 stored variants of this request are pinned"),
+    ] as [(String, [String], String, String)])
+  func remedy(of name: String, limits: [String], path: String, message: String) async throws {
+    let shell = try Shell()
+    let origin = try FixtureServer { request, connection in
+      let body = String(repeating: "x", count: request.path == "/big" ? 700_000 : 1)
+      try connection.send(.ok(body, request.path == "/vary" ? ["Vary": "X-N"] : [:]).chunked())
+    }
+    let store = ["--store", "store.sqlite"]
+    if !limits.isEmpty { #expect(try await shell.run(["limits"] + store + limits).status == 0) }
+    let pinned = path.hasPrefix("/vary") ? (1...16).map { ["-H", "X-N: \($0)", origin.url + path] } : []
+    for words in path == "/a" ? [[origin.url + "/first"]] : pinned {
+      #expect(try await shell.run(["--pin", "-q"] + store + words).status == 0)
+    }
+    let refused = try await shell.run(["--print", "none"] + store + [origin.url + path])
+    let lines = refused.errorText.split(separator: "\n")
+    #expect(lines.count == 1 && refused.errorText.contains(message), "\(name): \(refused.errorText)")
+    let url = path == "/a" ? "the store " : origin.url + path.prefix { $0 != "=" }
+    #expect(refused.errorText.hasPrefix("cachefetch: \(url)"), "\(name): \(refused.errorText)")
+    let command = try #require(refused.errorText.split(separator: "“cachefetch ").last?.prefix { $0 != "”" })
+    let typed = try await ChildProcess.run(
+      "/bin/sh",
+      ["-c", "\"$0\" \(command)\(command.hasPrefix("rm") ? " --yes" : "")", BuiltProduct.cachefetch()],
+      environment: shell.environment, directory: shell.store.folder.path)
+    #expect(typed.status == 0 && !typed.errorText.contains("no stored"), "\(command): \(typed.errorText)")
+    let after = try await shell.run(["--print", "none"] + store + [origin.url + path])
+    #expect(after.status == 0 && after.errorText.isEmpty, "\(name): \(after.errorText)")
+  }
+
   @Test func `a limit that keeps nothing is refused, and a store can be given limits before it has anything`()
     async throws
   {

@@ -266,6 +266,7 @@ import TestTurns
     let retried = try await shell.run(words + ["retry:2", url])
     #expect(retried.status == 0 && retried.errorText.contains("1 fresh (1 new)"))
     #expect(asked.withLock { $0 } == 3)
+    #expect(!retried.errorText.contains("cachefetch: "), "\(retried.errorText)")
     for wrong in ["retry:0", "retry", "never"] {
       #expect(try await shell.run(words + [wrong, url]).status == 64, "\(wrong)")
     }

@@ -200,6 +200,9 @@ import TestTurns
     #expect(run.status == 0 && run.errorText == "signed out alice: removed 1 entry\n")
     #expect(try await shell.listed() == ["/b", "/c"])
     #expect(try await shell.run("sign-out").status == 64)
+    let again = try await shell.run("sign-out", "--account", "alice")
+    let note = "no entry is stored for it; “cachefetch list” shows whose there are"
+    #expect(again.status == 0 && again.errorText == "signed out alice: \(note)\n", "\(again.errorText)")
   }
 
   @Test func `sign-out from a store that is not there says that no other server was asked`() async throws {

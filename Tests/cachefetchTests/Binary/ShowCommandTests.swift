@@ -17,26 +17,44 @@ import TestTurns
     #expect(try await shell.run("show", "--account", "alice", origin.url + "/a").outputText == "/a")
   }
 
-  @Test func `of a response that other headers or another body would find it says so`() async throws {
+  @Test(arguments: [["show"], ["--offline"], ["--policy", "stored-only"]])
+  func `of a response that other headers or another body would find it says so`(verb: [String]) async throws {
     let shell = try Shell()
     let origin = try FixtureServer { request, connection in
       try connection.send(.ok("x", request.path == "/vary" ? ["Vary": "Accept-Language"] : [:]))
     }
     _ = try await shell.run("-q", "-H", "Accept-Language: de", origin.url + "/vary")
-    let vary = try await shell.run("show", origin.url + "/vary")
+    let vary = try await shell.run(verb + [origin.url + "/vary"])
     #expect(vary.status == 4)
     #expect(
       vary.errorText.contains(
         "it is stored for other request headers: ask with the same -H (Vary: accept-language)"),
       "\(vary.errorText)")
     #expect(
-      try await shell.run("show", "-H", "Accept-Language: de", origin.url + "/vary").outputText == "x")
+      try await shell.run(verb + ["-H", "Accept-Language: de", origin.url + "/vary"]).outputText == "x")
     _ = try await shell.run("-q", "-X", "POST", "--read", "-d", "q", origin.url + "/post")
-    let body = try await shell.run("show", origin.url + "/post")
+    let body = try await shell.run(verb + [origin.url + "/post"])
     #expect(body.status == 4)
     #expect(body.errorText.contains("ask with the same -d, -X and --read"), "\(body.errorText)")
     #expect(
-      try await shell.run("show", "-X", "POST", "--read", "-d", "q", origin.url + "/post").outputText == "x")
+      try await shell.run(verb + ["-X", "POST", "--read", "-d", "q", origin.url + "/post"]).outputText == "x")
+  }
+
+  @Test func `of several URLs each is said by its name, and what is stored nowhere is not`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let urls = ["?1", "?2", "?3"].map { origin.url + $0 }
+    _ = try await shell.run("-q", "--account", "alice", urls[0])
+    _ = try await shell.run("-q", "-k", urls[1])
+    let run = try await shell.run(["--offline"] + urls)
+    #expect(run.status == 4)
+    let hints = run.errorText.split(separator: "\n").filter { $0.contains("it is stored for other requests") }
+    #expect(
+      hints == [
+        "cachefetch: \(urls[0]): it is stored for other requests: ask with --account alice",
+        "cachefetch: \(urls[1]): it is stored for other requests: ask with -k",
+      ])
+    #expect(try await shell.run(["-q", "--offline"] + urls).errors.isEmpty)
   }
 
   @Test func `of a response that stayed in its content coding it says so`() async throws {

@@ -103,9 +103,13 @@ import TestTurns
     }
     let url = origin.url + "/x"
     let field = ["-H", "X-Evil: a\u{9B}2J\u{202E}"]
-    let request: [String] = ["--account", evil, "--tag", evil] + field + [url]
-    #expect(try await shell.run(request).status == 0)
-    let asked: [String] = ["--account", evil] + field + [url]
+    let request: [String] = ["--account", "alice", "--tag", "t"] + field + [url]
+    let tagged = request + [origin.url + "/tagged"]
+    #expect(try await shell.run(tagged).status == 0)
+    // Names that an earlier release took.
+    try shell.store.execute("UPDATE account SET name = '\(evil)' WHERE name = 'alice'")
+    try shell.store.execute("UPDATE tag SET name = '\(evil)'")
+    let asked: [String] = ["--account", "alice"] + field + [url]
     var lines: [[String]] = [["-v"] + request, ["list"], ["stats"], ["doctor"], ["diff"] + request]
     lines += [
       ["--json"] + request, ["list", "--json"], ["stats", "--json"], ["explain", "--json"] + asked,
@@ -114,10 +118,12 @@ import TestTurns
     lines += [["show", "-i"] + asked, ["explain"] + asked, ["explain", url + "?" + evil]]
     let format = "%header{X-Evil}%{content_type}\n"
     lines += [["-w", format] + request, ["--json", "-w", format] + request]
-    // Entries of two accounts, which are named one by one.
-    let other: [String] = ["--account", "b" + evil] + field + [url]
+    // Entries of several accounts, which are named one by one.
+    let other: [String] = ["--account", "b"] + field + [url]
     lines += [other, ["rm", "--yes", url], request]
     lines += [["rm", "--yes", "--tag", evil], ["sign-out", "--account", evil]]
+    lines += [["sign-out", "--account", evil], ["show", "--account", evil, url]]
+    lines += [["--account", evil, url], ["--tag", evil, url]]
     lines += [["http://a\(evil)/"], [evil], ["--\(evil)", "http://a/"], ["--policy", evil, "http://a/"]]
     lines += [["--store", "no\(evil)/\(evil)", "list"], ["--key", evil, "--offline", "http://a.example/"]]
     lines += [["-H", "@\(evil)", "http://a/"], ["-X", evil, "http://a/"], ["preload", evil + ".json"]]

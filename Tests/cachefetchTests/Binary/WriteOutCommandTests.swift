@@ -27,6 +27,16 @@ import TestTurns
     #expect(quiet.outputText == "200")
   }
 
+  @Test func `neither URL of -w has a secret in it`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    let format = "%{url} %{url_effective} %{json}"
+    let address = origin.url.replacing("http://", with: "http://alice:geheim@") + "?token=geheim&a=b"
+    let run = try await shell.run("--print", "none", "-w", format, address)
+    #expect(run.outputText.hasPrefix("\(origin.url)?token=~&a=b \(origin.url)?token=~"), "\(run.outputText)")
+    #expect(run.status == 0 && !run.outputText.contains("geheim"))
+  }
+
   @Test func `-w counts the redirects that were followed, and writes all it has as JSON`() async throws {
     struct Written: Decodable, Equatable {
       var http_code, size_download, num_redirects, exitcode, urlnum: Int

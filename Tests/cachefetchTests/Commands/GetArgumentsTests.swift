@@ -65,6 +65,8 @@ import TestTurns
       (["--print", "none", "-o", "f"], "--print none and -o"),
       (["--background", "--max-age", "1s"], "policy of its own"),
       (["--background", "-X", "PUT"], "--background would send PUT"),
+      (["-X", "HEAD"], "-X HEAD prints nothing, since the response to HEAD has no body; write -I"),
+      (["-X", "HEAD", "-o", "f"], "write -I"),
     ])
   func silent(words: [String], part: String) {
     #expect(failure(words)?.contains(part) == true, "\(failure(words) ?? "taken")")
@@ -75,6 +77,8 @@ import TestTurns
     arguments: [
       ["--print", "fresh"], ["--print", "stored"], ["--print", "last", "--offline"], ["--print", "none"],
       ["--print", "none", "-o", "-"], ["-o", "-", "http://b/"], ["--background", "-X", "PUT", "--read"],
+      ["-X", "HEAD", "-i"], ["-X", "HEAD", "--json"], ["-X", "HEAD", "-w", "x"], ["-X", "HEAD", "-v"],
+      ["-X", "HEAD", "--print", "none"], ["-I"],
       ["--background"], ["--background", "-X", "OPTIONS"], ["--keep-anyway"], ["--policy", "http"],
     ])
   func taken(words: [String]) {

@@ -70,7 +70,8 @@ import TestTurns
       (.ready, 2, "was left, since another request failed"),
       (
         .ready, 3,
-        "did not complete within 3.0 s, the deadline of the run; allow more time, or fewer requests"
+        "did not complete within 3.0 s, the deadline of the run; "
+          + "allow more time with --deadline, or fewer requests"
       ),
       (.quit, 3, "was left, since the run was ended"),
     ] as [(LaunchOutcome.Verdict, Int, String)])
@@ -94,7 +95,8 @@ import TestTurns
       }
       let urls = run.output.split(separator: "\n").map { $0.contains("http://a/") ? "a" : "b" }
       #expect(urls == ["b", "a"] && run.output.contains(#""change":"changed"}"#), "\(rule)")
-      #expect(run.errors.hasPrefix("cachefetch: http://a/: refused it; wait\n2 requests in"), "\(rule)")
+      let named = rule == .ask ? "cachefetch: http://a/: refused it; wait\n" : ""
+      #expect(run.errors.hasPrefix(named + "2 requests in"), "\(rule)")
     }
     for rule in [PreloadPlan.FailureRule.useStored, .fail] {
       let run = try written(isJSON: true, rule) { try $0.show(failed) }
@@ -102,6 +104,18 @@ import TestTurns
         run.output.contains(#""delivery":"failure","url":"http://a/","state":"missing","status":503"#),
         "\(rule)")
     }
+  }
+
+  @Test(arguments: [false, true])
+  func `what is tried again by itself is named once in all, with what has become of it`(isJSON: Bool) throws {
+    let failed = step("a", .missing, error: Self.down)
+    let run = try written(isJSON: isJSON, .retry(3)) {
+      for _ in 1...4 { try $0.show(failed) }
+      try $0.sumUp(outcome([failed, step("b", .fresh, change: .new)]))
+    }
+    let named = run.errors.split(separator: "\n").filter { $0.hasPrefix("cachefetch: ") }
+    #expect(named == ["cachefetch: http://a/: refused it; wait"], "\(run.errors)")
+    #expect(run.output.split(separator: "\n").count == (isJSON ? 2 : 0))
   }
 
   @Test func `on a terminal there is a bar in place of the lines`() throws {
