@@ -146,6 +146,8 @@ struct DeliveryPrinter {
   private mutating func write(_ delivery: Delivery, _ response: Response) throws(BodyError) -> Int64? {
     guard let file = form.file, !leavesFile(response) else { return nil }
     if case .fresh(_, .unchanged) = delivery, wasFileWritten, !form.isHeadOnly { return nil }
+    // A 304 to the caller's own condition: what that stands for is better than no body.
+    if response.status == 304, !form.isHeadOnly { return nil }
     let count = try file.replace(
       head: head(delivery, response), with: form.isHeadOnly ? nil : BodyPieces(stream: response.value))
     wasFileWritten = true
