@@ -128,7 +128,7 @@ extension LoadTask {
       } else {
         "nothing is stored \(place)"
       }
-    return DataServiceError(.notStored, message)
+    return DataServiceError(.notStored, message, remedy: unfit == .coded ? .asStored : nil)
   }
 
   private func startExchange() {

@@ -11,7 +11,7 @@ import Testing
     .ownFile, .ownStore, .repair, .repairRemoves, .restoreKey, .checkStore, .removePinned, .removeOne,
     .longerDeadline,
     .longerConnectTimeout, .longerTimeout, .largerBody, .certificateAuthority, .noContentCoding,
-    .clientCertificate,
+    .asStored, .clientCertificate,
   ]
 
   @Test func `every code has one remedy, and every remedy one code`() {
@@ -30,7 +30,7 @@ import Testing
     #expect(
       named == [
         "--store", "--repair", "--deadline", "--connect-timeout", "--timeout", "--max-body", "--cacert",
-        "--no-compressed", "--cert", "--key-file",
+        "--no-compressed", "--offline", "--cert", "--key-file",
       ])
   }
 
