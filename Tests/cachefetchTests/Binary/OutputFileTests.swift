@@ -68,7 +68,8 @@ import TestTurns
     origin.answer(.status(404, "gone"))
     let run = try await shell.run("-o", "out", origin.url)
     #expect(run.status == 3 && run.output.isEmpty)
-    #expect(run.errorText == "cachefetch: \(origin.url): answered 404 Not Found; “out” is left as it is\n")
+    #expect(
+      run.errorText == "cachefetch: \(origin.url): answered 404 Not Found; “out” has the stored response\n")
     #expect(try shell.store.folder.text(of: "out") == "one")
   }
 
