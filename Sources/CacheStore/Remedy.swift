@@ -48,8 +48,10 @@ package struct Remedy: Hashable, Sendable {
     case largerBody
     /// Name the certificate authority of the server.
     case certificateAuthority
-    /// Ask for a body without a content coding.
+    /// Ask for a body as it comes, whatever coding it is in.
     case noContentCoding
+    /// Read what is stored in the content coding that it is in, or fetch it anew, decoded.
+    case asStored
     /// Give a client certificate and its key.
     case clientCertificate
   }
@@ -124,6 +126,10 @@ extension Remedy {
   package static let largerBody = Self(.largerBody, "raise the limit for bodies if you trust the server")
   package static let certificateAuthority = Self(
     .certificateAuthority, "if it is yours, name its certificate authority")
-  package static let noContentCoding = Self(.noContentCoding, "ask for an uncompressed response")
+  package static let noContentCoding = Self(
+    .noContentCoding,
+    "ask for its bytes as they come: with an Accept-Encoding of your own, and isCompressed off")
+  package static let asStored = Self(
+    .asStored, "read its bytes as they are, with isCompressed off, or fetch it anew")
   package static let clientCertificate = Self(.clientCertificate, "give one and its key")
 }

@@ -50,6 +50,25 @@ import Testing
     await fixture.service.close()
   }
 
+  @Test(
+    "A load that is content with what is stored has it pinned and tagged",
+    arguments: [
+      FetchPolicy.storedElseFresh(maxAge: .seconds(3_600)), .storedThenFresh(ifOlderThan: .seconds(3_600)),
+      .http,
+    ])
+  func storedAlone(policy: FetchPolicy) async throws {
+    let url = try #require(url)
+    let transport = ScriptedTransport { _, _ in .answer("a", ["Cache-Control": "max-age=3600"]) }
+    let fixture = try ServiceFixture(transport: transport)
+    #expect(await fixture.outline(url) == ["fresh(a, new)"])
+    // Who only reads changes nothing.
+    #expect(await fixture.outline(url, policy: .storedOnly) { want(&$0, "read") } == ["stored(a)"])
+    #expect(await fixture.outline(url, policy: policy) { want(&$0, "news") } == ["stored(a)"])
+    #expect(transport.requests.count == 1)
+    await fixture.service.close()
+    #expect(try stored(fixture) == "1 news")
+  }
+
   @Test func `loads that share an exchange have what each of them wants`() async throws {
     let url = try #require(url)
     let (isAsked, mayAnswer) = (Gate(), Gate())

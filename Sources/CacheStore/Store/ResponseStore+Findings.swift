@@ -161,6 +161,22 @@ extension ResponseStore {
     return problems.map { StoreFinding("integrity", isReplaced ? .repaired : .wrong, $0) }
   }
 
+  /// Throws `corrupt` where the structure of the file is damaged, and `foreignFile` where it is empty.
+  ///
+  /// A damaged page can make rows disappear without an error. So a file of which nothing is repaired must be checked
+  /// before its rows are listed.
+  package func requireSoundStructure() async throws(CacheStoreError) {
+    let isSound = try await read { deadline throws(CacheStoreError) in
+      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+        try DamageCheck.isSound(connection)
+      }
+    }
+    guard let isSound else {
+      throw CacheStoreError(.foreignFile, CacheStoreError.notAStore(files.database))
+    }
+    guard isSound else { throw CacheStoreError.sqlite(SQLITE_CORRUPT, path: files.database) }
+  }
+
   /// Verifies every row with its whole body.
   private func rows(_ repair: Bool) async throws(CacheStoreError) -> [StoreFinding] {
     let bad = try await read { deadline throws(CacheStoreError) in

@@ -22,7 +22,9 @@ enum Schema {
     let application = try database.integer("PRAGMA application_id") ?? 0
     // An empty file, or a store whose creation was interrupted.
     if application == 0, version == 0,
-      try database.integer("SELECT count(*) FROM sqlite_schema") == 0
+      try database.integer("SELECT count(*) FROM sqlite_schema") == 0,
+      // SQLite takes a file of one byte for an empty one too.
+      FileStatus(path: database.path)?.bytes != 1
     {
       return .empty
     }

@@ -26,6 +26,7 @@ extension LoadTask {
     }
     if effects.contains(.boundStoreWait) { core.trace("waiting for the store: the response is complete") }
     var following: LoadMachine.Event?
+    if effects == [.deliverStored, .end] { applyWishes() }
     for effect in effects {
       if let event = perform(effect) { following = event }
     }
@@ -129,7 +130,7 @@ extension LoadTask {
       } else {
         "nothing is stored \(place)"
       }
-    return DataServiceError(.notStored, message)
+    return DataServiceError(.notStored, message, remedy: unfit == .coded ? .asStored : nil)
   }
 
   private func startExchange() {
@@ -182,6 +183,28 @@ extension LoadTask {
     guard let exchange else { return }
     leave(exchange)
     state.withLock { $0.exchange = nil }
+  }
+
+  /// Pins and tags the row of a load that was content with what is stored, as otherwise its exchange does; the load ends
+  /// when that is done. `storedOnly` changes nothing, and a row of the tier is marked when it is stored.
+  private func applyWishes() {
+    let request = prepared.request
+    guard policy != .storedOnly, request.isPinned || !request.tags.isEmpty,
+      let row = state.withLock({ $0.row }), !row.value.isFromTier
+    else { return }
+    state.withLock { $0.isMarking = true }
+    Task(executorPreference: core.thread) { [self] in
+      do throws(CacheStoreError) {
+        try await core.store.keep(row.value, isPinned: request.isPinned, tags: request.tags)
+      } catch {
+        core.warn(store: error)
+      }
+      let hasEnded = state.withLock { state in
+        state.isMarking = false
+        return endIfCommitted(&state)
+      }
+      if hasEnded { announceEnd() }
+    }
   }
 
   /// Delivers the outbox's contents one at a time and in order, whichever threads appended them.
@@ -239,8 +262,8 @@ extension LoadTask {
   /// - Returns: Whether it has just ended.
   func endIfCommitted(_ state: inout State) -> Bool {
     // During a drain the last delivery may have left the outbox without having reached the sink.
-    guard state.machine.hasEnded, state.exchange == nil, state.outbox.isEmpty, !state.isDraining,
-      !state.hasEnded
+    guard state.machine.hasEnded, state.exchange == nil, !state.isMarking, state.outbox.isEmpty,
+      !state.isDraining, !state.hasEnded
     else { return false }
     state.hasEnded = true
     return true

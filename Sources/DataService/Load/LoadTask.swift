@@ -66,6 +66,8 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     var isDraining = false
     var isCancelled = false
     var isStopped = false
+    /// Whether the row that was delivered without an exchange is being pinned or tagged.
+    var isMarking = false
     /// Whether everything is delivered, and committed or abandoned.
     var hasEnded = false
     /// Whether the end has been announced, and the callers that wait for it.

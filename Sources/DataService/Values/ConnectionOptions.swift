@@ -40,7 +40,9 @@ public struct ConnectionOptions: Sendable, Hashable {
   public var clientKeyFile: String?
   /// Speak HTTP/1.1 only.
   public var isHTTP11Only = false
-  /// Ask for a compressed answer and decode it. Off under the `http` policy, which leaves a body as it comes.
+  /// Ask for a compressed answer and decode it. Off under the `http` policy. Where it is off, a coding that the origin
+  /// uses unasked is decoded too, and `Content-Encoding` and `Content-Length` left out; a request with an
+  /// `Accept-Encoding` or `Range` of its own gets the body as it comes.
   public var isCompressed = true
 
   /// The defaults: verified TLS, the environment's proxy, compression, HTTP/2 where offered.

@@ -125,6 +125,19 @@ enum InputFile {
 
   private static func isRemembered(_ path: String) -> Bool { memory.withLock { $0?[path] != nil } }
 
+  /// Whether a path is that of a file with a private key, in PEM.
+  static func isPrivateKey(_ path: String) -> Bool {
+    let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 64 << 10)
+    guard isRegular(descriptor), case let count = PlatformC.read(descriptor, &bytes, bytes.count), count > 0
+    else {
+      return false
+    }
+    return bytes[..<count].firstRange(of: Array("PRIVATE KEY-----".utf8)) != nil
+  }
+
   /// Whether a file with this path exists.
   static func isThere(_ path: String) -> Bool { !path.isEmpty && access(path, F_OK) == 0 }
 }

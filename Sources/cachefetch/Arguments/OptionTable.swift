@@ -67,7 +67,7 @@ extension Option {
     case .key:
       Option(
         name, nil, .text, "KEY", for: .requesting.union(.rm),
-        "use this cache key instead of method, URL and body",
+        "use this cache key instead of method, URL and body; the key of --cert is --key-file",
         [(.rm, "only entries stored under this cache key")])
     case .tag:
       Option(

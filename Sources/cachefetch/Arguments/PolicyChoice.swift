@@ -24,6 +24,14 @@ enum PolicyChoice: Sendable, Hashable {
     }
   }
 
+  /// Whether a stored response is delivered in place of a fresh one, and never beside it.
+  var prefersFresh: Bool {
+    switch self {
+    case .freshElseStored, .storedElseFresh: true
+    case .storedThenFresh, .storedOnly, .freshOnly, .http: false
+    }
+  }
+
   /// The policy that the options choose. Each of these options is a whole policy, so more than one is bad usage.
   static func chosen(_ arguments: Arguments) throws(UsageError) -> PolicyChoice {
     let given = [OptionName.policy, .offline, .maxAge, .deadline].filter(arguments.has)

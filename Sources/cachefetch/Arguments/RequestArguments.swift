@@ -30,6 +30,7 @@ struct RequestArguments {
     }
     if VerbSet.requesting.contains(VerbSet(arguments.verb)) { try Self.checkNames(arguments) }
     request.account = arguments.text(.account).map { .named($0) } ?? .automatic
+    try Self.checkKeyIsNoFile(arguments)
     request.key = arguments.text(.key)
     request.isRead = arguments.has(.read)
     request.keepsAnyway = arguments.has(.keepAnyway)
@@ -184,6 +185,23 @@ struct RequestArguments {
     guard arguments.has(.key), count > 1 else { return }
     throw UsageError(
       "--key names one stored response, and \(count) URLs are given", "run cachefetch once for each")
+  }
+
+  /// Throws if `--key` seems to be curl's option of that name, which names the private key of a client certificate: one
+  /// stored response would stand for every URL.
+  private static func checkKeyIsNoFile(_ arguments: Arguments) throws(UsageError) {
+    guard let key = arguments.text(.key) else { return }
+    if InputFile.isPrivateKey(key) {
+      throw UsageError(
+        "--key names a stored response, and “\(TerminalText.visible(key))” is a file with a private key",
+        "write --key-file for the key of a client certificate")
+    }
+    if arguments.has(.cert), !arguments.has(.keyFile) {
+      throw UsageError(
+        "--key beside --cert may be meant for the certificate, and names a stored response",
+        "write --key-file for the private key; where --key is meant, give --key-file too: it may be --cert's file"
+      )
+    }
   }
 
   private static func setLimits(of request: inout DataService.Request, _ arguments: Arguments) {

@@ -58,6 +58,7 @@ extension StoreCommands {
     let account = arguments.text(.account)
     let checked = Await.result { () async throws(CacheStoreError) in
       var count = BundleCount()
+      try await copy.source.requireSoundStructure()
       let entries = count.wanted(try await copy.source.entries(), of: account)
       for entry in entries {
         guard let refusal = BundleRow.refusal(entry) else { continue }

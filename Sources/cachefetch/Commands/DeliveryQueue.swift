@@ -104,6 +104,24 @@ final class DeliveryQueue {
     cancels.append(UnderWay(number: number, cancel: cancel))
   }
 
+  /// What is stored for a request whose policy does not deliver it; `nil` where nothing is, or the store does not
+  /// answer.
+  func stored(
+    _ request: DataService.Request
+  ) throws(OutputError) -> DataService.Response<DataService.BodyStream>? {
+    let (found, loadStarter) = (Mailbox<DataService.Response<DataService.BodyStream>?>(), loadStarter)
+    // On another thread, as the store may not answer.
+    Task {
+      _ = loadStarter.start(request, .storedOnly, nil) { delivery in
+        if case .stored(let response) = delivery { found.post(response) } else { found.post(nil) }
+      } _: {
+      }
+    }
+    if let response = found.wait(milliseconds: Int32(clamping: Self.writing.milliseconds)) { return response }
+    if Signals.pending != nil { throw .interrupted }
+    return nil
+  }
+
   /// The next event, without waiting.
   func next() -> Event? {
     while let message = mailbox.next() {

@@ -11,7 +11,8 @@ enum ExplainCommand {
     if let missing = commands.missing() { return missing }
     let service = commands.service
     let result = Await.result { () async throws(DataServiceError) in
-      try await service.explain(request, policy: policy.fetchPolicy)
+      try await commands.checkCopy()
+      return try await service.explain(request, policy: policy.fetchPolicy)
     }
     switch result {
     case nil: return Signals.exitStatus

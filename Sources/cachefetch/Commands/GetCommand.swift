@@ -164,6 +164,12 @@ final class GetCommand {
     let verdict = PrintRule.fresh(
       plan.print, change, isRecord: plan.form.isJSON || plan.form.isHeadOnly,
       wasStoredPrinted: states[index].wasStoredPrinted)
+    if printer.withholds(response), plan.print == .last, plan.policy.prefersFresh,
+      let stored = try queue.stored(plan.requests[index])
+    {
+      states[index].held = stored
+      states[index].outcome.storedStatus = stored.status
+    }
     // The fresh body must not be shown, perhaps an error page, so the held one is the newest that may be.
     if printer.withholds(response), try showHeld(of: index) {
       printer.showHeading(delivery, plan.lines[index])
@@ -227,7 +233,8 @@ final class GetCommand {
         ? "another host answered in its place, as captive portals do" : "answered \(status)"
     if printer.leavesFile(response), let name = plan.form.file?.name {
       states[index].outcome.leavesFile = true
-      diagnostics.say("\(line.url): \(answer); “\(name)” is left as it is")
+      let content = printer.wasFileWritten ? "has the stored response" : "is left as it is"
+      diagnostics.say("\(line.url): \(answer); “\(name)” \(content)")
     } else if plan.form.failsOnStatus, response.status >= 400 {
       diagnostics.say("\(line.url): \(answer)\(plan.form.hidesFailedBody ? "; its body is not printed" : "")")
     } else if !isStored {

@@ -61,10 +61,6 @@ enum ShowCommand {
     guard case .success(let entries) = found else { return nil }
     // The same key: what differs are the headers that its Vary names.
     let same = entries.filter { $0.key == key }
-    if same.contains(where: isCoded) {
-      return "it is stored in the content coding that it was sent in: ask with --policy http, "
-        + "or fetch it without"
-    }
     let names = Set(same.map(\.response.vary)).subtracting([""]).sorted()
     if let name = names.first {
       return "it is stored for other request headers: ask with the same -H "
@@ -72,14 +68,5 @@ enum ShowCommand {
     }
     let ways = EntryGroups(entries.filter { $0.key.target == key.target && $0.key != key }).waysToAsk
     return ways.isEmpty ? nil : "it is stored for other requests: ask \(ways.joined(separator: ", or "))"
-  }
-
-  /// Whether the stored bytes are in a content coding, as `--policy http` keeps them: the origin's length is theirs.
-  private static func isCoded(_ entry: StoredEntry) -> Bool {
-    let fields = entry.response.fields
-    guard let coding = fields["Content-Encoding"], !coding.isEmpty, coding.lowercased() != "identity" else {
-      return false
-    }
-    return fields["Content-Length"].flatMap { Int64($0) } == entry.response.body.length
   }
 }

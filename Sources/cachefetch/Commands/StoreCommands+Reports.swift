@@ -9,6 +9,7 @@ extension StoreCommands {
     if let missing = missing() { return missing }
     let store = service.store
     return run { () async throws(DataServiceError) in
+      try await checkCopy()
       do throws(CacheStoreError) { return try await store.statistics() } catch {
         throw DataServiceError(store: error)
       }

@@ -45,9 +45,19 @@ struct StoreCommands {
     return .inputOutput
   }
 
+  /// Checks a copy, of which nothing is repaired: what a damaged page has lost must not look as if it had never been
+  /// there.
+  func checkCopy() async throws(DataServiceError) {
+    guard service.store.configuration.isReadOnly else { return }
+    do throws(CacheStoreError) { try await service.store.requireSoundStructure() } catch {
+      throw DataServiceError(store: error)
+    }
+  }
+
   /// The rows of a selection.
   func entries(_ selection: RowSelection) async throws(DataServiceError) -> [StoredEntry] {
-    try await service.entries(selection.selection).filter { selection.includes($0, now: now) }
+    try await checkCopy()
+    return try await service.entries(selection.selection).filter { selection.includes($0, now: now) }
   }
 
   /// The key under which a request is stored.

@@ -51,7 +51,8 @@ struct DeliveryPrinter {
   let form: Form
   let diagnostics: Diagnostics
   private var printer: BodyPrinter
-  private var wasFileWritten = false
+  /// Whether the file of `-o` has a response of this load.
+  private(set) var wasFileWritten = false
 
   init(_ form: Form, diagnostics: Diagnostics, output: OutputDescriptor = .standardOutput) {
     self.form = form
@@ -145,6 +146,8 @@ struct DeliveryPrinter {
   /// Writes the response to the file of `-o`, unless it must not go there or is there already.
   private mutating func write(_ delivery: Delivery, _ response: Response) throws(BodyError) -> Int64? {
     guard let file = form.file, !leavesFile(response) else { return nil }
+    // A 304 to the caller's own condition: what that stands for is better than no body.
+    if response.status == 304, !form.isHeadOnly { return nil }
     if case .fresh(_, .unchanged) = delivery, wasFileWritten, !form.isHeadOnly { return nil }
     let count = try file.replace(
       head: head(delivery, response), with: form.isHeadOnly ? nil : BodyPieces(stream: response.value))

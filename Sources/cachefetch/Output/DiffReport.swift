@@ -44,8 +44,14 @@ struct DiffReport {
   /// Reports the comparison of both responses: of their statuses, and of their bodies as `difference` says.
   func compared(_ stored: DiffSide, _ fresh: DiffSide, _ difference: Difference?) throws(OutputError) {
     let isOtherStatus = stored.head.status != fresh.head.status
+    let isSame = difference == nil && !isOtherStatus
+    // Otherwise the same difference would be found again and again, and nobody would know why.
+    if !isSame, case .no(let reason) = fresh.head.kept, reason != .inTier {
+      diagnostics.say(
+        "\(line.url): the fresh response was not stored (\(reason.name)): the next run compares with what is "
+          + "stored now")
+    }
     if isJSON {
-      let isSame = difference == nil && !isOtherStatus
       return try write(isSame ? "same" : "different", stored: stored, fresh: fresh, difference)
     }
     if isOtherStatus { try say("status \(stored.head.status) → \(fresh.head.status)\n") }

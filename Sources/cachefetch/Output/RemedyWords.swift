@@ -27,7 +27,9 @@ extension Remedy {
     case .longerTimeout: "try again, or allow more time (--timeout)"
     case .largerBody: "raise the limit with --max-body SIZE if you trust the server"
     case .certificateAuthority: "if it is yours, give its authority's certificate (--cacert)"
-    case .noContentCoding: "ask for an uncompressed response (--no-compressed)"
+    case .noContentCoding:
+      "ask for its bytes as they come (--no-compressed -H 'Accept-Encoding: identity')"
+    case .asStored: "print its bytes as they are with get --offline --no-compressed, or fetch it anew"
     case .clientCertificate: "give one and its key (--cert, --key-file)"
     case .tryAgain, .descriptors, nil: text
     }

@@ -53,6 +53,36 @@ import TestTurns
     #expect(origin.requests().isEmpty)
   }
 
+  @Test(
+    "curl's --key is not taken for the name of a stored response",
+    arguments: [
+      (["--cert", "cert.pem", "--key", "key.pem"], "is a file with a private key"),
+      (["--key", "key.pem"], "is a file with a private key"),
+      (["--cert", "cert.pem", "--key", "other.der"], "may be meant for the certificate"),
+    ])
+  func keyOfACertificate(words: [String], said: String) async throws {
+    let shell = try Shell()
+    let origin = try echo()
+    try shell.store.folder.write("-----BEGIN CERTIFICATE-----\n", to: "cert.pem")
+    try shell.store.folder.write("-----BEGIN EC PRIVATE KEY-----\n", to: "key.pem")
+    let verbs = [[], ["diff"], ["watch"], ["show"], ["explain"], ["preload"]]
+    for verb in verbs {
+      let run = try await shell.run(verb + words + [origin.url + "/a"])
+      #expect(run.status == 64 && run.errorText.contains(said), "\(verb): \(run.errorText)")
+      #expect(run.errorText.contains("write --key-file"), "\(verb): \(run.errorText)")
+    }
+    #expect(origin.requests().isEmpty)
+  }
+
+  @Test func `a key of one's own stands beside a certificate that has its own`() async throws {
+    let shell = try Shell()
+    let origin = try echo()
+    try shell.store.folder.write("", to: "cert.pem")
+    let words = ["--cert", "cert.pem", "--key-file", "cert.pem", "--key", "mine"]
+    #expect(try await shell.run(words + [origin.url + "/a"]).outputText == "/a by nobody")
+    #expect(try await shell.run(words + ["--offline", origin.url + "/b"]).outputText == "/a by nobody")
+  }
+
   @Test func `with -G the data are part of the URL that is stored`() async throws {
     let shell = try Shell()
     let origin = try echo()

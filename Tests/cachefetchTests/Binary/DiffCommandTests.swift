@@ -115,6 +115,29 @@ import TestTurns
     #expect(try await shell.run("diff", "--retry", "0", origin.url + "3").status == 4)
   }
 
+  @Test(
+    "Where the fresh response is not stored, so that the difference comes again, that is said with the reason",
+    arguments: [
+      (FixtureReply.status(404, "b\n"), "status"), (.ok("b\n", ["Cache-Control": "no-store"]), "noStore"),
+      (.ok("b\n", ["Vary": "*"]), "vary"),
+    ])
+  func unkept(reply: FixtureReply, reason: String) async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("a\n"))
+    _ = try await shell.run(origin.url)
+    origin.answer(reply)
+    let said =
+      "cachefetch: \(origin.url): the fresh response was not stored (\(reason)): the next run compares with what "
+      + "is stored now\n"
+    for words in [["diff"], ["diff"], ["diff", "--json"]] {
+      let run = try await shell.run(words + [origin.url])
+      #expect(run.status == 1 && run.errorText == said, "\(words): \(run.errorText)")
+    }
+    // Where nothing differs there is nothing to say.
+    origin.answer(.ok("a\n", ["Cache-Control": "no-store"]))
+    #expect(try await shell.run("diff", origin.url).errors.isEmpty)
+  }
+
   @Test func `no body is written to any folder`() async throws {
     var shell = try Shell()
     let folder = try TemporaryFolder()

@@ -42,6 +42,25 @@ import TestTurns
     #expect(await reader.finished().outputText == "onetwo")
   }
 
+  @Test(
+    "A 304 to a condition of one's own leaves the file",
+    arguments: ["If-None-Match: \"1\"", "If-Modified-Since: Thu, 01 Jan 2026 00:00:00 GMT"],
+    [[], ["--print", "last"], ["-i"], ["--json"], ["--policy", "fresh-only"], ["--deadline", "1h"]])
+  func ownCondition(condition: String, words: [String]) async throws {
+    let shell = try Shell()
+    let origin = try FixtureServer { request, connection in
+      let isAsked = request["If-None-Match"] != nil || request["If-Modified-Since"] != nil
+      try connection.send(isAsked ? .notModified(etag: "\"1\"") : .ok("one", ["ETag": "\"1\""]))
+    }
+    _ = try await shell.run(origin.url)
+    try shell.store.folder.write("mine", to: "out")
+    let run = try await shell.run(["-H", condition, "-o", "out"] + words + [origin.url])
+    #expect(run.status == 0 && run.errors.isEmpty, "\(run.errorText)")
+    #expect(try shell.store.folder.text(of: "out") == "mine")
+    #expect(try await shell.run(["-H", condition, "-o", "new"] + words + [origin.url]).status == 0)
+    #expect(!shell.store.folder.contains("new"))
+  }
+
   @Test func `a fresh 404 leaves the file as the stored answer wrote it`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()
@@ -49,7 +68,8 @@ import TestTurns
     origin.answer(.status(404, "gone"))
     let run = try await shell.run("-o", "out", origin.url)
     #expect(run.status == 3 && run.output.isEmpty)
-    #expect(run.errorText == "cachefetch: \(origin.url): answered 404 Not Found; “out” is left as it is\n")
+    #expect(
+      run.errorText == "cachefetch: \(origin.url): answered 404 Not Found; “out” has the stored response\n")
     #expect(try shell.store.folder.text(of: "out") == "one")
   }
 

@@ -37,6 +37,33 @@ import TestTurns
     #expect(try await last("--max-age", "0s") == ("one", 3))
   }
 
+  @Test(
+    "Under --print last an error's page that stays out of sight brings out the stored body",
+    arguments: [["--deadline", "1h"], ["--max-age", "0s"], ["--policy", "fresh-else-stored"]])
+  func storedForAnError(policy: [String]) async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    origin.answer(.status(404, "gone"))
+    let words = policy + ["--print", "last"]
+    let failed = try await shell.run(words + ["-f", origin.url])
+    #expect(failed.outputText == "one" && failed.status == 22, "\(failed.exit)")
+    #expect(
+      failed.errorText == "cachefetch: \(origin.url): answered 404 Not Found; its body is not printed\n")
+    let json = try await shell.run(words + ["-f", "--json", origin.url])
+    #expect(json.lines.count == 1 && json.outputText.hasPrefix(#"{"delivery":"stored""#) && json.status == 22)
+    let file = try await shell.run(words + ["-o", "out", origin.url])
+    #expect(try shell.store.folder.text(of: "out") == "one" && file.status == 3, "\(file.exit)")
+    #expect(
+      file.errorText == "cachefetch: \(origin.url): answered 404 Not Found; “out” has the stored response\n")
+    // Where nothing is stored the file is not made.
+    let nothing = try await shell.run(words + ["-o", "none", origin.url + "/2"])
+    #expect(
+      nothing.status == 22 && nothing.errorText.contains("“none” is left as it is"), "\(nothing.errorText)")
+    #expect(!shell.store.folder.contains("none"))
+    #expect(try await shell.run(words + [origin.url]).outputText == "gone")
+  }
+
   @Test(arguments: [[], ["--json"], ["-o", "out"]])
   func `under --print last the time limit brings out the body that was held`(words: [String]) async throws {
     let shell = try Shell()

@@ -34,6 +34,31 @@ import TestTurns
     #expect(try await shell.run("list").lines.map { $0.hasSuffix("/b  -k") } == [true])
   }
 
+  @Test(
+    "What is answered from the store is tagged and pinned too",
+    arguments: [
+      ["--max-age", "1h", "--tag", "night", "--pin"], ["--policy", "http", "--tag", "night", "--pin"],
+      ["preload", "--max-age", "1h", "--tag", "night", "--pin"], ["preload", "--pin", "plan.json"],
+    ])
+  func taggedWithoutAsking(words: [String]) async throws {
+    let shell = try Shell()
+    let origin = try FixtureServer { _, connection in
+      try connection.send(.ok("one", ["Cache-Control": "max-age=3600"]))
+    }
+    #expect(try await shell.run("--tag", "day", origin.url).status == 0)
+    let isPlan = words.contains("plan.json")
+    try shell.store.folder.write(
+      #"{"max_age_ms": 3600000, "steps": [{"url": "\#(origin.url)", "tags": ["night"]}]}"#,
+      to: "plan.json")
+    let run = try await shell.run(words + (isPlan ? [] : [origin.url]))
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(origin.requests().count == 1)
+    for tag in ["day", "night"] {
+      #expect(try await shell.run("list", "--tag", tag).lines.count == 1, "\(tag)")
+    }
+    #expect(try await shell.run("list").outputText.contains("pinned"))
+  }
+
   @Test func `rm's connection options mean what was typed, not what the environment adds`() async throws {
     var shell = try Shell()
     let origin = try ChangingOrigin()

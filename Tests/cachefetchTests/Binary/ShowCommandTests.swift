@@ -57,19 +57,6 @@ import TestTurns
     #expect(try await shell.run(["-q", "--offline"] + urls).errors.isEmpty)
   }
 
-  @Test func `of a response that stayed in its content coding it says so`() async throws {
-    let shell = try Shell()
-    let origin = try ChangingOrigin(
-      .ok("coded", ["Content-Encoding": "gzip", "Cache-Control": "max-age=600", "Vary": "Accept-Encoding"]))
-    let kept = try await shell.run("-q", "--policy", "http", origin.url)
-    #expect(kept.outputText == "coded")
-    let show = try await shell.run("show", origin.url)
-    #expect(show.status == 4 && show.output.isEmpty)
-    let note = "it is stored in the content coding that it was sent in: ask with --policy http"
-    #expect(show.errorText.hasSuffix("cachefetch: \(note), or fetch it without\n"), "\(show.errorText)")
-    #expect(show.errorText.split(separator: "\n").count == 2, "\(show.errorText)")
-  }
-
   @Test func `a store that was named and is not there is said, and is 74`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()

@@ -14,7 +14,7 @@ import Testing
     .largerStore(10 << 20),
     .longerDeadline,
     .longerConnectTimeout, .longerTimeout, .largerBody, .certificateAuthority, .noContentCoding,
-    .clientCertificate,
+    .asStored, .clientCertificate,
   ]
 
   @Test func `every code has one remedy, and every remedy one code`() {
@@ -34,7 +34,7 @@ import Testing
     #expect(
       named == [
         "--store", "--repair", "--deadline", "--connect-timeout", "--timeout", "--max-body", "--cacert",
-        "--no-compressed", "--cert", "--key-file", "--bytes", "--rows",
+        "--no-compressed", "--offline", "--cert", "--key-file", "--bytes", "--rows",
       ])
   }
 

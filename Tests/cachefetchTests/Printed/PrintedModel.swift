@@ -141,6 +141,11 @@ struct PrintedModel {
     }
   }
 
+  /// Whether what is stored is shown in place of an error's page, though the policy does not deliver both.
+  private var isBroughtOut: Bool {
+    asked.print == .last && hasRow && [.deadline, .maxAge].contains(asked.policy)
+  }
+
   private mutating func take(_ delivery: Delivery) {
     switch delivery {
     case .stored:
@@ -150,7 +155,7 @@ struct PrintedModel {
       let isLeft = asked.form == .file && (status >= 400 || isPortal)
       let isHidden = asked.form == .fail && status >= 400
       let isRepeated = change == .unchanged && wasStoredShown
-      if isStoredHeld, isLeft || isHidden {
+      if isLeft || isHidden, isStoredHeld || isBroughtOut {
         show(.stored)
         introduce(delivery)
       } else {
@@ -164,7 +169,8 @@ struct PrintedModel {
       }
       isStoredHeld = false
       if isLeft {
-        say([isPortal ? "captive portals" : "answered \(status)", "“out” is left as it is"])
+        let content = wasStoredShown ? "has the stored response" : "is left as it is"
+        say([isPortal ? "captive portals" : "answered \(status)", "“out” \(content)"])
       } else if isHidden {
         say(["answered \(status)", "its body is not printed"])
       }
@@ -238,7 +244,7 @@ struct PrintedModel {
     case .failure: return hasStored ? 3 : 4
     case .fresh(let status, _, _, let isPortal):
       if asked.form == .fail, status >= 400 { return 22 }
-      if asked.form == .file, status >= 400 || isPortal { return hasStored ? 3 : 22 }
+      if asked.form == .file, status >= 400 || isPortal { return hasStored || isBroughtOut ? 3 : 22 }
       return 0
     case .stored, nil: return 0
     }

@@ -52,8 +52,8 @@
       let head = try await exchange.head()
       let reader = CurlBodyReader(exchange)
       return TransportResponse(
-        version: head.version, status: head.status, reason: head.reason, fields: head.fields,
-        interim: head.interim,
+        version: head.version, status: head.status, reason: head.reason,
+        fields: request.decodesUnasked ? head.decodedFields : head.fields, interim: head.interim,
         body: TransportBody(length: head.isEncoded ? nil : head.contentLength) {
           () async throws(DataServiceError) in try await reader.exchange.nextPiece()
         })
@@ -79,6 +79,17 @@
         .invalidRequest,
         "the headers of the request have \(count) bytes, of which \(maxFieldBytes) can be sent",
         hint: "send long values in the body")
+    }
+  }
+
+  extension HeadParser.Head {
+    /// The fields without those that describe the body before it was decoded.
+    fileprivate var decodedFields: HTTPFields {
+      guard isEncoded else { return fields }
+      var fields = fields
+      fields.remove("Content-Encoding")
+      fields.remove("Content-Length")
+      return fields
     }
   }
 

@@ -32,6 +32,7 @@
     private(set) var authorities = SystemAuthorities.bundle
     private var shape: RequestShape?
     private var fields: HTTPFields?
+    private var decodes = false
     private var connectMilliseconds = -1
     private var isFresh = false
     private var wantsHTTP2: Bool?
@@ -92,8 +93,17 @@
       if wantsHTTP2 != self.wantsHTTP2 { try speak(http2: wantsHTTP2) }
       let shape = RequestShape(request)
       if shape != self.shape { try apply(shape) }
+      if request.decodes != decodes {
+        // The empty string requests every coding that libcurl can decode, and has it decode them.
+        try library.check(
+          ccurl_set_string(library.table, raw, CURLOPT_ACCEPT_ENCODING, request.decodes ? "" : nil))
+        decodes = request.decodes
+      }
       if request.fields != fields || shape.hasBody != (self.shape?.hasBody ?? false) {
-        try setList(CURLOPT_HTTPHEADER, request.fields.libcurlLines(hasBody: shape.hasBody))
+        try setList(
+          CURLOPT_HTTPHEADER,
+          request.fields.libcurlLines(
+            hasBody: shape.hasBody, asksForCoding: request.connection.isCompressed))
         fields = request.fields
       }
       self.shape = shape
@@ -116,6 +126,7 @@
       connection = nil
       shape = nil
       fields = nil
+      decodes = false
       connectMilliseconds = -1
       isFresh = false
       wantsHTTP2 = nil
@@ -169,8 +180,6 @@
     private func setConnection(_ options: ConnectionOptions) throws(DataServiceError) {
       try set(
         CURLOPT_HTTP_VERSION, Int(options.isHTTP11Only ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS))
-      // The empty string requests every coding that libcurl can decode.
-      if options.isCompressed { try set(CURLOPT_ACCEPT_ENCODING, "") }
       if options.isInsecure {
         try set(CURLOPT_SSL_VERIFYPEER, 0)
         try set(CURLOPT_SSL_VERIFYHOST, 0)

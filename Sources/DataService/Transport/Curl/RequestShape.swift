@@ -43,7 +43,7 @@ extension HTTPFields {
 
   /// The lines in libcurl's format: without line end, with `Name;` for an empty value, without those of the framing,
   /// and with the fields disabled that libcurl would add.
-  func libcurlLines(hasBody: Bool) -> [[UInt8]] {
+  func libcurlLines(hasBody: Bool, asksForCoding: Bool = true) -> [[UInt8]] {
     var lines: [[UInt8]] = []
     for line in wire.split(separator: 0x0A) {
       let content = line.last == 0x0D ? line.dropLast() : line
@@ -53,6 +53,7 @@ extension HTTPFields {
       let isEmpty = content[(colon + 1)...].allSatisfy { $0 == 0x20 || $0 == 0x09 }
       lines.append(isEmpty ? Array(content[..<colon]) + [0x3B] : Array(content))
     }
+    if !asksForCoding, !contains("Accept-Encoding") { lines.append(Array("Accept-Encoding:".utf8)) }
     if hasBody {
       lines.append(Array("Expect:".utf8))
       if !contains("Content-Type") { lines.append(Array("Content-Type:".utf8)) }
@@ -62,6 +63,16 @@ extension HTTPFields {
 }
 
 extension TransportRequest {
+  /// Whether the body comes decoded: in a coding that was asked for, or in one that the origin used unasked.
+  var decodes: Bool { connection.isCompressed || decodesUnasked }
+
+  /// Whether a coding is decoded that nobody has asked for. A request that names codings itself gets the bytes as they
+  /// come; a part of a coded body cannot be decoded, and a HEAD has none.
+  var decodesUnasked: Bool {
+    !connection.isCompressed && method != .head && !fields.contains("Accept-Encoding")
+      && !fields.contains("Range")
+  }
+
   /// The reason why the request cannot be sent, or `nil`. The service checks too, but this is the last check before
   /// the wire.
   package var fault: DataServiceError? {
