@@ -1,8 +1,8 @@
 public import DataService
 internal import Synchronization
 
-/// A transport that answers from a closure, for example to count requests or to hold an answer back. If the answers depend
-/// only on the URL, ``ScriptedOrigin`` is shorter.
+/// A transport that answers from a closure, for example to count requests or to hold an answer back. If the answers
+/// depend only on the URL, ``ScriptedOrigin`` is shorter.
 public final class ScriptedTransport: Transport {
   /// Answers a request; the number counts from 1.
   public typealias Script =

@@ -2,8 +2,8 @@ public import DataService
 public import PlatformFoundation
 internal import Synchronization
 
-/// The clocks of a service under test. They stand still until the test advances them; timers fire on the thread that calls
-/// ``advance(by:)``. May be used from any thread.
+/// The clocks of a service under test. They stand still until the test advances them; timers fire on the thread that
+/// calls ``advance(by:)``. May be used from any thread.
 ///
 /// Time-outs, retries, deadlines, ages and freshness depend on it. Nothing waits for real time, so a test of a
 /// thirty-second time-out takes no time.
@@ -94,8 +94,8 @@ public final class VirtualClock: Timekeeper {
     await when { timers, _ in timers.pending.count >= count }
   }
 
-  /// Waits until a timer is pending that fires after exactly that delay. The barrier before ``advance(by:)``: the time-out,
-  /// retry or delay under test has then begun.
+  /// Waits until a timer is pending that fires after exactly that delay. The barrier before ``advance(by:)``: the
+  /// time-out, retry or delay under test has then begun.
   public func whenPending(for delay: Duration) async {
     await when { timers, now in timers.pending.contains { $0.instant - now == delay.clampedNanoseconds } }
   }
@@ -116,13 +116,13 @@ public final class VirtualClock: Timekeeper {
     }
   }
 
-  /// Does the work while every timer within a limit fires as soon as it is set. For tests that are not about time but run
-  /// into waits, such as the pause before a retry. Only one call at a time.
+  /// Does the work while every timer within a limit fires as soon as it is set. For tests that are not about time but
+  /// run into waits, such as the pause before a retry. Only one call at a time.
   ///
   /// - Parameter longest: The limit; later timers stay pending, and work that waits for one never returns. The default
-  ///   covers the waits of the store and the pauses before a load's two retries, of up to 250 and 500 ms. The bound doubles
-  ///   with each further retry, up to 5 s, and so does the pause of `onlineWait`; a `Retry-After` comes on top. A larger
-  ///   limit also lets deadlines pass, such as the three seconds of ``FetchPolicy/freshElseStored()``.
+  ///   covers the waits of the store and the pauses before a load's two retries, of up to 250 and 500 ms. The bound
+  ///   doubles with each further retry, up to 5 s, and so does the pause of `onlineWait`; a `Retry-After` comes on top.
+  ///   A larger limit also lets deadlines pass, such as the three seconds of ``FetchPolicy/freshElseStored()``.
   /// - Returns: The work's value, and the time that passed on these clocks.
   public func passing<Value: Sendable>(
     longest: Duration = .milliseconds(500), _ work: @escaping @Sendable () async throws -> Value

@@ -18,10 +18,11 @@ public protocol DeliverySource: Sendable {
   /// The executor for loads that only fill the store: the service's own thread, which saves a change of threads. `nil`
   /// leaves the choice to the runtime.
   var storingExecutor: (any TaskExecutor)? { get }
-  /// A source for loads that belong together: a session's loads then are all for the account of the first, and fail with
-  /// `signedOut` once that is signed out or replaced. By default the source itself.
+  /// A source for loads that belong together: a session's loads then are all for the account of the first, and fail
+  /// with `signedOut` once that is signed out or replaced. By default the source itself.
   func forOneAccount() -> any DeliverySource
-  /// Whether the account of ``forOneAccount()`` is signed out or replaced: then nothing of earlier loads may be delivered.
+  /// Whether the account of ``forOneAccount()`` is signed out or replaced: then nothing of earlier loads may be
+  /// delivered.
   var hasEnded: Bool { get }
 }
 

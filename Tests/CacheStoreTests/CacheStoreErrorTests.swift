@@ -16,10 +16,10 @@ import Testing
     #expect(CacheStoreError(.other, "x", remedy: nil).sqliteCode == 0)
   }
 
-  @Test func `of a damaged file that may be written it is said that it is set aside`() {
+  @Test func `of a damaged file that may be written it is said that it is quarantined`() {
     let damaged = CacheStoreError.sqlite(SQLITE_CORRUPT, path: "s")
     let advised = damaged.advised(isReadOnly: false)
-    #expect(advised.hint?.hasPrefix("it is set aside") == true)
+    #expect(advised.hint?.hasPrefix("it is quarantined") == true)
     #expect(advised.sqliteCode == SQLITE_CORRUPT && advised.message == damaged.message)
     #expect(damaged.advised(isReadOnly: true) == damaged)
     for other in [

@@ -108,7 +108,7 @@ extension DamagePlace {
     return found
   }
 
-  @Test func `a damaged file is set aside, its rows carried over, and at most two such files are kept`()
+  @Test func `a damaged file is quarantined, its rows carried over, and at most two such files are kept`()
     async throws
   {
     let clock = TestClock()
@@ -150,7 +150,7 @@ extension DamagePlace {
     let kept = try fixture.files.names().filter { $0.contains(".damaged-") && !$0.hasSuffix("-wal") }
     #expect(kept.count == 2)
     #expect(
-      !FileStatusProbe.exists(fixture.path + ".new") && !FileStatusProbe.exists(fixture.path + ".mended"))
+      !FileStatusProbe.exists(fixture.path + ".new") && !FileStatusProbe.exists(fixture.path + ".repaired"))
   }
 
   /// A store as a repair leaves it that ended between its two renames.
@@ -160,7 +160,7 @@ extension DamagePlace {
     await fixture.store.close()
     try RawDatabase(fixture.path).execute("PRAGMA wal_checkpoint(TRUNCATE)")
     for name in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: fixture.path + name) }
-    try FileManager.default.moveItem(atPath: fixture.path, toPath: fixture.path + ".mended")
+    try FileManager.default.moveItem(atPath: fixture.path, toPath: fixture.path + ".repaired")
     return fixture
   }
 

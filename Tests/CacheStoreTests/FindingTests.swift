@@ -206,7 +206,7 @@ import TestTurns
     #expect(await wrong(store, repair: true).first == "integrity repaired")
     #expect(await wrong(store).isEmpty)
     #expect(try await store.body(of: .page) == "a", "its row was still readable")
-    #expect(await store.findings().contains { $0.subject == "set-aside" })
+    #expect(await store.findings().contains { $0.subject == "quarantined" })
   }
 
   @Test func `a lost digest key is explained, and what it hid is removed when asked for`() async throws {

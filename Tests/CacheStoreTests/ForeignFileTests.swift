@@ -68,7 +68,7 @@ import PlatformC
 
   @Test(
     "no row is written into a draft that somebody else made, nor is one taken for the store",
-    .enabled(if: isRoot, "only the administrator can give files away"), arguments: [".new", ".mended"])
+    .enabled(if: isRoot, "only the administrator can give files away"), arguments: [".new", ".repaired"])
   func draft(name: String) async throws {
     let fixture = try StoreFixture()
     _ = try await fixture.store.put("s3cret", for: .page)
@@ -92,17 +92,17 @@ import PlatformC
   @Test(
     "a store that waits to be put in place is taken only from this user",
     .enabled(if: isRoot, "only the administrator can give files away"))
-  func mended() async throws {
+  func repaired() async throws {
     let fixture = try StoreFixture()
     _ = try await fixture.store.put("planted", for: .page)
     await fixture.store.close()
     try fixture.sql("PRAGMA wal_checkpoint(TRUNCATE)")
     for name in ["-wal", "-shm"] { unlink(fixture.path + name) }
-    #expect(rename(fixture.path, fixture.path + ".mended") == 0)
-    #expect(chown(fixture.path + ".mended", 65_534, 65_534) == 0)
+    #expect(rename(fixture.path, fixture.path + ".repaired") == 0)
+    #expect(chown(fixture.path + ".repaired", 65_534, 65_534) == 0)
     chmod(fixture.folder, 0o1777)
     await #expect { try await fixture.another().put("b", for: .page, at: 2) } throws: {
-      ($0 as? CacheStoreError)?.message.contains(".mended belongs to another user") == true
+      ($0 as? CacheStoreError)?.message.contains(".repaired belongs to another user") == true
     }
   }
 

@@ -158,10 +158,10 @@ import TestTurns
     try await fixture.store.setLimits(StoreLimits(maximumRows: 9))
     await fixture.store.close()
     try fixture.sql("DROP TABLE usage")
-    let mended = fixture.another()
-    #expect(await mended.findings(repair: true).contains { $0.severity == .repaired })
-    #expect(try await mended.limits().own == StoreLimits(maximumRows: 9))
-    #expect(try await mended.entries().count == 3)
+    let repaired = fixture.another()
+    #expect(await repaired.findings(repair: true).contains { $0.severity == .repaired })
+    #expect(try await repaired.limits().own == StoreLimits(maximumRows: 9))
+    #expect(try await repaired.entries().count == 3)
   }
 
   @Test func `what nobody can have set is not heeded`() async throws {

@@ -42,7 +42,7 @@ import Testing
     try fixture.spoilIndex()
     #expect(try quarantine(fixture).run(waitingUntil: late))
     let names = try fixture.files.names()
-    #expect(names.allSatisfy { !$0.contains(".new") && !$0.contains(".mended") }, "\(names)")
+    #expect(names.allSatisfy { !$0.contains(".new") && !$0.contains(".repaired") }, "\(names)")
     #expect(names.contains { $0.hasPrefix("store.sqlite.damaged-") }, "\(names)")
     // With a gap for those that could not be read.
     let after = try numbers()
@@ -98,7 +98,7 @@ import Testing
     let fixture = try await closed()
     for ending in ["-wal", "-shm"] { unlink(fixture.path + ending) }
     // As it is between the two renames.
-    #expect(rename(fixture.path, fixture.path + ".mended") == 0)
+    #expect(rename(fixture.path, fixture.path + ".repaired") == 0)
     let other = LockFile(files: StoreFiles(path: fixture.path))
     #expect(try other.tryLock(.file))
     #expect {
@@ -106,7 +106,7 @@ import Testing
     } throws: {
       ($0 as? CacheStoreError)?.reason == .busy
     }
-    #expect(fixture.files.contains("store.sqlite.mended") && !fixture.files.contains("store.sqlite"))
+    #expect(fixture.files.contains("store.sqlite.repaired") && !fixture.files.contains("store.sqlite"))
 
     let lockFile = LockFile(files: StoreFiles(path: fixture.path))
     let configuration = fixture.store.configuration
@@ -144,7 +144,7 @@ import Testing
     let repair = quarantine(fixture) {
       // Asked for the quarantined file's name, after the copying and before the exchange.
       $0.now = {
-        unlink(path + ".mended")
+        unlink(path + ".repaired")
         return 1_000_000
       }
       $0.onEvent = { event in events.withLock { $0.append(event) } }

@@ -58,7 +58,7 @@ import Testing
       }
       #expect(await eventually { FileStatus(path: fixture.path + ".new-wal")?.bytes ?? 0 > 0 })
       switch trouble {
-      case .nameIsTaken: #expect(mkdir(fixture.path + ".mended", 0o700) == 0)
+      case .nameIsTaken: #expect(mkdir(fixture.path + ".repaired", 0o700) == 0)
       case .isRemoved: #expect(unlink(fixture.path + ".new") == 0)
       }
       try writer.execute("ROLLBACK")
@@ -70,14 +70,14 @@ import Testing
     #expect(try fixture.files.bytes(of: "store.sqlite") == before)
     let names = try fixture.files.names()
     #expect(names.allSatisfy { !$0.contains(".damaged-") && !$0.contains(".new") }, "\(names)")
-    if trouble == .nameIsTaken { #expect(rmdir(fixture.path + ".mended") == 0) }
+    if trouble == .nameIsTaken { #expect(rmdir(fixture.path + ".repaired") == 0) }
     #expect(try repair(configuration).run(waitingUntil: late))
     let store = fixture.another()
     #expect(try await store.body(of: .page) == "a")
     await store.close()
   }
 
-  @Test(arguments: [".new", ".new-wal", ".new-shm", ".new-journal", ".mended"])
+  @Test(arguments: [".new", ".new-wal", ".new-shm", ".new-journal", ".repaired"])
   func `what cannot be removed from the new file's place is named, and nothing is moved`(ending: String)
     async throws
   {
@@ -95,25 +95,25 @@ import Testing
 
   @Test func `a new file that cannot take its place in the end is told of, and stays`() throws {
     let folder = try TemporaryFolder()
-    for name in ["s-journal", "s-journal.mended"] { try folder.write(name, to: name) }
+    for name in ["s-journal", "s-journal.repaired"] { try folder.write(name, to: name) }
     // What is moved as the journal of a damaged file of this name comes to the place of the new one: a folder, which no
     // file can replace.
     #expect(mkdir(folder.file("s-journal-journal"), 0o700) == 0)
     let aside = QuarantinedFiles(files: StoreFiles(path: folder.file("s-journal")))
-    let mended = folder.file("s-journal.mended")
+    let repaired = folder.file("s-journal.repaired")
     #expect {
       try aside.exchange(for: folder.file("s"))
     } throws: {
-      ($0 as? CacheStoreError)?.message.hasPrefix("cannot move \(mended) to") == true
+      ($0 as? CacheStoreError)?.message.hasPrefix("cannot move \(repaired) to") == true
     }
     #expect(try folder.text(of: "s") == "s-journal")
-    #expect(try folder.text(of: "s-journal.mended") == "s-journal.mended")
+    #expect(try folder.text(of: "s-journal.repaired") == "s-journal.repaired")
   }
 
   /// As it is where a process ended between its renames, and a folder is where the damaged file's log has to go.
   @Test func `while a repair cannot be finished no store is made in its place`() async throws {
     let fixture = try await damaged()
-    try fixture.files.write(fixture.files.bytes(of: "store.sqlite"), to: "store.sqlite.mended")
+    try fixture.files.write(fixture.files.bytes(of: "store.sqlite"), to: "store.sqlite.repaired")
     #expect(rename(fixture.path, fixture.path + ".damaged-1") == 0)
     for ending in ["-wal", "-shm"] { unlink(fixture.path + ending) }
     try fixture.files.write("log", to: "store.sqlite-wal")
@@ -129,7 +129,7 @@ import Testing
       } throws: {
         ($0 as? CacheStoreError)?.message.hasPrefix("cannot move") == true
       }
-      #expect(fixture.files.contains("store.sqlite.mended"), "\(name)")
+      #expect(fixture.files.contains("store.sqlite.repaired"), "\(name)")
       #expect(!fixture.files.contains("store.sqlite"), "\(name)")
     }
   }

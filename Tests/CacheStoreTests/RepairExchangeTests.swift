@@ -31,7 +31,7 @@ import Testing
     // Asked for the quarantined file's name, after the copying and before the exchange.
     let store = fixture.another {
       $0.now = {
-        if FileStatus(path: path + ".mended") != nil, FileStatus(path: path) != nil {
+        if FileStatus(path: path + ".repaired") != nil, FileStatus(path: path) != nil {
           var code: Int32 = 0
           do {
             let other = try RawDatabase(path)
@@ -57,10 +57,10 @@ import Testing
   }
 
   @Test func `log and journal go with the damaged file, and none is beside the new one`() throws {
-    let (folder, aside) = try folder(["", "-wal", "-shm", "-journal", ".mended"])
+    let (folder, aside) = try folder(["", "-wal", "-shm", "-journal", ".repaired"])
     try aside.exchange(for: folder.file("s.damaged-1"))
     #expect(try folder.names().sorted() == ["s", "s.damaged-1", "s.damaged-1-journal", "s.damaged-1-wal"])
-    #expect(try folder.text(of: "s") == ".mended" && folder.text(of: "s.damaged-1") == "")
+    #expect(try folder.text(of: "s") == ".repaired" && folder.text(of: "s.damaged-1") == "")
     #expect(
       try folder.text(of: "s.damaged-1-wal") == "-wal" && folder.text(of: "s.damaged-1-journal") == "-journal"
     )
@@ -70,13 +70,13 @@ import Testing
   @Test(
     "a repair that ended between its renames is finished, and the damaged file's log is not the new one's",
     arguments: [
-      ["-wal", "-shm", "-journal", ".mended", ".damaged-1", ".damaged-2"], [".mended", ".damaged-2"],
-      ["-wal", "-shm", "-journal", ".mended"],
+      ["-wal", "-shm", "-journal", ".repaired", ".damaged-1", ".damaged-2"], [".repaired", ".damaged-2"],
+      ["-wal", "-shm", "-journal", ".repaired"],
     ])
   func finished(names: [String]) throws {
     let (folder, aside) = try folder(names)
     try aside.finishExchange()
-    #expect(try folder.text(of: "s") == ".mended", "\(names)")
+    #expect(try folder.text(of: "s") == ".repaired", "\(names)")
     for companion in ["-wal", "-shm", "-journal"] { #expect(!folder.contains("s" + companion), "\(names)") }
     if names.contains(".damaged-2"), names.contains("-wal") {
       #expect(try folder.text(of: "s.damaged-2-wal") == "-wal", "\(names)")
@@ -87,24 +87,24 @@ import Testing
   @Test func `without the new file nothing is moved`() throws {
     let (folder, aside) = try folder(["", "-wal", "-shm"])
     #expect { try aside.exchange(for: folder.file("s.damaged-1")) } throws: {
-      ($0 as? CacheStoreError)?.message.contains("s.mended was removed") == true
+      ($0 as? CacheStoreError)?.message.contains("s.repaired was removed") == true
     }
     #expect(try folder.names().sorted() == ["s", "s-shm", "s-wal"])
   }
 
   @Test func `a damaged file that cannot be moved away stays, and so does the new one`() throws {
-    let (folder, aside) = try folder(["", "-wal", "-shm", ".mended"])
+    let (folder, aside) = try folder(["", "-wal", "-shm", ".repaired"])
     #expect {
       try aside.exchange(for: folder.file("none/s.damaged-1"))
     } throws: {
       ($0 as? CacheStoreError)?.message.hasPrefix("cannot move") == true
     }
-    #expect(try folder.names() == ["s", "s-shm", "s-wal", "s.mended"])
+    #expect(try folder.names() == ["s", "s-shm", "s-wal", "s.repaired"])
     #expect(try folder.text(of: "s") == "")
   }
 
   @Test func `while its log cannot go with the damaged file the new one does not take its place`() throws {
-    let (folder, aside) = try folder(["", "-wal", ".mended"])
+    let (folder, aside) = try folder(["", "-wal", ".repaired"])
     #expect(mkdir(folder.file("s.damaged-1-wal"), 0o700) == 0)
     let tried: [(String, () throws -> Void)] = [
       ("exchange", { try aside.exchange(for: folder.file("s.damaged-1")) }),
@@ -116,12 +116,12 @@ import Testing
       } throws: {
         ($0 as? CacheStoreError)?.message.hasPrefix("cannot move") == true
       }
-      #expect(folder.contains("s.mended") && !folder.contains("s"), "\(name)")
+      #expect(folder.contains("s.repaired") && !folder.contains("s"), "\(name)")
     }
     #expect(rmdir(folder.file("s.damaged-1-wal")) == 0)
     try aside.finishExchange()
     #expect(try folder.names() == ["s", "s.damaged-1", "s.damaged-1-wal"])
-    #expect(try folder.text(of: "s") == ".mended" && folder.text(of: "s.damaged-1-wal") == "-wal")
+    #expect(try folder.text(of: "s") == ".repaired" && folder.text(of: "s.damaged-1-wal") == "-wal")
   }
 
   @Test func `of quarantined files the oldest go with all that is theirs`() throws {
@@ -139,16 +139,16 @@ import Testing
     let fixture = try await filled()
     let repair = LockFile(files: StoreFiles(path: fixture.path))
     #expect(try repair.tryLock(.file))
-    try fixture.files.write("new", to: "store.sqlite.mended")
+    try fixture.files.write("new", to: "store.sqlite.repaired")
     let hurried = fixture.another { $0.busyTimeout = .milliseconds(50) }
     await #expect { try await hurried.signOut(accountName: "alice") } throws: {
       let error = $0 as? CacheStoreError
       return error?.reason == .busy && error?.message.hasPrefix("the account is signed out, but") == true
     }
-    #expect(try fixture.files.text(of: "store.sqlite.mended") == "new")
+    #expect(try fixture.files.text(of: "store.sqlite.repaired") == "new")
     repair.unlock(.file)
     try await hurried.signOut(accountName: "alice")
-    #expect(!fixture.files.contains("store.sqlite.mended"))
+    #expect(!fixture.files.contains("store.sqlite.repaired"))
     await hurried.close()
   }
 
@@ -169,7 +169,7 @@ import Testing
   /// As if the repairing process had been killed after the first of its moves.
   private func killBetweenMoves(_ fixture: StoreFixture) throws {
     let copy = try fixture.files.bytes(of: "store.sqlite")
-    try fixture.files.write(copy, to: "store.sqlite.mended")
+    try fixture.files.write(copy, to: "store.sqlite.repaired")
     #expect(rename(fixture.path, fixture.path + ".damaged-1") == 0)
   }
 
@@ -199,7 +199,7 @@ import Testing
     } throws: {
       ($0 as? CacheStoreError)?.message.hasPrefix("cannot move") == true
     }
-    #expect(fixture.files.contains("store.sqlite.mended") && !fixture.files.contains("store.sqlite"))
+    #expect(fixture.files.contains("store.sqlite.repaired") && !fixture.files.contains("store.sqlite"))
     await store.close()
   }
 
@@ -208,14 +208,14 @@ import Testing
     let copy = try fixture.files.bytes(of: "store.sqlite")
     let (repair, store, signingOut) = try await waitingSignOut(of: fixture)
     // The new file was copied before.
-    try fixture.files.write(copy, to: "store.sqlite.mended")
+    try fixture.files.write(copy, to: "store.sqlite.repaired")
     try QuarantinedFiles(files: StoreFiles(path: fixture.path)).exchange(for: fixture.path + ".damaged-1")
     repair.unlock(.file)
     try await signingOut.value
     for name in try fixture.files.names() {
       let text = String(decoding: try fixture.files.bytes(of: name), as: UTF8.self)
       #expect(!text.contains("s3cret") && !text.contains("alice"), "\(name)")
-      #expect(!name.contains("damaged") && !name.contains(".new") && !name.contains(".mended"), "\(name)")
+      #expect(!name.contains("damaged") && !name.contains(".new") && !name.contains(".repaired"), "\(name)")
     }
     #expect(try await store.body(of: .page) == "a")
     await store.close()

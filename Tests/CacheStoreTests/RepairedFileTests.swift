@@ -11,7 +11,7 @@ import Testing
   @Test func `a store is never missing while its repaired file is moved into place`() throws {
     let folder = try TemporaryFolder()
     let files = StoreFiles(path: folder.file("store.sqlite"))
-    try folder.write("x", to: "store.sqlite.mended")
+    try folder.write("x", to: "store.sqlite.repaired")
     let rounds = 100
     let round = Mutex(0)
     // On a thread of its own, so that the move falls between any two looks of this one.

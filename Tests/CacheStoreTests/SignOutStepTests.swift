@@ -188,7 +188,7 @@ import Testing
     // As where a repair ended between its renames, and a folder is where the damaged file's log has to go.
     let hook = AfterCommit { _ in
       rename(path, path + ".damaged-1")
-      _ = close(open(path + ".mended", O_CREAT | O_RDWR, 0o600))
+      _ = close(open(path + ".repaired", O_CREAT | O_RDWR, 0o600))
       mkdir(path + ".damaged-1-wal", 0o700)
     }
     try await hook.listen(to: store)
@@ -197,7 +197,7 @@ import Testing
     } throws: {
       ($0 as? CacheStoreError)?.message.hasPrefix("cannot move") == true
     }
-    for ending in [".mended", ".damaged-1"] {
+    for ending in [".repaired", ".damaged-1"] {
       #expect(fixture.files.contains("store.sqlite" + ending), "\(ending)")
     }
     await store.close()

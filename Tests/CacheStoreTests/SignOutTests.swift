@@ -211,7 +211,8 @@ import TestTurns
     let fixture = try StoreFixture()
     _ = try await fixture.store.put("x", for: RequestKey(account: "alice", target: "t"))
     let names = [
-      ".new", ".new-wal", ".new-shm", ".new-journal", ".mended", ".mended-wal", ".damaged-20200101T000000Z",
+      ".new", ".new-wal", ".new-shm", ".new-journal", ".repaired", ".repaired-wal",
+      ".damaged-20200101T000000Z",
       ".damaged-20200101T000000Z-wal", ".damaged-20200101T000000Z-shm",
     ]
     for name in names { try fixture.files.write("s3cret-body", to: "store.sqlite" + name) }

@@ -83,7 +83,7 @@ import Testing
       (folder.file("none"), true), (folder.file("none/none"), true), (file + "/none", true), (file, false),
       ("", false), (folder.file(String(repeating: "x", count: 300)), false),
     ] { #expect(StoreFiles(path: path).isMissing == isMissing, "\(path)") }
-    try folder.write("x", to: "none.mended")
+    try folder.write("x", to: "none.repaired")
     #expect(!StoreFiles(path: folder.file("none")).isMissing)
   }
 

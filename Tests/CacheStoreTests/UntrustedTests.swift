@@ -101,7 +101,7 @@ import TestTurns
     try fixture.sql(change)
     let names = try fixture.files.names()
     #expect(await outcomes(of: fixture) == [.otherSchema, .otherSchema])
-    // Nothing is set aside or made anew.
+    // Nothing is quarantined or made anew.
     #expect(
       try fixture.files.names().filter { !$0.hasSuffix("-shm") && !$0.hasSuffix("-wal") }
         == names.filter { !$0.hasSuffix("-shm") && !$0.hasSuffix("-wal") })

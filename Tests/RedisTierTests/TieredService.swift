@@ -37,16 +37,13 @@ struct TieredService {
     -> [DataService.Delivery<Data>]
   {
     let all = await fixture.deliveries(url, policy: policy)
-    while !fixture.service.isIdle { await Task.yield() }
+    await fixture.settled()
     return all
   }
 
-  /// The same in short; `tier(body)` is a stored response of the tier.
+  /// The same in short.
   func outline(_ url: URL = .page, _ policy: FetchPolicy = .storedThenFresh) async -> [String] {
-    await deliveries(url, policy).map { delivery in
-      guard case .stored(let response) = delivery, response.source == .tier else { return delivery.outline }
-      return "tier(\(response.text))"
-    }
+    await deliveries(url, policy).map(\.outline)
   }
 }
 

@@ -102,6 +102,11 @@ package final class ServiceFixture: Sendable {
     return all
   }
 
+  /// Returns once no load, exchange or offer to a second tier is under way.
+  package func settled() async {
+    while !service.isIdle { await Task.yield() }
+  }
+
   /// All deliveries of one load, in short: `stored(a)`, `fresh(b, changed)`, `failure(refused)`.
   package func outline(
     _ url: URL, policy: FetchPolicy = .storedThenFresh,
@@ -112,9 +117,10 @@ package final class ServiceFixture: Sendable {
 }
 
 extension DataService.Delivery where Value == Data {
-  /// The kind, the body as text, and the change or the error.
+  /// The kind, the body as text, and the change or the error; `tier(a)` for a stored response of the second tier.
   package var outline: String {
     switch self {
+    case .stored(let response) where response.source == .tier: "tier(\(response.text))"
     case .stored(let response): "stored(\(response.text))"
     case .fresh(let response, let change): "fresh(\(response.text), \(change.rawValue))"
     case .failure(let error, let last):

@@ -23,7 +23,8 @@ package struct DigestKey: Sendable {
 
   /// The key beside the store at `path`, created where there is none.
   ///
-  /// Takes some microseconds and may be called on any thread. Throws `cannotOpen`, `readOnly` or `full`, naming the file.
+  /// Takes some microseconds and may be called on any thread. Throws `cannotOpen`, `readOnly` or `full`, naming the
+  /// file.
   package static func loadOrCreate(nextTo path: String) throws(CacheStoreError) -> DigestKey {
     let files = StoreFiles(path: path)
     // The next round sees a file that appeared or vanished in between.

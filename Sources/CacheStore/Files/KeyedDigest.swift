@@ -7,8 +7,8 @@
 
 /// Sixteen bytes that stand for a message. Only the holder of the key can compute them; with an empty key anybody can.
 ///
-/// They lead to rows and accounts of a store. The two forms differ, so a store that is copied between them finds nothing
-/// of its requests with credentials again, as after the loss of its key.
+/// They lead to rows and accounts of a store. The two forms differ, so a store that is copied between them finds
+/// nothing of its requests with credentials again, as after the loss of its key.
 enum KeyedDigest {
   #if canImport(CryptoKit)
     /// What computes them, for a finding.

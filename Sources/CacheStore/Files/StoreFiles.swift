@@ -33,7 +33,7 @@ struct StoreFiles: Sendable {
   /// Space that is released on a full disk; see ``Reserve``.
   var reserve: String { database + ".reserve" }
   /// A repaired file that will replace the damaged one.
-  var repaired: String { database + ".mended" }
+  var repaired: String { database + ".repaired" }
 
   /// The store's folder.
   var folder: String {

@@ -2,7 +2,8 @@ internal import PlatformC
 
 /// `STORE.tier`: the counts of what the fleet's second tier has done, as one line of four numbers.
 ///
-/// A process adds to it at its end, under a lock of the file; a kill loses that process's counts. Nothing depends on them.
+/// A process adds to it at its end, under a lock of the file; a kill loses that process's counts. Nothing depends on
+/// them.
 struct TierCountFile {
   let files: StoreFiles
 
@@ -14,7 +15,8 @@ struct TierCountFile {
     return Self.read(descriptor)
   }
 
-  /// Adds to the counts, unless the file cannot be written. Waits for another process that is adding, which is a moment.
+  /// Adds to the counts, unless the file cannot be written. Waits for another process that is adding, which is a
+  /// moment.
   func add(_ counts: TierCounts) {
     let descriptor = open(
       files.tierCounts, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)

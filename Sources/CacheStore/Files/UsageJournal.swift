@@ -5,8 +5,8 @@ internal import PlatformC
 ///
 /// A commit would cost such a program more than all its other work; appending a line takes some microseconds. A
 /// process that appends holds a shared lock on the file. A process that stores it first renames it, so that no other
-/// has to wait, and then takes the exclusive lock, which it keeps until the file is removed. If it is killed between its
-/// commit and that, the lines are stored twice.
+/// has to wait, and then takes the exclusive lock, which it keeps until the file is removed. If it is killed between
+/// its commit and that, the lines are stored twice.
 struct UsageJournal {
   /// The result of an append.
   enum Appended {
@@ -55,7 +55,8 @@ struct UsageJournal {
   ///
   /// - Parameter isLast: Read it even while another process holds the lock, as after a sign-out; lines appended later
   ///   are lost.
-  /// - Returns: `nil` where there is no file, another process still appends, or one has stored it and not yet removed it.
+  /// - Returns: `nil` where there is no file, another process still appends, or one has stored it and not yet removed
+  ///   it.
   func take(isLast: Bool = false) -> Taken? {
     if FileStatus(path: files.takenUsageJournal) == nil,
       rename(files.usageJournal, files.takenUsageJournal) != 0

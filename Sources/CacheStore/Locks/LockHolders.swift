@@ -25,8 +25,8 @@ enum LockHolders {
     var found = Set<Int32>()
     let memory = FileStatus(path: files.sharedMemory)?.identity.inode
     let database = FileStatus(path: files.database)?.identity.inode
-    // Read twice: the kernel gives the list a page at a time, and a lock that ends between two pages moves the next ones
-    // forward, so that one of them is left out.
+    // Read twice: the kernel gives the list a page at a time, and a lock that ends between two pages moves the next
+    // ones forward, so that one of them is left out.
     for text in ["/proc/locks", "/proc/locks"].compactMap(contents) {
       for line in text.split(separator: "\n") {
         guard let lock = Lock(line) else { continue }

@@ -27,8 +27,8 @@ struct Quarantine {
     guard try DamageCheck.condition(of: files, waitingUntil: deadline) == .damaged else { return true }
     let (salvage, damaged) = try rebuild(waitingUntil: deadline)
     let name = aside.freeName(at: configuration.now())
-    // The damaged file's write lock ends after the exchange: what another process committed to it in between, a sign-out
-    // even, would be gone with it.
+    // The damaged file's write lock ends after the exchange: what another process committed to it in between, a
+    // sign-out even, would be gone with it.
     try withExtendedLifetime(damaged) { () throws(CacheStoreError) in try aside.exchange(for: name) }
     // The journal's lines refer to rows of the damaged file.
     UsageJournal(files: files).removeAll()

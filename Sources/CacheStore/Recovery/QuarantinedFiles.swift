@@ -43,9 +43,9 @@ struct QuarantinedFiles {
 
   /// Moves the damaged file with its log and journal to `name`, and the new file into its place.
   ///
-  /// The damaged file is moved first. While nothing has the database's name, no process opens it, which would make a log
-  /// for the damaged file that SQLite then takes for the new one's. If the process is killed in between, the next writer
-  /// finds the new file at its own name (see `StoreFiles.repaired`).
+  /// The damaged file is moved first. While nothing has the database's name, no process opens it, which would make a
+  /// log for the damaged file that SQLite then takes for the new one's. If the process is killed in between, the next
+  /// writer finds the new file at its own name (see `StoreFiles.repaired`).
   func exchange(for name: String) throws(CacheStoreError) {
     guard FileStatus(path: files.repaired) != nil else {
       throw CacheStoreError(

@@ -97,8 +97,8 @@ struct Salvage {
     }
   }
 
-  /// - Returns: `false` where a chunk of the body is damaged, or a row received later has the place; then nothing of the
-  ///   row is in the new file.
+  /// - Returns: `false` where a chunk of the body is damaged, or a row received later has the place; then nothing of
+  ///   the row is in the new file.
   private mutating func copy(_ row: Row) throws(CacheStoreError) -> Bool {
     guard let account = try self.account(of: row) else { return false }
     var response = row.response
@@ -220,8 +220,8 @@ struct Salvage {
     let texts: [String]
   }
 
-  /// What was removed, so that no exchange under way brings it back (law 8); who asked to be left alone; and which digest
-  /// key the accounts' names were made with.
+  /// What was removed, so that no exchange under way brings it back (law 8); who asked to be left alone; and which
+  /// digest key the accounts' names were made with.
   private static let tables = [
     Table(
       name: "removal", numbers: ["account_id", "target_hash", "started_ns", "removed_at_ms"],

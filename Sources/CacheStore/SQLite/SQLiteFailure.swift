@@ -97,8 +97,8 @@ extension CacheStoreError {
   /// Whether SQLite or the schema check reports that the file is damaged or not a database.
   var isDamage: Bool { sqliteCode != 0 && reason == .corrupt || reason == .foreignFile }
 
-  /// No file has the store's name at this moment, because a repair is between its two renames, or its process ended there.
-  /// It counts as damage, so that a lookup waits for the end of the repair instead of finding nothing.
+  /// No file has the store's name at this moment, because a repair is between its two renames, or its process ended
+  /// there. It counts as damage, so that a lookup waits for the end of the repair instead of finding nothing.
   static func betweenRenames(path: String) -> CacheStoreError {
     CacheStoreError(
       .corrupt, "the store \(path) is being repaired", remedy: .tryAgain, sqliteCode: SQLITE_CORRUPT)
@@ -108,7 +108,7 @@ extension CacheStoreError {
   package func advised(isReadOnly: Bool) -> CacheStoreError {
     guard reason == .corrupt, sqliteCode != 0, !isReadOnly else { return self }
     return CacheStoreError(
-      reason, message, hint: "it is set aside, and what can be read of it is carried over",
+      reason, message, hint: "it is quarantined, and what can be read of it is carried over",
       sqliteCode: sqliteCode, sql: sql)
   }
 }

@@ -120,8 +120,8 @@ extension ResponseStore {
     case impossible
   }
 
-  /// Frees some space: released bodies first, then cut-off downloads, then, where more than the arriving pages are over the
-  /// limit, the least recently used row.
+  /// Frees some space: released bodies first, then cut-off downloads, then, where more than the arriving pages are over
+  /// the limit, the least recently used row.
   ///
   /// Replaced bodies are kept for their readers, and cut-off downloads to be resumed, only while there is space for
   /// them.

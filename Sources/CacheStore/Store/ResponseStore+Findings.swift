@@ -78,7 +78,8 @@ extension ResponseStore {
   private var quarantined: [StoreFinding] {
     QuarantinedFiles(files: files).all().map {
       StoreFinding(
-        "set-aside", .fine, "a damaged store is kept as \($0)", remedy: "remove it if nothing in it is missed"
+        "quarantined", .fine, "a damaged store is kept as \($0)",
+        remedy: "remove it if nothing in it is missed"
       )
     }
   }
@@ -225,8 +226,8 @@ extension ResponseStore {
     return [StoreFinding("bodies", .repaired, message)]
   }
 
-  /// Removes damaged rows, and releases the bodies that they name unless another row has them: the damage may be in that
-  /// very name.
+  /// Removes damaged rows, and releases the bodies that they name unless another row has them: the damage may be in
+  /// that very name.
   private func removeUnread(_ rows: [Int64], _ connection: Connection) throws(CacheStoreError) {
     var bodies: Set<Int64> = []
     for id in rows {

@@ -241,7 +241,8 @@ extension ResponseStore {
 
   private static let pagesAtOnce = 128
 
-  /// Whether free pages are returned to the file system: 256 are kept for the next rows, but at most half of a small file.
+  /// Whether free pages are returned to the file system: 256 are kept for the next rows, but at most half of a small
+  /// file.
   static func hasPagesToGiveBack(free: Int64, of pages: Int64) -> Bool { free > 256 || free * 2 > pages }
 
   /// Returns free pages to the file system, a few per transaction, since each may require moving another page.

@@ -137,9 +137,9 @@ extension ResponseStore {
     return count
   }
 
-  /// Removes the selected cut-off downloads, with what has arrived of them: an exchange that resumed one would bring back
-  /// bytes from before the removal (law 8), and its URL would stay in the file (decision 10). Those that a process is
-  /// receiving stay. A selection by what only a row has selects none of them.
+  /// Removes the selected cut-off downloads, with what has arrived of them: an exchange that resumed one would bring
+  /// back bytes from before the removal (law 8), and its URL would stay in the file (decision 10). Those that a process
+  /// is receiving stay. A selection by what only a row has selects none of them.
   ///
   /// - Parameter isIncluded: Whether the download of that key is meant.
   /// - Returns: How many were removed.
@@ -327,8 +327,8 @@ extension ResponseStore {
     }
   }
 
-  /// Removes the row whose body has a damaged chunk, or lacks it, after the read that found it; verifies that chunk again
-  /// first. If the row stayed, a 304 would confirm it again and again.
+  /// Removes the row whose body has a damaged chunk, or lacks it, after the read that found it; verifies that chunk
+  /// again first. If the row stayed, a 304 would confirm it again and again.
   func removeRow(ofDamaged number: Int, of body: Int64) {
     removeRow { (connection) throws(CacheStoreError) in
       guard try ChunkReading.read(number, of: body, keepingBytes: false, connection)?.checksum == nil,

@@ -81,8 +81,8 @@ extension ResponseStore {
 
   /// Revokes the identifier: every later write for it fails its foreign key.
   ///
-  /// Looks for the name in the table itself, which a damaged index may not lead to. SQLite then finds that the index has
-  /// no such entry, and reports damage.
+  /// Looks for the name in the table itself, which a damaged index may not lead to. SQLite then finds that the index
+  /// has no such entry, and reports damage.
   /// - Returns: The last identifier that an account has had: one made later is another generation's.
   private func deleteAccount(_ name: String, _ connection: Connection) throws(CacheStoreError) -> Int64 {
     try connection.transaction { () throws(CacheStoreError) in
@@ -99,8 +99,8 @@ extension ResponseStore {
   private func isGone(
     _ name: String, _ ended: Ended, _ connection: Connection
   ) throws(CacheStoreError) -> Bool {
-    // Who uses the account again meanwhile makes one with a greater identifier. In a file that a repair has made, any may
-    // be the old one.
+    // Who uses the account again meanwhile makes one with a greater identifier. In a file that a repair has made, any
+    // may be the old one.
     let last = connection.identity == ended.file ? ended.last : .max
     let account = "SELECT id FROM account NOT INDEXED WHERE id <= ?1 AND name = ?2"
     guard try connection.first(account, [last], [name]) == nil else { return false }
@@ -146,10 +146,10 @@ extension ResponseStore {
   }
 
   /// Files beside the store that may hold an account's bytes: quarantined files and drafts of their replacements,
-  /// each with SQLite's companion files; where the database alone was removed, its log, their index, its journal and the
-  /// counts too.
+  /// each with SQLite's companion files; where the database alone was removed, its log, their index, its journal and
+  /// the counts too.
   private func otherFiles() throws(CacheStoreError) -> [String] {
-    let kinds = [".damaged-", ".new", ".mended"].map { files.name + $0 }
+    let kinds = [".damaged-", ".new", ".repaired"].map { files.name + $0 }
     let orphans = files.isMissing ? ["-wal", "-shm", "-journal", ".uses"].map { files.name + $0 } : []
     do throws(FolderNames.Unreadable) {
       return try FolderNames.read(in: files.folder)

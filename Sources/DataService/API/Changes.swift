@@ -1,7 +1,8 @@
 public import PlatformFoundation
 
 extension DataService {
-  /// The newest stored response to a request, now and after each change; `nil` while there is none. See ``changes(to:)``.
+  /// The newest stored response to a request, now and after each change; `nil` while there is none. See
+  /// ``changes(to:)``.
   public struct Changes: AsyncSequence, Sendable {
     /// A stored response, or that there is none.
     public typealias Element = Response<Data>?

@@ -1,8 +1,9 @@
 public import Dispatch
 public import PlatformFoundation
 
-// The callback forms with a decoder. A fresh answer is decoded before the stored row is replaced: one that does not decode is
-// delivered as `undecodable` and leaves the row as it is. A stored one that does not decode counts as not stored.
+// The callback forms with a decoder. A fresh answer is decoded before the stored row is replaced: one that does not
+// decode is delivered as `undecodable` and leaves the row as it is. A stored one that does not decode counts as not
+// stored.
 extension DataService {
   /// Loads and calls back on the main actor, in order, bodies as what `decode` makes of them.
   ///

@@ -2,16 +2,16 @@ public import PlatformFoundation
 
 // One sequence for a screen that stays open, built upon `deliveries(for:)` and `changes(to:)`.
 extension DataService {
-  /// The deliveries of a load and then, for as long as the sequence is read, what any task or process stores for the request
-  /// and the deliveries of further loads.
+  /// The deliveries of a load and then, for as long as the sequence is read, what any task or process stores for the
+  /// request and the deliveries of further loads.
   ///
   /// A response that others store is delivered as `fresh`, with its change since the last delivery and `stored` as its
-  /// `source`; one that the program itself stores (``store(_:for:fields:receivedAt:)``) is delivered as `stored`. Nothing is
-  /// delivered twice, and nothing older than the last delivery: what a load of this sequence stores is delivered once, by the
-  /// load. A response that is removed stays on the screen.
+  /// `source`; one that the program itself stores (``store(_:for:fields:receivedAt:)``) is delivered as `stored`.
+  /// Nothing is delivered twice, and nothing older than the last delivery: what a load of this sequence stores is
+  /// delivered once, by the load. A response that is removed stays on the screen.
   ///
-  /// A failure is a delivery and ends nothing. The sequence ends when the service is closed, its task is cancelled, or the loop is
-  /// left: then its load is cancelled. Every iteration is a sequence of its own. Bodies are held in memory
+  /// A failure is a delivery and ends nothing. The sequence ends when the service is closed, its task is cancelled, or
+  /// the loop is left: then its load is cancelled. Every iteration is a sequence of its own. Bodies are held in memory
   /// (``Limits/dataBytes``), the last one for comparison.
   ///
   /// - Parameters:
@@ -26,8 +26,8 @@ extension DataService {
 
   /// The same, bodies as what `decode` makes of them; see ``live(_:policy:refetch:)``.
   ///
-  /// A fresh answer that `decode` refuses is delivered as `undecodable` and leaves what is stored as it is; a response that
-  /// others stored is not delivered if `decode` refuses it.
+  /// A fresh answer that `decode` refuses is delivered as `undecodable` and leaves what is stored as it is; a response
+  /// that others stored is not delivered if `decode` refuses it.
   ///
   /// - Parameters:
   ///   - request: What to ask for.

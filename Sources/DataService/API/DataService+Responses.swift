@@ -3,8 +3,9 @@ public import PlatformFoundation
 extension DataService {
   /// One response: the fresh one or, where the policy falls back on it, the stored one.
   ///
-  /// Under `freshOnly` every failure is thrown, whatever is stored. A task that is cancelled before the load is over gets no
-  /// response: the error is of the kind `cancelled` (``DataServiceError/isCancelled``), with a `CancellationError` beneath.
+  /// Under `freshOnly` every failure is thrown, whatever is stored. A task that is cancelled before the load is over
+  /// gets no response: the error is of the kind `cancelled` (``DataServiceError/isCancelled``), with a
+  /// `CancellationError` beneath.
   ///
   /// - Parameters:
   ///   - request: What to ask for.
@@ -78,7 +79,8 @@ extension DataService {
   @available(*, noasync, message: "use deliveries(for:), whose first delivery is the stored response")
   public func storedResponse(for request: Request) -> Response<Data>? { core.storedResponse(for: request) }
 
-  /// The stored response, at once, its body as what `decode` makes of it on this thread; one that it refuses counts as not stored.
+  /// The stored response, at once, its body as what `decode` makes of it on this thread; one that it refuses counts as
+  /// not stored.
   @available(*, noasync, message: "use deliveries(for:decode:), whose first delivery is the stored response")
   public func storedResponse<Value: Sendable>(
     for request: Request, decode: @escaping @Sendable (Response<Data>) throws -> Value
@@ -86,7 +88,8 @@ extension DataService {
     core.value(of: core.storedResponse(for: request), for: request, form: .decoded(decode))
   }
 
-  /// The stored response, at once, its body decoded from JSON on this thread; one that does not decode counts as not stored.
+  /// The stored response, at once, its body decoded from JSON on this thread; one that does not decode counts as not
+  /// stored.
   @available(*, noasync, message: "use deliveries(for:as:), whose first delivery is the stored response")
   public func storedResponse<Value: Decodable & Sendable>(
     for request: Request, as type: Value.Type, decoder: JSONDecoder = .init()
@@ -96,16 +99,16 @@ extension DataService {
 }
 
 extension DataService {
-  /// The newest stored response, now and whenever it changes, its body as what `decode` makes of it; otherwise as ``changes(to:)``.
-  /// One that `decode` refuses counts as not stored; `decode` runs in the reader's task.
+  /// The newest stored response, now and whenever it changes, its body as what `decode` makes of it; otherwise as
+  /// ``changes(to:)``. One that `decode` refuses counts as not stored; `decode` runs in the reader's task.
   public func changes<Value: Sendable>(
     to request: Request, decode: @escaping @Sendable (Response<Data>) throws -> Value
   ) -> some AsyncSequence<Response<Value>?, DataServiceError> & Sendable {
     changes(to: request, form: .decoded(decode))
   }
 
-  /// The newest stored response, now and whenever it changes, its body decoded from JSON in the reader's task; otherwise
-  /// as ``changes(to:)``. One that does not decode counts as not stored.
+  /// The newest stored response, now and whenever it changes, its body decoded from JSON in the reader's task;
+  /// otherwise as ``changes(to:)``. One that does not decode counts as not stored.
   public func changes<Value: Decodable & Sendable>(
     to request: Request, as type: Value.Type, decoder: JSONDecoder = .init()
   ) -> some AsyncSequence<Response<Value>?, DataServiceError> & Sendable {

@@ -13,17 +13,19 @@ extension DataService {
   /// Stores a response that no origin has sent: data that comes with the program, or the expected result of a write in
   /// progress. Loads deliver it as `stored`, with ``Response/isLocal`` set, and observers see it at once.
   ///
-  /// It takes the place of the stored response to the request, keeps that one's pin and tags, and counts as begun now: an
-  /// exchange that began earlier does not overwrite it, one that begins later does. It has no validator, so the next refresh is
-  /// unconditional. If that write fails, call ``remove(_:)`` or load with `freshOnly`.
+  /// It takes the place of the stored response to the request, keeps that one's pin and tags, and counts as begun now:
+  /// an exchange that began earlier does not overwrite it, one that begins later does. It has no validator, so the next
+  /// refresh is unconditional. If that write fails, call ``remove(_:)`` or load with `freshOnly`.
   ///
   /// Can be called from any thread; the work is done on the store's.
   /// - Parameters:
   ///   - body: The body, decoded; up to the request's ``Limits/bodyBytes`` and half the store's limit.
-  ///   - request: The request it is to answer: a GET, or one marked as a read. Its `isPinned` and `tags` hold as in a load.
-  ///   - fields: `Content-Type`, for decoders that ask for it, or `Cache-Control`, for the `http` policy. `ETag`, `Last-Modified`,
-  ///     `Vary`, `Age`, `Content-Encoding`, cookies and secret fields are left out.
-  ///   - receivedAt: When the data was right, for its age; `nil` is now. Data that comes with the program is as old as that.
+  ///   - request: The request it is to answer: a GET, or one marked as a read. Its `isPinned` and `tags` hold as in a
+  ///     load.
+  ///   - fields: `Content-Type`, for decoders that ask for it, or `Cache-Control`, for the `http` policy. `ETag`,
+  ///     `Last-Modified`, `Vary`, `Age`, `Content-Encoding`, cookies and secret fields are left out.
+  ///   - receivedAt: When the data was right, for its age; `nil` is now. Data that comes with the program is as old as
+  ///     that.
   /// - Returns: `.no(.superseded)` where an exchange that began later, or a removal, came first.
   /// - Throws: `invalidRequest` for a request whose answers are never stored, `tooLarge` for a body over the request's
   ///   limit, `store` where it cannot be stored (its message says why), `corrupt` where the store is damaged and cannot
@@ -34,8 +36,8 @@ extension DataService {
     try await core.seed(body, for: request, fields: fields, receivedAt: receivedAt)
   }
 
-  /// Removes stored responses; an exchange begun before the removal does not bring them back. With a selection by account, key,
-  /// prefix, host or age, downloads that were cut off and could be resumed go with them.
+  /// Removes stored responses; an exchange begun before the removal does not bring them back. With a selection by
+  /// account, key, prefix, host or age, downloads that were cut off and could be resumed go with them.
   /// - Returns: How many were removed.
   /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
   ///   `closed` after ``close()``.
@@ -47,7 +49,8 @@ extension DataService {
     }
   }
 
-  /// Every row that is stored for a request, with all its variants: for ``entries(_:)``, ``remove(_:)``, ``unpin(_:)`` and the like.
+  /// Every row that is stored for a request, with all its variants: for ``entries(_:)``, ``remove(_:)``, ``unpin(_:)``
+  /// and the like.
   /// - Throws: `invalidRequest`.
   public func selection(for request: Request) throws(DataServiceError) -> EntrySelection {
     var selection = EntrySelection.all
@@ -73,8 +76,8 @@ extension DataService {
     try await storeOperation { (store) throws(CacheStoreError) in try await store.untag(selection, tag) }
   }
 
-  /// Marks stored responses stale, however new they are: they are still delivered as `stored`, but the next load asks the
-  /// origin under every policy that may, if there is a network. Observers see them once more, with `isStale` set.
+  /// Marks stored responses stale, however new they are: they are still delivered as `stored`, but the next load asks
+  /// the origin under every policy that may, if there is a network. Observers see them once more, with `isStale` set.
   ///
   /// An exchange that is under way neither replaces nor confirms them, and no load that begins later joins it; an
   /// exchange that begins later does both.
@@ -102,8 +105,8 @@ extension DataService {
     }
   }
 
-  /// Sets the store's own limits, for every process on it, and removes at once what exceeds them; `nil` leaves a limit to each
-  /// program's configuration.
+  /// Sets the store's own limits, for every process on it, and removes at once what exceeds them; `nil` leaves a limit
+  /// to each program's configuration.
   ///
   /// A limit of bytes or rows is 1 or more: any other number sets none, as `nil` does. An age shorter than a
   /// millisecond counts as one millisecond.
@@ -138,11 +141,11 @@ extension DataService {
   /// Signs an account out: its loads end with `signedOut`, its late answers are neither stored nor delivered, and its
   /// bytes are gone from the store when this returns.
   ///
-  /// Of an account that the fleet shares, every row in the tier becomes unreadable, whichever machine offered it; what other
-  /// machines have stored themselves remains theirs. A load that begins before the tier has confirmed that
+  /// Of an account that the fleet shares, every row in the tier becomes unreadable, whichever machine offered it; what
+  /// other machines have stored themselves remains theirs. A load that begins before the tier has confirmed that
   /// ends too, and what it has stored is gone. A tier that is read only is not told.
-  /// - Returns: Whether the tier has confirmed its part; `true` where it has none. Where it has not, a warning says so, and
-  ///   what is in the tier can be read until it expires: sign out again once the tier answers.
+  /// - Returns: Whether the tier has confirmed its part; `true` where it has none. Where it has not, a warning says so,
+  ///   and what is in the tier can be read until it expires: sign out again once the tier answers.
   /// - Throws: `store`, naming the process that still holds bytes, where they cannot be removed; `corrupt` where the
   ///   store is damaged and cannot be repaired; `closed` after ``close()``; `invalidRequest` for `.automatic`, which
   ///   names no account.
@@ -167,12 +170,13 @@ extension DataService {
 
   /// The newest stored response, now and whenever this process or another changes it; `nil` while there is none.
   ///
-  /// Only the newest is buffered. A change is seen within some 20 ms. Nothing runs while the store does not change, or after
-  /// the iterator is released. The sequence ends when the service is closed, immediately if it already is. Bodies are held in memory:
-  /// one that is longer than ``Limits/dataBytes`` counts as none.
+  /// Only the newest is buffered. A change is seen within some 20 ms. Nothing runs while the store does not change, or
+  /// after the iterator is released. The sequence ends when the service is closed, immediately if it already is. Bodies
+  /// are held in memory: one that is longer than ``Limits/dataBytes`` counts as none.
   ///
-  /// It throws `invalidRequest`, and `store` where the store cannot be used before a person repairs it: a folder in its place,
-  /// another program's file. If the store is damaged, in use or removed, observing goes on once it is made anew or free again.
+  /// It throws `invalidRequest`, and `store` where the store cannot be used before a person repairs it: a folder in its
+  /// place, another program's file. If the store is damaged, in use or removed, observing goes on once it is made anew
+  /// or free again.
   public func changes(to request: Request) -> Changes { Changes(core: core, request: request) }
 
   private func storeOperation<Value: Sendable>(
@@ -185,8 +189,8 @@ extension DataService {
     }
   }
 
-  /// Why a request is answered as it is: the key, the variants, every term of freshness, what each policy does, and what would
-  /// change that. Reads the store, never the network.
+  /// Why a request is answered as it is: the key, the variants, every term of freshness, what each policy does, and
+  /// what would change that. Reads the store, never the network.
   ///
   /// - Parameters:
   ///   - request: The request.
@@ -200,7 +204,7 @@ extension DataService {
 }
 
 extension DataService.Response {
-  /// Whether the program itself has stored it (``DataService/store(_:for:fields:receivedAt:)``), and no origin has confirmed it
-  /// since.
+  /// Whether the program itself has stored it (``DataService/store(_:for:fields:receivedAt:)``), and no origin has
+  /// confirmed it since.
   public var isLocal: Bool { head.version == StoredResponse.localVersion }
 }

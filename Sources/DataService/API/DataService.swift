@@ -17,7 +17,8 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// All members may be called on any thread; none blocks it to wait for the network, or for a lock that another process holds.
+/// All members may be called on any thread; none blocks it to wait for the network, or for a lock that another process
+/// holds.
 public final class DataService: Sendable {
   let core: ServiceCore
 
@@ -27,8 +28,8 @@ public final class DataService: Sendable {
   /// - Parameters:
   ///   - configuration: Where the store is, which fields and parameters are secret, and who is told of warnings and
   ///     events.
-  ///   - transport: What performs exchanges. Unless one is given that is libcurl, loaded on the first exchange, and on Apple's
-  ///     systems URLSession.
+  ///   - transport: What performs exchanges. Unless one is given that is libcurl, loaded on the first exchange, and on
+  ///     Apple's systems URLSession.
   public init(configuration: Configuration = .init(), transport: (any Transport)? = nil) {
     core = ServiceCore(configuration: configuration, transport: transport)
   }
@@ -69,8 +70,8 @@ public final class DataService: Sendable {
     if core.thread.isRunning { _ = core.timekeeper.after(delay, action) }
   }
 
-  /// Does, on the calling thread, what must be done before the process ends; the system frees the rest faster than ``close()``
-  /// would.
+  /// Does, on the calling thread, what must be done before the process ends; the system frees the rest faster than
+  /// ``close()`` would.
   /// - Returns: `false` where something is under way, for which ``close()`` waits.
   package func closeNow() -> Bool {
     guard core.isIdle else { return false }
@@ -114,9 +115,9 @@ extension DataService {
     core.load(request, policy: policy, form: .data, on: .queue(queue), progress: progress, deliver: deliver)
   }
 
-  /// Loads with streamed bodies, calling back on the thread that produces the delivery: the stored one on the calling thread,
-  /// before this returns if its lookup need not wait, the later ones mostly on the network thread. Callbacks must only pass it
-  /// on; a queue per load would start two threads just for that.
+  /// Loads with streamed bodies, calling back on the thread that produces the delivery: the stored one on the calling
+  /// thread, before this returns if its lookup need not wait, the later ones mostly on the network thread. Callbacks
+  /// must only pass it on; a queue per load would start two threads just for that.
   ///
   /// - Parameters:
   ///   - request: What to ask for.

@@ -4,8 +4,8 @@ extension DataService {
   /// The deliveries of a load as a sequence: every iteration is a load of its own, begun by its first `next()`.
   ///
   /// It does not throw; failures are deliveries. It ends after the terminal delivery, once what the load had to store
-  /// is stored or given up. Ending an iteration early, or cancelling its task, cancels its load: the next `next()` returns `nil`,
-  /// and where the task was cancelled before the first one, nothing is begun.
+  /// is stored or given up. Ending an iteration early, or cancelling its task, cancels its load: the next `next()`
+  /// returns `nil`, and where the task was cancelled before the first one, nothing is begun.
   public struct Deliveries<Value: Sendable>: AsyncSequence, Sendable {
     /// One delivery.
     public typealias Element = Delivery<Value>
@@ -17,8 +17,8 @@ extension DataService {
     /// Takes the deliveries one after the other.
     public struct AsyncIterator: AsyncIteratorProtocol {
       let iteration: Iteration<Value>
-      // Other modules cannot specialise what they cannot see: for these two it is done here, which spares every iteration
-      // some twenty thousand instructions of looking up types.
+      // Other modules cannot specialise what they cannot see: for these two it is done here, which spares every
+      // iteration some twenty thousand instructions of looking up types.
       /// The next delivery, or `nil` at the end.
       @specialized(where Value == Data)
       @specialized(where Value == BodyStream)
@@ -157,8 +157,8 @@ enum LoadOutput<Value: Sendable>: Sendable {
   case end
 }
 
-// Deliveries made by hand: for previews, tests of a model, stand-ins for the service. The elements are passed on unchanged;
-// their maker sees to it that at most one is `stored`, and that the last is the terminal one.
+// Deliveries made by hand: for previews, tests of a model, stand-ins for the service. The elements are passed on
+// unchanged; their maker sees to it that at most one is `stored`, and that the last is the terminal one.
 extension DataService.Deliveries {
   /// A sequence of these deliveries, the same for every iteration.
   public init(_ deliveries: [DataService.Delivery<Value>]) {
@@ -169,8 +169,9 @@ extension DataService.Deliveries {
     })
   }
 
-  /// A sequence of the deliveries of another one, which is made when an iteration begins: an `AsyncStream` that a test fills, or one
-  /// that adds something to every load. It is read in a task of its own, which is cancelled when the iteration is left.
+  /// A sequence of the deliveries of another one, which is made when an iteration begins: an `AsyncStream` that a test
+  /// fills, or one that adds something to every load. It is read in a task of its own, which is cancelled when the
+  /// iteration is left.
   public init<Source: AsyncSequence & SendableMetatype>(_ make: @escaping @Sendable () -> Source)
   where
     Source.Element == DataService.Delivery<Value>, Source.Failure == Never,

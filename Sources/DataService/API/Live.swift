@@ -1,6 +1,6 @@
 extension DataService {
-  /// The deliveries of loads of one request, and what other tasks and processes store for it, for as long as the sequence is
-  /// read. See ``DataService/live(_:policy:refetch:)``.
+  /// The deliveries of loads of one request, and what other tasks and processes store for it, for as long as the
+  /// sequence is read. See ``DataService/live(_:policy:refetch:)``.
   public struct Live<Value: Sendable>: AsyncSequence, Sendable {
     /// One delivery.
     public typealias Element = Delivery<Value>
@@ -10,12 +10,12 @@ extension DataService {
     let source: LiveSource<Value>
     let readers = LiveReaders()
 
-    /// Asks the origin again, for all readers of this sequence, and returns at once: for a pull to refresh, or when the program
-    /// learns that the network is back. May be called from any thread.
+    /// Asks the origin again, for all readers of this sequence, and returns at once: for a pull to refresh, or when the
+    /// program learns that the network is back. May be called from any thread.
     ///
     /// The answer comes from an exchange that begins after this call; under the `http` policy RFC 9111 decides whether
-    /// the origin is asked. Calls made while a load runs, or before its deliveries are read, result in one further load.
-    /// Without a reader nothing happens.
+    /// the origin is asked. Calls made while a load runs, or before its deliveries are read, result in one further
+    /// load. Without a reader nothing happens.
     public func refetch() { readers.refetch() }
 
     /// Takes the deliveries one after the other.

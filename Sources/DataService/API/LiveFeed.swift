@@ -1,9 +1,10 @@
 internal import PlatformFoundation
 
-/// One iteration of a live sequence: its loads, one after the other, an observer of the store, and their unread deliveries.
+/// One iteration of a live sequence: its loads, one after the other, an observer of the store, and their unread
+/// deliveries.
 ///
-/// A slow reader delays the loads: none begins before all deliveries are read. Only the newest row from the observer is kept
-/// meanwhile.
+/// A slow reader delays the loads: none begins before all deliveries are read. Only the newest row from the observer is
+/// kept meanwhile.
 final class LiveFeed<Value: Sendable>: Sendable {
   private typealias Delivery = DataService.Delivery<Value>
   private typealias Waiting = UnsafeContinuation<DataService.Delivery<Value>?, Never>
@@ -21,8 +22,8 @@ final class LiveFeed<Value: Sendable>: Sendable {
     var beforeObserved: Data?
     var waiting: Waiting?
     var isDemanded = false
-    /// Whether the loads wait until all that is ready is read. The loads are woken only then, so that reading does not restart
-    /// an interval.
+    /// Whether the loads wait until all that is ready is read. The loads are woken only then, so that reading does not
+    /// restart an interval.
     var awaitsReader = false
     var hasBegun = false
     var isOver = false
@@ -168,8 +169,8 @@ final class LiveFeed<Value: Sendable>: Sendable {
 
   // MARK: - The observer
 
-  /// Passes on what is stored, until the service is closed. An unusable store is tried again; the loads and the service's
-  /// warnings say what is wrong with it, or with the request.
+  /// Passes on what is stored, until the service is closed. An unusable store is tried again; the loads and the
+  /// service's warnings say what is wrong with it, or with the request.
   private func observe() async {
     while !Task.isCancelled {
       do throws(DataServiceError) {
@@ -283,8 +284,8 @@ struct LiveSource<Value: Sendable>: Sendable {
     .whole(canRefuse: canRefuse) { WholeValue(value: try decode($0), data: $0.value) }
   }
 
-  /// The deliveries of the first load, or of a later one: by then what is stored has been delivered, and under `http` RFC 9111
-  /// decides whether the origin is asked.
+  /// The deliveries of the first load, or of a later one: by then what is stored has been delivered, and under `http`
+  /// RFC 9111 decides whether the origin is asked.
   func deliveries(isFirst: Bool) -> DataService.Deliveries<WholeValue<Value>> {
     let again: FetchPolicy = policy == .http ? .http : .freshOnly
     return service.sequence(request, policy: isFirst ? policy : again, form: form)

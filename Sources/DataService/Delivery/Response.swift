@@ -42,7 +42,8 @@ extension DataService {
     public var wasValidated: Bool { shared.value.wasValidated }
     /// Whether it is in the store, and why not.
     public var kept: Kept { shared.value.kept }
-    /// Whether a fresh response goes to the fleet's second tier, and why not; `nil` without a tier, and for stored ones.
+    /// Whether a fresh response goes to the fleet's second tier, and why not; `nil` without a tier, and for stored
+    /// ones.
     public var sharing: Shared? { shared.value.sharing }
   }
 
@@ -96,7 +97,8 @@ extension DataService {
     package var started: StartMark?
     /// Whether it came from the fleet's second tier.
     package var isFromTier = false
-    /// Whether a fresh response goes to the fleet's second tier, and why not; `nil` without a tier, and for stored ones.
+    /// Whether a fresh response goes to the fleet's second tier, and why not; `nil` without a tier, and for stored
+    /// ones.
     public internal(set) var sharing: Shared?
 
     /// Where it came from.
@@ -118,8 +120,8 @@ extension DataService {
       ).formatted
     }
 
-    /// Whether, as a stored response, it is all that a load of this policy delivers, by the clock at its delivery; under `http`,
-    /// whose rules need the request too, never.
+    /// Whether, as a stored response, it is all that a load of this policy delivers, by the clock at its delivery;
+    /// under `http`, whose rules need the request too, never.
     public func satisfies(_ policy: FetchPolicy) -> Bool {
       switch policy.kind {
       case .storedThenFresh(let age?): freshness.isRecent(within: age.clampedNanoseconds / 1_000_000)

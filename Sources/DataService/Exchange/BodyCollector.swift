@@ -210,8 +210,8 @@ struct BodyCollector {
     if error.reason == .full { unfinished?.giveUp() }
   }
 
-  /// A stream of the stored chunks, then the bytes in memory, then the rest of the transport's stream. What the caller reads is not
-  /// compared, so it counts as different from what is stored.
+  /// A stream of the stored chunks, then the bytes in memory, then the rest of the transport's stream. What the caller
+  /// reads is not compared, so it counts as different from what is stored.
   private mutating func handedOn(_ rest: DataService.BodyStream?) -> DataService.BodyStream {
     isSameAsPrevious = false
     let pieces = JoinedBody(

@@ -281,8 +281,8 @@ struct Commit {
     do throws(CacheStoreError) { return try write().map { .success($0) } } catch { return .failure(error) }
   }
 
-  /// Hands a write over to be committed with others, and waits for it like ``bounded(isStored:_:)`` but without a task of its
-  /// own.
+  /// Hands a write over to be committed with others, and waits for it like ``bounded(isStored:_:)`` but without a task
+  /// of its own.
   /// - Returns: `nil` if the store cannot take the write this way.
   nonisolated(nonsending) private func together(
     _ write: ResponseStore.Write
@@ -301,8 +301,8 @@ struct Commit {
     return (nil, pending)
   }
 
-  /// Runs a queued write and waits for it within the time limit of a delivery. The returned task gives what became of the
-  /// write.
+  /// Runs a queued write and waits for it within the time limit of a delivery. The returned task gives what became of
+  /// the write.
   nonisolated(nonsending) private func bounded<Value: Sendable>(
     isStored: @escaping @Sendable (Value) -> Bool,
     _ write: @escaping @Sendable () async throws(CacheStoreError) -> Value
@@ -321,8 +321,8 @@ struct Commit {
     return (await core.commitWaiting.value(of: first), task)
   }
 
-  /// What became of a write. A failed one is reported, since a delivery that did not wait for it cannot. If the store was
-  /// removed meanwhile, the origin is asked again.
+  /// What became of a write. A failed one is reported, since a delivery that did not wait for it cannot. If the store
+  /// was removed meanwhile, the origin is asked again.
   private func end<Value>(
     of result: Result<Value, CacheStoreError>, isStored: (Value) -> Bool
   ) -> LateWrite {

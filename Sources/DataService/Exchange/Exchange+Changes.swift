@@ -38,8 +38,8 @@ extension Exchange {
   }
 
   /// Invalidates the stored responses that an unsafe request has made out of date (RFC 9111 section 4.4): those of its
-  /// account, and those of no account, of everything that was asked for before this answer. The origin may have made the
-  /// change at any time until then.
+  /// account, and those of no account, of everything that was asked for before this answer. The origin may have made
+  /// the change at any time until then.
   ///
   /// Called for each hop as soon as its head is here: the change is made, whatever becomes of the body and of
   /// further hops.

@@ -15,7 +15,8 @@ extension Exchange {
         // The lease ends after the commit: a process that then gets the lease finds the row.
         if outcome.pendingWrite == nil { endLease(storedRow: outcome.answer.kept == .yes) }
         tell(.answered(outcome.answer.event))
-        // Offered before the deliveries, because the program may exit after them; an exit waits briefly for offers in progress.
+        // Offered before the deliveries, because the program may exit after them; an exit waits briefly for offers in
+        // progress.
         if outcome.answer.shared == .yes { offer(outcome.answer) }
         closeAndPublish(.answer(outcome.answer))
         if let write = outcome.pendingWrite { await finish(outcome.answer, after: write) }

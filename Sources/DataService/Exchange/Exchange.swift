@@ -241,8 +241,8 @@ final class Exchange: AnyExchange {
   }
 
   /// Stops further loads from joining.
-  /// - Returns: The loads that judge the answer before it is stored: those that wait for it, and those that have left the
-  ///   exchange to fill the store.
+  /// - Returns: The loads that judge the answer before it is stored: those that wait for it, and those that have left
+  ///   the exchange to fill the store.
   func closeToJudge() -> [ExchangeWaiter] {
     let waiters = closeToNewLoads()
     return waiters + state.withLock { $0.judges }

@@ -11,8 +11,8 @@ struct LoadMachine: Sendable {
     case storeAnswered(StoreAnswer)
     /// The candidate's value is ready (`true`) or has proved unusable (`false`).
     case storedPrepared(Bool)
-    /// The tier had a row that the load can use, while the exchange is under way. It means something only where nothing is
-    /// stored: then it is the stored response.
+    /// The tier had a row that the load can use, while the exchange is under way. It means something only where nothing
+    /// is stored: then it is the stored response.
     case tierAnswered(StoreAnswer)
     /// 20 ms have passed without the store's answer.
     case storeIsSlow

@@ -185,8 +185,8 @@ extension LoadTask {
     state.withLock { $0.exchange = nil }
   }
 
-  /// Pins and tags the row of a load that was content with what is stored, as otherwise its exchange does; the load ends
-  /// when that is done. `storedOnly` changes nothing, and a row of the tier is marked when it is stored.
+  /// Pins and tags the row of a load that was content with what is stored, as otherwise its exchange does; the load
+  /// ends when that is done. `storedOnly` changes nothing, and a row of the tier is marked when it is stored.
   private func applyWishes() {
     let request = prepared.request
     guard policy != .storedOnly, request.isPinned || !request.tags.isEmpty,

@@ -79,8 +79,8 @@ extension LoadTask {
     endProgress()
     switch result {
     case .failure(let error) where error.kind == .signedOut:
-      // Nothing of the account is delivered any more, so no policy falls back on what is stored. The exchange still says
-      // when its writes are over.
+      // Nothing of the account is delivered any more, so no policy falls back on what is stored. The exchange still
+      // says when its writes are over.
       state.withLock { $0.isAnswered = true }
       stop(with: error)
     case .failure(let error):

@@ -9,8 +9,8 @@ extension AnswerRule {
     if (200..<300).contains(status), !situation.isAcceptedMediaType {
       return Decision(.mediaTypeFailure, .untouched(.mediaType))
     }
-    // A captive portal's page changes no stored response under any policy (law 5); it is delivered. A part is no page, and is
-    // never stored.
+    // A captive portal's page changes no stored response under any policy (law 5); it is delivered. A part is no page,
+    // and is never stored.
     if (200..<300).contains(status), status != 206, situation.isPortalSuspect, !situation.isPassThrough {
       return Decision(.fresh, .untouched(.portal))
     }

@@ -142,8 +142,8 @@ extension CacheControl {
   package var sharedMaxAge: Seconds { seconds("s-maxage") }
   /// `must-revalidate` (section 5.2.2.2).
   package var mustRevalidate: Bool { has("must-revalidate") }
-  /// Whether a shared cache may not serve the response stale: by `proxy-revalidate` (section 5.2.2.8), or by `s-maxage`, which
-  /// means that too (section 5.2.2.10).
+  /// Whether a shared cache may not serve the response stale: by `proxy-revalidate` (section 5.2.2.8), or by
+  /// `s-maxage`, which means that too (section 5.2.2.10).
   package var mustRevalidateShared: Bool { has("proxy-revalidate") || has("s-maxage") }
   /// `must-understand` (section 5.2.2.3).
   package var mustUnderstand: Bool { has("must-understand") }

@@ -11,8 +11,8 @@ package enum FieldList {
     var members: [String] = []
     var start = 0
     var index = 0
-    // Where one mark is never closed, every later one is escaped, and is not closed either. To look for its end each time
-    // would take the square of the value's length.
+    // Where one mark is never closed, every later one is escaped, and is not closed either. To look for its end each
+    // time would take the square of the value's length.
     var mayClose = true
     while index < bytes.count {
       if mayClose, bytes[index] == Ascii.quote {

@@ -33,8 +33,8 @@ package enum Freshness {
   /// How far in the future a row's time of receipt may lie before the clock counts as set back: a minute.
   package static let futureTolerance: Int64 = 60_000
 
-  /// The freshness lifetime (section 4.2.1): `max-age`, else `Expires` less `Date`, else the heuristic. `s-maxage` comes
-  /// first in a shared cache, and is ignored in a private one.
+  /// The freshness lifetime (section 4.2.1): `max-age`, else `Expires` less `Date`, else the heuristic. `s-maxage`
+  /// comes first in a shared cache, and is ignored in a private one.
   package static func lifetime(
     status: Int, fields: HTTPFields, receivedAt: Int64, isShared: Bool = false
   ) -> Lifetime {
@@ -185,8 +185,9 @@ package struct FreshnessInputs: Sendable, Equatable {
   /// Whether the response is at most `maxAge` milliseconds old. An invalid response, or one from the future, never is.
   func isYoung(maxAge: Int64) -> Bool { !isInvalid && !isFromFuture && age <= maxAge }
 
-  /// Whether the response was received, or last validated, less than so many milliseconds ago; never one that is invalid or from
-  /// the future. A response dated within the next minute counts as received now, since the clock is slightly off.
+  /// Whether the response was received, or last validated, less than so many milliseconds ago; never one that is
+  /// invalid or from the future. A response dated within the next minute counts as received now, since the clock is
+  /// slightly off.
   func isRecent(within limit: Int64) -> Bool {
     !isInvalid && !isFromFuture && max(0, now.minus(receivedAt)) < limit
   }

@@ -46,8 +46,8 @@ package enum HTTPStoring {
     return !CacheControl(fields: fields).mustUnderstand || isUnderstood(status)
   }
 
-  /// Whether the response permits storing at all: by `public`, `max-age`, `Expires`, or a heuristically cacheable status
-  /// (section 3); for a private cache by `private` too, and for a shared one by `s-maxage`.
+  /// Whether the response permits storing at all: by `public`, `max-age`, `Expires`, or a heuristically cacheable
+  /// status (section 3); for a private cache by `private` too, and for a shared one by `s-maxage`.
   package static func isPermitted(status: Int, fields: HTTPFields, isShared: Bool = false) -> Bool {
     let control = CacheControl(fields: fields)
     return control.isPublic || control.has("max-age") || fields.contains("Expires")

@@ -29,7 +29,8 @@ enum KeyRule {
 
   /// The key: account, normalised URL with secret values replaced, method, and the other parts that decide who
   /// answers.
-  /// - Throws: `invalidRequest` if the account's name is empty, or a client certificate that identifies it cannot be read.
+  /// - Throws: `invalidRequest` if the account's name is empty, or a client certificate that identifies it cannot be
+  ///   read.
   static func key(
     for request: DataService.Request, url: NormalisedURL, fields: HTTPFields, means: Means
   ) throws(DataServiceError) -> RequestKey {

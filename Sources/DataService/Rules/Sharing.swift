@@ -2,8 +2,8 @@ package import CacheStore
 
 /// Decides what machines share through a second tier: what RFC 9111 lets a shared cache store, and less.
 ///
-/// The tier is asked for a request, and offered a response, only where these functions say `yes`. `docs/caching-rules.md` lists
-/// each line as a row of its table.
+/// The tier is asked for a request, and offered a response, only where these functions say `yes`.
+/// `docs/caching-rules.md` lists each line as a row of its table.
 package enum Sharing {
   /// The parts of a request that the rule depends on.
   package struct Asked: Sendable {
@@ -104,7 +104,8 @@ package enum Sharing {
     return .yes
   }
 
-  /// Whether a row with these names in `Vary` may be in a tier: some request can match it, and no name is that of a secret.
+  /// Whether a row with these names in `Vary` may be in a tier: some request can match it, and no name is that of a
+  /// secret.
   package static func mayShare(vary names: String, _ secrets: SecretList) -> Bool {
     names != "*" && !names.split(separator: ",").contains { secrets.isSecretField(String($0)) }
   }

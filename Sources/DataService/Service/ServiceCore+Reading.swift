@@ -134,8 +134,8 @@ extension ServiceCore {
     return explanation
   }
 
-  /// Whether an answer such as the stored one is shared; without one, whether the tier is asked for it. What a store does not
-  /// keep of an answer, as its cookies and the redirects to it, is left out.
+  /// Whether an answer such as the stored one is shared; without one, whether the tier is asked for it. What a store
+  /// does not keep of an answer, as its cookies and the redirects to it, is left out.
   private func shared(
     _ row: StoredResponse?, _ prepared: PreparedRequest, _ terms: TierTerms
   ) -> DataService.Shared {

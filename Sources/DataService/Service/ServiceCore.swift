@@ -176,8 +176,8 @@ final class ServiceCore: Sendable {
   /// A number from 0 up to, not including, 1.
   func random() -> Double { Double.random(in: 0..<1) }
 
-  /// Starts background work once no exchange is running. Checks whether maintenance is due the first time, then at most once a
-  /// second. Writes this process's counts once a second if it writes, otherwise once a minute.
+  /// Starts background work once no exchange is running. Checks whether maintenance is due the first time, then at most
+  /// once a second. Writes this process's counts once a second if it writes, otherwise once a minute.
   func exchangeEnded() {
     guard exchangeCount == 0 else { return }
     let now = timekeeper.bootNanoseconds

@@ -106,8 +106,8 @@ package struct TierHost: Sendable {
   }
 }
 
-/// A number beside the store that the processes of a machine share: a process that found the tier dead spares the others the
-/// wait. It is only a hint; a process that cannot read it asks.
+/// A number beside the store that the processes of a machine share: a process that found the tier dead spares the
+/// others the wait. It is only a hint; a process that cannot read it asks.
 package protocol TierSilenceMark: Sendable {
   /// The number; 0 where there is none.
   func read() -> Int64

@@ -9,8 +9,8 @@ public import PlatformFoundation
 public protocol Transport: Sendable {
   /// Sends the request and returns once the head of the final response is complete.
   /// - Throws: The error that ended the exchange: `offline`, `dns`, `refused`, `unreachable`, `disconnected`, `proxy`,
-  ///   `timeout`, `tls`, `protocol`, `tooLarge`, `invalidRequest`, `cancelled`, `closed`; `libraryMissing` where there is
-  ///   no libcurl; `other` for everything else.
+  ///   `timeout`, `tls`, `protocol`, `tooLarge`, `invalidRequest`, `cancelled`, `closed`; `libraryMissing` where there
+  ///   is no libcurl; `other` for everything else.
   func response(to request: TransportRequest) async throws(DataServiceError) -> TransportResponse
 }
 

@@ -9,9 +9,9 @@ public struct Account: Sendable, Hashable {
   /// The account that a keyed digest of the request's credentials names; none if it carries none.
   public static let automatic = Account(kind: .automatic)
 
-  /// An account that the caller names. The name replaces the digest: requests with other credentials but the same name share
-  /// their rows, so a renewed token keeps them. With an empty name, or one that has a control character in it, the load fails with
-  /// `invalidRequest`.
+  /// An account that the caller names. The name replaces the digest: requests with other credentials but the same name
+  /// share their rows, so a renewed token keeps them. With an empty name, or one that has a control character in it,
+  /// the load fails with `invalidRequest`.
   public static func named(_ name: String) -> Account { Account(kind: .named(name)) }
 }
 

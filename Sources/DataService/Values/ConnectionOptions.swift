@@ -22,9 +22,10 @@ public struct ConnectionOptions: Sendable, Hashable {
   public var unixSocket: String?
   /// Addresses for hosts. Part of the key.
   public var resolutions: [Resolution] = []
-  /// The proxy's URL, part of the key. `nil` takes the environment's (`http_proxy`, `https_proxy`, `all_proxy`), which is not part
-  /// of the key, since a machine's way to the network does not decide who answers; an empty text takes none. Hosts that the
-  /// environment's `no_proxy` names are asked without a proxy, without this one too, as with `curl --proxy`.
+  /// The proxy's URL, part of the key. `nil` takes the environment's (`http_proxy`, `https_proxy`, `all_proxy`), which
+  /// is not part of the key, since a machine's way to the network does not decide who answers; an empty text takes
+  /// none. Hosts that the environment's `no_proxy` names are asked without a proxy, without this one too, as with `curl
+  /// --proxy`.
   public var proxy: String?
   /// A file of certificate authorities (PEM) to trust instead of the system's bundle. Its contents are part of the
   /// key. The folder that libcurl was built with, on Debian `/etc/ssl/certs`, is searched besides unless another is
@@ -33,8 +34,8 @@ public struct ConnectionOptions: Sendable, Hashable {
   /// A folder of certificate authorities (PEM, by the names that `openssl rehash` gives) instead of the system's,
   /// besides the file or the system's bundle. Its path is part of the key.
   public var certificateAuthorityFolder: String?
-  /// A client certificate (PEM), a credential: its contents make an account if none is named. It is shown only to the URL's own
-  /// origin, never to one that a redirect leads to.
+  /// A client certificate (PEM), a credential: its contents make an account if none is named. It is shown only to the
+  /// URL's own origin, never to one that a redirect leads to.
   public var clientCertificateFile: String?
   /// The client certificate's key (PEM).
   public var clientKeyFile: String?

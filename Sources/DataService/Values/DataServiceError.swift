@@ -10,8 +10,8 @@ public struct DataServiceError: Error {
     package init(_ name: String) { self.name = name }
   }
 
-  /// The parts of an error. Behind one reference, so that what may hold an error (a delivery, a result, whatever throws one)
-  /// is no larger for it.
+  /// The parts of an error. Behind one reference, so that what may hold an error (a delivery, a result, whatever throws
+  /// one) is no larger for it.
   private final class Parts: Sendable {
     let kind: Kind
     let status: Int?
@@ -149,8 +149,8 @@ extension DataServiceError.Kind {
   public static let status = Self("status")
   /// The origin asked for a pause (`Retry-After`).
   public static let paused = Self("paused")
-  /// Another server seems to have answered in the origin's place: a temporary redirect led to another host, and the stored
-  /// response did not come that way.
+  /// Another server seems to have answered in the origin's place: a temporary redirect led to another host, and the
+  /// stored response did not come that way.
   public static let portal = Self("portal")
   /// The answer has none of the media types that the request accepts.
   public static let mediaType = Self("mediaType")

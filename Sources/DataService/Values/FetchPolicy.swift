@@ -14,12 +14,12 @@ public struct FetchPolicy: Sendable, Hashable {
 
   /// The stored response at once, then the fresh one or a failure.
   public static let storedThenFresh = FetchPolicy(kind: .storedThenFresh(ifOlderThan: nil))
-  /// The stored response at once. If it was received, or last validated, less than `age` ago, that is all, and the origin is
-  /// not asked; otherwise the fresh one or a failure follows. For screens that are opened again and again.
+  /// The stored response at once. If it was received, or last validated, less than `age` ago, that is all, and the
+  /// origin is not asked; otherwise the fresh one or a failure follows. For screens that are opened again and again.
   ///
-  /// The age is that of ``DataService/Response/receivedAt`` by this device's clock, in milliseconds; what the response itself
-  /// says (`Age`, `Cache-Control`) does not matter. A response that was invalidated, or whose time of receipt is more than a
-  /// minute ahead, counts as old at any age. `.zero` always asks.
+  /// The age is that of ``DataService/Response/receivedAt`` by this device's clock, in milliseconds; what the response
+  /// itself says (`Age`, `Cache-Control`) does not matter. A response that was invalidated, or whose time of receipt is
+  /// more than a minute ahead, counts as old at any age. `.zero` always asks.
   public static func storedThenFresh(ifOlderThan age: Duration) -> FetchPolicy {
     FetchPolicy(kind: .storedThenFresh(ifOlderThan: age))
   }
@@ -27,21 +27,21 @@ public struct FetchPolicy: Sendable, Hashable {
   public static let storedOnly = FetchPolicy(kind: .storedOnly)
   /// The fresh response or a failure; the stored one only as a failure's last known.
   public static let freshOnly = FetchPolicy(kind: .freshOnly)
-  /// One delivery exactly as RFC 9111 and RFC 5861 allow a private cache. A stored response that stands in for an answer that
-  /// failed is followed by the failure.
+  /// One delivery exactly as RFC 9111 and RFC 5861 allow a private cache. A stored response that stands in for an
+  /// answer that failed is followed by the failure.
   public static let http = FetchPolicy(kind: .http)
-  /// The fresh response if it comes within three seconds; else the stored one, then the failure. Where nothing is stored
-  /// there is nothing to fall back on, and only the load's own limits end the wait.
+  /// The fresh response if it comes within three seconds; else the stored one, then the failure. Where nothing is
+  /// stored there is nothing to fall back on, and only the load's own limits end the wait.
   public static func freshElseStored() -> FetchPolicy {
     FetchPolicy(kind: .freshElseStored(within: .seconds(3), endsAnyway: false))
   }
-  /// The fresh response if it comes before the deadline; else the stored one, then the failure. The deadline ends the wait
-  /// whether or not anything is stored; where it is `nil`, only the load's own limits do.
+  /// The fresh response if it comes before the deadline; else the stored one, then the failure. The deadline ends the
+  /// wait whether or not anything is stored; where it is `nil`, only the load's own limits do.
   public static func freshElseStored(within deadline: Duration?) -> FetchPolicy {
     FetchPolicy(kind: .freshElseStored(within: deadline, endsAnyway: true))
   }
-  /// The stored response if it is not older than `maxAge`, and then nothing more; else the fresh one; else the stored one, then
-  /// the failure.
+  /// The stored response if it is not older than `maxAge`, and then nothing more; else the fresh one; else the stored
+  /// one, then the failure.
   ///
   /// The age is that of RFC 9111 (``DataService/Response/age``), so what the response itself says (`Age`, `Date`)
   /// counts, unlike in ``storedThenFresh(ifOlderThan:)``. A response that was invalidated, or whose time of receipt is
@@ -58,8 +58,8 @@ public struct FetchPolicy: Sendable, Hashable {
     }
   }
 
-  /// Whether a failure is answered with the stored response, however old, before it is delivered: not under `freshOnly`, nor
-  /// under `http`, which has rules of its own.
+  /// Whether a failure is answered with the stored response, however old, before it is delivered: not under
+  /// `freshOnly`, nor under `http`, which has rules of its own.
   public var fallsBack: Bool { kind != .freshOnly && kind != .http }
 
   /// Whether what is stored is delivered at once, whatever follows.

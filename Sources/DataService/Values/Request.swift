@@ -38,13 +38,13 @@ extension DataService {
     /// judged by ``acceptedStatuses``. A stored response of another type is not delivered. No field is sent for it:
     /// ``fields`` say what is asked for, this says what is accepted.
     public var acceptedMediaTypes: [String] = []
-    /// The statuses that an answer may have; `nil` is 200 to 299 for the forms that decode, and all for the others. Another
-    /// status is a failure of the kind `status`, judged before any decoder: it carries the response with its body
-    /// (``DataServiceError/response``), and what is stored stays as it is. Where something is stored, 408, 429 and 5xx
-    /// are such a failure whatever is accepted here, unless the policy is `freshOnly` or `http`.
+    /// The statuses that an answer may have; `nil` is 200 to 299 for the forms that decode, and all for the others.
+    /// Another status is a failure of the kind `status`, judged before any decoder: it carries the response with its
+    /// body (``DataServiceError/response``), and what is stored stays as it is. Where something is stored, 408, 429 and
+    /// 5xx are such a failure whatever is accepted here, unless the policy is `freshOnly` or `http`.
     public var acceptedStatuses: ClosedRange<Int>?
-    /// How long a load whose refresh failed for want of a network retries, at growing intervals; `nil` never does. A request
-    /// that changes something is repeated only if no part of it has been sent (RFC 9110 section 9.2.2).
+    /// How long a load whose refresh failed for want of a network retries, at growing intervals; `nil` never does. A
+    /// request that changes something is repeated only if no part of it has been sent (RFC 9110 section 9.2.2).
     public var onlineWait: Duration?
     /// Whether the load fails, instead of waiting, if another process is already refreshing this.
     package var yieldsToOthers = false

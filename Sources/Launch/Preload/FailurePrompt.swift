@@ -20,7 +20,8 @@ public struct FailurePrompt: Sendable, Hashable {
     public let reason: String?
   }
 
-  /// The steps that the launch waits for and that have not succeeded; with ``isLate`` for a prompt in an application's own words.
+  /// The steps that the launch waits for and that have not succeeded; with ``isLate`` for a prompt in an application's
+  /// own words.
   public let missing: [Missing]
   /// Whether the deadline has passed while steps were under way.
   public let isLate: Bool

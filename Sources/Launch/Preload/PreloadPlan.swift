@@ -45,8 +45,8 @@ public struct PreloadPlan: Sendable {
   public var parallelism = 6
   /// A stored response no older than this counts as fresh and is not requested again.
   public var maxAge: Duration?
-  /// Whether steps still missing at the outcome are loaded into the store afterwards; otherwise they are cancelled, as they
-  /// always are after the verdict `quit`.
+  /// Whether steps still missing at the outcome are loaded into the store afterwards; otherwise they are cancelled, as
+  /// they always are after the verdict `quit`.
   public var finishesIntoStore = true
 
   /// Whether the run reports progress. A caller that shows none saves the wake-ups.

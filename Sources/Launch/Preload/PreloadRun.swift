@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// A preload under way: its events, the answers to its prompts, and its end.
 ///
-/// All members may be called from any thread. ``finished()`` and ``outcome()`` wait, all others return at once; loads and
-/// decoders run on other threads than the caller's.
+/// All members may be called from any thread. ``finished()`` and ``outcome()`` wait, all others return at once; loads
+/// and decoders run on other threads than the caller's.
 public final class PreloadRun: Sendable {
   private struct State {
     var machine: PreloadMachine
@@ -67,8 +67,8 @@ public final class PreloadRun: Sendable {
   /// Answers the current prompt; ignored if there is none.
   public func answer(_ choice: FailurePrompt.Choice) { handle(.answered(choice)) }
 
-  /// Ends the run at once: loads under way are cancelled, and the outcome says `quit`. After the outcome it ends what goes
-  /// on into the store.
+  /// Ends the run at once: loads under way are cancelled, and the outcome says `quit`. After the outcome it ends what
+  /// goes on into the store.
   public func cancel() { handle(.cancelled) }
 
   /// Waits until every load has ended, including those that continue into the store after the outcome.

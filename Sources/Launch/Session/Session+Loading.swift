@@ -16,9 +16,9 @@ extension Session {
     return request
   }
 
-  /// Loads for the session's account; see `DeliverySource`. A load waits until ``start()`` was called and has read who is
-  /// signed in. Once the session has expired the origin is not asked: what is stored is delivered, as the policy has it,
-  /// and then the failure.
+  /// Loads for the session's account; see `DeliverySource`. A load waits until ``start()`` was called and has read who
+  /// is signed in. Once the session has expired the origin is not asked: what is stored is delivered, as the policy has
+  /// it, and then the failure.
   public func load<Value: Sendable>(
     _ request: DataService.Request, policy: FetchPolicy,
     begin:
@@ -104,8 +104,8 @@ extension Session {
   }
 }
 
-/// A session's loads for the account that was signed in at the first of them. Once that account is signed out or replaced,
-/// each load fails with `signedOut`.
+/// A session's loads for the account that was signed in at the first of them. Once that account is signed out or
+/// replaced, each load fails with `signedOut`.
 private final class AccountSource: DeliverySource {
   private let session: Session
   /// The epoch of the first load.

@@ -1,8 +1,8 @@
 /// The state machine of a session: its phases, and the effects of each event. Pure.
 ///
 /// Two numbers make late events harmless. The *epoch* changes whenever another account, or none, is signed in; results
-/// from an earlier epoch are not delivered. The *token number* changes with every token; a refusal of an older token says
-/// nothing about the current one.
+/// from an earlier epoch are not delivered. The *token number* changes with every token; a refusal of an older token
+/// says nothing about the current one.
 struct SessionMachine: Sendable {
   /// What has happened.
   enum Event: Sendable, Hashable {

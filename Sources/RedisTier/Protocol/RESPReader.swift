@@ -1,7 +1,7 @@
 /// Reads replies in the Redis protocol, of version 2 and 3, from pieces of any length.
 ///
-/// The server is not trusted: what is malformed or beyond a limit throws, and nothing traps. After an error the connection is
-/// useless, since the beginning of the next reply is unknown.
+/// The server is not trusted: what is malformed or beyond a limit throws, and nothing traps. After an error the
+/// connection is useless, since the beginning of the next reply is unknown.
 struct RESPReader {
   /// What is wrong with the bytes.
   enum Problem: Error, Hashable {

@@ -139,8 +139,8 @@ final class RedisConnection: @unchecked Sendable {
     return try result.get()
   }
 
-  /// Connects again at the next call, once those under way have their replies: the address may lead to another server by
-  /// then.
+  /// Connects again at the next call, once those under way have their replies: the address may lead to another server
+  /// by then.
   func leave() { isToBeLeft = true }
 
   /// Closes it for good. Calls under way end with `closed`.

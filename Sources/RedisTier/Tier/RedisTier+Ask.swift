@@ -86,8 +86,8 @@ extension RedisTier {
     return .answered(ticket, row, pause: pause)
   }
 
-  /// The newest row that matches, under any of the keys. Where `Vary` names fields that the request has, a second round trip
-  /// looks for that variant.
+  /// The newest row that matches, under any of the keys. Where `Vary` names fields that the request has, a second round
+  /// trip looks for that variant.
   nonisolated(nonsending) private func newest(
     of replies: some Sequence<(Lookup, RESPValue)>, _ asked: Asked, _ link: Link, _ host: TierHost
   ) async throws(Silent) -> SealedHead? {

@@ -34,8 +34,8 @@ struct Silence: Sendable {
 
   /// Decides at an instant, with the mark as it is; `mark` is replaced where others have to know.
   ///
-  /// While it is unknown whether the tier answers, one process finds out and the others do without it: however many processes
-  /// meet a tier that never answers, they wait no longer than one.
+  /// While it is unknown whether the tier answers, one process finds out and the others do without it: however many
+  /// processes meet a tier that never answers, they wait no longer than one.
   mutating func decide(at now: Int64, mark: inout Int64) -> Decision {
     let shared = mark == 0 ? own : mark
     if isProbing || shared < 0 { return .ask }

@@ -2,7 +2,8 @@ internal import DataService
 internal import PlatformFoundation
 internal import Synchronization
 
-/// A tier whose URL is read at its first use. One that cannot be used is silent, with one warning: no load fails for it.
+/// A tier whose URL is read at its first use. One that cannot be used is silent, with one warning: no load fails for
+/// it.
 final class DeferredTier: SecondTier {
   typealias Make = @Sendable () throws(DataServiceError) -> DataService.Tier
 

@@ -128,7 +128,7 @@ enum BundleFile {
   /// What the names of a store's files have after the database's: the database itself, what SQLite puts beside it, and
   /// what the store does (`StoreFiles`).
   private static let parts = [
-    "", "-wal", "-shm", "-journal", ".lock", ".key", ".uses", ".uses-taken", ".tier", ".reserve", ".mended",
+    "", "-wal", "-shm", "-journal", ".lock", ".key", ".uses", ".uses-taken", ".tier", ".reserve", ".repaired",
   ]
 
   /// Removes the files of a store that is being made.

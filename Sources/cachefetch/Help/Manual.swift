@@ -188,8 +188,8 @@ enum Manual {
 
     """
 
-  /// A sentence, full stop or colon last, in lines of at most 78 columns. It begins with a capital, unless its first word is
-  /// the name of a key.
+  /// A sentence, full stop or colon last, in lines of at most 78 columns. It begins with a capital, unless its first
+  /// word is the name of a key.
   static func sentence(_ text: String) -> String {
     let end = text.hasSuffix(".") || text.hasSuffix(":") ? "" : "."
     let first = text.prefix { $0 != " " && $0 != "," }

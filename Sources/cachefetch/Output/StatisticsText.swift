@@ -129,7 +129,7 @@ enum FindingText {
     switch severity {
     case .fine: "fine "
     case .wrong: "wrong"
-    case .repaired: "mended"
+    case .repaired: "repaired"
     }
   }
 }

@@ -42,7 +42,8 @@ enum Paths {
     return "\(path[..<start])\(target)"
   }
 
-  /// A name beside a file for its new content. Process IDs are not enough: containers that share a folder have the same.
+  /// A name beside a file for its new content. Process IDs are not enough: containers that share a folder have the
+  /// same.
   static func part(of path: String) -> String {
     let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
     // A name has at most 255 bytes, those of SQLite's journal beside an export included.

@@ -118,7 +118,7 @@ import TestTurns
     #expect(tier.bodies == ["body"])
     store.resumeForTesting()
     await load.finished()
-    await machine.settled()
+    await machine.fixture.settled()
     #expect(tier.bodies == ["body", "body"])
     await machine.fixture.service.close()
   }
@@ -206,7 +206,7 @@ import TestTurns
     #expect(try await signingOut.service.signOut(.named("ci")))
     mayAnswer.open()
     #expect(await load.value == "signedOut")
-    await asking.settled()
+    await asking.fixture.settled()
     #expect(try await signingOut.service.entries() == [])
     await signingOut.service.close()
   }

@@ -58,24 +58,16 @@ struct Machine {
     configure: (inout DataService.Request) -> Void = { _ in }
   ) async -> [DataService.Delivery<Data>] {
     let all = await fixture.deliveries(url, policy: policy, configure: configure)
-    await settled()
+    await fixture.settled()
     return all
   }
 
-  /// The same in short; `tier(body)` is a stored response of the tier.
+  /// The same in short.
   func outline(
     _ url: URL, _ policy: FetchPolicy = .storedThenFresh,
     configure: (inout DataService.Request) -> Void = { _ in }
   ) async -> [String] {
-    await deliveries(url, policy, configure: configure).map { delivery in
-      guard case .stored(let response) = delivery, response.source == .tier else { return delivery.outline }
-      return "tier(\(response.text))"
-    }
-  }
-
-  /// Waits until no load, exchange or offer is under way.
-  func settled() async {
-    while !fixture.service.isIdle { await Task.yield() }
+    await deliveries(url, policy, configure: configure).map(\.outline)
   }
 
   /// What is in the local store for the URL, without asking anybody.

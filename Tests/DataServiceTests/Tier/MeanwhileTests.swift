@@ -63,7 +63,7 @@ import TestTurns
     for follower in followers { await follower.traced("waiting for another process") }
     await holder.release()
     await leader.fixture.traced("stored from the tier")
-    #expect(await led.value == ["stored(old)", "failure(offline, last old)"])
+    #expect(await led.value == ["tier(old)", "failure(offline, last old)"])
 
     let all = try await clock.passing(longest: .milliseconds(20)) {
       var all: [[String]] = []

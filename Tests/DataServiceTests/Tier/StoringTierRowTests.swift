@@ -106,7 +106,7 @@ import TestTurns
     let load = Task { [url] in await machine.fixture.outline(url) }
     await isAsked.wait()
     await machine.fixture.service.close()
-    #expect(await load.value.first == "stored(body)")
+    #expect(await load.value.first == "tier(body)")
     let next = try ServiceFixture(store: machine.fixture.store)
     #expect(await next.outline(url, policy: .storedOnly) == ["stored(body)"])
     await next.service.close()
@@ -197,7 +197,7 @@ import TestTurns
     if policy == .storedThenFresh { mayFail.open() } else { machine.clock.advance(by: .seconds(1)) }
     #expect(await load.value == [failure])
     mayFail.open()
-    await machine.settled()
+    await machine.fixture.settled()
     #expect(machine.fixture.hasTraced("not stored: a load refuses it"))
     #expect(await machine.stored(url) == ["failure(notStored)"])
   }
@@ -217,7 +217,7 @@ import TestTurns
     await isAsked.wait()
     load.cancel()
     mayAnswer.open()
-    await machine.settled()
+    await machine.fixture.settled()
     #expect(machine.fixture.hasTraced("the tier has a response"))
     #expect(await machine.stored(url) == ["failure(notStored)"])
   }
@@ -241,7 +241,7 @@ import TestTurns
     await isAsked.wait()
     running.withLock { $0 = load }
     mayAnswer.open()
-    await machine.settled()
+    await machine.fixture.settled()
     #expect(count.withLock { $0 } == 1)
     #expect(machine.requests.isEmpty)
     #expect(await machine.stored(url) == ["failure(notStored)"])
@@ -260,7 +260,7 @@ import TestTurns
     for await delivery in machine.fixture.service.deliveries(for: .init(url), as: [Int].self) {
       seen.append(delivery.error?.kind.name ?? "\(delivery.value ?? [])")
     }
-    await machine.settled()
+    await machine.fixture.settled()
     #expect(seen == ["[1]", "undecodable"])
     #expect(await machine.stored(url) == ["stored([1])"] && tier.offers.count == 1)
   }
@@ -324,7 +324,7 @@ import TestTurns
     mayServe.open()
     mayFail.open()
     _ = await led.value
-    await leader.settled()
+    await leader.fixture.settled()
     #expect(leader.fixture.hasTraced("stored from the tier"))
     #expect(await leader.stored(url) == ["stored(old)"])
     let deliveries = try await follower.clock.passing(longest: .milliseconds(20)) { await followed.value }

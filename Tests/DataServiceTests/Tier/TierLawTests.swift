@@ -112,7 +112,7 @@ import TestTurns
     let kept = try #require(await machine.fixture.deliveries(url).last?.fresh)
     #expect(kept.kept == .yes && kept.sharing == .yes && tier.offers.isEmpty)
     mayTake.open()
-    await machine.settled()
+    await machine.fixture.settled()
     #expect(tier.bodies == ["body"])
 
     let other = try #require(URL(string: "https://origin.test/other"))
@@ -135,7 +135,7 @@ import TestTurns
     var request = DataService.Request(url)
     request.limits.retries = 0
     for await _ in machine.fixture.service.deliveries(for: request, as: Empty.self) {}
-    await machine.settled()
+    await machine.fixture.settled()
     #expect(tier.bodies == ["{}"] && tier.offers.count == 1)
     #expect(await machine.stored(url) == ["stored({})"])
   }

@@ -50,9 +50,9 @@ import TestTurns
     let load = Task { await slow.fixture.outline(url, policy: policy) }
     await isAsked.wait()
     slow.clock.advance(by: .seconds(1))
-    #expect(await load.value == ["stored(body)", "failure(timeout(deadline), last body)"])
+    #expect(await load.value == ["tier(body)", "failure(timeout(deadline), last body)"])
     mayAnswer.open()
-    await slow.settled()
+    await slow.fixture.settled()
     let quick = try Machine(tier, answer: "new")
     #expect(await quick.outline(url, policy) == ["fresh(new, changed)"])
   }
@@ -98,7 +98,7 @@ import TestTurns
       seen.append("\(delivery.value ?? [])")
     }
     #expect(seen == ["[1]"])
-    await machine.settled()
+    await machine.fixture.settled()
     #expect(tier.bodies == ["[1]"])
   }
 

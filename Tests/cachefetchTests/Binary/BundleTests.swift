@@ -151,11 +151,11 @@ import TestTurns
     "The store that is exported, by whatever name, is refused and stays as it is",
     arguments: [
       "store.sqlite", "./store.sqlite", "link", "hard", "store.sqlite.lock", "sub/../store.sqlite",
-      "store.sqlite.tier", "store.sqlite.reserve", "store.sqlite.mended",
+      "store.sqlite.tier", "store.sqlite.reserve", "store.sqlite.repaired",
     ])
   func itself(name: String) async throws {
     let (shell, _) = try await filled()
-    for part in [".tier", ".reserve", ".mended"] {
+    for part in [".tier", ".reserve", ".repaired"] {
       try shell.store.folder.write("x", to: "store.sqlite" + part)
     }
     #expect(symlink("store.sqlite", shell.file("link")) == 0)

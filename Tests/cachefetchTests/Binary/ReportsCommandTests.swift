@@ -92,11 +92,11 @@ import TestTurns
     _ = try await shell.run(origin.url)
     chmod(shell.store.path, 0o644)
     try shell.store.execute("UPDATE last_request SET status = 201")
-    let mended = try await shell.run("doctor", "--repair")
-    #expect(mended.status == 0, "\(mended.outputText)")
+    let repaired = try await shell.run("doctor", "--repair")
+    #expect(repaired.status == 0, "\(repaired.outputText)")
     #expect(
-      ["mended  mode: ", "mended  checksums: "].allSatisfy { mended.outputText.contains($0) },
-      "\(mended.outputText)")
+      ["repaired  mode: ", "repaired  checksums: "].allSatisfy { repaired.outputText.contains($0) },
+      "\(repaired.outputText)")
     let well = try await shell.run("doctor")
     #expect(well.status == 0 && !well.outputText.contains("wrong"))
     #expect(try await shell.run("list").output.isEmpty)

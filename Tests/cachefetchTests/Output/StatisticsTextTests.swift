@@ -104,7 +104,7 @@ import TestTurns
         fine   a: well
         wrong  b: ill<U+009B>
                run “cachefetch doctor --repair”
-        mended  c: better
+        repaired  c: better
 
         """)
     #expect(
@@ -112,7 +112,7 @@ import TestTurns
         #"{"subject":"a","severity":"fine","message":"well"}"# + "\n",
         #"{"subject":"b","severity":"wrong","message":"ill\u009b","remedy":"run “cachefetch doctor --repair”"}"#
           + "\n",
-        #"{"subject":"c","severity":"mended","message":"better"}"# + "\n",
+        #"{"subject":"c","severity":"repaired","message":"better"}"# + "\n",
       ])
   }
 

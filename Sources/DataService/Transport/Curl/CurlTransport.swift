@@ -19,7 +19,8 @@
       self.init(configuration: configuration, thread: thread, timekeeper: SystemTimekeeper(thread: thread))
     }
 
-    /// Makes a transport on a thread that other code uses as well, with an injected clock. A thread carries one transport.
+    /// Makes a transport on a thread that other code uses as well, with an injected clock. A thread carries one
+    /// transport.
     package init(
       configuration: CurlConfiguration = .init(), thread: NetworkThread, timekeeper: any Timekeeper
     ) {
@@ -69,7 +70,8 @@
   }
 
   extension CurlTransport {
-    /// libcurl sends a head, and a short body with it, from one buffer of 1 MiB, and otherwise says that it is out of memory.
+    /// libcurl sends a head, and a short body with it, from one buffer of 1 MiB, and otherwise says that it is out of
+    /// memory.
     private static var maxFieldBytes: Int { 900_000 }
 
     private static func checkLength(of fields: HTTPFields) throws(DataServiceError) {

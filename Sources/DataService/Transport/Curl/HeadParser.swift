@@ -50,8 +50,9 @@ struct HeadParser {
     guard byteCount <= byteLimit else {
       throw Problem(message: "the headers are larger than \(byteLimit) bytes")
     }
-    // Trailer fields (RFC 9110 section 6.5) are counted but otherwise ignored. From version 8 on, libcurl also passes on the
-    // fragment of a line that a broken connection leaves. It is ignored, since it may be the CR of the empty line.
+    // Trailer fields (RFC 9110 section 6.5) are counted but otherwise ignored. From version 8 on, libcurl also passes
+    // on the fragment of a line that a broken connection leaves. It is ignored, since it may be the CR of the empty
+    // line.
     if line.last != 0x0A { return nil }
     guard !isComplete else {
       // No trailer begins like this. The exchange has begun anew, and its body would come under the first head.
@@ -136,8 +137,8 @@ struct HeadParser {
     }
   }
 
-  /// Nothing but chunks was asked for (RFC 9112 section 7.4). Some versions of libcurl refuse another coding, some decode it, some
-  /// take such a body for an empty one.
+  /// Nothing but chunks was asked for (RFC 9112 section 7.4). Some versions of libcurl refuse another coding, some
+  /// decode it, some take such a body for an empty one.
   private func checkTransferCodings(_ value: UnsafeRawBufferPointer) throws(Problem) {
     for coding in value.split(separator: 0x2C) {
       let coding = UnsafeRawBufferPointer(rebasing: coding).trimmedOfBlanks

@@ -1,7 +1,8 @@
 #if os(Linux) && !PORTABLE
   import PlatformC
 
-  /// A host without regard to its spelling: `127.1` and `127.0.0.1` are one address, which libcurl names in its own way.
+  /// A host without regard to its spelling: `127.1` and `127.0.0.1` are one address, which libcurl names in its own
+  /// way.
   enum HostForm: Hashable {
     case version4(UInt32)
     case version6([UInt8])

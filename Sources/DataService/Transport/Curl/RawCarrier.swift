@@ -34,8 +34,8 @@
     /// Adds the descriptors it waits for.
     /// - Returns: The longest wait, in milliseconds, after which it wants a turn though none was ready.
     func await(in descriptors: inout [curl_waitfd]) -> Int32
-    /// Learns from the descriptors after the wait whether there is something to receive. Where none of them says why the
-    /// wait is over, there may be.
+    /// Learns from the descriptors after the wait whether there is something to receive. Where none of them says why
+    /// the wait is over, there may be.
     func note(_ descriptors: [curl_waitfd], isExplained: Bool)
     /// Goes on as far as possible without waiting.
     func advance()

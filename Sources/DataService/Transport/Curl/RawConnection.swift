@@ -3,12 +3,12 @@
   internal import CacheStore
   import PlatformFoundation
 
-  /// A connection of bytes, over TCP, TLS or a unix socket, without HTTP. Where there is TLS, or a name to look up, libcurl
-  /// connects, verifies and encrypts; otherwise it is a plain socket.
+  /// A connection of bytes, over TCP, TLS or a unix socket, without HTTP. Where there is TLS, or a name to look up,
+  /// libcurl connects, verifies and encrypts; otherwise it is a plain socket.
   ///
-  /// Its transport's network thread waits for it. Every function and `onEvent` are called on that thread, which justifies
-  /// `@unchecked Sendable`; `onEvent` is never called from within a call to this object. It has no time limit of its own:
-  /// its user sets a timer and closes it. Closing, or ending the thread, ends it at once.
+  /// Its transport's network thread waits for it. Every function and `onEvent` are called on that thread, which
+  /// justifies `@unchecked Sendable`; `onEvent` is never called from within a call to this object. It has no time limit
+  /// of its own: its user sets a timer and closes it. Closing, or ending the thread, ends it at once.
   package final class RawConnection: EngineConnection, @unchecked Sendable {
     /// What becomes of a connection.
     package enum Event {

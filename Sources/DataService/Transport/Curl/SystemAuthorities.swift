@@ -5,8 +5,8 @@
   /// Where OpenSSL finds the system's certificate authorities.
   ///
   /// libcurl has OpenSSL read the system's whole bundle for each new connection, some 140 certificates. In a folder of
-  /// links named by hashes, as `openssl rehash` makes, OpenSSL opens the one that a chain asks for. libcurl trusts both, so
-  /// a chain that the folder does not complete is judged again with the bundle (docs/decisions/0140).
+  /// links named by hashes, as `openssl rehash` makes, OpenSSL opens the one that a chain asks for. libcurl trusts
+  /// both, so a chain that the folder does not complete is judged again with the bundle (docs/decisions/0140).
   enum SystemAuthorities {
     /// The folder, and the bundle only where that does not do.
     case folder

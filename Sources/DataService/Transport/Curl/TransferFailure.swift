@@ -77,8 +77,8 @@
         kind, message.replacingPlaceholder(with: unixSocket ?? host), remedy: remedy)
     }
 
-    /// Whether the client's certificate or key could not be used. From 8.16 on a key that OpenSSL does not take has the code that
-    /// otherwise means a malformed head.
+    /// Whether the client's certificate or key could not be used. From 8.16 on a key that OpenSSL does not take has the
+    /// code that otherwise means a malformed head.
     var isOfClientKey: Bool {
       code == CURLE_SSL_CERTPROBLEM
         || code == CURLE_BAD_FUNCTION_ARGUMENT && text.hasPrefix("unable to set private key")
@@ -232,8 +232,9 @@
       return (.dns, "the name %@ was not found", "check the spelling, or the network's name server")
     }
 
-    /// Whether the unreachable host was a proxy. Which hosts go past the environment's proxy only libcurl knows. Before 8.7,
-    /// which says whether there was one, its message is the only evidence: `Failed to connect to HOST port PORT after 1 ms: …`.
+    /// Whether the unreachable host was a proxy. Which hosts go past the environment's proxy only libcurl knows. Before
+    /// 8.7, which says whether there was one, its message is the only evidence: `Failed to connect to HOST port PORT
+    /// after 1 ms: …`.
     private var failedAtProxy: Bool {
       if let usedProxy { return usedProxy }
       let prefix = "Failed to connect to "

@@ -11,8 +11,8 @@ extension DataService.Request {
   /// The request that a `URLRequest` describes; `nil` where it has no URL.
   ///
   /// `timeoutInterval` becomes the idle timeout, its meaning in URLSession, and the time allowed for the first byte.
-  /// `httpShouldHandleCookies` has no effect, since the service keeps no cookies. A body stream is ignored. The cache policy belongs to the load: see
-  /// ``FetchPolicy``.
+  /// `httpShouldHandleCookies` has no effect, since the service keeps no cookies. A body stream is ignored. The cache
+  /// policy belongs to the load: see ``FetchPolicy``.
   public init?(_ request: URLRequest) {
     guard let url = request.url else { return nil }
     var fields = HTTPFields()

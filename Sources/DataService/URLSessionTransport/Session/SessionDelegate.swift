@@ -45,7 +45,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
   ) {
     guard Self.connectionChallenges.contains(challenge.protectionSpace.authenticationMethod) else {
       #if canImport(FoundationNetworking)
-        // swift-corelibs-foundation asks when the whole response is there, and does not complete the task after the default.
+        // swift-corelibs-foundation asks when the whole response is there, and does not complete the task after the
+        // default.
         complete(task, nil)
         return completionHandler(.cancelAuthenticationChallenge, nil)
       #else

@@ -30,14 +30,14 @@ public final class SessionTransport: Transport {
   /// Makes a transport with a session of its own.
   ///
   /// - Parameters:
-  ///   - configuration: It is copied, and the copy is changed so that it stores, caches and sends nothing beside the request.
-  ///     Its `httpAdditionalHeaders` are not sent: a credential there would be in no key, so its answers would be
-  ///     everyone's, and a redirect would carry it to other hosts. Put such fields into the request.
-  ///   - onChallenge: Called for challenges of server trust and of client certificates, on Apple's systems; swift-corelibs-
-  ///     foundation has neither. Without it, and for every other challenge, the system's default applies: a 401 is an answer,
-  ///     and credentials are the request's own. A redirect can lead to another host, so look at the challenge's
-  ///     `protectionSpace.host`. If a certificate stands for a user, name the ``DataService/Request/account``: the store
-  ///     cannot know it. May be called from several threads at once.
+  ///   - configuration: It is copied, and the copy is changed so that it stores, caches and sends nothing beside the
+  ///     request. Its `httpAdditionalHeaders` are not sent: a credential there would be in no key, so its answers would
+  ///     be everyone's, and a redirect would carry it to other hosts. Put such fields into the request.
+  ///   - onChallenge: Called for challenges of server trust and of client certificates, on Apple's systems;
+  ///     swift-corelibs- foundation has neither. Without it, and for every other challenge, the system's default
+  ///     applies: a 401 is an answer, and credentials are the request's own. A redirect can lead to another host, so
+  ///     look at the challenge's `protectionSpace.host`. If a certificate stands for a user, name the
+  ///     ``DataService/Request/account``: the store cannot know it. May be called from several threads at once.
   public convenience init(
     configuration: URLSessionConfiguration = .ephemeral, onChallenge: ChallengeHandler? = nil
   ) {
