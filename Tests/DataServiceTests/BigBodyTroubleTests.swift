@@ -1,6 +1,7 @@
 import CFaultVFS
 import CacheStore
 import DataService
+import DataServiceTesting
 import FixtureServer
 import PlatformFoundation
 import Synchronization
@@ -158,6 +159,24 @@ import TestTurns
     #expect(try await fixture.streamed(origin.url("/big"), policy: .freshOnly).kept == .yes)
     await fixture.service.store.performMaintenance(budget: .seconds(60))
     #expect(await reading.stream.ending() == .replaced)
+    await fixture.service.close()
+  }
+
+  @Test func `a body that says it is too large for the store is told of, once and with its URL`() async throws
+  {
+    let fixture = try ServiceFixture(
+      transport: ScriptedTransport { _, _ in .answer(String(repeating: "x", count: 700_000)) }
+    ) {
+      $0.store.maximumBytes = 1 << 20
+    }
+    let url = try #require(URL(string: "http://origin.test/big"))
+    for _ in 0..<2 {
+      #expect(await fixture.deliveries(url, policy: .freshOnly).last?.kept == .no(.tooLarge))
+    }
+    #expect(
+      fixture.warnings.map(\.message) == [
+        "\(url): the body is larger than half the limit of the store \(fixture.store.path)"
+      ])
     await fixture.service.close()
   }
 

@@ -191,6 +191,20 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test func `a 304 that nobody asked for in place of the rest leaves no URL that always fails`() async throws
+  {
+    let (fixture, transport) = try Self.fixture { request, number throws(DataServiceError) in
+      if number == 1 { return ResumedReply.whole(Self.content, ["ETag": "\"v\""], cutAt: Self.cut) }
+      if request.fields["Range"] != nil { return .answer("", status: 304, ["ETag": "\"v\""]) }
+      return ResumedReply.whole(Self.content, ["ETag": "\"v\""])
+    }
+    let request = try Self.request()
+    #expect(Self.kind(await Self.load(fixture, request)) == .truncated)
+    #expect(try await Self.load(fixture, request).get() == Self.content)
+    #expect(transport.requests.map { $0.fields["Range"] } == [nil, "bytes=\(Self.cut)-", nil])
+    await fixture.service.close()
+  }
+
   // MARK: Whatever comes
 
   /// 150 rounds; `CACHEFETCH_LIES=4000` for more.

@@ -52,7 +52,7 @@ extension ResponseStore {
   private static func twice(_ bytes: Int64) -> Int64 { bytes > .max / 2 ? .max : bytes * 2 }
 
   /// For a body, or the beginning of one, that would take more than half the store.
-  func tooLarge(_ bytes: some BinaryInteger) -> CacheStoreError {
+  package func tooLarge(_ bytes: some BinaryInteger) -> CacheStoreError {
     var limit = twiceTheLimit
     while limit / 2 < bytes { limit = Self.twice(limit) }
     return CacheStoreError(

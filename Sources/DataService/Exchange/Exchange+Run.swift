@@ -125,7 +125,8 @@ extension Exchange {
     let response: TransportResponse
     let resumed: Resumption.Resumed?
     switch Resumption.joined(
-      arrival.response, to: arrival.resumption, secretNames: core.secretFieldNames)
+      arrival.response, to: arrival.resumption, wasConditional: arrival.wasConditional,
+      secretNames: core.secretFieldNames)
     {
     case .response(let whole, let beginning): (response, resumed) = (whole, beginning)
     case .useless(let reason): return .askAgain(because: reason)
@@ -239,6 +240,7 @@ extension Exchange {
     case .replaced, .keptForHTTPOnly:
       if !fits {
         answer.kept = .no(.tooLarge)
+        core.warn(store: core.store.tooLarge(length).storing(prepared.shownURL))
       } else if let failure = collector.storeFailure {
         if failure.reason == .signedOut { throw DataServiceError.signedOut }
         answer.kept = .no(.init(failure))

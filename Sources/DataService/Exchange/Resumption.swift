@@ -33,8 +33,10 @@ struct Resumption: Sendable {
   }
 
   /// Joins a response to the stored beginning of its body.
+  ///
+  /// - Parameter wasConditional: Whether the request carried the stored row's validators.
   static func joined(
-    _ response: TransportResponse, to resumption: Resumption?, secretNames: FieldNames
+    _ response: TransportResponse, to resumption: Resumption?, wasConditional: Bool, secretNames: FieldNames
   ) -> Joined {
     guard let resumption else { return .response(response, nil) }
     switch response.status {
@@ -51,6 +53,9 @@ struct Resumption: Sendable {
         body: response.body)
       return .response(joined, Resumed(body: resumption.body, wholeLength: whole))
     case 416: return resumption.refused("the origin has no such part")
+    // Otherwise the URL would fail for as long as the beginning is stored.
+    case 304 where !wasConditional:
+      return resumption.refused("the origin answered 304 without having been asked for it")
     // No body follows, whatever its fields say.
     case 304: resumption.body.end()
     // After 408, 429 or 5xx the origin is not asked again, even if its page is coded.
