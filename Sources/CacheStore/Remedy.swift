@@ -34,7 +34,7 @@ package struct Remedy: Hashable, Sendable {
     case checkStore
     /// Remove a pinned entry, or raise the store's limit.
     case removePinned
-    /// Remove the entries that the message names.
+    /// Remove what is stored for the URL that the message names.
     case removeThem
     /// Raise the store's limit.
     case largerStore
@@ -49,7 +49,7 @@ package struct Remedy: Hashable, Sendable {
     /// Name the certificate authority of the server.
     case certificateAuthority
     /// Ask for a body as it comes, whatever coding it is in.
-    case noContentCoding
+    case asSent
     /// Read what is stored in the content coding that it is in, or fetch it anew, decoded.
     case asStored
     /// Give a client certificate and its key.
@@ -126,8 +126,8 @@ extension Remedy {
   package static let largerBody = Self(.largerBody, "raise the limit for bodies if you trust the server")
   package static let certificateAuthority = Self(
     .certificateAuthority, "if it is yours, name its certificate authority")
-  package static let noContentCoding = Self(
-    .noContentCoding,
+  package static let asSent = Self(
+    .asSent,
     "ask for its bytes as they come: with an Accept-Encoding of your own, and isCompressed off")
   package static let asStored = Self(
     .asStored, "read its bytes as they are, with isCompressed off, or fetch it anew")

@@ -21,6 +21,17 @@ import TestTurns
     #expect(!CacheStoreError.sqlite(SQLITE_IOERR, path: "store.sqlite").isDiskFull)
   }
 
+  @Test(
+    "the limit that is proposed for a body that is too large does, as far as a number can",
+    arguments: [
+      (1 << 20, 700_000, 2 << 20), (1 << 20, 5 << 20, 16 << 20), (0, 5, 16), (-8, 1, 2),
+      (.max, .max, .max), (1 << 20, .max, .max),
+    ] as [(Int64, Int64, Int64)])
+  func proposed(limit: Int64, bytes: Int64, proposed: Int64) throws {
+    let store = try StoreFixture { $0.maximumBytes = limit }.store
+    #expect(store.tooLarge(bytes).remedy?.detail == .bytes(proposed))
+  }
+
   @Test func `they are read back, win over the configuration's, and none leaves it to that`() async throws {
     let fixture = try StoreFixture {
       $0.maximumBytes = 5 << 20

@@ -67,6 +67,11 @@ import Testing
     #expect(transport.requests.count == 1)
     await fixture.service.close()
     #expect(try stored(fixture) == "1 news")
+    // What is pinned already is not written again.
+    let reader = try ServiceFixture(store: fixture.store, transport: transport)
+    #expect(await reader.outline(url, policy: policy) { $0.isPinned = true } == ["stored(a)"])
+    #expect(!reader.service.store.isWriting)
+    await reader.service.close()
   }
 
   @Test func `loads that share an exchange have what each of them wants`() async throws {

@@ -338,6 +338,28 @@ import TestTurns
     never.open()
   }
 
+  @Test func `what begins while a sign-out stops loads delivers nothing of the account either`() async throws
+  {
+    let (isAsked, never) = (Gate(), Gate())
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+      if number == 1 { return .answer("secret") }
+      isAsked.open()
+      await never.wait()
+      throw DataServiceError(.cancelled, "cancelled")
+    }
+    let fixture = try ServiceFixture(transport: transport)
+    var request = try request()
+    request.account = .named("alice")
+    for await _ in fixture.service.deliveries(for: request) {}
+    let anticipation = fixture.service.anticipate(request, holdFor: .seconds(3600), decode: Self.text)
+    await isAsked.wait()
+    // Its load is none of those that the sign-out has stopped.
+    anticipation.prefetch.signOut { $0.key.account == "alice" }
+    #expect(!anticipation.prefetch.commit())
+    never.open()
+    await fixture.service.close()
+  }
+
   @Test(
     "what was over before a sign-out is not handed out after it, wanted by then or not",
     arguments: [true, false])

@@ -164,15 +164,23 @@ import TestTurns
     await fixture.service.close()
   }
 
-  @Test func `who wants no body decoded takes the coded one that comes in place of the rest`() async throws {
-    let (fixture, transport) = try Self.fixture { _, number throws(DataServiceError) in
+  @Test("a coded body in place of the rest is for who names codings", arguments: [true, false])
+  func coded(namesCodings: Bool) async throws {
+    let (fixture, transport) = try Self.fixture { request, number throws(DataServiceError) in
       if number == 1 { return ResumedReply.whole(Self.content, ["ETag": "\"v\""], cutAt: Self.cut) }
-      return ResumedReply.whole(Self.other, ["ETag": "\"w\"", "Content-Encoding": "gzip"])
+      let fields: HTTPFields = ["ETag": "\"w\"", "Content-Encoding": "gzip"]
+      // A transport decodes what nobody has asked for, unless the rest of a download was.
+      return ResumedReply.whole(
+        Self.other, namesCodings || request.fields["Range"] != nil ? fields : ["ETag": "\"w\""])
     }
-    let request = try Self.request { $0.connection.isCompressed = false }
+    let request = try Self.request {
+      $0.connection.isCompressed = false
+      if namesCodings { $0.fields["Accept-Encoding"] = "gzip" }
+    }
     #expect(Self.kind(await Self.load(fixture, request)) == .truncated)
     #expect(try await Self.load(fixture, request).get() == Self.other)
-    #expect(transport.requests.map { $0.fields["Range"] } == [nil, "bytes=\(Self.cut)-"])
+    let ranges = [nil, "bytes=\(Self.cut)-"] + (namesCodings ? [] : [nil])
+    #expect(transport.requests.map { $0.fields["Range"] } == ranges)
     #expect(try await Self.load(fixture, request, .storedOnly).get() == Self.other)
     await fixture.service.close()
   }
@@ -202,6 +210,22 @@ import TestTurns
     #expect(Self.kind(await Self.load(fixture, request)) == .truncated)
     #expect(try await Self.load(fixture, request).get() == Self.content)
     #expect(transport.requests.map { $0.fields["Range"] } == [nil, "bytes=\(Self.cut)-", nil])
+    await fixture.service.close()
+  }
+
+  @Test func `what was decoded unasked is not resumed, since the rest would be counted in other bytes`()
+    async throws
+  {
+    let (fixture, transport) = try Self.fixture { _, number throws(DataServiceError) in
+      var response = ResumedReply.whole(
+        Self.content, ["ETag": "\"v\""], cutAt: number == 1 ? Self.cut : nil)
+      response.wasDecodedUnasked = true
+      return response
+    }
+    let request = try Self.request { $0.connection.isCompressed = false }
+    #expect(Self.kind(await Self.load(fixture, request)) == .truncated)
+    #expect(try await Self.load(fixture, request).get() == Self.content)
+    #expect(transport.requests.allSatisfy { $0.fields["Range"] == nil })
     await fixture.service.close()
   }
 

@@ -88,13 +88,19 @@ extension ResponseStore {
   }
 
   /// Deletes a row and its body. The number of a damaged row's body may be another's, which then stays (law 10).
+  ///
+  /// - Parameter isReplaced: Whether a long body is kept for its readers.
   func deleteRow(
-    _ row: Int64, withBody body: Int64, length: Int64, _ connection: Connection
+    _ row: Int64, withBody body: Int64, length: Int64, isReplaced: Bool = false, _ connection: Connection
   ) throws(CacheStoreError) {
     let isSound = try connection.rowHead(row)?.isSound == true
     try deleteRow(row, connection)
     if !isSound, try !isOrphan(body, connection) { return }
-    try discard(body: body, length: length, connection)
+    if isReplaced {
+      try releaseReplaced(body: body, length: length, connection)
+    } else {
+      try discard(body: body, length: length, connection)
+    }
   }
 
   /// Whether a body is complete and belongs to no row.

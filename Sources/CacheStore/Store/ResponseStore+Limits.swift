@@ -49,12 +49,12 @@ extension ResponseStore {
   /// A limit of the store to propose where the present one is too small.
   var twiceTheLimit: Int64 { Self.twice(knownBytes.load(ordering: .relaxed)) }
 
-  private static func twice(_ bytes: Int64) -> Int64 { bytes > .max / 2 ? .max : bytes * 2 }
+  private static func twice(_ bytes: Int64) -> Int64 { bytes > .max / 2 ? .max : max(0, bytes) * 2 }
 
   /// For a body, or the beginning of one, that would take more than half the store.
   package func tooLarge(_ bytes: some BinaryInteger) -> CacheStoreError {
-    var limit = twiceTheLimit
-    while limit / 2 < bytes { limit = Self.twice(limit) }
+    var limit = max(2, twiceTheLimit)
+    while limit / 2 < bytes, limit < .max { limit = Self.twice(limit) }
     return CacheStoreError(
       .full, "the body is larger than half the limit of the store \(files.database)",
       remedy: .largerStore(limit))

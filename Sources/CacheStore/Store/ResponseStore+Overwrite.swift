@@ -201,8 +201,8 @@ extension ResponseStore {
   ) throws(CacheStoreError) {
     _ = try connection.first(
       "UPDATE OR IGNORE tag SET request_id = ?2 WHERE request_id = ?1", [replaced.id, row])
-    try deleteRow(replaced.id, connection)
-    try releaseReplaced(replaced, connection)
+    try deleteRow(
+      replaced.id, withBody: replaced.bodyID, length: replaced.bodyBytes, isReplaced: true, connection)
   }
 
   /// Apart from the statement that updates a row: with the variant in it, each overwrite would write the index too.
@@ -328,8 +328,8 @@ extension ResponseStore {
         .full, "all \(Self.variantLimit) stored variants of this request are pinned",
         remedy: .removeThem(of: write.key.target))
     }
-    try deleteRow(oldest.integer(0), connection)
-    try releaseReplaced(body: oldest.integer(1), length: oldest.integer(2), connection)
+    try deleteRow(
+      oldest.integer(0), withBody: oldest.integer(1), length: oldest.integer(2), isReplaced: true, connection)
   }
 
   func addTags(_ tags: [String], to rowID: Int64, _ connection: Connection) throws(CacheStoreError) {

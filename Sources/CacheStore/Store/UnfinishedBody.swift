@@ -172,6 +172,17 @@ package final class UnfinishedBody: Sendable {
     end()
   }
 
+  /// Releases a body that has arrived and that no row will have, and its lease. It is kept for its readers for a while, and
+  /// never resumed.
+  package func refuse() {
+    store.writer.submit { [id, store] (connection) throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in
+        try connection.release(body: id, at: store.configuration.now())
+      }
+    }
+    end()
+  }
+
   /// Deletes the body at once, chunk by chunk, and returns the space to the file system where that has little left.
   /// No caller awaits that either.
   package func remove() {

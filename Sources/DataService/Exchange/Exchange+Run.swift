@@ -28,6 +28,7 @@ extension Exchange {
       }
     } catch {
       endLease(storedRow: false)
+      closeToNewLoads()
       let failure = await unlessSignedOut(error)
       tell(.failed(failure))
       closeAndPublish(.failure(failure))
@@ -154,7 +155,7 @@ extension Exchange {
       throw .unaccepted(answer, of: arrival.url.authority, accepted: prepared.request.acceptedMediaTypes)
     // Each load decides whether this is a failure, from its policy and its stored response.
     case .fresh, .statusFailure, .portalFailure:
-      return try await receive(response.body, of: answer, row: verdict.row, from: arrival, resuming: resumed)
+      return try await receive(response, of: answer, row: verdict.row, from: arrival, resuming: resumed)
     }
   }
 
@@ -206,9 +207,10 @@ extension Exchange {
 
   /// Collects the body, a long one in the store if it may be stored, and commits the row.
   nonisolated(nonsending) private func receive(
-    _ body: DataService.BodyStream, of head: Answer, row: AnswerRule.Row, from arrival: Hops.Arrival,
+    _ response: TransportResponse, of head: Answer, row: AnswerRule.Row, from arrival: Hops.Arrival,
     resuming: Resumption.Resumed?
   ) async throws(DataServiceError) -> ExchangeStep {
+    let body = response.body
     let length = resuming?.wholeLength ?? body.length ?? 0
     var fits = length <= core.store.largestBody
     // Another process may have raised the store's limit.
@@ -223,7 +225,8 @@ extension Exchange {
       return .askAgain(because: "the rest of the download may not be stored")
     }
     var collector = collector(
-      of: body, head, isStored: row.isStored && fits, isRedirected: arrival.redirects > 0, resuming: resuming)
+      of: body, head, isStored: row.isStored && fits,
+      isResumable: arrival.redirects == 0 && !response.wasDecodedUnasked, resuming: resuming)
     let collected = try await collector.collect(body)
     if case .askAgain(let reason) = collected { return .askAgain(because: reason) }
     if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
@@ -247,6 +250,7 @@ extension Exchange {
         core.warn(store: failure.storing(prepared.shownURL))
       } else {
         if let reason = await refusal(of: answer) {
+          if case .long(let body) = collected { body.refuse() }
           try await checkGeneration()
           answer.kept = .no(reason)
           return .answered(answer)
@@ -260,13 +264,14 @@ extension Exchange {
   }
 
   private func collector(
-    of body: DataService.BodyStream, _ head: Answer, isStored: Bool, isRedirected: Bool,
+    of body: DataService.BodyStream, _ head: Answer, isStored: Bool, isResumable: Bool,
     resuming: Resumption.Resumed?
   ) -> BodyCollector {
     // Computed only for a body that is long or truncated.
     let partial = { @Sendable [core, prepared] () -> UnfinishedBody.Partial? in
-      // A body behind a redirect is not resumed: the redirect may lead elsewhere next time.
-      guard !isRedirected else { return nil }
+      // A body behind a redirect is not resumed: the redirect may lead elsewhere next time. Nor is one that was decoded:
+      // the rest would be counted in other bytes.
+      guard isResumable else { return nil }
       return Resumption.partial(
         of: head, for: prepared, length: body.length, protect: core.protect,
         secretNames: core.secretFieldNames)
@@ -311,10 +316,14 @@ extension Exchange {
     // A variant for `http` only does not replace the last good response, so no load needs to accept it.
     let isRefused = answer.isGood && !waiters.allSatisfy { $0.takes(status: answer.head.status) }
     let decoders = waiters.filter { $0.decodes && $0.takes(status: answer.head.status) }
-    guard !decoders.isEmpty else { return isRefused ? .status : nil }
-    // A body that no decoder can be given is one that none has accepted.
-    guard let data = await core.wholeBody(answer.body, limit: prepared.request.limits.dataBytes) else {
-      return isRefused ? .status : .undecodable
+    // A live body can be read only once, and is not stored.
+    guard !decoders.isEmpty, !answer.body.isLive else { return isRefused ? .status : nil }
+    let data: Data
+    do throws(DataServiceError) {
+      data = try await core.collect(answer.body, limit: prepared.request.limits.dataBytes)
+    } catch {
+      // A body that no decoder can be given is one that none has accepted.
+      return isRefused ? .status : error.kind == .tooLarge ? .undecodable : .busy
     }
     let isDecoded = await core.decoding { decoders.map { $0.accepts(answer, data) }.allSatisfy { $0 } }
     return isRefused ? .status : isDecoded ? nil : .undecodable

@@ -7,7 +7,7 @@ struct Resumption: Sendable {
   let body: UnfinishedBody
   /// The request that the beginning belongs to, and the head of its response.
   let partial: UnfinishedBody.Partial
-  /// Whether the load wants its body decoded, which a request for the rest does not ask for.
+  /// Whether the body would come decoded, which a request for the rest does not ask for.
   let decodesContent: Bool
 
   /// The stored beginning of a body, and the length of the whole body.
@@ -188,7 +188,8 @@ extension Resumption {
         })
       guard let found else { return nil }
       let resumption = Resumption(
-        body: found.body, partial: found.partial, decodesContent: prepared.decodesContent)
+        body: found.body, partial: found.partial,
+        decodesContent: prepared.decodesContent || !prepared.fields.contains("Accept-Encoding"))
       let names = Vary.names(in: found.partial.fields)
       guard found.partial.url == prepared.shownURL, names != "*",
         Vary.variant(names: names, requestFields: prepared.fields, protect: core.protect)

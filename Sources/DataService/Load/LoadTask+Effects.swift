@@ -12,10 +12,12 @@ extension LoadTask {
   /// - Returns: The event that results at once from carrying out an effect.
   private func step(_ event: LoadMachine.Event) -> LoadMachine.Event? {
     let effects = state.withLock { state -> [LoadMachine.Effect] in
-      let effects = state.machine.handle(event)
+      // A load that was stopped delivers that failure, whatever it hears of first (law 2).
+      let effects = state.machine.handle(state.isStopped && event != .cancelled ? .stopped : event)
       // Passed `inout`: copying the large state would retain some hundred references.
       count(effects, in: &state)
       for effect in effects { post(effect, in: &state) }
+      if effects == [.deliverStored, .end] { state.isMarking = isToBeMarked(state) }
       return effects
     }
     if event == .storeIsSlow, effects.contains(.startExchange) {
@@ -26,7 +28,7 @@ extension LoadTask {
     }
     if effects.contains(.boundStoreWait) { core.trace("waiting for the store: the response is complete") }
     var following: LoadMachine.Event?
-    if effects == [.deliverStored, .end] { applyWishes() }
+    if effects == [.deliverStored, .end] { mark() }
     for effect in effects {
       if let event = perform(effect) { following = event }
     }
@@ -95,15 +97,13 @@ extension LoadTask {
     case .deliverStored:
       guard let stored = state.stored else { return }
       delivery = .stored(stored)
-    case .deliverFresh, .deliverFailure:
-      // The result says which: a load that was stopped before the machine has heard of it fails (law 2).
-      switch state.result {
-      case .success((let response, let change)): delivery = .fresh(response, state.lateChange ?? change)
-      case .failure(let error):
-        // Nothing of a signed-out account is delivered, not even the last known response.
-        delivery = .failure(error, lastKnown: error.kind == .signedOut ? nil : state.stored)
-      case nil: return
-      }
+    case .deliverFresh:
+      guard case .success((let response, let change)) = state.result else { return }
+      delivery = .fresh(response, state.lateChange ?? change)
+    case .deliverFailure:
+      guard case .failure(let error) = state.result else { return }
+      // Nothing of a signed-out account is delivered, not even the last known response.
+      delivery = .failure(error, lastKnown: error.kind == .signedOut ? nil : state.stored)
     case .deliverNotStored:
       delivery = .failure(state.storeError ?? notStored(state.unfit), lastKnown: nil)
     case .deliverDeadline:
@@ -185,20 +185,26 @@ extension LoadTask {
     state.withLock { $0.exchange = nil }
   }
 
-  /// Pins and tags the row of a load that was content with what is stored, as otherwise its exchange does; the load
-  /// ends when that is done. `storedOnly` changes nothing, and a row of the tier is marked when it is stored.
-  private func applyWishes() {
+  /// Whether the row of a load that was content with what is stored gets a pin or tags. `storedOnly` changes nothing,
+  /// nor does a cancelled load (law 11), and a row of the tier is marked when it is stored.
+  private func isToBeMarked(_ state: borrowing State) -> Bool {
     let request = prepared.request
-    guard policy != .storedOnly, request.isPinned || !request.tags.isEmpty,
-      let row = state.withLock({ $0.row }), !row.value.isFromTier
-    else { return }
-    state.withLock { $0.isMarking = true }
+    guard request.isPinned || !request.tags.isEmpty, policy != .storedOnly, !state.isCancelled,
+      let row = state.row?.value, !row.isFromTier
+    else { return false }
+    return request.isPinned && !row.isPinned || !request.tags.isEmpty
+  }
+
+  /// Pins and tags the row that was delivered without an exchange. The load ends when that is done, or takes as long as
+  /// a commit may.
+  private func mark() {
+    guard let row = state.withLock({ $0.isMarking ? $0.row : nil }) else { return }
     Task(executorPreference: core.thread) { [self] in
-      do throws(CacheStoreError) {
-        try await core.store.keep(row.value, isPinned: request.isPinned, tags: request.tags)
-      } catch {
-        core.warn(store: error)
+      let done = await core.commitWaiting.result { [core, prepared] () async throws(CacheStoreError) in
+        try await core.store.keep(
+          row.value, isPinned: prepared.request.isPinned && !row.value.isPinned, tags: prepared.request.tags)
       }
+      if case .failure(let error) = done { core.warn(store: error) }
       let hasEnded = state.withLock { state in
         state.isMarking = false
         return endIfCommitted(&state)

@@ -33,6 +33,8 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     var outputs: [LoadOutput<Value>] = []
     var isDelivering = false
     var hasFailed = false
+    /// Whether the last output is there, even if it has not been handed over.
+    var hasEnded = false
     /// Whether its account was signed out: nothing is counted after that.
     var isSignedOut = false
     let beganAt: Int64
@@ -93,24 +95,21 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
   func begin() {
     let prepared = try? core.prepare(wanted, policy: .storedThenFresh)
     guard let prepared, mayBegin(prepared) else { return refuse(prepared) }
-    let (begins, counts) = state.withLock { state -> (Bool, AnticipationCounts?) in
-      guard state.phase == .waiting else { return (false, nil) }
-      state.prepared = prepared
-      state.phase = state.isCommitted ? .committed : .holding
-      // The commit came before the prefetch could begin.
-      return (true, state.isCommitted ? count(state) { $0.committed = 1 } : nil)
-    }
-    add(counts)
-    guard begins else { return resumeFinishers() }
     var request = wanted
     request.fields.append("Sec-Purpose", "prefetch")
     let limit = core.configuration.anticipation.bytes
-    let number = state.withLock { state in
+    let (number, counts) = state.withLock { state -> (Int?, AnticipationCounts?) in
+      guard state.phase == .waiting else { return (nil, nil) }
+      state.prepared = prepared
+      state.phase = state.isCommitted ? .committed : .holding
       // What has been committed meanwhile is a normal load.
       state.hasLowLimit = !state.isCommitted && limit < request.limits.bodyBytes
       if state.hasLowLimit { request.limits.bodyBytes = limit }
-      return state.nextLoad()
+      // The commit came before the prefetch could begin.
+      return (state.nextLoad(), state.isCommitted ? count(state) { $0.committed = 1 } : nil)
     }
+    add(counts)
+    guard let number else { return resumeFinishers() }
     load(request, policy: .storedThenFresh, number: number)
     resumeFinishers()
   }
@@ -185,6 +184,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
         if error.kind == .signedOut || error.kind == .closed { dropped = state.takeOutputs() }
         if error.kind == .signedOut { state.isSignedOut = true }
       }
+      if case .end = output { state.hasEnded = true }
       state.outputs.append(output)
       return (nil, dropped)
     }
@@ -319,21 +319,20 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     let known = state.withLock { $0.prepared }
     guard let prepared = known ?? (try? core.prepare(wanted, policy: .storedThenFresh)), condition(prepared)
     else { return }
-    _ = state.withLock { state -> [LoadOutput<Value>] in
-      let isOver = if case .end? = state.outputs.last { true } else { false }
-      // A running load delivers the failure itself.
-      guard state.phase != .released, state.load == nil || state.sink == nil && isOver else { return [] }
+    let (load, _) = state.withLock { state -> (DataService.Load?, [LoadOutput<Value>]) in
+      // What was handed over before is the caller's.
+      guard state.phase != .released, !(state.hasEnded && state.sink != nil) else { return (nil, []) }
       state.hasFailed = true
       state.isSignedOut = true
-      // A load that has not begun must not begin for an account that was signed out.
-      if state.load == nil {
-        state.phase = state.isCommitted ? .committed : .released
-        state.isStopped = true
-        _ = state.nextLoad()
-      }
+      if state.phase == .waiting { state.phase = state.isCommitted ? .committed : .released }
+      // Its load may have begun after those that the sign-out has stopped, or be about to.
+      state.isStopped = true
+      _ = state.nextLoad()
+      state.hasEnded = true
       defer { state.outputs = [.delivery(.failure(.signedOut, lastKnown: nil)), .end] }
-      return state.takeOutputs()
+      return (state.load, state.takeOutputs())
     }
+    load?.cancel()
     drain()
   }
 

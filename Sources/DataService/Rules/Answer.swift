@@ -10,6 +10,12 @@ enum DeliveredBody: Sendable {
   /// A body passed on while it arrives: it may not be stored, and it is larger than 8 MiB (law 4).
   case live(DataService.BodyStream)
 
+  /// Whether it can be read only once.
+  var isLive: Bool {
+    if case .live = self { return true }
+    return false
+  }
+
   init(_ body: StoredResponse.Body) {
     self = body.isWhole ? .data(body.firstChunk) : .stored(body)
   }

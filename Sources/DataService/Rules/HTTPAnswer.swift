@@ -106,7 +106,10 @@ package enum HeadUpdate {
       guard let answered = answer[name] else { continue }
       guard let held = stored.fields[name], FieldList.isSame(answered, held) else { return false }
     }
-    guard let length = answer["Content-Length"] else { return true }
+    // The length of a coded body says nothing of one that was decoded.
+    guard let length = answer["Content-Length"],
+      !answer.contains("Content-Encoding") || stored.fields.contains("Content-Encoding")
+    else { return true }
     return length == stored.fields["Content-Length"] ?? String(stored.body.length)
   }
 }

@@ -17,8 +17,8 @@ package enum Vary {
     return members.sorted().joined(separator: ",")
   }
 
-  /// The request fields that `names` (the `vary` column) lists, in the format of the `variant` column: one `name:
-  /// value` per line. An absent field has no line and so matches only its absence.
+  /// The request fields that `names` (the `vary` column) lists, in the format of the `variant` column: one
+  /// `name: value` per line. An absent field has no line and so matches only its absence.
   package static func variant(names: String, requestFields: HTTPFields, protect: Protection) -> String {
     guard !names.isEmpty, names != "*" else { return "" }
     return names.split(separator: ",").compactMap { name -> String? in

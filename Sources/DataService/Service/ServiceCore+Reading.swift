@@ -74,12 +74,6 @@ extension ServiceCore {
     return whole
   }
 
-  /// The whole body in memory, or `nil` if it is too long or can be read only once.
-  func wholeBody(_ body: DeliveredBody, limit: Int64) async -> Data? {
-    if case .live = body { return nil }
-    return try? await collect(body, limit: limit)
-  }
-
   static func tooLargeForData(_ limit: Int64) -> DataServiceError {
     DataServiceError(
       .tooLarge, "the body is larger than the \(limit) bytes handed over as Data",

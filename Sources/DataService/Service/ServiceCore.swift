@@ -129,7 +129,7 @@ final class ServiceCore: Sendable {
     configuration.onWarning?(warning)
   }
 
-  /// Reports a store error, each kind once, since later loads would meet the same. A store that can only be read is
+  /// Reports a store error once, since later loads would meet the same. A store that can only be read is
   /// not reported: `kept` states it. One that cannot be made is, whichever of its files was refused.
   func warn(store trouble: CacheStoreError) {
     guard let error = trouble.reason == .readOnly ? store.obstacle : trouble,

@@ -23,7 +23,7 @@ struct ServiceState {
   var lastObserver = 0
   /// The number of the last exchange; counted only where `onEvent` is set.
   var lastExchange = 0
-  /// The store errors that were reported last. They are few, so no set is needed.
+  /// The store errors that were reported last, 100 at most.
   private var reported: [String] = []
   /// When another process's exchange last answered a load, in nanoseconds since boot; see
   /// ``ServiceCore/yieldToFollowers()``.

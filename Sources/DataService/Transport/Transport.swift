@@ -76,6 +76,8 @@ public struct TransportResponse: Sendable {
   public let interim: [Interim]
   /// The decoded body. Reading it to the end tells whether it was complete.
   public let body: TransportBody
+  /// Whether the body is decoded, and the fields no longer say so: its bytes are not those that a range counts.
+  package var wasDecodedUnasked = false
 
   /// Makes a response.
   public init(

@@ -24,8 +24,8 @@ public struct ConnectionOptions: Sendable, Hashable {
   public var resolutions: [Resolution] = []
   /// The proxy's URL, part of the key. `nil` takes the environment's (`http_proxy`, `https_proxy`, `all_proxy`), which
   /// is not part of the key, since a machine's way to the network does not decide who answers; an empty text takes
-  /// none. Hosts that the environment's `no_proxy` names are asked without a proxy, without this one too, as with `curl
-  /// --proxy`.
+  /// none. Hosts that the environment's `no_proxy` names are asked without a proxy, without this one too, as with
+  /// `curl --proxy`.
   public var proxy: String?
   /// A file of certificate authorities (PEM) to trust instead of the system's bundle. Its contents are part of the
   /// key. The folder that libcurl was built with, on Debian `/etc/ssl/certs`, is searched besides unless another is
@@ -41,8 +41,8 @@ public struct ConnectionOptions: Sendable, Hashable {
   public var clientKeyFile: String?
   /// Speak HTTP/1.1 only.
   public var isHTTP11Only = false
-  /// Ask for a compressed answer and decode it. Off under the `http` policy. Where it is off, a coding that the origin
-  /// uses unasked is decoded too, and `Content-Encoding` and `Content-Length` left out; a request with an
+  /// Ask for a compressed answer and decode it. Off under the `http` policy. Where it is off, a body in a coding that
+  /// the origin uses unasked is decoded too, and `Content-Encoding` and `Content-Length` left out; a request with an
   /// `Accept-Encoding` or `Range` of its own gets the body as it comes.
   public var isCompressed = true
 

@@ -51,7 +51,7 @@ final class PreloadReport {
     // A failure that is tried again anyway is named at the end, with what has become of it.
     if case .retry = plan.onFailure, step.error != nil { return }
     said.insert(step.name)
-    // A step that may be retried gets its object at the end.
+    // Whoever is asked may have the step tried again: its object comes at the end.
     if isJSON, step.error == nil || plan.onFailure != .ask { try write(step, step.error) }
     say(step, step.error)
   }

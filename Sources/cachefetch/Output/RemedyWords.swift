@@ -20,14 +20,14 @@ extension Remedy {
     case .checkStore: "run “cachefetch doctor\(store)” to check the rest"
     case .removePinned:
       "remove a pinned entry that “cachefetch list\(store)” shows, or raise the limit with \(limits)"
-    case .removeThem: "“cachefetch rm\(store) \(selection)” removes them"
+    case .removeThem: "“cachefetch rm\(store) \(selection)” removes all that is stored for it"
     case .largerStore: "raise the limit with \(limits)"
     case .longerDeadline: "allow more time with --deadline"
     case .longerConnectTimeout: "try again, or allow more time (--connect-timeout)"
     case .longerTimeout: "try again, or allow more time (--timeout)"
     case .largerBody: "raise the limit with --max-body SIZE if you trust the server"
     case .certificateAuthority: "if it is yours, give its authority's certificate (--cacert)"
-    case .noContentCoding:
+    case .asSent:
       "ask for its bytes as they come (--no-compressed -H 'Accept-Encoding: identity')"
     case .asStored: "print its bytes as they are with get --offline --no-compressed, or fetch it anew"
     case .clientCertificate: "give one and its key (--cert, --key-file)"

@@ -13,7 +13,7 @@ import Testing
 @Suite("A load that is stopped while its answer arrives", .inTurn) struct StoppedLoadTests {
   /// What the load hears before it hears that it was stopped.
   enum Heard: String, CaseIterable, Sendable {
-    case answer, endOfExchange, nothing
+    case answer, endOfExchange, store, nothing
   }
 
   @Test("laws 1 and 2: it ends with that failure, once", arguments: Heard.allCases)
@@ -27,8 +27,9 @@ import Testing
     }
     let core = fixture.service.core
     let outputs = Mutex<[String]>([])
+    let policy = heard == .store ? FetchPolicy.storedOnly : .freshOnly
     let load = LoadTask<Data>(
-      core: core, prepared: try core.prepare(fixture.request(url), policy: .freshOnly), policy: .freshOnly,
+      core: core, prepared: try core.prepare(fixture.request(url), policy: policy), policy: policy,
       form: .data, gate: CallbackGate(), progress: nil
     ) { output in
       let text =
@@ -38,8 +39,10 @@ import Testing
         }
       outputs.withLock { $0.append(text) }
     }
-    load.start()
-    await isAsked.wait()
+    if heard != .store {
+      load.start()
+      await isAsked.wait()
+    }
     // What ``LoadTask/stop(with:)`` does under the lock, before the machine hears of it.
     load.state.withLock { state in
       state.isStopped = true
@@ -48,6 +51,7 @@ import Testing
     switch heard {
     case .answer: load.waiter.answered(.answer(Answer(row: AnswerTests.stored, comparedWith: nil)))
     case .endOfExchange: load.handle(.exchangeFinished(isFresh: true))
+    case .store: load.handle(.storeAnswered(.nothing))
     case .nothing: break
     }
     load.handle(.stopped)

@@ -156,6 +156,8 @@ import TestTurns
     #expect(!HeadUpdate.agrees(stored: row, answer: ["Last-Modified": Rule.date(1)]))
     #expect(!HeadUpdate.agrees(stored: row, answer: ["ETag": "\"b\"", "Last-Modified": Rule.date()]))
     #expect(HeadUpdate.agrees(stored: row, answer: [:]))
+    // Decoded where it was stored, and of its own length.
+    #expect(HeadUpdate.agrees(stored: row, answer: ["Content-Length": "4", "Content-Encoding": "gzip"]))
     let bare = Rule.row()
     #expect(!HeadUpdate.agrees(stored: bare, answer: ["ETag": "\"a\""]))
     #expect(!HeadUpdate.agrees(stored: bare, answer: ["Last-Modified": Rule.date()]))

@@ -13,7 +13,7 @@ import Testing
     .removePinned(orAllow: .bytes(4 << 30)), .removePinned(orAllow: .rows(6)), .removeThem(of: "http://a/?b"),
     .largerStore(10 << 20),
     .longerDeadline,
-    .longerConnectTimeout, .longerTimeout, .largerBody, .certificateAuthority, .noContentCoding,
+    .longerConnectTimeout, .longerTimeout, .largerBody, .certificateAuthority, .asSent,
     .asStored, .clientCertificate,
   ]
 

@@ -52,12 +52,15 @@
       let exchange = CurlExchange(request, url: url, origin: origin, host: self)
       let head = try await exchange.head()
       let reader = CurlBodyReader(exchange)
-      return TransportResponse(
+      let wasDecodedUnasked = request.decodesUnasked && head.isEncoded
+      var response = TransportResponse(
         version: head.version, status: head.status, reason: head.reason,
-        fields: request.decodesUnasked ? head.decodedFields : head.fields, interim: head.interim,
+        fields: wasDecodedUnasked ? head.decodedFields : head.fields, interim: head.interim,
         body: TransportBody(length: head.isEncoded ? nil : head.contentLength) {
           () async throws(DataServiceError) in try await reader.exchange.nextPiece()
         })
+      response.wasDecodedUnasked = wasDecodedUnasked
+      return response
     }
   }
 
@@ -87,7 +90,6 @@
   extension HeadParser.Head {
     /// The fields without those that describe the body before it was decoded.
     fileprivate var decodedFields: HTTPFields {
-      guard isEncoded else { return fields }
       var fields = fields
       fields.remove("Content-Encoding")
       fields.remove("Content-Length")

@@ -163,7 +163,7 @@
       ),
       (CURLE_SSL_CIPHER, .plain(.tls("handshake"), "%@ and this machine have no cipher in common", nil)),
       (CURLE_PEER_FAILED_VERIFICATION, .unverified),
-      (CURLE_BAD_CONTENT_ENCODING, .plain(.protocol, unreadableCoding, .noContentCoding)),
+      (CURLE_BAD_CONTENT_ENCODING, .plain(.protocol, unreadableCoding, .asSent)),
       (CURLE_FILESIZE_EXCEEDED, .plain(.tooLarge, "the response from %@ is too large", nil)),
       (CURLE_SEND_FAIL_REWIND, .broken),
       (CURLE_SSL_ENGINE_INITFAILED, .plain(.tls("library"), "the TLS library could not be set up", nil)),
@@ -233,8 +233,8 @@
     }
 
     /// Whether the unreachable host was a proxy. Which hosts go past the environment's proxy only libcurl knows. Before
-    /// 8.7, which says whether there was one, its message is the only evidence: `Failed to connect to HOST port PORT
-    /// after 1 ms: …`.
+    /// 8.7, which says whether there was one, its message is the only evidence:
+    /// `Failed to connect to HOST port PORT after 1 ms: …`.
     private var failedAtProxy: Bool {
       if let usedProxy { return usedProxy }
       let prefix = "Failed to connect to "
@@ -289,7 +289,7 @@
     private func untaken() -> Interpretation {
       // Where a callback of ours takes nothing, the exchange has an error or an end of its own. What is left is the
       // decoder, which finds bytes behind the end of the coding.
-      if hasHead, isEncoded { return (.protocol, Self.unreadableCoding, .noContentCoding) }
+      if hasHead, isEncoded { return (.protocol, Self.unreadableCoding, .asSent) }
       return (.other, "the response from %@ could not be taken", nil)
     }
 

@@ -34,7 +34,7 @@ public final class SessionTransport: Transport {
   ///     request. Its `httpAdditionalHeaders` are not sent: a credential there would be in no key, so its answers would
   ///     be everyone's, and a redirect would carry it to other hosts. Put such fields into the request.
   ///   - onChallenge: Called for challenges of server trust and of client certificates, on Apple's systems;
-  ///     swift-corelibs- foundation has neither. Without it, and for every other challenge, the system's default
+  ///     swift-corelibs-foundation has neither. Without it, and for every other challenge, the system's default
   ///     applies: a 401 is an answer, and credentials are the request's own. A redirect can lead to another host, so
   ///     look at the challenge's `protectionSpace.host`. If a certificate stands for a user, name the
   ///     ``DataService/Request/account``: the store cannot know it. May be called from several threads at once.
@@ -83,12 +83,14 @@ public final class SessionTransport: Transport {
     exchange.begin(task)
     let head = try await exchange.head()
     let reader = BodyReader(exchange)
-    return TransportResponse(
-      version: "1.1", status: head.status,
-      fields: request.connection.isCompressed ? head.fields : head.decodedFields,
+    let fields = request.connection.isCompressed ? head.fields : head.decodedFields
+    var response = TransportResponse(
+      version: "1.1", status: head.status, fields: fields,
       body: DataService.BodyStream(length: head.length) {
         () async throws(DataServiceError) in try await reader.exchange.nextPiece()
       })
+    response.wasDecodedUnasked = fields != head.fields
+    return response
   }
 }
 
