@@ -40,6 +40,8 @@ package struct Remedy: Hashable, Sendable {
     case largerStore
     /// Allow more time until a fresh response counts as late.
     case longerDeadline
+    /// Try again once the pause is over, or end it.
+    case endPause
     /// Allow more time for connecting.
     case longerConnectTimeout
     /// Allow more time for the whole load.
@@ -120,6 +122,7 @@ extension Remedy {
     Self(.largerStore, "raise the store's limit", .bytes(bytes))
   }
   package static let longerDeadline = Self(.longerDeadline, "allow more time until the deadline")
+  package static let endPause = Self(.endPause, "try again then; what is stored is unaffected")
   package static let longerConnectTimeout = Self(
     .longerConnectTimeout, "try again, or allow more time for connecting")
   package static let longerTimeout = Self(.longerTimeout, "try again, or allow more time")

@@ -30,6 +30,22 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test func `a failure behind a redirect names who redirected, and where to`() async throws {
+    let fixture = try ServiceFixture.scripted { request, _ throws(DataServiceError) in
+      if request.url.path == "/a" {
+        return .answer("", status: 302, ["Location": "http://b.test:1/x?token=secret"])
+      }
+      throw DataServiceError(.refused, "b.test refused the connection", hint: "the server may be down")
+    }
+    let url = try #require(URL(string: "http://origin.test/a"))
+    let error = try #require(await fixture.deliveries(url).last?.error)
+    #expect(error.kind == .refused && error.hint == "the server may be down")
+    #expect(
+      error.message.hasPrefix("origin.test redirects to “http://b.test:1/x?token=~"), "\(error.message)")
+    #expect(error.message.hasSuffix("”: b.test refused the connection"), "\(error.message)")
+    await fixture.service.close()
+  }
+
   @Test func `a redirect to what cannot be asked is the fault of who redirects`() async throws {
     let fixture = try ServiceFixture.scripted { request, _ throws(DataServiceError) in
       switch request.url.path {

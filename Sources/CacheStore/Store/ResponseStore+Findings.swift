@@ -71,7 +71,7 @@ extension ResponseStore {
       return StoreFinding(
         "pause", isEnded ? .repaired : .fine,
         "\(pause.responder)\(asker) asked to be left alone, for \(minutes) min more",
-        remedy: isEnded ? nil : "remove what is stored of the host, or repair, and it is asked again")
+        remedy: isEnded ? nil : "a repair ends that, and removes nothing that is stored")
     }
   }
 

@@ -41,7 +41,7 @@ extension Exchange {
     let until = HTTPDate.format(core.timekeeper.wallMilliseconds + left)
     throw DataServiceError(
       .paused, "\(url.authority) asked clients to wait (Retry-After): paused until \(until)",
-      remedy: Remedy("try again then; what is stored is unaffected"), retryAfter: .milliseconds(left))
+      remedy: .endPause, retryAfter: .milliseconds(left))
   }
 
   /// Records the pause that the responder asked for, here and for the fleet.

@@ -97,18 +97,23 @@ struct Hops {
     }
   }
 
-  /// Sends a hop's request. If a redirect made it invalid, the error names the server that redirected.
+  /// Sends a hop's request. An error behind a redirect names the server that redirected, and where to.
   nonisolated(nonsending) private func send(
     _ request: TransportRequest, of chain: Chain
   ) async throws(DataServiceError) -> TransportResponse {
     do throws(DataServiceError) {
       return try await core.transport.response(to: request)
     } catch {
-      guard error.kind == .invalidRequest, let redirector = chain.redirector else { throw error }
-      let target = exchange.shown(chain.hop.url)
+      guard let redirector = chain.redirector, ![.cancelled, .closed].contains(error.kind) else {
+        throw error
+      }
+      let isInvalid = error.kind == .invalidRequest
+      let target = "“\(exchange.shown(chain.hop.url))”\(isInvalid ? ", which cannot be asked" : "")"
       throw DataServiceError(
-        .protocol, "\(redirector) redirects to “\(target)”, which cannot be asked: \(error.message)",
-        underlying: error)
+        isInvalid ? .protocol : error.kind, "\(redirector) redirects to \(target): \(error.message)",
+        remedy: isInvalid ? nil : error.remedy, status: error.status,
+        underlying: isInvalid ? error : error.underlying,
+        retryAfter: error.retryAfter)
     }
   }
 

@@ -58,12 +58,7 @@ extension LoadTask {
   }
 
   func take(_ found: ResponseStore.Lookup) {
-    if found.damaged > 0 {
-      core.warn(
-        .init(
-          kind: .corrupt, message: "a stored response did not match its checksum and was removed",
-          remedy: .checkStore))
-    }
+    if found.damaged > 0 { noteDamage() }
     if prepared.isHTTP { return takeJudged(found) }
     let selected = core.select(from: found, for: prepared).map(Box.init)
     let row = selected.flatMap { accepts($0.value) ? $0 : nil }
@@ -86,6 +81,25 @@ extension LoadTask {
     }
     guard let row else { return handle(.storeAnswered(.nothing)) }
     handle(.storeAnswered(.candidate(isYoung: isYoung(row.value))))
+  }
+
+  /// Reports a row that did not match its checksum. In a store that is only read it stays, and where nothing else fits
+  /// it is the failure of a load that asks nobody.
+  private func noteDamage() {
+    guard core.store.configuration.isReadOnly else {
+      return core.warn(
+        .init(
+          kind: .corrupt, message: "a stored response did not match its checksum and was removed",
+          remedy: .checkStore))
+    }
+    let error = DataServiceError(
+      .corrupt, "what is stored \(prepared.shownPlace) does not match its checksum",
+      hint: "the store is only read, and is left as it is")
+    if policy == .storedOnly {
+      state.withLock { $0.storeError = error }
+    } else {
+      core.warn(.init(kind: error.kind, message: error.message, remedy: error.remedy))
+    }
   }
 
   /// A description of the row and of the policy's decision, for the trace.

@@ -73,7 +73,11 @@ package enum Explain {
       },
       terms: row.map { terms(of: $0, subject: subject) } ?? [],
       verdicts: ordinaryVerdicts(subject: subject, good: good)
-        + [.init(policy: "http", outcome: "\(outcome(of: decision)): \(decision.reason.rawValue)")],
+        + [
+          .init(
+            policy: "http",
+            outcome: outcome(of: decision) + otherwise(decision, subject) + ": \(decision.reason.rawValue)")
+        ],
       pausedUntil: subject.pausedUntil.map(HTTPDate.format),
       refreshFields: refreshFields(subject: subject, row: row),
       changes: changes(subject: subject, row: row, decision: decision))
@@ -82,6 +86,15 @@ package enum Explain {
   private static func refreshFields(subject: Subject, row: StoredResponse?) -> [String] {
     guard !subject.isPassThrough, let row else { return [] }
     return Validators.conditionalFields(for: row).all.map { "\($0.name): \($0.value)" }
+  }
+
+  /// What `http` delivers where the origin does not answer, if it is what is stored.
+  private static func otherwise(_ decision: HTTPReuse.Decision, _ subject: Subject) -> String {
+    guard [.validate, .fetch].contains(decision.action), let row = decision.row,
+      HTTPStaleness.isAllowed(
+        row, after: .noAnswer, directives: RequestDirectives(fields: subject.fields), now: subject.now)
+    else { return "" }
+    return "; without an answer stored, then failure"
   }
 
   private static func outcome(of decision: HTTPReuse.Decision) -> String {

@@ -99,7 +99,14 @@ extension StoreCommands {
       }
       return count
     } then: { count in
-      report(count, "imported")
+      let status = report(count, "imported")
+      guard count.hasNothing, status == .success else { return status }
+      if let account = arguments.text(.account) {
+        diagnostics.say(
+          "\(TerminalText.visible(arguments.operand)) has no response of the account \(TerminalText.visible(account))"
+        )
+      }
+      return .nothing
     }
   }
 

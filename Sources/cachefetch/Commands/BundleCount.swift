@@ -23,6 +23,9 @@ struct BundleCount {
   /// How many responses each account has that was not named.
   private(set) var accounts: [String: Int] = [:]
 
+  /// Whether nothing of what was asked for was there, not even what the store has already.
+  var hasNothing: Bool { rows == 0 && leftOut[.older] == nil }
+
   mutating func leaveOut(_ reason: Reason) { leftOut[reason, default: 0] += 1 }
 
   /// Returns the entries of the wanted account that another store can find, and counts the others as left out.

@@ -94,8 +94,10 @@ struct DiffCommand {
   private func difference(_ stored: DiffSide, _ fresh: DiffSide) throws(BodyError) -> DiffReport.Difference? {
     // The service compares bodies of any size, and has found that these differ.
     guard let old = stored.body, let new = fresh.body else { return .large }
-    let ignored: [String] = if case .json(let pointers) = request.changeRule { pointers } else { [] }
-    if let difference = JSONDifference(from: old, to: new, ignoring: ignored) {
+    let ignored: [String]? = if case .json(let pointers) = request.changeRule { pointers } else { nil }
+    if ignored != nil || stored.isJSON && fresh.isJSON,
+      let difference = JSONDifference(from: old, to: new, ignoring: ignored ?? [])
+    {
       return difference.changes.isEmpty ? nil : .json(difference)
     }
     if old == new { return nil }

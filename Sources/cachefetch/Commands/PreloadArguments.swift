@@ -14,6 +14,11 @@ struct PreloadArguments {
         PreloadPlan(try Self.steps(arguments))
       }
     try RequestArguments.checkKey(arguments, urls: plan.steps.count)
+    for step in plan.steps where !step.request.method.isSafe && !step.request.isRead {
+      throw UsageError(
+        "preload would send \(step.request.method.rawValue), whose answer is not stored",
+        "send it with cachefetch get, or write --read if it only reads")
+    }
     self.plan = try Self.finished(plan, arguments)
   }
 

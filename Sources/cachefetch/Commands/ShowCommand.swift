@@ -48,6 +48,20 @@ enum ShowCommand {
     }
   }
 
+  /// The headers of the request that a row was stored for, as options.
+  private static func headers(of row: StoredResponse) -> String {
+    let lines = row.variant.split(separator: "\n").map { TerminalText.visible(String($0)) }
+    // A digest stands in the place of a secret.
+    if lines.contains(where: { $0.contains(": ~") }) { return "with the same -H" }
+    let sent = Set(lines.map { $0.prefix { $0 != ":" } })
+    let missing = row.vary.split(separator: ",").filter { !sent.contains($0) }
+    let with = lines.map { "-H \(StoreLocation.quoted($0))" }.joined(separator: " ")
+    let without =
+      missing.isEmpty
+      ? "" : "without " + missing.map { TerminalText.visible(String($0)) }.joined(separator: ", ")
+    return [with.isEmpty ? "" : "with " + with, without].filter { !$0.isEmpty }.joined(separator: " and ")
+  }
+
   /// Where else the URL of a request is stored, and how to ask for that.
   private static func elsewhere(
     _ request: DataService.Request, _ commands: StoreCommands
@@ -61,10 +75,10 @@ enum ShowCommand {
     guard case .success(let entries) = found else { return nil }
     // The same key: what differs are the headers that its Vary names.
     let same = entries.filter { $0.key == key }
-    let names = Set(same.map(\.response.vary)).subtracting([""]).sorted()
-    if let name = names.first {
-      return "it is stored for other request headers: ask with the same -H "
-        + "(Vary: \(TerminalText.visible(name)))"
+    if let row = same.map(\.response).filter({ !$0.vary.isEmpty }).max(by: { $0.receivedAt < $1.receivedAt })
+    {
+      return
+        "it is stored for other request headers (Vary: \(TerminalText.visible(row.vary))): ask \(headers(of: row))"
     }
     let ways = EntryGroups(entries.filter { $0.key.target == key.target && $0.key != key }).waysToAsk
     return ways.isEmpty ? nil : "it is stored for other requests: ask \(ways.joined(separator: ", or "))"

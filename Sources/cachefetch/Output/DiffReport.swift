@@ -155,6 +155,15 @@ struct DiffSide {
 
   init(head: DataService.ResponseHead) { self.head = head }
 
+  /// Whether it is meant as JSON, by its media type, or its body is an object or an array. A text such as `1.10` is
+  /// JSON too, and would be the same as `1.1`.
+  var isJSON: Bool {
+    let type = (head.fields["Content-Type"] ?? "").prefix { $0 != ";" && $0 != " " }.lowercased()
+    if type.hasSuffix("/json") || type.hasSuffix("+json") { return true }
+    let first = body?.first { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) }
+    return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+  }
+
   /// Reads the body too, if it is not too large.
   init(_ response: Response) throws(BodyError) {
     self.init(head: response.head)

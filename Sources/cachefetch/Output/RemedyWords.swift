@@ -23,6 +23,8 @@ extension Remedy {
     case .removeThem: "“cachefetch rm\(store) \(selection)” removes all that is stored for it"
     case .largerStore: "raise the limit with \(limits)"
     case .longerDeadline: "allow more time with --deadline"
+    case .endPause:
+      "try again then, or end it with “cachefetch doctor --repair\(store)”; what is stored is unaffected"
     case .longerConnectTimeout: "try again, or allow more time (--connect-timeout)"
     case .longerTimeout: "try again, or allow more time (--timeout)"
     case .largerBody: "raise the limit with --max-body SIZE if you trust the server"

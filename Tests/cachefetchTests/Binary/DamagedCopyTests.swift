@@ -52,6 +52,24 @@ import TestTurns
       try await other.run("import", shell.file("whole.cfx")).errorText == "imported 40 stored responses\n")
   }
 
+  @Test(arguments: [["show"], ["--offline"]])
+  func `of a copy with a damaged response show says so, and leaves it as it is`(verb: [String]) async throws {
+    let (shell, whole, url) = try await exported()
+    let content = Array(String(repeating: "/1", count: 40).utf8)
+    let place = try #require(whole.firstRange(of: content)).lowerBound
+    var damaged = whole
+    damaged[place] ^= 1
+    try shell.store.folder.write(damaged, to: "damaged.cfx")
+    let run = try await shell.run(verb + ["--store", "damaged.cfx", url])
+    #expect(run.status == 74 && run.output.isEmpty, "\(run.errorText)")
+    #expect(
+      run.errorText.contains("does not match its checksum; the store is only read")
+        && run.errorText.split(separator: "\n").count == 1,
+      "\(run.errorText)")
+    #expect(try await shell.run(verb + ["--store", "damaged.cfx", url + "1"]).status == 0)
+    #expect(try shell.store.folder.bytes(of: "damaged.cfx") == damaged)
+  }
+
   @Test("A file that is no store is not taken for an empty one", arguments: [[], [0x58]] as [[UInt8]])
   func noStore(content: [UInt8]) async throws {
     let shell = try Shell()

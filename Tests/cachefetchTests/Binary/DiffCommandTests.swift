@@ -33,6 +33,20 @@ import TestTurns
     #expect(try await shell.run("diff", "--ignore-path", "/time", origin.url).status == 0)
   }
 
+  @Test func `a text that could be a number is compared as text, and JSON by value`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("1.1\n"))
+    _ = try await shell.run(origin.url)
+    origin.answer(.ok("1.10\n"))
+    let version = try await shell.run("diff", origin.url)
+    #expect(version.status == 1 && version.outputText.hasSuffix("\n-1.1\n+1.10\n"), "\(version.outputText)")
+    for (body, status) in [("1", 1), ("1.0", 0), (#"{"a": 1}"#, 1), (#"{ "a":1.0 }"#, 0)] as [(String, Int32)]
+    {
+      origin.answer(.ok(body, ["Content-Type": "application/problem+json; charset=utf-8"]))
+      #expect(try await shell.run("diff", origin.url).status == status, "\(body)")
+    }
+  }
+
   @Test func `binary bodies and statuses are told apart`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin(.ok([0, 1, 2]))

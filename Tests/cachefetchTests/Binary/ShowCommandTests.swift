@@ -28,10 +28,14 @@ import TestTurns
     #expect(vary.status == 4)
     #expect(
       vary.errorText.contains(
-        "it is stored for other request headers: ask with the same -H (Vary: accept-language)"),
+        "it is stored for other request headers (Vary: accept-language): ask with -H 'accept-language: de'\n"),
       "\(vary.errorText)")
     #expect(
       try await shell.run(verb + ["-H", "Accept-Language: de", origin.url + "/vary"]).outputText == "x")
+    _ = try await shell.run("-q", origin.url + "/vary?none")
+    #expect(
+      try await shell.run(verb + ["-H", "Accept-Language: de", origin.url + "/vary?none"]).errorText.contains(
+        "(Vary: accept-language): ask without accept-language\n"))
     _ = try await shell.run("-q", "-X", "POST", "--read", "-d", "q", origin.url + "/post")
     let body = try await shell.run(verb + [origin.url + "/post"])
     #expect(body.status == 4)

@@ -30,6 +30,13 @@ import TestTurns
     #expect(try plan("http://a/", "http://b/", "http://a/").steps.map(\.name) == ["http://a/", "http://b/"])
   }
 
+  @Test func `a request that changes something is refused, and one that only reads is not`() throws {
+    let refused = try #require(failure("-X", "POST", "-d", "x", "http://a/"))
+    #expect(refused.message == "preload would send POST, whose answer is not stored")
+    #expect(refused.remedy.contains("--read"))
+    #expect(try plan("-X", "POST", "--read", "-d", "x", "http://a/").steps.count == 1)
+  }
+
   @Test func `everything is waited for, as the options say`() throws {
     let plain = try plan("http://a/")
     #expect(
