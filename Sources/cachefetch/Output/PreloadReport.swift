@@ -83,7 +83,9 @@ final class PreloadReport {
     let url = url(of: step)
     if let error {
       diagnostics.say("\(url): \(Diagnostics.joined(error.message, error.advice))")
-    } else if !showsBar, !isJSON {
+    } else if !isJSON, !showsBar || step.isLeftOut {
+      // On a terminal the bar stands for those that went well.
+      clear()
       diagnostics.show(TerminalText.visible(StepLine.text(step, url: url)) + "\n")
     }
   }
@@ -102,6 +104,11 @@ final class PreloadReport {
     }
     return DataServiceError(.cancelled, "was left, since another request failed")
   }
+}
+
+extension LaunchOutcome.Step {
+  /// Whether its response is not in the store.
+  fileprivate var isLeftOut: Bool { if case .no? = kept { true } else { false } }
 }
 
 /// Steps in words and in JSON.

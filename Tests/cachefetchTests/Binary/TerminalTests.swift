@@ -32,6 +32,16 @@ import TestTurns
     #expect(second[2].hasPrefix("fresh    200 OK · in ") && second[2].hasSuffix(" · unchanged"))
   }
 
+  @Test func `preload names what was not kept, and a bar stands for the rest`() async throws {
+    let shell = try Shell()
+    let origin = try FixtureServer { request, connection in
+      try connection.send(.ok("x", request.path == "/left" ? ["Cache-Control": "no-store"] : [:]))
+    }
+    let screen = try await screen(shell, ["preload", origin.url + "/kept", origin.url + "/left"])
+    #expect(screen.contains("not kept (noStore): \(origin.url)/left"), "\(screen)")
+    #expect(!screen.contains("/kept"), "\(screen)")
+  }
+
   @Test func `text in an encoding that it declares is legible`() async throws {
     let shell = try Shell()
     let latin = Array("caf".utf8) + [0xE9, 0x20, 0x80, 0x0A]
