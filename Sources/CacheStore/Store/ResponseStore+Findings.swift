@@ -71,7 +71,7 @@ extension ResponseStore {
       return StoreFinding(
         "pause", isEnded ? .repaired : .fine,
         "\(pause.responder)\(asker) asked to be left alone, for \(minutes) min more",
-        remedy: isEnded ? nil : "a repair ends that, and removes nothing that is stored")
+        remedy: isEnded ? nil : "a repair ends that")
     }
   }
 

@@ -39,9 +39,11 @@ extension Exchange {
   func check(_ pause: Pause?, of url: NormalisedURL) throws(DataServiceError) {
     guard let left = pause?.remaining(at: core.timekeeper.startMark) else { return }
     let until = HTTPDate.format(core.timekeeper.wallMilliseconds + left)
+    // A repair ends a pause here. The fleet would tell of it again.
+    let remedy = core.configuration.tier == nil ? Remedy.endPause : Remedy(Remedy.endPause.text)
     throw DataServiceError(
       .paused, "\(url.authority) asked clients to wait (Retry-After): paused until \(until)",
-      remedy: .endPause, retryAfter: .milliseconds(left))
+      remedy: remedy, retryAfter: .milliseconds(left))
   }
 
   /// Records the pause that the responder asked for, here and for the fleet.

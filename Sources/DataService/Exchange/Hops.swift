@@ -97,7 +97,8 @@ struct Hops {
     }
   }
 
-  /// Sends a hop's request. An error behind a redirect names the server that redirected, and where to.
+  /// Sends a hop's request. Where no answer comes behind a redirect, the error names the server that redirected, and
+  /// where to.
   nonisolated(nonsending) private func send(
     _ request: TransportRequest, of chain: Chain
   ) async throws(DataServiceError) -> TransportResponse {

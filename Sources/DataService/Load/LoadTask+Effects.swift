@@ -186,7 +186,7 @@ extension LoadTask {
   }
 
   /// Whether the row of a load that was content with what is stored gets a pin or tags. `storedOnly` changes nothing,
-  /// nor does a cancelled load (law 11), and a row of the tier is marked when it is stored.
+  /// nor does a load that was cancelled by now (law 11), and a row of the tier is marked when it is stored.
   private func isToBeMarked(_ state: borrowing State) -> Bool {
     let request = prepared.request
     guard request.isPinned || !request.tags.isEmpty, policy != .storedOnly, !state.isCancelled,

@@ -58,10 +58,10 @@ extension LoadTask {
   }
 
   func take(_ found: ResponseStore.Lookup) {
-    if found.damaged > 0 { noteDamage() }
     if prepared.isHTTP { return takeJudged(found) }
     let selected = core.select(from: found, for: prepared).map(Box.init)
     let row = selected.flatMap { accepts($0.value) ? $0 : nil }
+    if found.damaged > 0 { noteDamage(isMissed: row == nil) }
     // Computed only if rows were found and none of them fits; most lookups find a row that fits, or nothing.
     let unfit: Unfit? =
       row == nil && !found.rows.isEmpty
@@ -83,9 +83,9 @@ extension LoadTask {
     handle(.storeAnswered(.candidate(isYoung: isYoung(row.value))))
   }
 
-  /// Reports a row that did not match its checksum. In a store that is only read it stays, and where nothing else fits
-  /// it is the failure of a load that asks nobody.
-  private func noteDamage() {
+  /// Reports a row that did not match its checksum. In a store that is only read it stays, and a load that asks nobody
+  /// and has nothing else fails with that.
+  private func noteDamage(isMissed: Bool) {
     guard core.store.configuration.isReadOnly else {
       return core.warn(
         .init(
@@ -95,7 +95,7 @@ extension LoadTask {
     let error = DataServiceError(
       .corrupt, "what is stored \(prepared.shownPlace) does not match its checksum",
       hint: "the store is only read, and is left as it is")
-    if policy == .storedOnly {
+    if isMissed, policy == .storedOnly || isOnlyIfCached {
       state.withLock { $0.storeError = error }
     } else {
       core.warn(.init(kind: error.kind, message: error.message, remedy: error.remedy))
@@ -128,6 +128,7 @@ extension LoadTask {
     let decision = core.judge(
       prepared, rows: acceptedStatuses == nil ? found.rows : found.rows.filter(accepts))
     core.trace("http: \(decision.reason.rawValue)")
+    if found.damaged > 0 { noteDamage(isMissed: decision.row == nil) }
     state.withLock { state in
       state.row = decision.row.map { Box($0) }
       state.accountID = found.accountID

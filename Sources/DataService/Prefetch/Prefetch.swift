@@ -33,8 +33,8 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     var outputs: [LoadOutput<Value>] = []
     var isDelivering = false
     var hasFailed = false
-    /// Whether the last output is there, even if it has not been handed over.
-    var hasEnded = false
+    /// Whether the last delivery was handed over.
+    var isHandedOver = false
     /// Whether its account was signed out: nothing is counted after that.
     var isSignedOut = false
     let beganAt: Int64
@@ -184,7 +184,6 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
         if error.kind == .signedOut || error.kind == .closed { dropped = state.takeOutputs() }
         if error.kind == .signedOut { state.isSignedOut = true }
       }
-      if case .end = output { state.hasEnded = true }
       state.outputs.append(output)
       return (nil, dropped)
     }
@@ -264,7 +263,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
         }
       }
       state.phase = .released
-      state.isStopped = reason == .cancelled || unused == .cancelled
+      state.isStopped = state.isStopped || reason == .cancelled || unused == .cancelled
       return (state.isStopped ? state.load : nil, counts, state.takeOutputs())
     }
     add(counts)
@@ -276,7 +275,9 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     while let (sink, output) = state.withLock({ state -> (Sink, LoadOutput<Value>)? in
       guard let sink = state.sink, !state.isDelivering, !state.outputs.isEmpty else { return nil }
       state.isDelivering = true
-      return (sink, state.outputs.removeFirst())
+      let output = state.outputs.removeFirst()
+      if case .delivery(.stored) = output {} else { state.isHandedOver = true }
+      return (sink, output)
     }) {
       sink(output)
       state.withLock { $0.isDelivering = false }
@@ -321,14 +322,13 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     else { return }
     let (load, _) = state.withLock { state -> (DataService.Load?, [LoadOutput<Value>]) in
       // What was handed over before is the caller's.
-      guard state.phase != .released, !(state.hasEnded && state.sink != nil) else { return (nil, []) }
+      guard state.phase != .released, !state.isHandedOver else { return (nil, []) }
       state.hasFailed = true
       state.isSignedOut = true
       if state.phase == .waiting { state.phase = state.isCommitted ? .committed : .released }
       // Its load may have begun after those that the sign-out has stopped, or be about to.
       state.isStopped = true
       _ = state.nextLoad()
-      state.hasEnded = true
       defer { state.outputs = [.delivery(.failure(.signedOut, lastKnown: nil)), .end] }
       return (state.load, state.takeOutputs())
     }

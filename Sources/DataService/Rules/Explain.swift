@@ -94,7 +94,7 @@ package enum Explain {
       HTTPStaleness.isAllowed(
         row, after: .noAnswer, directives: RequestDirectives(fields: subject.fields), now: subject.now)
     else { return "" }
-    return "; without an answer stored, then failure"
+    return "; if no answer comes, stored, then failure"
   }
 
   private static func outcome(of decision: HTTPReuse.Decision) -> String {

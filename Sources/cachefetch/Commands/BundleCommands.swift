@@ -73,11 +73,13 @@ extension StoreCommands {
     case .failure(let error):
       diagnostics.say("nothing was imported from \(bundle.name): \(bundle.named(in: Self.reason(error)))")
       return .badData
-    case .success(let (entries, count)): return take(entries, count, copy)
+    case .success(let (entries, count)): return take(entries, count, copy, of: bundle.name)
     }
   }
 
-  private func take(_ entries: [StoredEntry], _ counted: BundleCount, _ copy: RowCopy) -> ExitStatus {
+  private func take(
+    _ entries: [StoredEntry], _ counted: BundleCount, _ copy: RowCopy, of name: String
+  ) -> ExitStatus {
     let now = now
     return run { () async throws(DataServiceError) in
       var count = counted
@@ -101,10 +103,8 @@ extension StoreCommands {
     } then: { count in
       let status = report(count, "imported")
       guard count.hasNothing, status == .success else { return status }
-      if let account = arguments.text(.account) {
-        diagnostics.say(
-          "\(TerminalText.visible(arguments.operand)) has no response of the account \(TerminalText.visible(account))"
-        )
+      if let account = arguments.text(.account), count.leftOut.isEmpty {
+        diagnostics.say("\(name) has no response of the account \(TerminalText.visible(account))")
       }
       return .nothing
     }

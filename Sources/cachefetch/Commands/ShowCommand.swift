@@ -48,13 +48,13 @@ enum ShowCommand {
     }
   }
 
-  /// The headers of the request that a row was stored for, as options.
-  private static func headers(of row: StoredResponse) -> String {
-    let lines = row.variant.split(separator: "\n").map { TerminalText.visible(String($0)) }
-    // A digest stands in the place of a secret.
+  /// The headers of the request that a variant was stored for, as options.
+  private static func headers(of variant: DataService.Explanation.Variant) -> String {
+    let lines = variant.fields.split(separator: "\n").map { TerminalText.visible(String($0)) }
+    // A digest stands in the place of what may be a secret.
     if lines.contains(where: { $0.contains(": ~") }) { return "with the same -H" }
     let sent = Set(lines.map { $0.prefix { $0 != ":" } })
-    let missing = row.vary.split(separator: ",").filter { !sent.contains($0) }
+    let missing = variant.vary.split(separator: ",").filter { !sent.contains($0) }
     let with = lines.map { "-H \(StoreLocation.quoted($0))" }.joined(separator: " ")
     let without =
       missing.isEmpty
@@ -74,11 +74,12 @@ enum ShowCommand {
     let found = Await.result { () async throws(DataServiceError) in try await service.entries(chosen) }
     guard case .success(let entries) = found else { return nil }
     // The same key: what differs are the headers that its Vary names.
-    let same = entries.filter { $0.key == key }
-    if let row = same.map(\.response).filter({ !$0.vary.isEmpty }).max(by: { $0.receivedAt < $1.receivedAt })
+    let explained = Await.result { () async throws(DataServiceError) in try await service.explain(request) }
+    if case .success(let explanation) = explained,
+      let variant = explanation.variants.first(where: { !$0.isMatch && !$0.vary.isEmpty })
     {
-      return
-        "it is stored for other request headers (Vary: \(TerminalText.visible(row.vary))): ask \(headers(of: row))"
+      return "it is stored for other request headers (Vary: \(TerminalText.visible(variant.vary))): "
+        + "ask \(headers(of: variant))"
     }
     let ways = EntryGroups(entries.filter { $0.key.target == key.target && $0.key != key }).waysToAsk
     return ways.isEmpty ? nil : "it is stored for other requests: ask \(ways.joined(separator: ", or "))"

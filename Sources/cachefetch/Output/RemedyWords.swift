@@ -24,7 +24,7 @@ extension Remedy {
     case .largerStore: "raise the limit with \(limits)"
     case .longerDeadline: "allow more time with --deadline"
     case .endPause:
-      "try again then, or end it with “cachefetch doctor --repair\(store)”; what is stored is unaffected"
+      "what is stored is unaffected; try again then, or end the pause with “cachefetch doctor --repair\(store)”"
     case .longerConnectTimeout: "try again, or allow more time (--connect-timeout)"
     case .longerTimeout: "try again, or allow more time (--timeout)"
     case .largerBody: "raise the limit with --max-body SIZE if you trust the server"

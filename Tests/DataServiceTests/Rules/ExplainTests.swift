@@ -101,7 +101,7 @@ import TestTurns
       explain([Rule.row()]).changes.contains("max-age or Expires in the response would give it a lifetime"))
     let last = explain([Rule.row(["Cache-Control": "max-age=11"])])
     #expect(last.changes.contains("in 1 s, at \(Rule.date(11)), it is stale"))
-    let otherwise = "without an answer stored, then failure"
+    let otherwise = "if no answer comes, stored, then failure"
     #expect(verdict("http", explanation) == "fresh or failure; \(otherwise): stale (section 4.2)")
     #expect(
       explanation.changes.contains("under http, Cache-Control: max-stale=5 in the request would accept it"))

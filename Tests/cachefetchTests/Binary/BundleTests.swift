@@ -372,7 +372,7 @@ import TestTurns
       ))
     #expect(try await other.run("--offline", "--account", "alice", origin.url + "/alice").status == 4)
     let bob = try await other.run("import", "--account", "bob", shell.file("all.cfx"))
-    #expect(bob.status == 4 && bob.errorText.contains("all.cfx has no response of the account bob\n"))
+    #expect(bob.status == 4 && bob.errorText.contains("all.cfx” has no response of the account bob\n"))
     let alice = try await other.run("import", "--account", "alice", shell.file("all.cfx"))
     #expect(alice.errorText == "imported 1 stored response\n")
     #expect(
