@@ -229,6 +229,30 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test func `a body that was resumed is compared with the next one by its bytes, not its chunks`()
+    async throws
+  {
+    let (fixture, _) = try Self.fixture { request, number throws(DataServiceError) in
+      if number == 1 { return ResumedReply.whole(Self.content, ["ETag": "\"v\""], cutAt: Self.cut) }
+      if request.fields["Range"] != nil {
+        let fields: HTTPFields = ["ETag": "\"v\"", "Content-Range": "bytes \(Self.cut)-8999/9000"]
+        return ResumedReply.part(Array(Self.content[Self.cut...]), fields)
+      }
+      return ResumedReply.whole(number == 3 ? Self.content : Self.other, ["ETag": "\"\(number)\""])
+    }
+    let request = try Self.request()
+    #expect(Self.kind(await Self.load(fixture, request)) == .truncated)
+    #expect(try await Self.load(fixture, request).get() == Self.content)
+    for change in [DataService.Change.unchanged, .changed] {
+      let delivery = await fixture.deliveries(request.url, policy: .freshOnly).last
+      guard case .fresh(_, change)? = delivery else {
+        Issue.record("\(change): \(delivery?.outline.suffix(20) ?? "nothing")")
+        continue
+      }
+    }
+    await fixture.service.close()
+  }
+
   // MARK: Whatever comes
 
   /// 150 rounds; `CACHEFETCH_LIES=4000` for more.

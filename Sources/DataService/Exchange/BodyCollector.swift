@@ -44,8 +44,10 @@ struct BodyCollector {
   private var pending = Data()
   /// The chunks being committed, oldest first.
   private var underWay: [ChunkCommit] = []
-  /// A reader of the stored body to compare with; `nil` once the bodies differ.
+  /// A reader of the rest of the stored body to compare with; `nil` where all of it is in memory.
   private var comparison: BodyReading?
+  /// The bytes of the stored body that come next in the comparison.
+  private var expected = Data()
   private var received: Int64
 
   init(
@@ -66,7 +68,13 @@ struct BodyCollector {
     self.open = open
     self.progress = progress
     isSameAsPrevious = previous != nil && resuming == nil
-    if isSameAsPrevious, let previous, !previous.isWhole { comparison = BodyReading(previous, in: store) }
+    if isSameAsPrevious, let previous {
+      if previous.isWhole {
+        expected = previous.firstChunk
+      } else {
+        comparison = BodyReading(previous, in: store)
+      }
+    }
     promised = resuming?.wholeLength
     unfinished = resuming?.body
     received = resuming?.body.length ?? 0
@@ -187,20 +195,27 @@ struct BodyCollector {
     }
   }
 
-  /// Compares a chunk with the stored body's chunk of the same number.
+  /// Compares a chunk with the stored body's next bytes, which may be in chunks of other lengths: a download that was
+  /// resumed is.
   nonisolated(nonsending) private mutating func compare(_ chunk: Data) async {
-    // A row of the tier has its whole body in memory, however long.
-    if isSameAsPrevious, let previous, previous.isWhole {
-      let part = previous.firstChunk.dropFirst((chunkCount - 1) * chunkBytes).prefix(chunk.count)
-      if part == chunk { return }
+    guard isSameAsPrevious else { return }
+    var rest = chunk
+    while !rest.isEmpty {
+      if expected.isEmpty, let comparison {
+        // An unreadable stored body counts as different. The reader reports the damage itself.
+        let piece = await waiting.result { () async throws(CacheStoreError) in try await comparison.next() }
+        if case .success(let bytes?) = piece { expected = bytes }
+      }
+      let count = min(rest.count, expected.count)
+      guard count > 0, rest.prefix(count) == expected.prefix(count) else {
+        isSameAsPrevious = false
+        comparison = nil
+        expected = Data()
+        return
+      }
+      rest = rest.dropFirst(count)
+      expected = expected.dropFirst(count)
     }
-    // An unreadable stored body counts as different. The reader reports the damage itself.
-    if isSameAsPrevious, let comparison {
-      let piece = await waiting.result { () async throws(CacheStoreError) in try await comparison.next() }
-      if case .success(chunk) = piece { return }
-    }
-    isSameAsPrevious = false
-    comparison = nil
   }
 
   private mutating func fail(_ error: CacheStoreError) {
