@@ -172,8 +172,8 @@ package final class UnfinishedBody: Sendable {
     end()
   }
 
-  /// Releases a body that has arrived and that no row will have, and its lease. It is kept for its readers for a while, and
-  /// never resumed.
+  /// Releases a body that has arrived and that no row will have, and its lease. It is kept for its readers for a while,
+  /// and never resumed.
   package func refuse() {
     store.writer.submit { [id, store] (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in

@@ -269,8 +269,8 @@ extension Exchange {
   ) -> BodyCollector {
     // Computed only for a body that is long or truncated.
     let partial = { @Sendable [core, prepared] () -> UnfinishedBody.Partial? in
-      // A body behind a redirect is not resumed: the redirect may lead elsewhere next time. Nor is one that was decoded:
-      // the rest would be counted in other bytes.
+      // A body behind a redirect is not resumed: the redirect may lead elsewhere next time. Nor is one that was
+      // decoded: the rest would be counted in other bytes.
       guard isResumable else { return nil }
       return Resumption.partial(
         of: head, for: prepared, length: body.length, protect: core.protect,
