@@ -27,7 +27,6 @@ struct Salvage {
       let wasWhole = try copy(row)
       if wasWhole { carriedOver += 1 } else { lost += 1 }
     }
-    try copyTags()
     for table in Self.tables { try copy(table) }
   }
 
@@ -74,27 +73,6 @@ struct Salvage {
       while try statement.step() { found.append(statement.text(0)) }
     }
     return found
-  }
-
-  /// Copies the tags that the lookups by row missed, from the table itself.
-  private func copyTags() throws(CacheStoreError) {
-    for order in ["ASC", "DESC"] {
-      var failure: CacheStoreError?
-      // An error of the damaged file ends only this scan; an error of the new file is kept in `failure`.
-      try? damaged.withStatement("SELECT request_id, name FROM tag ORDER BY name \(order)") {
-        (statement) throws(CacheStoreError) in
-        while failure == nil, try statement.step() {
-          do throws(CacheStoreError) {
-            _ = try new.first(
-              """
-              INSERT OR IGNORE INTO tag (request_id, name)
-              SELECT ?1, ?2 WHERE EXISTS (SELECT 1 FROM last_request WHERE id = ?1)
-              """, [statement.integer(0)], [statement.text(1)])
-          } catch { failure = error }
-        }
-      }
-      if let failure { throw failure }
-    }
   }
 
   /// - Returns: `false` where a chunk of the body is damaged, or a row received later has the place; then nothing of
@@ -218,39 +196,47 @@ struct Salvage {
     let name: String
     let numbers: [String]
     let texts: [String]
+    /// The column that the damaged table is ordered by.
+    let order: String
+    /// The table that has the first number as an identifier. A row that lacks it there leads to nothing.
+    var owner: String?
   }
 
-  /// What was removed, so that no exchange under way brings it back (law 8); who asked to be left alone; and which
-  /// digest key the accounts' names were made with.
+  /// Tags that the lookups by row missed; what was removed, so that no exchange under way brings it back (law 8); who
+  /// asked to be left alone; and which digest key the accounts' names were made with.
   private static let tables = [
+    Table(name: "tag", numbers: ["request_id"], texts: ["name"], order: "name", owner: "last_request"),
     Table(
       name: "removal", numbers: ["account_id", "target_hash", "started_ns", "removed_at_ms"],
-      texts: ["started_boot"]),
+      texts: ["started_boot"], order: "account_id", owner: "account"),
     Table(
-      name: "pause", numbers: ["account_id", "heard_ns", "pause_ms"], texts: ["responder", "heard_boot"]),
-    Table(name: "digest_key", numbers: ["id"], texts: ["proof"]),
+      name: "pause", numbers: ["account_id", "heard_ns", "pause_ms"], texts: ["responder", "heard_boot"],
+      order: "account_id", owner: "account"),
+    Table(name: "digest_key", numbers: ["id"], texts: ["proof"], order: "id"),
   ]
 
+  /// Copies what a scan from either end of the table still finds.
   private func copy(_ table: Table) throws(CacheStoreError) {
     let columns = (table.numbers + table.texts).joined(separator: ", ")
     let places = (1...table.numbers.count + table.texts.count).map { "?\($0)" }.joined(separator: ", ")
-    // A row of an account that could not be read leads to nothing.
-    let condition = columns.contains("account_id") ? "EXISTS (SELECT 1 FROM account WHERE id = ?1)" : "true"
-    let insert =
-      "INSERT OR IGNORE INTO \(table.name) (\(columns)) SELECT \(places) WHERE \(condition)"
-    var failure: CacheStoreError?
-    // An error of the damaged file ends only this scan, and an older store may lack the table.
-    try? damaged.withStatement("SELECT \(columns) FROM \(table.name)") {
-      (statement) throws(CacheStoreError) in
-      while failure == nil, try statement.step() {
-        do throws(CacheStoreError) {
-          _ = try new.first(
-            insert, table.numbers.indices.map { statement.integer(Int32($0)) },
-            table.texts.indices.map { statement.text(Int32(table.numbers.count + $0)) })
-        } catch { failure = error }
+    let condition = table.owner.map { "EXISTS (SELECT 1 FROM \($0) WHERE id = ?1)" } ?? "true"
+    let insert = "INSERT OR IGNORE INTO \(table.name) (\(columns)) SELECT \(places) WHERE \(condition)"
+    for order in ["ASC", "DESC"] {
+      var failure: CacheStoreError?
+      // An error of the damaged file, which may be older and lack the table, ends only this scan; an error of the new
+      // file is kept in `failure`.
+      try? damaged.withStatement("SELECT \(columns) FROM \(table.name) ORDER BY \(table.order) \(order)") {
+        (statement) throws(CacheStoreError) in
+        while failure == nil, try statement.step() {
+          do throws(CacheStoreError) {
+            _ = try new.first(
+              insert, table.numbers.indices.map { statement.integer(Int32($0)) },
+              table.texts.indices.map { statement.text(Int32(table.numbers.count + $0)) })
+          } catch { failure = error }
+        }
       }
+      if let failure { throw failure }
     }
-    if let failure { throw failure }
   }
 
   /// Copies the store's own limits.

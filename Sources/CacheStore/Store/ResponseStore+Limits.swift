@@ -52,7 +52,7 @@ extension ResponseStore {
   private static func twice(_ bytes: Int64) -> Int64 { bytes > .max / 2 ? .max : max(0, bytes) * 2 }
 
   /// For a body, or the beginning of one, that would take more than half the store.
-  package func tooLarge(_ bytes: some BinaryInteger) -> CacheStoreError {
+  package func tooLarge(_ bytes: Int64) -> CacheStoreError {
     var limit = max(2, twiceTheLimit)
     while limit / 2 < bytes, limit < .max { limit = Self.twice(limit) }
     return CacheStoreError(

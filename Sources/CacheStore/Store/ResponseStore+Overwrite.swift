@@ -28,7 +28,7 @@ extension ResponseStore {
       // Checked before the first chunk makes room for itself: no row is evicted for a body that is refused
       // (law 5).
       _ = try await limits()
-      guard Int64(bytes.count) <= largestBody else { throw tooLarge(bytes.count) }
+      guard Int64(bytes.count) <= largestBody else { throw tooLarge(Int64(bytes.count)) }
       guard try await !isTooLate(write) else { return .superseded }
       let body = try await beginBody(accountID: write.accountID, partial: nil, makingRoom: true)
       try await body.append(bytes)

@@ -27,14 +27,10 @@ extension Exchange {
   }
 
   /// The failure to publish: that the account was signed out, if it was, so that no load falls back on what is stored.
-  nonisolated(nonsending) func unlessSignedOut(_ error: DataServiceError) async -> DataServiceError {
-    guard ![.signedOut, .closed, .cancelled].contains(error.kind) else { return error }
-    do throws(DataServiceError) {
-      try await checkGeneration()
-      return error
-    } catch {
-      return error
-    }
+  nonisolated(nonsending) func unlessSignedOut(_ failure: DataServiceError) async -> DataServiceError {
+    guard ![.signedOut, .closed, .cancelled].contains(failure.kind) else { return failure }
+    do throws(DataServiceError) { try await checkGeneration() } catch { return error }
+    return failure
   }
 
   /// Invalidates the stored responses that an unsafe request has made out of date (RFC 9111 section 4.4): those of its

@@ -11,14 +11,15 @@ extension LoadTask {
 
   /// - Returns: The event that results at once from carrying out an effect.
   private func step(_ event: LoadMachine.Event) -> LoadMachine.Event? {
-    let effects = state.withLock { state -> [LoadMachine.Effect] in
+    let (effects, marks) = state.withLock { state -> ([LoadMachine.Effect], Bool) in
       // A load that was stopped delivers that failure, whatever it hears of first (law 2).
       let effects = state.machine.handle(state.isStopped && event != .cancelled ? .stopped : event)
       // Passed `inout`: copying the large state would retain some hundred references.
       count(effects, in: &state)
       for effect in effects { post(effect, in: &state) }
-      if effects == [.deliverStored, .end] { state.isMarking = isToBeMarked(state) }
-      return effects
+      let marks = effects == [.deliverStored, .end] && isToBeMarked(state)
+      if marks { state.isMarking = true }
+      return (effects, marks)
     }
     if event == .storeIsSlow, effects.contains(.startExchange) {
       core.trace("the store is slow: not waiting for it")
@@ -27,8 +28,8 @@ extension LoadTask {
       core.trace("going on without the store: the response has waited 250 ms for it")
     }
     if effects.contains(.boundStoreWait) { core.trace("waiting for the store: the response is complete") }
+    if marks { mark() }
     var following: LoadMachine.Event?
-    if effects == [.deliverStored, .end] { mark() }
     for effect in effects {
       if let event = perform(effect) { following = event }
     }
@@ -198,7 +199,7 @@ extension LoadTask {
   /// Pins and tags the row that was delivered without an exchange. The load ends when that is done, or takes as long as
   /// a commit may.
   private func mark() {
-    guard let row = state.withLock({ $0.isMarking ? $0.row : nil }) else { return }
+    guard let row = state.withLock({ $0.row }) else { return }
     Task(executorPreference: core.thread) { [self] in
       let done = await core.commitWaiting.result { [core, prepared] () async throws(CacheStoreError) in
         try await core.store.keep(
