@@ -17,8 +17,8 @@ let strict: [SwiftSetting] =
     .enableUpcomingFeature("MemberImportVisibility"),
   ] + (isPortable ? [.define("PORTABLE")] : [])
 
-/// Each system's C library and Foundation, under one name each; no other module names them.
-let platform: [Target.Dependency] = ["PlatformC", "PlatformFoundation"]
+/// Each system's C library and Foundation, under one name each; no other module names them. And the locks.
+let platform: [Target.Dependency] = ["Guards", "PlatformC", "PlatformFoundation"]
 
 /// Checked copies in the C library, which need an optimiser.
 let fortified: [CSetting] = [
@@ -56,6 +56,7 @@ let package = Package(
       name: "CSodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
     .target(name: "CXXHash", cSettings: fortified),
     .target(name: "PlatformC", swiftSettings: strict),
+    .target(name: "Guards", dependencies: ["PlatformC"], swiftSettings: strict),
     .target(name: "PlatformFoundation", swiftSettings: strict),
     .target(
       name: "CacheStore",
@@ -71,7 +72,7 @@ let package = Package(
     // A part of DataService where it is the only transport. Apart from it where libcurl is the default, so that nobody
     // else pays for linking FoundationNetworking.
     .target(
-      name: "URLSessionTransport", dependencies: ["CacheStore", "DataService"],
+      name: "URLSessionTransport", dependencies: ["CacheStore", "DataService", "Guards"],
       path: "Sources/DataService/URLSessionTransport", exclude: isPortable ? ["Session"] : [],
       swiftSettings: strict),
     // For the tests of programs, and for ours.

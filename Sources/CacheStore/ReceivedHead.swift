@@ -21,6 +21,12 @@
   /// The duration of the exchange, in milliseconds.
   @usableFromInline package var exchangeMilliseconds: Int64
 
+  /// When the exchange ended.
+  package var endedAt: Int64 {
+    get { requestedAt &+ exchangeMilliseconds }
+    set { exchangeMilliseconds = newValue &- requestedAt }
+  }
+
   /// Makes a head.
   ///
   /// - Parameters:

@@ -1,7 +1,7 @@
 public import CacheStore
 public import DataService
+internal import Guards
 public import PlatformFoundation
-internal import Synchronization
 
 /// An origin without a network. A test sets its answer to each URL and may change it at any time.
 ///
@@ -68,7 +68,7 @@ public final class ScriptedOrigin: Transport {
     var requests: [TransportRequest] = []
   }
 
-  private let state = Mutex(State())
+  private let state = Guarded(State())
   private let clock: VirtualClock
 
   /// An origin without any answers yet.
@@ -138,7 +138,7 @@ private final class Delay: Sendable {
     var continuation: CheckedContinuation<Bool, Never>?
     var result: Bool?
   }
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   /// Returns after `delay`.
   /// - Throws: `cancelled` if the task is cancelled.

@@ -1,5 +1,5 @@
 public import DataService
-internal import Synchronization
+internal import Guards
 
 /// A transport that answers from a closure, for example to count requests or to hold an answer back. If the answers
 /// depend only on the URL, ``ScriptedOrigin`` is shorter.
@@ -9,7 +9,7 @@ public final class ScriptedTransport: Transport {
     @Sendable (_ request: TransportRequest, _ number: Int) async throws(DataServiceError) -> TransportResponse
 
   private let script: Script
-  private let log = Mutex<[TransportRequest]>([])
+  private let log = Guarded<[TransportRequest]>([])
 
   /// Answers each request by calling the script, on a thread of the service.
   public init(_ script: @escaping Script) { self.script = script }

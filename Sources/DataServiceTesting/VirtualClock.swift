@@ -1,6 +1,6 @@
 public import DataService
+internal import Guards
 public import PlatformFoundation
-internal import Synchronization
 
 /// The clocks of a service under test. They stand still until the test advances them; timers fire on the thread that
 /// calls ``advance(by:)``. May be used from any thread.
@@ -29,7 +29,7 @@ public final class VirtualClock: Timekeeper {
     var continuation: CheckedContinuation<Duration?, Never>?
   }
 
-  private let state: Mutex<State>
+  private let state: Guarded<State>
   package let bootID: String
 
   /// Starts at an instant, by default 2026-01-01 00:00:00 UTC.
@@ -42,7 +42,7 @@ public final class VirtualClock: Timekeeper {
     wallMilliseconds: Int64, bootNanoseconds: Int64 = 1_000_000_000_000,
     bootID: String = "test-boot"
   ) {
-    state = Mutex(
+    state = Guarded(
       State(wallWhenSet: wallMilliseconds, setAt: bootNanoseconds, bootNanoseconds: bootNanoseconds))
     self.bootID = bootID
   }

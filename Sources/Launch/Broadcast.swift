@@ -1,59 +1,34 @@
-internal import Synchronization
+/// A value, and any number of sequences that yield its changes; part of its owner's state, under the owner's lock.
+struct Broadcast<Value: Sendable>: Sendable {
+  private(set) var value: Value
+  private var readers: [Int: AsyncStream<Value>.Continuation] = [:]
+  private var last = 0
+  private var isOver = false
 
-/// A value that can be read at any time, and any number of sequences that yield its changes.
-final class Broadcast<Value: Sendable>: Sendable {
-  private struct State {
-    var value: Value
-    var readers: [Int: AsyncStream<Value>.Continuation] = [:]
-    var next = 0
-    var isOver = false
+  init(_ value: Value) { self.value = value }
+
+  /// Sends the value to a new reader, who is told of every later one too.
+  /// - Returns: The reader's number; `nil` where the sequences have ended.
+  mutating func add(_ reader: AsyncStream<Value>.Continuation) -> Int? {
+    reader.yield(value)
+    guard !isOver else { return nil }
+    last += 1
+    readers[last] = reader
+    return last
   }
 
-  private let state: Mutex<State>
-  private let buffer: AsyncStream<Value>.Continuation.BufferingPolicy
+  mutating func remove(_ number: Int) { readers[number] = nil }
 
-  /// - Parameter buffer: Which values are buffered for a slow reader.
-  init(_ value: Value, buffer: AsyncStream<Value>.Continuation.BufferingPolicy) {
-    state = Mutex(State(value: value))
-    self.buffer = buffer
+  /// Changes the value. Readers are told at once, under the owner's lock, so that all see the same order.
+  mutating func send(_ value: Value) {
+    self.value = value
+    for reader in readers.values { reader.yield(value) }
   }
 
-  /// The value now.
-  var current: Value { state.withLock { $0.value } }
-
-  /// The value now, and every later one.
-  var values: AsyncStream<Value> {
-    AsyncStream(bufferingPolicy: buffer) { continuation in
-      let number = state.withLock { state -> Int? in
-        continuation.yield(state.value)
-        guard !state.isOver else { return nil }
-        state.next += 1
-        state.readers[state.next] = continuation
-        return state.next
-      }
-      guard let number else { return continuation.finish() }
-      continuation.onTermination = { [weak self] _ in
-        self?.state.withLock { state in state.readers[number] = nil }
-      }
-    }
-  }
-
-  /// Changes the value. Callers serialise their calls. Readers are notified under the lock, so that all see the same
-  /// order.
-  func send(_ value: Value) {
-    state.withLock { state in
-      state.value = value
-      for reader in state.readers.values { reader.yield(value) }
-    }
-  }
-
-  /// Ends the sequences.
-  func finish() {
-    let readers = state.withLock { state in
-      state.isOver = true
-      defer { state.readers = [:] }
-      return Array(state.readers.values)
-    }
-    for reader in readers { reader.finish() }
+  /// - Returns: The readers, whose sequences the caller ends outside the lock.
+  mutating func finish() -> [AsyncStream<Value>.Continuation] {
+    isOver = true
+    defer { readers = [:] }
+    return Array(readers.values)
   }
 }

@@ -147,10 +147,9 @@ import Testing
         unlink(path + ".repaired")
         return 1_000_000
       }
-      $0.onEvent = { event in events.withLock { $0.append(event) } }
     }
     #expect {
-      try repair.run(waitingUntil: late)
+      try repair.run(waitingUntil: late) { event in events.withLock { $0.append(event) } }
     } throws: {
       ($0 as? CacheStoreError)?.message.contains("was removed meanwhile") == true
     }
@@ -185,11 +184,8 @@ import Testing
     // All of the first page behind the header, where the list of tables begins.
     try fixture.files.overwrite("store.sqlite", at: 100, with: Array(repeating: 0xFF, count: 1900))
     let events = Mutex<[StoreEvent]>([])
-    let repair = quarantine(fixture, isUntrusted: true) {
-      $0.now = { 1_000_000 }
-      $0.onEvent = { event in events.withLock { $0.append(event) } }
-    }
-    #expect(try repair.run(waitingUntil: late))
+    let repair = quarantine(fixture, isUntrusted: true) { $0.now = { 1_000_000 } }
+    #expect(try repair.run(waitingUntil: late) { event in events.withLock { $0.append(event) } })
     let name = fixture.path + ".damaged-19700101T001640Z"
     let expected = StoreEvent.quarantined(path: fixture.path, keptAs: name, carriedOver: 0, lost: 0)
     #expect(events.withLock { $0 } == [expected])

@@ -30,6 +30,36 @@ import Testing
     #expect(try await store.entries().map(\.key) == [.other])
   }
 
+  @Test("an application may call the store from what it is told", arguments: [true, false])
+  func toldOutsideOfLocks(ofRow: Bool) async throws {
+    let stores = Mutex<[ResponseStore]>([])
+    let found = Mutex<[Bool]>([])
+    let fixture = try StoreFixture {
+      $0.onEvent = { _ in
+        let store = stores.withLock { $0[0] }
+        // `nil` where the connection is in use.
+        let isFree = try? store.writer.performNow { (_) throws(CacheStoreError) in true }
+        found.withLock { $0.append(isFree ?? false) }
+      }
+    }
+    let store = fixture.store
+    stores.withLock { $0 = [store] }
+    _ = try await store.put("damaged", for: .page)
+    if ofRow {
+      try fixture.sql("UPDATE last_request SET status = status + 1")
+      _ = try await store.lookup(.page)
+    } else {
+      await store.close()
+      try fixture.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+      try fixture.spoilIndex()
+      let another = fixture.another()
+      stores.withLock { $0 = [another] }
+      _ = try await another.put("fresh", for: .page, at: 1_000_000)
+    }
+    await stores.withLock { $0[0] }.whenIdle()
+    #expect(found.withLock { $0 } == [true])
+  }
+
   /// What removes a row.
   enum Remover: String, CaseIterable, Sendable {
     case lookUp, removal, eviction, age, variant

@@ -1,12 +1,13 @@
 import CacheStore
+import DataServiceTesting
 import Dispatch
 import FixtureServer
-import DataServiceTesting
+import Guards
 import PlatformFoundation
 import Synchronization
 import TestSupport
-import Testing
 import TestTurns
+import Testing
 
 @testable import DataService
 

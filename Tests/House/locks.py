@@ -5,20 +5,18 @@ import re
 import swift_source
 
 PAGE = pathlib.Path("docs/architecture.md")
-LOCK = re.compile(r"\b(?:let|var) +(\w+) *(?:: *(?:Mutex|Guarded)<|= *(?:Mutex|Guarded)[<(])")
-# `Guarded` is itself a lock; what it holds is the `Mutex` that the table means.
-WRAPPER = "Guarded.mutex"
+LOCK = re.compile(r"\b(?:let|var) +(\w+) *(?:: *(?:Mutex|Guarded|GuardedWork)<|= *(?:Mutex|Guarded|GuardedWork)[<(])")
+# The forms of a lock, which hold the `Mutex` that the table means.
+FORMS = "Guards"
 
 
 def of(targets):
     """`Type.property` of each lock, with its place."""
     for target in targets:
-        for file in target.files:
+        for file in target.files if target.name != FORMS else []:
             for number, line in enumerate(swift_source.code(file.text).split("\n"), 1):
                 if found := LOCK.search(line):
-                    name = f"{target.owners[file][number][-1]}.{found[1]}"
-                    if name != WRAPPER:
-                        yield name, f"{target.name}/{file.name}:{number}"
+                    yield f"{target.owners[file][number][-1]}.{found[1]}", f"{target.name}/{file.name}:{number}"
 
 
 def listed(page):

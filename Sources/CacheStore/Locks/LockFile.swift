@@ -1,5 +1,5 @@
+internal import Guards
 internal import PlatformC
-internal import Synchronization
 
 /// `STORE.lock`: a file whose byte ranges are locks for what only one process at a time may do.
 ///
@@ -43,7 +43,7 @@ final class LockFile: Sendable {
   }
 
   private let files: StoreFiles
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   init(files: StoreFiles) { self.files = files }
 
@@ -238,11 +238,11 @@ extension Duration {
 /// Release it after the commit. It is also released when the object is deallocated and when the process ends.
 package final class Lease: Sendable {
   private let place: LockFile.Place
-  private let file: Mutex<LockFile?>
+  private let file: Guarded<LockFile?>
 
   init(_ place: LockFile.Place, of file: LockFile) {
     self.place = place
-    self.file = Mutex(file)
+    self.file = Guarded(file)
   }
 
   deinit { release() }

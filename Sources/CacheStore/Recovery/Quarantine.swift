@@ -9,8 +9,11 @@ struct Quarantine {
 
   /// Checks the file again, holding the lock, and replaces it where it is damaged.
   ///
+  /// - Parameter tell: Told of a file that was replaced.
   /// - Returns: Whether the file of that name may be another now, replaced by this or another process.
-  func run(waitingUntil deadline: Int64) throws(CacheStoreError) -> Bool {
+  func run(waitingUntil deadline: Int64, _ tell: (StoreEvent) -> Void = { _ in }) throws(CacheStoreError)
+    -> Bool
+  {
     let aside = QuarantinedFiles(files: files)
     switch try files.presence() {
     // The lock below waits for a repair that is under way.
@@ -33,7 +36,7 @@ struct Quarantine {
     // The journal's lines refer to rows of the damaged file.
     UsageJournal(files: files).removeAll()
     aside.prune()
-    configuration.onEvent?(
+    tell(
       .quarantined(path: files.database, keptAs: name, carriedOver: salvage.carriedOver, lost: salvage.lost))
     return true
   }

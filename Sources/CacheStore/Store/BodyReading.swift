@@ -1,5 +1,6 @@
+internal import Guards
+
 package import PlatformFoundation
-internal import Synchronization
 
 /// Reads a stored body in order, on the store's queue and ahead of its reader: while the reader uses one chunk, the
 /// next are read and verified.
@@ -26,13 +27,13 @@ package final class BodyReading: Sendable {
 
   private let body: StoredResponse.Body
   private let store: ResponseStore
-  private let state: Mutex<State>
+  private let state: Guarded<State>
 
   /// Reads nothing before the first call of `next()`.
   package init(_ body: StoredResponse.Body, in store: ResponseStore) {
     self.body = body
     self.store = store
-    state = Mutex(State(unread: body.length))
+    state = Guarded(State(unread: body.length))
   }
 
   /// The next chunk; `nil` after the last.

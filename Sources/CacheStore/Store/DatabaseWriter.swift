@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Guards
 internal import Synchronization
 
 /// The one connection that writes, and the queue its work runs on.
@@ -14,13 +15,15 @@ final class DatabaseWriter: Sendable {
     var lookups = 0
     /// Whether the latest failed piece of work was storing something.
     var wasStoring = false
+    /// What the application is told once the lock is released.
+    var events: [StoreEvent] = []
   }
 
   let queue = DispatchQueue(label: "cachefetch.store.write")
   private let files: StoreFiles
   private let lockFile: LockFile
   private let configuration: StoreConfiguration
-  private let slot = Mutex(Slot())
+  private let slot = GuardedWork(Slot())
   /// Pieces of work waiting or running on the queue.
   private let queued = Atomic(0)
   let group = WriteGroup()
@@ -248,7 +251,7 @@ final class DatabaseWriter: Sendable {
   private func attempt<Result: Sendable>(
     waitingUntil deadline: Int64, _ work: (Connection) throws(CacheStoreError) -> Result
   ) -> Swift.Result<Result, CacheStoreError> {
-    slot.withLock { slot in
+    withSlot { slot in
       var outcome = run(&slot, waitingUntil: deadline, work)
       guard case .failure(let error) = outcome else { return outcome }
       // Where this or another process replaced the file, run the same work again on the new file.
@@ -324,8 +327,21 @@ final class DatabaseWriter: Sendable {
     let recovery = Quarantine(files: files, lockFile: lockFile, configuration: configuration)
     // Reading a whole file takes longer than `busyTimeout` allows for; each wait for a lock still ends.
     return Self.result { () throws(CacheStoreError) in
-      try recovery.run(waitingUntil: max(deadline, Platform.monotonicNanoseconds() + 1_000_000_000))
+      try recovery.run(waitingUntil: max(deadline, Platform.monotonicNanoseconds() + 1_000_000_000)) {
+        slot.events.append($0)
+      }
     }
+  }
+
+  /// Runs work with the connection, and tells the application afterwards what happened: its closure may call the store.
+  private func withSlot<Result: Sendable>(_ work: (inout Slot) -> Result) -> Result {
+    let (result, events) = slot.withLock { slot in
+      let result = work(&slot)
+      defer { slot.events = [] }
+      return (result, slot.events)
+    }
+    for event in events { configuration.onEvent?(event) }
+    return result
   }
 
   /// Checks the file for damage and replaces it where it is damaged, when a person asked for a repair.
@@ -334,7 +350,7 @@ final class DatabaseWriter: Sendable {
     let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
     let result = await withUnsafeContinuation { continuation in
       enqueue {
-        continuation.resume(returning: self.slot.withLock { self.recover(&$0, waitingUntil: deadline) })
+        continuation.resume(returning: self.withSlot { self.recover(&$0, waitingUntil: deadline) })
       }
     }
     return try result.get()
@@ -345,7 +361,7 @@ final class DatabaseWriter: Sendable {
     enqueue {
       let deadline = Platform.monotonicNanoseconds() + self.configuration.busyTimeout.wholeNanoseconds
       // The next use of the store meets the same error and reports it.
-      self.slot.withLock { slot in
+      self.withSlot { slot in
         guard !slot.isClosed else { return }
         _ = self.recover(&slot, waitingUntil: deadline)
       }

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import Guards
 
 /// The connections of a ``ReaderPool`` that wait for their next use.
 final class IdleReaders: Sendable {
@@ -13,7 +13,7 @@ final class IdleReaders: Sendable {
     var isClosed = false
   }
 
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   var isEmpty: Bool { state.withLock { $0.readers.isEmpty } }
 

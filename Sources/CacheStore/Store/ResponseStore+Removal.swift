@@ -343,15 +343,16 @@ extension ResponseStore {
     _ damaged: @escaping @Sendable (Connection) throws(CacheStoreError) -> RowCoder.Found?
   ) {
     guard !configuration.isReadOnly else { return }
-    writer.submit { [self] (connection) throws(CacheStoreError) in
-      // Whoever read it has reported it; where the removal fails, the next read finds it again.
-      let wasRemoved = try connection.transaction { () throws(CacheStoreError) in
+    writer.perform { [self] (connection) throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in
         guard let found = try damaged(connection) else { return false }
         let row = found.row
         try deleteRow(row.id, withBody: row.body.id, length: row.body.length, connection)
         return true
       }
-      if wasRemoved { configuration.onEvent?(.removedDamagedRow(path: files.database)) }
+    } completion: { [configuration, files] removal in
+      // Whoever read it has reported it; where the removal fails, the next read finds it again.
+      if case .success(true) = removal { configuration.onEvent?(.removedDamagedRow(path: files.database)) }
     }
   }
 }

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import Guards
 
 extension ResponseStore {
   /// Notes that a row was delivered; written with the next batch.

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Guards
 package import PlatformFoundation
 internal import Synchronization
 
@@ -36,12 +37,12 @@ package final class ResponseStore: Sendable {
   let writer: DatabaseWriter
   let reads = DispatchQueue(label: "cachefetch.store.read")
   private let locks = DispatchQueue(label: "cachefetch.store.locks")
-  let usage = Mutex(UsageBatch())
+  let usage = Guarded(UsageBatch())
   /// The limit of bytes as last read from the file; until then the configuration's.
   let knownBytes: Atomic<Int64>
   /// Whether a test has suspended the store.
   private let isSuspended = Atomic(false)
-  private let observer = Mutex(VersionObserver())
+  private let observer = Guarded(VersionObserver())
 
   /// A store that opens its file at the first use; cannot fail and touches no file.
   package init(configuration: StoreConfiguration) {

@@ -1,5 +1,6 @@
+internal import Guards
+
 package import PlatformFoundation
-internal import Synchronization
 
 /// A body being received, or cut off: each chunk is committed as it arrives.
 ///
@@ -52,7 +53,7 @@ package final class UnfinishedBody: Sendable {
   /// refused.
   private let makesRoom: Bool
   private let lease: Lease?
-  private let chunks: Mutex<Chunks>
+  private let chunks: Guarded<Chunks>
 
   init(
     id: Int64, accountID: Int64, chunks: Chunks = Chunks(), makesRoom: Bool = false, lease: Lease?,
@@ -60,7 +61,7 @@ package final class UnfinishedBody: Sendable {
   ) {
     self.id = id
     self.accountID = accountID
-    self.chunks = Mutex(chunks)
+    self.chunks = Guarded(chunks)
     self.makesRoom = makesRoom
     self.lease = lease
     self.store = store

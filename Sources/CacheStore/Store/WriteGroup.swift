@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import Guards
 
 /// Small writes collected for one transaction, in the order of their arrival.
 ///
@@ -10,7 +10,7 @@ final class WriteGroup: Sendable {
   private static let mostWrites = 64
   static let mostBytes = 1 << 20
 
-  private let waiting = Mutex<[any GroupedWrite]>([])
+  private let waiting = Guarded<[any GroupedWrite]>([])
 
   /// Adds a write; `true` for the first, whose caller enqueues the transaction.
   func add(_ write: any GroupedWrite) -> Bool {

@@ -1,3 +1,4 @@
+internal import Guards
 internal import PlatformFoundation
 
 extension DataService {

@@ -1,3 +1,4 @@
+internal import Guards
 internal import PlatformFoundation
 
 /// One iteration of a live sequence: its loads, one after the other, an observer of the store, and their unread

@@ -1,4 +1,5 @@
 internal import CacheStore
+internal import Guards
 
 /// The row id that the account had when the exchange began.
 ///

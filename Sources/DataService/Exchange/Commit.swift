@@ -98,7 +98,7 @@ struct Commit {
     var head = answer.head
     head.fields = fields
     head.started = exchange.started
-    if let endedAt { head.exchangeMilliseconds = endedAt - head.requestedAt }
+    if let endedAt { head.endedAt = endedAt }
     return head
   }
 

@@ -1,4 +1,5 @@
 internal import CacheStore
+internal import Guards
 internal import PlatformFoundation
 
 // The work of an exchange, from top to bottom: lease, attempts, request, verdict, body, commit, result. Its functions

@@ -1,4 +1,5 @@
 internal import CacheStore
+internal import Guards
 
 /// One exchange, and the loads that share it.
 ///

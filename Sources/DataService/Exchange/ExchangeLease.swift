@@ -1,4 +1,5 @@
 internal import CacheStore
+internal import Guards
 
 /// The right to refresh, held until the row is committed or will certainly not come.
 struct ExchangeLease: Sendable {

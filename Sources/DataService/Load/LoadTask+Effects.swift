@@ -1,4 +1,5 @@
 internal import CacheStore
+internal import Guards
 
 // Carries out the effects that the machine returns.
 extension LoadTask {

@@ -1,4 +1,5 @@
 internal import CacheStore
+internal import Guards
 internal import PlatformFoundation
 
 // Handles the answer of the store.

@@ -1,4 +1,5 @@
 internal import CacheStore
+internal import Guards
 internal import PlatformFoundation
 
 /// One running load: passes events from the store and the exchange to the ``LoadMachine``, and carries out its

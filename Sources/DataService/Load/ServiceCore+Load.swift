@@ -1,5 +1,6 @@
 internal import CacheStore
 internal import Dispatch
+internal import Guards
 
 extension ServiceCore {
   /// Where callbacks run.
@@ -8,9 +9,13 @@ extension ServiceCore {
     case inline
     case queue(DispatchQueue)
 
-    /// The callbacks' turns, if they run on a queue.
-    var turns: CallbackTurns? {
-      if case .queue(let queue) = self { CallbackTurns(queue) } else { nil }
+    /// Runs one load's callbacks one at a time and in order; the queue itself may be concurrent, and does not reveal it.
+    var serialQueue: DispatchQueue? {
+      if case .queue(let queue) = self {
+        DispatchQueue(label: "cachefetch.callbacks", target: queue)
+      } else {
+        nil
+      }
     }
   }
 
@@ -21,8 +26,8 @@ extension ServiceCore {
     deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void, ended: (@Sendable () -> Void)? = nil
   ) -> DataService.Load {
     let gate = CallbackGate()
-    let turns = context.turns
-    let called = turns == nil ? nil : FirstValue<Void>()
+    let queue = context.serialQueue
+    let called = queue == nil ? nil : FirstValue<Void>()
     let call: @Sendable (LoadOutput<Value>) -> Void = { output in
       switch output {
       case .delivery(let delivery): if gate.mayCall() { deliver(delivery) }
@@ -32,11 +37,11 @@ extension ServiceCore {
       }
     }
     var sink = call
-    if let turns { sink = { output in turns.add { call(output) } } }
+    if let queue { sink = { output in queue.async { call(output) } } }
     let report = progress.map { progress in
       { @Sendable (update: DataService.TransferProgress) in
-        guard let turns else { return progress(update) }
-        turns.add { if gate.mayCall() { progress(update) } }
+        guard let queue else { return progress(update) }
+        queue.async { if gate.mayCall() { progress(update) } }
       }
     }
     do throws(DataServiceError) {

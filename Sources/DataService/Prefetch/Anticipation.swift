@@ -1,4 +1,5 @@
 public import CacheStore
+internal import Guards
 public import PlatformFoundation
 
 extension ServiceCore {

@@ -1,4 +1,5 @@
 internal import CacheStore
+internal import Guards
 
 /// A load before the caller has asked for it. Its deliveries are kept until the caller commits it or it is released.
 ///
@@ -75,7 +76,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
   private let wanted: DataService.Request
   private let form: ValueForm<Value>
   private let unused: DataService.UnusedAnticipation
-  private let state: Guarded<State>
+  private let state: GuardedWork<State>
 
   init(
     core: ServiceCore, request: DataService.Request, form: ValueForm<Value>, group: String?,
@@ -86,7 +87,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     self.form = form
     self.group = group
     self.unused = unused
-    state = Guarded(State(beganAt: core.timekeeper.bootNanoseconds))
+    state = GuardedWork(State(beganAt: core.timekeeper.bootNanoseconds))
   }
 
   // MARK: - Before the commit

@@ -1,3 +1,4 @@
+internal import Guards
 internal import PlatformC
 
 /// A file of certificates that is open for reading.

@@ -32,6 +32,8 @@ extension DataService {
     package var onTrace: (@Sendable (String) -> Void)?
     /// The time limits between the store and the network.
     package var timeouts = InternalTimeouts()
+    /// What the network thread runs first, unless the transport brings a thread of its own.
+    package var threadPreparation: (@Sendable () -> Void)?
     /// The clock; `nil` takes the system's. Tests set their own.
     package var timekeeper: (any Timekeeper)?
 

@@ -1,4 +1,5 @@
 internal import CacheStore
+internal import Guards
 
 /// The running exchanges. Loads that agree in everything that shapes an exchange share one (law 7).
 struct ExchangesUnderWay {

@@ -1,3 +1,4 @@
+internal import Guards
 internal import PlatformFoundation
 
 /// A weak reference to a body that is delivered while it arrives.

@@ -1,4 +1,5 @@
 internal import CacheStore
+internal import Guards
 internal import PlatformFoundation
 
 /// The delays after which an observer reads the store, once its files have changed.

@@ -1,4 +1,5 @@
 internal import CacheStore
+internal import Guards
 internal import PlatformFoundation
 internal import Synchronization
 

@@ -1,5 +1,6 @@
 internal import CacheStore
 internal import Dispatch
+internal import Guards
 internal import PlatformC
 internal import Synchronization
 
@@ -43,7 +44,7 @@ final class ServiceCore: Sendable {
     #else
       let carrier: NetworkThread? = nil
     #endif
-    let thread = carrier ?? NetworkThread()
+    let thread = carrier ?? NetworkThread(preparation: configuration.threadPreparation)
     ownsThread = carrier == nil
     let timekeeper = configuration.timekeeper ?? SystemTimekeeper(thread: thread)
     self.thread = thread

@@ -1,3 +1,5 @@
+internal import Guards
+
 /// Lets one task wait for a signal; a signal before the wait counts.
 final class Wakeup: Sendable {
   private struct State {

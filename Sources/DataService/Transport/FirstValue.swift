@@ -1,3 +1,5 @@
+internal import Guards
+
 /// Keeps the first value that is set; any number of tasks may wait for it.
 final class FirstValue<Value: Sendable>: Sendable {
   private let state = Guarded(FirstValueState())

@@ -8,15 +8,15 @@
 package final class NetworkThread: TaskExecutor {
   private let core: NetworkThreadCore
 
-  /// Sets an action that every network thread started from now on runs first.
-  package static func setPreparation(_ action: @escaping @Sendable () -> Void) {
-    NetworkThreadCore.preparation.withLock { $0 = action }
-  }
-
   /// A thread that starts on first use.
-  /// - Parameter wakeup: Makes what wakes it, each time that it starts.
-  package init(wakeup: @escaping @Sendable () -> WakeupPipe = { WakeupPipe() }) {
-    core = NetworkThreadCore(makeWakeup: wakeup)
+  /// - Parameters:
+  ///   - preparation: What it runs first, each time that it starts.
+  ///   - wakeup: Makes what wakes it, each time that it starts.
+  package init(
+    preparation: (@Sendable () -> Void)? = nil,
+    wakeup: @escaping @Sendable () -> WakeupPipe = { WakeupPipe() }
+  ) {
+    core = NetworkThreadCore(preparation: preparation, makeWakeup: wakeup)
   }
 
   deinit { core.requestEnd(nil) }

@@ -2,6 +2,7 @@
   internal import CCurl
 #endif
 import Dispatch
+import Guards
 import PlatformC
 import Synchronization
 
@@ -26,9 +27,7 @@ final class NetworkThreadCore: @unchecked Sendable {
     var wakeup: WakeupPipe?
   }
 
-  /// What every thread runs first.
-  static let preparation = Guarded<(@Sendable () -> Void)?>(nil)
-
+  private let preparation: (@Sendable () -> Void)?
   private let makeWakeup: @Sendable () -> WakeupPipe
   private let inbox = Guarded(Inbox())
   private let runningThread = Atomic<UInt>(0)
@@ -37,7 +36,10 @@ final class NetworkThreadCore: @unchecked Sendable {
   private var spare: [Item] = []
   private var engine: (any NetworkEngine)?
 
-  init(makeWakeup: @escaping @Sendable () -> WakeupPipe) { self.makeWakeup = makeWakeup }
+  init(preparation: (@Sendable () -> Void)?, makeWakeup: @escaping @Sendable () -> WakeupPipe) {
+    self.preparation = preparation
+    self.makeWakeup = makeWakeup
+  }
 
   var isRunning: Bool { inbox.withLock { $0.isRunning } }
 
@@ -119,7 +121,7 @@ final class NetworkThreadCore: @unchecked Sendable {
     // With one processor a new thread runs before the one that made it, which has a stored response to deliver; loading
     // libcurl takes several milliseconds.
     sched_yield()
-    Self.preparation.withLock { $0 }?()
+    preparation?()
     let wakeup = makeWakeup()
     inbox.withLock { $0.wakeup = wakeup }
     runningThread.store(Self.currentThread, ordering: .relaxed)

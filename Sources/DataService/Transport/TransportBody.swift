@@ -1,4 +1,5 @@
 public import PlatformFoundation
+internal import Synchronization
 
 /// A body that arrives in pieces. It can be read once, and by pulling, so that a slow reader slows the sender down.
 ///
@@ -63,17 +64,13 @@ public struct TransportBody: AsyncSequence, Sendable {
 
 /// Bytes that can be taken once.
 private final class OnePiece: Sendable {
-  private let data: Guarded<Data?>
-  init(_ data: Data) { self.data = Guarded(data) }
+  private let data: Data
+  private let isTaken = Atomic(false)
+  init(_ data: Data) { self.data = data }
 
-  func peek() -> Data? { data.withLock { $0 } }
+  func peek() -> Data? { isTaken.load(ordering: .relaxed) ? nil : data }
 
-  func take() -> Data? {
-    data.withLock { data in
-      defer { data = nil }
-      return data?.isEmpty == true ? nil : data
-    }
-  }
+  func take() -> Data? { isTaken.exchange(true, ordering: .relaxed) || data.isEmpty ? nil : data }
 }
 
 extension DataService {

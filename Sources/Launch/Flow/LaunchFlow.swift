@@ -1,5 +1,5 @@
 public import DataService
-internal import Synchronization
+internal import Guards
 
 /// Combines session and preload into the root to show, from the launch screen on.
 ///
@@ -22,6 +22,7 @@ internal import Synchronization
 public final class LaunchFlow: Sendable {
   private struct State {
     var machine = FlowMachine()
+    var roots = Broadcast<LaunchRoot>(.splash(nil))
     /// The preloads that have not ended, the current one last: after their outcome they go on into the store.
     var preloads: [PreloadRun] = []
     var tasks: [Task<Void, Never>] = []
@@ -34,8 +35,7 @@ public final class LaunchFlow: Sendable {
   private let clock: LaunchClock
   private let makePlan: @Sendable (_ account: String?) -> PreloadPlan
   private let block: @Sendable (LaunchOutcome) -> String?
-  private let broadcast = Broadcast<LaunchRoot>(.splash(nil), buffer: .bufferingNewest(1))
-  private let state = Mutex(State())
+  private let state = GuardedWork(State())
 
   /// Makes a flow; nothing happens before ``start()``.
   ///
@@ -59,10 +59,16 @@ public final class LaunchFlow: Sendable {
   }
 
   /// What the root shows now.
-  public var current: LaunchRoot { broadcast.current }
+  public var current: LaunchRoot { state.withLock { $0.roots.value } }
 
   /// What the root shows now, and every later root; a slow reader gets only the newest.
-  public var roots: AsyncStream<LaunchRoot> { broadcast.values }
+  public var roots: AsyncStream<LaunchRoot> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      let number = state.withLock { $0.roots.add(continuation) }
+      guard let number else { return continuation.finish() }
+      continuation.onTermination = { [weak self] _ in self?.state.withLock { $0.roots.remove(number) } }
+    }
+  }
 
   /// Whether the splash is still visible: alone, or over the main root until ``splashFaded()``.
   public var isSplashShowing: Bool { state.withLock { $0.machine.isSplashShowing } }
@@ -98,14 +104,14 @@ public final class LaunchFlow: Sendable {
 
   /// Ends the flow: its preload is cancelled, and the roots end.
   public func stop() {
-    let (preloads, tasks) = state.withLock { state in
+    let (preloads, tasks, readers) = state.withLock { state in
       state.isOver = true
       defer { (state.tasks, state.preloads) = ([], []) }
-      return (state.preloads, state.tasks)
+      return (state.preloads, state.tasks, state.roots.finish())
     }
     for task in tasks { task.cancel() }
     for preload in preloads { preload.cancel() }
-    broadcast.finish()
+    for reader in readers { reader.finish() }
   }
 
   private func handle(_ event: FlowMachine.Event) {
@@ -113,7 +119,7 @@ public final class LaunchFlow: Sendable {
       guard !state.isOver else { return ([], []) }
       let before = state.machine.root
       let effects = state.machine.handle(event)
-      if state.machine.root != before { broadcast.send(state.machine.root) }
+      if state.machine.root != before { state.roots.send(state.machine.root) }
       return (effects, state.preloads)
     }
     for effect in effects {

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import Guards
 
 /// A queue of events for one reader. A newer progress replaces one that was not read yet, so that at most two events
 /// per step wait, however slow the reader.
@@ -11,7 +11,7 @@ final class EventQueue: Sendable {
     var isOver = false
     var waiting: CheckedContinuation<PreloadEvent?, Never>?
   }
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   /// Adds an event; events after the outcome are dropped.
   func send(_ event: PreloadEvent) {

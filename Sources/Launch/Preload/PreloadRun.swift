@@ -1,4 +1,5 @@
 public import DataService
+internal import Guards
 internal import Synchronization
 
 /// A preload under way: its events, the answers to its prompts, and its end.
@@ -37,7 +38,7 @@ public final class PreloadRun: Sendable {
   private let clock: LaunchClock
   private let number: UInt64
   private let queue = EventQueue()
-  private let state: Mutex<State>
+  private let state: GuardedWork<State>
 
   /// Starts a plan.
   ///
@@ -52,7 +53,7 @@ public final class PreloadRun: Sendable {
     self.source = source.forOneAccount()
     self.clock = clock
     number = Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
-    state = Mutex(
+    state = GuardedWork(
       State(
         machine: PreloadMachine(plan), reports: .init(repeating: Report(), count: plan.steps.count),
         beganAt: clock.now()))

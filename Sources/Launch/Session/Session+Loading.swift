@@ -1,6 +1,6 @@
 public import DataService
+internal import Guards
 internal import PlatformFoundation
-internal import Synchronization
 
 extension Session {
   /// A request with the account and its token, as ``load(_:policy:begin:deliver:)`` would send it: for `anticipate`
@@ -109,7 +109,7 @@ extension Session {
 private final class AccountSource: DeliverySource {
   private let session: Session
   /// The epoch of the first load.
-  private let epoch = Mutex<UInt64?>(nil)
+  private let epoch = Guarded<UInt64?>(nil)
 
   init(session: Session) { self.session = session }
 
@@ -146,7 +146,7 @@ private final class Relay<Value: Sendable>: Sendable {
   private let session: Session
   private let pass: Session.Pass
   private let deliver: @Sendable (DataService.Delivery<Value>) -> Void
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   init(
     session: Session, pass: Session.Pass, deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void

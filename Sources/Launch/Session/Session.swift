@@ -1,6 +1,6 @@
 public import DataService
+internal import Guards
 internal import PlatformFoundation
-internal import Synchronization
 
 /// The signed-in account and the loads made for it.
 ///
@@ -9,6 +9,7 @@ internal import Synchronization
 public final class Session: DeliverySource {
   private struct State {
     var machine: SessionMachine
+    var phases = Broadcast<SessionPhase>(.launching)
     var renewal: Task<DataServiceError?, Never>?
     var signOut: Task<DataServiceError?, Never>?
     /// The credential is read from its store; the value is the sign-out that followed at once.
@@ -22,8 +23,7 @@ public final class Session: DeliverySource {
   let service: DataService
   let configuration: Configuration
   private let credentials: any CredentialStore
-  private let broadcast = Broadcast<SessionPhase>(.launching, buffer: .unbounded)
-  private let state: Mutex<State>
+  private let state: GuardedWork<State>
 
   /// Makes a session without an account; the credential is read by ``start()``.
   public init(
@@ -32,14 +32,20 @@ public final class Session: DeliverySource {
     self.service = service
     self.credentials = credentials
     self.configuration = configuration
-    state = Mutex(State(machine: SessionMachine(canRenew: configuration.renew != nil)))
+    state = GuardedWork(State(machine: SessionMachine(canRenew: configuration.renew != nil)))
   }
 
   /// The phase now.
-  public var current: SessionPhase { broadcast.current }
+  public var current: SessionPhase { state.withLock { $0.phases.value } }
 
   /// The phase now, and every later one.
-  public var phases: AsyncStream<SessionPhase> { broadcast.values }
+  public var phases: AsyncStream<SessionPhase> {
+    AsyncStream { continuation in
+      let number = state.withLock { $0.phases.add(continuation) }
+      guard let number else { return continuation.finish() }
+      continuation.onTermination = { [weak self] _ in self?.state.withLock { $0.phases.remove(number) } }
+    }
+  }
 
   /// Reads from the credential store whether an account is signed in; called once, at launch. Loads wait until it has.
   public func start() async {
@@ -234,7 +240,7 @@ public final class Session: DeliverySource {
         }
       }
     }
-    if state.machine.phase != before { broadcast.send(state.machine.phase) }
+    if state.machine.phase != before { state.phases.send(state.machine.phase) }
   }
 
   private func renew(_ credential: Credential, epoch: UInt64) async -> DataServiceError? {

@@ -160,7 +160,7 @@ extension SealedHead {
     let head = offer.head
     self.init(
       ticket: offer.ticket.number, offeredAt: time, age: max(0, offer.age),
-      delay: max(0, head.receivedAt - head.requestedAt), exchange: max(0, head.exchangeMilliseconds),
+      delay: max(0, head.receivedAt - head.requestedAt), exchange: max(0, head.endedAt - head.requestedAt),
       status: Int64(head.status), length: Int64(offer.body.count), checksum: Self.checksum(of: offer.body),
       version: head.version, reason: head.reason, account: offer.question.account,
       target: offer.question.target, variant: variant, vary: offer.vary, url: head.url ?? "",
@@ -176,10 +176,10 @@ extension SealedHead {
   func row(at time: Int64, started: StartMark, wallMilliseconds wall: Int64) -> TierRow {
     let (since, overflow) = time.subtractingReportingOverflow(offeredAt)
     let received = wall - age - (overflow ? 0 : max(0, since) / 1_000)
-    var head = ReceivedHead(
+    let head = ReceivedHead(
       status: Int(status), reason: reason, fields: HTTPFields(wire: wire), version: version,
-      url: url.isEmpty ? nil : url, started: started, requestedAt: received - delay, receivedAt: received)
-    head.exchangeMilliseconds = exchange
+      url: url.isEmpty ? nil : url, started: started, requestedAt: received - delay, receivedAt: received,
+      endedAt: received - delay + exchange)
     return TierRow(
       head: head, vary: vary, ticket: ticket, length: length, checksum: checksum, body: body.map { Data($0) })
   }

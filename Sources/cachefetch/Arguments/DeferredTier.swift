@@ -1,6 +1,6 @@
 internal import DataService
+internal import Guards
 internal import PlatformFoundation
-internal import Synchronization
 
 /// A tier whose URL is read at its first use. One that cannot be used is silent, with one warning: no load fails for
 /// it.
@@ -9,7 +9,7 @@ final class DeferredTier: SecondTier {
 
   private let source: String
   private let make: Make
-  private let made = Mutex<Result<any SecondTier, DataServiceError>?>(nil)
+  private let made = Guarded<Result<any SecondTier, DataServiceError>?>(nil)
 
   /// - Parameters:
   ///   - source: What names the tier, for messages.

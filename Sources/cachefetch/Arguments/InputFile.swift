@@ -1,4 +1,5 @@
 internal import CPlatform
+internal import Guards
 internal import PlatformC
 internal import Synchronization
 
@@ -52,7 +53,7 @@ enum InputFile {
   }
 
   /// The contents read so far, by path as written; `nil` unless they must be remembered.
-  private static let memory = Mutex<[String: [UInt8]]?>(nil)
+  private static let memory = Guarded<[String: [UInt8]]?>(nil)
 
   /// Starts to remember what is read, so that ``remembered`` can be passed to another process.
   static func remember() { memory.withLock { $0 = $0 ?? [:] } }

@@ -78,14 +78,10 @@ extension DataService {
 
   /// The service for a command line: the store it names, warnings and traces to standard error.
   static func forCommand(
-    _ arguments: Arguments, diagnostics: Diagnostics, transport: (any Transport)? = nil,
-    waitsForStore: Bool = false
+    _ arguments: Arguments, diagnostics: Diagnostics, transport: (any Transport)? = nil
   ) -> DataService {
-    SandboxRules.prepare(arguments)
     if Self.credentialOptions.contains(where: arguments.has) { ProcessStart.keepMemoryPrivate() }
     var configuration = Configuration(store: StoreLocation.configuration(arguments))
-    // Commands whose purpose is to fill the store wait for the commit as long as the store waits for a lock.
-    if waitsForStore { configuration.timeouts.commit = configuration.store.busyTimeout }
     configuration.finishesAfterDeadline = false
     // `preload` and `diff` exist to fill the store, so a disk that is busy for a moment is no failure.
     if [.preload, .diff].contains(arguments.verb) { configuration.timeouts.commit = .seconds(5) }
@@ -93,6 +89,7 @@ extension DataService {
       // A test's command has no inner limits, so a busy machine cannot change its result.
       if getenv("CACHEFETCH_TEST_TIMEOUTS") != nil { configuration.timeouts = .endless }
     #endif
+    configuration.threadPreparation = SandboxRules.preparation(arguments)
     configuration.secrets = Shown.secrets
     if VerbSet.fetching.union([.explain, .rm, .signOut, .doctor]).contains(VerbSet(arguments.verb)) {
       configuration.tier = arguments.tier

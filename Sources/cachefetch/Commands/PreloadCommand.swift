@@ -28,17 +28,16 @@ struct PreloadCommand {
     failsOnStatus = arguments.has(.fail)
     report = PreloadReport(plan, isJSON: arguments.has(.json), diagnostics: diagnostics)
     service = .forCommand(
-      arguments, diagnostics: diagnostics, transport: Self.transport(parallel: plan.parallelism),
-      waitsForStore: true)
+      arguments, diagnostics: diagnostics, transport: Self.transport(parallel: plan.parallelism, arguments))
   }
 
   /// `--parallel`, or the plan, may raise the default limit of six exchanges with a host.
-  private static func transport(parallel: Int) -> (any Transport)? {
+  private static func transport(parallel: Int, _ arguments: Arguments) -> (any Transport)? {
     var configuration = CurlConfiguration()
     guard parallel > configuration.exchangesPerHost else { return nil }
     configuration.exchangesPerHost = parallel
     configuration.exchangesInAll = max(parallel, configuration.exchangesInAll)
-    return CurlTransport(configuration: configuration)
+    return CurlTransport(configuration: configuration, preparation: SandboxRules.preparation(arguments))
   }
 
   private func run() -> ExitStatus {

@@ -2,11 +2,11 @@ internal import DataService
 
 /// The file accesses that stay allowed while the command uses the network.
 enum SandboxRules {
-  /// Applies the rules for the verbs that use the network.
-  static func prepare(_ arguments: Arguments) {
-    guard VerbSet.fetching.contains(VerbSet(arguments.verb)), !arguments.has(.noSandbox) else { return }
+  /// What applies the rules on the network's thread; `nil` for verbs that do not use the network.
+  static func preparation(_ arguments: Arguments) -> (@Sendable () -> Void)? {
+    guard VerbSet.fetching.contains(VerbSet(arguments.verb)), !arguments.has(.noSandbox) else { return nil }
     // `diff` runs the program `diff`, which may be in any folder.
-    Sandbox.prepare(holdsMainThread: arguments.verb != .diff) { all(arguments, Environment.value) }
+    return Sandbox.preparation(holdsMainThread: arguments.verb != .diff) { all(arguments, Environment.value) }
   }
 
   /// Every path that a load needs.

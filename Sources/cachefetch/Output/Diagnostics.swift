@@ -1,7 +1,7 @@
 internal import CacheStore
 internal import DataService
+internal import Guards
 internal import PlatformC
-internal import Synchronization
 
 /// Standard error: one line at a time, each in one `write(2)`, so that lines of threads and processes do not mix.
 struct Diagnostics: Sendable {
@@ -109,7 +109,7 @@ struct Diagnostics: Sendable {
 
 /// The warnings reported so far, from any thread.
 private final class Warned: Sendable {
-  private let texts = Mutex<Set<String>>([])
+  private let texts = Guarded<Set<String>>([])
 
   /// Returns whether it is new.
   @discardableResult func insert(_ text: String) -> Bool { texts.withLock { $0.insert(text).inserted } }

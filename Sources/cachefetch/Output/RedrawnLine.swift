@@ -1,11 +1,11 @@
-internal import Synchronization
+internal import Guards
 
 /// The last line of a terminal's standard error, which is redrawn in place and erased before anything else is written.
 ///
 /// The cursor stays at its beginning. If a narrower window wraps the line, erasing from there on removes both parts and
 /// nothing above them.
 final class RedrawnLine: Sendable {
-  private let isShown = Mutex(false)
+  private let isShown = Guarded(false)
   private let output: OutputDescriptor
   private static let erased = "\r\u{1B}[J"
 

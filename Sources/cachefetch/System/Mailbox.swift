@@ -1,6 +1,6 @@
 internal import DataService
+internal import Guards
 internal import PlatformC
-internal import Synchronization
 
 /// Messages for the main thread, in the order they were posted. A signal ends waiting.
 final class Mailbox<Message: Sendable>: Sendable {
@@ -13,7 +13,7 @@ final class Mailbox<Message: Sendable>: Sendable {
     var wake: WakeupPipe?
   }
 
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   init() {}
 

@@ -1,5 +1,4 @@
 internal import CProcess
-internal import DataService
 internal import Synchronization
 
 /// Restricts file access while the command uses the network, with Landlock if the kernel has it.
@@ -19,12 +18,14 @@ enum Sandbox {
   /// Whether the ruleset must still be applied to the main thread.
   private static let awaitsMainThread = Atomic(false)
 
-  /// Makes sure the network is used only under the rules.
+  /// What the network's thread runs first, so that the network is used only under the rules.
   /// - Parameters:
   ///   - allowed: Returns every path that a load needs; called on the network's thread.
   ///   - holdsMainThread: Whether the rules bind the main thread too.
-  static func prepare(holdsMainThread: Bool, allowing allowed: @escaping @Sendable () -> [Rule]) {
-    NetworkThread.setPreparation {
+  static func preparation(
+    holdsMainThread: Bool, allowing allowed: @escaping @Sendable () -> [Rule]
+  ) -> @Sendable () -> Void {
+    {
       guard rules.load(ordering: .acquiring) < 0 else {
         _ = cprocess_confinement_enforce(rules.load(ordering: .acquiring))
         return

@@ -1,9 +1,9 @@
 internal import DataService
-internal import Synchronization
+internal import Guards
 
 /// URLs as the command shows them: without secrets, including those that the command line names.
 enum Shown {
-  private static let list = Mutex(SecretList())
+  private static let list = Guarded(SecretList())
 
   /// The names of secret fields and parameters.
   static var secrets: SecretList { list.withLock { $0 } }

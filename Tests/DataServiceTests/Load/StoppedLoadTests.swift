@@ -1,6 +1,7 @@
 import CacheStore
 import DataServiceTesting
 import FixtureServer
+import Guards
 import PlatformFoundation
 import Synchronization
 import TestSupport

@@ -1,3 +1,5 @@
+internal import Guards
+
 #if os(Linux) && !PORTABLE
   internal import CCurl
   import PlatformC

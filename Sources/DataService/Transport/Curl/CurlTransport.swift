@@ -14,8 +14,11 @@
     private let wasUsed = Atomic(false)
 
     /// Makes a transport with a thread of its own. Nothing starts until the first exchange.
-    package convenience init(configuration: CurlConfiguration = .init()) {
-      let thread = NetworkThread()
+    /// - Parameter preparation: What its thread runs first.
+    package convenience init(
+      configuration: CurlConfiguration = .init(), preparation: (@Sendable () -> Void)? = nil
+    ) {
+      let thread = NetworkThread(preparation: preparation)
       self.init(configuration: configuration, thread: thread, timekeeper: SystemTimekeeper(thread: thread))
     }
 

@@ -1,5 +1,5 @@
 import CacheStore
-import Synchronization
+import Guards
 
 #if canImport(FoundationNetworking)
   import Foundation
@@ -18,7 +18,7 @@ extension SessionTransport {
 
 /// Passes the session's events to their exchanges.
 final class SessionDelegate: NSObject, URLSessionDataDelegate {
-  private let exchanges = Mutex<[Int: SessionExchange]>([:])
+  private let exchanges = Guarded<[Int: SessionExchange]>([:])
   private let onChallenge: SessionTransport.ChallengeHandler?
 
   init(onChallenge: SessionTransport.ChallengeHandler? = nil) { self.onChallenge = onChallenge }

@@ -1,6 +1,6 @@
 import CacheStore
 import Foundation
-import Synchronization
+import Guards
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -52,12 +52,12 @@ final class SessionExchange: Sendable {
 
   let request: TransportRequest
   private let timekeeper: any Timekeeper
-  private let state: Mutex<State>
+  private let state: Guarded<State>
 
   init(_ request: TransportRequest, timekeeper: any Timekeeper) {
     self.request = request
     self.timekeeper = timekeeper
-    state = Mutex(State(clock: PhaseClock(limits: request.limits, now: timekeeper.bootNanoseconds)))
+    state = Guarded(State(clock: PhaseClock(limits: request.limits, now: timekeeper.bootNanoseconds)))
   }
 
   var host: String { request.url.host ?? "" }
