@@ -12,7 +12,7 @@ import Testing
   /// What would be of the command, and is not.
   private static let exceptions = [
     Exception(
-      file: "PreloadPlan+List.swift", text: "xn--",
+      file: "PreloadPlan.swift", text: "xn--",
       reason: "names in other alphabets begin with it (RFC 5890)"),
     Exception(
       file: "SQLiteFailure.swift", text: "is not a store of cachefetch",

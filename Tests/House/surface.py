@@ -14,7 +14,7 @@ LIST = ROOT / "Tests" / "House" / "surface.txt"
 # The libraries of Package.swift, each below what it is built on.
 MODULES = ["CacheStore", "DataService", "Launch", "RedisTier", "URLSessionTransport", "DataServiceTesting",
            "FixtureServer"]
-# What `import DataService` brings with it (Sources/DataService/Exports.swift).
+# What `import DataService` brings with it (the first line of Sources/DataService/API/DataService.swift).
 APPLICATION = ["CacheStore", "DataService"]
 HEADER = f"""\
 # What a program can write that imports the products: a section for each module, a symbol a line, by path. `scripts/check` fails

@@ -1,12 +1,12 @@
 /// One open connection to a store: a database with this release's tables, and what it caches between transactions.
 final class Connection: Database {
-  let coder = RowCoder()
+  private let coder = RowCoder()
   /// The number of rows; `nil` until the first call of `rowCount(most:)`.
   var rowTally: RowTally?
 
   /// The store's own limits as last read, and whether they are certainly still current; see ``ownLimits()``.
-  var knownLimits: StoreLimits?
-  var areLimitsCurrent = false
+  private var knownLimits: StoreLimits?
+  private var areLimitsCurrent = false
   /// The `contentVersion` at which they were read.
   private var limitsVersion: UInt32 = 0
 
@@ -87,5 +87,166 @@ extension Connection {
     defer { statement.reset() }
     for (index, value) in integers.enumerated() { statement.bind(Int32(index + 1), value) }
     return try statement.step() ? statement.integer(0) : nil
+  }
+}
+
+/// Opens a store for reading: shared with other processes where possible, else alone, else without locks.
+extension Connection {
+  /// Opens a connection for reading.
+  ///
+  /// - Parameter deadline: Monotonic nanoseconds until which to wait for another process's lock; 0: not at all.
+  /// - Returns: `nil` where the file is still empty.
+  static func openToRead(_ files: StoreFiles, waitingUntil deadline: Int64) throws(CacheStoreError)
+    -> Connection?
+  {
+    try files.checkCompanions()
+    do throws(CacheStoreError) {
+      return try open(files, for: .reading, waitingUntil: deadline)
+    } catch {
+      // A process ended during a transaction: a connection that may write must roll it back first.
+      if error.needsRollback { return try open(files, for: .writing, waitingUntil: deadline) }
+      if error.mayBeOfFolder, !files.isFolderWritable {
+        return try openAsItStands(files, waitingUntil: deadline)
+      }
+      // The file system cannot share memory: read with an exclusive lock, for one query at a time.
+      guard error.isOfSharedMemory || error.mayBeOfFolder else { throw error }
+      do throws(CacheStoreError) {
+        return try open(files, for: .readingAlone, waitingUntil: deadline)
+      } catch let second {
+        // Another process has the file open, so memory can be shared after all: the first error was the cause.
+        throw second.reason == .busy ? error : second
+      }
+    }
+  }
+
+  /// Opens a store in a folder that may not be written, where not even the log's shared index can be created.
+  ///
+  /// No lock keeps another user from writing meanwhile, so such a connection serves one query and is not reused;
+  /// everything it reads is verified as usual.
+  static func openAsItStands(
+    _ files: StoreFiles, waitingUntil deadline: Int64
+  ) throws(CacheStoreError) -> Connection? {
+    let hasLog = FileStatus(path: files.log) != nil
+    return try open(files, for: hasLog ? .readingUnlocked : .readingUnchanging, waitingUntil: deadline)
+  }
+
+  private static func open(
+    _ files: StoreFiles, for purpose: Purpose, waitingUntil deadline: Int64
+  ) throws(CacheStoreError) -> Connection? {
+    let connection = try Connection(path: files.resolved(), named: files.database, for: purpose, files.vfs)
+    connection.waiting.deadline = deadline
+    let content = try Schema.content(of: connection)
+    if files.isUntrusted, content == .store { try connection.distrust() }
+    // The first read opened the log and the shared memory by name: they belong to this database only if no other file
+    // has taken its name since.
+    guard connection.isCurrent else {
+      throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: files.database)
+    }
+    try files.checkOpenedCompanions()
+    return content == .store ? connection : nil
+  }
+}
+
+// The table `store_limit`: the store's own limits, and which rows have been checked by them.
+extension Connection {
+  /// The store's own limits; inside a writing transaction. Read anew only after a commit of another connection, which
+  /// SQLite reports without a query.
+  func ownLimits() throws(CacheStoreError) -> StoreLimits {
+    if let limits = knownLimits, areLimitsCurrent { return limits }
+    let limits = try readLimits()
+    knownLimits = limits
+    areLimitsCurrent = true
+    return limits
+  }
+
+  /// The last row whose age has been checked; 0 where all have been, or the table does not exist yet.
+  func checkedRow() throws(CacheStoreError) -> Int64 {
+    guard try optionalStatement(.storeLimits) != nil else { return 0 }
+    return try first("SELECT checked_id FROM store_limit WHERE id = 1", []) ?? 0
+  }
+
+  /// Stores the last row whose age has been checked.
+  func noteChecked(_ row: Int64) throws(CacheStoreError) {
+    guard try optionalStatement(.storeLimits) != nil else { return }
+    _ = try first("UPDATE store_limit SET checked_id = ?1 WHERE id = 1 AND checked_id <> ?1", [row])
+  }
+
+  /// The store's own limits, as the file has them.
+  func readLimits() throws(CacheStoreError) -> StoreLimits {
+    guard let statement = try optionalStatement(.storeLimits) else { return StoreLimits() }
+    defer { statement.reset() }
+    guard try statement.step() else { return StoreLimits() }
+    // A number below 1, which `setLimits` writes as it is given, is no limit.
+    func positive(_ column: Int32) -> Int64? {
+      statement.isNull(column) || statement.integer(column) <= 0 ? nil : statement.integer(column)
+    }
+    return StoreLimits(
+      maximumBytes: positive(0), maximumRows: positive(1).map { Int($0) },
+      maximumAge: positive(2).map { .milliseconds($0) })
+  }
+
+  /// Writes the limits, inside a transaction. An older store gets the table first.
+  func writeLimits(_ limits: StoreLimits) throws(CacheStoreError) {
+    if try optionalStatement(.storeLimits) == nil { try execute(Schema.text(of: "store_limit")) }
+    try withStatement(
+      """
+      INSERT INTO store_limit (id, maximum_bytes, maximum_rows, maximum_ms) VALUES (1, ?1, ?2, ?3)
+      ON CONFLICT DO UPDATE SET maximum_bytes = excluded.maximum_bytes, maximum_rows = excluded.maximum_rows,
+        maximum_ms = excluded.maximum_ms, checked_id = 0
+      """
+    ) { (statement) throws(CacheStoreError) in
+      statement.bind(1, limits.maximumBytes)
+      statement.bind(2, limits.maximumRows.map { Int64($0) })
+      statement.bind(3, limits.maximumAge.map { max(1, $0.wholeNanoseconds / 1_000_000) })
+      try statement.run()
+    }
+    knownLimits = nil
+  }
+}
+
+// The rows of `last_request`, one at a time; `RowCoder` knows their columns.
+extension Connection {
+  /// Inserts a row under its `id`, or under a new one where that is 0; sets `id`.
+  func insert(_ row: inout StoredResponse, _ key: RequestKey) throws(CacheStoreError) {
+    try coder.run(try statement(.insertRow), .insert(identifier: row.id != 0), &row, key)
+    row.id = lastInsertedRow
+  }
+
+  /// Sets everything but the key of the row with that identifier.
+  func update(_ row: inout StoredResponse, _ key: RequestKey) throws(CacheStoreError) {
+    try coder.run(try statement(.updateRow), .update, &row, key)
+  }
+
+  /// The current row of a lookup statement; see ``RowCoder/read(_:from:_:ofLongBody:)``.
+  func row(
+    _ statement: Statement, from first: Int32, _ key: RequestKey
+  ) throws(CacheStoreError) -> StoredResponse? {
+    try coder.read(statement, from: first, key) { (body) throws(CacheStoreError) in
+      try bodyChecksum(of: body)
+    }
+  }
+
+  /// A row by its identifier without its body; `nil` where it is not there.
+  func rowHead(_ id: Int64) throws(CacheStoreError) -> RowCoder.Found? {
+    let statement = try statement(.rowByID)
+    defer { statement.reset() }
+    return try row(statement, id, .head)
+  }
+
+  /// A row by its identifier, its first chunk included; `nil` where it is not there.
+  func wholeRow(_ id: Int64) throws(CacheStoreError) -> RowCoder.Found? {
+    try withStatement(Query.wholeRowText) { (statement) throws(CacheStoreError) in
+      try row(statement, id, .firstChunk)
+    }
+  }
+
+  private func row(
+    _ statement: Statement, _ id: Int64, _ extent: RowCoder.Extent
+  ) throws(CacheStoreError) -> RowCoder.Found? {
+    statement.bind(1, id)
+    guard try statement.step() else { return nil }
+    return try coder.readWithKey(statement, extent) { (body) throws(CacheStoreError) in
+      try bodyChecksum(of: body)
+    }
   }
 }

@@ -1,3 +1,5 @@
+public import PlatformFoundation
+
 extension DataService {
   /// The deliveries of loads of one request, and what other tasks and processes store for it, for as long as the
   /// sequence is read. See ``DataService/live(_:policy:refetch:)``.
@@ -55,5 +57,71 @@ final class LiveIteration<Value: Sendable>: Sendable {
     } onCancel: {
       feed.end()
     }
+  }
+}
+
+// One sequence for a screen that stays open, built upon `deliveries(for:)` and `changes(to:)`.
+extension DataService {
+  /// The deliveries of a load and then, for as long as the sequence is read, what any task or process stores for the
+  /// request and the deliveries of further loads.
+  ///
+  /// A response that others store is delivered as `fresh`, with its change since the last delivery and `stored` as its
+  /// `source`; one that the program itself stores (``store(_:for:fields:receivedAt:)``) is delivered as `stored`.
+  /// Nothing is delivered twice, and nothing older than the last delivery: what a load of this sequence stores is
+  /// delivered once, by the load. A response that is removed stays on the screen.
+  ///
+  /// A failure is a delivery and ends nothing. The sequence ends when the service is closed, its task is cancelled, or
+  /// the loop is left: then its load is cancelled. Every iteration is a sequence of its own. Bodies are held in memory
+  /// (``Limits/dataBytes``), the last one for comparison.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for.
+  ///   - policy: Which answers the first load wants; further ones are `freshOnly`, or `http` under `http`.
+  ///   - refetch: When the origin is asked again, besides ``Live/refetch()``.
+  public func live(
+    _ request: Request, policy: FetchPolicy = .storedThenFresh, refetch: Set<Refetch> = []
+  ) -> Live<Data> {
+    live(request, policy, refetch, LiveSource.form(canRefuse: false) { $0.value })
+  }
+
+  /// The same, bodies as what `decode` makes of them; see ``live(_:policy:refetch:)``.
+  ///
+  /// A fresh answer that `decode` refuses is delivered as `undecodable` and leaves what is stored as it is; a response
+  /// that others stored is not delivered if `decode` refuses it.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for.
+  ///   - policy: Which answers the first load wants.
+  ///   - refetch: When the origin is asked again, besides ``Live/refetch()``.
+  ///   - decode: Makes the value; runs on a thread of the service's, or of Swift's pool.
+  public func live<Value: Sendable>(
+    _ request: Request, policy: FetchPolicy = .storedThenFresh, refetch: Set<Refetch> = [],
+    decode: @escaping @Sendable (Response<Data>) throws -> Value
+  ) -> Live<Value> {
+    live(request, policy, refetch, LiveSource.form(canRefuse: true, decode))
+  }
+
+  /// The same, bodies decoded from JSON; see ``live(_:policy:refetch:decode:)``.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for.
+  ///   - type: What to decode.
+  ///   - decoder: The decoder to use.
+  ///   - policy: Which answers the first load wants.
+  ///   - refetch: When the origin is asked again, besides ``Live/refetch()``.
+  public func live<Value: Decodable & Sendable>(
+    _ request: Request, as type: Value.Type, decoder: JSONDecoder = .init(),
+    policy: FetchPolicy = .storedThenFresh, refetch: Set<Refetch> = []
+  ) -> Live<Value> {
+    live(
+      request, policy, refetch, LiveSource.form(canRefuse: true) { try decoder.decode(type, from: $0.value) })
+  }
+
+  private func live<Value: Sendable>(
+    _ request: Request, _ policy: FetchPolicy, _ refetch: Set<Refetch>,
+    _ form: ValueForm<WholeValue<Value>>
+  ) -> Live<Value> {
+    Live(
+      source: LiveSource(service: self, request: request, policy: policy, refetch: refetch, form: form))
   }
 }

@@ -1,6 +1,7 @@
 internal import CacheStore
 internal import Guards
 internal import PlatformFoundation
+internal import Synchronization
 
 /// One running load: passes events from the store and the exchange to the ``LoadMachine``, and carries out its
 /// effects.
@@ -234,4 +235,13 @@ extension LoadTask {
     }
     timer?.cancel()
   }
+}
+
+/// Keeps a callback from starting after `cancel` has returned (law 11).
+final class CallbackGate: Sendable {
+  private let isClosed = Atomic(false)
+
+  func mayCall() -> Bool { !isClosed.load(ordering: .acquiring) }
+
+  func close() { isClosed.store(true, ordering: .releasing) }
 }

@@ -29,3 +29,33 @@ package enum StoredFields {
     return fields
   }
 }
+
+/// Tells stored bodies that are coded from those that were decoded (RFC 9110 section 8.4). Both keep the origin's
+/// `Content-Encoding`; the length that stands beside it is that of the coded bytes.
+enum ContentCoding {
+  /// Whether the stored bytes are coded, so that they are nothing to a load that wants them decoded.
+  static func isCoded(_ row: StoredResponse) -> Bool { isCoded(row.fields, length: row.body.length) }
+
+  /// Whether a body of that length is coded, by the fields that are stored beside it.
+  static func isCoded(_ fields: HTTPFields, length: Int64) -> Bool {
+    guard names(fields) else { return false }
+    return fields["Content-Length"].flatMap { Int64($0) } == length
+  }
+
+  /// Whether the stored bytes were decoded, though the fields beside them still name their coding.
+  static func isDecoded(_ row: StoredResponse) -> Bool { names(row.fields) && !isCoded(row) }
+
+  /// The fields of a response whose body stays as it came: with its length, where the origin did not say it.
+  static func undecoded(_ fields: HTTPFields, length: Int64) -> HTTPFields {
+    guard names(fields), !fields.contains("Content-Length") else { return fields }
+    var fields = fields
+    fields.append("Content-Length", "\(length)")
+    return fields
+  }
+
+  /// Whether the fields name a coding.
+  private static func names(_ fields: HTTPFields) -> Bool {
+    guard let coding = fields["Content-Encoding"] else { return false }
+    return !coding.isEmpty && coding.lowercased() != "identity"
+  }
+}

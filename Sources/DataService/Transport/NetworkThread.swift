@@ -1,3 +1,12 @@
+import Dispatch
+import Guards
+import PlatformC
+import Synchronization
+
+#if os(Linux) && !PORTABLE
+  internal import CCurl
+#endif
+
 /// A dedicated thread for transfers, the tasks that depend on them, and timers.
 ///
 /// As a task executor it runs the service's exchanges (`Task(executorPreference:)`), so a task that a transfer
@@ -55,5 +64,305 @@ package final class NetworkThread: TaskExecutor {
   /// Must not be awaited by a task that blocks this thread.
   package func stop() async {
     await withUnsafeContinuation { core.requestEnd($0) }
+  }
+}
+
+/// The loop of a ``NetworkThread``, and the work that other threads submit.
+///
+/// It has no reference to its owner, so that releasing the owner can end the loop.
+final class NetworkThreadCore: @unchecked Sendable {
+  enum Item {
+    /// With the executor it runs on, which is kept until then.
+    case job(UnownedJob, any TaskExecutor)
+    case action(@Sendable () -> Void)
+  }
+
+  private struct Inbox {
+    var items: [Item] = []
+    var timers = TimerHeap()
+    var isRunning = false
+    var isEnding = false
+    var isAsleep = false
+    var endWaiters: [UnsafeContinuation<Void, Never>] = []
+    /// Made when the thread starts, so that an unused one costs no descriptor.
+    var wakeup: WakeupPipe?
+  }
+
+  private let preparation: (@Sendable () -> Void)?
+  private let makeWakeup: @Sendable () -> WakeupPipe
+  private let inbox = Guarded(Inbox())
+  private let runningThread = Atomic<UInt>(0)
+  // Accessed only by code that runs on the thread, which justifies `@unchecked Sendable`.
+  private var local: [Item] = []
+  private var spare: [Item] = []
+  private var engine: (any NetworkEngine)?
+
+  init(preparation: (@Sendable () -> Void)?, makeWakeup: @escaping @Sendable () -> WakeupPipe) {
+    self.preparation = preparation
+    self.makeWakeup = makeWakeup
+  }
+
+  var isRunning: Bool { inbox.withLock { $0.isRunning } }
+
+  var isCurrent: Bool { runningThread.load(ordering: .relaxed) == Self.currentThread }
+
+  func submit(_ item: Item) {
+    if isCurrent {
+      local.append(item)
+      return
+    }
+    wakeAfter { $0.items.append(item) }
+  }
+
+  func schedule(_ timer: TimerHandle, at instant: Int64) {
+    if isCurrent {
+      inbox.withLock { $0.timers.insert(timer, at: instant) }
+      return
+    }
+    wakeAfter { $0.timers.insert(timer, at: instant) }
+  }
+
+  func attach(_ engine: any NetworkEngine) { self.engine = engine }
+
+  func detach(_ engine: any NetworkEngine) {
+    engine.close()
+    if self.engine === engine { self.engine = nil }
+  }
+
+  /// Asks the thread to end. `waiter` is resumed when it has ended, or at once if it is not running.
+  func requestEnd(_ waiter: UnsafeContinuation<Void, Never>?) {
+    let (isRunning, sleeping) = inbox.withLock { inbox -> (Bool, WakeupPipe?) in
+      guard inbox.isRunning else { return (false, nil) }
+      inbox.isEnding = true
+      if let waiter { inbox.endWaiters.append(waiter) }
+      defer { inbox.isAsleep = false }
+      return (true, inbox.isAsleep ? inbox.wakeup : nil)
+    }
+    sleeping?.signal()
+    if !isRunning { waiter?.resume() }
+  }
+
+  /// Changes the inbox, then starts or wakes the thread as needed.
+  private func wakeAfter(_ change: (inout Inbox) -> Void) {
+    let (starts, sleeping) = inbox.withLock { inbox in
+      change(&inbox)
+      let result = (!inbox.isRunning, inbox.isAsleep ? inbox.wakeup : nil)
+      inbox.isRunning = true
+      // One signal is enough until the thread sleeps again.
+      inbox.isAsleep = false
+      return result
+    }
+    if starts { start() } else { sleeping?.signal() }
+  }
+
+  private func start() {
+    let context = Unmanaged.passRetained(self)
+    #if os(Linux)
+      var thread = pthread_t()
+    #else
+      var thread: pthread_t?
+    #endif
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    defer { pthread_attr_destroy(&attributes) }
+    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    let result = pthread_create(&thread, &attributes, networkThreadMain, context.toOpaque())
+    guard result == 0 else {
+      // The process may be out of threads. Queued tasks must run all the same, so borrow a thread of the global
+      // queue.
+      let core = context.takeRetainedValue()
+      DispatchQueue.global().async { core.run() }
+      return
+    }
+  }
+
+  /// The thread's main function.
+  func run() {
+    blockSignals()
+    // With one processor a new thread runs before the one that made it, which has a stored response to deliver; loading
+    // libcurl takes several milliseconds.
+    sched_yield()
+    preparation?()
+    let wakeup = makeWakeup()
+    inbox.withLock { $0.wakeup = wakeup }
+    runningThread.store(Self.currentThread, ordering: .relaxed)
+    #if os(Linux) && !PORTABLE
+      ccurl_name_thread("cachefetch-net")
+      ccurl_thread_resume()
+      defer { ccurl_thread_rest() }
+    #endif
+    while true {
+      #if os(Linux) && !PORTABLE
+        ccurl_thread_check()
+      #endif
+      runItems()
+      fireTimers()
+      if let engine, engine.needsAdvance { engine.advance() }
+      if !local.isEmpty { continue }
+      switch nextStep() {
+      case .work: continue
+      case .wait(let milliseconds): wait(milliseconds, wakeup)
+      case .end:
+        if finish() { return }
+      }
+    }
+  }
+
+  private enum Step {
+    case work
+    case wait(Int32)
+    case end
+  }
+
+  private func nextStep() -> Step {
+    inbox.withLock { inbox in
+      if !inbox.items.isEmpty { return .work }
+      if inbox.isEnding { return .end }
+      guard let next = inbox.timers.nextInstant else {
+        inbox.isAsleep = true
+        return .wait(Self.longestWait)
+      }
+      let now = SystemClock.bootNanoseconds
+      if next <= now { return .work }
+      inbox.isAsleep = true
+      // Rounded up, so that no timer fires early and the loop does not spin through the last millisecond.
+      let milliseconds = min((next - now - 1) / 1_000_000 + 1, Int64(Self.longestWait))
+      return .wait(Int32(milliseconds))
+    }
+  }
+
+  private func wait(_ milliseconds: Int32, _ wakeup: WakeupPipe) {
+    // Without a descriptor nothing can wake this thread, so it polls at a fixed interval.
+    let milliseconds = wakeup.isUsable ? milliseconds : wakeup.blindWait(milliseconds)
+    let isSignalled: Bool
+    if let engine {
+      isSignalled = engine.wait(wakeDescriptor: wakeup.readEnd, milliseconds: milliseconds)
+    } else {
+      #if os(Linux) && !PORTABLE
+        ccurl_thread_rest()
+        defer { ccurl_thread_resume() }
+      #endif
+      var descriptor = pollfd(fd: wakeup.readEnd, events: Int16(POLLIN), revents: 0)
+      isSignalled = poll(&descriptor, 1, milliseconds) > 0
+    }
+    inbox.withLock { $0.isAsleep = false }
+    // Not by whether this thread was called: the signal may come after the wait that another event has ended.
+    if isSignalled { wakeup.drain() }
+  }
+
+  /// Runs the queued items. Items that they add wait for the next round, so that transfers get their turn.
+  private func runItems() {
+    swap(&local, &spare)
+    if !spare.isEmpty { run(&spare) }
+    var items = inbox.withLock { inbox in
+      let items = inbox.items
+      inbox.items = []
+      return items
+    }
+    if !items.isEmpty { run(&items) }
+  }
+
+  private func run(_ items: inout [Item]) {
+    for item in items {
+      switch item {
+      case .job(let job, let executor): job.runSynchronously(on: executor.asUnownedTaskExecutor())
+      case .action(let action): action()
+      }
+    }
+    items.removeAll(keepingCapacity: true)
+  }
+
+  private func fireTimers() {
+    guard let next = inbox.withLock({ $0.timers.nextInstant }) else { return }
+    let now = SystemClock.bootNanoseconds
+    guard next <= now else { return }
+    // Collected first: an action may set timers, and one that reschedules itself for now must not block the loop.
+    var due: [TimerHandle] = []
+    inbox.withLock { inbox in
+      while let timer = inbox.timers.removeDue(at: now) { due.append(timer) }
+    }
+    for timer in due { timer.fire() }
+  }
+
+  /// Closes the engine and ends the loop; `false` if closing, or another thread, has submitted new work.
+  private func finish() -> Bool {
+    engine?.close()
+    engine = nil
+    guard local.isEmpty else { return false }
+    let waiters: [UnsafeContinuation<Void, Never>]? = inbox.withLock { inbox in
+      guard inbox.items.isEmpty else { return nil }
+      inbox.isEnding = false
+      inbox.isRunning = false
+      inbox.wakeup = nil
+      runningThread.store(0, ordering: .relaxed)
+      defer { inbox.endWaiters = [] }
+      return inbox.endWaiters
+    }
+    guard let waiters else { return false }
+    for waiter in waiters { waiter.resume() }
+    return true
+  }
+
+  private func blockSignals() {
+    var all = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_BLOCK, &all, nil)
+  }
+
+  private static let longestWait: Int32 = 3_600_000
+
+  private static var currentThread: UInt {
+    #if os(Linux)
+      UInt(pthread_self())
+    #else
+      UInt(bitPattern: pthread_self())
+    #endif
+  }
+}
+
+#if os(Linux)
+  private func networkThreadMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let context else { return nil }
+    Unmanaged<NetworkThreadCore>.fromOpaque(context).takeRetainedValue().run()
+    return nil
+  }
+#else
+  private func networkThreadMain(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    Unmanaged<NetworkThreadCore>.fromOpaque(context).takeRetainedValue().run()
+    return nil
+  }
+#endif
+
+/// Waits for sockets on a network thread, and advances their transfers.
+///
+/// Every function is called on the thread and nowhere else.
+protocol NetworkEngine: AnyObject {
+  /// Whether ``advance()`` has something to do before the next wait.
+  var needsAdvance: Bool { get }
+  /// Advances the transfers as far as possible without waiting.
+  func advance()
+  /// Waits for the sockets, for `descriptor` to become readable, or until the time is over.
+  /// - Returns: Whether `descriptor` is readable.
+  func wait(wakeDescriptor descriptor: Int32, milliseconds: Int32) -> Bool
+  /// Ends everything under way.
+  func close()
+}
+
+/// The real clocks, with timers on a network thread's heap: setting one costs a lock, no system object.
+package struct SystemTimekeeper: Timekeeper {
+  private let thread: NetworkThread
+
+  /// A keeper whose timers run on `thread`.
+  package init(thread: NetworkThread = NetworkThread()) { self.thread = thread }
+
+  package var wallMilliseconds: Int64 { SystemClock.wallMilliseconds }
+  package var bootNanoseconds: Int64 { SystemClock.bootNanoseconds }
+  package var bootID: String { SystemClock.bootID }
+
+  package func after(_ delay: Duration, _ action: @escaping @Sendable () -> Void) -> TimerHandle {
+    let timer = TimerHandle(action)
+    let (instant, overflow) = SystemClock.bootNanoseconds.addingReportingOverflow(delay.clampedNanoseconds)
+    thread.schedule(timer, at: overflow ? .max : instant)
+    return timer
   }
 }

@@ -65,3 +65,85 @@ extension HTTPFields {
     !values(of: "Content-Length").allSatisfy { Int($0) == body?.count ?? 0 }
   }
 }
+
+/// A request method (RFC 9110 section 9); compared as written, since methods are case-sensitive.
+public struct RequestMethod: Sendable, Hashable, RawRepresentable, ExpressibleByStringLiteral {
+  /// The method as it is sent.
+  public let rawValue: String
+  /// Makes a method; one that is not a token makes the load fail with `invalidRequest`.
+  public init(rawValue: String) { self.rawValue = rawValue }
+  /// Makes a method from a literal.
+  public init(stringLiteral value: String) { rawValue = value }
+
+  /// GET.
+  public static let get: Self = "GET"
+  /// HEAD.
+  public static let head: Self = "HEAD"
+  /// POST.
+  public static let post: Self = "POST"
+  /// PUT.
+  public static let put: Self = "PUT"
+  /// PATCH.
+  public static let patch: Self = "PATCH"
+  /// DELETE.
+  public static let delete: Self = "DELETE"
+  /// OPTIONS.
+  public static let options: Self = "OPTIONS"
+
+  /// Whether the method is safe (RFC 9110 section 9.2.1): it asks and changes nothing.
+  public var isSafe: Bool { ["GET", "HEAD", "OPTIONS", "TRACE"].contains(rawValue) }
+}
+
+/// The partition a request belongs to: no row of one account is ever delivered to another.
+public struct Account: Sendable, Hashable {
+  enum Kind: Sendable, Hashable {
+    case automatic
+    case named(String)
+  }
+  let kind: Kind
+
+  /// The account that a keyed digest of the request's credentials names; none if it carries none.
+  public static let automatic = Account(kind: .automatic)
+
+  /// An account that the caller names. The name replaces the digest: requests with other credentials but the same name
+  /// share their rows, so a renewed token keeps them. With an empty name, or one that has a control character in it,
+  /// the load fails with `invalidRequest`.
+  public static func named(_ name: String) -> Account { Account(kind: .named(name)) }
+}
+
+extension DataService {
+  /// ``Account``, for a program that has a type of that name: in `DataService.Account` the class hides the module.
+  public typealias Account = DataService::Account
+}
+
+/// What one load may cost before it is given up (law 13); each limit fails with an error that names it.
+public struct Limits: Sendable, Hashable {
+  /// The largest decoded body taken from the network, in bytes. What is stored is always delivered.
+  public var bodyBytes: Int64 = 256 << 20
+  /// The largest body handed over as `Data`, in bytes; larger ones need ``DataService/streams(for:policy:progress:)``.
+  public var dataBytes: Int64 = 32 << 20
+  /// The largest field section of an answer, its 1xx heads included, in bytes; a larger one fails with `protocol`.
+  public var fieldSectionBytes = 256 << 10
+  /// The largest number of fields, counted likewise; more fail with `protocol`.
+  public var fieldCount = 1_000
+  /// The largest number of redirects followed; 0 delivers the first redirect itself.
+  public var redirects = 10
+  /// How long making the connection may take, name lookup and TLS included.
+  public var connectTimeout: Duration = .seconds(5)
+  /// How long the first byte of the answer may take once the request is sent.
+  public var firstByteTimeout: Duration = .seconds(30)
+  /// How long the network may be silent in the middle of an answer.
+  public var idleTimeout: Duration = .seconds(30)
+  /// How long the whole load may take, retries and redirects included.
+  public var totalTimeout: Duration = .seconds(600)
+  /// How many times a GET, a HEAD or a marked read is tried again after a failure that may pass.
+  public var retries = 2
+
+  /// The default limits.
+  public init() {}
+}
+
+extension DataService {
+  /// ``Limits``, for a program that has a type of that name.
+  public typealias Limits = DataService::Limits
+}

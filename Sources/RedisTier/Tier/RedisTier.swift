@@ -1,5 +1,5 @@
 internal import CacheStore
-package import DataService
+public import DataService
 internal import PlatformFoundation
 
 /// A second tier on a server of the Redis protocol.
@@ -299,4 +299,29 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
 
   /// The tier's time now, in microseconds.
   func tierTime(_ host: TierHost) -> Int64? { clock.tierMicroseconds(at: host.timekeeper.bootNanoseconds) }
+}
+
+extension DataService.Tier {
+  /// A shared second tier on a server of the Redis protocol, 6.2 or newer.
+  ///
+  /// The URL is `redis://HOST:PORT/DB`, `rediss://` with TLS, or `redis+unix:///SOCKET`, a user before the host, and
+  /// parameters:
+  /// - `key-file`: the fleet's keys, four at most; required
+  /// - `password-file`, `ca-file`, `cert-file`, `cert-key-file`
+  /// - `patience`: the longest wait for an answer, from 1ms to 60s, by default 95ms. Over an open connection each round
+  ///   trip has half of it; a long body has eight times that.
+  /// - `keep`: how long a row lives, from 1s to 365d, by default 1d
+  /// - `max-body`: the longest body that is shared, 128M at most, by default 8M
+  /// - `accounts`, `plain-http=yes`, `read-only=yes`
+  /// - `db`: the number of the database beside a socket, 0 unless given. For any other than 0 the user needs the right
+  ///   to `SELECT`.
+  ///
+  /// Nothing is opened or read before the first question; a file that is missing then makes the tier silent, with a
+  /// warning. May be called on any thread. `accounts` has the names of the accounts that the fleet shares, with commas
+  /// between; what is stored for any other account stays on this machine.
+  /// - Throws: `invalidRequest` naming the part of the URL that is wrong, and what to write in its place.
+  public static func redis(_ url: String) throws(DataServiceError) -> DataService.Tier {
+    let address = try RedisAddress(url)
+    return DataService.Tier { RedisTier(address) }
+  }
 }

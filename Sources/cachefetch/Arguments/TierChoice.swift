@@ -1,6 +1,99 @@
 internal import DataService
+internal import Guards
 internal import PlatformFoundation
 internal import RedisTier
+
+/// A tier whose URL is read at its first use. One that cannot be used is silent, with one warning: no load fails for
+/// it.
+final class DeferredTier: SecondTier {
+  typealias Make = @Sendable () throws(DataServiceError) -> DataService.Tier
+
+  private let source: String
+  private let make: Make
+  private let made = Guarded<Result<any SecondTier, DataServiceError>?>(nil)
+
+  /// - Parameters:
+  ///   - source: What names the tier, for messages.
+  ///   - make: Reads the URL.
+  init(source: String, make: @escaping Make) {
+    self.source = source
+    self.make = make
+  }
+
+  /// The engine, or what is wrong with its URL.
+  private var engine: Result<any SecondTier, DataServiceError> {
+    made.withLock { made in
+      if let made { return made }
+      let result: Result<any SecondTier, DataServiceError>
+      do throws(DataServiceError) { result = .success(try make().makeEngine()) } catch {
+        result = .failure(error)
+      }
+      made = result
+      return result
+    }
+  }
+
+  var terms: TierTerms {
+    if case .success(let engine) = engine { return engine.terms }
+    var unknown = TierTerms()
+    unknown.isKnown = false
+    return unknown
+  }
+
+  func attach(to host: TierHost) {
+    switch engine {
+    case .success(let engine): engine.attach(to: host)
+    case .failure(let error):
+      host.warn(
+        .init(
+          kind: error.kind, message: "no second tier: \(source): \(error.message)", remedy: error.remedy))
+    }
+  }
+
+  nonisolated(nonsending) func ask(_ question: TierQuestion) async -> TierReply {
+    switch engine {
+    case .success(let engine): await engine.ask(question)
+    case .failure(let error): .silent(because: error.message)
+    }
+  }
+
+  nonisolated(nonsending) func body(of row: TierRow, for question: TierQuestion) async -> Data? {
+    await (try? engine.get())?.body(of: row, for: question)
+  }
+
+  nonisolated(nonsending) func offer(_ offer: TierOffer) async -> TierOffered {
+    switch engine {
+    case .success(let engine): await engine.offer(offer)
+    case .failure(let error): .refused(because: error.message)
+    }
+  }
+
+  nonisolated(nonsending) func invalidate(_ question: TierQuestion) async -> Bool {
+    await (try? engine.get())?.invalidate(question) ?? false
+  }
+
+  nonisolated(nonsending) func pause(_ milliseconds: Int64, _ question: TierQuestion) async {
+    await (try? engine.get())?.pause(milliseconds, question)
+  }
+
+  nonisolated(nonsending) func signOut(_ account: String) async -> Bool {
+    await (try? engine.get())?.signOut(account) ?? false
+  }
+
+  nonisolated(nonsending) func examine() async -> [TierFinding] {
+    switch engine {
+    case .success(let engine): await engine.examine()
+    case .failure(let error):
+      [
+        TierFinding(
+          isFine: false, subject: source,
+          text: error.message + (error.advice.map { "; \($0)" } ?? ""))
+      ]
+    }
+  }
+
+  func close() { if case .success(let engine)? = made.withLock({ $0 }) { engine.close() } }
+}
 
 /// The fleet's second tier of a command line: `--tier`, else `$CACHEFETCH_TIER`, else none.
 ///

@@ -1,7 +1,6 @@
-internal import Guards
-
 #if os(Linux) && !PORTABLE
   import CacheStore
+  import Guards
   import PlatformFoundation
 
   /// One exchange: filled by the engine on the network thread, read by the caller's task on any thread.

@@ -1,8 +1,7 @@
-internal import Guards
-
 #if os(Linux) && !PORTABLE
   internal import CCurl
-  import PlatformC
+  internal import Guards
+  internal import PlatformC
 
   /// A libcurl that has been loaded. One for each file name and process; never unloaded.
   final class CurlLibrary: Sendable {
@@ -81,5 +80,20 @@ internal import Guards
           "install libcurl: on Debian and Ubuntu the package libcurl4 (newer: libcurl4t64), on Fedora libcurl"
       )
     }
+  }
+
+  /// The settings of a ``CurlTransport``.
+  package struct CurlConfiguration: Sendable, Hashable {
+    /// The largest number of exchanges with one host at a time; further ones wait their turn.
+    package var exchangesPerHost = 6
+    /// The largest number of exchanges at a time.
+    package var exchangesInAll = 32
+    /// The `User-Agent` of requests without one.
+    package var userAgent = "cachefetch/\(Release.version)"
+    /// The library's file name; tests name one that does not exist.
+    package var libraryName = "libcurl.so.4"
+
+    /// The defaults.
+    package init() {}
   }
 #endif

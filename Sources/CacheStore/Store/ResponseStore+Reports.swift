@@ -1,4 +1,59 @@
 extension ResponseStore {
+  /// The selected rows without their bodies, by account, target and variant.
+  package func entries(_ selection: EntrySelection = .all) async throws(CacheStoreError) -> [StoredEntry] {
+    // The journal holds the latest times of use; the list waits for it 100 ms at most.
+    if UsageJournal(files: files).isThere { await flushUsage(within: .milliseconds(100)) }
+    return try await read { deadline throws(CacheStoreError) in
+      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+        try Self.entries(selection, connection)
+      } ?? []
+    }
+  }
+
+  private static func entries(
+    _ selection: EntrySelection, _ connection: Connection
+  ) throws(CacheStoreError) -> [StoredEntry] {
+    let ids = try connection.withStatement(
+      selection.text("r.id")
+        + " ORDER BY a.name, r.target, r.method, r.extra, r.good DESC, r.variant"
+    ) { (statement) throws(CacheStoreError) -> [Int64] in
+      selection.bind(to: statement)
+      var ids: [Int64] = []
+      while try statement.step() { ids.append(statement.integer(0)) }
+      return ids
+    }
+    var entries: [StoredEntry] = []
+    for id in ids {
+      if let entry = try entry(id, connection) { entries.append(entry) }
+    }
+    return entries
+  }
+
+  private static func entry(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> StoredEntry? {
+    guard let found = try connection.rowHead(id) else { return nil }
+    return StoredEntry(
+      rowID: id, key: found.key, response: found.row, isSound: found.isSound,
+      usedAt: try usedAt(id, connection), tags: try tags(of: id, connection))
+  }
+
+  private static func usedAt(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> Int64? {
+    let statement = try connection.statement(.usedAt)
+    defer { statement.reset() }
+    statement.bind(1, id)
+    return try statement.step() ? statement.integer(0).asInstant : nil
+  }
+
+  private static func tags(of id: Int64, _ connection: Connection) throws(CacheStoreError) -> [String] {
+    let statement = try connection.statement(.tagsOfRow)
+    defer { statement.reset() }
+    statement.bind(1, id)
+    var tags: [String] = []
+    while try statement.step() { tags.append(statement.text(0)) }
+    return tags
+  }
+}
+
+extension ResponseStore {
   /// The use of the store's limits; reads every row's head.
   package func use() async throws(CacheStoreError) -> StoreUse {
     let read = try await read { deadline throws(CacheStoreError) in
@@ -86,5 +141,41 @@ extension ResponseStore {
   static func host(of target: String) -> String {
     guard !target.hasPrefix("key:"), let slashes = target.firstRange(of: "://") else { return target }
     return String(target[slashes.upperBound...].prefix { $0 != "/" && $0 != "?" })
+  }
+}
+
+// What the fleet's second tier keeps beside the store: counts, and a mark that the processes share.
+extension ResponseStore {
+  /// Adds to the counts of the fleet's second tier beside the store; on the calling thread.
+  package func add(_ counts: TierCounts) {
+    guard counts != TierCounts(), !configuration.isReadOnly, FileStatus(path: files.database) != nil else {
+      return
+    }
+    TierCountFile(files: files).add(counts)
+  }
+
+  /// The counts of the fleet's second tier.
+  package var tierCounts: TierCounts { TierCountFile(files: files).counts }
+
+  /// The slot after those of the leases. The file is sparse, so the slots between cost nothing.
+  private static let tierSlot = Int(leaseSlots)
+
+  /// A number that the processes on this store share about the fleet's tier; 0 where there is none, or no store to
+  /// have it. A hint that nothing depends on. Takes no lock, and creates no file.
+  package var tierMark: Int64 {
+    guard hasLockFile, let mark = try? lockFile.mark(Self.tierSlot) else { return 0 }
+    return mark
+  }
+
+  /// Replaces the number; does nothing where the store is read only, or not yet made.
+  package func setTierMark(_ value: Int64) {
+    // Reading opens the file.
+    guard hasLockFile, (try? lockFile.mark(Self.tierSlot)) != nil else { return }
+    lockFile.setMark(Self.tierSlot, to: value)
+  }
+
+  /// Opening the lock file would create it. Who leads has it open.
+  private var hasLockFile: Bool {
+    !configuration.isReadOnly && (lockFile.isOpen || FileStatus(path: files.lock) != nil)
   }
 }
