@@ -10,7 +10,7 @@ extension DataService {
     public typealias Failure = Never
 
     let source: LiveSource<Value>
-    let readers = LiveReaders()
+    let sequence = LiveSequence()
 
     /// Asks the origin again, for all readers of this sequence, and returns at once: for a pull to refresh, or when the
     /// program learns that the network is back. May be called from any thread.
@@ -18,7 +18,7 @@ extension DataService {
     /// The answer comes from an exchange that begins after this call; under the `http` policy RFC 9111 decides whether
     /// the origin is asked. Calls made while a load runs, or before its deliveries are read, result in one further
     /// load. Without a reader nothing happens.
-    public func refetch() { readers.refetch() }
+    public func refetch() { source.service.core.refetch(sequence) }
 
     /// Takes the deliveries one after the other.
     public struct AsyncIterator: AsyncIteratorProtocol {
@@ -33,7 +33,7 @@ extension DataService {
 
     /// Prepares an iteration; nothing happens before the first `next()`.
     public func makeAsyncIterator() -> AsyncIterator {
-      AsyncIterator(iteration: LiveIteration(LiveFeed(source, readers)))
+      AsyncIterator(iteration: LiveIteration(LiveFeed(source, sequence)))
     }
   }
 }

@@ -30,22 +30,21 @@ final class LiveFeed<Value: Sendable>: Sendable {
     var isOver = false
     var task: Task<Void, Never>?
     var observer: Int?
-    var reader: Int?
   }
 
   /// The pause between attempts to observe an unusable store.
   private static var unusablePause: Duration { .seconds(5) }
 
   private let source: LiveSource<Value>
-  private let readers: LiveReaders
+  private let sequence: LiveSequence
   /// Wakes the loads: another one is demanded, or all that was ready has been read.
   private let wakeup = Wakeup()
   private let state: Guarded<State>
   private var core: ServiceCore { source.service.core }
 
-  init(_ source: LiveSource<Value>, _ readers: LiveReaders) {
+  init(_ source: LiveSource<Value>, _ sequence: LiveSequence) {
     self.source = source
-    self.readers = readers
+    self.sequence = sequence
     state = Guarded(State(judge: LiveJudge(began: source.service.core.timekeeper.startMark)))
   }
 
@@ -60,8 +59,11 @@ final class LiveFeed<Value: Sendable>: Sendable {
       return true
     }
     guard isFirst else { return }
-    guard let observer = core.addObserver(nil, { [weak self] in self?.end() }) else { return end() }
-    let reader = readers.add { [weak self] in self?.demand() }
+    let observer = core.addObserver(nil, reader: (sequence, { [weak self] in self?.demand() })) {
+      [weak self] in
+      self?.end()
+    }
+    guard let observer else { return end() }
     let task = Task {
       await withTaskGroup { group in
         group.addTask { await self.load() }
@@ -69,10 +71,10 @@ final class LiveFeed<Value: Sendable>: Sendable {
       }
     }
     let isOver = state.withLock { state in
-      (state.task, state.observer, state.reader) = (task, observer, reader)
+      (state.task, state.observer) = (task, observer)
       return state.isOver
     }
-    if isOver { leave(task, observer, reader) }
+    if isOver { leave(task, observer) }
   }
 
   func next() async -> DataService.Delivery<Value>? {
@@ -99,18 +101,17 @@ final class LiveFeed<Value: Sendable>: Sendable {
       defer {
         state.isOver = true
         state.ready = []
-        (state.waiting, state.task, state.observer, state.reader) = (nil, nil, nil, nil)
+        (state.waiting, state.task, state.observer) = (nil, nil, nil)
       }
       return state
     }
     dropped.waiting?.resume(returning: nil)
-    leave(dropped.task, dropped.observer, dropped.reader)
+    leave(dropped.task, dropped.observer)
   }
 
-  private func leave(_ task: Task<Void, Never>?, _ observer: Int?, _ reader: Int?) {
+  private func leave(_ task: Task<Void, Never>?, _ observer: Int?) {
     task?.cancel()
     if let observer { core.removeObserver(observer) }
-    if let reader { readers.remove(reader) }
   }
 
   private func demand() {
@@ -238,35 +239,6 @@ final class LiveFeed<Value: Sendable>: Sendable {
     }
     withExtendedLifetime(replaced) {}
     waiting?.resume(returning: delivery)
-  }
-}
-
-/// The iterations of one live sequence, all of which `refetch()` reaches.
-final class LiveReaders: Sendable {
-  private struct State {
-    var last = 0
-    var readers: [(number: Int, refetch: @Sendable () -> Void)] = []
-  }
-  private let state = Guarded(State())
-
-  /// - Returns: The reader's number.
-  func add(_ refetch: @escaping @Sendable () -> Void) -> Int {
-    state.withLock { state in
-      state.last += 1
-      state.readers.append((state.last, refetch))
-      return state.last
-    }
-  }
-
-  func remove(_ number: Int) {
-    let removed = state.withLock { state in
-      state.readers.firstIndex { $0.number == number }.map { state.readers.remove(at: $0) }
-    }
-    withExtendedLifetime(removed) {}
-  }
-
-  func refetch() {
-    for reader in state.withLock({ $0.readers }) { reader.refetch() }
   }
 }
 

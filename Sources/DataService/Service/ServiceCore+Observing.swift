@@ -57,12 +57,15 @@ extension ServiceCore {
 
   /// Registers an observer: `end` is called when the service closes, and `wakeup` is signalled on writes to the
   /// store.
+  /// - Parameter reader: The live sequence that it reads, and what `refetch()` of that calls.
   /// - Returns: The observer's number; `nil` if the service is closed.
-  func addObserver(_ wakeup: Wakeup?, _ end: @escaping @Sendable () -> Void) -> Int? {
+  func addObserver(
+    _ wakeup: Wakeup?, reader: ServiceState.LiveReader? = nil, _ end: @escaping @Sendable () -> Void
+  ) -> Int? {
     state.withLock { state in
       guard state.closed == nil else { return nil }
       state.lastObserver += 1
-      state.observers.append((state.lastObserver, wakeup, end))
+      state.observers.append(.init(number: state.lastObserver, wakeup: wakeup, reader: reader, end: end))
       return state.lastObserver
     }
   }
@@ -77,6 +80,13 @@ extension ServiceCore {
       return (observer, watch)
     }
     withExtendedLifetime(removed) {}
+  }
+
+  /// Asks the origin again for the readers of a live sequence.
+  func refetch(_ sequence: LiveSequence) {
+    for observer in state.withLock({ $0.observers }) where observer.reader?.sequence === sequence {
+      observer.reader?.refetch()
+    }
   }
 
   private func tellObservers() {

@@ -16,8 +16,8 @@ struct ServiceState {
   var maintenance: Maintenance
   /// The reason for refusing loads, once the service is closed.
   var closed: DataServiceError?
-  /// The closures that wake and end each running sequence of `changes(to:)`; sequences of `live(_:)` are only ended.
-  var observers: [(number: Int, wakeup: Wakeup?, end: @Sendable () -> Void)] = []
+  /// What wakes and ends each running sequence of `changes(to:)`; sequences of `live(_:)` are only ended.
+  var observers: [Observer] = []
   /// Wakes the observers; `nil` while there are none.
   var watch: StoreWatch?
   var lastObserver = 0
@@ -68,6 +68,22 @@ struct ServiceState {
     }
   }
 }
+
+extension ServiceState {
+  /// A running sequence of `changes(to:)` or `live(_:)`.
+  struct Observer: Sendable {
+    let number: Int
+    let wakeup: Wakeup?
+    let reader: LiveReader?
+    let end: @Sendable () -> Void
+  }
+
+  /// An iteration of a live sequence.
+  typealias LiveReader = (sequence: LiveSequence, refetch: @Sendable () -> Void)
+}
+
+/// Stands for one live sequence, all of whose iterations `refetch()` reaches.
+final class LiveSequence: Sendable {}
 
 /// When the service last did a share of the store's background work, and what is under way of it.
 struct Maintenance {

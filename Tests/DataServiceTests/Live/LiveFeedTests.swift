@@ -9,7 +9,7 @@ import Testing
 @Suite("What a live sequence keeps for a slow reader", .inTurn) struct LiveFeedTests {
   private func feed(_ fixture: ServiceFixture) throws -> LiveFeed<Data> {
     let url = try #require(URL(string: "http://example.test/feed"))
-    return LiveFeed(fixture.service.live(.init(url)).source, LiveReaders())
+    return LiveFeed(fixture.service.live(.init(url)).source, LiveSequence())
   }
 
   private func failure(_ message: String) -> DataService.Delivery<Data> {
@@ -101,14 +101,14 @@ import Testing
     let url = try #require(URL(string: "http://example.test/feed"))
     var confirmed = DataService.Request(url)
     confirmed.changeRule = .notModified
-    let strict = LiveFeed(fixture.service.live(confirmed).source, LiveReaders())
+    let strict = LiveFeed(fixture.service.live(confirmed).source, LiveSequence())
     strict.loaded(.fresh(response("a", 1, in: fixture), .new))
     strict.loaded(.fresh(response("a", 2, in: fixture), .unchanged))
     strict.loaded(.fresh(response("a", 3, in: fixture), .changed))
     for change in ["new", "unchanged", "changed"] {
       #expect(await strict.next()?.outline == "fresh(a, \(change))")
     }
-    let headless = LiveFeed(fixture.service.live(.init(url, method: .head)).source, LiveReaders())
+    let headless = LiveFeed(fixture.service.live(.init(url, method: .head)).source, LiveSequence())
     headless.loaded(.fresh(response("", 1, in: fixture), .new))
     headless.loaded(.fresh(response("", 2, in: fixture), .changed))
     for change in ["new", "changed"] {
