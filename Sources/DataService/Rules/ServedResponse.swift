@@ -81,3 +81,99 @@ package struct ServedResponse: Sendable, Hashable {
     }
   }
 }
+
+/// Evaluates the caller's own preconditions against a stored response (RFC 9111 section 4.3.2).
+package enum Precondition {
+  /// Whether the caller's `If-None-Match`, or without one its `If-Modified-Since`, matches, so that a 304 is the
+  /// answer.
+  ///
+  /// Preconditions apply only to a stored response that would be a 200 (RFC 9110 section 13.2.1).
+  package static func isNotModified(requestFields: HTTPFields, stored: StoredResponse) -> Bool {
+    guard stored.status == 200 else { return false }
+    if let tags = requestFields.combined("If-None-Match") {
+      return matchesAny(tags, tag: stored.fields["ETag"])
+    }
+    guard let text = requestFields["If-Modified-Since"],
+      let since = HTTPDate.parse(text, now: stored.receivedAt)
+    else { return false }
+    return lastChange(of: stored) <= since
+  }
+
+  /// Whether a range may be cut from the stored response: `If-Range` is absent or matches strongly (RFC 9110 section
+  /// 13.1.5).
+  package static func allowsRange(requestFields: HTTPFields, stored: StoredResponse) -> Bool {
+    guard let condition = requestFields["If-Range"] else { return true }
+    if let tag = EntityTag(condition) {
+      return stored.fields["ETag"].flatMap(EntityTag.init).map(tag.stronglyMatches) ?? false
+    }
+    // A date is a strong validator only if it equals the `Last-Modified` of a response made at least a second later.
+    guard let date = HTTPDate.parse(condition, now: stored.receivedAt),
+      let modified = stored.fields["Last-Modified"].flatMap({ HTTPDate.parse($0, now: stored.receivedAt) })
+    else { return false }
+    return date == modified
+      && Freshness.dateValue(fields: stored.fields, receivedAt: stored.receivedAt).minus(modified) >= 1000
+  }
+
+  private static func matchesAny(_ list: String, tag: String?) -> Bool {
+    if FieldList.trimmed(list) == "*" { return true }
+    guard let tag = tag.flatMap(EntityTag.init) else { return false }
+    return EntityTag.list(list).contains(where: tag.weaklyMatches)
+  }
+
+  /// `Last-Modified`, else `Date`, else the time of receipt.
+  private static func lastChange(of stored: StoredResponse) -> Int64 {
+    stored.fields["Last-Modified"].flatMap { HTTPDate.parse($0, now: stored.receivedAt) }
+      ?? Freshness.dateValue(fields: stored.fields, receivedAt: stored.receivedAt)
+  }
+}
+
+/// One range of bytes out of a body (RFC 9110 section 14.1.2).
+package enum ByteRange {
+  /// The part of a body that a `Range` field selects.
+  package enum Answer: Sendable, Hashable {
+    /// The whole body: a server may ignore a field that is malformed, uses another unit or lists several ranges
+    /// (section 14.2).
+    case whole
+    /// These bytes, at least one.
+    case part(Range<Int64>)
+    /// No byte of this body.
+    case unsatisfiable
+  }
+
+  /// The part that `value` selects of a body of `length` bytes.
+  package static func answer(to value: String, length: Int64) -> Answer {
+    guard let (unit, list) = FieldList.split(value, at: Ascii.equals), FieldList.lowercased(unit) == "bytes"
+    else {
+      return .whole
+    }
+    let ranges = FieldList.members(list)
+    guard ranges.count == 1, let (first, last) = FieldList.split(ranges[0], at: Ascii.hyphen) else {
+      return .whole
+    }
+    return first.isEmpty ? suffix(last, length: length) : range(first, last, length: length)
+  }
+
+  /// The `Content-Range` of `part`.
+  package static func contentRange(_ part: Range<Int64>, length: Int64) -> String {
+    "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(length)"
+  }
+
+  private static func suffix(_ count: String, length: Int64) -> Answer {
+    guard let count = number(count) else { return .whole }
+    guard count > 0, length > 0 else { return .unsatisfiable }
+    return .part(max(0, length - count)..<length)
+  }
+
+  private static func range(_ first: String, _ last: String, length: Int64) -> Answer {
+    guard let first = number(first) else { return .whole }
+    guard !last.isEmpty else { return first < length ? .part(first..<length) : .unsatisfiable }
+    guard let last = number(last), last >= first else { return .whole }
+    return first < length ? .part(first..<min(last, length - 1) + 1) : .unsatisfiable
+  }
+
+  /// The number in `text`, or `nil` unless it is all digits. A number too large for `Int64` counts as the largest.
+  private static func number(_ text: String) -> Int64? {
+    guard !text.isEmpty, text.utf8.allSatisfy(\.isAsciiDigit) else { return nil }
+    return Int64(text) ?? .max
+  }
+}
