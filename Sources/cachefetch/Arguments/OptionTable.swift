@@ -66,13 +66,14 @@ extension Option {
         ])
     case .key:
       Option(
-        name, nil, .text, "KEY", for: .requesting.union(.rm),
+        name, nil, .text, "KEY", for: .requesting.union(.choosing),
         "use this cache key instead of method, URL and body; the key of --cert is --key-file",
-        [(.rm, "only entries stored under this cache key")])
+        [(.choosing, "only entries stored under this cache key")])
     case .tag:
       Option(
         name, nil, .tag, "TAG", repeats: true, for: .fetching.union(.selecting),
-        "label the entry with TAG, for list, rm and export", [(.selecting, "only entries labelled with TAG")])
+        "label the entry with TAG, for list, rm and export",
+        [(.untag, "the tag to take away"), (.selecting, "only entries labelled with TAG")])
     case .pin:
       Option(
         name, for: .fetching, "never evict the entry")
@@ -129,7 +130,8 @@ extension Option {
       Option(
         name,
         for: [
-          .get, .preload, .watch, .diff, .explain, .list, .show, .rm, .signOut, .stats, .limits, .doctor,
+          .get, .preload, .watch, .diff, .explain, .list, .show, .rm, .unpin, .untag, .signOut, .stats,
+          .limits, .doctor,
           .export,
           .import,
         ],
@@ -139,7 +141,7 @@ extension Option {
           (.watch, "print JSON Lines: one object per change, outage or recovery"),
           ([.diff, .explain, .show, .export, .import], "print one JSON object"),
           (.list, "print JSON Lines: one object per entry"),
-          ([.rm, .signOut], "print the count as a JSON object"),
+          ([.rm, .unpin, .untag, .signOut], "print the count as a JSON object"),
           (.stats, "print JSON Lines: one object per account and host"),
           (.limits, "print one JSON object"),
           (.doctor, "print JSON Lines: one object per finding"),
@@ -183,10 +185,11 @@ extension Option {
         ])
     case .noLocation:
       Option(
-        name, for: .requesting.union(.rm), "do not follow redirects; such responses are stored separately",
+        name, for: .requesting.union(.choosing),
+        "do not follow redirects; such responses are stored separately",
         [
           (.offlineOnly, "the entry stored with --no-location"),
-          (.rm, "only entries stored with --no-location"),
+          (.choosing, "only entries stored with --no-location"),
         ])
     case .background:
       Option(
@@ -212,19 +215,19 @@ extension Option {
         name, nil, .size, "SIZE", for: .fetching, "largest body accepted from the network (default: 256M)")
     case .proxy:
       Option(
-        name, "x", .text, "URL", for: .requesting.union(.rm),
+        name, "x", .text, "URL", for: .requesting.union(.choosing),
         "use this proxy instead of the environment's; such responses are stored separately",
         [
           (.offlineOnly, "the entry stored with this --proxy"),
-          (.rm, "only entries stored with this --proxy"),
+          (.choosing, "only entries stored with this --proxy"),
         ])
     case .cacert:
       Option(
-        name, nil, .file, "FILE", for: .requesting.union(.rm),
+        name, nil, .file, "FILE", for: .requesting.union(.choosing),
         "trust the certificate authorities in this PEM file; such responses are stored separately",
         [
           (.offlineOnly, "the entry stored with this --cacert"),
-          (.rm, "only entries stored with this --cacert"),
+          (.choosing, "only entries stored with this --cacert"),
         ])
     case .cert:
       Option(
@@ -235,26 +238,27 @@ extension Option {
         name, nil, .file, "FILE", for: .requesting, "private key of the client certificate, in PEM")
     case .insecure:
       Option(
-        name, "k", for: .requesting.union(.rm),
+        name, "k", for: .requesting.union(.choosing),
         "skip certificate checks; such responses are stored separately",
         [
-          (.offlineOnly, "the entry stored with --insecure"), (.rm, "only entries stored with --insecure"),
+          (.offlineOnly, "the entry stored with --insecure"),
+          (.choosing, "only entries stored with --insecure"),
         ])
     case .resolve:
       Option(
-        name, nil, .text, "HOST:PORT:ADDRESS", repeats: true, for: .requesting.union(.rm),
+        name, nil, .text, "HOST:PORT:ADDRESS", repeats: true, for: .requesting.union(.choosing),
         "connect to ADDRESS for that host and port; such responses are stored separately",
         [
           (.offlineOnly, "the entry stored with this --resolve"),
-          (.rm, "only entries stored with this --resolve"),
+          (.choosing, "only entries stored with this --resolve"),
         ])
     case .unixSocket:
       Option(
-        name, nil, .file, "PATH", for: .requesting.union(.rm),
+        name, nil, .file, "PATH", for: .requesting.union(.choosing),
         "connect through this Unix socket; such responses are stored separately",
         [
           (.offlineOnly, "the entry stored with this --unix-socket"),
-          (.rm, "only entries stored with this --unix-socket"),
+          (.choosing, "only entries stored with this --unix-socket"),
         ])
     case .secretField:
       Option(
@@ -262,7 +266,7 @@ extension Option {
         "this field is a credential: entries of its own, never written, never sent to another host")
     case .secretParameter:
       Option(
-        name, nil, .text, "NAME", repeats: true, for: .requesting.union(.rm),
+        name, nil, .text, "NAME", repeats: true, for: .requesting.union(.choosing),
         "this query parameter is a secret: never written, never shown")
     case .http11:
       Option(
@@ -339,7 +343,7 @@ extension Option {
       Option(name, nil, .count(1...1_000_000_000), "N", for: .list, "show only the first N entries")
     case .exact:
       Option(
-        name, for: .rm, "only the entry that show prints with the same options, not others of the URL")
+        name, for: .choosing, "only the entry that show prints with the same options, not others of the URL")
     case .bytes:
       Option(
         name, nil, .size, "SIZE", for: .limits,

@@ -1,6 +1,6 @@
 /// The command's verbs.
 enum Verb: String, CaseIterable, Sendable {
-  case get, preload, watch, diff, explain, list, show, rm
+  case get, preload, watch, diff, explain, list, show, rm, unpin, untag
   case signOut = "sign-out"
   case stats, limits, doctor, export
   case `import` = "import"
@@ -13,7 +13,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .preload: "PLAN | LIST | URL… | -"
     case .diff, .explain: "URL"
     case .show: "URL | --key KEY"
-    case .rm: "[URL…]"
+    case .rm, .unpin, .untag: "[URL…]"
     case .list, .signOut, .stats, .limits, .doctor: ""
     case .export, .import: "FILE"
     case .completions: "bash|zsh|fish"
@@ -27,7 +27,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .get, .watch, .preload, .completions: 1...Int.max
     case .diff, .explain, .export, .import: 1...1
     case .show: 0...1
-    case .rm: 0...Int.max
+    case .rm, .unpin, .untag: 0...Int.max
     case .list, .signOut, .stats, .limits, .doctor: 0...0
     case .help: 0...1
     }
@@ -44,6 +44,8 @@ enum Verb: String, CaseIterable, Sendable {
     case .list: "list stored responses"
     case .show: "print a stored response, without using the network"
     case .rm: "remove stored responses"
+    case .unpin: "let stored responses be evicted again that --pin protects"
+    case .untag: "take a tag from stored responses"
     case .signOut: "securely erase everything stored for an account"
     case .stats: "show how much traffic and time the store has saved"
     case .limits: "show or set how large the store may become"
@@ -101,6 +103,8 @@ enum Verb: String, CaseIterable, Sendable {
           "not what is stored of it for accounts, or with -k"
         ),
       ]
+    case .unpin: [("cachefetch unpin --host example.com", "what of it was stored with --pin")]
+    case .untag: [("cachefetch untag --tag demo", "the entries stay, without the tag")]
     case .signOut: [("cachefetch sign-out --account alice", "leaves nothing of alice in the file")]
     case .stats: [("cachefetch stats --json", "the counts by account and host")]
     case .limits:
@@ -131,6 +135,8 @@ struct VerbSet: OptionSet, Sendable, Hashable {
       case .list: .list
       case .show: .show
       case .rm: .rm
+      case .unpin: .unpin
+      case .untag: .untag
       case .signOut: .signOut
       case .stats: .stats
       case .limits: .limits
@@ -158,22 +164,26 @@ struct VerbSet: OptionSet, Sendable, Hashable {
   static let completions = VerbSet(rawValue: 1 << 13)
   static let help = VerbSet(rawValue: 1 << 14)
   static let limits = VerbSet(rawValue: 1 << 15)
+  static let unpin = VerbSet(rawValue: 1 << 16)
+  static let untag = VerbSet(rawValue: 1 << 17)
 
   /// Verbs that use the network.
   static let fetching: VerbSet = [.get, .preload, .watch, .diff]
   /// Verbs that name a request, if only to look it up.
   static let requesting: VerbSet = [.get, .preload, .watch, .diff, .explain, .show]
   /// Verbs that select rows.
-  static let selecting: VerbSet = [.list, .rm, .export]
+  static let selecting: VerbSet = [.list, .rm, .unpin, .untag, .export]
+  /// Those of them that URLs and the options of a key select for, too.
+  static let choosing: VerbSet = [.rm, .unpin, .untag]
   /// Verbs that open the store.
   static let storing: VerbSet = [
-    .get, .preload, .watch, .diff, .explain, .list, .show, .rm, .signOut, .stats, .limits, .doctor, .export,
-    .import, .completions,
+    .get, .preload, .watch, .diff, .explain, .list, .show, .rm, .unpin, .untag, .signOut, .stats, .limits,
+    .doctor, .export, .import, .completions,
   ]
   /// Verbs that combine the outcomes of several loads.
   static let combining: VerbSet = [.get, .preload]
   /// Verbs that name a request but only look it up.
   static let offlineOnly: VerbSet = [.explain, .show]
   /// Every verb.
-  static let all = VerbSet(rawValue: (1 << 16) - 1)
+  static let all = VerbSet(rawValue: (1 << 18) - 1)
 }

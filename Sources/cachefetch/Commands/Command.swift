@@ -32,6 +32,8 @@ enum Command {
     case .show: try ShowCommand.run(arguments, diagnostics)
     case .list: try StoreCommands(arguments, diagnostics).list()
     case .rm: try StoreCommands(arguments, diagnostics).rm()
+    case .unpin: try StoreCommands(arguments, diagnostics).unpin()
+    case .untag: try StoreCommands(arguments, diagnostics).untag()
     case .stats: StoreCommands(arguments, diagnostics).stats()
     case .limits: try StoreCommands(arguments, diagnostics).limits()
     case .doctor: try StoreCommands(arguments, diagnostics).doctor()

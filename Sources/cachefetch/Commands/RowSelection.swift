@@ -1,7 +1,7 @@
 internal import CacheStore
 internal import DataService
 
-/// The rows that `list`, `rm` and `export` select.
+/// The rows that a verb selects.
 struct RowSelection {
   /// The part of the selection that the store applies.
   var selection = EntrySelection()
@@ -73,13 +73,13 @@ struct RowSelection {
     return !isStale || Freshness.isStale(stored: entry.response, now: now)
   }
 
-  /// The targets from the operands of `rm`, which may be `key:NAME` as `list` shows it, and from `--key`.
+  /// The targets from the operands, which may be `key:NAME` as `list` shows it, and from `--key`.
   private static func targets(
     _ arguments: Arguments, _ key: (DataService.Request) throws(UsageError) -> RequestKey
   ) throws(UsageError) -> Set<String>? {
     var targets: Set<String> = []
     if let own = arguments.text(.key) { targets.insert("key:" + own) }
-    if arguments.verb == .rm {
+    if VerbSet.choosing.contains(VerbSet(arguments.verb)) {
       for operand in arguments.operands {
         if ownKey(operand) != nil {
           targets.insert(operand)
@@ -119,7 +119,8 @@ struct RowSelection {
       keys.insert(try key(try requests.request(for: "http://localhost/")))
     }
     guard !keys.isEmpty else {
-      throw UsageError("--exact needs the URL of an entry", "write cachefetch rm --exact URL")
+      let verb = arguments.verb.rawValue
+      throw UsageError("--exact needs the URL of an entry", "write cachefetch \(verb) --exact URL")
     }
     return keys
   }

@@ -8,8 +8,7 @@ extension StoreCommands {
   func rm() throws(UsageError) -> ExitStatus {
     let selection = try RowSelection(arguments, now: now, key: key)
     if selection.isAll {
-      throw UsageError(
-        "nothing says what to remove", "name URLs, or select entries: --older-than 0s is every entry")
+      throw Self.nothingSelected("remove")
     }
     if arguments.has(.fleet), arguments.tierURL() == nil {
       throw UsageError("--fleet needs a server that machines share", "name it with --tier URL")
@@ -48,15 +47,8 @@ extension StoreCommands {
   {
     let service = service
     return run { () async throws(DataServiceError) in
-      var removed = 0
-      // In batches, since a statement accepts a limited number of identifiers.
-      for start in stride(from: 0, to: entries.count, by: 500) {
-        let batch = entries[start..<min(start + 500, entries.count)]
-        var some = selection.selection
-        some.rowIDs = batch.map(\.rowID)
-        // While a person was asked, another row may have taken the place of one that has gone.
-        some.targets = batch.map(\.key.target)
-        removed += try await service.remove(some)
+      let removed = try await Self.inBatches(entries, of: selection) { (some) throws(DataServiceError) in
+        try await service.remove(some)
       }
       _ = try await self.removeCutOff(selection)
       try await self.endPauses()

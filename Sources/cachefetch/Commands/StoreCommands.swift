@@ -72,6 +72,75 @@ struct StoreCommands {
 }
 
 extension StoreCommands {
+  /// `unpin`.
+  func unpin() throws(UsageError) -> ExitStatus {
+    let service = service
+    return try change("unpin", done: "unpinned") { (some) throws(DataServiceError) in
+      try await service.unpin(some)
+    }
+  }
+
+  /// `untag`.
+  func untag() throws(UsageError) -> ExitStatus {
+    guard let tag = arguments.text(.tag) else {
+      throw UsageError("untag needs a tag", "write --tag TAG, as cachefetch list shows it")
+    }
+    let service = service
+    return try change("untag", done: "untagged") { (some) throws(DataServiceError) in
+      try await service.untag(some, tag)
+    }
+  }
+
+  /// Changes the selected entries, which stay, and says how many there were to change.
+  private func change(
+    _ verb: String, done: String,
+    _ work: @escaping @Sendable (EntrySelection) async throws(DataServiceError) -> Int
+  ) throws(UsageError) -> ExitStatus {
+    let selection = try RowSelection(arguments, now: now, key: key)
+    if selection.isAll { throw Self.nothingSelected(verb) }
+    if let missing = missing() { return missing }
+    return run { () async throws(DataServiceError) -> (Int, Bool) in
+      let entries = try await self.entries(selection)
+      return (try await Self.inBatches(entries, of: selection, work), entries.isEmpty)
+    } then: { count, isNone in
+      if arguments.has(.json) {
+        var json = JSONWriter()
+        json.member(done, count)
+        return Output.write(json.line(), diagnostics)
+      }
+      if isNone {
+        diagnostics.say("no stored entry matches")
+      } else {
+        diagnostics.show("\(done) \(Words.entries(count))\n")
+      }
+      return .success
+    }
+  }
+
+  static func nothingSelected(_ verb: String) -> UsageError {
+    UsageError("nothing says what to \(verb)", "name URLs, or select entries: --older-than 0s is every entry")
+  }
+
+  /// Works on entries in batches, since a statement accepts a limited number of identifiers.
+  /// - Returns: The sum of what the batches return.
+  static func inBatches(
+    _ entries: [StoredEntry], of selection: RowSelection,
+    _ work: (EntrySelection) async throws(DataServiceError) -> Int
+  ) async throws(DataServiceError) -> Int {
+    var sum = 0
+    for start in stride(from: 0, to: entries.count, by: 500) {
+      let batch = entries[start..<min(start + 500, entries.count)]
+      var some = selection.selection
+      some.rowIDs = batch.map(\.rowID)
+      // Another row may have taken the place of one that has gone since, while a person was asked for instance.
+      some.targets = batch.map(\.key.target)
+      sum += try await work(some)
+    }
+    return sum
+  }
+}
+
+extension StoreCommands {
   /// `list`: in a pipe one line for each entry; on a terminal also a header and the total.
   func list() throws(UsageError) -> ExitStatus {
     let selection = try RowSelection(arguments, now: now, key: key)

@@ -132,7 +132,7 @@ struct Completer {
       return verbs + urls(prefix)
     case .get, .watch, .preload: return urls(prefix)
     case .diff, .explain: return state.operandCount == 0 ? urls(prefix) : []
-    case .rm: return urls(prefix) + keys(prefix)
+    case .rm, .unpin, .untag: return urls(prefix) + keys(prefix)
     case .show: return state.operandCount == 0 ? urls(prefix) + keys(prefix) : []
     case .completions:
       return CompletionScript.Shell.allCases.map(\.rawValue).filter { $0.hasPrefix(prefix) }

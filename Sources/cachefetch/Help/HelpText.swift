@@ -97,7 +97,9 @@ extension Verb {
     switch self {
     case .preload: Self.preloadNotes
     case .list: Self.listNotes
-    case .rm: Self.removalNotes + [.paragraph(Self.asking)]
+    case .rm: [.heading("what rm removes"), .paragraph(Self.choosing), .paragraph(Self.asking)]
+    case .unpin: [.heading("what unpin changes"), .paragraph(Self.choosing)]
+    case .untag: [.heading("what untag changes"), .paragraph(Self.choosing)]
     case .signOut: [.heading("what sign-out asks"), .paragraph(Self.asking)]
     case .limits: Self.limitsNotes
     default: []
@@ -112,13 +114,10 @@ extension Verb {
         + "names in parentheses, #tags. A terminal shows a header and a total too."),
   ]
 
-  private static let removalNotes: [Note] = [
-    .heading("what rm removes"),
-    .paragraph(
-      "A URL means its entries of every account and of every option that is part of the key; the options "
-        + "above that list shows too (--account, -k, --resolve and others) narrow that. With --exact it is the entry alone that show "
-        + "prints with the same options. key:KEY means the entry stored with --key KEY."),
-  ]
+  private static let choosing =
+    "A URL means its entries of every account and of every option that is part of the key; the options "
+    + "above that list shows too (--account, -k, --resolve and others) narrow that. With --exact it is the entry alone "
+    + "that show prints with the same options. key:KEY means the entry stored with --key KEY."
 
   private static let asking =
     "One entry is removed without a question. More than one are removed after a yes, from the person at the terminal "

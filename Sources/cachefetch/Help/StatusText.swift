@@ -99,7 +99,7 @@ extension ExitStatus {
         + "--background could not be started"
     case .watch, .completions, .help: "an output could not be written"
     case .diff: "the store could not be used the first time, or an output could not be written"
-    case .explain, .list, .show, .rm, .signOut, .stats, .limits:
+    case .explain, .list, .show, .rm, .unpin, .untag, .signOut, .stats, .limits:
       "the store that is named is not there or could not be used, or an output could not be written"
     default: "the store could not be used, or an output could not be written"
     }

@@ -82,6 +82,8 @@ import TestTurns
     Refused(["lst"], "“lst” is neither a verb nor a URL", "“list”"),
     Refused([], "missing URL", "usage: cachefetch"), Refused(["rm"], "nothing says", "name URLs"),
     Refused(["sign-out"], "sign-out needs an account", "--account NAME"),
+    Refused(["unpin"], "nothing says what to unpin", "name URLs"),
+    Refused(["untag", "http://a/"], "untag needs a tag", "--tag TAG"),
     Refused(["--store", "", "http://a/"], "--store has an empty value", "--store PATH"),
   ]
 

@@ -1,0 +1,53 @@
+import FixtureServer
+import TestSupport
+import TestTurns
+import Testing
+
+@Suite("Command: unpin and untag", .inTurn) struct MarkingCommandTests {
+  @Test func `what was pinned may be evicted again, and is there until then`() async throws {
+    let (shell, origin) = try await Shell.filled()
+    #expect(try await shell.run("list").lines.filter { $0.contains(" pinned ") }.count == 1)
+    let run = try await shell.run("unpin", "--prefix", origin.url)
+    #expect(run.status == 0 && run.outputText.isEmpty && run.errorText == "unpinned 1 entry\n")
+    #expect(try await shell.run("list").lines.filter { $0.contains(" pinned ") }.isEmpty)
+    #expect(try await shell.listed() == ["/a", "/b", "/c"])
+    // Nothing protects it any more.
+    #expect(try await shell.run("limits", "--rows", "1").status == 0)
+    #expect(try await shell.listed() == ["/c"])
+    #expect(try await shell.run("limits", "--rows", "none").status == 0)
+    let again = try await shell.run("unpin", origin.url + "/c")
+    #expect(again.status == 0 && again.errorText == "unpinned 0 entries\n")
+  }
+
+  @Test func `of several tags the one that is named goes, from the entries that are selected`() async throws {
+    let (shell, origin) = try await Shell.filled()
+    for path in ["/b", "/c"] {
+      _ = try await shell.run("-q", "--tag", "news", "--tag", "demo", origin.url + path)
+    }
+    let one = try await shell.run("untag", "--tag", "news", origin.url + "/b")
+    #expect(one.status == 0 && one.errorText == "untagged 1 entry\n")
+    #expect(try await shell.listed("--tag", "news") == ["/c"])
+    #expect(try await shell.listed("--tag", "demo") == ["/b", "/c"])
+    let rest = try await shell.run("untag", "--json", "--tag", "demo")
+    #expect(rest.outputText == "{\"untagged\":2}\n" && rest.errorText.isEmpty)
+    let none = try await shell.run("untag", "--tag", "demo")
+    #expect(none.status == 0 && none.errorText == "cachefetch: no stored entry matches\n")
+  }
+
+  @Test(
+    "a URL, a key and the options of a key select for both as they do for rm", arguments: ["unpin", "untag"])
+  func selected(verb: String) async throws {
+    let (shell, origin) = try await Shell.filled()
+    let url = origin.url + "/b"
+    for words in [["-k"], ["--account", "alice"], ["--key", "own"], []] {
+      _ = try await shell.run(["-q", "--pin", "--tag", "t"] + words + [url])
+    }
+    let tag = verb == "untag" ? ["--tag", "t"] : []
+    let ways = [[url, "-k"], [url, "--account", "alice"], ["key:own"], ["--exact", url]]
+    for words in ways {
+      let run = try await shell.run([verb] + tag + words)
+      #expect(run.errorText == "\(verb == "untag" ? "untagged" : "unpinned") 1 entry\n", "\(words)")
+    }
+    #expect(try await shell.listed("--prefix", url).count == 3, "a key of one's own is none of the URL's")
+  }
+}
