@@ -1,15 +1,23 @@
 /// A value, and any number of sequences that yield its changes; part of its owner's state, under the owner's lock.
+///
+/// Readers are told outside that lock: resuming a task and cancelling it exclude each other, and what a reader's
+/// cancellation calls may need the owner's lock. One thread at a time tells them, so that all see the same order.
 struct Broadcast<Value: Sendable>: Sendable {
+  typealias Reader = AsyncStream<Value>.Continuation
+
   private(set) var value: Value
-  private var readers: [Int: AsyncStream<Value>.Continuation] = [:]
+  private var readers: [Int: Reader] = [:]
   private var last = 0
   private var isOver = false
+  /// The values that were not told yet, each with those who read when it came.
+  private var outbox: [(value: Value, readers: [Reader])] = []
+  private var isTelling = false
 
   init(_ value: Value) { self.value = value }
 
-  /// Sends the value to a new reader, who is told of every later one too.
+  /// Gives the value to a new reader, who is told of every later one too. Nobody waits for it yet.
   /// - Returns: The reader's number; `nil` where the sequences have ended.
-  mutating func add(_ reader: AsyncStream<Value>.Continuation) -> Int? {
+  mutating func add(_ reader: Reader) -> Int? {
     reader.yield(value)
     guard !isOver else { return nil }
     last += 1
@@ -19,14 +27,22 @@ struct Broadcast<Value: Sendable>: Sendable {
 
   mutating func remove(_ number: Int) { readers[number] = nil }
 
-  /// Changes the value. Readers are told at once, under the owner's lock, so that all see the same order.
+  /// Changes the value; the owner then lets the readers be told, outside its lock.
   mutating func send(_ value: Value) {
     self.value = value
-    for reader in readers.values { reader.yield(value) }
+    if !readers.isEmpty { outbox.append((value, Array(readers.values))) }
+  }
+
+  /// What is to be told next; `nil` at the end, and where another thread is telling.
+  /// - Parameter isNext: Whether the caller has told what it was given before.
+  mutating func next(after isNext: Bool) -> (value: Value, readers: [Reader])? {
+    if isTelling, !isNext { return nil }
+    isTelling = !outbox.isEmpty
+    return isTelling ? outbox.removeFirst() : nil
   }
 
   /// - Returns: The readers, whose sequences the caller ends outside the lock.
-  mutating func finish() -> [AsyncStream<Value>.Continuation] {
+  mutating func finish() -> [Reader] {
     isOver = true
     defer { readers = [:] }
     return Array(readers.values)

@@ -103,6 +103,26 @@ import TestTurns
     #expect(try fixture.number("SELECT count(*) FROM pause") == 1)
   }
 
+  @Test func `which pauses end is asked outside of the store, and one that is heard meanwhile stays`()
+    async throws
+  {
+    let fixture = try StoreFixture { $0.bootNow = { 3_000_000_000 } }
+    let (store, now) = (fixture.store, StartMark(boot: "b", nanoseconds: 3_000_000_000))
+    let account = try await store.accountID(named: "")
+    for origin in ["http://a", "http://b"] {
+      try await store.pause(accountID: account, responder: origin, Pause(heard: now, milliseconds: 5_000))
+    }
+    let ended = try await store.endPauses(at: now) { pause in
+      #expect(store.isWriting, "the connection is open, and free")
+      let newer = "UPDATE pause SET heard_ns = heard_ns + 1 WHERE responder = 'http://b'"
+      if pause.origin == "http://b" { #expect((try? fixture.sql(newer)) != nil) }
+      return true
+    }
+    #expect(ended == 1)
+    let later = StartMark(boot: "b", nanoseconds: now.nanoseconds + 1_000)
+    #expect(try await store.pauses(at: later).map(\.responder) == ["http://b"])
+  }
+
   @Test func `a pause that is recorded late ends none that was heard after it`() async throws {
     let now = Mutex<Int64>(3)
     let fixture = try StoreFixture { $0.bootNow = { now.withLock { $0 } * 1_000_000_000 } }

@@ -74,6 +74,44 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test func `the id of the store that replaced a removed one counts from then on`() async throws {
+    let fixture = try ServiceFixture(
+      transport: ScriptedTransport { _, _ in .answer("body") }, timekeeper: VirtualClock())
+    let store = fixture.service.store
+    let old = try await store.accountID(named: "ci")
+    let generation = AccountGeneration(known: old, account: "ci", store: store)
+    // Its row goes, and the next one has another id.
+    try await fixture.service.signOut(.named("ci"))
+    let used = try await generation.with { (id) throws(CacheStoreError) in
+      if id == old { throw CacheStoreError(.missing, "the store was removed") }
+      return id
+    }
+    #expect(used != old && generation.known == used)
+    #expect(try await generation.id() == used)
+    await fixture.service.close()
+  }
+
+  @Test func `an id that is looked up counts though the row could not be made before`() async throws {
+    let fixture = try ServiceFixture(
+      transport: ScriptedTransport { _, _ in .answer("body") }, timekeeper: VirtualClock())
+    let store = fixture.service.store
+    let id = try await store.accountID(named: "ci")
+    var configuration = store.configuration
+    configuration.isReadOnly = true
+    let reading = ResponseStore(configuration: configuration)
+    let missing = AccountGeneration(known: nil, account: "nobody", store: reading)
+    missing.begin(on: fixture.service.core.thread)
+    await #expect(throws: CacheStoreError.self) { try await missing.id() }
+    let generation = AccountGeneration(known: nil, account: "ci", store: reading)
+    generation.begin(on: fixture.service.core.thread)
+    _ = try? await generation.id()
+    try await generation.learn()
+    #expect(generation.known == id)
+    #expect(try await generation.id() == id)
+    await reading.close()
+    await fixture.service.close()
+  }
+
   private static func isSignedOut(_ exchange: Exchange) async -> Bool {
     do throws(DataServiceError) {
       try await exchange.checkGeneration()

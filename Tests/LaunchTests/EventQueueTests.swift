@@ -88,3 +88,7 @@ import TestTurns
     #expect(await queue.next().map(text) == "b", "not lost on who was cancelled")
   }
 }
+
+extension EventQueue {
+  func send(_ event: PreloadEvent) { add(event)?.resume(returning: event) }
+}

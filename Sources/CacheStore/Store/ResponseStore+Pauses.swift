@@ -85,23 +85,29 @@ extension ResponseStore {
     }
   }
 
-  /// Ends the pauses that satisfy the condition.
-  /// - Returns: How many of them were still in force at that instant.
+  /// Ends the pauses in force that satisfy the condition, which runs outside of the store.
+  /// - Returns: How many there were.
   @discardableResult package func endPauses(
     at now: StartMark, where condition: @escaping @Sendable (StoredPause) -> Bool
   ) async throws(CacheStoreError) -> Int {
-    guard FileStatus(path: files.database) != nil, try await !pauses(at: now).isEmpty else { return 0 }
+    guard FileStatus(path: files.database) != nil else { return 0 }
+    let ended = try await pauses(at: now).filter(condition)
+    guard !ended.isEmpty else { return 0 }
     return try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in
-        let ended = try Self.pauses(connection).filter(condition)
-        for pause in ended {
+        var count = 0
+        for stored in ended {
+          // One that was heard since is another one.
           _ = try connection.first(
             """
             DELETE FROM pause
-            WHERE responder = ?1 AND account_id = (SELECT id FROM account WHERE name = ?2)
-            """, [], [pause.responder, pause.account])
+            WHERE responder = ?2 AND account_id = (SELECT id FROM account WHERE name = ?3)
+              AND heard_boot = ?4 AND heard_ns = ?1
+            """, [stored.pause.heard.nanoseconds],
+            [stored.responder, stored.account, stored.pause.heard.boot])
+          count += connection.changes
         }
-        return ended.count { $0.pause.remaining(at: now) != nil }
+        return count
       }
     }
   }

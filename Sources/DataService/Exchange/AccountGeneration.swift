@@ -8,39 +8,38 @@ internal import Synchronization
 final class AccountGeneration: Sendable {
   private let account: String
   private let store: ResponseStore
-  /// The id that the lookup found.
-  private let found: Int64?
-  /// The id of the row that is made, or found later.
+  /// The id; 0 while it is unknown. A row's id is never 0.
+  private let current: Atomic<Int64>
+  private let isBeingMade = Atomic(false)
+  /// What the making of the row has come to, where it was begun.
   private let made = FirstValue<Result<Int64, CacheStoreError>>()
-  private let isMaking = Atomic(false)
 
   init(known: Int64?, account: String, store: ResponseStore) {
     self.account = account
     self.store = store
-    found = known
+    current = Atomic(known ?? 0)
   }
 
   /// The id, if it is known already.
   var known: Int64? {
-    if let found { return found }
-    guard case .success(let id) = made.current else { return nil }
-    return id
+    let id = current.load(ordering: .relaxed)
+    return id == 0 ? nil : id
   }
 
   /// Starts creating the row if its id is unknown.
   func begin(on thread: NetworkThread) {
-    guard known == nil, !isMaking.exchange(true, ordering: .relaxed) else { return }
-    _ = Task(executorPreference: thread) { await self.make() }
+    guard known == nil, !isBeingMade.exchange(true, ordering: .relaxed) else { return }
+    _ = Task(executorPreference: thread) { self.made.set(await self.make()) }
   }
 
   /// Looks the id up, and makes no row where there is none.
   func learn() async throws(CacheStoreError) {
     guard known == nil, let id = try await store.knownAccountID(named: account) else { return }
-    made.set(.success(id))
+    current.store(id, ordering: .relaxed)
   }
 
   /// Whether the account has a row, or one is being made.
-  var hasBegun: Bool { known != nil || isMaking.load(ordering: .relaxed) }
+  var hasBegun: Bool { known != nil || isBeingMade.load(ordering: .relaxed) }
 
   /// The id, waiting for a row that is being made; `nil` where there is none and none is being made.
   func begun() async throws(CacheStoreError) -> Int64? { hasBegun ? try await id() : nil }
@@ -48,8 +47,11 @@ final class AccountGeneration: Sendable {
   /// Waits for the id.
   func id() async throws(CacheStoreError) -> Int64 {
     if let known { return known }
-    if !isMaking.exchange(true, ordering: .relaxed) { await make() }
-    return try await made.value.get()
+    guard isBeingMade.load(ordering: .relaxed) else { return try await make().get() }
+    let result = await made.value
+    // Where it could not be made it may have been looked up since.
+    if let known { return known }
+    return try result.get()
   }
 
   /// Runs `work` with the id, and once more with the new id if the store was removed meanwhile.
@@ -61,15 +63,23 @@ final class AccountGeneration: Sendable {
       return try await work(first)
     } catch {
       guard error.reason == .missing else { throw error }
-      return try await work(try await store.accountID(named: account))
+      return try await work(try await renewed(insteadOf: first))
     }
   }
 
-  private func make() async {
+  /// The account's id in the store that replaced a removed one; see `CacheStoreError.Reason.missing`.
+  private func renewed(insteadOf old: Int64) async throws(CacheStoreError) -> Int64 {
+    if let known, known != old { return known }
+    return try await make().get()
+  }
+
+  private func make() async -> Result<Int64, CacheStoreError> {
     do throws(CacheStoreError) {
-      made.set(.success(try await store.accountID(named: account)))
+      let id = try await store.accountID(named: account)
+      current.store(id, ordering: .relaxed)
+      return .success(id)
     } catch {
-      made.set(.failure(error))
+      return .failure(error)
     }
   }
 }

@@ -1,5 +1,5 @@
+internal import Guards
 public import PlatformFoundation
-internal import Synchronization
 
 /// A body that arrives in pieces. It can be read once, and by pulling, so that a slow reader slows the sender down.
 ///
@@ -64,13 +64,17 @@ public struct TransportBody: AsyncSequence, Sendable {
 
 /// Bytes that can be taken once.
 private final class OnePiece: Sendable {
-  private let data: Data
-  private let isTaken = Atomic(false)
-  init(_ data: Data) { self.data = data }
+  private let data: Guarded<Data?>
+  init(_ data: Data) { self.data = Guarded(data) }
 
-  func peek() -> Data? { isTaken.load(ordering: .relaxed) ? nil : data }
+  func peek() -> Data? { data.withLock { $0 } }
 
-  func take() -> Data? { isTaken.exchange(true, ordering: .relaxed) || data.isEmpty ? nil : data }
+  func take() -> Data? {
+    data.withLock { data in
+      defer { data = nil }
+      return data?.isEmpty == true ? nil : data
+    }
+  }
 }
 
 extension DataService {

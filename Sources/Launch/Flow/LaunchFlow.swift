@@ -115,13 +115,16 @@ public final class LaunchFlow: Sendable {
   }
 
   private func handle(_ event: FlowMachine.Event) {
-    let (effects, preloads) = state.withLock { state -> ([FlowMachine.Effect], [PreloadRun]) in
-      guard !state.isOver else { return ([], []) }
+    typealias Changed = (effects: [FlowMachine.Effect], preloads: [PreloadRun], before: LaunchRoot?)
+    // The root before is released outside the lock, since its values may run the caller's code then.
+    let (effects, preloads, _) = state.withLock { state -> Changed in
+      guard !state.isOver else { return ([], [], nil) }
       let before = state.machine.root
       let effects = state.machine.handle(event)
       if state.machine.root != before { state.roots.send(state.machine.root) }
-      return (effects, state.preloads)
+      return (effects, state.preloads, before)
     }
+    tellReaders()
     for effect in effects {
       switch effect {
       case .startPreload(let number, let account):
@@ -130,6 +133,15 @@ public final class LaunchFlow: Sendable {
       case .cancelPreload: for preload in preloads { preload.cancel() }
       case .answerPreload(let choice): preloads.last?.answer(choice)
       }
+    }
+  }
+
+  /// Tells the readers of the roots, outside the lock.
+  private func tellReaders() {
+    var wasTold = false
+    while let (root, readers) = state.withLock({ $0.roots.next(after: wasTold) }) {
+      for reader in readers { reader.yield(root) }
+      wasTold = true
     }
   }
 

@@ -46,8 +46,9 @@ final class EventQueue: Sendable {
   private let state = Guarded(State())
 
   /// Adds an event; events after the outcome are dropped.
-  func send(_ event: PreloadEvent) {
-    let reader = state.withLock { state -> CheckedContinuation<PreloadEvent?, Never>? in
+  /// - Returns: The reader that waits for it, whom the caller gives it outside of its own lock.
+  func add(_ event: PreloadEvent) -> CheckedContinuation<PreloadEvent?, Never>? {
+    state.withLock { state in
       guard !state.isOver else { return nil }
       if case .outcome = event { state.isOver = true }
       if let reader = state.waiting {
@@ -63,7 +64,6 @@ final class EventQueue: Sendable {
       }
       return nil
     }
-    reader?.resume(returning: event)
   }
 
   /// The next event; `nil` after the outcome, or once the task is cancelled.

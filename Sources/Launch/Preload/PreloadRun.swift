@@ -19,6 +19,16 @@ public final class PreloadRun: Sendable {
     var hasEnded = false
     /// Whether the caller has been sent a prompt.
     var wasAsked = false
+    /// The instant of the step under way.
+    var now = Duration.zero
+    var rest = Rest()
+  }
+
+  /// What a step leaves to be done outside the lock, where it may run the caller's code or resume and cancel tasks.
+  private struct Rest {
+    var cancelled: [Task<Void, Never>] = []
+    var told: [(reader: CheckedContinuation<PreloadEvent?, Never>, event: PreloadEvent)] = []
+    var dropped: [any Sendable] = []
   }
 
   /// What the run knows of a step beyond the machine's state.
@@ -35,6 +45,9 @@ public final class PreloadRun: Sendable {
 
   private let plan: PreloadPlan
   private let source: any DeliverySource
+  /// Runs the steps that only update the store: decoding and handing over stay off the service's thread, which every
+  /// transfer needs.
+  private let storingExecutor: (any TaskExecutor)?
   private let clock: LaunchClock
   private let number: UInt64
   private let queue = EventQueue()
@@ -51,6 +64,7 @@ public final class PreloadRun: Sendable {
   public init(_ plan: PreloadPlan, on source: any DeliverySource, clock: LaunchClock = .continuous) {
     self.plan = plan
     self.source = source.forOneAccount()
+    storingExecutor = self.source.storingExecutor
     self.clock = clock
     number = Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
     state = GuardedWork(
@@ -86,44 +100,48 @@ public final class PreloadRun: Sendable {
 
   /// Handles in one step what has happened, so that an outcome has all of it or nothing. Once the source's
   /// account has ended, nothing that came before is delivered.
-  private func handle(_ happened: (inout State) -> [Task<Void, Never>]) {
-    let hasEnded = source.hasEnded
-    let cancelled = state.withLock { state in
-      var cancelled: [Task<Void, Never>] = []
+  private func handle(_ happened: (inout State) -> Void) {
+    let (hasEnded, now) = (source.hasEnded, clock.now())
+    let rest = state.withLock { state in
+      state.now = now
       if hasEnded, !state.hasEnded {
         state.hasEnded = true
-        cancelled = lose(plan.steps.indices.filter { state.machine.steps[$0].hasAnything }, &state)
+        lose(plan.steps.indices.filter { state.machine.steps[$0].hasAnything }, &state)
       }
-      return cancelled + happened(&state)
+      happened(&state)
+      defer { state.rest = Rest() }
+      return state.rest
     }
-    cancel(cancelled)
-  }
-
-  private func cancel(_ cancelled: [Task<Void, Never>]) {
-    guard !cancelled.isEmpty else { return }
-    // A cancelled load reports on the thread that cancels it, so cancel outside the lock and off the caller's thread.
+    for (reader, event) in rest.told { reader.resume(returning: event) }
+    guard !rest.cancelled.isEmpty else { return }
+    // A cancelled load reports on the thread that cancels it, so cancel off the caller's thread.
     Task {
-      for task in cancelled { task.cancel() }
+      for task in rest.cancelled { task.cancel() }
     }
   }
 
-  /// Carries out the machine's effects under the lock, so that events keep one order, and returns the tasks to cancel.
-  private func take(_ event: PreloadMachine.Event, _ state: inout State) -> [Task<Void, Never>] {
+  /// Adds an event under the lock, so that events keep one order. A reader that waits is given it outside: until then
+  /// it does not wait for another.
+  private func tell(_ event: PreloadEvent, _ state: inout State) {
+    if let reader = queue.add(event) { state.rest.told.append((reader, event)) }
+  }
+
+  /// Carries out the machine's effects.
+  private func take(_ event: PreloadMachine.Event, _ state: inout State) {
     let before = plan.reportsProgress ? state.machine.progress : nil
     let effects = state.machine.handle(event)
     if let before {
       let progress = state.machine.progress
       let isLast = effects.contains { if case .finish = $0 { true } else { false } }
-      if progress != before, state.machine.tellsProgress || isLast { queue.send(.progress(progress)) }
+      if progress != before, state.machine.tellsProgress || isLast { tell(.progress(progress), &state) }
     }
-    var cancelled: [Task<Void, Never>] = []
     for effect in effects {
       switch effect {
       case .start(let index):
         start(index, &state)
       case .armDeadline:
         // Measured from the start, or from the answer to a prompt: waiting for a thread does not extend the deadline.
-        let start = state.wasAsked ? clock.now() : state.beganAt
+        let start = state.wasAsked ? state.now : state.beganAt
         state.deadline = plan.deadline.map { deadline in
           Task { [clock, weak self] in
             guard (try? await clock.sleep(start + deadline - clock.now())) != nil else { return }
@@ -131,39 +149,40 @@ public final class PreloadRun: Sendable {
           }
         }
       case .disarmDeadline:
-        if let deadline = state.deadline { cancelled.append(deadline) }
+        if let deadline = state.deadline { state.rest.cancelled.append(deadline) }
         state.deadline = nil
       case .tell(let index):
-        queue.send(.step(step(index, state)))
+        tell(.step(step(index, state)), &state)
       case .ask(let prompt):
         state.wasAsked = true
-        queue.send(.prompt(prompt))
+        tell(.prompt(prompt), &state)
       case .finish(let verdict):
-        queue.send(.outcome(outcome(verdict, state)))
+        tell(.outcome(outcome(verdict, state)), &state)
+        state.rest.dropped += state.responses.values
         state.responses = [:]
       case .stopRest:
-        cancelled += state.tasks.values
+        state.rest.cancelled += state.tasks.values
       }
     }
-    return cancelled
   }
 
   /// Drops what steps of a signed-out account have brought.
-  private func lose(_ indices: [Int], _ state: inout State) -> [Task<Void, Never>] {
+  private func lose(_ indices: [Int], _ state: inout State) {
     for index in indices {
-      state.responses[plan.steps[index].name] = nil
+      if let response = state.responses.removeValue(forKey: plan.steps[index].name) {
+        state.rest.dropped.append(response)
+      }
       state.reports[index].change = nil
       state.reports[index].kept = nil
       state.reports[index].error = state.reports[index].error ?? Session.signedOut
     }
-    return take(.lost(indices, reason: Session.signedOut.message), &state)
+    take(.lost(indices, reason: Session.signedOut.message), &state)
   }
 
   private func start(_ index: Int, _ state: inout State) {
-    state.reports[index].beganAt = clock.now()
+    state.reports[index].beganAt = state.now
     let previous = state.tasks[index]
-    // Decoding and handing over stay off the service's thread, which every transfer needs.
-    let executor = plan.steps[index].keepsResponse ? nil : source.storingExecutor
+    let executor = plan.steps[index].keepsResponse ? nil : storingExecutor
     state.tasks[index] = Task(executorPreference: executor) { [self] in
       await previous?.value
       await plan.steps[index].run(source, plan.policy, plan.reportsProgress) { news in
@@ -177,43 +196,44 @@ public final class PreloadRun: Sendable {
   }
 
   private func take(_ news: StepNews, of index: Int) {
-    let now = clock.now()
     handle { [self] state in
       switch news {
       case .received(let bytes, let expected):
-        return take(.received(index, bytes: bytes, expected: expected), &state)
+        take(.received(index, bytes: bytes, expected: expected), &state)
       case .stored where state.hasEnded, .fresh where state.hasEnded:
-        note(index, error: Session.signedOut, at: now, &state)
-        return take(.failed(index, reason: Session.signedOut.message), &state)
+        note(index, error: Session.signedOut, &state)
+        take(.failed(index, reason: Session.signedOut.message), &state)
       case .stored(let response, let bytes):
-        note(index, response: response, bytes: bytes, at: now, &state)
-        return take(.stored(index), &state)
+        note(index, response: response, bytes: bytes, &state)
+        take(.stored(index), &state)
       case .fresh(let response, let change, let kept, let bytes):
-        note(index, response: response, bytes: bytes, change: change, kept: kept, at: now, &state)
-        return take(.fresh(index), &state)
+        note(index, response: response, bytes: bytes, change: change, kept: kept, &state)
+        take(.fresh(index), &state)
       case .failed(let error):
-        note(index, error: error, at: now, &state)
-        let cancelled = take(.failed(index, reason: error.message), &state)
-        guard error.kind == .signedOut else { return cancelled }
+        note(index, error: error, &state)
+        take(.failed(index, reason: error.message), &state)
+        guard error.kind == .signedOut else { return }
         // What the account's other steps have brought is not delivered either.
         let account = plan.steps[index].request.account
         let lost = plan.steps.indices.filter {
           plan.steps[$0].request.account == account && state.machine.steps[$0].hasAnything
         }
-        return cancelled + lose(lost, &state)
+        lose(lost, &state)
       }
     }
   }
 
   private func note(
     _ index: Int, response: (any Sendable)? = nil, bytes: Int64? = nil, change: DataService.Change? = nil,
-    kept: DataService.Kept? = nil, error: DataServiceError? = nil, at now: Duration, _ state: inout State
+    kept: DataService.Kept? = nil, error: DataServiceError? = nil, _ state: inout State
   ) {
     // The outcome has its responses already; a later one would never be read.
     if let response, plan.steps[index].keepsResponse, !state.machine.isOver {
-      state.responses[plan.steps[index].name] = response
+      if let earlier = state.responses.updateValue(response, forKey: plan.steps[index].name) {
+        state.rest.dropped.append(earlier)
+      }
     }
-    state.reports[index].elapsed = state.reports[index].beganAt.map { now - $0 }
+    state.reports[index].elapsed = state.reports[index].beganAt.map { state.now - $0 }
     state.reports[index].bytes = bytes ?? state.reports[index].bytes
     state.reports[index].change = change
     state.reports[index].kept = kept
@@ -231,7 +251,7 @@ public final class PreloadRun: Sendable {
   private func outcome(_ verdict: LaunchOutcome.Verdict, _ state: State) -> LaunchOutcome {
     LaunchOutcome(
       verdict: verdict, steps: state.machine.steps.indices.map { step($0, state) },
-      elapsed: clock.now() - state.beganAt, run: number, responses: state.responses)
+      elapsed: state.now - state.beganAt, run: number, responses: state.responses)
   }
 }
 

@@ -68,7 +68,7 @@ public final class Session: DeliverySource {
     } catch {
       event = .unreadable("\(error)")
     }
-    return state.withLock { state in
+    return change { state in
       advance(event, &state)
       if state.isSignOutWanted { beginSignOut(&state) }
       return state.signOut
@@ -81,7 +81,7 @@ public final class Session: DeliverySource {
   public func signIn(_ credential: Credential) async throws {
     _ = await state.withLock { $0.isSignOutWanted ? $0.reading : nil }?.value
     while true {
-      let (signOut, write) = state.withLock { state in
+      let (signOut, write) = change { state in
         if state.signOut == nil { advance(.signedIn(credential), &state) }
         return (state.signOut, state.lastWrite)
       }
@@ -108,7 +108,7 @@ public final class Session: DeliverySource {
       // Awaits only the sign-out that follows the reading, so that a later account stays signed in.
       task = await reading.value
     } else {
-      task = state.withLock { state in
+      task = change { state in
         beginSignOut(&state)
         return state.signOut
       }
@@ -157,7 +157,7 @@ public final class Session: DeliverySource {
     if let error = await removal.value, failure == nil {
       failure = DataServiceError(.other, "the credential could not be removed", underlying: error)
     }
-    state.withLock { state in
+    change { state in
       state.signOut = nil
       advance(.signOutEnded, &state)
     }
@@ -201,7 +201,7 @@ public final class Session: DeliverySource {
 
   /// A new pass in place of one that the origin has refused or that has expired. All callers share one renewal.
   func renewed(_ pass: Pass) async -> Result<Pass, DataServiceError> {
-    let renewal = state.withLock { state in
+    let renewal = change { state in
       advance(.rejected(tokenNumber: pass.tokenNumber), &state)
       return state.machine.isRenewing ? state.renewal : nil
     }
@@ -222,11 +222,21 @@ public final class Session: DeliverySource {
     .status, "the session has expired", hint: "sign in again", status: 401)
 
   private func handle(_ event: SessionMachine.Event) {
-    state.withLock { state in advance(event, &state) }
+    change { state in advance(event, &state) }
   }
 
-  /// Handles an event, carries out the machine's effects and broadcasts the phase, all under the lock: every reader
-  /// sees the same order.
+  /// Changes the state, and tells the readers of the phases outside the lock.
+  @discardableResult private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+    let result = state.withLock { body(&$0) }
+    var wasTold = false
+    while let (phase, readers) = state.withLock({ $0.phases.next(after: wasTold) }) {
+      for reader in readers { reader.yield(phase) }
+      wasTold = true
+    }
+    return result
+  }
+
+  /// Handles an event, carries out the machine's effects and changes the phase; within ``change(_:)``.
   private func advance(_ event: SessionMachine.Event, _ state: inout State) {
     let before = state.machine.phase
     for effect in state.machine.handle(event) {
@@ -248,7 +258,7 @@ public final class Session: DeliverySource {
     guard let renew = configuration.renew else { return Self.expired }
     do {
       let renewed = try await renew(credential)
-      let write = state.withLock { state in
+      let write = change { state in
         advance(.renewed(epoch: epoch, renewed), &state)
         return state.lastWrite
       }

@@ -169,7 +169,7 @@ struct Heading {
   }
 
   private func kept(_ head: DataService.ResponseHead) -> [String] {
-    if case .no(let reason) = head.kept { ["not kept: \(reason.name)"] } else { [] }
+    if case .no(let reason) = head.kept { ["not kept: \(Words.unkept(reason))"] } else { [] }
   }
 
   private func line(_ kind: String, _ colour: String, _ parts: [String], isCut: Bool = true) -> String {

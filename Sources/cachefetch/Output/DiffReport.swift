@@ -30,7 +30,7 @@ struct DiffReport {
     case .no(let reason):
       let message =
         "\(line.url): nothing is stored to compare with, and the fresh response was not stored either "
-        + "(\(reason.name))"
+        + "(\(Words.unkept(reason)))"
       diagnostics.say(diagnostics.advised(message, reason == .readOnly ? .writableStore : nil))
     }
   }
@@ -48,7 +48,7 @@ struct DiffReport {
     // Otherwise the same difference would be found again and again, and nobody would know why.
     if !isSame, case .no(let reason) = fresh.head.kept, reason != .inTier {
       diagnostics.say(
-        "\(line.url): the fresh response was not stored (\(reason.name)): the next run compares with what is "
+        "\(line.url): the fresh response was not stored (\(Words.unkept(reason))): the next run compares with what is "
           + "stored now")
     }
     if isJSON {

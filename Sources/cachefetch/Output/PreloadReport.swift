@@ -119,7 +119,7 @@ enum StepLine {
     if let change = step.change { parts.append(change.rawValue) }
     if let bytes = step.bytes { parts.append(Words.size(bytes)) }
     if let elapsed = step.elapsed { parts.append(Words.elapsed(elapsed)) }
-    if case .no(let reason)? = step.kept { parts.append("not kept (\(reason.name))") }
+    if case .no(let reason)? = step.kept { parts.append("not kept (\(Words.unkept(reason)))") }
     return parts.joined(separator: ", ") + ": " + url
   }
 

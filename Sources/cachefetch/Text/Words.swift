@@ -1,4 +1,5 @@
 internal import CacheStore
+internal import DataService
 
 /// Figures in words.
 enum Words {
@@ -56,6 +57,31 @@ enum Words {
     case ..<999_500: return "\((microseconds + 500) / 1_000) ms"
     case ..<59_950_000: return "\(tenths(microseconds, of: 1_000_000)) s"
     default: return longSpan(seconds: (microseconds + 500_000) / 1_000_000)
+    }
+  }
+
+  /// Why a response is not in the store, behind “not kept:”; the name that JSON has where there are no words for it.
+  static func unkept(_ reason: DataService.KeptReason) -> String {
+    switch reason {
+    case .noStore: "no-store"
+    case .busy: "the store is busy"
+    case .full: "no room"
+    case .readOnly: "the store is only read"
+    case .corrupt: "the store is damaged"
+    case .unusable: "the store cannot be used"
+    case .status: "its status"
+    case .method: "its method"
+    case .passThrough: "such requests bypass the store"
+    case .superseded: "a newer one is stored"
+    case .tooLarge: "too large"
+    case .portal: "it may come from a captive portal"
+    case .mediaType: "its media type"
+    case .undecodable: "it cannot be decoded"
+    case .signedOut: "the account is signed out"
+    case .vary: "Vary: *"
+    case .inTier: "it is on the server that machines share"
+    case .notStorable: "not storable under http"
+    default: reason.name
     }
   }
 

@@ -123,7 +123,7 @@ import TestTurns
     #expect(try await shell.run("diff", origin.url).errors.isEmpty)
     origin.answer(.ok("never kept", ["Cache-Control": "no-store"]))
     let unkept = try await shell.run("diff", origin.url + "2")
-    #expect(unkept.status == 4 && unkept.errorText.contains("was not stored either (noStore)"))
+    #expect(unkept.status == 4 && unkept.errorText.contains("was not stored either (no-store)"))
     origin.server.stop()
     #expect(try await shell.run("diff", "--retry", "0", origin.url).status == 3)
     #expect(try await shell.run("diff", "--retry", "0", origin.url + "3").status == 4)
@@ -132,8 +132,8 @@ import TestTurns
   @Test(
     "Where the fresh response is not stored, so that the difference comes again, that is said with the reason",
     arguments: [
-      (FixtureReply.status(404, "b\n"), "status"), (.ok("b\n", ["Cache-Control": "no-store"]), "noStore"),
-      (.ok("b\n", ["Vary": "*"]), "vary"),
+      (FixtureReply.status(404, "b\n"), "its status"), (.ok("b\n", ["Cache-Control": "no-store"]), "no-store"),
+      (.ok("b\n", ["Vary": "*"]), "Vary: *"),
     ])
   func unkept(reply: FixtureReply, reason: String) async throws {
     let shell = try Shell()

@@ -89,7 +89,7 @@
       #expect(try await confined(shell, .file, "-q", origin.url).errorText.isEmpty)
       for verb in ["diff", "preload"] {
         let run = try await confined(shell, .file, verb, origin.url)
-        #expect(run.errorText.contains("(readOnly)"), "\(run.errorText)")
+        #expect(run.errorText.contains("(the store is only read)"), "\(run.errorText)")
         #expect(run.errorText.split(separator: "--store PATH").count == 2, "\(run.errorText)")
       }
       chmod(shell.store.folder.path, 0o700)

@@ -127,7 +127,7 @@ import TestTurns
     let origin = try Self.origin()
     let run = try await shell.run("preload", "\(origin.url)/private")
     #expect(run.status == 0)
-    #expect(run.errorText.contains("not kept (noStore)") && run.errorText.contains("1 not kept"))
+    #expect(run.errorText.contains("not kept (no-store)") && run.errorText.contains("1 not kept"))
   }
 
   @Test func `the deadline bounds the whole run`() async throws {

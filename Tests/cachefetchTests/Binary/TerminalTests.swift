@@ -38,7 +38,7 @@ import TestTurns
       try connection.send(.ok("x", request.path == "/left" ? ["Cache-Control": "no-store"] : [:]))
     }
     let screen = try await screen(shell, ["preload", origin.url + "/kept", origin.url + "/left"])
-    #expect(screen.contains("not kept (noStore): \(origin.url)/left"), "\(screen)")
+    #expect(screen.contains("not kept (no-store): \(origin.url)/left"), "\(screen)")
     #expect(!screen.contains("/kept"), "\(screen)")
   }
 

@@ -46,7 +46,7 @@ import TestTurns
     #expect(run.output.isEmpty)
     #expect(
       run.errors
-        == "cachefetch: http://a/: nothing is stored to compare with, and the fresh response was not stored either (noStore)\n"
+        == "cachefetch: http://a/: nothing is stored to compare with, and the fresh response was not stored either (no-store)\n"
     )
     let begin = #"{"url":"http://a/","method":"GET","result":"first","fresh":{"status":200,"#
     #expect(
@@ -60,13 +60,13 @@ import TestTurns
   @Test func `where the store may not be written the remedy is said, unless a warning has said it`() throws {
     let left = try Self.side("abc", kept: .no(.readOnly))
     let remedy = "; name a store you may write to with --store PATH or $CACHEFETCH_STORE\n"
-    #expect(try written { try $0.first(left) }.errors.hasSuffix("(readOnly)" + remedy))
+    #expect(try written { try $0.first(left) }.errors.hasSuffix("(the store is only read)" + remedy))
     let warned = try written {
       $0.diagnostics.warn(.init(kind: .store, message: "no store", remedy: .writableStore))
       try $0.first(left)
     }
     #expect(warned.errors.hasPrefix("cachefetch: no store" + remedy))
-    #expect(warned.errors.hasSuffix("(readOnly)\n"))
+    #expect(warned.errors.hasSuffix("(the store is only read)\n"))
   }
 
   @Test func `a failure is said, with what is stored`() throws {

@@ -22,7 +22,7 @@ import TestTurns
     #expect(Heading().line(.fresh(response, .new)) == "fresh    200 OK · in 120 ms · 1 B · new\n")
     #expect(Heading().line(.fresh(response, .unchanged)) == "fresh    200 OK · in 120 ms · unchanged\n")
     let left = Sample.response([1]) { $0.kept = .no(.noStore) }
-    #expect(Heading().line(.fresh(left, .new)).hasSuffix(" · new · not kept: noStore\n"))
+    #expect(Heading().line(.fresh(left, .new)).hasSuffix(" · new · not kept: no-store\n"))
   }
 
   @Test(arguments: [(200, "32"), (399, "32"), (400, "31"), (503, "31")])

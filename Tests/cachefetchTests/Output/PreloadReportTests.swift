@@ -179,7 +179,7 @@ import TestTurns
     #expect(StepLine.text(step("a", .missing), url: "u") == "missing: u")
     #expect(
       StepLine.text(step("a", .fresh, change: .new, kept: .no(.noStore)), url: "u")
-        == "fresh, new, not kept (noStore): u")
+        == "fresh, new, not kept (no-store): u")
   }
 
   @Test func `the sum counts every kind`() {

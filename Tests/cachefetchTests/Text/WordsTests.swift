@@ -1,6 +1,8 @@
+import PlatformFoundation
 import Testing
 import TestTurns
 
+@testable import DataService
 @testable import cachefetch
 
 @Suite("Output: figures in words", .inTurn) struct WordsTests {
@@ -63,5 +65,15 @@ import TestTurns
     ])
   func exactly(milliseconds: Int64, words: String) {
     #expect(Words.exactly(.milliseconds(milliseconds)) == words)
+  }
+
+  @Test func `every reason why something is not kept has words of its own, and one to come its name`() throws {
+    let root = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+    let source = try String(contentsOfFile: "\(root)/Sources/DataService/Values/Kept.swift", encoding: .utf8)
+    let names = source.matches(of: #/= Self\("(?<name>[A-Za-z?]+)"\)/#).map { String($0.name) }
+    let words = names.map { Words.unkept(DataService.KeptReason($0)) }
+    #expect(names.count >= 18 && Set(words).count == names.count)
+    for (name, word) in zip(names, words) { #expect(name != word && !word.isEmpty, "\(name)") }
+    #expect(Words.unkept(.noStore) == "no-store" && Words.unkept(.init("later")) == "later")
   }
 }
