@@ -126,6 +126,8 @@ extension Remedy {
   package static let longerConnectTimeout = Self(
     .longerConnectTimeout, "try again, or allow more time for connecting")
   package static let longerTimeout = Self(.longerTimeout, "try again, or allow more time")
+  package static let lookFirst = Self(
+    "the server may have carried it out: look there before it is sent again")
   package static let largerBody = Self(.largerBody, "raise the limit for bodies if you trust the server")
   package static let certificateAuthority = Self(
     .certificateAuthority, "if it is yours, name its certificate authority")

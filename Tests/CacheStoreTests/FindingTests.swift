@@ -98,11 +98,13 @@ import TestTurns
     #expect(stat(theirs, &status) == 0 && status.st_mode & 0o777 == 0o644)
   }
 
-  @Test func `a pause is told in minutes, a begun one among them, and with its account`() async throws {
+  @Test func `a pause is told in seconds or minutes, a begun one among them, and with its account`()
+    async throws
+  {
     let now = StartMark(boot: "boot-1", nanoseconds: 1_000_000_000)
     let fixture = try StoreFixture { $0.bootNow = { now.nanoseconds } }
     let store = fixture.store
-    for (account, host, milliseconds) in [("", "a", 60_000), ("alice", "b", 60_001)]
+    for (account, host, milliseconds) in [("", "a", 60_000), ("alice", "b", 60_001), ("", "c", 2_001)]
       as [(String, String, Int64)]
     {
       try await store.pause(
@@ -114,6 +116,7 @@ import TestTurns
       found.map(\.message) == [
         "https://a.example asked to be left alone, for 1 min more",
         "https://b.example (account alice) asked to be left alone, for 2 min more",
+        "https://c.example asked to be left alone, for 3 s more",
       ])
     #expect(found.allSatisfy { $0.severity == .fine && $0.remedy != nil })
     let reader = fixture.another { $0.isReadOnly = true }
@@ -122,7 +125,7 @@ import TestTurns
     #expect(untouched.allSatisfy { $0.severity == .fine && $0.remedy != nil })
     await reader.close()
     let ended = await store.findings(repair: true, at: now).filter { $0.subject == "pause" }
-    #expect(ended.count == 2 && ended.allSatisfy { $0.severity == .repaired && $0.remedy == nil })
+    #expect(ended.count == 3 && ended.allSatisfy { $0.severity == .repaired && $0.remedy == nil })
     #expect(await store.findings(at: now).allSatisfy { $0.subject != "pause" })
   }
 

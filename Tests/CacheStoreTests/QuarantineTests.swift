@@ -177,6 +177,29 @@ import Testing
     #expect(try quarantine(fixture).run(waitingUntil: late))
   }
 
+  @Test func `a lookup says of a store without a header that it is damaged, and not that it is another's`()
+    async throws
+  {
+    let fixture = try await closed()
+    try fixture.files.overwrite("store.sqlite", at: 0, with: Array(repeating: 0, count: 100))
+    let store = fixture.another()
+    #expect {
+      _ = try store.lookupNow(.page, beforeAsking: "http://a")
+    } throws: {
+      ($0 as? CacheStoreError)?.reason == .corrupt && "\($0)".contains("its header cannot be read")
+    }
+    await store.whenIdle()
+    #expect(try await store.entries().isEmpty)
+    #expect(try fixture.files.names().contains { $0.hasPrefix("store.sqlite.damaged-") })
+    // Another program's file stays, and is said to be one.
+    try fixture.files.write("another's", to: "other.sqlite")
+    let other = fixture.another { $0.path = fixture.files.file("other.sqlite") }
+    await #expect { _ = try await other.entries() } throws: {
+      ($0 as? CacheStoreError)?.reason == .foreignFile
+    }
+    for store in [store, other] { await store.close() }
+  }
+
   @Test func `of an untrusted file whose tables cannot be seen nothing is carried over, and it is kept`()
     async throws
   {

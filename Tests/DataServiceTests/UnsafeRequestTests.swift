@@ -57,6 +57,33 @@ import TestTurns
     #expect(sent == 1)
   }
 
+  @Test(
+    "Where it may have been carried out the remedy is to look there, and not to send it again",
+    arguments: [
+      (DataServiceError.Kind.disconnected, false), (.truncated, false), (.timeout(.firstByte), false),
+      (.timeout(.connect), true), (.refused, true), (.dns, true),
+    ])
+  func remedy(kind: DataServiceError.Kind, isOfTransport: Bool) async throws {
+    let transport = ScriptedTransport { _, _ throws(DataServiceError) in
+      throw DataServiceError(kind, kind.name, hint: "try again")
+    }
+    let fixture = try ServiceFixture(transport: transport, timekeeper: VirtualClock())
+    for (method, isSentOnce) in [(RequestMethod.post, true), (.get, false)] {
+      var request = DataService.Request(try #require(url), method: method)
+      request.limits.retries = 0
+      let last = await fixture.service.deliveries(for: request, policy: .freshOnly).reduce(into: [String?]())
+      {
+        $0.append($1.error?.hint)
+      }
+      let isTold = isSentOnce && !isOfTransport
+      #expect(
+        last == [
+          isTold ? "the server may have carried it out: look there before it is sent again" : "try again"
+        ])
+    }
+    await fixture.service.close()
+  }
+
   @Test func `a read is asked for again even where it may have been sent`() async throws {
     let (outline, sent) = try await outline(transport(failing: .disconnected), isRead: true)
     #expect(outline == ["fresh(paid, new)"])

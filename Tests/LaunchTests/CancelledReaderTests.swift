@@ -1,5 +1,6 @@
 import DataService
 import DataServiceTesting
+import Dispatch
 import FixtureServer
 import Launch
 import PlatformC
@@ -9,95 +10,104 @@ import TestSupport
 import TestTurns
 import Testing
 
-/// A task is not resumed while its cancellation handler runs. So whoever tells it something must hold no lock that the
-/// handler may need.
+/// A task is not resumed while its cancellation handlers run, and one of them may need a lock of whoever resumes it. So
+/// nobody is told anything under such a lock. Whether the two meet is a matter of chance, hence many rounds.
 @Suite("A reader that is cancelled while it is told something", .inTurn) struct CancelledReaderTests {
-  /// Cancels a task on a thread of its own, since the handler waits for others.
-  private func cancel<Value>(_ task: Task<Value, Never>) async -> Value {
-    let cancelled = Gate()
-    BackgroundThread.start {
-      task.cancel()
-      cancelled.open()
+  /// Every reader is told of every change, hence not all at once.
+  private static let (batches, readers) = (30, 100)
+
+  /// Does both at once, on threads of their own, once for every value; returns after the last.
+  private func atOnce<Value: Sendable>(
+    _ values: [Value], _ one: @escaping @Sendable (Value) -> Void,
+    _ other: @escaping @Sendable (Value) -> Void
+  ) async {
+    let meeting = Meeting()
+    let done = [Gate(), Gate()]
+    for (gate, work) in zip(done, [one, other]) {
+      BackgroundThread.start {
+        for value in values {
+          meeting.meet()
+          work(value)
+        }
+        gate.open()
+      }
     }
-    await cancelled.wait()
-    return await task.value
+    for gate in done { await gate.wait() }
   }
 
-  @Test func `its session goes on to the next phase, and says so`() async throws {
+  @Test func `its session goes on to the next phase`() async throws {
     let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
     let session = Session(service: fixture.service, credentials: MemoryCredentials())
     await session.start()
-    let isReading = Gate()
-    let reader = Task<Void, Never> {
-      await withTaskCancellationHandler {
-        for await _ in session.phases { isReading.open() }
-      } onCancel: {
-        Task.detached { try await session.signIn(Credential(account: "alice", token: "t")) }
-        while session.current != .signedIn(account: "alice") { sched_yield() }
+    for batch in 0..<Self.batches {
+      let readers = (0..<Self.readers).map { _ in Task { for await _ in session.phases {} } }
+      await atOnce(Array(readers.indices)) {
+        readers[$0].cancel()
+      } _: { number in
+        let isSignedIn = DispatchSemaphore(value: 0)
+        Task {
+          try await session.signIn(Credential(account: "\(batch) \(number)", token: "t"))
+          isSignedIn.signal()
+        }
+        isSignedIn.wait()
       }
+      for reader in readers { await reader.value }
     }
-    await isReading.wait()
-    await cancel(reader)
-    try await session.signOut()
-    #expect(session.current.account == nil)
     await fixture.service.close()
   }
 
-  @Test func `its flow goes on to the next root, and says so`() async throws {
+  @Test func `its flow goes on to the next root`() async throws {
     let fixture = try ServiceFixture(transport: ScriptedTransport.unanswered(Gate(), Gate()))
     let request = DataService.Request(try #require(URL(string: "http://origin.test/feed")))
     let flow = LaunchFlow(service: fixture.service) { _ in PreloadPlan([PreloadStep("feed", request)]) }
-    flow.start()
-    let isReading = Gate()
-    let reader = Task<Void, Never> {
-      await withTaskCancellationHandler {
-        for await _ in flow.roots { isReading.open() }
-      } onCancel: {
-        BackgroundThread.start { flow.block(because: "update") }
-        while flow.current != .blocked("update") { sched_yield() }
+    flow.block(because: "first")
+    for batch in 0..<Self.batches {
+      let readers = (0..<Self.readers).map { _ in Task { for await _ in flow.roots {} } }
+      await atOnce(Array(readers.indices)) {
+        readers[$0].cancel()
+      } _: {
+        flow.block(because: "\(batch) \($0)")
       }
+      for reader in readers { await reader.value }
     }
-    await isReading.wait()
-    await cancel(reader)
     flow.stop()
     await fixture.service.close()
   }
 
-  @Test func `its preload ends when that, too, is cancelled from there`() async throws {
-    let asked = Gate()
-    let fixture = try ServiceFixture(transport: ScriptedTransport.unanswered(asked, Gate()))
+  @Test func `its preload ends when that is cancelled from there, too`() async throws {
+    let fixture = try ServiceFixture(transport: ScriptedTransport.unanswered(Gate(), Gate()))
     let request = DataService.Request(try #require(URL(string: "http://origin.test/feed")))
-    let clock = AskedClock()
-    let run = PreloadRun(
-      PreloadPlan([PreloadStep("feed", request)]), on: fixture.service, clock: LaunchClock(clock))
-    let reader = Task<LaunchOutcome.Verdict?, Never> {
-      await withTaskCancellationHandler {
-        await run.outcome()?.verdict
-      } onCancel: {
-        let before = clock.count
-        BackgroundThread.start { run.cancel() }
-        // The other one is about to tell the outcome.
-        while clock.count == before { sched_yield() }
-        run.cancel()
+    let plan = PreloadPlan([PreloadStep("feed", request)])
+    let runs = (0..<3 * Self.readers).map { _ in fixture.service.preload(plan) }
+    let readers = runs.map { run in
+      Task {
+        await withTaskCancellationHandler {
+          for await _ in run.events {}
+        } onCancel: {
+          run.cancel()
+        }
       }
     }
-    await asked.wait()
-    _ = await cancel(reader)
-    await run.finished()
+    await atOnce(Array(runs.indices)) {
+      readers[$0].cancel()
+    } _: {
+      runs[$0].cancel()
+    }
+    for (reader, run) in zip(readers, runs) {
+      await reader.value
+      await run.finished()
+    }
     await fixture.service.close()
   }
 }
 
-/// The system's clock, and how often it was asked.
-private final class AskedClock: Clock, Sendable {
-  private let asked = Atomic(0)
-  var count: Int { asked.load(ordering: .acquiring) }
-  var now: ContinuousClock.Instant {
-    asked.wrappingAdd(1, ordering: .releasing)
-    return ContinuousClock().now
-  }
-  var minimumResolution: Duration { ContinuousClock().minimumResolution }
-  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-    try await ContinuousClock().sleep(until: deadline, tolerance: tolerance)
+/// Where two threads wait for each other, again and again.
+private final class Meeting: Sendable {
+  private let arrivals = Atomic(0)
+
+  func meet() {
+    let number = arrivals.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
+    let both = (number + 1) / 2 * 2
+    while arrivals.load(ordering: .acquiring) < both { sched_yield() }
   }
 }

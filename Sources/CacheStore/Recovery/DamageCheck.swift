@@ -52,7 +52,7 @@ enum DamageCheck {
 
   /// Whether a file that SQLite cannot read, or whose header numbers are not a store's, was once a store: its
   /// `application_id` is in the header or its tables are in the first pages, and a lock file is beside it.
-  private static func looksLikeOurs(_ files: StoreFiles) throws(CacheStoreError) -> Bool {
+  static func looksLikeOurs(_ files: StoreFiles) throws(CacheStoreError) -> Bool {
     guard FileStatus(path: files.lock)?.kind == .file else { return false }
     // Closing a descriptor drops this process's locks on the file, which does no harm here: the file cannot be used
     // anyway.

@@ -66,11 +66,12 @@ extension ResponseStore {
     let isEnded = repair && !configuration.isReadOnly
     if isEnded { try await endPauses(at: now) { _ in true } }
     return found.map { pause in
-      let minutes = ((pause.pause.remaining(at: now) ?? 0) + 59_999) / 60_000
+      let seconds = ((pause.pause.remaining(at: now) ?? 0) + 999) / 1_000
+      let left = seconds < 60 ? "\(seconds) s" : "\((seconds + 59) / 60) min"
       let asker = pause.account.isEmpty ? "" : " (account \(pause.account))"
       return StoreFinding(
         "pause", isEnded ? .repaired : .fine,
-        "\(pause.responder)\(asker) asked to be left alone, for \(minutes) min more",
+        "\(pause.responder)\(asker) asked to be left alone, for \(left) more",
         remedy: isEnded ? nil : "a repair ends that")
     }
   }

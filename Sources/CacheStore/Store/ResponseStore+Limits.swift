@@ -51,13 +51,23 @@ extension ResponseStore {
 
   private static func twice(_ bytes: Int64) -> Int64 { bytes > .max / 2 ? .max : max(0, bytes) * 2 }
 
+  /// A limit that the bytes fit into, to propose.
+  private func limit(holding bytes: Int64) -> Int64 {
+    var limit = max(2, twiceTheLimit)
+    while limit < bytes, limit < .max { limit = Self.twice(limit) }
+    return limit
+  }
+
+  /// One that what is in use now fits into, the new row or the beginning of its body included.
+  private func limit(holdingAllOf connection: Connection) throws(CacheStoreError) -> Int64 {
+    limit(holding: try connection.value(.pageCount) * configuration.pageBytes)
+  }
+
   /// For a body, or the beginning of one, that would take more than half the store.
   package func tooLarge(_ bytes: Int64) -> CacheStoreError {
-    var limit = max(2, twiceTheLimit)
-    while limit / 2 < bytes, limit < .max { limit = Self.twice(limit) }
-    return CacheStoreError(
+    CacheStoreError(
       .full, "the body is larger than half the limit of the store \(files.database)",
-      remedy: .largerStore(limit))
+      remedy: .largerStore(limit(holding: Self.twice(bytes))))
   }
 
   /// ``largestBody`` by the limits in the file; read before a body that seems too large is dropped.
@@ -91,7 +101,7 @@ extension ResponseStore {
         throw CacheStoreError(
           .full,
           "the store \(files.database) is full, and what is in it is pinned or being received",
-          remedy: .removePinned(orAllow: .bytes(twiceTheLimit))
+          remedy: .removePinned(orAllow: .bytes(try limit(holdingAllOf: connection)))
         )
       }
     }
@@ -116,7 +126,7 @@ extension ResponseStore {
     guard try used <= limitPages(connection) / 2 * 3 else {
       throw CacheStoreError(
         .full, "the bodies that are being received do not fit into the store \(files.database) together",
-        remedy: .largerStore(twiceTheLimit))
+        remedy: .largerStore(try limit(holdingAllOf: connection)))
     }
   }
 
@@ -148,7 +158,8 @@ extension ResponseStore {
       throw CacheStoreError(
         .full,
         "the store \(files.database) may hold \(Counted.text(most, "entry", "entries")), and that many are pinned",
-        remedy: .removePinned(orAllow: .rows(most > .max / 2 ? most : most * 2)))
+        remedy: .removePinned(
+          orAllow: .rows(Int(clamping: max(Self.twice(Int64(most)), Int64(most) + surplus)))))
     }
   }
 

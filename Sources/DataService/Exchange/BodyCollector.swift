@@ -48,7 +48,7 @@ struct BodyCollector {
   private var comparison: BodyReading?
   /// The bytes of the stored body that come next in the comparison.
   private var expected = Data()
-  private var received: Int64
+  private(set) var received: Int64
 
   init(
     store: ResponseStore, waiting: StoreWaiting, chunkBytes: Int, previous: StoredResponse.Body?,

@@ -41,8 +41,18 @@ extension Exchange {
         try await wait(for: delay, before: result)
         continue
       }
-      return try result.get()
+      do throws(DataServiceError) {
+        return try result.get()
+      } catch {
+        throw mayHaveBeenDone(after: error) ? error.advising(.lookFirst) : error
+      }
     }
+  }
+
+  /// Whether a request that changes something may have been carried out though it failed.
+  private func mayHaveBeenDone(after error: DataServiceError) -> Bool {
+    guard !prepared.isRepeatable, hasBeenAnswered || !error.kind.isBeforeSending else { return false }
+    return error.kind == .disconnected || error.kind == .truncated || error.kind.name.hasPrefix("timeout(")
   }
 
   /// What ``RetryRule`` says of an attempt's result.

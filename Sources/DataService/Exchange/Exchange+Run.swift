@@ -248,7 +248,10 @@ extension Exchange {
       } else if let failure = collector.storeFailure {
         if failure.reason == .signedOut { throw DataServiceError.signedOut }
         answer.kept = .no(.init(failure))
-        core.warn(store: failure.storing(prepared.shownURL))
+        // Its beginning alone was too large already. Now its length is known.
+        let isTooLarge = failure.remedy?.code == .largerStore && collector.received > core.store.largestBody
+        let told = isTooLarge ? core.store.tooLarge(collector.received) : failure
+        core.warn(store: told.storing(prepared.shownURL))
       } else {
         if let reason = await refusal(of: answer) {
           if case .long(let body) = collected { body.refuse() }

@@ -73,6 +73,15 @@ public struct DataServiceError: Error {
   }
 }
 
+extension DataServiceError {
+  /// The same error with another remedy.
+  func advising(_ remedy: Remedy) -> Self {
+    Self(
+      kind, message, remedy: remedy, status: status, underlying: underlying, retryAfter: retryAfter,
+      answered: answered)
+  }
+}
+
 extension DataServiceError: CustomStringConvertible {
   /// The kind, the message and what to do about it, on one line.
   public var description: String {

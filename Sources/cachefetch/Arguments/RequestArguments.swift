@@ -244,7 +244,16 @@ struct RequestArguments {
     request.connection.isHTTP11Only = arguments.has(.http11)
     request.connection.isCompressed = !arguments.has(.noCompressed)
     for text in arguments.texts(.resolve) {
-      request.connection.resolutions.append(try ResolveArgument.parse(text))
+      let resolution = try ResolveArgument.parse(text)
+      let isTwice = request.connection.resolutions.contains {
+        $0.host.lowercased() == resolution.host.lowercased() && $0.port == resolution.port
+      }
+      guard !isTwice else {
+        throw UsageError(
+          "--resolve “\(TerminalText.visible(text))” is for a host and port that another one is for",
+          "write one HOST:PORT:ADDRESS for each")
+      }
+      request.connection.resolutions.append(resolution)
     }
     request.connection.certificateAuthorityFile = try pemFile(.cacert, arguments)
     request.connection.clientCertificateFile = try pemFile(.cert, arguments)

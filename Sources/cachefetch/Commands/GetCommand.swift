@@ -180,6 +180,19 @@ final class GetCommand {
     }
     states[index].held = nil
     noteWithheld(response, isStored: false, of: index)
+    noteUnmarked(response, of: index)
+  }
+
+  /// Reports that `--pin` or `--tag` had no effect, since the response is not stored.
+  private func noteUnmarked(_ response: Response, of index: Int) {
+    let request = plan.requests[index]
+    guard case .no(let reason) = response.head.kept, reason != .inTier,
+      request.isPinned || !request.tags.isEmpty
+    else { return }
+    let options = [request.isPinned ? "--pin" : nil, request.tags.isEmpty ? nil : "--tag"].compactMap { $0 }
+    diagnostics.say(
+      "\(plan.lines[index].url): the fresh response is not stored (\(Words.unkept(reason))), so that "
+        + "\(options.joined(separator: " and ")) \(options.count == 1 ? "has" : "have") no effect on it")
   }
 
   private func takeFailure(_ error: DataServiceError, _ delivery: Delivery, of index: Int) throws(OutputError)

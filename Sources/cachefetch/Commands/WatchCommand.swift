@@ -108,6 +108,9 @@ final class WatchCommand {
       diagnostics.say("\(plan.lines[index].url): status \(oldStatus) → \(response.status)")
     }
     let isFailure = plan.form.failsOnStatus && response.status >= 400
+    if oldStatus == nil, response.status >= 400, !isFailure {
+      diagnostics.say("\(plan.lines[index].url): answered \(response.head.statusText)")
+    }
     if change == .changed || plan.form.isJSON && (isOtherStatus || recovered || isFailure) {
       try show(response, change, body, of: index)
     }

@@ -47,6 +47,9 @@ import TestTurns
     Refused(["-u", "alice", "http://a/"], "-u has no colon", "-u USER:PASSWORD"),
     Refused(["-d", "@none", "http://a/"], "-d “none” cannot be read", "give a readable file"),
     Refused(["--resolve", "a:b", "http://a/"], "--resolve “a:b”", "HOST:PORT:ADDRESS"),
+    Refused(
+      ["--resolve", "a:80:127.0.0.1", "--resolve", "A:80:127.0.0.2", "http://a/"],
+      "--resolve “A:80:127.0.0.2” is for a host and port that another one is for", "one HOST:PORT:ADDRESS"),
     Refused(["--resolve", "a:80:notanip", "http://a/"], "“notanip” is not an address", "IPv4"),
     Refused(["-x", "", "http://a/"], "--proxy has an empty value", "no_proxy='*'"),
     Refused(["--max-age", "5x", "http://a/"], "--max-age “5x” is not a duration", "5m"),

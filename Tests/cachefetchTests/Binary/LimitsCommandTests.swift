@@ -34,6 +34,46 @@ import TestTurns
     #expect(none.outputText.contains("\"max_bytes\":2147483648,\"max_bytes_set\":false"))
   }
 
+  /// What a message proposes to type.
+  private func proposal(in text: String) throws -> [String] {
+    let found = try #require(text.firstMatch(of: #/cachefetch (?<words>limits [^”]*)”/#), "\(text)")
+    return found.words.split(separator: " ").map(String.init)
+  }
+
+  @Test func `the limit that is proposed for a body suffices, also where its length is not told before`()
+    async throws
+  {
+    let shell = try Shell()
+    var reply = FixtureReply.ok(String(repeating: "b", count: 3_000_000))
+    reply.chunkSize = 100_000
+    let origin = try ChangingOrigin(reply)
+    _ = try await shell.run("limits", "--bytes", "1M")
+    let refused = try await shell.run("--print", "none", origin.url)
+    #expect(try await shell.run("list").lines.isEmpty)
+    #expect(try await shell.run(proposal(in: refused.errorText)).status == 0)
+    #expect(try await shell.run("--print", "none", origin.url).errorText.isEmpty)
+    #expect(try await shell.run("list").lines.count == 1)
+  }
+
+  @Test(
+    "the limit that is proposed where only pinned entries are left suffices",
+    arguments: ["--rows", "--bytes"])
+  func beyondPinned(option: String) async throws {
+    let shell = try Shell()
+    let origin = try FixtureServer { request, connection in
+      try connection.send(.ok(String(repeating: "x", count: 1_200_000) + request.path))
+    }
+    for number in 1...5 {
+      _ = try await shell.run("-q", "--print", "none", "--pin", "\(origin.url)/\(number)")
+    }
+    _ = try await shell.run("limits", option, option == "--rows" ? "2" : "3M")
+    let refused = try await shell.run("--print", "none", origin.url + "/new")
+    #expect(try await shell.run("list").lines.count == 5)
+    #expect(try await shell.run(proposal(in: refused.errorText)).status == 0)
+    #expect(try await shell.run("--print", "none", origin.url + "/new").errorText.isEmpty)
+    #expect(try await shell.run("list").lines.count == 6)
+  }
+
   @Test func `a watch that runs obeys a limit set meanwhile`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()

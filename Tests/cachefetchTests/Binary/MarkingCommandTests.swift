@@ -4,6 +4,23 @@ import TestTurns
 import Testing
 
 @Suite("Command: unpin and untag", .inTurn) struct MarkingCommandTests {
+  @Test func `a pin or a tag on what is not stored is told, since it has no effect`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("left", ["Cache-Control": "no-store"]))
+    let both = try await shell.run("--pin", "--tag", "t", "--print", "none", origin.url)
+    #expect(both.status == 0)
+    #expect(
+      both.errorText
+        == "cachefetch: \(origin.url): the fresh response is not stored (no-store), so that --pin and "
+        + "--tag have no effect on it\n", "\(both.errorText)")
+    origin.answer(.status(404, "none"))
+    let tag = try await shell.run("--tag", "t", origin.url)
+    #expect(tag.errorText.hasSuffix("is not stored (its status), so that --tag has no effect on it\n"))
+    #expect(try await shell.run("-q", "--tag", "t", origin.url).errors.isEmpty)
+    origin.answer(.ok("kept"))
+    #expect(try await shell.run("--pin", "--tag", "t", origin.url).errors.isEmpty)
+  }
+
   @Test func `what was pinned may be evicted again, and is there until then`() async throws {
     let (shell, origin) = try await Shell.filled()
     #expect(try await shell.run("list").lines.filter { $0.contains(" pinned ") }.count == 1)

@@ -51,6 +51,20 @@ import TestTurns
     #expect(finished.status == 0 && finished.outputText == "two\n")
   }
 
+  @Test func `a first answer that is a failure is told, and watched like any other`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.status(404, "none\n"))
+    let child = try shell.start("watch", "--until-changed", "--every", "20ms", origin.url)
+    await origin.server.waitForRequests(3)
+    origin.answer(.ok("there\n"))
+    let finished = await child.finished()
+    #expect(finished.status == 0 && finished.outputText == "there\n")
+    #expect(
+      finished.errorText
+        == "cachefetch: \(origin.url): answered 404 Not Found\ncachefetch: \(origin.url): status 404 → 200\n",
+      "\(finished.errorText)")
+  }
+
   @Test func `a change that another process fetched first is not missed`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin(.ok("one\n", ["ETag": "\"1\""]))
