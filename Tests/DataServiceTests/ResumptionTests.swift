@@ -83,6 +83,39 @@ import TestTurns
     }
   }
 
+  @Test(
+    "A resumed body with the bytes that are stored is unchanged, and with one other byte, in either part, changed",
+    arguments: [nil, 0, 4_999, 5_000, 8_999])
+  func comparedWithStored(place: Int?) async throws {
+    var second = Self.content
+    if let place { second[place] ^= 1 }
+    let (next, cut) = (second, Self.cut)
+    let (fixture, transport) = try Self.fixture { request, number in
+      switch number {
+      case 1: return ResumedReply.whole(Self.content, ["ETag": "\"1\""])
+      case 2: return ResumedReply.whole(next, ["ETag": "\"2\""], cutAt: cut)
+      default:
+        guard let start = ResumedReply.start(of: request) else { return .answer("no range", status: 500) }
+        let range = "bytes \(start)-\(next.count - 1)/\(next.count)"
+        return ResumedReply.part(Array(next[start...]), ["ETag": "\"2\"", "Content-Range": range])
+      }
+    }
+    let request = try Self.request()
+    #expect(try await Self.load(fixture, request).get() == Self.content)
+    #expect(Self.kind(await Self.load(fixture, request)) == .truncated)
+    var changes: [DataService.Change] = []
+    for await delivery in fixture.service.deliveries(for: request, policy: .freshOnly) {
+      if case .fresh(let response, let change) = delivery {
+        changes.append(change)
+        #expect(Array(response.value) == next)
+      }
+    }
+    #expect(changes == [place == nil ? .unchanged : .changed])
+    #expect(transport.requests.last?.fields.contains("Range") == true)
+    #expect(try await Self.load(fixture, request, .storedOnly).get() == next)
+    await fixture.service.close()
+  }
+
   @Test("no other request goes on with it", arguments: pairs) func whoseBytes(pair: Pair) async throws {
     let (fixture, transport) = try Self.fixture(Self.pairScript { $0 == 1 })
     let first = try Self.request(pair.first)

@@ -67,7 +67,7 @@ struct BodyCollector {
     self.isResumable = isResumable
     self.open = open
     self.progress = progress
-    isSameAsPrevious = previous != nil && resuming == nil
+    isSameAsPrevious = previous != nil && (resuming == nil || resuming?.wholeLength == previous?.length)
     if isSameAsPrevious, let previous {
       if previous.isWhole {
         expected = previous.firstChunk
@@ -112,6 +112,7 @@ struct BodyCollector {
   nonisolated(nonsending) private mutating func collectAll(_ stream: DataService.BodyStream)
     async throws(DataServiceError) -> Collected
   {
+    await compareBeginning()
     while let piece = try await stream.next() {
       received += Int64(piece.count)
       guard received <= limit else { throw BodyLimit.exceeded(limit) }
@@ -192,6 +193,17 @@ struct BodyCollector {
         underWay = []
         return fail(error)
       }
+    }
+  }
+
+  /// Compares the beginning of a resumed body, which is stored already.
+  nonisolated(nonsending) private mutating func compareBeginning() async {
+    guard let unfinished else { return }
+    for number in 0..<chunkCount where isSameAsPrevious {
+      let found = await waiting.result { [chunk] () async throws(CacheStoreError) in
+        try await chunk(number, unfinished)
+      }
+      if case .success(let bytes)? = found { await compare(bytes) } else { isSameAsPrevious = false }
     }
   }
 
