@@ -83,6 +83,7 @@ extension StoreCommands {
     let now = now
     return run { () async throws(DataServiceError) in
       var count = counted
+      var copied: [StoredEntry] = []
       var target = ""
       do throws(CacheStoreError) {
         for entry in entries {
@@ -92,10 +93,13 @@ extension StoreCommands {
             count.leaveOut(.older)
           } else if try await copy.copy(entry, started: .imported) {
             count.rows += 1
+            copied.append(entry)
           } else {
             count.leaveOut(.older)
           }
         }
+        // Each may have taken the place of one before it.
+        for entry in copied where try await !copy.hasAsNew(as: entry) { count.takeBack(.limit) }
       } catch {
         throw DataServiceError(store: error.storing(target))
       }

@@ -15,6 +15,8 @@ struct BundleCount {
     case older
     /// They cannot be read whole.
     case damaged
+    /// The store's limit has no room for them beside the others.
+    case limit
   }
 
   /// Responses exported or imported.
@@ -25,6 +27,12 @@ struct BundleCount {
 
   /// Whether nothing of what was asked for was there, not even what the store has already.
   var hasNothing: Bool { rows == 0 && leftOut[.older] == nil }
+
+  /// A response that was copied has gone again.
+  mutating func takeBack(_ reason: Reason) {
+    rows -= 1
+    leaveOut(reason)
+  }
 
   mutating func leaveOut(_ reason: Reason) { leftOut[reason, default: 0] += 1 }
 
@@ -68,6 +76,7 @@ struct BundleCount {
     }
     if let count = leftOut[.older] { parts.append("\(count) no newer than what is stored") }
     if let count = leftOut[.damaged] { parts.append("\(count) that cannot be read whole") }
+    if let count = leftOut[.limit] { parts.append("\(count) that the store's limit has no room for") }
     if !parts.isEmpty { text += "; left out: " + parts.joined(separator: ", ") }
     if leftOut[.credentials] != nil || leftOut[.account] != nil {
       text += " (--account NAME takes those of one account)"

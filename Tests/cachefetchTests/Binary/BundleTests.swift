@@ -470,4 +470,18 @@ import TestTurns
       #expect(origin.server.requests().last?.isConditional == true, "\(policy)")
     }
   }
+
+  @Test func `what the store's limit has no room for is counted as left out`() async throws {
+    let (shell, origin) = try await Shell.filled()
+    for path in ["/d", "/e", "/f"] { _ = try await shell.run("-q", origin.url + path) }
+    #expect(try await shell.run("export", "all.cfx").status == 0)
+    #expect(try await shell.run("rm", "--yes", "--older-than", "0s").status == 0)
+    #expect(try await shell.run("limits", "--rows", "2").status == 0)
+    let run = try await shell.run("import", "--json", "all.cfx")
+    let rows = try await shell.run("list").lines.count
+    #expect(run.status == 0 && rows == 2)
+    #expect(run.outputText.contains("\"responses\":2,"), "\(run.outputText)")
+    #expect(run.outputText.contains("{\"reason\":\"limit\",\"responses\":3}"), "\(run.outputText)")
+    #expect(run.errorText.contains("3 that the store's limit has no room for"), "\(run.errorText)")
+  }
 }

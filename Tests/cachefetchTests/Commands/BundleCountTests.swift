@@ -80,5 +80,10 @@ import TestTurns
     var count = BundleCount()
     count.leaveOut(.older)
     #expect(count.text("imported").hasSuffix("; left out: 1 no newer than what is stored\n"))
+    count.rows = 2
+    count.takeBack(.limit)
+    #expect(
+      count.text("imported") == "imported 1 stored response; left out: 1 no newer than what is stored, "
+        + "1 that the store's limit has no room for\n")
   }
 }
