@@ -95,9 +95,11 @@ extension DataService {
       configuration.tier = arguments.tier
     }
     configuration.onWarning = { diagnostics.warn($0) }
-    if arguments.has(.insecure) {
+    if VerbSet.fetching.contains(VerbSet(arguments.verb)), !arguments.isOffline {
+      let isInsecure = arguments.has(.insecure)
       configuration.onEvent = { event in
-        guard event.isUnverifiedAnswer else { return }
+        if let text = event.longWait { diagnostics.say(text) }
+        guard isInsecure, event.isUnverifiedAnswer else { return }
         diagnostics.sayOnce("--insecure: certificates are not verified, and anybody may have answered")
       }
     }
@@ -110,6 +112,13 @@ extension DataService {
 }
 
 extension DataService.Event {
+  /// What is said of a pause before the server is asked again that looks as if nothing went on; `nil` for others.
+  var longWait: String? {
+    guard case .retrying(let delay, _, let status?) = kind, delay >= .seconds(5) else { return nil }
+    return
+      "\(url): answered \(status) and asks to wait (Retry-After): asking again in \(Words.elapsed(delay))"
+  }
+
   /// Whether a server has answered, to this process or the one it follows, whose certificate `--insecure` lets pass.
   fileprivate var isUnverifiedAnswer: Bool {
     switch kind {
