@@ -113,7 +113,7 @@ extension Remedy {
   package static let restoreKey = Self(.restoreKey, "restore it; a repair removes them")
   package static let checkStore = Self(.checkStore, "verify the rest of the store")
   package static func removePinned(orAllow limit: Detail) -> Self {
-    Self(.removePinned, "remove a pinned entry, or raise the store's limit", limit)
+    Self(.removePinned, "unpin or remove a pinned entry, or raise the store's limit", limit)
   }
   package static func removeThem(of target: String) -> Self {
     Self(.removeThem, "remove them", .target(target))

@@ -19,7 +19,7 @@ extension Remedy {
     case .restoreKey: "restore it, or remove them with “cachefetch doctor --repair\(store)”"
     case .checkStore: "run “cachefetch doctor\(store)” to check the rest"
     case .removePinned:
-      "remove a pinned entry that “cachefetch list\(store)” shows, or raise the limit with \(limits)"
+      "unpin or remove a pinned entry that “cachefetch list\(store)” shows, or raise the limit with \(limits)"
     case .removeThem: "“cachefetch rm\(store) \(selection)” removes all that is stored for it"
     case .largerStore: "raise the limit with \(limits)"
     case .longerDeadline: "allow more time with --deadline"
