@@ -52,7 +52,7 @@ enum DamageCheck {
 
   /// Whether a file that SQLite cannot read, or whose header numbers are not a store's, was once a store: its
   /// `application_id` is in the header or its tables are in the first pages, and a lock file is beside it.
-  static func looksLikeOurs(_ files: StoreFiles) throws(CacheStoreError) -> Bool {
+  private static func looksLikeOurs(_ files: StoreFiles) throws(CacheStoreError) -> Bool {
     guard FileStatus(path: files.lock)?.kind == .file else { return false }
     // Closing a descriptor drops this process's locks on the file, which does no harm here: the file cannot be used
     // anyway.
@@ -61,22 +61,6 @@ enum DamageCheck {
     defer { close(descriptor) }
     var bytes = [UInt8](repeating: 0, count: 64 << 10)
     let count = read(descriptor, &bytes, bytes.count)
-    guard count > 0 else { return false }
-    let hasNumber = count >= 72 && Array(bytes[68..<72]) == Array("CFCH".utf8)
-    return hasNumber || bytes[..<count].withUnsafeBytes { contains("TABLE last_request", in: $0) }
-  }
-
-  /// Swift's view of the C library has no `memmem`.
-  private static func contains(_ wanted: StaticString, in bytes: UnsafeRawBufferPointer) -> Bool {
-    guard var rest = bytes.baseAddress else { return false }
-    let length = wanted.utf8CodeUnitCount
-    let end = rest + bytes.count
-    while end - rest >= length,
-      let found = memchr(rest, Int32(wanted.utf8Start.pointee), end - rest - length + 1)
-    {
-      if memcmp(found, wanted.utf8Start, length) == 0 { return true }
-      rest = UnsafeRawPointer(found) + 1
-    }
-    return false
+    return count > 0 && bytes[..<count].withUnsafeBytes(Schema.isMentioned)
   }
 }

@@ -32,11 +32,7 @@ final class ReaderPool: Sendable {
       return try useCurrent(waitingUntil: deadline, body)
     } catch {
       if error.isDamage { reportDamage() }
-      // A store whose header is gone is replaced, and not left alone as another program's file is.
-      guard error.reason == .foreignFile, try DamageCheck.looksLikeOurs(files) else { throw error }
-      throw CacheStoreError(
-        .corrupt, "the store \(files.database) is damaged: its header cannot be read",
-        sqliteCode: error.sqliteCode, sql: error.sql)
+      throw error
     }
   }
 

@@ -95,6 +95,8 @@ extension ResponseStore {
     guard !ended.isEmpty else { return 0 }
     return try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in
+        // The file may have been replaced by one without the table.
+        guard try connection.optionalStatement(.pauseOf) != nil else { return 0 }
         var count = 0
         for stored in ended {
           // One that was heard since is another one.

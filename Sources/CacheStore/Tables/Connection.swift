@@ -133,12 +133,27 @@ extension Connection {
     return try open(files, for: hasLog ? .readingUnlocked : .readingUnchanging, waitingUntil: deadline)
   }
 
+  /// Whether the file's first pages are those of a store, beside its lock file.
+  private func wasStore(_ files: StoreFiles) -> Bool {
+    guard let status = FileStatus(path: path), FileStatus(path: files.lock)?.kind == .file,
+      let bytes = firstBytes(Int(min(status.bytes, 64 << 10)))
+    else { return false }
+    return bytes.withUnsafeBytes(Schema.isMentioned)
+  }
+
   private static func open(
     _ files: StoreFiles, for purpose: Purpose, waitingUntil deadline: Int64
   ) throws(CacheStoreError) -> Connection? {
     let connection = try Connection(path: files.resolved(), named: files.database, for: purpose, files.vfs)
     connection.waiting.deadline = deadline
-    let content = try Schema.content(of: connection)
+    let content: Schema.Content
+    do throws(CacheStoreError) {
+      content = try Schema.content(of: connection)
+    } catch {
+      // A store whose header is gone is replaced, and not left alone as another program's file is.
+      guard error.reason == .foreignFile, connection.wasStore(files) else { throw error }
+      throw CacheStoreError.sqlite(SQLITE_CORRUPT, path: files.database)
+    }
     if files.isUntrusted, content == .store { try connection.distrust() }
     // The first read opened the log and the shared memory by name: they belong to this database only if no other file
     // has taken its name since.

@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import PlatformC
 
 /// Recognises a store by its header, and creates the tables in an empty file.
 enum Schema {
@@ -55,6 +56,26 @@ enum Schema {
     guard !isEmpty || (version + application).contains(where: { $0 != 0 }) else { return false }
     // Beside a store in use a log may have a sound page in the place of a damaged one.
     return [database.logPath, StoreFiles(path: database.path).lock].contains { FileStatus(path: $0) == nil }
+  }
+
+  /// Whether the beginning of a file has the store's `application_id` or one of its tables.
+  static func isMentioned(in bytes: UnsafeRawBufferPointer) -> Bool {
+    let hasNumber = bytes.count >= 72 && bytes[68..<72].elementsEqual("CFCH".utf8)
+    return hasNumber || contains("TABLE last_request", in: bytes)
+  }
+
+  /// Swift's view of the C library has no `memmem`.
+  private static func contains(_ wanted: StaticString, in bytes: UnsafeRawBufferPointer) -> Bool {
+    guard var rest = bytes.baseAddress else { return false }
+    let length = wanted.utf8CodeUnitCount
+    let end = rest + bytes.count
+    while end - rest >= length,
+      let found = memchr(rest, Int32(wanted.utf8Start.pointee), end - rest - length + 1)
+    {
+      if memcmp(found, wanted.utf8Start, length) == 0 { return true }
+      rest = UnsafeRawPointer(found) + 1
+    }
+    return false
   }
 
   private static func foreign(_ database: Database) -> CacheStoreError {

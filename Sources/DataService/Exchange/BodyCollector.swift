@@ -199,7 +199,7 @@ struct BodyCollector {
   /// Compares the beginning of a resumed body, which is stored already.
   nonisolated(nonsending) private mutating func compareBeginning() async {
     guard let unfinished else { return }
-    for number in 0..<chunkCount where isSameAsPrevious {
+    for number in 0..<chunkCount where isSameAsPrevious && !Task.isCancelled {
       let found = await waiting.result { [chunk] () async throws(CacheStoreError) in
         try await chunk(number, unfinished)
       }

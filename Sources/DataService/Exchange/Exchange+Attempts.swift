@@ -52,7 +52,9 @@ extension Exchange {
   /// Whether a request that changes something may have been carried out though it failed.
   private func mayHaveBeenDone(after error: DataServiceError) -> Bool {
     guard !prepared.isRepeatable, hasBeenAnswered || !error.kind.isBeforeSending else { return false }
+    let isOfAnswer = error.kind == .protocol || error.kind == .tooLarge
     return error.kind == .disconnected || error.kind == .truncated || error.kind.name.hasPrefix("timeout(")
+      || isOfAnswer && hasBeenAnswered
   }
 
   /// What ``RetryRule`` says of an attempt's result.

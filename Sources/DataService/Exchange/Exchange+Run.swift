@@ -248,7 +248,7 @@ extension Exchange {
       } else if let failure = collector.storeFailure {
         if failure.reason == .signedOut { throw DataServiceError.signedOut }
         answer.kept = .no(.init(failure))
-        // Its beginning alone was too large already. Now its length is known.
+        // Its beginning alone was too large already. Unless it still arrives, its length is known now.
         let isTooLarge = failure.remedy?.code == .largerStore && collector.received > core.store.largestBody
         let told = isTooLarge ? core.store.tooLarge(collector.received) : failure
         core.warn(store: told.storing(prepared.shownURL))

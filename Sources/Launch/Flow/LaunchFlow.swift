@@ -104,6 +104,7 @@ public final class LaunchFlow: Sendable {
 
   /// Ends the flow: its preload is cancelled, and the roots end.
   public func stop() {
+    tellReaders()
     let (preloads, tasks, readers) = state.withLock { state in
       state.isOver = true
       defer { (state.tasks, state.preloads) = ([], []) }

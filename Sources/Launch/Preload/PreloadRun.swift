@@ -237,6 +237,7 @@ public final class PreloadRun: Sendable {
     state.reports[index].bytes = bytes ?? state.reports[index].bytes
     state.reports[index].change = change
     state.reports[index].kept = kept
+    if let earlier = state.reports[index].error { state.rest.dropped.append(earlier) }
     state.reports[index].error = error
   }
 

@@ -44,7 +44,7 @@ struct ArgumentParser {
   }
 
   private mutating func takeFirstOperand(_ word: String) throws(UsageError) {
-    if let known = Verb(rawValue: word) {
+    if let known = Verb.named(word) {
       verb = known
     } else if word.isEmpty || word.utf8.contains(where: { $0 == 0x3A || $0 == 0x2F || $0 == 0x2E })
       || word == "localhost" || word == "-"

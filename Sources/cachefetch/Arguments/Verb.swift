@@ -6,6 +6,9 @@ enum Verb: String, CaseIterable, Sendable {
   case `import` = "import"
   case completions, help
 
+  /// The verb with this name. `init(rawValue:)` would first build a table of all verbs, for one lookup.
+  static func named(_ name: String) -> Verb? { allCases.first { $0.rawValue == name } }
+
   /// The operands, as help shows them.
   var operands: String {
     switch self {

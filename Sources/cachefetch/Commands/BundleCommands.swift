@@ -98,11 +98,11 @@ extension StoreCommands {
             count.leaveOut(.older)
           }
         }
-        // Each may have taken the place of one before it.
-        for entry in copied where try await !copy.hasAsNew(as: entry) { count.takeBack(.limit) }
       } catch {
         throw DataServiceError(store: error.storing(target))
       }
+      // Each may have taken the place of one before it. Where the store does not say so now, it counts as there.
+      for entry in copied where (try? await copy.hasAsNew(as: entry)) == false { count.takeBack(.limit) }
       return count
     } then: { count in
       let status = report(count, "imported")

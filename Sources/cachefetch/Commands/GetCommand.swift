@@ -186,7 +186,7 @@ final class GetCommand {
   /// Reports that `--pin` or `--tag` had no effect, since the response is not stored.
   private func noteUnmarked(_ response: Response, of index: Int) {
     let request = plan.requests[index]
-    guard case .no(let reason) = response.head.kept, reason != .inTier,
+    guard case .no(let reason) = response.head.kept, reason != .inTier, reason != .busy,
       request.isPinned || !request.tags.isEmpty
     else { return }
     let options = [request.isPinned ? "--pin" : nil, request.tags.isEmpty ? nil : "--tag"].compactMap { $0 }

@@ -9,7 +9,7 @@ enum HelpCommand {
     case nil: return Output.write(HelpText.overview(), diagnostics)
     case "manual": return Output.write(Manual.text(), diagnostics)
     case let name?:
-      guard let verb = Verb(rawValue: name) else {
+      guard let verb = Verb.named(name) else {
         let near = Suggestion.nearest(to: name, among: Verb.allCases.map(\.rawValue))
         throw UsageError(
           "there is no verb “\(name)”", near.map { "did you mean “\($0)”?" } ?? "see cachefetch help")

@@ -97,8 +97,10 @@ extension DataService {
     configuration.onWarning = { diagnostics.warn($0) }
     if VerbSet.fetching.contains(VerbSet(arguments.verb)), !arguments.isOffline {
       let isInsecure = arguments.has(.insecure)
+      // `watch` tells an outage once.
+      let tellsWaits = arguments.verb != .watch
       configuration.onEvent = { event in
-        if let text = event.longWait { diagnostics.say(text) }
+        if tellsWaits, let text = event.longWait { diagnostics.say(text) }
         guard isInsecure, event.isUnverifiedAnswer else { return }
         diagnostics.sayOnce("--insecure: certificates are not verified, and anybody may have answered")
       }

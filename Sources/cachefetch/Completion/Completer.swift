@@ -80,7 +80,7 @@ struct Completer {
     }
 
     private mutating func take(operand: String) {
-      if verb == nil, operandCount == 0, let named = Verb(rawValue: operand) {
+      if verb == nil, operandCount == 0, let named = Verb.named(operand) {
         verb = named
       } else {
         operandCount += 1

@@ -71,7 +71,7 @@ extension ExitStatus {
     case .diff: "nothing could be had at all, or nothing was stored and the fresh response may not be"
     case .show: "no stored response matches"
     case .export: "no stored response matches; the file is as it was"
-    case .import: "no response of the file was added"
+    case .import: "the file has no response that was asked for, or the store has no room for them"
     default: nil
     }
   }
