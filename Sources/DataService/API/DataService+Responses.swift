@@ -1,3 +1,4 @@
+internal import Guards
 public import PlatformFoundation
 
 extension DataService {
@@ -56,17 +57,18 @@ extension DataService {
     _ request: Request, policy: FetchPolicy, form: ValueForm<Value>,
     progress: (@Sendable (TransferProgress) -> Void)?
   ) async throws(DataServiceError) -> Response<Value> {
-    var result: Result<Response<Value>, DataServiceError> = .failure(.cancelledTask)
-    for await delivery in sequence(request, policy: policy, form: form, progress: progress) {
-      switch (delivery, result) {
-      case (.stored(let response), _), (.fresh(let response, _), _): result = .success(response)
-      // What is delivered stays, unless its account was signed out meanwhile.
-      case (.failure(_, .some), .success): break
-      case (.failure(let error, _), _): result = .failure(error)
-      }
-    }
     guard !Task.isCancelled else { throw .cancelledTask }
-    return try result.get()
+    let result = OneResult<Value>()
+    let load = core.load(
+      request, policy: policy, form: form, on: .inline, progress: progress,
+      deliver: { result.take($0) }, ended: { result.end() })
+    // Woken once, when all is over, and not for each delivery.
+    await withTaskCancellationHandler {
+      await load.finished()
+    } onCancel: {
+      load.cancel()
+    }
+    return try result.response()
   }
 }
 
@@ -138,5 +140,38 @@ extension ServiceCore {
       warn(.init(kind: trouble.kind, message: trouble.message, remedy: trouble.remedy))
       return nil
     }
+  }
+}
+
+/// Reduces a load's deliveries to the one response the caller wants.
+private final class OneResult<Value: Sendable>: Sendable {
+  private struct State {
+    /// The response that the policy has delivered.
+    var delivered: DataService.Response<Value>?
+    var failure: DataServiceError?
+    /// Whether the deliveries are over; those of a load that was cancelled never are.
+    var isOver = false
+  }
+  private let state = Guarded(State())
+
+  func take(_ delivery: DataService.Delivery<Value>) {
+    state.withLock { state in
+      switch delivery {
+      case .stored(let response), .fresh(let response, _): state.delivered = response
+      case .failure(let error, let lastKnown):
+        state.failure = error
+        // The account was signed out meanwhile, so its response is withdrawn.
+        if lastKnown == nil { state.delivered = nil }
+      }
+    }
+  }
+
+  func end() { state.withLock { $0.isOver = true } }
+
+  func response() throws(DataServiceError) -> DataService.Response<Value> {
+    let (isOver, delivered, failure) = state.withLock { ($0.isOver, $0.delivered, $0.failure) }
+    guard isOver else { throw .cancelledTask }
+    if let delivered { return delivered }
+    throw failure ?? .cancelledTask
   }
 }

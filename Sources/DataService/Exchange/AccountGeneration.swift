@@ -11,13 +11,14 @@ final class AccountGeneration: Sendable {
   /// The id; 0 while it is unknown. A row's id is never 0.
   private let current: Atomic<Int64>
   private let isBeingMade = Atomic(false)
-  /// What the making of the row has come to, where it was begun.
-  private let made = FirstValue<Result<Int64, CacheStoreError>>()
+  /// What the making of the row has come to, where it was begun; `nil` where the id was known from the beginning.
+  private let made: FirstValue<Result<Int64, CacheStoreError>>?
 
   init(known: Int64?, account: String, store: ResponseStore) {
     self.account = account
     self.store = store
     current = Atomic(known ?? 0)
+    made = known == nil ? FirstValue() : nil
   }
 
   /// The id, if it is known already.
@@ -29,7 +30,7 @@ final class AccountGeneration: Sendable {
   /// Starts creating the row if its id is unknown.
   func begin(on thread: NetworkThread) {
     guard known == nil, !isBeingMade.exchange(true, ordering: .relaxed) else { return }
-    _ = Task(executorPreference: thread) { self.made.set(await self.make()) }
+    _ = Task(executorPreference: thread) { self.made?.set(await self.make()) }
   }
 
   /// Looks the id up, and makes no row where there is none.
@@ -47,7 +48,7 @@ final class AccountGeneration: Sendable {
   /// Waits for the id.
   func id() async throws(CacheStoreError) -> Int64 {
     if let known { return known }
-    guard isBeingMade.load(ordering: .relaxed) else { return try await make().get() }
+    guard let made, isBeingMade.load(ordering: .relaxed) else { return try await make().get() }
     let result = await made.value
     // Where it could not be made it may have been looked up since.
     if let known { return known }

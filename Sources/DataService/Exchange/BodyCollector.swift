@@ -112,7 +112,7 @@ struct BodyCollector {
   nonisolated(nonsending) private mutating func collectAll(_ stream: DataService.BodyStream)
     async throws(DataServiceError) -> Collected
   {
-    await compareBeginning()
+    if let unfinished { await compareBeginning(of: unfinished) }
     while let piece = try await stream.next() {
       received += Int64(piece.count)
       guard received <= limit else { throw BodyLimit.exceeded(limit) }
@@ -197,8 +197,7 @@ struct BodyCollector {
   }
 
   /// Compares the beginning of a resumed body, which is stored already.
-  nonisolated(nonsending) private mutating func compareBeginning() async {
-    guard let unfinished else { return }
+  nonisolated(nonsending) private mutating func compareBeginning(of unfinished: UnfinishedBody) async {
     for number in 0..<chunkCount where isSameAsPrevious && !Task.isCancelled {
       let found = await waiting.result { [chunk] () async throws(CacheStoreError) in
         try await chunk(number, unfinished)

@@ -132,7 +132,8 @@ import TestTurns
   @Test(
     "Where the fresh response is not stored, so that the difference comes again, that is said with the reason",
     arguments: [
-      (FixtureReply.status(404, "b\n"), "its status"), (.ok("b\n", ["Cache-Control": "no-store"]), "no-store"),
+      (FixtureReply.status(404, "b\n"), "its status"),
+      (.ok("b\n", ["Cache-Control": "no-store"]), "no-store"),
       (.ok("b\n", ["Vary": "*"]), "Vary: *"),
     ])
   func unkept(reply: FixtureReply, reason: String) async throws {

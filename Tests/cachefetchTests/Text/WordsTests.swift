@@ -67,7 +67,8 @@ import TestTurns
     #expect(Words.exactly(.milliseconds(milliseconds)) == words)
   }
 
-  @Test func `every reason why something is not kept has words of its own, and one to come its name`() throws {
+  @Test func `every reason why something is not kept has words of its own, and one to come its name`() throws
+  {
     let root = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
     let source = try String(contentsOfFile: "\(root)/Sources/DataService/Values/Kept.swift", encoding: .utf8)
     let names = source.matches(of: #/= Self\("(?<name>[A-Za-z?]+)"\)/#).map { String($0.name) }
