@@ -1,5 +1,10 @@
-import CacheStore
-import PlatformC
+internal import CacheStore
+internal import PlatformC
+
+// The constants of a socket belong to the module that is read first of those that have them.
+#if os(Linux) && !PORTABLE
+  internal import CCurl
+#endif
 
 /// Detects that the process has run out of file descriptors, since other errors then seem to be the cause.
 enum Descriptors {
