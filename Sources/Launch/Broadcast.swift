@@ -17,7 +17,7 @@ struct Broadcast<Value: Sendable>: Sendable {
 
   /// Gives the value to a new reader, who is told of every later one too. Nobody waits for it yet.
   /// - Returns: The reader's number; `nil` where the sequences have ended.
-  mutating func add(_ reader: Reader) -> Int? {
+  private mutating func add(_ reader: Reader) -> Int? {
     reader.yield(value)
     guard !isOver else { return nil }
     last += 1
@@ -25,7 +25,7 @@ struct Broadcast<Value: Sendable>: Sendable {
     return last
   }
 
-  mutating func remove(_ number: Int) { readers[number] = nil }
+  private mutating func remove(_ number: Int) { readers[number] = nil }
 
   /// Changes the value; the owner then lets the readers be told, outside its lock.
   mutating func send(_ value: Value) {
@@ -39,6 +39,33 @@ struct Broadcast<Value: Sendable>: Sendable {
     if isTelling, !isNext { return nil }
     isTelling = !outbox.isEmpty
     return isTelling ? outbox.removeFirst() : nil
+  }
+
+  /// A sequence for a new reader.
+  /// - Parameter change: Changes the owner's broadcast under its lock.
+  static func sequence(
+    buffer: AsyncStream<Value>.Continuation.BufferingPolicy = .unbounded,
+    _ change: @escaping @Sendable ((inout Self) -> Int?) -> Int?
+  ) -> AsyncStream<Value> {
+    AsyncStream(bufferingPolicy: buffer) { reader in
+      guard let number = change({ $0.add(reader) }) else { return reader.finish() }
+      reader.onTermination = { _ in
+        _ = change {
+          $0.remove(number)
+          return nil
+        }
+      }
+    }
+  }
+
+  /// Tells the readers what is new, one value after the other.
+  /// - Parameter next: Calls ``next(after:)`` under the owner's lock.
+  static func tellReaders(_ next: (_ isNext: Bool) -> (value: Value, readers: [Reader])?) {
+    var wasTold = false
+    while let (value, readers) = next(wasTold) {
+      for reader in readers { reader.yield(value) }
+      wasTold = true
+    }
   }
 
   /// - Returns: The readers, whose sequences the caller ends outside the lock.

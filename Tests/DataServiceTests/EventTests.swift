@@ -100,6 +100,31 @@ import Testing
     await test.close()
   }
 
+  @Test func `a pause before a server is asked again is told with what it asked for, and no other`()
+    async throws
+  {
+    let told = Mutex<[(url: String, delay: Duration, status: Int)]>([])
+    let test = try TestService {
+      $0.onWait = { url, delay, status in told.withLock { $0.append((url, delay, status)) } }
+    }
+    test.origin.answer(Self.address, with: .text("busy", status: 503, fields: ["Retry-After": "20"]))
+    var request = try request()
+    request.limits.retries = 1
+    _ = try await test.clock.passing(longest: .seconds(60)) { [request] in
+      await load(test, request, .freshOnly)
+    }
+    let waits = told.withLock { $0 }
+    #expect(waits.count == 1 && waits.first?.url == Self.address && waits.first?.status == 503)
+    #expect(waits.allSatisfy { $0.delay >= .seconds(20) && $0.delay < .seconds(26) })
+    // One that has not answered has asked for nothing.
+    test.origin.answer(Self.address, with: .failure(.refused))
+    _ = try await test.clock.passing(longest: .seconds(60)) { [request] in
+      await load(test, request, .freshOnly)
+    }
+    #expect(told.withLock { $0.count } == 1)
+    await test.close()
+  }
+
   @Test func `retries are told, and the failure in the end`() async throws {
     let log = Log()
     let test = try TestService { $0.onEvent = { log.add($0) } }

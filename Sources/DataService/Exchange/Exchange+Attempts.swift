@@ -80,6 +80,7 @@ extension Exchange {
     try stopWriting()
     core.trace("retrying in \(delay.clampedNanoseconds / 1_000_000) ms after \(result.reason)")
     tell(.retrying(after: delay, because: result.kind, status: result.status))
+    if let status = result.status { core.configuration.onWait?(prepared.shownURL, delay, status) }
     do {
       try await core.timekeeper.sleep(for: delay)
     } catch {

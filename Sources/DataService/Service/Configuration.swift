@@ -30,6 +30,8 @@ extension DataService {
     public var onEvent: (@Sendable (Event) -> Void)?
     /// Called with each line of the trace: one for each step, without secrets.
     package var onTrace: (@Sendable (String) -> Void)?
+    /// Called before each pause after which a server that has answered is asked again.
+    package var onWait: (@Sendable (_ url: String, _ delay: Duration, _ status: Int) -> Void)?
     /// The time limits between the store and the network.
     package var timeouts = InternalTimeouts()
     /// What the network thread runs first, unless the transport brings a thread of its own.

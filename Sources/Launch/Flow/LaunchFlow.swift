@@ -63,10 +63,8 @@ public final class LaunchFlow: Sendable {
 
   /// What the root shows now, and every later root; a slow reader gets only the newest.
   public var roots: AsyncStream<LaunchRoot> {
-    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      let number = state.withLock { $0.roots.add(continuation) }
-      guard let number else { return continuation.finish() }
-      continuation.onTermination = { [weak self] _ in self?.state.withLock { $0.roots.remove(number) } }
+    Broadcast.sequence(buffer: .bufferingNewest(1)) { [weak self] change in
+      self?.state.withLock { change(&$0.roots) } ?? nil
     }
   }
 
@@ -139,11 +137,7 @@ public final class LaunchFlow: Sendable {
 
   /// Tells the readers of the roots, outside the lock.
   private func tellReaders() {
-    var wasTold = false
-    while let (root, readers) = state.withLock({ $0.roots.next(after: wasTold) }) {
-      for reader in readers { reader.yield(root) }
-      wasTold = true
-    }
+    Broadcast.tellReaders { isNext in state.withLock { $0.roots.next(after: isNext) } }
   }
 
   func startPreload(_ number: Int, account: String?) {

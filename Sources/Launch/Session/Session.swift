@@ -41,11 +41,7 @@ public final class Session: DeliverySource {
 
   /// The phase now, and every later one.
   public var phases: AsyncStream<SessionPhase> {
-    AsyncStream { continuation in
-      let number = state.withLock { $0.phases.add(continuation) }
-      guard let number else { return continuation.finish() }
-      continuation.onTermination = { [weak self] _ in self?.state.withLock { $0.phases.remove(number) } }
-    }
+    Broadcast.sequence { [weak self] change in self?.state.withLock { change(&$0.phases) } ?? nil }
   }
 
   /// Reads from the credential store whether an account is signed in; called once, at launch. Loads wait until it has.
@@ -228,11 +224,7 @@ public final class Session: DeliverySource {
   /// Changes the state, and tells the readers of the phases outside the lock.
   @discardableResult private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
     let result = state.withLock { body(&$0) }
-    var wasTold = false
-    while let (phase, readers) = state.withLock({ $0.phases.next(after: wasTold) }) {
-      for reader in readers { reader.yield(phase) }
-      wasTold = true
-    }
+    Broadcast.tellReaders { isNext in state.withLock { $0.phases.next(after: isNext) } }
     return result
   }
 

@@ -95,13 +95,15 @@ extension DataService {
       configuration.tier = arguments.tier
     }
     configuration.onWarning = { diagnostics.warn($0) }
-    if VerbSet.fetching.contains(VerbSet(arguments.verb)), !arguments.isOffline {
-      let isInsecure = arguments.has(.insecure)
-      // `watch` tells an outage once.
-      let tellsWaits = arguments.verb != .watch
+    // `watch` tells an outage once.
+    if arguments.verb != .watch {
+      configuration.onWait = { url, delay, status in
+        if let text = longWait(url, delay, status: status) { diagnostics.say(text) }
+      }
+    }
+    if arguments.has(.insecure) {
       configuration.onEvent = { event in
-        if tellsWaits, let text = event.longWait { diagnostics.say(text) }
-        guard isInsecure, event.isUnverifiedAnswer else { return }
+        guard event.isUnverifiedAnswer else { return }
         diagnostics.sayOnce("--insecure: certificates are not verified, and anybody may have answered")
       }
     }
@@ -111,16 +113,16 @@ extension DataService {
     }
     return DataService(configuration: configuration, transport: transport)
   }
-}
 
-extension DataService.Event {
-  /// What is said of a pause before the server is asked again that looks as if nothing went on; `nil` for others.
-  var longWait: String? {
-    guard case .retrying(let delay, _, let status?) = kind, delay >= .seconds(5) else { return nil }
+  /// What is said of a pause before the server is asked again that looks as if nothing went on; `nil` for shorter ones.
+  static func longWait(_ url: String, _ delay: Duration, status: Int) -> String? {
+    guard delay >= .seconds(5) else { return nil }
     return
       "\(url): answered \(status) and asks to wait (Retry-After): asking again in \(Words.elapsed(delay))"
   }
+}
 
+extension DataService.Event {
   /// Whether a server has answered, to this process or the one it follows, whose certificate `--insecure` lets pass.
   fileprivate var isUnverifiedAnswer: Bool {
     switch kind {
