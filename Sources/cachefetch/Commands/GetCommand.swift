@@ -183,11 +183,10 @@ final class GetCommand {
     noteUnmarked(response, of: index)
   }
 
-  /// Reports that `--pin` or `--tag` had no effect, since nothing is stored, the response neither.
+  /// Reports that `--pin` or `--tag` had no effect, since the response is not stored.
   private func noteUnmarked(_ response: Response, of index: Int) {
     let request = plan.requests[index]
-    guard states[index].outcome.storedStatus == nil, case .no(let reason) = response.head.kept,
-      reason != .inTier, reason != .busy,
+    guard case .no(let reason) = response.head.kept, reason != .inTier, reason != .busy,
       request.isPinned || !request.tags.isEmpty
     else { return }
     let options = [request.isPinned ? "--pin" : nil, request.tags.isEmpty ? nil : "--tag"].compactMap { $0 }

@@ -19,6 +19,10 @@ import Testing
     #expect(try await shell.run("-q", "--tag", "t", origin.url).errors.isEmpty)
     origin.answer(.ok("kept"))
     #expect(try await shell.run("--pin", "--tag", "t", origin.url).errors.isEmpty)
+    origin.answer(.status(404, "none"))
+    let stored = try await shell.run("--tag", "u", "--print", "none", origin.url)
+    #expect(stored.errorText.hasSuffix("so that --tag has no effect on it\n"))
+    #expect(try await shell.run("list", "--tag", "u").output.isEmpty, "nor on what was stored before")
   }
 
   @Test func `what was pinned may be evicted again, and is there until then`() async throws {
