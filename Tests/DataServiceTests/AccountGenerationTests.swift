@@ -58,7 +58,8 @@ import TestTurns
     let fixture = try ServiceFixture(
       transport: ScriptedTransport { _, _ in .answer("body") }, timekeeper: VirtualClock())
     let store = fixture.service.store
-    let generation = AccountGeneration(known: nil, account: "ci", store: store)
+    let generation = AccountGeneration(
+      known: nil, account: "ci", store: store, waiting: fixture.service.core.commitWaiting)
     #expect(!generation.hasBegun)
     #expect(try await generation.begun() == nil)
     // The store is there, and answers only later.
@@ -79,7 +80,8 @@ import TestTurns
       transport: ScriptedTransport { _, _ in .answer("body") }, timekeeper: VirtualClock())
     let store = fixture.service.store
     let old = try await store.accountID(named: "ci")
-    let generation = AccountGeneration(known: old, account: "ci", store: store)
+    let generation = AccountGeneration(
+      known: old, account: "ci", store: store, waiting: fixture.service.core.commitWaiting)
     // Its row goes, and the next one has another id.
     try await fixture.service.signOut(.named("ci"))
     let used = try await generation.with { (id) throws(CacheStoreError) in
@@ -99,10 +101,12 @@ import TestTurns
     var configuration = store.configuration
     configuration.isReadOnly = true
     let reading = ResponseStore(configuration: configuration)
-    let missing = AccountGeneration(known: nil, account: "nobody", store: reading)
+    let missing = AccountGeneration(
+      known: nil, account: "nobody", store: reading, waiting: fixture.service.core.commitWaiting)
     missing.begin(on: fixture.service.core.thread)
     await #expect(throws: CacheStoreError.self) { try await missing.id() }
-    let generation = AccountGeneration(known: nil, account: "ci", store: reading)
+    let generation = AccountGeneration(
+      known: nil, account: "ci", store: reading, waiting: fixture.service.core.commitWaiting)
     generation.begin(on: fixture.service.core.thread)
     _ = try? await generation.id()
     try await generation.learn()
@@ -114,7 +118,7 @@ import TestTurns
 
   private static func isSignedOut(_ exchange: Exchange) async -> Bool {
     do throws(DataServiceError) {
-      try await exchange.checkGeneration()
+      try await exchange.generation.checkSignOut()
       return false
     } catch {
       return error.kind == .signedOut

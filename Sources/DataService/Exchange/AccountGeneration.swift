@@ -8,15 +8,17 @@ internal import Synchronization
 final class AccountGeneration: Sendable {
   private let account: String
   private let store: ResponseStore
+  private let waiting: StoreWaiting
   /// The id; 0 while it is unknown. A row's id is never 0.
   private let current: Atomic<Int64>
   private let isBeingMade = Atomic(false)
   /// What the making of the row has come to, where it was begun; `nil` where the id was known from the beginning.
   private let made: FirstValue<Result<Int64, CacheStoreError>>?
 
-  init(known: Int64?, account: String, store: ResponseStore) {
+  init(known: Int64?, account: String, store: ResponseStore, waiting: StoreWaiting) {
     self.account = account
     self.store = store
+    self.waiting = waiting
     current = Atomic(known ?? 0)
     made = known == nil ? FirstValue() : nil
   }
@@ -83,4 +85,37 @@ final class AccountGeneration: Sendable {
       return .failure(error)
     }
   }
+}
+
+// Sign-outs, as far as the store says in the time that a delivery may wait for it.
+extension AccountGeneration {
+  /// Learns which account this is, if it has a row, so that a sign-out from now on is noticed.
+  /// - Returns: Whether the store has answered.
+  @discardableResult nonisolated(nonsending) func learnInTime() async -> Bool {
+    await waiting.result { () async throws(CacheStoreError) in try await self.learn() } != nil
+  }
+
+  /// Throws `signedOut` if the account was signed out meanwhile: its answer is not delivered, stored or not.
+  nonisolated(nonsending) func checkSignOut() async throws(DataServiceError) {
+    guard !account.isEmpty, hasBegun else { return }
+    let isRevoked = await waiting.result { () async throws(CacheStoreError) -> Bool in
+      // The row may have been made, and be gone again, before this exchange has learnt of it.
+      guard let id = try await self.begun() else { return false }
+      return try await self.store.isRevoked(accountID: id)
+    }
+    // If the store does not answer, or was replaced, nothing says that the account was signed out.
+    if case .success(true) = isRevoked { throw DataServiceError.signedOut }
+  }
+
+  /// The failure to publish: that the account was signed out, if it was, so that no load falls back on what is stored.
+  nonisolated(nonsending) func signedOut(insteadOf failure: DataServiceError) async -> DataServiceError {
+    guard ![.signedOut, .closed, .cancelled].contains(failure.kind) else { return failure }
+    do throws(DataServiceError) { try await checkSignOut() } catch { return error }
+    return failure
+  }
+}
+
+extension DataServiceError {
+  static let signedOut = DataServiceError(
+    .signedOut, "the account was signed out while the request was under way")
 }

@@ -139,7 +139,7 @@ struct Commit {
       tags: tags)
     answer.addCookies(of: notModified)
     if case .untouched(let reason) = row {
-      try await exchange.checkGeneration()
+      try await exchange.generation.checkSignOut()
       answer.kept = .no(reason)
       return .answered(answer)
     }
@@ -192,7 +192,7 @@ struct Commit {
     answer.wasValidatedInTier = true
     // Unlike a stored body, no load here has accepted this body yet (law 5).
     if let reason = await exchange.refusal(of: answer) {
-      try await exchange.checkGeneration()
+      try await exchange.generation.checkSignOut()
       answer.kept = .no(reason)
       return .answered(answer)
     }
@@ -205,7 +205,7 @@ struct Commit {
     }
     answer.addCookies(of: notModified)
     exchange.closeToNewLoads()
-    try await exchange.checkGeneration()
+    try await exchange.generation.checkSignOut()
     answer.kept = .no(reason)
     return .answered(answer)
   }
@@ -218,7 +218,7 @@ struct Commit {
     let looked = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in
       try await core.lookup(prepared)
     }
-    try await exchange.checkGeneration()
+    try await exchange.generation.checkSignOut()
     // If the store does not answer, or its row did not come from this origin since the exchange began, only a
     // complete response from the origin will do.
     guard case .success(let found) = looked, let row = core.select(from: found, for: prepared),

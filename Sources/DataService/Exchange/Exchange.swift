@@ -1,37 +1,12 @@
 internal import CacheStore
 internal import Guards
+internal import PlatformFoundation
 
 /// One exchange, and the loads that share it.
 ///
-/// ``run()`` is one asynchronous function on the network thread. Loads join, leave and receive the result on any
-/// thread, under one lock that is never held while other code is called.
-final class Exchange: AnyExchange {
-  /// The inputs of an exchange.
-  struct Plan: Sendable {
-    var prepared: PreparedRequest
-    /// The stored row, for its validators; `nil` makes the exchange unconditional.
-    var row: Box<StoredResponse>?
-    /// The account's row id, as the lookup found it.
-    var accountID: Int64?
-    /// A lookup that is still running. Its row must not be replaced before it ends.
-    var pendingLookup: FirstValue<Void>?
-    /// Whether other loads and processes may share the exchange.
-    var isShared: Bool
-    /// Whether the result of an exchange that began earlier, here or in another process, is acceptable; false for
-    /// `freshOnly`.
-    var mayFollow: Bool
-    /// Whether the exchange only fills the store, as behind a stale answer under `http`.
-    var isForStore = false
-    /// Whether the store had answered when the exchange began, so that without a row there is none.
-    var isRowKnown = true
-    /// The store's knowledge that matters before the request, as read with the lookup; `nil` if it must be read
-    /// separately.
-    var preflight: ResponseStore.Preflight?
-
-    /// The stored row that the exchange began with.
-    var candidate: StoredResponse? { row?.value }
-  }
-
+/// Its work is an ``ExchangeRun`` on the network thread. Loads join, leave and receive the result on any thread, under
+/// one lock that is never held while other code is called.
+final class Exchange: Sendable {
   /// A load that wants the response pinned or tagged.
   private struct Wish {
     let load: any AnyLoad
@@ -63,7 +38,7 @@ final class Exchange: AnyExchange {
     var tier = ExchangeTier()
   }
 
-  let plan: Plan
+  let plan: ExchangePlan
   let core: ServiceCore
   /// When the exchange was made, in nanoseconds since boot.
   let madeAt: Int64
@@ -73,11 +48,12 @@ final class Exchange: AnyExchange {
   private let number: Int
   private let state: Guarded<State>
 
-  init(plan: Plan, core: ServiceCore) {
+  init(plan: ExchangePlan, core: ServiceCore) {
     self.plan = plan
     self.core = core
     generation = AccountGeneration(
-      known: plan.accountID, account: plan.prepared.key.account, store: core.store)
+      known: plan.accountID, account: plan.prepared.key.account, store: core.store,
+      waiting: core.commitWaiting)
     madeAt = core.timekeeper.bootNanoseconds
     state = Guarded(State(started: StartMark(boot: core.timekeeper.bootID, nanoseconds: madeAt).even))
     number = core.configuration.onEvent == nil ? 0 : core.nextExchangeNumber()
@@ -96,7 +72,7 @@ final class Exchange: AnyExchange {
   ///
   /// A load that may not share an exchange begun earlier (`freshOnly`) gets its own, which later loads can join.
   static func joined(
-    by waiter: ExchangeWaiter, for plan: Plan, core: ServiceCore
+    by waiter: ExchangeWaiter, for plan: ExchangePlan, core: ServiceCore
   ) -> (any AnyExchange, isNew: Bool) {
     var made: Exchange?
     while true {
@@ -130,8 +106,8 @@ final class Exchange: AnyExchange {
     url == prepared.url ? prepared.shownURL : core.redacted(url)
   }
 
-  func start() {
-    let task = Task(executorPreference: core.thread) { await self.run() }
+  /// Takes the task that does the work, and cancels it if the exchange has been stopped meanwhile.
+  func adopt(_ task: Task<Void, Never>) {
     let isStopped = state.withLock { state in
       state.task = task
       return state.isStopped
@@ -241,12 +217,25 @@ final class Exchange: AnyExchange {
     return waiters
   }
 
-  /// Stops further loads from joining.
-  /// - Returns: The loads that judge the answer before it is stored: those that wait for it, and those that have left
-  ///   the exchange to fill the store.
-  func closeToJudge() -> [ExchangeWaiter] {
-    let waiters = closeToNewLoads()
-    return waiters + state.withLock { $0.judges }
+  /// The reason why some load refuses the answer, because of its status or because its decoder rejects the body;
+  /// `nil` if all accept it. One refusal keeps the stored row for all loads, since a decoder knows best what a good
+  /// answer is (law 5).
+  nonisolated(nonsending) func refusal(of answer: Answer) async -> DataService.KeptReason? {
+    let waiters = closeToNewLoads() + state.withLock { $0.judges }
+    // A variant for `http` only does not replace the last good response, so no load needs to accept it.
+    let isRefused = answer.isGood && !waiters.allSatisfy { $0.takes(status: answer.head.status) }
+    let decoders = waiters.filter { $0.decodes && $0.takes(status: answer.head.status) }
+    // A live body can be read only once, and is not stored.
+    guard !decoders.isEmpty, !answer.body.isLive else { return isRefused ? .status : nil }
+    let data: Data
+    do throws(DataServiceError) {
+      data = try await core.collect(answer.body, limit: prepared.request.limits.dataBytes)
+    } catch {
+      // A body that no decoder can be given is one that none has accepted.
+      return isRefused ? .status : error.kind == .tooLarge ? .undecodable : .busy
+    }
+    let isDecoded = await core.decoding { decoders.map { $0.accepts(answer, data) }.allSatisfy { $0 } }
+    return isRefused ? .status : isDecoded ? nil : .undecodable
   }
 
   /// Whether a load that shares the exchange, or has left it to fill the store, wants its response pinned, and the tags
@@ -317,6 +306,12 @@ final class Exchange: AnyExchange {
 
   /// Changes the tier's question, ticket or row for this exchange.
   func updateTier(_ change: (inout ExchangeTier) -> Void) { state.withLock { change(&$0.tier) } }
+
+  /// Notes that the tier's row is in the store, as it came or with a 304 merged in.
+  func noteTierRowStored() {
+    state.withLock { $0.tier.isStored = true }
+    core.count(TierCounts(stored: 1))
+  }
 
   /// The row of the tier that stands in for a stored one.
   var tierRow: Box<StoredResponse>? { tier.row }

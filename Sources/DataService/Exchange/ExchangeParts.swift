@@ -1,6 +1,32 @@
 internal import CacheStore
 internal import Guards
 
+/// The inputs of an exchange.
+struct ExchangePlan: Sendable {
+  var prepared: PreparedRequest
+  /// The stored row, for its validators; `nil` makes the exchange unconditional.
+  var row: Box<StoredResponse>?
+  /// The account's row id, as the lookup found it.
+  var accountID: Int64?
+  /// A lookup that is still running. Its row must not be replaced before it ends.
+  var pendingLookup: FirstValue<Void>?
+  /// Whether other loads and processes may share the exchange.
+  var isShared: Bool
+  /// Whether the result of an exchange that began earlier, here or in another process, is acceptable; false for
+  /// `freshOnly`.
+  var mayFollow: Bool
+  /// Whether the exchange only fills the store, as behind a stale answer under `http`.
+  var isForStore = false
+  /// Whether the store had answered when the exchange began, so that without a row there is none.
+  var isRowKnown = true
+  /// The store's knowledge that matters before the request, as read with the lookup; `nil` if it must be read
+  /// separately.
+  var preflight: ResponseStore.Preflight?
+
+  /// The stored row that the exchange began with.
+  var candidate: StoredResponse? { row?.value }
+}
+
 /// The right to refresh, held until the row is committed or will certainly not come.
 struct ExchangeLease: Sendable {
   let lease: Lease

@@ -59,7 +59,7 @@ struct Hops {
     while true {
       if chain.hop.url.scheme == "http" { chain.wasPlainHTTP = true }
       // The pause of the request's own URL was checked before the first hop.
-      if chain.redirects > 0 { try await exchange.checkPause(of: chain.hop.url) }
+      if chain.redirects > 0 { try await OriginPauses(exchange: exchange).check(chain.hop.url) }
       let requestedAt = core.timekeeper.wallMilliseconds
       let validators = validators(of: row, for: chain.hop)
       var request = try transportRequest(for: chain.hop)
@@ -83,7 +83,7 @@ struct Hops {
             isConditional: !validators.isEmpty,
             untilHead: .nanoseconds(core.timekeeper.bootNanoseconds - askedAt))))
       core.trace(heads: { $0.response(response) })
-      await exchange.invalidate(after: response, to: chain.hop)
+      await invalidate(after: response, to: chain.hop)
       chain.interim += response.interim
       guard let next = try redirect(from: chain, original: original, response: response) else {
         return Arrival(
@@ -95,6 +95,35 @@ struct Hops {
       resumption?.body.end()
       chain = next
     }
+  }
+
+  /// Invalidates the stored responses that an unsafe request has made out of date (RFC 9111 section 4.4): those of its
+  /// account, and those of no account, of everything that was asked for before this answer. The origin may have made
+  /// the change at any time until then.
+  ///
+  /// Called for each hop as soon as its head is here: the change is made, whatever becomes of the body and of
+  /// further hops.
+  nonisolated(nonsending) private func invalidate(after response: TransportResponse, to hop: RedirectRule.Hop)
+    async
+  {
+    guard !hop.method.isSafe, !prepared.request.isRead, let url = try? hop.url.foundationURL() else {
+      return
+    }
+    let targets = Invalidation.targets(
+      method: hop.method, url: url, status: response.status, fields: response.fields)
+    guard !targets.isEmpty else { return }
+    let keys = targets.compactMap { (try? NormalisedURL($0.absoluteString)).map(core.redacted) }
+    let accounts = Set(["", prepared.key.account])
+    let answered = core.timekeeper.startMark
+    core.outdateExchanges { accounts.contains($0.account) && keys.contains($0.target) }
+    let done = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in
+      for account in accounts {
+        try await core.store.invalidate(accountName: account, targets: keys, started: answered)
+      }
+    }
+    if case .failure(let error) = done { core.warn(store: error) }
+    // Unshared accounts have nothing in the tier; responses of no account may be there.
+    core.invalidateInTier(keys, accounts: accounts.sorted())
   }
 
   /// Sends a hop's request. Where no answer comes behind a redirect, the error names the server that redirected, and

@@ -138,7 +138,7 @@ extension LoadTask {
   private func startExchange() {
     let isRowKnown = state.withLock { $0.pendingLookup }.map { $0.current != nil } ?? true
     let plan = state.withLock {
-      Exchange.Plan(
+      ExchangePlan(
         prepared: prepared, row: $0.row, accountID: $0.accountID, pendingLookup: $0.pendingLookup,
         isShared: !prepared.isPassThrough, mayFollow: policy != .freshOnly, isForStore: $0.isForStore,
         isRowKnown: isRowKnown, preflight: $0.preflight)

@@ -1,29 +1,35 @@
 internal import CacheStore
 internal import PlatformFoundation
 
-// The fleet's second tier in an exchange: one question before the first byte goes to the origin; at the end,
-// the tier's row is stored, which was in memory until then, and what was kept is offered.
-extension Exchange {
+/// The fleet's second tier in an exchange: one question before the first byte goes to the origin; at the end, the
+/// tier's row is stored, which was in memory until then, and what was kept is offered.
+struct TierTurn {
+  let exchange: Exchange
+  private var core: ServiceCore { exchange.core }
+  private var plan: ExchangePlan { exchange.plan }
+  private var prepared: PreparedRequest { exchange.prepared }
+  private var generation: AccountGeneration { exchange.generation }
+
   /// Asks the tier for a row and a ticket, and hands a usable row to the loads. Takes no longer than the
   /// tier's patience, and for a long body no longer than half of what is left until `deadline`, the limit of
   /// the whole exchange.
   /// - Returns: Whether the row is all that the loads want.
-  nonisolated(nonsending) func askTier(until deadline: Int64) async -> Bool {
+  nonisolated(nonsending) func ask(until deadline: Int64) async -> Bool {
     guard let tier = core.tier() else { return false }
     // A `freshOnly` load cannot use a row of the tier, and must not wait for a ticket.
     guard plan.mayFollow else { return keepApart(.policy) }
     if case .no(let reason) = Sharing.verdict(core.asked(prepared), tier.terms) { return keepApart(reason) }
     let question = core.question(prepared)
-    updateTier { $0.question = question }
+    exchange.updateTier { $0.question = question }
     core.count(TierCounts(asked: 1))
     switch await tier.ask(question) {
     case .silent(let reason):
       core.trace("the tier is silent: \(reason)")
       core.count(TierCounts(silent: 1))
-      updateTier { $0.unshared = .silent }
+      exchange.updateTier { $0.unshared = .silent }
       return false
     case .answered(let ticket, let found, let pause):
-      take(ticket)
+      exchange.take(ticket)
       if let pause { note(Pause(heard: core.timekeeper.startMark, milliseconds: pause)) }
       guard let found else {
         core.trace("the tier has nothing")
@@ -36,28 +42,29 @@ extension Exchange {
       guard await !isSignedOut() else { return false }
       // The program may end right after the delivery; its end waits briefly for the row.
       let end = core.beginTierWork()
-      updateTier { $0.end = end }
-      return serve(Box(row))
+      exchange.updateTier { $0.end = end }
+      return exchange.serve(Box(row))
     }
   }
 
   private func note(_ pause: Pause) {
     guard pause.milliseconds > 0 else { return }
     core.trace("another machine was asked to wait")
-    updateTier { $0.pause = pause }
+    exchange.updateTier { $0.pause = pause }
   }
 
   /// Ends the exchange where another machine of the fleet was asked to wait (`Retry-After`). The pause then
   /// holds for this one.
   nonisolated(nonsending) func obeyFleet() async throws(DataServiceError) {
-    guard let pause = tier.pause else { return }
-    await record(pause, of: prepared.responder(of: prepared.url))
-    try check(pause, of: prepared.url)
+    guard let pause = exchange.tier.pause else { return }
+    let pauses = OriginPauses(exchange: exchange)
+    await pauses.record(pause, of: prepared.responder(of: prepared.url))
+    try pauses.check(pause, of: prepared.url)
   }
 
   /// Tells the fleet of a pause that this exchange was asked for.
   func share(_ pause: Pause, of responder: String) {
-    let mine = tier
+    let mine = exchange.tier
     guard let tier = core.tier(), !tier.terms.isReadOnly, mine.ticket != nil, mine.unshared == nil,
       let question = mine.question, question.responder == responder
     else { return }
@@ -66,7 +73,7 @@ extension Exchange {
 
   private func keepApart(_ reason: DataService.UnsharedReason) -> Bool {
     core.trace("not shared: \(reason.text)")
-    updateTier { $0.unshared = reason }
+    exchange.updateTier { $0.unshared = reason }
     return false
   }
 
@@ -119,7 +126,7 @@ extension Exchange {
   nonisolated(nonsending) private func isRemoved(_ started: StartMark) async -> Bool {
     // The exchange may have begun without the store's answer. Where that answer had no account's row, nothing
     // was removed.
-    if generation.known == nil, !plan.isRowKnown, await !learnGeneration() { return true }
+    if generation.known == nil, !plan.isRowKnown, await !generation.learnInTime() { return true }
     guard let id = generation.known else { return false }
     let found = await core.commitWaiting.result { [core, prepared] () async throws(CacheStoreError) in
       try await core.store.isRemoved(prepared.key.target, accountID: id, since: started)
@@ -133,7 +140,7 @@ extension Exchange {
   /// Whether the account has been signed out since the exchange began. The answer of the origin then ends
   /// with that failure.
   nonisolated(nonsending) private func isSignedOut() async -> Bool {
-    do throws(DataServiceError) { try await checkGeneration() } catch { return true }
+    do throws(DataServiceError) { try await generation.checkSignOut() } catch { return true }
     return false
   }
 
@@ -145,7 +152,7 @@ extension Exchange {
     hops.wasPlainHTTP = arrival.wasPlainHTTP
     hops.leftHostTemporarily = arrival.leftHostTemporarily
     hops.hasSecretURL = core.redacted(arrival.url) != arrival.url.string
-    updateTier { $0.hops = hops }
+    exchange.updateTier { $0.hops = hops }
   }
 
   // MARK: - Offering
@@ -153,10 +160,10 @@ extension Exchange {
   /// Whether an answer goes to the tier; `nil` where there is none.
   func shared(_ answer: Answer) -> DataService.Shared? {
     guard let terms = core.tierEngine?.terms else { return nil }
-    let tier = tier
+    let tier = exchange.tier
     if let reason = tier.unshared { return .no(reason) }
     // What another exchange has stored is its own to offer.
-    guard tier.ticket != nil, answer.head.started == started else {
+    guard tier.ticket != nil, answer.head.started == exchange.started else {
       return .no(plan.isShared ? .followed : .passThrough)
     }
     guard answer.isGood else { return .no(.status) }
@@ -171,9 +178,9 @@ extension Exchange {
 
   /// Offers an answer that is in the store. No delivery waits for it; the end of the service does for a moment.
   func offer(_ answer: Answer) {
-    let mine = tier
+    let mine = exchange.tier
     guard let tier = core.tier(), let question = mine.question, let ticket = mine.ticket else { return }
-    let commit = Commit(exchange: self)
+    let commit = Commit(exchange: exchange)
     let head = commit.storedHead(
       of: answer, fields: commit.storableFields(of: answer, length: answer.body.length ?? 0))
     core.tierWork { [core] in
@@ -200,33 +207,21 @@ extension Exchange {
     }
   }
 
-  /// Invalidates the tier's rows of these targets, after an unsafe request.
-  func invalidateInTier(_ targets: [String]) {
-    // Unshared accounts have nothing in the tier; responses of no account may be there.
-    let named = prepared.key.account
-    core.invalidateInTier(targets, accounts: named.isEmpty ? [""] : ["", named])
-  }
-
   // MARK: - Storing the tier's row
-
-  /// Notes that the tier's row is in the store, as it came or with a 304 merged in.
-  func noteTierRowStored() {
-    updateTier { $0.isStored = true }
-    core.count(TierCounts(stored: 1))
-  }
 
   /// Stores the tier's row if the exchange brought none, no last good response is stored, and no load refuses
   /// the row: a failed refresh changes no last good response (law 5).
   ///
   /// Runs after the lease ended without a row, so that no follower waits, and takes its own. A process that
   /// starts meanwhile waits for that one, then leads: the row's odd mark says that no exchange brought it.
-  nonisolated(nonsending) func storeTierRow() async {
+  nonisolated(nonsending) func storeRow() async {
+    let tier = exchange.tier
     guard let row = tier.row?.value, !tier.isStored, plan.row == nil, plan.isRowKnown else { return }
     guard await !isRefused(row) else { return core.trace("not stored: a load refuses it") }
     guard let lease = await leaseForTierRow() else {
       return core.trace("not stored: another process is fetching this, and asks the tier itself")
     }
-    guard beginStoringTierRow() else {
+    guard exchange.beginStoringTierRow() else {
       core.storeCalls.perform { lease.value?.release() }
       return
     }
@@ -235,7 +230,7 @@ extension Exchange {
       accountID: row.accountID, key: prepared.key, head: row.head, body: .bytes(row.body.firstChunk))
     write.variant = row.variant
     write.vary = row.vary
-    (write.isPinned, write.tags) = wishes
+    (write.isPinned, write.tags) = exchange.wishes
     let ready = write
     let done = await core.commitWaiting.result(late: { _ in lease.value?.release() }) {
       [core, generation, prepared] () async throws(CacheStoreError) -> ResponseStore.Overwritten in
@@ -257,7 +252,7 @@ extension Exchange {
     core.storeCalls.perform { lease.value?.release() }
     switch done {
     case .success(.stored):
-      noteTierRowStored()
+      exchange.noteTierRowStored()
       core.trace("stored from the tier")
     case .success(.superseded): core.trace("not stored: the store has a response, or it was removed")
     case .failure(let error): if error.reason != .signedOut { core.warn(store: error) }
@@ -266,15 +261,15 @@ extension Exchange {
 
   /// Whether a load refuses the tier's row: one that has left said so, and those that are here are asked.
   nonisolated(nonsending) private func isRefused(_ row: StoredResponse) async -> Bool {
-    if tier.isRefused { return true }
+    if exchange.tier.isRefused { return true }
     let answer = Answer(row: row, comparedWith: nil)
-    return await refusal(of: answer) != nil
+    return await exchange.refusal(of: answer) != nil
   }
 
   /// The lease under which the tier's row is stored; `nil` where another process has it. The box is empty if
   /// the store cannot lease: then there are no followers either, and the row is stored without.
   nonisolated(nonsending) private func leaseForTierRow() async -> Box<Lease?>? {
-    let leasing = Leasing(exchange: self, deadline: 0)
+    let leasing = Leasing(exchange: exchange, deadline: 0)
     do throws(CacheStoreError) {
       guard let tried = try await leasing.tryLease(), let lease = tried else { return nil }
       return Box(lease)

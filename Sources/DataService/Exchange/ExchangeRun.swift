@@ -1,0 +1,118 @@
+internal import CacheStore
+internal import Guards
+
+/// The work of an exchange, read downwards: the lease, a question to the tier, the attempts, the result.
+///
+/// Its functions, and those of what it calls, are `nonisolated(nonsending)` and stay on the caller's executor.
+/// Otherwise each call and return would look up the task's executor preference: about two hundred instructions, sixty
+/// times per exchange.
+struct ExchangeRun {
+  let exchange: Exchange
+  private var core: ServiceCore { exchange.core }
+
+  /// Runs the exchange and publishes its result.
+  nonisolated(nonsending) func run() async {
+    let turn = TierTurn(exchange: exchange)
+    exchange.tell(.began)
+    var mayStoreTierRow = true
+    do throws(DataServiceError) {
+      if var outcome = try await refresh() {
+        outcome.answer.shared = turn.shared(outcome.answer)
+        // The lease ends after the commit: a process that then gets the lease finds the row.
+        if outcome.pendingWrite == nil { exchange.endLease(storedRow: outcome.answer.kept == .yes) }
+        exchange.tell(.answered(outcome.answer.event))
+        // Offered before the deliveries, because the program may exit after them; an exit waits briefly for offers in
+        // progress.
+        if outcome.answer.shared == .yes { turn.offer(outcome.answer) }
+        closeAndPublish(.answer(outcome.answer))
+        if let write = outcome.pendingWrite { await finish(outcome.answer, after: write) }
+        mayStoreTierRow =
+          outcome.pendingWrite == nil && ![.yes, .no(.superseded)].contains(outcome.answer.kept)
+      } else {
+        exchange.endLease(storedRow: false)
+        exchange.tell(.answeredByTier)
+      }
+    } catch {
+      exchange.endLease(storedRow: false)
+      exchange.closeToNewLoads()
+      let failure = await exchange.generation.signedOut(insteadOf: error)
+      exchange.tell(.failed(failure))
+      closeAndPublish(.failure(failure))
+    }
+    if mayStoreTierRow { await turn.storeRow() }
+    exchange.tier.end?()
+    core.state.withLock { $0.exchanges.forget(exchange) }
+    exchange.reportCommitted()
+    core.exchangeEnded()
+  }
+
+  /// Ends the lease once a late write is over, and offers the answer if it is in the store by then.
+  nonisolated(nonsending) private func finish(
+    _ answer: Answer, after write: Task<LateWrite, Never>
+  ) async {
+    let written = await write.value
+    exchange.endLease(storedRow: written != .failed)
+    guard written == .stored else { return }
+    if answer.wasValidatedInTier { exchange.noteTierRowStored() }
+    var kept = answer
+    kept.kept = .yes
+    let turn = TierTurn(exchange: exchange)
+    if turn.shared(kept) == .yes { turn.offer(kept) }
+  }
+
+  private func closeAndPublish(_ result: ExchangeResult) {
+    exchange.closeToNewLoads()
+    let now = core.timekeeper.bootNanoseconds
+    core.state.withLock { $0.noteNetwork(after: result, now: now) }
+    exchange.publish(result)
+  }
+
+  /// Uses the answer of another process that is refreshing the same entry, or asks the origin while holding the
+  /// lease. The first step may be one question to the tier.
+  /// - Returns: `nil` where the tier's row is all that the loads want.
+  nonisolated(nonsending) private func refresh() async throws(DataServiceError) -> CompletedExchange? {
+    let (plan, generation) = (exchange.plan, exchange.generation)
+    let deadline = core.timekeeper.instant(after: plan.prepared.request.limits.totalTimeout)
+    let attempts = Attempts(exchange: exchange, deadline: deadline)
+    guard plan.isShared else {
+      // An unshared request looks nothing up, so it only learns an account that exists.
+      if !plan.prepared.key.account.isEmpty { await generation.learnInTime() }
+      return try await attempts.run(knowing: plan.preflight)
+    }
+    switch try await Leasing(exchange: exchange, deadline: deadline).obtain() {
+    case .follow(let answer):
+      // The account may have been signed out while this exchange waited.
+      try await generation.checkSignOut()
+      core.noteFollowing()
+      exchange.tell(.followed)
+      return CompletedExchange(answer: answer)
+    case .lead(let lease, let isAtOnce):
+      exchange.hold(lease)
+      let turn = TierTurn(exchange: exchange)
+      if core.configuration.tier != nil {
+        // A sign-out while the tier answers is noticed only if the account has a row.
+        if !plan.prepared.key.account.isEmpty { generation.begin(on: core.thread) }
+        // Without an account the row is created only after the tier's answer: creating a store would delay
+        // that answer on one processor.
+        if await turn.ask(until: deadline) { return nil }
+        if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
+      }
+      generation.begin(on: core.thread)
+      try await turn.obeyFleet()
+      return try await attempts.run(knowing: isAtOnce ? plan.preflight : nil)
+    }
+  }
+}
+
+extension Answer {
+  fileprivate var event: DataService.Event.Answered {
+    .init(
+      status: head.status, bytes: body.length, redirects: redirects, wasValidated: wasValidated, kept: kept)
+  }
+}
+
+extension Exchange: AnyExchange {
+  func start() {
+    adopt(Task(executorPreference: core.thread) { await ExchangeRun(exchange: self).run() })
+  }
+}

@@ -1,0 +1,63 @@
+internal import CacheStore
+
+/// The pauses that origins ask for (`Retry-After`), and the store's other knowledge before a request.
+struct OriginPauses {
+  let exchange: Exchange
+  private var core: ServiceCore { exchange.core }
+  private var prepared: PreparedRequest { exchange.prepared }
+
+  /// The store's knowledge that matters before the request is sent.
+  nonisolated(nonsending) func preflight(
+    knowing known: ResponseStore.Preflight?
+  ) async -> ResponseStore.Preflight {
+    if let known { return known }
+    if isStoreSilent { return ResponseStore.Preflight() }
+    guard let id = exchange.generation.known else {
+      var preflight = ResponseStore.Preflight()
+      preflight.pause = await pause(of: prepared.url)
+      return preflight
+    }
+    return await core.storeCall { [core, prepared] in
+      core.store.preflightNow(
+        accountID: id, responder: prepared.responder(of: prepared.url), target: prepared.key.target)
+    } ?? ResponseStore.Preflight()
+  }
+
+  /// Whether an earlier lookup is still waiting for the store; another one would wait too.
+  private var isStoreSilent: Bool { exchange.plan.pendingLookup.map { $0.current == nil } ?? false }
+
+  nonisolated(nonsending) private func pause(of url: NormalisedURL) async -> Pause? {
+    // Pauses are recorded in the store.
+    if isStoreSilent { return nil }
+    let found = await core.storeCall { [core, prepared] in
+      try? core.store.pauseNow(accountName: prepared.key.account, responder: prepared.responder(of: url))
+    }
+    return (found ?? nil) ?? nil
+  }
+
+  /// Throws `paused` if the responder for the URL has asked clients to wait.
+  nonisolated(nonsending) func check(_ url: NormalisedURL) async throws(DataServiceError) {
+    try check(await pause(of: url), of: url)
+  }
+
+  func check(_ pause: Pause?, of url: NormalisedURL) throws(DataServiceError) {
+    guard let left = pause?.remaining(at: core.timekeeper.startMark) else { return }
+    let until = HTTPDate.format(core.timekeeper.wallMilliseconds + left)
+    // A repair ends a pause here. The fleet would tell of it again.
+    let remedy = core.configuration.tier == nil ? Remedy.endPause : Remedy(Remedy.endPause.text)
+    throw DataServiceError(
+      .paused, "\(url.authority) asked clients to wait (Retry-After): paused until \(until)",
+      remedy: remedy, retryAfter: .milliseconds(left))
+  }
+
+  /// Records a pause in the store, for all processes that use it.
+  nonisolated(nonsending) func record(_ pause: Pause, of responder: String) async {
+    let done = await core.commitWaiting.result {
+      [core, generation = exchange.generation] () async throws(CacheStoreError) in
+      try await generation.with { (id) async throws(CacheStoreError) in
+        try await core.store.pause(accountID: id, responder: responder, pause)
+      }
+    }
+    if case .failure(let error) = done { core.warn(store: error) }
+  }
+}
