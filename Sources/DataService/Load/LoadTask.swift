@@ -1,117 +1,39 @@
 internal import CacheStore
 internal import Guards
 internal import PlatformFoundation
-internal import Synchronization
 
 /// One running load: passes events from the store and the exchange to the ``LoadMachine``, and carries out its
 /// effects.
 ///
-/// All state is under one lock, held briefly and never while the sink, the store or the exchange is called.
+/// All state is under one lock, held briefly and never while the sink, the store or the exchange is called. What is
+/// replaced in it is released outside, since its `deinit` may run the caller's code.
 final class LoadTask<Value: Sendable>: AnyLoad {
-  /// The result of the exchange.
-  typealias Fresh = Result<(DataService.Response<Value>, DataService.Change), DataServiceError>
-
-  /// Work to do outside the lock, in order.
-  enum Posted {
-    case output(LoadOutput<Value>)
-    /// An addition to the store's counts, made before the load is over: sign-out waits for that and then
-    /// deletes the counts. Indirect, since every copy of an output would else be as large.
-    indirect case count(UsageCount, accountID: Int64?, exchange: (any AnyExchange)?)
-  }
-
-  /// What the decoder has made of an answer before that was stored.
-  struct Decoded: Sendable {
-    let status: Int
-    let requestedAt: Int64
-    let receivedAt: Int64
-    let value: Result<Value, DataServiceError>
-
-    /// Whether it was made of that answer, and not of an earlier attempt's.
-    func isOf(_ answer: Answer) -> Bool {
-      (status, requestedAt, receivedAt) == (
-        answer.head.status, answer.head.requestedAt, answer.head.receivedAt
-      )
-    }
-  }
-
-  struct State {
-    var machine: LoadMachine
-    /// The stored row that may be delivered.
-    var row: Box<StoredResponse>?
-    /// Why the request is forwarded, for `Cache-Status`; `nil` if the row's freshness decides that.
-    var forward: CacheStatus.Forward?
-    /// Why nothing of what is stored under the key is delivered.
-    var unfit: Unfit?
-    var isForStore = false
-    var preflight: ResponseStore.Preflight?
-    /// The failure of the exchange, for the rule that may serve the stored response in spite of it.
-    var httpFailure: HTTPStaleness.Failure?
-    var accountID: Int64?
-    /// A row of the tier that came before the store's answer.
-    var tierRow: Box<StoredResponse>?
-    var stored: DataService.Response<Value>?
-    var storeError: DataServiceError?
-    /// Whether making the row's value failed, so that there is nothing to fall back on.
-    var isRowUnusable = false
-    var decoded: Decoded?
-    var result: Fresh?
-    /// The exchange's answer, and its comparison with a row that the store returned later.
-    var answer: Answer?
-    var lateChange: DataService.Change?
-    var exchange: (any AnyExchange)?
-    /// Whether the exchange has announced that nothing more will be written.
-    var isCommitted = false
-    /// Whether the exchange has handed over its result; its writes may still be under way.
-    var isAnswered = false
-    var pendingLookup: FirstValue<Void>?
-    var outbox: [Posted] = []
-    var isDraining = false
-    var isCancelled = false
-    var isStopped = false
-    /// Whether the row that was delivered without an exchange is being pinned or tagged.
-    var isMarking = false
-    /// Whether everything is delivered, and committed or abandoned.
-    var hasEnded = false
-    /// Whether the end has been announced, and the callers that wait for it.
-    var isEndAnnounced = false
-    var finishers: [UnsafeContinuation<Void, Never>] = []
-    var timers: [TimerHandle] = []
-    var progressRate = ProgressRate()
-    var progressTimer: TimerHandle?
-    var usedRow: Int64?
-  }
-
-  let core: ServiceCore
-  let prepared: PreparedRequest
-  let policy: FetchPolicy
-  let form: ValueForm<Value>
-  let acceptedStatuses: ClosedRange<Int>?
-  let gate: CallbackGate
-  let progress: (@Sendable (DataService.TransferProgress) -> Void)?
-  let sink: @Sendable (LoadOutput<Value>) -> Void
-  let beganAt: Int64
-  /// Whether the request forbids any exchange (RFC 9111 section 5.2.1.7).
-  let isOnlyIfCached: Bool
-  let state: Guarded<State>
+  private let terms: LoadTerms<Value>
+  private let gate: CallbackGate
+  private let progress: (@Sendable (DataService.TransferProgress) -> Void)?
+  private let sink: @Sendable (LoadOutput<Value>) -> Void
+  let state: Guarded<LoadState<Value>>
 
   init(
-    core: ServiceCore, prepared: PreparedRequest, policy: FetchPolicy, form: ValueForm<Value>,
-    gate: CallbackGate,
+    _ terms: LoadTerms<Value>, gate: CallbackGate,
     progress: (@Sendable (DataService.TransferProgress) -> Void)?,
     sink: @escaping @Sendable (LoadOutput<Value>) -> Void
   ) {
-    self.core = core
-    self.prepared = prepared
-    self.policy = policy
-    self.form = form
-    acceptedStatuses = form.acceptedStatuses(for: prepared.request)
+    self.terms = terms
     self.gate = gate
     self.progress = progress
     self.sink = sink
-    beganAt = core.timekeeper.bootNanoseconds
-    isOnlyIfCached = prepared.isHTTP && CacheControl(fields: prepared.fields).onlyIfCached
-    state = Guarded(State(machine: LoadMachine(policy: policy, isOnlyIfCached: isOnlyIfCached)))
+    state = Guarded(
+      LoadState(LoadMachine(policy: terms.policy, isOnlyIfCached: terms.isOnlyIfCached)))
   }
+
+  private var core: ServiceCore { terms.core }
+  private var prepared: PreparedRequest { terms.prepared }
+
+  var request: PreparedRequest? { prepared }
+
+  /// Whether a callback may still start.
+  private var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
   /// Starts the load. The lookup runs on this thread if it needs no waiting and this is not the network thread, which
   /// all loads share; otherwise on the store's queue.
@@ -122,7 +44,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     }
     // `close()` listed the loads before this one was added, so the load ends itself.
     if let closed { return stop(with: closed) }
-    if case .freshElseStored(let deadline?, _) = policy.kind {
+    if case .freshElseStored(let deadline?, _) = terms.policy.kind {
       arm(deadline) { $0.deadlinePassed() }
     }
     guard !prepared.isPassThrough else { return handle(.storeAnswered(.nothing)) }
@@ -132,7 +54,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     let watch = watchOpening()
     do throws(CacheStoreError) {
       let found =
-        policy.asksAlways
+        terms.policy.asksAlways
         ? try core.store.lookupNow(prepared.key, beforeAsking: prepared.responder(of: prepared.url))
         : try core.store.lookupNow(prepared.key)
       endWatch(watch)
@@ -143,6 +65,33 @@ final class LoadTask<Value: Sendable>: AnyLoad {
       guard error.reason == .busy || error.reason == .corrupt else { return storeFailed(error) }
       lookupInQueue()
     }
+  }
+
+  /// Cancels the load: nothing is delivered after this returns (law 11).
+  func cancel() {
+    gate.close()
+    let (wasRunning, _) = state.withLock { $0.cancel() }
+    if wasRunning { handle(.cancelled) }
+  }
+
+  /// Ends the load with a failure that delivers nothing stored, for sign-out and closing.
+  func stop(with error: DataServiceError) {
+    _ = state.withLock { $0.stop(with: error) }
+    handle(.stopped)
+  }
+
+  /// Returns once everything is delivered or cancelled, and nothing more will be written for this load.
+  func finished() async {
+    await withUnsafeContinuation { finisher in
+      if state.withLock({ $0.waitForEnd(finisher) }) { finisher.resume() }
+    }
+  }
+
+  private func arm(_ delay: Duration, _ action: @escaping @Sendable (LoadTask) -> Void) {
+    let timer = core.timekeeper.after(delay) { [weak self] in
+      if let self { action(self) }
+    }
+    state.withLock { $0.timers.append(timer) }
   }
 
   /// Falls back on the stored response, unless another process has signed its account out since the lookup.
@@ -158,52 +107,515 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     }
   }
 
-  /// Cancels the load: nothing is delivered after this returns (law 11).
-  func cancel() {
-    gate.close()
-    // Undelivered values are released outside the lock, since their `deinit` may run the caller's code.
-    let (wasRunning, _) = state.withLock { state in
-      defer { state.outbox = [] }
-      state.isCancelled = true
-      return (!state.machine.hasEnded, state.outbox)
-    }
-    if wasRunning { handle(.cancelled) }
+  // MARK: - Events, effects, deliveries
+
+  /// Passes an event to the machine and carries out the effects, until no further event results; then delivers.
+  func handle(_ event: LoadMachine.Event) {
+    var event = event
+    while let following = step(event) { event = following }
+    drain()
   }
 
-  /// Whether a callback may still start.
-  var isCancelled: Bool { state.withLock { $0.isCancelled } }
-
-  var request: PreparedRequest? { prepared }
-
-  /// Ends the load with a failure that delivers nothing stored, for sign-out and closing.
-  func stop(with error: DataServiceError) {
-    _ = state.withLock { state -> (DataService.Response<Value>?, Fresh?) in
-      guard !state.machine.hasEnded else { return (nil, nil) }
-      state.isStopped = true
-      defer {
-        state.stored = nil
-        state.result = .failure(error)
+  /// - Returns: The event that results at once from carrying out an effect.
+  private func step(_ event: LoadMachine.Event) -> LoadMachine.Event? {
+    let (effects, marks) = state.withLock { $0.step(event, of: terms) }
+    if event == .storeIsSlow, effects.contains(.startExchange) {
+      core.trace("the store is slow: not waiting for it")
+    }
+    if event == .storeIsTooLate, !effects.isEmpty {
+      core.trace("going on without the store: the response has waited 250 ms for it")
+    }
+    if effects.contains(.boundStoreWait) { core.trace("waiting for the store: the response is complete") }
+    if marks { mark() }
+    var following: LoadMachine.Event?
+    for effect in effects {
+      switch effect {
+      case .startExchange: startExchange()
+      case .prepareStored: following = prepareStored() ?? following
+      case .boundStoreWait: arm(core.configuration.timeouts.storeAnswer) { $0.handle(.storeIsTooLate) }
+      case .end: ended()
+      case .deliverStored, .deliverFresh, .deliverFailure, .deliverNotStored, .deliverDeadline: break
       }
-      return (state.stored, state.result)
     }
-    handle(.stopped)
+    // The tier was quicker than the store, or another load's exchange had its row already.
+    return following ?? takeTierRow()
   }
 
-  /// Returns once everything is delivered or cancelled, and nothing more will be written for this load.
-  func finished() async {
-    await withUnsafeContinuation { finisher in
-      let isAnnounced = state.withLock { state in
-        if !state.isEndAnnounced { state.finishers.append(finisher) }
-        return state.isEndAnnounced
+  /// Delivers the outbox's contents one at a time and in order, whichever threads appended them.
+  private func drain() {
+    guard state.withLock({ $0.beginDraining() }) else { return }
+    while let posted = state.withLock({ $0.next() }) {
+      switch posted {
+      case .output(let output):
+        if case .delivery(let delivery) = output { tell(delivery) }
+        sink(output)
+      case .count(let count, let accountID, let exchange):
+        add(count, accountID: accountID ?? exchange?.accountID)
       }
-      if isAnnounced { finisher.resume() }
+    }
+    endIfCommitted { _ in }
+  }
+
+  /// Adds to the store's counts, in memory.
+  private func add(_ count: UsageCount, accountID: Int64?) {
+    if let accountID {
+      core.store.count(accountID: accountID, host: prepared.countedHost, count)
+    } else {
+      // The id is unknown, as during an account's first fetch, while its row is created.
+      core.store.count(accountName: prepared.key.account, host: prepared.countedHost, count)
     }
   }
-}
 
-// Reports the body's progress at a limited rate.
-extension LoadTask {
-  func received(_ update: DataService.TransferProgress) {
+  /// Reports the delivery to `onEvent`.
+  private func tell(_ delivery: DataService.Delivery<Value>) {
+    guard let onEvent = core.configuration.onEvent else { return }
+    let delivered: DataService.Event.Delivered =
+      switch delivery {
+      case .stored(let response): .stored(age: response.age)
+      case .fresh(_, let change): .fresh(change)
+      case .failure(let error, _): .failure(error.kind)
+      }
+    onEvent(
+      DataService.Event(
+        exchange: nil, method: prepared.request.method, url: prepared.shownURL, elapsed: terms.elapsed,
+        kind: .delivered(delivered)))
+  }
+
+  /// Makes a change, after which the load is over if everything is delivered, and committed or abandoned; then says so.
+  private func endIfCommitted(after change: (inout LoadState<Value>) -> Void) {
+    let hasEnded = state.withLock { state in
+      change(&state)
+      return state.endIfCommitted()
+    }
+    guard hasEnded else { return }
+    core.state.withLock { $0.remove(self) }
+    for finisher in state.withLock({ $0.announceEnd() }) { finisher.resume() }
+  }
+
+  /// Leaves the exchange after the last delivery; it continues only to fill the store.
+  private func ended() {
+    let (exchange, timers, usedRow) = state.withLock { state in
+      defer { state.timers = [] }
+      // Whoever stopped the load set its result, but may not have seen its exchange, which then still runs.
+      let isUnderWay = state.result == nil || state.isStopped && !state.isAnswered
+      return (isUnderWay ? state.exchange : nil, state.timers, state.usedRow)
+    }
+    for timer in timers { timer.cancel() }
+    endProgress()
+    if let usedRow { core.store.markUsed(rowID: usedRow, atMilliseconds: core.timekeeper.wallMilliseconds) }
+    guard let exchange else { return }
+    leave(exchange)
+    state.withLock { $0.exchange = nil }
+  }
+
+  /// Pins and tags the row that was delivered without an exchange. The load ends when that is done, or takes as long as
+  /// a commit may.
+  private func mark() {
+    guard let row = state.withLock({ $0.row }) else { return }
+    Task(executorPreference: core.thread) { [self] in
+      let done = await core.commitWaiting.result { [core, prepared] () async throws(CacheStoreError) in
+        try await core.store.keep(
+          row.value, isPinned: prepared.request.isPinned && !row.value.isPinned, tags: prepared.request.tags)
+      }
+      if case .failure(let error) = done { core.warn(store: error) }
+      endIfCommitted { $0.isMarking = false }
+    }
+  }
+
+  // MARK: - The store's answer
+
+  /// Watches a lookup that must first open the store on this thread. If the disk or file server does not respond, the
+  /// exchange begins without the stored response (law 3). A store that is already open needs no watch.
+  ///
+  /// Opening has the time limit of a commit. On a busy machine it exceeds the 20 ms of a lookup, and an exchange
+  /// without the stored validators would download the stored body again.
+  private func watchOpening() -> LookupWatch? {
+    guard !terms.asksNobody, !core.store.isReadyToLookUp else { return nil }
+    return beginWatch(core.configuration.timeouts.commit)
+  }
+
+  private func beginWatch(_ timeLimit: Duration) -> LookupWatch {
+    let pending = FirstValue<Void>()
+    state.withLock { $0.pendingLookup = pending }
+    guard !terms.isOnlyIfCached else { return LookupWatch(pending: pending, timer: nil) }
+    let timer = core.timekeeper.after(timeLimit) { [weak self] in
+      self?.handle(.storeIsSlow)
+    }
+    return LookupWatch(pending: pending, timer: timer)
+  }
+
+  /// Ends the watch because the store has answered, usually before the time limit.
+  private func endWatch(_ watch: LookupWatch?) {
+    guard let watch else { return }
+    watch.timer?.cancel()
+    watch.pending.set(())
+    state.withLock { $0.pendingLookup = nil }
+  }
+
+  /// Looks the stored response up on the store's queue, where waiting is allowed.
+  ///
+  /// - Parameter timeLimit: How long the exchange waits for the lookup; `nil` for the time limit of an open store.
+  private func lookupInQueue(timeLimit: Duration? = nil) {
+    let watch = beginWatch(timeLimit ?? core.configuration.timeouts.slowStore)
+    if let timer = watch.timer { state.withLock { $0.timers.append(timer) } }
+    Task(executorPreference: core.thread) { [self] in
+      defer { watch.pending.set(()) }
+      do throws(CacheStoreError) {
+        let found = try await core.store.lookup(prepared.key)
+        // Before the row is used: the exchange that may begin then must know that the store has answered.
+        endWatch(watch)
+        take(found)
+      } catch {
+        storeFailed(error)
+      }
+    }
+  }
+
+  private func storeFailed(_ error: CacheStoreError) {
+    // Under `storedOnly` the error itself is delivered, so it needs no warning.
+    if terms.policy != .storedOnly { core.warn(store: error) }
+    state.withLock { $0.storeError = DataServiceError(store: core.advised(error)) }
+    handle(.storeAnswered(.nothing))
+  }
+
+  private func take(_ found: ResponseStore.Lookup) {
+    if prepared.isHTTP { return takeJudged(found) }
+    let selected = core.select(from: found, for: prepared).map(Box.init)
+    let row = selected.flatMap { terms.accepts($0.value) ? $0 : nil }
+    if found.damaged > 0 { noteDamage(isMissed: row == nil) }
+    // Computed only if none of the rows fits; most lookups find a row that fits, or nothing.
+    let unfit = row == nil ? terms.unfit(found.rows) : nil
+    core.trace(terms.said(of: row?.value, unfit))
+    state.withLock { state in
+      state.row = row
+      state.accountID = found.accountID
+      state.preflight = found.preflight
+      state.unfit = unfit
+      // A fresh answer replaces the row, whether or not the row is delivered.
+      if terms.policy == .freshOnly { state.usedRow = row?.value.id }
+      if row == nil {
+        let isRefused = !prepared.request.acceptedMediaTypes.isEmpty || selected != nil
+        state.forward = found.rows.isEmpty ? .uriMiss : isRefused ? .miss : .varyMiss
+      }
+    }
+    guard let row else { return handle(.storeAnswered(.nothing)) }
+    handle(.storeAnswered(.candidate(isYoung: terms.isYoung(row.value))))
+  }
+
+  /// Under `http` RFC 9111 decides which row, if any, answers.
+  private func takeJudged(_ found: ResponseStore.Lookup) {
+    let decision = core.judge(prepared, rows: found.rows.filter(terms.accepts))
+    core.trace("http: \(decision.reason.rawValue)")
+    if found.damaged > 0 { noteDamage(isMissed: decision.row == nil) }
+    state.withLock { state in
+      state.row = decision.row.map { Box($0) }
+      state.accountID = found.accountID
+      state.forward = decision.forward
+      state.isForStore = decision.action == .reuseWhileRevalidating
+    }
+    handle(.storeAnswered(.judged(decision.action, hasRow: decision.row != nil)))
+  }
+
+  /// Reports a row that did not match its checksum. In a store that is only read it stays, and a load that asks nobody
+  /// and has nothing else fails with that.
+  private func noteDamage(isMissed: Bool) {
+    guard core.store.configuration.isReadOnly else {
+      return core.warn(
+        .init(
+          kind: .corrupt, message: "a stored response did not match its checksum and was removed",
+          remedy: .checkStore))
+    }
+    let error = terms.damaged
+    if isMissed, terms.asksNobody {
+      state.withLock { $0.storeError = error }
+    } else {
+      core.warn(.init(kind: error.kind, message: error.message, remedy: error.remedy))
+    }
+  }
+
+  /// Makes the candidate's value: at once if its bytes are in memory, otherwise chunk by chunk from the store.
+  /// - Returns: The resulting event; `nil` if it comes later.
+  private func prepareStored() -> LoadMachine.Event? {
+    guard let row = state.withLock({ $0.row }) else { return .storedPrepared(false) }
+    let (head, body) = HTTPPresentation.response(
+      from: row, prepared: prepared, core: core, elapsed: terms.elapsed)
+    if !terms.form.needsWhole {
+      return storedPrepared(row) { try terms.response(of: body, data: Data(), head: head) }
+    }
+    if case .data(let data) = body, !(terms.form.canRefuse && core.thread.isCurrent) {
+      return storedPrepared(row) { try terms.response(of: body, data: data, head: head) }
+    }
+    Task(executorPreference: core.thread) { [self] in
+      do throws(DataServiceError) {
+        let data = try await core.collect(body, limit: prepared.request.limits.dataBytes)
+        handle(
+          await core.decoding { [self] in
+            storedPrepared(row) { try terms.response(of: .data(data), data: data, head: head) }
+          })
+      } catch {
+        handle(storedPrepared(row) { throw error })
+      }
+    }
+    return nil
+  }
+
+  private func storedPrepared(
+    _ row: Box<StoredResponse>, _ make: () throws -> DataService.Response<Value>
+  ) -> LoadMachine.Event {
+    do {
+      let response = try make()
+      let answer = state.withLock { state in
+        state.stored = response
+        if !row.value.isFromTier { state.usedRow = row.value.id }
+        return state.answer
+      }
+      if let answer {
+        let change = ChangeJudge.change(of: answer, from: row, for: prepared)
+        state.withLock { $0.lateChange = change }
+      }
+      noteStale()
+      return .storedPrepared(true)
+    } catch {
+      let error = terms.unusable(error)
+      state.withLock { state in
+        state.storeError = error
+        state.isRowUnusable = true
+      }
+      core.warn(.init(kind: error.kind, message: error.message, remedy: error.remedy))
+      return .storedPrepared(false)
+    }
+  }
+
+  // MARK: - The exchange
+
+  private func startExchange() {
+    let isRowKnown = state.withLock { $0.pendingLookup }.map { $0.current != nil } ?? true
+    let plan = state.withLock {
+      ExchangePlan(
+        prepared: prepared, row: $0.row, accountID: $0.accountID, pendingLookup: $0.pendingLookup,
+        isShared: !prepared.isPassThrough, mayFollow: terms.policy != .freshOnly, isForStore: $0.isForStore,
+        isRowKnown: isRowKnown, preflight: $0.preflight)
+    }
+    let (exchange, isNew) = Exchange.joined(by: waiter, for: plan, core: core)
+    // Between joining and this line, the exchange or another thread may have ended the load.
+    let isStray = state.withLock { state -> Bool in
+      guard !state.isCommitted else { return false }
+      if state.machine.hasEnded { return state.result == nil || state.isStopped }
+      state.exchange = exchange
+      return false
+    }
+    if isNew {
+      exchange.start()
+    } else {
+      core.trace("joining the same request, which is under way")
+      if let row = exchange.tierRow { state.withLock { $0.tierRow = row } }
+    }
+    if isStray { leave(exchange) }
+  }
+
+  /// This load's callbacks for its exchange.
+  var waiter: ExchangeWaiter {
+    var received: (@Sendable (DataService.TransferProgress) -> Void)?
+    if progress != nil { received = { update in self.received(update) } }
+    return ExchangeWaiter(
+      load: self, acceptedStatuses: terms.acceptedStatuses, decodes: terms.form.canRefuse,
+      accepts: { answer, data in self.accepts(answer, data: data) },
+      tierAnswered: { row in self.tierAnswered(row) }, received: received,
+      answered: { result in self.exchangeAnswered(result) },
+      committed: {
+        self.endIfCommitted { state in
+          state.exchange = nil
+          state.isCommitted = true
+        }
+      })
+  }
+
+  private func leave(_ exchange: any AnyExchange) {
+    let (isStopped, refuses) = state.withLock { state in
+      (state.isStopped, state.isRowUnusable && state.row?.value.isFromTier == true)
+    }
+    let isSatisfied = !isCancelled && !isStopped
+    // A closed store accepts no more writes.
+    let finishes = isSatisfied && core.configuration.finishesAfterDeadline && core.closed == nil
+    exchange.leave(
+      self, isSatisfied: isSatisfied, finishingIntoStore: finishes, refusingTierRow: refuses)
+  }
+
+  private func accepts(_ answer: Answer, data: Data) -> Bool {
+    let decoded = terms.decode(prepared.isHead ? Data() : data, head: head(of: answer))
+    let made = LoadState<Value>.Decoded(
+      status: answer.head.status, requestedAt: answer.head.requestedAt, receivedAt: answer.head.receivedAt,
+      value: decoded.map { $0.value })
+    _ = state.withLock { state -> LoadState<Value>.Decoded? in
+      defer { state.decoded = made }
+      return state.decoded
+    }
+    if case .success = decoded { return true }
+    return false
+  }
+
+  /// Handles the row of the tier, where nothing is stored.
+  private func tierAnswered(_ row: Box<StoredResponse>) {
+    state.withLock { $0.tierRow = row }
+    if let event = takeTierRow() { handle(event) }
+  }
+
+  /// Uses the tier's row as the stored one if the machine has room for it: judged and decoded like a stored
+  /// row.
+  /// - Returns: The event of it; `nil` where there is no row, or no room.
+  private func takeTierRow() -> LoadMachine.Event? {
+    guard core.configuration.tier != nil else { return nil }
+    let (row, hasRoom) = state.withLock { ($0.tierRow, $0.machine.hasRoomForTier) }
+    guard hasRoom, let row, let judged = terms.judged(tierRow: row.value) else { return nil }
+    state.withLock { state in
+      state.tierRow = nil
+      state.row = row
+      state.isRowUnusable = false
+      state.storeError = nil
+      state.forward = judged.forward
+    }
+    return .tierAnswered(judged.answer)
+  }
+
+  // MARK: - The exchange's answer
+
+  private func exchangeAnswered(_ result: ExchangeResult) {
+    endProgress()
+    switch result {
+    case .failure(let error) where error.kind == .signedOut:
+      // Nothing of the account is delivered any more, so no policy falls back on what is stored. The exchange still
+      // says when its writes are over.
+      state.withLock { $0.isAnswered = true }
+      stop(with: error)
+    case .failure(let error):
+      if HTTPStaleness.isUnheard(error.kind) { noteStale(after: .noAnswer) }
+      exchangeEnded(.failure(error))
+    case .answer(var answer):
+      forgetDecoded(unlessOf: answer)
+      // A row that a 304 confirmed, or another process refreshed, has the body of a GET (RFC 9110 section
+      // 9.3.2).
+      if prepared.isHead { answer.body = .data(Data()) }
+      // The 304 confirmed the tier's body, which differs from the one this load found in its own store.
+      if answer.wasValidatedInTier, state.withLock({ $0.row?.value.isFromTier == false }) {
+        answer.wasValidated = false
+      }
+      let status = answer.head.status
+      if noteStale(after: .status(status))
+        || terms.isStatusFailure(status, mayHaveStored: { state.withLock { $0.mayHaveStored } })
+      {
+        return statusFailed(answer)
+      }
+      if let failure = terms.portalFailure(answer), state.withLock({ $0.mayHaveStored }) {
+        return exchangeEnded(.failure(failure))
+      }
+      guard prepared.isHTTP else { return makeFresh(answer) }
+      let row = state.withLock { $0.row }
+      makeFresh(HTTPPresentation.answer(answer, candidate: row?.value, prepared: prepared, core: core))
+    }
+  }
+
+  /// Forgets what the decoder made of an earlier attempt's answer: after a 304 nothing is decoded before the
+  /// delivery.
+  private func forgetDecoded(unlessOf answer: Answer) {
+    _ = state.withLock { state -> LoadState<Value>.Decoded? in
+      guard let decoded = state.decoded, !decoded.isOf(answer) else { return nil }
+      state.decoded = nil
+      return decoded
+    }
+  }
+
+  /// Ends the exchange with a failure that carries the answer, and its body if that may be delivered as `Data`.
+  private func statusFailed(_ answer: Answer) {
+    let head = head(of: answer)
+    let limit = prepared.request.limits.dataBytes
+    if case .data(let data) = answer.body {
+      let body = Int64(data.count) <= limit ? data : Data()
+      return exchangeEnded(.failure(terms.statusError(answer, .init(value: body, head: head))))
+    }
+    Task(executorPreference: core.thread) { [self] in
+      // The status is a failure even if the body cannot be read.
+      let body = try? await core.collect(answer.body, limit: limit)
+      exchangeEnded(.failure(terms.statusError(answer, .init(value: body ?? Data(), head: head))))
+    }
+  }
+
+  /// Under `http`: whether the stored response is served although the exchange failed (RFC 9111 section 4.2.4).
+  ///
+  /// Called when the exchange has failed and when the stored response is ready; the later call decides.
+  @discardableResult private func noteStale(after failure: HTTPStaleness.Failure? = nil) -> Bool {
+    guard prepared.isHTTP else { return false }
+    let (row, failure) = state.withLock { state in
+      if let failure { state.httpFailure = failure }
+      return (state.stored == nil ? nil : state.row, state.httpFailure)
+    }
+    guard let row, let failure, terms.mayServeStale(row.value, after: failure) else { return false }
+    let answered = state.withLock { $0.answer }.map { terms.statusError($0) }
+    _ = state.withLock { state -> LoadState<Value>.Fresh? in
+      // This event alone returns no effects.
+      _ = state.machine.handle(.staleWillDo)
+      // An error status arrived before the stored response was ready and counted as the answer. It is now the reason
+      // for serving stale.
+      guard case .success = state.result, let answered else { return nil }
+      defer { state.result = .failure(answered) }
+      return state.result
+    }
+    return true
+  }
+
+  private func makeFresh(_ answer: Answer) {
+    let head = head(of: answer)
+    switch terms.form {
+    case .streamed:
+      do {
+        let response = try terms.response(of: answer.body, data: Data(), head: head)
+        exchangeEnded(.success(response), answer: answer)
+      } catch {
+        exchangeEnded(.failure(error as? DataServiceError ?? terms.undecodable(error)), answer: answer)
+      }
+    case .whole:
+      if let decoded = state.withLock({ $0.decoded }) {
+        return exchangeEnded(decoded.value.map { .init(value: $0, head: head) }, answer: answer)
+      }
+      if case .data(let data) = answer.body, !terms.form.canRefuse {
+        return exchangeEnded(terms.decode(data, head: head), answer: answer)
+      }
+      Task(executorPreference: core.thread) { [self] in
+        do throws(DataServiceError) {
+          let data = try await core.collect(answer.body, limit: prepared.request.limits.dataBytes)
+          exchangeEnded(await core.decoding { self.terms.decode(data, head: head) }, answer: answer)
+        } catch {
+          exchangeEnded(.failure(error), answer: answer)
+        }
+      }
+    }
+  }
+
+  private func head(of answer: Answer) -> Box<DataService.ResponseHead> {
+    let (forward, row) = state.withLock { ($0.forward, $0.row) }
+    return terms.head(of: answer, forward: forward, row: row?.value)
+  }
+
+  private func exchangeEnded(
+    _ result: Result<DataService.Response<Value>, DataServiceError>, answer: Answer? = nil
+  ) {
+    let row = state.withLock { state in
+      state.answer = answer
+      state.isAnswered = true
+      return state.row
+    }
+    let change = answer.map { ChangeJudge.change(of: $0, from: row, for: prepared) } ?? .new
+    let isFresh = state.withLock { state -> Bool in
+      // Whoever stopped the load meanwhile has set the result.
+      if !state.isStopped { state.result = result.map { ($0, change) } }
+      if case .success = state.result { return true }
+      return false
+    }
+    handle(.exchangeFinished(isFresh: isFresh))
+  }
+
+  // MARK: - The body's progress, at a limited rate
+
+  private func received(_ update: DataService.TransferProgress) {
     guard let progress else { return }
     let now = core.timekeeper.bootNanoseconds
     let step = state.withLock { state -> ProgressRate.Step in
@@ -226,7 +638,7 @@ extension LoadTask {
   }
 
   /// Ends the progress reports: the body is complete, or the load is over.
-  func endProgress() {
+  private func endProgress() {
     guard progress != nil else { return }
     let timer = state.withLock { state -> TimerHandle? in
       defer { state.progressTimer = nil }
@@ -237,54 +649,8 @@ extension LoadTask {
   }
 }
 
-/// Keeps a callback from starting after `cancel` has returned (law 11).
-final class CallbackGate: Sendable {
-  private let isClosed = Atomic(false)
-
-  func mayCall() -> Bool { !isClosed.load(ordering: .acquiring) }
-
-  func close() { isClosed.store(true, ordering: .releasing) }
-}
-
-/// Limits how often a load reports progress. Pure: the caller passes the clock's reading.
-///
-/// An early update is held and reported at the end of the interval, so that the last report of a stalled transfer is
-/// current. The final update of a body of known length is reported at once.
-struct ProgressRate {
-  /// How to proceed with an update.
-  enum Step: Equatable {
-    case tell
-    /// Call ``due(at:)`` after this time.
-    case wait(Duration)
-    /// Do nothing; a call of ``due(at:)`` is already scheduled.
-    case hold
-  }
-
-  static let interval: Int64 = 50_000_000
-
-  private var lastTold: Int64?
-  private var held: DataService.TransferProgress?
-
-  /// Records an update.
-  mutating func take(_ update: DataService.TransferProgress, at now: Int64) -> Step {
-    let left = (lastTold ?? now - Self.interval) + Self.interval - now
-    if left <= 0 || update.received == update.expected {
-      lastTold = now
-      held = nil
-      return .tell
-    }
-    defer { held = update }
-    return held == nil ? .wait(.nanoseconds(left)) : .hold
-  }
-
-  /// The held update, to be reported now; `nil` if a newer one has been reported since.
-  mutating func due(at now: Int64) -> DataService.TransferProgress? {
-    guard let update = held else { return nil }
-    lastTold = now
-    held = nil
-    return update
-  }
-
-  /// Drops the held update: the body is complete, or the load is over.
-  mutating func end() { held = nil }
+/// A running lookup, and the timer that starts the exchange without it.
+private struct LookupWatch: Sendable {
+  let pending: FirstValue<Void>
+  let timer: TimerHandle?
 }

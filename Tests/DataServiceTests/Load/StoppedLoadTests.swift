@@ -29,10 +29,9 @@ import Testing
     let core = fixture.service.core
     let outputs = Mutex<[String]>([])
     let policy = heard == .store ? FetchPolicy.storedOnly : .freshOnly
-    let load = LoadTask<Data>(
-      core: core, prepared: try core.prepare(fixture.request(url), policy: policy), policy: policy,
-      form: .data, gate: CallbackGate(), progress: nil
-    ) { output in
+    let prepared = try core.prepare(fixture.request(url), policy: policy)
+    let terms = LoadTerms(core: core, prepared: prepared, policy: policy, form: .data)
+    let load = LoadTask<Data>(terms, gate: CallbackGate(), progress: nil) { output in
       let text =
         switch output {
         case .delivery(let delivery): delivery.outline
@@ -45,10 +44,7 @@ import Testing
       await isAsked.wait()
     }
     // What ``LoadTask/stop(with:)`` does under the lock, before the machine hears of it.
-    load.state.withLock { state in
-      state.isStopped = true
-      state.result = .failure(.signedOut)
-    }
+    _ = load.state.withLock { $0.stop(with: .signedOut) }
     switch heard {
     case .answer: load.waiter.answered(.answer(Answer(row: AnswerTests.stored, comparedWith: nil)))
     case .endOfExchange: load.handle(.exchangeFinished(isFresh: true))

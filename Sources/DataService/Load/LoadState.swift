@@ -1,0 +1,225 @@
+internal import CacheStore
+internal import PlatformFoundation
+
+/// All that changes in a load, under the one lock of its ``LoadTask``: the machine, what the store and the exchange have
+/// said, and what is still to be delivered.
+struct LoadState<Value: Sendable> {
+  /// The result of the exchange.
+  typealias Fresh = Result<(DataService.Response<Value>, DataService.Change), DataServiceError>
+
+  /// Work to do outside the lock, in order.
+  enum Posted {
+    case output(LoadOutput<Value>)
+    /// An addition to the store's counts, made before the load is over: sign-out waits for that and then
+    /// deletes the counts. Indirect, since every copy of an output would else be as large.
+    indirect case count(UsageCount, accountID: Int64?, exchange: (any AnyExchange)?)
+  }
+
+  /// What the decoder has made of an answer before that was stored.
+  struct Decoded: Sendable {
+    let status: Int
+    let requestedAt: Int64
+    let receivedAt: Int64
+    let value: Result<Value, DataServiceError>
+
+    /// Whether it was made of that answer, and not of an earlier attempt's.
+    func isOf(_ answer: Answer) -> Bool {
+      (status, requestedAt, receivedAt) == (
+        answer.head.status, answer.head.requestedAt, answer.head.receivedAt
+      )
+    }
+  }
+
+  var machine: LoadMachine
+  /// The stored row that may be delivered.
+  var row: Box<StoredResponse>?
+  /// Why the request is forwarded, for `Cache-Status`; `nil` if the row's freshness decides that.
+  var forward: CacheStatus.Forward?
+  /// Why nothing of what is stored under the key is delivered.
+  var unfit: Unfit?
+  var isForStore = false
+  var preflight: ResponseStore.Preflight?
+  /// The failure of the exchange, for the rule that may serve the stored response in spite of it.
+  var httpFailure: HTTPStaleness.Failure?
+  var accountID: Int64?
+  /// A row of the tier that came before the store's answer.
+  var tierRow: Box<StoredResponse>?
+  var stored: DataService.Response<Value>?
+  var storeError: DataServiceError?
+  /// Whether making the row's value failed, so that there is nothing to fall back on.
+  var isRowUnusable = false
+  var decoded: Decoded?
+  var result: Fresh?
+  /// The exchange's answer, and its comparison with a row that the store returned later.
+  var answer: Answer?
+  var lateChange: DataService.Change?
+  var exchange: (any AnyExchange)?
+  /// Whether the exchange has announced that nothing more will be written.
+  var isCommitted = false
+  /// Whether the exchange has handed over its result; its writes may still be under way.
+  var isAnswered = false
+  var pendingLookup: FirstValue<Void>?
+  var isCancelled = false
+  var isStopped = false
+  /// Whether the row that was delivered without an exchange is being pinned or tagged.
+  var isMarking = false
+  var timers: [TimerHandle] = []
+  var progressRate = ProgressRate()
+  var progressTimer: TimerHandle?
+  var usedRow: Int64?
+  private var outbox: [Posted] = []
+  private var isDraining = false
+  /// Whether everything is delivered, and committed or abandoned.
+  private var hasEnded = false
+  /// Whether the end has been announced, and the callers that wait for it.
+  private var isEndAnnounced = false
+  private var finishers: [UnsafeContinuation<Void, Never>] = []
+
+  init(_ machine: LoadMachine) { self.machine = machine }
+
+  /// Whether there is a usable stored response, even if its value is not ready yet.
+  var mayHaveStored: Bool { stored != nil || (row != nil && !isRowUnusable) }
+
+  /// Passes an event to the machine, and puts into the outbox what its effects deliver.
+  /// - Returns: The effects, and whether the delivered row is to be pinned or tagged.
+  mutating func step(
+    _ event: LoadMachine.Event, of terms: LoadTerms<Value>
+  ) -> (effects: [LoadMachine.Effect], marks: Bool) {
+    // A load that was stopped delivers that failure, whatever it hears of first (law 2).
+    let effects = machine.handle(isStopped && event != .cancelled ? .stopped : event)
+    count(effects, of: terms)
+    for effect in effects { post(effect, of: terms) }
+    let marks = effects == [.deliverStored, .end] && isToBeMarked(for: terms)
+    if marks { isMarking = true }
+    return (effects, marks)
+  }
+
+  /// Posts the store's counts for the effects' deliveries.
+  private mutating func count(_ effects: [LoadMachine.Effect], of terms: LoadTerms<Value>) {
+    guard !terms.prepared.isPassThrough else { return }
+    var count = UsageCount()
+    for effect in effects {
+      switch effect {
+      case .deliverStored:
+        count.stored += 1
+        count.savedMilliseconds += row?.value.exchangeMilliseconds ?? 0
+        // The machine decides, since it depends on the threads whether the exchange has been made by now.
+        if !machine.wantsExchange { count.savedBytes += row?.value.body.length ?? 0 }
+      case .deliverFresh:
+        if case .success((let response, _)) = result, response.wasValidated {
+          count.unchanged += 1
+          count.savedBytes += row?.value.body.length ?? 0
+        } else {
+          count.fresh += 1
+        }
+      case .deliverFailure, .deliverDeadline: count.failed += 1
+      default: break
+      }
+    }
+    guard count != UsageCount() else { return }
+    // Room for the count, a delivery and the end.
+    outbox.reserveCapacity(3)
+    outbox.append(.count(count, accountID: accountID, exchange: exchange))
+  }
+
+  /// Appends an effect's delivery to the outbox.
+  private mutating func post(_ effect: LoadMachine.Effect, of terms: LoadTerms<Value>) {
+    let delivery: DataService.Delivery<Value>
+    switch effect {
+    case .deliverStored:
+      guard let stored else { return }
+      delivery = .stored(stored)
+    case .deliverFresh:
+      guard case .success((let response, let change)) = result else { return }
+      delivery = .fresh(response, lateChange ?? change)
+    case .deliverFailure:
+      guard case .failure(let error) = result else { return }
+      // Nothing of a signed-out account is delivered, not even the last known response.
+      delivery = .failure(error, lastKnown: error.kind == .signedOut ? nil : stored)
+    case .deliverNotStored:
+      delivery = .failure(storeError ?? terms.notStored(unfit), lastKnown: nil)
+    case .deliverDeadline:
+      let error = DataServiceError(
+        .timeout(.deadline), "no fresh response within the deadline", remedy: .longerDeadline)
+      delivery = .failure(error, lastKnown: stored)
+    case .end:
+      if !isCancelled { outbox.append(.output(.end)) }
+      return
+    case .startExchange, .prepareStored, .boundStoreWait:
+      return
+    }
+    outbox.append(.output(.delivery(delivery)))
+  }
+
+  /// Whether the row of a load that was content with what is stored gets a pin or tags. `storedOnly` changes nothing,
+  /// nor does a load that was cancelled by now (law 11), and a row of the tier is marked when it is stored.
+  private func isToBeMarked(for terms: LoadTerms<Value>) -> Bool {
+    let request = terms.prepared.request
+    guard request.isPinned || !request.tags.isEmpty, terms.policy != .storedOnly, !isCancelled,
+      let row = row?.value, !row.isFromTier
+    else { return false }
+    return request.isPinned && !row.isPinned || !request.tags.isEmpty
+  }
+
+  /// Empties the outbox, for a cancelled load.
+  /// - Returns: Whether the load was running, and what it had to deliver, to be released outside the lock: the caller's
+  ///   code may run in a `deinit`.
+  mutating func cancel() -> (wasRunning: Bool, undelivered: [Posted]) {
+    defer { outbox = [] }
+    isCancelled = true
+    return (!machine.hasEnded, outbox)
+  }
+
+  /// Makes the failure the load's result, in place of everything that it has.
+  /// - Returns: What is replaced, to be released outside the lock.
+  mutating func stop(with error: DataServiceError) -> (DataService.Response<Value>?, Fresh?) {
+    guard !machine.hasEnded else { return (nil, nil) }
+    isStopped = true
+    defer {
+      stored = nil
+      result = .failure(error)
+    }
+    return (stored, result)
+  }
+
+  /// Whether the caller is the one thread that empties the outbox from now on.
+  mutating func beginDraining() -> Bool {
+    defer { isDraining = true }
+    return !isDraining
+  }
+
+  /// What is to be done next; `nil` where the outbox is empty, and nobody drains it any more.
+  mutating func next() -> Posted? {
+    guard !outbox.isEmpty else {
+      isDraining = false
+      return nil
+    }
+    return outbox.removeFirst()
+  }
+
+  /// Ends the load where everything is delivered, and committed or abandoned.
+  /// - Returns: Whether it has just ended.
+  mutating func endIfCommitted() -> Bool {
+    // During a drain the last delivery may have left the outbox without having reached the sink.
+    guard machine.hasEnded, exchange == nil, !isMarking, outbox.isEmpty, !isDraining, !hasEnded else {
+      return false
+    }
+    hasEnded = true
+    return true
+  }
+
+  /// Notes that the end is announced.
+  /// - Returns: Those who wait for it.
+  mutating func announceEnd() -> [UnsafeContinuation<Void, Never>] {
+    isEndAnnounced = true
+    defer { finishers = [] }
+    return finishers
+  }
+
+  /// Adds a caller that waits for the end.
+  /// - Returns: Whether that was announced already.
+  mutating func waitForEnd(_ finisher: UnsafeContinuation<Void, Never>) -> Bool {
+    if !isEndAnnounced { finishers.append(finisher) }
+    return isEndAnnounced
+  }
+}
