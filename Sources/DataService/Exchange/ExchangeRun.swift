@@ -9,6 +9,7 @@ internal import Guards
 struct ExchangeRun {
   let exchange: Exchange
   private var core: ServiceCore { exchange.core }
+  private var prepared: PreparedRequest { exchange.prepared }
 
   /// Runs the exchange and publishes its result.
   nonisolated(nonsending) func run() async {
@@ -71,18 +72,17 @@ struct ExchangeRun {
   /// lease. The first step may be one question to the tier.
   /// - Returns: `nil` where the tier's row is all that the loads want.
   nonisolated(nonsending) private func refresh() async throws(DataServiceError) -> CompletedExchange? {
-    let (plan, generation) = (exchange.plan, exchange.generation)
-    let deadline = core.timekeeper.instant(after: plan.prepared.request.limits.totalTimeout)
+    let deadline = core.timekeeper.instant(after: prepared.request.limits.totalTimeout)
     let attempts = Attempts(exchange: exchange, deadline: deadline)
-    guard plan.isShared else {
+    guard exchange.plan.isShared else {
       // An unshared request looks nothing up, so it only learns an account that exists.
-      if !plan.prepared.key.account.isEmpty { await generation.learnInTime() }
-      return try await attempts.run(knowing: plan.preflight)
+      if !prepared.key.account.isEmpty { await exchange.generation.learnInTime() }
+      return try await attempts.run(knowing: exchange.plan.preflight)
     }
     switch try await Leasing(exchange: exchange, deadline: deadline).obtain() {
     case .follow(let answer):
       // The account may have been signed out while this exchange waited.
-      try await generation.checkSignOut()
+      try await exchange.generation.checkSignOut()
       core.noteFollowing()
       exchange.tell(.followed)
       return CompletedExchange(answer: answer)
@@ -91,15 +91,15 @@ struct ExchangeRun {
       let turn = TierTurn(exchange: exchange)
       if core.configuration.tier != nil {
         // A sign-out while the tier answers is noticed only if the account has a row.
-        if !plan.prepared.key.account.isEmpty { generation.begin(on: core.thread) }
+        if !prepared.key.account.isEmpty { exchange.generation.begin(on: core.thread) }
         // Without an account the row is created only after the tier's answer: creating a store would delay
         // that answer on one processor.
         if await turn.ask(until: deadline) { return nil }
         if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
       }
-      generation.begin(on: core.thread)
+      exchange.generation.begin(on: core.thread)
       try await turn.obeyFleet()
-      return try await attempts.run(knowing: isAtOnce ? plan.preflight : nil)
+      return try await attempts.run(knowing: isAtOnce ? exchange.plan.preflight : nil)
     }
   }
 }

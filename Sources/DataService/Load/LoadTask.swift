@@ -15,11 +15,12 @@ final class LoadTask<Value: Sendable>: AnyLoad {
   let state: Guarded<LoadState<Value>>
 
   init(
-    _ terms: LoadTerms<Value>, gate: CallbackGate,
+    core: ServiceCore, prepared: PreparedRequest, policy: FetchPolicy, form: ValueForm<Value>,
+    gate: CallbackGate,
     progress: (@Sendable (DataService.TransferProgress) -> Void)?,
     sink: @escaping @Sendable (LoadOutput<Value>) -> Void
   ) {
-    self.terms = terms
+    terms = LoadTerms(core: core, prepared: prepared, policy: policy, form: form)
     self.gate = gate
     self.progress = progress
     self.sink = sink
@@ -592,7 +593,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
 
   private func head(of answer: Answer) -> Box<DataService.ResponseHead> {
     let (forward, row) = state.withLock { ($0.forward, $0.row) }
-    return terms.head(of: answer, forward: forward, row: row?.value)
+    return terms.head(of: answer, forward: forward, row: row)
   }
 
   private func exchangeEnded(

@@ -107,14 +107,14 @@ extension LoadTerms {
 
   /// The head of a response made of the answer.
   func head(
-    of answer: Answer, forward: CacheStatus.Forward?, row: StoredResponse?
+    of answer: Answer, forward: CacheStatus.Forward?, row: Box<StoredResponse>?
   ) -> Box<DataService.ResponseHead> {
     let forward = prepared.isPassThrough ? .bypass : forward
     let now = core.timekeeper.wallMilliseconds
     var staleReference: FreshnessInputs?
     if forward == nil, let row {
       let beganAtWall = now - (core.timekeeper.bootNanoseconds - beganAt) / 1_000_000
-      staleReference = FreshnessInputs(stored: row, now: beganAtWall)
+      staleReference = FreshnessInputs(stored: row.value, now: beganAtWall)
     }
     return Box(
       HeadRule.head(

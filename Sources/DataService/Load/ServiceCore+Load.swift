@@ -47,8 +47,8 @@ extension ServiceCore {
     do throws(DataServiceError) {
       if let closed { throw closed }
       let prepared = try prepare(request, policy: policy)
-      let terms = LoadTerms(core: self, prepared: prepared, policy: policy, form: form)
-      let task = LoadTask(terms, gate: gate, progress: report, sink: sink)
+      let task = LoadTask(
+        core: self, prepared: prepared, policy: policy, form: form, gate: gate, progress: report, sink: sink)
       task.start()
       return DataService.Load(task: task, called: called)
     } catch {

@@ -29,9 +29,10 @@ import Testing
     let core = fixture.service.core
     let outputs = Mutex<[String]>([])
     let policy = heard == .store ? FetchPolicy.storedOnly : .freshOnly
-    let prepared = try core.prepare(fixture.request(url), policy: policy)
-    let terms = LoadTerms(core: core, prepared: prepared, policy: policy, form: .data)
-    let load = LoadTask<Data>(terms, gate: CallbackGate(), progress: nil) { output in
+    let load = LoadTask<Data>(
+      core: core, prepared: try core.prepare(fixture.request(url), policy: policy), policy: policy,
+      form: .data, gate: CallbackGate(), progress: nil
+    ) { output in
       let text =
         switch output {
         case .delivery(let delivery): delivery.outline
