@@ -127,6 +127,7 @@ struct PreloadCommand {
     if case .no(let reason)? = step.kept, reason.isOfStore { return .inputOutput }
     if failsOnStatus, let status = step.error?.status, status >= 400 { return .httpFailure }
     switch step.state {
+    case .fresh where step.isLeftOut: return step.change == .new ? .nothing : .storedOnly
     case .fresh: return .success
     case .stored: return .storedOnly
     case .missing: return .nothing

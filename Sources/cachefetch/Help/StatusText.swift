@@ -38,7 +38,7 @@ extension ExitStatus {
   private static func success(_ verb: Verb) -> String {
     switch verb {
     case .get: "a fresh response of any status was delivered, or a stored one where no more was wanted"
-    case .preload: "every response was fetched, or young enough not to be"
+    case .preload: "every response was fetched and stored, or young enough not to be"
     case .watch: "a change was seen (--until-changed)"
     case .diff: "the responses do not differ, or nothing was stored and the fresh one is now"
     case .doctor: "nothing is wrong"
@@ -58,7 +58,7 @@ extension ExitStatus {
   private static func storedOnly(_ verb: Verb) -> String? {
     switch verb {
     case .get: "a fresh response was wanted but could not be had; the stored one was delivered"
-    case .preload: "a response could not be fetched, but one is stored"
+    case .preload: "a response could not be fetched, or may not be stored; an earlier one is"
     case .diff: "no fresh response could be had to compare with the stored one"
     default: nil
     }
@@ -67,7 +67,7 @@ extension ExitStatus {
   private static func nothing(_ verb: Verb) -> String? {
     switch verb {
     case .get: "nothing that the policy allows could be delivered"
-    case .preload: "a response could not be fetched, and none is stored"
+    case .preload: "a response could not be fetched, or may not be stored, and none is"
     case .diff: "nothing could be had at all, or nothing was stored and the fresh response may not be"
     case .show: "no stored response matches"
     case .export: "no stored response matches; the file is as it was"

@@ -122,11 +122,11 @@ import TestTurns
       down.outputText.contains(#""delivery":"failure""#) && down.outputText.contains(#""kind":"refused""#))
   }
 
-  @Test func `an answer that may not be stored is said not to be kept`() async throws {
+  @Test func `an answer that may not be stored is said not to be kept, and the status says so`() async throws {
     let shell = try Shell()
     let origin = try Self.origin()
     let run = try await shell.run("preload", "\(origin.url)/private")
-    #expect(run.status == 0)
+    #expect(run.status == 4)
     #expect(run.errorText.contains("not kept (no-store)") && run.errorText.contains("1 not kept"))
   }
 
