@@ -122,7 +122,7 @@ import TestTurns
       down.outputText.contains(#""delivery":"failure""#) && down.outputText.contains(#""kind":"refused""#))
   }
 
-  @Test func `an answer that may not be stored is said not to be kept, and the status says so`() async throws {
+  @Test func `an answer that may not be stored is said not to be kept, by the status too`() async throws {
     let shell = try Shell()
     let origin = try Self.origin()
     let run = try await shell.run("preload", "\(origin.url)/private")
