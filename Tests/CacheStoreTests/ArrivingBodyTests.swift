@@ -40,7 +40,7 @@ struct ArrivingBodyTests {
       do throws(CacheStoreError) {
         try await store.writer.perform { (connection) throws(CacheStoreError) in
           try connection.transaction { () throws(CacheStoreError) in
-            try store.keepRoomForArriving(connection)
+            try store.eviction.keepRoomForArriving(connection)
           }
         }
         isFull = false
@@ -63,7 +63,9 @@ struct ArrivingBodyTests {
     func arriving(limit pages: Int64) async throws -> Int64 {
       let other = fixture.another { $0.maximumBytes = pages * 8192 }
       let counted = try await other.writer.perform { (connection) throws(CacheStoreError) -> Int64 in
-        try connection.transaction { () throws(CacheStoreError) in try other.arrivingPages(connection) }
+        try connection.transaction { () throws(CacheStoreError) in
+          try other.eviction.arrivingPages(connection)
+        }
       }
       await other.close()
       return counted

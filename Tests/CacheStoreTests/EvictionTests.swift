@@ -20,8 +20,8 @@ import Testing
     func isOver(_ bytes: Int64, besides arriving: Int64? = nil) async throws -> Bool {
       let store = fixture.another { $0.maximumBytes = bytes }
       let isOver = try await store.writer.perform { (connection) throws(CacheStoreError) -> Bool in
-        if let arriving { return try store.isOverLimit(connection, besides: arriving) }
-        return try store.isOverLimit(connection)
+        if let arriving { return try store.eviction.isOverLimit(connection, besides: arriving) }
+        return try store.eviction.isOverLimit(connection)
       }
       await store.close()
       return isOver

@@ -247,7 +247,8 @@ import TestTurns
 
   @Test func `law 8: a start of this very instant is believed, and is not before itself`() async throws {
     let fixture = try StoreFixture { $0.bootNow = { 500 } }
-    #expect(fixture.store.isBelieved(499) && fixture.store.isBelieved(500) && !fixture.store.isBelieved(501))
+    let writer = fixture.store.rowWriter
+    #expect(writer.isBelieved(499) && writer.isBelieved(500) && !writer.isBelieved(501))
     #expect(StartMark.at(4).isBefore(.at(5)) && !StartMark.at(5).isBefore(.at(5)))
   }
 }

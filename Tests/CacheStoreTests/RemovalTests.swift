@@ -83,7 +83,7 @@ import Testing
     case .eviction:
       let isEvicted = try await store.writer.perform { (connection) throws(CacheStoreError) in
         try connection.transaction { () throws(CacheStoreError) in
-          try store.evictRow(sparing: other.rowID, connection)
+          try store.eviction.evictRow(sparing: other.rowID, connection)
         }
       }
       #expect(isEvicted)

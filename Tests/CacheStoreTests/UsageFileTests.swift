@@ -117,7 +117,7 @@ import TestTurns
     await #expect(throws: CacheStoreError.self) {
       try await fixture.store.writer.perform { (connection) throws(CacheStoreError) in
         try connection.transaction { () throws(CacheStoreError) in
-          try fixture.store.storeUsageJournal(connection)
+          try fixture.store.rowWriter.storeUsageJournal(connection)
           throw CacheStoreError(.other, "undone")
         }
       }

@@ -24,6 +24,23 @@ final class LockFile: Sendable {
     }
   }
 
+  /// The slots of the file: the numbers in them are hints that the processes share. The file is sparse, so an unused
+  /// slot costs nothing.
+  enum Slot {
+    /// When maintenance last ran.
+    static let maintenance = -1
+
+    /// When a lease of that hash last ended without a row. Two requests that share a slot cost at most one extra
+    /// exchange.
+    static func request(_ hash: UInt64) -> Int { Int(hash % requests) }
+
+    /// What the processes share about the fleet's second tier.
+    static let tier = Int(requests)
+
+    /// They take 64 KiB at most.
+    private static let requests: UInt64 = 8_192
+  }
+
   private struct Opened {
     var descriptor: Int32 = -1
     var identity: FileIdentity?

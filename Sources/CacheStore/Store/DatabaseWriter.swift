@@ -26,6 +26,8 @@ final class DatabaseWriter: Sendable {
   private let slot = GuardedWork(Slot())
   /// Pieces of work waiting or running on the queue.
   private let queued = Atomic(0)
+  /// Whether a test has suspended the store.
+  private let isSuspended = Atomic(false)
   let group = WriteGroup()
   private let opening: StoreOpener
   let checkpointer: Checkpointer
@@ -366,6 +368,28 @@ final class DatabaseWriter: Sendable {
         _ = self.recover(&slot, waitingUntil: deadline)
       }
     }
+  }
+
+  // MARK: Testing
+
+  /// Suspends the queue as a slow disk would; `false` where it is suspended already.
+  func suspend() -> Bool {
+    guard !isSuspended.exchange(true, ordering: .sequentiallyConsistent) else { return false }
+    queue.suspend()
+    return true
+  }
+
+  /// Resumes a suspended queue; `false` where it is not suspended.
+  func resume() -> Bool {
+    guard isSuspended.exchange(false, ordering: .sequentiallyConsistent) else { return false }
+    queue.resume()
+    return true
+  }
+
+  /// Throws `busy` while the store is suspended: what runs on the calling thread waits for nothing.
+  func checkRunning() throws(CacheStoreError) {
+    guard isSuspended.load(ordering: .relaxed) else { return }
+    throw CacheStoreError(.busy, "the store \(files.database) is held back by a test")
   }
 
   private static func result<Result>(

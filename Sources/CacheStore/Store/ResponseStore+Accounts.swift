@@ -52,7 +52,7 @@ extension ResponseStore {
   }
 
   func isRevoked(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> Bool {
-    guard try !hasAccount(id, connection) else { return false }
+    guard try !connection.hasAccount(id) else { return false }
     let last = try connection.integer(Query.lastAccountText) ?? 0
     return id >> Schema.accountBits == last >> Schema.accountBits
   }
@@ -73,14 +73,6 @@ extension ResponseStore {
       }
       throw CacheStoreError(
         .missing, "the store \(files.database) was removed while it was in use", sqliteCode: error.sqliteCode)
-    }
-  }
-
-  func hasAccount(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> Bool {
-    try connection.withStatement("SELECT 1 FROM account WHERE id = ?1") {
-      (statement) throws(CacheStoreError) in
-      statement.bind(1, id)
-      return try statement.step()
     }
   }
 }

@@ -18,13 +18,34 @@ extension ResponseStore {
       try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
         if let partial { try self.forgetPartials(of: partial.key, accountID, connection) }
         let id = try self.ofAccount(accountID, connection) { () throws(CacheStoreError) in
-          try self.insertBody(accountID: accountID, checksum: nil, partial: partial, connection)
+          try self.insertUnfinished(accountID: accountID, partial: partial, connection)
         }
         // The lease is taken before the commit: another process would collect a body without one.
         return UnfinishedBody(
           id: id, accountID: accountID, makesRoom: makingRoom, lease: try self.lease(.body(id)), store: self)
       }
     }
+  }
+
+  private func insertUnfinished(
+    accountID: Int64, partial: UnfinishedBody.Partial?, _ connection: Connection
+  ) throws(CacheStoreError) -> Int64 {
+    let id = try rowWriter.insertBody(
+      accountID: accountID, checksum: nil, target: partial?.key.target, strongETag: partial?.strongETag,
+      wholeLength: partial?.wholeLength, connection)
+    if let partial { try insert(partial, of: id, connection) }
+    return id
+  }
+
+  private func insert(
+    _ partial: UnfinishedBody.Partial, of body: Int64, _ connection: Connection
+  ) throws(CacheStoreError) {
+    let statement = try connection.statement(.insertPartial, making: "partial")
+    statement.bind(1, body)
+    statement.bind(2, partial.key.extra)
+    statement.bind(3, partial.variant)
+    statement.bind(4, partial.url)
+    try statement.run(borrowing: partial.fields.wire, at: 5)
   }
 
   /// A cut-off download of the key, to be resumed, after its chunks have been verified.

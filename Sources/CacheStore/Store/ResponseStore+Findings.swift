@@ -234,7 +234,7 @@ extension ResponseStore {
     for id in rows {
       let body = try connection.first("SELECT body_id FROM last_request WHERE id = ?1", [id])
       if let body { bodies.insert(body) }
-      try deleteRow(id, connection)
+      try rowWriter.deleteRow(id, connection)
     }
     try connection.withStatement("SELECT body_id FROM last_request") { (statement) throws(CacheStoreError) in
       while try statement.step() { bodies.remove(statement.integer(0)) }

@@ -1,10 +1,6 @@
 internal import PlatformFoundation
 
 extension ResponseStore {
-  /// The number of slots for marks in the lock file, which take 64 KiB at most. Two requests that share a slot cost
-  /// at most one extra exchange.
-  static let leaseSlots: UInt64 = 8_192
-
   /// Whether a process holds the lease of that hash. Takes no lock, so any number of processes may ask at once.
   package func isLeased(_ hash: UInt64) throws(CacheStoreError) -> Bool {
     try lockFile.isLocked(.request(hash))
@@ -15,7 +11,7 @@ extension ResponseStore {
   ///
   /// - Parameter instant: Nanoseconds since boot.
   package func markLeaseEndedWithoutRow(_ hash: UInt64, at instant: Int64) {
-    lockFile.setMark(Int(hash % Self.leaseSlots), to: instant)
+    lockFile.setMark(LockFile.Slot.request(hash), to: instant)
   }
 
   /// Whether a holder of the lease has ended without a row since an instant, in nanoseconds since boot. Nobody has
@@ -23,7 +19,7 @@ extension ResponseStore {
   package func leaseEndedWithoutRow(
     _ hash: UInt64, since instant: Int64, now: Int64
   ) throws(CacheStoreError) -> Bool {
-    let mark = try lockFile.mark(Int(hash % Self.leaseSlots))
+    let mark = try lockFile.mark(LockFile.Slot.request(hash))
     return mark >= instant && mark <= now
   }
 

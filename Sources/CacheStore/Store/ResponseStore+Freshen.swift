@@ -54,7 +54,7 @@ extension ResponseStore {
 
   /// Freshens a row on the calling thread; `nil` as with ``overwriteNow(_:)``.
   package func freshenNow(_ freshening: Freshening) throws(CacheStoreError) -> Bool? {
-    guard (try? checkRunning()) != nil else { return nil }
+    guard (try? writer.checkRunning()) != nil else { return nil }
     return try writer.performNow { (connection) throws(CacheStoreError) in
       try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
         try self.freshen(freshening, connection)
@@ -66,18 +66,18 @@ extension ResponseStore {
     guard let found = try connection.rowHead(freshening.rowID), found.isSound else { return false }
     var row = found.row
     guard row.body.id == freshening.body.id, row.body.checksum == freshening.body.checksum,
-      !isBefore(freshening.head.started, row.started),
-      try !hasTombstone(found.key.target, row.accountID, freshening.head.started, connection)
+      !rowWriter.isBefore(freshening.head.started, row.started),
+      try !rowWriter.hasTombstone(found.key.target, row.accountID, freshening.head.started, connection)
     else { return false }
     row.head.freshen(by: freshening.head)
     row.isInvalid = false
     row.isPinned = row.isPinned || freshening.isPinned
     if let (vary, variant) = freshening.variant {
       row.vary = vary
-      guard try move(&row, of: found.key, to: variant, connection) else { return false }
+      guard try rowWriter.move(&row, of: found.key, to: variant, connection) else { return false }
     }
     try connection.update(&row, found.key)
-    try addTags(freshening.tags, to: row.id, connection)
+    try connection.addTags(freshening.tags, to: row.id)
     return true
   }
 }

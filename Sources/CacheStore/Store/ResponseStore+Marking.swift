@@ -35,7 +35,7 @@ extension ResponseStore {
           statement.bind(2, 1)
           try statement.run()
         }
-        try self.addTags(tags, to: row.id, connection)
+        try connection.addTags(tags, to: row.id)
       }
     }
   }
@@ -50,9 +50,9 @@ extension ResponseStore {
       var count = 0
       for id in try Self.rowIDs(some, connection) {
         guard var found = try connection.rowHead(id), found.isSound else { continue }
-        try self.recordTombstone(
-          Checksum.ofTarget(found.key.target), found.row.accountID, started, connection)
-        guard !self.isBefore(started, found.row.started), !found.row.isInvalid else { continue }
+        try self.rowWriter.recordTombstone(
+          found.key.target, found.row.accountID, started, connection)
+        guard !self.rowWriter.isBefore(started, found.row.started), !found.row.isInvalid else { continue }
         found.row.isInvalid = true
         try connection.update(&found.row, found.key)
         count += 1

@@ -56,7 +56,9 @@ extension ResponseStore {
   private func isTooLate(_ write: Write) async throws(CacheStoreError) -> Bool {
     try await writer.perform { (connection) throws(CacheStoreError) in
       let started = write.head.started
-      if try self.hasTombstone(write.key.target, write.accountID, started, connection) { return true }
+      if try self.rowWriter.hasTombstone(write.key.target, write.accountID, started, connection) {
+        return true
+      }
       if case .newer = try self.place(of: write, connection) { return true }
       return false
     }
@@ -85,27 +87,12 @@ extension ResponseStore {
   package func overwriteNow(_ write: Write) throws(CacheStoreError) -> Overwritten? {
     if case .bytes(let bytes) = write.body, bytes.count > configuration.chunkBytes { return nil }
     if case .unfinished = write.body { return nil }
-    guard (try? checkRunning()) != nil else { return nil }
+    guard (try? writer.checkRunning()) != nil else { return nil }
     return try writer.performNow { (connection) throws(CacheStoreError) in
       try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
         try self.overwrite(write, connection)
       }
     }
-  }
-
-  /// The row that an overwrite replaces.
-  private struct Existing {
-    var id: Int64
-    var bodyID: Int64
-    var bodyBytes: Int64
-    var isPinned: Bool
-  }
-
-  private enum Place {
-    /// No row yet; the key has this many other variants.
-    case free(variants: Int)
-    case taken(Existing)
-    case newer
   }
 
   private func overwrite(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {
@@ -115,10 +102,10 @@ extension ResponseStore {
   }
 
   private func overwriteRow(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {
-    if try hasTombstone(write.key.target, write.accountID, write.head.started, connection) {
+    if try rowWriter.hasTombstone(write.key.target, write.accountID, write.head.started, connection) {
       return try abandon(write, connection)
     }
-    var existing: Existing?
+    var existing: RowWriter.Existing?
     var variants = 0
     switch try place(of: write, connection) {
     case .newer: return try abandon(write, connection)
@@ -133,9 +120,9 @@ extension ResponseStore {
     row.isPinned = write.isPinned || existing?.isPinned == true || local?.isPinned == true
     if let local {
       if let replaced {
-        try absorb(local, into: replaced.id, connection)
+        try rowWriter.absorb(local, into: replaced.id, connection)
       } else {
-        try setVariant(of: local.id, write.variant, connection)
+        try rowWriter.setVariant(of: local.id, write.variant, connection)
       }
     }
     if let existing {
@@ -148,89 +135,37 @@ extension ResponseStore {
       use.bind(1, row.id)
       use.bind(2, write.head.receivedAt)
       try use.run()
-      try keepWithinRowLimit(writing: row.id, connection)
+      try eviction.keepWithinRowLimit(writing: row.id, connection)
     }
-    try addTags(write.tags, to: row.id, connection)
+    try connection.addTags(write.tags, to: row.id)
     // An exchange that began earlier must not store another variant over the program's own response.
     if row.isLocal {
-      try recordTombstone(Checksum.ofTarget(write.key.target), write.accountID, row.started, connection)
+      try rowWriter.recordTombstone(write.key.target, write.accountID, row.started, connection)
     }
-    try keepWithinLimit(writing: row.id, connection)
+    try eviction.keepWithinLimit(writing: row.id, connection)
     return .stored(rowID: row.id, body: body)
   }
 
   /// The program's own row that the response takes the place of, where that is another variant of the same request and
   /// is still there.
-  private func localRow(of write: Write, _ connection: Connection) throws(CacheStoreError) -> Existing? {
+  private func localRow(
+    of write: Write, _ connection: Connection
+  ) throws(CacheStoreError) -> RowWriter.Existing? {
     // A response that is not good never replaces a good one.
     guard let id = write.localRow, write.isGood, let found = try connection.rowHead(id) else { return nil }
     let row = found.row
     guard found.isSound, row.isLocal, row.isGood, row.variant != write.variant,
-      row.accountID == write.accountID, found.key == write.key, !isBefore(write.head.started, row.started)
+      row.accountID == write.accountID, found.key == write.key,
+      !rowWriter.isBefore(write.head.started, row.started)
     else { return nil }
-    return Existing(id: row.id, bodyID: row.body.id, bodyBytes: row.body.length, isPinned: row.isPinned)
+    return RowWriter.Existing(
+      id: row.id, bodyID: row.body.id, bodyBytes: row.body.length, isPinned: row.isPinned)
   }
 
-  /// Gives a row another variant, and so another place under its key. A row that has that place is replaced, as by a
-  /// response that is stored there.
-  ///
-  /// The caller writes the rest of the row, with its new checksum, in the same transaction.
-  /// - Returns: `false` where that other row was written by an exchange that began later.
-  func move(
-    _ row: inout StoredResponse, of key: RequestKey, to variant: String, _ connection: Connection
-  ) throws(CacheStoreError) -> Bool {
-    guard row.variant != variant else { return true }
-    var write = Write(accountID: row.accountID, key: key, head: row.head, body: .bytes(Data()))
-    write.isGood = row.isGood
-    write.variant = variant
-    switch try place(of: write, connection) {
-    case .newer: return false
-    case .free: break
-    case .taken(let other):
-      try absorb(other, into: row.id, connection)
-      row.isPinned = row.isPinned || other.isPinned
-    }
-    try setVariant(of: row.id, variant, connection)
-    row.variant = variant
-    return true
-  }
-
-  /// Deletes a row whose place another takes, which gets its tags.
-  private func absorb(
-    _ replaced: Existing, into row: Int64, _ connection: Connection
-  ) throws(CacheStoreError) {
-    _ = try connection.first(
-      "UPDATE OR IGNORE tag SET request_id = ?2 WHERE request_id = ?1", [replaced.id, row])
-    try deleteRow(
-      replaced.id, withBody: replaced.bodyID, length: replaced.bodyBytes, isReplaced: true, connection)
-  }
-
-  /// Apart from the statement that updates a row: with the variant in it, each overwrite would write the index too.
-  private func setVariant(
-    of row: Int64, _ variant: String, _ connection: Connection
-  ) throws(CacheStoreError) {
-    _ = try connection.first("UPDATE last_request SET variant = ?2 WHERE id = ?1", [row], [variant])
-  }
-
-  private func place(of write: Write, _ connection: Connection) throws(CacheStoreError) -> Place {
-    let statement = try connection.statement(.findRow)
-    defer { statement.reset() }
-    bindKeyParts(write, statement)
-    var variants = 0
-    while try statement.step() {
-      variants += 1
-      guard statement.flag(6) == write.isGood, statement.isText(7, write.variant) else { continue }
-      if statement.isText(3, write.head.started.boot), statement.integer(4) > write.head.started.nanoseconds,
-        isBelieved(statement.integer(4))
-      {
-        return .newer
-      }
-      return .taken(
-        Existing(
-          id: statement.integer(0), bodyID: statement.integer(1), bodyBytes: statement.integer(2),
-          isPinned: statement.flag(5)))
-    }
-    return .free(variants: variants)
+  private func place(of write: Write, _ connection: Connection) throws(CacheStoreError) -> RowWriter.Place {
+    try rowWriter.place(
+      of: write.key, accountID: write.accountID, isGood: write.isGood, variant: write.variant,
+      started: write.head.started, connection)
   }
 
   /// Releases a body that came too late. It is still being delivered, so it is kept for its readers.
@@ -244,7 +179,7 @@ extension ResponseStore {
   // MARK: Body
 
   private func writeBody(
-    _ write: Write, replacing existing: Existing?, _ connection: Connection
+    _ write: Write, replacing existing: RowWriter.Existing?, _ connection: Connection
   ) throws(CacheStoreError) -> StoredResponse.Body? {
     switch write.body {
     case .bytes(let bytes): return try writeBytes(bytes, write, replacing: existing, connection)
@@ -269,20 +204,20 @@ extension ResponseStore {
       return body
     case .sameAs(let body):
       guard let existing, existing.bodyID == body.id, existing.bodyBytes == body.length,
-        try wholeChecksum(of: body.id, length: body.length, connection) == body.checksum
+        try rowWriter.wholeChecksum(of: body.id, length: body.length, connection) == body.checksum
       else { return nil }
       return body
     }
   }
 
   private func writeBytes(
-    _ bytes: Data, _ write: Write, replacing existing: Existing?, _ connection: Connection
+    _ bytes: Data, _ write: Write, replacing existing: RowWriter.Existing?, _ connection: Connection
   ) throws(CacheStoreError) -> StoredResponse.Body {
     if let existing, var body = try rewrite(existing, with: bytes, connection) {
       body.accountID = write.accountID
       return body
     }
-    let id = try insertBody(accountID: write.accountID, checksum: 0, connection)
+    let id = try rowWriter.insertBody(accountID: write.accountID, checksum: 0, connection)
     let chunk = Checksum.ofChunk(bytes, body: id, number: 0)
     let statement = try connection.statement(.insertOnlyChunk)
     statement.bind(1, id)
@@ -297,7 +232,7 @@ extension ResponseStore {
   /// Rewrites a body of one chunk in place: a lookup reads the whole chunk, so no reader returns to it. The row in
   /// `body` is not touched, which saves a page in the log.
   private func rewrite(
-    _ existing: Existing, with bytes: Data, _ connection: Connection
+    _ existing: RowWriter.Existing, with bytes: Data, _ connection: Connection
   ) throws(CacheStoreError) -> StoredResponse.Body? {
     guard existing.bodyBytes <= configuration.chunkBytes else { return nil }
     let checksum = Checksum.ofChunk(bytes, body: existing.bodyID, number: 0)
@@ -312,8 +247,10 @@ extension ResponseStore {
       checksum: Checksum.ofBody(chunk: checksum))
   }
 
-  private func releaseReplaced(_ existing: Existing, _ connection: Connection) throws(CacheStoreError) {
-    try releaseReplaced(body: existing.bodyID, length: existing.bodyBytes, connection)
+  private func releaseReplaced(_ existing: RowWriter.Existing, _ connection: Connection)
+    throws(CacheStoreError)
+  {
+    try rowWriter.releaseReplaced(body: existing.bodyID, length: existing.bodyBytes, connection)
   }
 
   // MARK: Row
@@ -321,31 +258,15 @@ extension ResponseStore {
   /// Evicts the key's variant received longest ago.
   private func makeRoomForVariant(_ write: Write, _ connection: Connection) throws(CacheStoreError) {
     let oldest = try connection.statement(.oldestVariant)
-    bindKeyParts(write, oldest)
+    oldest.bind(write.key, accountID: write.accountID)
     defer { oldest.reset() }
     guard try oldest.step() else {
       throw CacheStoreError(
         .full, "all \(Self.variantLimit) stored variants of this request are pinned",
         remedy: .removeThem(of: write.key.target))
     }
-    try deleteRow(
+    try rowWriter.deleteRow(
       oldest.integer(0), withBody: oldest.integer(1), length: oldest.integer(2), isReplaced: true, connection)
-  }
-
-  func addTags(_ tags: [String], to rowID: Int64, _ connection: Connection) throws(CacheStoreError) {
-    for tag in tags {
-      let statement = try connection.statement(.insertTag)
-      statement.bind(1, tag)
-      statement.bind(2, rowID)
-      try statement.run()
-    }
-  }
-
-  private func bindKeyParts(_ write: Write, _ statement: Statement) {
-    statement.bind(1, write.accountID)
-    statement.bind(2, write.key.target)
-    statement.bind(3, write.key.method)
-    statement.bind(4, write.key.extra)
   }
 }
 

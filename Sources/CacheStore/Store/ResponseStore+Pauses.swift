@@ -47,7 +47,7 @@ extension ResponseStore {
 
   /// A responder's latest pause, over or not; on the calling thread, without waiting.
   package func pauseNow(accountName: String, responder: String) throws(CacheStoreError) -> Pause? {
-    try checkRunning()
+    try writer.checkRunning()
     let found = try pool.withConnection(waitingUntil: 0) { (connection) throws(CacheStoreError) -> Pause? in
       guard let statement = try connection.optionalStatement(.pauseOf) else { return nil }
       defer { statement.reset() }

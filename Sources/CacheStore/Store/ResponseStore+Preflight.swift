@@ -23,7 +23,7 @@ extension ResponseStore {
   /// Empty where the read would have to wait: a store in trouble delays no exchange (law 9), and a download can start
   /// again.
   package func preflightNow(accountID: Int64, responder: String, target: String) -> Preflight {
-    guard (try? checkRunning()) != nil else { return Preflight() }
+    guard (try? writer.checkRunning()) != nil else { return Preflight() }
     do throws(CacheStoreError) {
       return try readNow { (connection) throws(CacheStoreError) in
         guard let statement = try connection.optionalStatement(.preflight) else { return Preflight() }

@@ -5,47 +5,9 @@ extension ResponseStore {
   ) async throws(CacheStoreError) -> Bool {
     try await read { deadline throws(CacheStoreError) in
       try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
-        try self.hasTombstone(target, accountID, started, connection)
+        try self.rowWriter.hasTombstone(target, accountID, started, connection)
       } ?? false
     }
-  }
-
-  /// Whether the target, or all of the account, was removed or invalidated after the exchange began (law 8).
-  func hasTombstone(
-    _ target: String, _ accountID: Int64, _ started: StartMark, _ connection: Connection
-  ) throws(CacheStoreError) -> Bool {
-    let statement = try connection.statement(.removedSince)
-    defer { statement.reset() }
-    statement.bind(1, accountID)
-    statement.bind(2, Checksum.ofTarget(target))
-    statement.bind(3, started.boot)
-    statement.bind(4, started.nanoseconds)
-    while try statement.step() {
-      if isBelieved(statement.integer(0)) { return true }
-    }
-    return false
-  }
-
-  /// Whether a start mark of this boot can be right. A mark later than now comes from another time namespace or a
-  /// manipulated clock, and is ignored (law 8).
-  func isBelieved(_ nanoseconds: Int64) -> Bool { nanoseconds <= configuration.bootNow() }
-
-  /// Whether an exchange began before the one that wrote a row; `false` where that row's mark cannot be right.
-  func isBefore(_ started: StartMark, _ other: StartMark) -> Bool {
-    started.isBefore(other) && isBelieved(other.nanoseconds)
-  }
-
-  func recordTombstone(
-    _ targetHash: Int64, _ accountID: Int64, _ started: StartMark, _ connection: Connection
-  ) throws(CacheStoreError) {
-    let statement = try connection.statement(.recordRemoval)
-    statement.bind(1, accountID)
-    statement.bind(2, targetHash)
-    statement.bind(3, started.boot)
-    statement.bind(4, started.nanoseconds)
-    statement.bind(5, configuration.now())
-    statement.bind(6, configuration.bootNow())
-    try statement.run()
   }
 
   /// Marks every row of the targets invalid after an unsafe request to them (RFC 9111 section 4.4).
@@ -77,11 +39,11 @@ extension ResponseStore {
       var count = 0
       for target in targets {
         try ofAccount(accountID, connection) { () throws(CacheStoreError) in
-          try recordTombstone(Checksum.ofTarget(target), accountID, started, connection)
+          try rowWriter.recordTombstone(target, accountID, started, connection)
         }
         for id in try rows(of: target, accountID, connection) {
           guard var found = try connection.rowHead(id), found.isSound,
-            !isBefore(started, found.row.started)
+            !rowWriter.isBefore(started, found.row.started)
           else { continue }
           found.row.isInvalid = true
           try connection.update(&found.row, found.key)
@@ -131,7 +93,7 @@ extension ResponseStore {
       count += removed.count
       hosts.formUnion(removed.hosts)
     }
-    if count > 0 { try await collectReleased() }
+    if count > 0 { try await Trimming(of: self).collectReleased() }
     await giveBackOnShortDisk()
     try await forgetCounts(ofEmpty: hosts)
     return count
@@ -168,7 +130,7 @@ extension ResponseStore {
       }
       if isReleased { count += 1 }
     }
-    if count > 0 { try await collectReleased() }
+    if count > 0 { try await Trimming(of: self).collectReleased() }
     return count
   }
 
@@ -311,48 +273,11 @@ extension ResponseStore {
       return found
     }
     for row in found {
-      try recordTombstone(Checksum.ofTarget(row.target), row.account, started, connection)
-      try deleteRow(row.row, withBody: row.body, length: row.length, connection)
+      try rowWriter.recordTombstone(row.target, row.account, started, connection)
+      try rowWriter.deleteRow(row.row, withBody: row.body, length: row.length, connection)
     }
     return Removed(
       count: found.count,
       hosts: Set(found.map { CountedHost(account: $0.account, host: Self.host(of: $0.target)) }))
-  }
-
-  /// Removes a row whose checksum failed, after the lookup that found it; verifies it again first.
-  func removeDamaged(_ id: Int64) {
-    removeRow { (connection) throws(CacheStoreError) in
-      guard let found = try connection.wholeRow(id), !found.isSound else { return nil }
-      return found
-    }
-  }
-
-  /// Removes the row whose body has a damaged chunk, or lacks it, after the read that found it; verifies that chunk
-  /// again first. If the row stayed, a 304 would confirm it again and again.
-  func removeRow(ofDamaged number: Int, of body: Int64) {
-    removeRow { (connection) throws(CacheStoreError) in
-      guard try ChunkReading.read(number, of: body, keepingBytes: false, connection)?.checksum == nil,
-        let id = try connection.first(Query.rowOfBodyText, [body])
-      else { return nil }
-      return try connection.wholeRow(id)
-    }
-  }
-
-  /// Removes the row that is still damaged, if one is, with its body.
-  private func removeRow(
-    _ damaged: @escaping @Sendable (Connection) throws(CacheStoreError) -> RowCoder.Found?
-  ) {
-    guard !configuration.isReadOnly else { return }
-    writer.perform { [self] (connection) throws(CacheStoreError) in
-      try connection.transaction { () throws(CacheStoreError) in
-        guard let found = try damaged(connection) else { return false }
-        let row = found.row
-        try deleteRow(row.id, withBody: row.body.id, length: row.body.length, connection)
-        return true
-      }
-    } completion: { [configuration, files] removal in
-      // Whoever read it has reported it; where the removal fails, the next read finds it again.
-      if case .success(true) = removal { configuration.onEvent?(.removedDamagedRow(path: files.database)) }
-    }
   }
 }

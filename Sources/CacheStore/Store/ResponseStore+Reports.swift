@@ -157,21 +157,18 @@ extension ResponseStore {
   /// The counts of the fleet's second tier.
   package var tierCounts: TierCounts { TierCountFile(files: files).counts }
 
-  /// The slot after those of the leases. The file is sparse, so the slots between cost nothing.
-  private static let tierSlot = Int(leaseSlots)
-
   /// A number that the processes on this store share about the fleet's tier; 0 where there is none, or no store to
   /// have it. A hint that nothing depends on. Takes no lock, and creates no file.
   package var tierMark: Int64 {
-    guard hasLockFile, let mark = try? lockFile.mark(Self.tierSlot) else { return 0 }
+    guard hasLockFile, let mark = try? lockFile.mark(LockFile.Slot.tier) else { return 0 }
     return mark
   }
 
   /// Replaces the number; does nothing where the store is read only, or not yet made.
   package func setTierMark(_ value: Int64) {
     // Reading opens the file.
-    guard hasLockFile, (try? lockFile.mark(Self.tierSlot)) != nil else { return }
-    lockFile.setMark(Self.tierSlot, to: value)
+    guard hasLockFile, (try? lockFile.mark(LockFile.Slot.tier)) != nil else { return }
+    lockFile.setMark(LockFile.Slot.tier, to: value)
   }
 
   /// Opening the lock file would create it. Who leads has it open.

@@ -72,7 +72,7 @@ extension ResponseStore {
       // later finds the account gone.
       for _ in 0..<3 where UsageJournal(files: self.files).isThere {
         try connection.transaction { () throws(CacheStoreError) in
-          try self.storeUsageJournal(isLast: true, connection)
+          try self.rowWriter.storeUsageJournal(isLast: true, connection)
         }
       }
       return Ended(file: connection.identity, last: last)

@@ -34,9 +34,9 @@ extension ResponseStore {
     // No caller awaits these numbers, and no delivery depends on them.
     _ = try? await writer.perform(within: timeLimit) { (connection) throws(CacheStoreError) in
       try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
-        try self.storeUsageJournal(connection)
-        for mark in batch.latestMarks() { try self.mark(mark.row, at: mark.instant, connection) }
-        for entry in try self.counts(of: batch, connection).known { try self.add(entry, connection) }
+        try self.rowWriter.storeUsageJournal(connection)
+        for mark in batch.latestMarks() { try connection.add(mark) }
+        for count in try self.counts(of: batch, connection).known { try connection.add(count) }
       }
     }
   }
@@ -86,47 +86,6 @@ extension ResponseStore {
     return try pool.withConnection(waitingUntil: 0, read) ?? nil
   }
 
-  /// Stores the contents of `STORE.uses`, inside a transaction and at most once in each.
-  ///
-  /// Runs before a row is deleted too: its identifier may be reused, and the time of last use decides which row is
-  /// evicted.
-  /// - Parameter isLast: Whether the file must be empty afterwards.
-  func storeUsageJournal(isLast: Bool = false, _ connection: Connection) throws(CacheStoreError) {
-    guard !connection.hasStoredUsageJournal, !configuration.isReadOnly else { return }
-    connection.hasStoredUsageJournal = true
-    guard let taken = UsageJournal(files: files).take(isLast: isLast) else { return }
-    connection.afterCommit = { taken.remove() }
-    let lines = UsageJournalLines(taken.bytes, of: connection.identity?.inode ?? 0)
-    for mark in lines.marks { try self.mark(mark.row, at: mark.instant, connection) }
-    for count in lines.counts where try hasAccount(count.account, connection) {
-      try add(count, connection)
-    }
-  }
-
-  private func mark(_ row: Int64, at instant: Int64, _ connection: Connection) throws(CacheStoreError) {
-    let statement = try connection.statement(.markUsed)
-    statement.bind(1, row)
-    statement.bind(2, instant)
-    try statement.run()
-  }
-
-  private func add(_ entry: UsageJournalLines.Count, _ connection: Connection) throws(CacheStoreError) {
-    let count = entry.count
-    let statement = try connection.statement(.addUsage)
-    statement.bind(1, entry.account)
-    statement.bind(2, entry.host)
-    let ahead = count.anticipations
-    let numbers = [
-      count.stored, count.fresh, count.unchanged, count.failed, count.savedBytes, count.savedMilliseconds,
-      ahead.refused, ahead.committed, ahead.unused, ahead.leadMilliseconds, ahead.wonMilliseconds,
-      ahead.wastedBytes,
-    ]
-    for (index, number) in numbers.enumerated() {
-      statement.bind(Int32(index + 3), min(number, Query.mostCounted))
-    }
-    try statement.run()
-  }
-
   /// A batch's counts, for those accounts that have a row.
   private func counts(
     of batch: UsageBatch, _ connection: Connection
@@ -146,7 +105,7 @@ extension ResponseStore {
   private func id(of account: UsageBatch.Account, _ connection: Connection) throws(CacheStoreError) -> Int64?
   {
     switch account {
-    case .id(let id): try hasAccount(id, connection) ? id : nil
+    case .id(let id): try connection.hasAccount(id) ? id : nil
     case .name(let name): try accountID(named: name, connection)
     }
   }

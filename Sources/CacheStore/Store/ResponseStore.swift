@@ -1,7 +1,6 @@
 internal import Dispatch
 internal import Guards
 package import PlatformFoundation
-internal import Synchronization
 
 /// The stored responses, in one SQLite file that any number of processes share.
 ///
@@ -35,13 +34,11 @@ package final class ResponseStore: Sendable {
   let lockFile: LockFile
   let pool: ReaderPool
   let writer: DatabaseWriter
+  let rowWriter: RowWriter
+  let eviction: Eviction
   let reads = DispatchQueue(label: "cachefetch.store.read")
   private let locks = DispatchQueue(label: "cachefetch.store.locks")
   let usage = Guarded(UsageBatch())
-  /// The limit of bytes as last read from the file; until then the configuration's.
-  let knownBytes: Atomic<Int64>
-  /// Whether a test has suspended the store.
-  private let isSuspended = Atomic(false)
   private let observer = Guarded(VersionObserver())
 
   /// A store that opens its file at the first use; cannot fail and touches no file.
@@ -51,11 +48,13 @@ package final class ResponseStore: Sendable {
       path: configuration.path, vfs: configuration.vfs, isUntrusted: configuration.isUntrusted)
     let lockFile = LockFile(files: files)
     self.lockFile = lockFile
-    knownBytes = Atomic(configuration.maximumBytes)
     let readers = IdleReaders()
     let writer = DatabaseWriter(
       files: files, lockFile: lockFile, configuration: configuration, readers: readers)
     self.writer = writer
+    rowWriter = RowWriter(files: files, configuration: configuration)
+    eviction = Eviction(
+      files: files, lockFile: lockFile, configuration: configuration, room: writer.room, rowWriter: rowWriter)
     pool = ReaderPool(
       files: files, idle: readers,
       hasNoLocks: { asks in asks ? lockFile.hasNoLocks() : lockFile.refusal != nil },
@@ -70,14 +69,14 @@ package final class ResponseStore: Sendable {
   ///
   /// Throws `busy` where the file cannot be read without waiting; a store that does not exist yet has no rows.
   package func lookupNow(_ key: RequestKey) throws(CacheStoreError) -> Lookup {
-    try checkRunning()
+    try writer.checkRunning()
     return try lookup(key, waitingUntil: 0)
   }
 
   /// Every row of a key, as ``lookupNow(_:)`` returns them, with the state needed before this responder is asked.
   package func lookupNow(_ key: RequestKey, beforeAsking responder: String) throws(CacheStoreError) -> Lookup
   {
-    try checkRunning()
+    try writer.checkRunning()
     return try lookup(key, beforeAsking: responder, waitingUntil: 0)
   }
 
@@ -162,7 +161,7 @@ package final class ResponseStore: Sendable {
   package func chunkNow(
     _ number: Int, of bodyID: Int64, accountID: Int64? = nil
   ) throws(CacheStoreError) -> Data {
-    try checkRunning()
+    try writer.checkRunning()
     return try chunk(number, of: bodyID, accountID: accountID, waitingUntil: 0)
   }
 
@@ -207,12 +206,48 @@ package final class ResponseStore: Sendable {
     return CacheStoreError(.replaced, "the stored body was replaced meanwhile")
   }
 
+  /// Removes a row whose checksum failed, after the lookup that found it; verifies it again first.
+  private func removeDamaged(_ id: Int64) {
+    removeRow { (connection) throws(CacheStoreError) in
+      guard let found = try connection.wholeRow(id), !found.isSound else { return nil }
+      return found
+    }
+  }
+
+  /// Removes the row whose body has a damaged chunk, or lacks it, after the read that found it; verifies that chunk
+  /// again first. If the row stayed, a 304 would confirm it again and again.
+  private func removeRow(ofDamaged number: Int, of body: Int64) {
+    removeRow { (connection) throws(CacheStoreError) in
+      guard try ChunkReading.read(number, of: body, keepingBytes: false, connection)?.checksum == nil,
+        let id = try connection.first(Query.rowOfBodyText, [body])
+      else { return nil }
+      return try connection.wholeRow(id)
+    }
+  }
+
+  /// Removes the row that is still damaged, if one is, with its body.
+  private func removeRow(
+    _ damaged: @escaping @Sendable (Connection) throws(CacheStoreError) -> RowCoder.Found?
+  ) {
+    guard !configuration.isReadOnly else { return }
+    writer.perform { [self] (connection) throws(CacheStoreError) in
+      try connection.transaction { () throws(CacheStoreError) in
+        guard let found = try damaged(connection) else { return false }
+        let row = found.row
+        try rowWriter.deleteRow(row.id, withBody: row.body.id, length: row.body.length, connection)
+        return true
+      }
+    } completion: { [configuration, files] removal in
+      // Whoever read it has reported it; where the removal fails, the next read finds it again.
+      if case .success(true) = removal { configuration.onEvent?(.removedDamagedRow(path: files.database)) }
+    }
+  }
   /// A number that changes whenever another connection, of this or another process, has committed a change.
   ///
   /// Takes some microseconds and runs on the calling thread. Only its difference from the previous number has a
   /// meaning.
   package func dataVersionNow() throws(CacheStoreError) -> Int64 {
-    try checkRunning()
+    try writer.checkRunning()
     return try observer.withLock { (observer: inout VersionObserver) throws(CacheStoreError) in
       try observer.version(of: files)
     }
@@ -301,21 +336,12 @@ package final class ResponseStore: Sendable {
 
   /// Suspends the store as a slow disk would: synchronous forms find it busy, and the queues' work waits.
   package func suspendForTesting() {
-    guard !isSuspended.exchange(true, ordering: .sequentiallyConsistent) else { return }
-    reads.suspend()
-    writer.queue.suspend()
+    if writer.suspend() { reads.suspend() }
   }
 
   /// Resumes a store that ``suspendForTesting()`` suspended.
   package func resumeForTesting() {
-    guard isSuspended.exchange(false, ordering: .sequentiallyConsistent) else { return }
-    reads.resume()
-    writer.queue.resume()
-  }
-
-  func checkRunning() throws(CacheStoreError) {
-    guard isSuspended.load(ordering: .relaxed) else { return }
-    throw CacheStoreError(.busy, "the store \(files.database) is held back by a test")
+    if writer.resume() { reads.resume() }
   }
 
   /// Runs a read on the reading queue.

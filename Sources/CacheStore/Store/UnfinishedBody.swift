@@ -114,18 +114,18 @@ package final class UnfinishedBody: Sendable {
     let (number, length, failure) = chunks.withLock { ($0.checksums.count, $0.length, $0.failure) }
     if let failure { throw failure }
     let checksum = try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
-      _ = try store.limits(connection)
-      guard length + Int64(bytes.count) <= store.largestBody else {
-        throw store.tooLarge(length + Int64(bytes.count))
+      _ = try store.eviction.limits(connection)
+      guard length + Int64(bytes.count) <= store.eviction.largestBody else {
+        throw store.eviction.tooLarge(length + Int64(bytes.count))
       }
       let checksum = try store.ofAccount(accountID, connection) { () throws(CacheStoreError) in
-        try store.insertChunk(bytes, number: number, of: id, connection)
+        try store.rowWriter.insertChunk(bytes, number: number, of: id, connection)
       }
       if makesRoom {
         if number == 0 { try markAsMakingRoom(connection) }
-        try store.keepWithinLimit(writing: 0, connection)
+        try store.eviction.keepWithinLimit(writing: 0, connection)
       } else {
-        try store.keepRoomForArriving(connection)
+        try store.eviction.keepRoomForArriving(connection)
       }
       return checksum
     }
@@ -138,7 +138,7 @@ package final class UnfinishedBody: Sendable {
   }
 
   /// Tells every process that the body makes its own room, so that none lets the store exceed its limit for it: see
-  /// ``ResponseStore/arrivingPages(_:)``.
+  /// ``Eviction/arrivingPages(_:)``.
   private func markAsMakingRoom(_ connection: Connection) throws(CacheStoreError) {
     _ = try connection.first("UPDATE body SET partial_bytes = 0 WHERE id = ?1", [id])
   }

@@ -95,3 +95,32 @@ struct UsageBatch {
     if let last = latest, condition(last.account) { latest = nil }
   }
 }
+
+// The tables that marks and counts are added to, inside a transaction.
+extension Connection {
+  /// Notes when a row was last used.
+  func add(_ mark: UsageJournalLines.Mark) throws(CacheStoreError) {
+    let statement = try statement(.markUsed)
+    statement.bind(1, mark.row)
+    statement.bind(2, mark.instant)
+    try statement.run()
+  }
+
+  /// Adds to the counts of an account and host.
+  func add(_ entry: UsageJournalLines.Count) throws(CacheStoreError) {
+    let count = entry.count
+    let statement = try statement(.addUsage)
+    statement.bind(1, entry.account)
+    statement.bind(2, entry.host)
+    let ahead = count.anticipations
+    let numbers = [
+      count.stored, count.fresh, count.unchanged, count.failed, count.savedBytes, count.savedMilliseconds,
+      ahead.refused, ahead.committed, ahead.unused, ahead.leadMilliseconds, ahead.wonMilliseconds,
+      ahead.wastedBytes,
+    ]
+    for (index, number) in numbers.enumerated() {
+      statement.bind(Int32(index + 3), min(number, Query.mostCounted))
+    }
+    try statement.run()
+  }
+}

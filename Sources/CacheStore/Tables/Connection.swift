@@ -258,6 +258,24 @@ extension Connection {
     }
   }
 
+  /// Adds tags to a row; those that it has stay.
+  func addTags(_ tags: [String], to row: Int64) throws(CacheStoreError) {
+    for tag in tags {
+      let statement = try statement(.insertTag)
+      statement.bind(1, tag)
+      statement.bind(2, row)
+      try statement.run()
+    }
+  }
+
+  /// Whether an account has that identifier.
+  func hasAccount(_ id: Int64) throws(CacheStoreError) -> Bool {
+    try withStatement("SELECT 1 FROM account WHERE id = ?1") { (statement) throws(CacheStoreError) in
+      statement.bind(1, id)
+      return try statement.step()
+    }
+  }
+
   private func row(
     _ statement: Statement, _ id: Int64, _ extent: RowCoder.Extent
   ) throws(CacheStoreError) -> RowCoder.Found? {
