@@ -76,13 +76,13 @@ import Testing
     #expect(await left(machine, other) == nil)
     try await client.run("SET", machine.name(of: page), "99999999999999999")
     #expect(await left(machine, page) == nil)
-    #expect(machine.tier.seen == machine.tier.opened + 2)
+    #expect(machine.tier.server.seen == machine.tier.server.opened + 2)
   }
 }
 
 extension Machine {
   /// The name of a pause under the first of the fleet's keys.
   fileprivate func name(of question: TierQuestion) async throws -> String {
-    try #require(await run { try? $0.prepare().0.keys.first.names.pause(of: question) })
+    try #require(await run { try? $0.server.prepare().0.keys.first.names.pause(of: question) })
   }
 }

@@ -267,7 +267,7 @@ import Testing
     #expect(row.head.url == nil)
     let body = await machine.body(of: row, for: .page)
     #expect(body.map { Int64($0.count) } == (isWhole ? row.length : nil))
-    if isWhole { #expect(machine.tier.seen == 25 && machine.tier.opened == 25) }
+    if isWhole { #expect(machine.tier.server.seen == 25 && machine.tier.server.opened == 25) }
   }
 
   @Test func `a load of one second has half of it for the origin though the tier is slow with a long body`()

@@ -177,6 +177,6 @@ import Testing
 extension Machine {
   /// The names that the first of the fleet's keys gives.
   fileprivate func names() async throws -> TierNames {
-    try #require(await run { try? $0.prepare().0.keys.first.names })
+    try #require(await run { try? $0.server.prepare().0.keys.first.names })
   }
 }

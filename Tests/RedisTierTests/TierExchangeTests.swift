@@ -56,8 +56,8 @@ import Testing
       })
     let machine = try Machine(fleet.url())
     #expect(await machine.answer(.page).map { $0.row == nil } == true)
-    #expect(machine.tier.seen == 1)
-    #expect(machine.tier.opened == 0)
+    #expect(machine.tier.server.seen == 1)
+    #expect(machine.tier.server.opened == 0)
   }
 
   @Test func `a key of an account that cannot be written, or does not open, is warned of and counted`()
@@ -77,8 +77,8 @@ import Testing
       machine.warnings.withLock { $0.map(\.hint) } == [
         "allow the user to write, or say that the tier is read only"
       ])
-    #expect(machine.tier.seen == 1)
-    #expect(machine.tier.opened == 0)
+    #expect(machine.tier.server.seen == 1)
+    #expect(machine.tier.server.opened == 0)
   }
 
   @Test func `a question whose account has another key each time is put three times`() async throws {
@@ -152,7 +152,7 @@ import Testing
     #expect(sealed.age == 0 && sealed.delay == 0 && sealed.exchange == 0)
     #expect(words[7] == Array("86400000".utf8), "a day")
     #expect(words[11] == Array("16".utf8) && words[12] == Array("600000".utf8))
-    let time = await machine.run { tier in tier.host.flatMap { tier.tierTime($0) } }
+    let time = await machine.run { tier in tier.server.host.flatMap { tier.server.tierTime($0) } }
     #expect(time == 1_700_003_600_000_000)
   }
 
@@ -195,7 +195,7 @@ import Testing
     let machine = try Machine(fleet.url())
     let question = Self.paused
     let left = await machine.run { tier -> [Int64?] in
-      guard let (link, host) = try? tier.prepare() else { return [] }
+      guard let (link, host) = try? tier.server.prepare() else { return [] }
       let key = link.keys.first
       let name = key.names.pause(of: question)
       let now: Int64 = 1_700_000_000_000_000
@@ -318,7 +318,7 @@ import Testing
     let machine = try Machine(fleet.url())
     #expect(await machine.answer(.page) != nil)
     await machine.run { tier -> Void in
-      guard let (link, _) = try? tier.prepare() else { return }
+      guard let (link, _) = try? tier.server.prepare() else { return }
       link.connection.close()
     }
     #expect(await machine.silence(.page) == "it was closed")

@@ -115,15 +115,15 @@ import Testing
 
   @Test func `what a server says becomes one line, with an advice where there is one`() {
     let advice = "allow the user to write, or say that the tier is read only"
-    #expect(RedisTier.remedy(for: "NOPERM User x has no permissions to run the 'set' command") == advice)
-    #expect(RedisTier.remedy(for: "ERR The user can't run this command or subcommand") == advice)
-    #expect(RedisTier.remedy(for: "ERR something else") == nil)
-    #expect(RedisTier.shortened(String(repeating: "a", count: 300)).count == 200)
-    #expect(RedisTier.shortened("one\r\ntwo\nthree") == "onetwothree")
+    #expect(TierServer.remedy(for: "NOPERM User x has no permissions to run the 'set' command") == advice)
+    #expect(TierServer.remedy(for: "ERR The user can't run this command or subcommand") == advice)
+    #expect(TierServer.remedy(for: "ERR something else") == nil)
+    #expect(TierServer.shortened(String(repeating: "a", count: 300)).count == 200)
+    #expect(TierServer.shortened("one\r\ntwo\nthree") == "onetwothree")
   }
 
   @Test func `a piece of a body, which has others before it, has four times the patience`() throws {
-    #expect(RedisTier(try RedisAddress("redis://h?key-file=/k")).limit == .milliseconds(380))
+    #expect(RedisTier(try RedisAddress("redis://h?key-file=/k")).server.pieceLimit == .milliseconds(380))
   }
 
   // MARK: Silence and the clock

@@ -23,6 +23,9 @@ struct RedisAddress: Sendable, Equatable {
   /// What may be shared.
   var terms = TierTerms()
 
+  /// How long a row lives after it was last offered, in milliseconds; an account's key lives as long as its rows.
+  var lifetime: Int64 { keep.clampedNanoseconds / 1_000_000 }
+
   /// The server for a person, without anything secret.
   var name: String { endpoint.name }
 }

@@ -4,7 +4,7 @@ package import PlatformFoundation
 
 extension RedisTier {
   nonisolated(nonsending) package func ask(_ question: TierQuestion) async -> TierReply {
-    do throws(Silent) {
+    do throws(TierServer.Silent) {
       return try await answer(to: question)
     } catch {
       return .silent(because: error.reason)
@@ -20,34 +20,36 @@ extension RedisTier {
     let deadline: Int64
   }
 
-  nonisolated(nonsending) private func answer(to question: TierQuestion) async throws(Silent) -> TierReply {
-    let (link, host) = try admit()
-    let deadline = host.timekeeper.bootNanoseconds + address.patience.clampedNanoseconds
+  nonisolated(nonsending) private func answer(
+    to question: TierQuestion
+  ) async throws(TierServer.Silent) -> TierReply {
+    let (link, host) = try server.admit()
+    let deadline = host.timekeeper.bootNanoseconds + server.address.patience.clampedNanoseconds
     guard !question.account.isEmpty else {
       let asked = Asked(question: question, keys: link.keys.all, account: nil, deadline: deadline)
       return try await reply(to: asked, link, host) ?? .silent(because: "there is no key")
     }
-    var known = accountKeys[question.account]
+    var known = accounts.known(question.account)
     // Another machine may have signed the account out, and in again.
     for _ in 0..<3 {
       let account: AccountKeys
       if let known {
         account = known
       } else {
-        account = try await fetchKeys(
+        account = try await accounts.fetch(
           of: question.account, isMaking: !terms.isReadOnly, until: deadline, link, host)
       }
       let asked = Asked(question: question, keys: account.all, account: account, deadline: deadline)
       if let reply = try await reply(to: asked, link, host) { return reply }
       known = nil
     }
-    throw Silent(reason: "the account's key changes again and again")
+    throw TierServer.Silent(reason: "the account's key changes again and again")
   }
 
   /// The reply to a question; `nil` where the tier has other keys for its account by now.
   nonisolated(nonsending) private func reply(
-    to asked: Asked, _ link: Link, _ host: TierHost
-  ) async throws(Silent) -> TierReply? {
+    to asked: Asked, _ link: TierServer.Link, _ host: TierHost
+  ) async throws(TierServer.Silent) -> TierReply? {
     let (question, keys) = (asked.question, asked.keys)
     let lookups = keys.map { Lookup($0, question) }
     let pauses = question.responder.isEmpty ? [] : keys.map { $0.names.pause(of: question) }
@@ -60,14 +62,14 @@ extension RedisTier {
       for key in link.keys.all { commands.write(["GET", key.names.key(of: question.account)]) }
     }
     let sent = host.timekeeper.bootNanoseconds
-    let replies = try await call(commands, over: link, host, until: asked.deadline)
+    let replies = try await server.call(commands, over: link, host, until: asked.deadline)
     let arrival = host.timekeeper.bootNanoseconds
     guard let (time, number) = Self.ticket(replies, hasRow: !lookups.isEmpty) else {
       throw denied(replies.first { $0.failure != nil } ?? .null, host)
     }
-    learn(time: time, sent: sent, received: arrival)
+    server.learn(time: time, sent: sent, received: arrival)
     let ticket = TierTicket(
-      number: number, bootNanoseconds: instant(of: number, notAfter: arrival),
+      number: number, bootNanoseconds: server.instant(of: number, notAfter: arrival),
       accountKeys: asked.account?.number ?? 0)
     // In the order of the commands.
     let rows = replies.dropFirst(lookups.isEmpty ? 1 : 2)
@@ -80,7 +82,7 @@ extension RedisTier {
     let found = try await newest(of: zip(lookups, rows), asked, link, host)
     let row = found.map { head in
       let started = StartMark(
-        boot: host.timekeeper.bootID, nanoseconds: instant(of: head.ticket, notAfter: arrival))
+        boot: host.timekeeper.bootID, nanoseconds: server.instant(of: head.ticket, notAfter: arrival))
       return head.row(at: time, started: started, wallMilliseconds: host.timekeeper.wallMilliseconds)
     }
     return .answered(ticket, row, pause: pause)
@@ -89,14 +91,14 @@ extension RedisTier {
   /// The newest row that matches, under any of the keys. Where `Vary` names fields that the request has, a second round
   /// trip looks for that variant.
   nonisolated(nonsending) private func newest(
-    of replies: some Sequence<(Lookup, RESPValue)>, _ asked: Asked, _ link: Link, _ host: TierHost
-  ) async throws(Silent) -> SealedHead? {
+    of replies: some Sequence<(Lookup, RESPValue)>, _ asked: Asked, _ link: TierServer.Link, _ host: TierHost
+  ) async throws(TierServer.Silent) -> SealedHead? {
     let question = asked.question
     var best: SealedHead?
     var further: [(Lookup, [String])] = []
     for (lookup, reply) in replies {
       let found = lookup.read(reply, of: [lookup.plain])
-      if let vary = found.vary { count(opened: vary.isOpen, host) }
+      if let vary = found.vary { server.count(opened: vary.isOpen, host) }
       let row = found.rows.first.flatMap { open($0, lookup, question, host) }
       best = newer(best, row?.matching)
       let names = [row?.other, found.vary?.names].compactMap(\.self)
@@ -109,7 +111,7 @@ extension RedisTier {
     guard !further.isEmpty else { return best }
     var commands = RESPWriter()
     for (lookup, variants) in further { commands.write(lookup.command(for: variants)) }
-    let variants = try await call(commands, over: link, host, until: asked.deadline)
+    let variants = try await server.call(commands, over: link, host, until: asked.deadline)
     for ((lookup, names), reply) in zip(further, variants) {
       for row in lookup.read(reply, of: names).rows {
         best = newer(best, open(row, lookup, question, host)?.matching)
@@ -124,25 +126,19 @@ extension RedisTier {
   /// No script is needed, since nothing is written. A write between these commands, or after them, has a
   /// ticket of its own, and the larger of two tickets wins.
   private static func ticket(_ replies: [RESPValue], hasRow: Bool) -> (time: Int64, number: Int64)? {
-    guard let time = replies.first?.microseconds, isTime(time) else { return nil }
+    guard let time = replies.first?.microseconds, TierClock.isTime(time) else { return nil }
     guard hasRow else { return (time, time) }
     guard replies.count > 2, replies[1].failure == nil, let fields = replies[2].elements, fields.count > 1
     else { return nil }
     let newest = max(replies[1].number ?? 0, fields[1].number ?? 0)
-    return newest < largestTicket ? (time, max(time, newest + 1)) : nil
+    return newest < TierClock.largestTicket ? (time, max(time, newest + 1)) : nil
   }
 
-  /// The scripts' numbers are exact below this.
-  private static let largestTicket: Int64 = 1 << 53
-
-  /// Whether a server's clock can show that time. A time is a ticket too, so a larger one cannot be true.
-  static func isTime(_ microseconds: Int64) -> Bool { microseconds > 0 && microseconds < largestTicket }
-
-  private func denied(_ reply: RESPValue, _ host: TierHost) -> Silent {
-    let text = reply.failure.map { "it says: \(Self.shortened($0))" } ?? "it gives no ticket"
-    warn(text, remedy: reply.failure.flatMap(Self.remedy) ?? Self.rightsRemedy)
-    fall(silent: text, host)
-    return Silent(reason: text)
+  private func denied(_ reply: RESPValue, _ host: TierHost) -> TierServer.Silent {
+    let text = reply.failure.map { "it says: \(TierServer.shortened($0))" } ?? "it gives no ticket"
+    server.warn(text, remedy: reply.failure.flatMap(TierServer.remedy) ?? TierServer.rightsRemedy)
+    server.fall(silent: text, host)
+    return TierServer.Silent(reason: text)
   }
 
   /// A value as it stands in the tier.
@@ -163,7 +159,7 @@ extension RedisTier {
   ) -> (matching: SealedHead?, other: String?)? {
     let place = Seal.Place(key: lookup.target.row, field: sealed.variant, ticket: sealed.ticket)
     let bytes = lookup.key.seal.opened(sealed.value, at: place)
-    count(opened: bytes != nil, host)
+    server.count(opened: bytes != nil, host)
     guard let head = bytes.flatMap(SealedHead.init), head.ticket == sealed.ticket,
       head.variant == sealed.variant, head.target == question.target, head.account == question.account,
       head.length <= terms.largestBody
@@ -222,18 +218,19 @@ extension Seal.Place {
 }
 
 extension RedisTier {
-  /// How many pieces of a body are under way at once.
-  static let window = 4
   /// How many times the patience a whole body may take, however many pieces it has. With the defaults that is
   /// 760 ms, in which the longest body that is shared comes at 100 Mbit/s.
   private static let patiences = 8
 
   nonisolated(nonsending) package func body(of row: TierRow, for question: TierQuestion) async -> Data? {
     if let body = row.body { return body }
-    guard row.length > 0, row.length <= terms.largestBody, let (link, host) = try? admit() else { return nil }
+    guard row.length > 0, row.length <= terms.largestBody, let (link, host) = try? server.admit() else {
+      return nil
+    }
     // The origin is not asked before this is over.
-    let deadline = host.timekeeper.bootNanoseconds + (address.patience * Self.patiences).clampedNanoseconds
-    for key in keysKnown(for: question, link) where !Task.isCancelled {
+    let deadline =
+      host.timekeeper.bootNanoseconds + (server.address.patience * Self.patiences).clampedNanoseconds
+    for key in accounts.keys(for: question, link) where !Task.isCancelled {
       let (target, mark) = (key.names.target(of: question), key.names.mark(of: row.checksum))
       if let body = try? await assembled(row, target, mark, key.seal, until: deadline, link, host) {
         return SealedHead.checksum(of: body) == row.checksum ? body : nil
@@ -245,8 +242,8 @@ extension RedisTier {
   /// The pieces together; `nil` where one is gone or does not open, or they have not all come by the deadline.
   nonisolated(nonsending) private func assembled(
     _ row: TierRow, _ target: TierNames.Target, _ mark: String, _ seal: Seal, until deadline: Int64,
-    _ link: Link, _ host: TierHost
-  ) async throws(Silent) -> Data? {
+    _ link: TierServer.Link, _ host: TierHost
+  ) async throws(TierServer.Silent) -> Data? {
     let count = Int((row.length - 1) / Int64(SealedHead.chunkLength)) + 1
     var body = Data(capacity: Int(row.length))
     var calls: [(RedisConnection.Call, Int64)] = []
@@ -255,16 +252,18 @@ extension RedisTier {
       // Each piece may come in its time, and all of them together too late.
       guard host.timekeeper.bootNanoseconds < deadline else { return nil }
       // The first alone: where it is gone, so are the others.
-      let end = min(number + (number == 0 ? 1 : Self.window), count)
+      let end = min(number + (number == 0 ? 1 : TierServer.pieceWindow), count)
       while next < end {
         calls.append(begin(next))
         next += 1
       }
       let (call, sent) = calls.removeFirst()
-      let reply = try await replies(to: call, over: link.pieceConnection, sent: sent, limit, host).first
+      let reply = try await server.replies(
+        to: call, over: link.pieceConnection, sent: sent, server.pieceLimit, host
+      ).first
       guard let value = reply?.bytes else { return nil }
       let piece = seal.opened(value, at: .chunk(number, of: row.ticket, mark: mark, target))
-      self.count(opened: piece != nil, host)
+      server.count(opened: piece != nil, host)
       guard let piece, !piece.isEmpty, body.count + piece.count <= row.length else { return nil }
       body.append(contentsOf: piece)
     }
@@ -275,29 +274,30 @@ extension RedisTier {
       command.write(["GET", target.chunk(number, of: row.ticket, mark: mark)])
       let sent = host.timekeeper.bootNanoseconds
       let rest = Duration.nanoseconds(max(1, deadline - sent))
-      return (link.pieceConnection.begin(command, within: min(limit, rest)), sent)
+      return (link.pieceConnection.begin(command, within: min(server.pieceLimit, rest)), sent)
     }
   }
-
-  /// For a piece of a body, which has others before it on the same connection.
-  var limit: Duration { address.patience * Self.window }
 }
 
 // An origin's `Retry-After`, which the whole fleet obeys: until when it lasts, by the tier's clock.
 extension RedisTier {
   nonisolated(nonsending) package func pause(_ milliseconds: Int64, _ question: TierQuestion) async {
     guard !terms.isReadOnly, milliseconds > 0, !question.responder.isEmpty else { return }
-    do throws(Silent) {
-      let (link, host) = try admit()
-      guard let key = keysKnown(for: question, link).first, let time = tierTime(host) else { return }
+    do throws(TierServer.Silent) {
+      let (link, host) = try server.admit()
+      guard let key = accounts.keys(for: question, link).first, let time = server.tierTime(host) else {
+        return
+      }
       let length = min(milliseconds, Pause.longestMilliseconds)
       let name = key.names.pause(of: question)
       let until = key.seal.sealed(Array("\(time + length * 1_000)".utf8), at: .pause(name))
       let command = [Array("SET".utf8), Array(name.utf8), until, Array("PX".utf8), Array("\(length)".utf8)]
-      let reply = try await call(RESPWriter([command]), over: link, host).first ?? .null
-      if let text = reply.failure { warn(Self.shortened(text), remedy: Self.remedy(for: text)) }
+      let reply = try await server.call(RESPWriter([command]), over: link, host).first ?? .null
+      if let text = reply.failure {
+        server.warn(TierServer.shortened(text), remedy: TierServer.remedy(for: text))
+      }
     } catch {
-      host?.trace("the fleet was not told of the pause: \(error.reason)")
+      server.host?.trace("the fleet was not told of the pause: \(error.reason)")
     }
   }
 
@@ -309,7 +309,7 @@ extension RedisTier {
     let until = key.seal.opened(sealed, at: .pause(name)).flatMap {
       Int64(String(decoding: $0, as: UTF8.self))
     }
-    count(opened: until != nil, host)
+    server.count(opened: until != nil, host)
     guard let until, until > time else { return nil }
     return (until - time + 999) / 1_000
   }

@@ -5,16 +5,16 @@ extension RedisTier {
   /// Checks whether the files can be used, connects even if the tier is silent, and tries each command on a
   /// name that no other key has. It leaves nothing but a tombstone that expires within a second.
   nonisolated(nonsending) package func examine() async -> [TierFinding] {
-    let (link, host): (Link, TierHost)
-    do throws(Silent) {
-      (link, host) = try prepare()
+    let (link, host): (TierServer.Link, TierHost)
+    do throws(TierServer.Silent) {
+      (link, host) = try server.prepare()
     } catch {
       return [TierFinding(isFine: false, subject: "tier", text: error.reason)]
     }
     var findings = [
       TierFinding(
         isFine: true, subject: "keys",
-        text: "\(link.keys.all.count) in \(address.keyFile); the first seals")
+        text: "\(link.keys.all.count) in \(server.address.keyFile); the first seals")
     ]
     do throws(RedisConnection.Trouble) {
       findings.append(try await connects(link, host))
@@ -24,19 +24,19 @@ extension RedisTier {
     } catch {
       findings.append(
         TierFinding(
-          isFine: false, subject: "connection", text: "\(address.name): \(Self.words(for: error))"))
+          isFine: false, subject: "connection", text: "\(server.address.name): \(Self.words(for: error))"))
     }
     findings.append(values)
     return findings
   }
 
   nonisolated(nonsending) private func connects(
-    _ link: Link, _ host: TierHost
+    _ link: TierServer.Link, _ host: TierHost
   ) async throws(RedisConnection.Trouble) -> TierFinding {
     let began = host.timekeeper.bootNanoseconds
-    _ = try await link.connection.call(RESPWriter([[Array("PING".utf8)]]), within: address.patience)
+    _ = try await link.connection.call(RESPWriter([[Array("PING".utf8)]]), within: server.address.patience)
     let connected = host.timekeeper.bootNanoseconds
-    _ = try await link.connection.call(RESPWriter([[Array("PING".utf8)]]), within: address.patience)
+    _ = try await link.connection.call(RESPWriter([[Array("PING".utf8)]]), within: server.address.patience)
     let answered = host.timekeeper.bootNanoseconds
     func milliseconds(_ nanoseconds: Int64) -> String {
       let hundredths = nanoseconds / 10_000
@@ -44,13 +44,13 @@ extension RedisTier {
     }
     return TierFinding(
       isFine: true, subject: "connection",
-      text: "\(address.name) answers in \(milliseconds(answered - connected)), "
+      text: "\(server.address.name) answers in \(milliseconds(answered - connected)), "
         + "the first time in \(milliseconds(connected - began))")
   }
 
   /// Runs what the tier runs, for a target that no request has.
   nonisolated(nonsending) private func rights(
-    _ link: Link
+    _ link: TierServer.Link
   ) async throws(RedisConnection.Trouble) -> [TierFinding] {
     let name = "examined \(UInt64.random(in: .min ... .max))"
     let target = link.keys.first.names.target(of: TierQuestion(target: name))
@@ -71,14 +71,14 @@ extension RedisTier {
         ("unlink", [Array("UNLINK".utf8), Array(target.chunk(0, of: 1).utf8)]),
         // What an offer needs where the target has as many variants as it may have.
         ("del", [Array("DEL".utf8), Array(target.chunk(0, of: 1).utf8)]),
-        ("offering by a script", Self.run(Scripts.commit, target, offer)),
-        ("removing by a script", Self.run(Scripts.invalidate, target, [life, life])),
+        ("offering by a script", TierServer.run(Scripts.commit, target, offer)),
+        ("removing by a script", TierServer.run(Scripts.invalidate, target, [life, life])),
       ]
       tried += writing
     }
-    let replies = try await link.connection.call(RESPWriter(tried.map(\.1)), within: address.patience)
+    let replies = try await link.connection.call(RESPWriter(tried.map(\.1)), within: server.address.patience)
     let refused = zip(tried, replies).compactMap { command, reply in
-      reply.failure.map { "\(command.0): \(Self.shortened($0))" }
+      reply.failure.map { "\(command.0): \(TierServer.shortened($0))" }
     }
     guard refused.isEmpty else {
       return refused.map { TierFinding(isFine: false, subject: "rights", text: $0) }
@@ -89,11 +89,11 @@ extension RedisTier {
 
   /// Whether the tier has a key for a shared account, and whether it opens.
   nonisolated(nonsending) private func sharing(
-    of account: String, _ link: Link
+    of account: String, _ link: TierServer.Link
   ) async throws(RedisConnection.Trouble) -> TierFinding {
     let names = link.keys.all.map { $0.names.key(of: account) }
     let commands = names.map { [Array("GET".utf8), Array($0.utf8)] }
-    let replies = try await link.connection.call(RESPWriter(commands), within: address.patience)
+    let replies = try await link.connection.call(RESPWriter(commands), within: server.address.patience)
     let found = zip(zip(link.keys.all, names), replies).compactMap { pair, reply in
       reply.bytes.map { AccountKeys.opened($0, with: pair.0, at: .accountKey(pair.1)) != nil }
     }
@@ -107,10 +107,10 @@ extension RedisTier {
 
   /// What the server does when its memory is full, if this user may know.
   nonisolated(nonsending) private func eviction(
-    _ link: Link
+    _ link: TierServer.Link
   ) async throws(RedisConnection.Trouble) -> TierFinding {
     let command = ["CONFIG", "GET", "maxmemory*"].map { Array($0.utf8) }
-    let reply = try await link.connection.call(RESPWriter([command]), within: address.patience).first
+    let reply = try await link.connection.call(RESPWriter([command]), within: server.address.patience).first
     let words = (reply?.elements ?? []).map { String(decoding: $0.bytes ?? [], as: UTF8.self) }
     var settings: [String: String] = [:]
     for index in stride(from: 1, to: words.count, by: 2) { settings[words[index - 1]] = words[index] }
@@ -132,17 +132,18 @@ extension RedisTier {
 
   private var values: TierFinding {
     TierFinding(
-      isFine: seen == opened, subject: "values",
-      text: seen == 0
+      isFine: server.seen == server.opened, subject: "values",
+      text: server.seen == 0
         ? "none has been read by this process"
-        : "\(opened) of \(seen) opened" + (seen == opened ? "" : ": another fleet key?"))
+        : "\(server.opened) of \(server.seen) opened"
+          + (server.seen == server.opened ? "" : ": another fleet key?"))
   }
 
   private static func words(for trouble: RedisConnection.Trouble) -> String {
     switch trouble {
     case .late: "no answer in time"
     case .unreachable(let error): error.message + (error.hint.map { "; \($0)" } ?? "")
-    case .refused(let text): "it says: \(shortened(text))"
+    case .refused(let text): "it says: \(TierServer.shortened(text))"
     case .malformed: "it does not speak the Redis protocol"
     case .cancelled: "the request was cancelled"
     case .closed: "it was closed"

@@ -16,25 +16,27 @@ extension RedisTier {
       return .refused(because: "the body is too long")
     }
     guard offer.vary != "*" else { return .refused(because: "no other request matches the response") }
-    do throws(Silent) {
+    do throws(TierServer.Silent) {
       return try await write(offer)
     } catch {
       return .refused(because: error.reason)
     }
   }
 
-  nonisolated(nonsending) private func write(_ offer: TierOffer) async throws(Silent) -> TierOffered {
-    let (link, host) = try admit()
-    guard let key = sealingKey(for: offer.question, offer.ticket, link) else {
+  nonisolated(nonsending) private func write(
+    _ offer: TierOffer
+  ) async throws(TierServer.Silent) -> TierOffered {
+    let (link, host) = try server.admit()
+    guard let key = accounts.sealingKey(for: offer.question, offer.ticket, link) else {
       return .refused(because: "its account has another key by now, or none")
     }
     let target = key.names.target(of: offer.question)
     let variant = key.names.variant(of: offer.question, vary: offer.vary)
-    guard let time = tierTime(host) else { return .refused(because: "its time is not known") }
+    guard let time = server.tierTime(host) else { return .refused(because: "its time is not known") }
     let head = SealedHead(offer, variant: variant, at: time)
     guard let bytes = head.bytes else { return .refused(because: "the head is too long") }
 
-    let life = Array("\(lifetime)".utf8)
+    let life = Array("\(server.address.lifetime)".utf8)
     let ticket = offer.ticket.number
     let mark = head.chunks > 0 ? key.names.mark(of: head.checksum) : ""
     let pieces = (0..<head.chunks).map { Array(target.chunk($0, of: ticket, mark: mark).utf8) }
@@ -47,7 +49,7 @@ extension RedisTier {
       }
     }
     let vary = offer.vary.isEmpty ? [] : key.seal.sealed(Array(offer.vary.utf8), at: .vary(of: target))
-    let command = Self.run(
+    let command = TierServer.run(
       Scripts.commit, target,
       [
         Array(variant.utf8), Array("\(ticket)".utf8), life,
@@ -56,10 +58,10 @@ extension RedisTier {
         Array("\(Self.replacedLife)".utf8),
       ])
     let sent = host.timekeeper.bootNanoseconds
-    let keeping = commandToKeep(offer.question, link)
-    let first = try await call(RESPWriter([command] + keeping), over: link, host).first ?? .null
-    let reply = try await reply(first, to: Scripts.commit, command, over: link, host)
-    guard let (_, verdict) = learn(reply, sent: sent, host) else {
+    let keeping = accounts.commandToKeep(offer.question, link)
+    let first = try await server.call(RESPWriter([command] + keeping), over: link, host).first ?? .null
+    let reply = try await server.reply(first, to: Scripts.commit, command, over: link, host)
+    guard let (_, verdict) = server.learn(reply, sent: sent, host) else {
       if reply.failure != nil { try? await remove(pieces, link, host) }
       return refused(reply.failure ?? "it gives no answer")
     }
@@ -71,25 +73,26 @@ extension RedisTier {
 
   /// Removes the pieces of a body that no row has: a full server would keep them as long as a row.
   nonisolated(nonsending) private func remove(
-    _ pieces: [[UInt8]], _ link: Link, _ host: TierHost
-  ) async throws(Silent) {
+    _ pieces: [[UInt8]], _ link: TierServer.Link, _ host: TierHost
+  ) async throws(TierServer.Silent) {
     guard !pieces.isEmpty else { return }
-    _ = try await call(RESPWriter([[Array("UNLINK".utf8)] + pieces]), over: link, host)
+    _ = try await server.call(RESPWriter([[Array("UNLINK".utf8)] + pieces]), over: link, host)
   }
 
   /// Writes the pieces of a long body.
   /// - Returns: The server's words where it does not take one.
   nonisolated(nonsending) private func writeChunks(
     of offer: TierOffer, _ count: Int, _ target: TierNames.Target, _ mark: String, _ seal: Seal,
-    life: [UInt8], _ link: Link, _ host: TierHost
-  ) async throws(Silent) -> String? {
+    life: [UInt8], _ link: TierServer.Link, _ host: TierHost
+  ) async throws(TierServer.Silent) -> String? {
     var calls: [(RedisConnection.Call, Int64)] = []
     var problem: String?
-    for number in 0..<(count + Self.window) {
+    for number in 0..<(count + TierServer.pieceWindow) {
       if number < count, problem == nil { calls.append((begin(number), host.timekeeper.bootNanoseconds)) }
-      guard calls.count >= Self.window || number >= count, !calls.isEmpty else { continue }
+      guard calls.count >= TierServer.pieceWindow || number >= count, !calls.isEmpty else { continue }
       let (call, sent) = calls.removeFirst()
-      let replies = try await replies(to: call, over: link.pieceConnection, sent: sent, limit, host)
+      let replies = try await server.replies(
+        to: call, over: link.pieceConnection, sent: sent, server.pieceLimit, host)
       problem = problem ?? replies.lazy.compactMap(\.failure).first
     }
     return problem
@@ -103,50 +106,39 @@ extension RedisTier {
       }
       let name = target.chunk(number, of: offer.ticket.number, mark: mark)
       let words = [Array("SET".utf8), Array(name.utf8), sealed]
-      return link.pieceConnection.begin(RESPWriter([words + [Array("PX".utf8), life]]), within: limit)
+      return link.pieceConnection.begin(
+        RESPWriter([words + [Array("PX".utf8), life]]), within: server.pieceLimit)
     }
   }
 
   private func refused(_ text: String) -> TierOffered {
-    let words = "it says: \(Self.shortened(text))"
-    warn(words, remedy: Self.remedy(for: text))
+    let words = "it says: \(TierServer.shortened(text))"
+    server.warn(words, remedy: TierServer.remedy(for: text))
     return .refused(because: words)
-  }
-
-  static func remedy(for text: String) -> String? {
-    if text.contains("OOM") {
-      return "give the server more memory, or let it evict (maxmemory-policy allkeys-lfu)"
-    }
-    if isReadOnly(text) { return "name the server that may be written, or say that the tier is read only" }
-    // Within a script the server has other words for it.
-    if text.contains("NOPERM") || text.contains("can't run this command") {
-      return "allow the user to write, or say that the tier is read only"
-    }
-    return nil
   }
 
   nonisolated(nonsending) package func invalidate(_ question: TierQuestion) async -> Bool {
     if terms.isReadOnly { return false }
-    do throws(Silent) {
-      let (link, host) = try admit()
+    do throws(TierServer.Silent) {
+      let (link, host) = try server.admit()
       var isSet = true
       if !question.account.isEmpty {
-        _ = try await fetchKeys(of: question.account, isMaking: false, link, host)
+        _ = try await accounts.fetch(of: question.account, isMaking: false, link, host)
       }
       // Machines that still seal with another of the keys have rows of their own.
-      for key in keysKnown(for: question, link) {
+      for key in accounts.keys(for: question, link) {
         if !question.responder.isEmpty {
           var command = RESPWriter()
           command.write(["UNLINK", key.names.pause(of: question)])
-          _ = try await call(command, over: link, host)
+          _ = try await server.call(command, over: link, host)
         }
-        let command = Self.run(
+        let command = TierServer.run(
           Scripts.invalidate, key.names.target(of: question),
           [Array("\(Self.tombstoneLife)".utf8), Array("\(Self.replacedLife)".utf8)])
         let sent = host.timekeeper.bootNanoseconds
-        let first = try await call(RESPWriter([command]), over: link, host).first ?? .null
-        let reply = try await reply(first, to: Scripts.invalidate, command, over: link, host)
-        guard learn(reply, sent: sent, host) == nil else { continue }
+        let first = try await server.call(RESPWriter([command]), over: link, host).first ?? .null
+        let reply = try await server.reply(first, to: Scripts.invalidate, command, over: link, host)
+        guard server.learn(reply, sent: sent, host) == nil else { continue }
         _ = refused(reply.failure ?? "it gives no answer")
         isSet = false
       }

@@ -16,6 +16,12 @@ struct TierClock: Sendable {
 
   private var sample: Sample?
 
+  /// The scripts' numbers are exact below this.
+  static let largestTicket: Int64 = 1 << 53
+
+  /// Whether a server's clock can show that time. A time is a ticket too, so a larger one cannot be true.
+  static func isTime(_ microseconds: Int64) -> Bool { microseconds > 0 && microseconds < largestTicket }
+
   /// Learns from a reply with the tier's time.
   mutating func learn(tierMicroseconds: Int64, sent: Int64, received: Int64) {
     let time = Self.nanoseconds(tierMicroseconds)
