@@ -1,0 +1,160 @@
+internal import DataService
+internal import Guards
+internal import PlatformFoundation
+
+/// One load for a session's account: with the account's token, and with a renewed one where the origin refuses it.
+struct SessionLoad<Value: Sendable> {
+  let session: Session
+  let request: DataService.Request
+  let policy: FetchPolicy
+  let begin: @Sendable (DataService, DataService.Request, FetchPolicy) -> DataService.Deliveries<Value>
+  let deliver: @Sendable (DataService.Delivery<Value>) -> Void
+
+  /// - Parameter source: Whose load it has to be; `nil` takes whoever is signed in.
+  func run(for source: AccountSource? = nil) async {
+    await launched()
+    // A caller that has cancelled is told nothing (law 11).
+    guard !Task.isCancelled else { return }
+    guard let first = session.passOfAccount else {
+      return deliver(.failure(Session.signedOut, lastKnown: nil))
+    }
+    if let source, !source.admits(first) { return deliver(.failure(Session.signedOut, lastKnown: nil)) }
+    let relay = Relay(session: session, pass: first, deliver: deliver)
+    if hasExpired(first), policy != .storedOnly {
+      // What is stored does not wait for the renewal.
+      if policy.fallsBack {
+        for await delivery in begin(session.service, session.authorized(request, by: first), .storedOnly) {
+          guard case .stored(let response) = delivery else { continue }
+          let isEnough = response.head.satisfies(policy)
+          if isEnough || policy.showsStoredFirst { relay.hand(delivery) }
+          if isEnough { return }
+        }
+      }
+    } else {
+      for await delivery in begin(session.service, session.authorized(request, by: first), policy) {
+        relay.passUnlessRefused(delivery)
+      }
+      guard relay.wasRefused else { return }
+    }
+    switch await session.renewed(first) {
+    case .failure(let error):
+      if relay.lastKnown == nil, policy.fallsBack {
+        for await delivery in begin(session.service, session.authorized(request, by: first), .storedOnly) {
+          if case .stored = delivery { relay.hand(delivery) }
+        }
+      }
+      relay.hand(.failure(error, lastKnown: relay.lastKnown))
+    case .success(let second):
+      // What is stored is not delivered twice.
+      let again = policy.showsStoredFirst || relay.lastKnown != nil ? .freshOnly : policy
+      for await delivery in begin(session.service, session.authorized(request, by: second), again) {
+        if session.configuration.isRefused(delivery) { session.refusedAgain(second) }
+        relay.hand(delivery)
+      }
+    }
+  }
+
+  /// Waits until the session knows whether an account is signed in, or the task is cancelled.
+  private func launched() async {
+    guard session.current == .launching else { return }
+    for await phase in session.phases where phase != .launching { return }
+  }
+
+  /// Whether the pass must be renewed before a request is sent with it, or cannot be any more.
+  private func hasExpired(_ pass: Session.Pass) -> Bool {
+    if pass.isExpired { return true }
+    guard session.configuration.renew != nil, let expiresAt = pass.credential.expiresAt else { return false }
+    let (seconds, attoseconds) = session.configuration.expiryMargin.components
+    let margin = Double(seconds) + Double(attoseconds) * 1e-18
+    return expiresAt.timeIntervalSince(session.configuration.now()) <= margin
+  }
+}
+
+extension Session.Configuration {
+  /// Whether the origin has refused the token. The decoder may have refused the error page, so a failure can carry the
+  /// status.
+  fileprivate func isRefused<Value: Sendable>(_ delivery: DataService.Delivery<Value>) -> Bool {
+    switch delivery {
+    case .stored: false
+    case .fresh(let response, _): expiredStatuses.contains(response.status)
+    case .failure(let error, _): error.status.map(expiredStatuses.contains) ?? false
+    }
+  }
+}
+
+/// A session's loads for the account that was signed in at the first of them. Once that account is signed out or
+/// replaced, each load fails with `signedOut`.
+final class AccountSource: DeliverySource {
+  private let session: Session
+  /// The epoch of the first load.
+  private let epoch = Guarded<UInt64?>(nil)
+
+  init(session: Session) { self.session = session }
+
+  /// Whether a load with the pass belongs to the account; the first decides which it is.
+  fileprivate func admits(_ pass: Session.Pass) -> Bool {
+    epoch.withLock { epoch in
+      if epoch == nil { epoch = pass.epoch }
+      return epoch == pass.epoch
+    }
+  }
+
+  var hasEnded: Bool {
+    guard let epoch = epoch.withLock({ $0 }) else { return false }
+    return !session.isCurrent(epoch)
+  }
+
+  func load<Value: Sendable>(
+    _ request: DataService.Request, policy: FetchPolicy,
+    begin:
+      @escaping @Sendable (DataService, DataService.Request, FetchPolicy) -> DataService.Deliveries<Value>,
+    deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void
+  ) async {
+    let load = SessionLoad(session: session, request: request, policy: policy, begin: begin, deliver: deliver)
+    await load.run(for: self)
+  }
+}
+
+/// Passes deliveries on while their account is signed in. After that it delivers one failure and drops the rest.
+private final class Relay<Value: Sendable>: Sendable {
+  private struct State {
+    var isOver = false
+    var wasRefused = false
+    var lastKnown: DataService.Response<Value>?
+  }
+  private let session: Session
+  private let pass: Session.Pass
+  private let deliver: @Sendable (DataService.Delivery<Value>) -> Void
+  private let state = Guarded(State())
+
+  init(
+    session: Session, pass: Session.Pass, deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void
+  ) {
+    self.session = session
+    self.pass = pass
+    self.deliver = deliver
+  }
+
+  var wasRefused: Bool { state.withLock { $0.wasRefused } }
+
+  /// The stored response that was delivered, if any.
+  var lastKnown: DataService.Response<Value>? { state.withLock { $0.lastKnown } }
+
+  func hand(_ delivery: DataService.Delivery<Value>) {
+    // A renewal goes on for others, and ends after the load that waited for it was cancelled (law 11).
+    guard !Task.isCancelled else { return }
+    let isCurrent = session.isCurrent(pass)
+    let isFirstLate = state.withLock { state in
+      defer { if !isCurrent { state.isOver = true } }
+      if case .stored(let response) = delivery { state.lastKnown = response }
+      return !isCurrent && !state.isOver
+    }
+    if isCurrent { return deliver(delivery) }
+    if isFirstLate { deliver(.failure(Session.signedOut, lastKnown: nil)) }
+  }
+
+  func passUnlessRefused(_ delivery: DataService.Delivery<Value>) {
+    guard session.configuration.isRefused(delivery), session.isCurrent(pass) else { return hand(delivery) }
+    state.withLock { $0.wasRefused = true }
+  }
+}
