@@ -51,6 +51,30 @@ struct RowSelection {
     selection == .all && !isStale && targets == nil && connection.isEmpty && status == nil && type == nil
   }
 
+  /// Throws where nothing is selected apart from the rest: no verb that changes a store takes all of it unasked.
+  func requireSome(to verb: String) throws(UsageError) {
+    guard isAll else { return }
+    throw UsageError(
+      "nothing says what to \(verb)", "name URLs, or select entries: --older-than 0s is every entry")
+  }
+
+  /// Works on selected entries in batches, since a statement accepts a limited number of identifiers.
+  /// - Returns: The sum of what the batches return.
+  func inBatches(
+    _ entries: [StoredEntry], _ work: (EntrySelection) async throws(DataServiceError) -> Int
+  ) async throws(DataServiceError) -> Int {
+    var sum = 0
+    for start in stride(from: 0, to: entries.count, by: 500) {
+      let batch = entries[start..<min(start + 500, entries.count)]
+      var some = selection
+      some.rowIDs = batch.map(\.rowID)
+      // Another row may have taken the place of one that has gone since, while a person was asked for instance.
+      some.targets = batch.map(\.key.target)
+      sum += try await work(some)
+    }
+    return sum
+  }
+
   /// Whether cut-off downloads may be meant, which have a key but neither a status nor a media type nor an age.
   var mayMeanCutOff: Bool { !isStale && status == nil && type == nil }
 

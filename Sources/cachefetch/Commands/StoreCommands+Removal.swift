@@ -7,9 +7,7 @@ extension StoreCommands {
   /// `rm`.
   func rm() throws(UsageError) -> ExitStatus {
     let selection = try RowSelection(arguments, now: now, key: key)
-    if selection.isAll {
-      throw Self.nothingSelected("remove")
-    }
+    try selection.requireSome(to: "remove")
     if arguments.has(.fleet), arguments.tierURL() == nil {
       throw UsageError("--fleet needs a server that machines share", "name it with --tier URL")
     }
@@ -47,7 +45,7 @@ extension StoreCommands {
   {
     let service = service
     return run { () async throws(DataServiceError) in
-      let removed = try await Self.inBatches(entries, of: selection) { (some) throws(DataServiceError) in
+      let removed = try await selection.inBatches(entries) { (some) throws(DataServiceError) in
         try await service.remove(some)
       }
       _ = try await self.removeCutOff(selection)

@@ -97,11 +97,11 @@ extension StoreCommands {
     _ work: @escaping @Sendable (EntrySelection) async throws(DataServiceError) -> Int
   ) throws(UsageError) -> ExitStatus {
     let selection = try RowSelection(arguments, now: now, key: key)
-    if selection.isAll { throw Self.nothingSelected(verb) }
+    try selection.requireSome(to: verb)
     if let missing = missing() { return missing }
     return run { () async throws(DataServiceError) -> (Int, Bool) in
       let entries = try await self.entries(selection)
-      return (try await Self.inBatches(entries, of: selection, work), entries.isEmpty)
+      return (try await selection.inBatches(entries, work), entries.isEmpty)
     } then: { count, isNone in
       if arguments.has(.json) {
         var json = JSONWriter()
@@ -115,28 +115,6 @@ extension StoreCommands {
       }
       return .success
     }
-  }
-
-  static func nothingSelected(_ verb: String) -> UsageError {
-    UsageError("nothing says what to \(verb)", "name URLs, or select entries: --older-than 0s is every entry")
-  }
-
-  /// Works on entries in batches, since a statement accepts a limited number of identifiers.
-  /// - Returns: The sum of what the batches return.
-  static func inBatches(
-    _ entries: [StoredEntry], of selection: RowSelection,
-    _ work: (EntrySelection) async throws(DataServiceError) -> Int
-  ) async throws(DataServiceError) -> Int {
-    var sum = 0
-    for start in stride(from: 0, to: entries.count, by: 500) {
-      let batch = entries[start..<min(start + 500, entries.count)]
-      var some = selection.selection
-      some.rowIDs = batch.map(\.rowID)
-      // Another row may have taken the place of one that has gone since, while a person was asked for instance.
-      some.targets = batch.map(\.key.target)
-      sum += try await work(some)
-    }
-    return sum
   }
 }
 
