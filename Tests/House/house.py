@@ -11,6 +11,7 @@ import circles
 import entered
 import imports
 import locks
+import members
 import swift_source
 
 SOURCES = pathlib.Path(__file__).resolve().parent.parent.parent / "Sources"
@@ -88,17 +89,24 @@ def of_files(targets):
     ]
 
 
+def of_members(targets):
+    yield ("members that are internal for the type's own extensions alone",
+           f"{len(list(members.found(targets, SOURCES.parent)))}; wanted: 0",
+           "of a type in `X.swift` and `X+*.swift`: named by several of these files, and by no other file or test")
+
+
 def main(arguments):
     targets = [swift_source.Target(folder) for folder in sorted(SOURCES.iterdir()) if any(folder.rglob("*.swift"))]
     if arguments == ["--check"]:
-        problems = circles.check(targets) + imports.check(SOURCES.parent) + locks.check(targets, SOURCES.parent)
+        problems = circles.check(targets) + imports.check(SOURCES.parent) + (
+            locks.check(targets, SOURCES.parent) + members.check(targets, SOURCES.parent))
         if problems:
             sys.exit("error: " + "\n".join(problems))
     elif len(arguments) != 2:
         sys.exit(__doc__.strip())
     else:
         print("| | now | how it is counted |\n|---|---|---|")
-        for row in [*traced(targets, *arguments), *of_circles(targets), *of_files(targets)]:
+        for row in [*traced(targets, *arguments), *of_circles(targets), *of_files(targets), *of_members(targets)]:
             print(f"| {' | '.join(row)} |", flush=True)
 
 

@@ -9,7 +9,7 @@ import re
 
 SKIPPED = re.compile(
     r'(?P<line>//[^\n]*)|(?P<block>/\*)|(?P<text>(?P<hashes>#*)(?P<quote>"""|"))', re.DOTALL)
-TOKEN = re.compile(r"`?[A-Za-z_][A-Za-z0-9_]*`?|->|[^\sA-Za-z_0-9]|[0-9][A-Za-z0-9_.]*")
+TOKEN = re.compile(r"`?[A-Za-z_][A-Za-z0-9_]*`?|->|[^\sA-Za-z_0-9]|[0-9](?:[A-Za-z0-9_]|\.(?=[0-9]))*")
 # What the folder of a target itself is called.
 TOP = "(top)"
 TYPE_WORDS = {"struct", "class", "enum", "actor", "protocol"}
