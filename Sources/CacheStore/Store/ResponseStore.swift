@@ -242,6 +242,7 @@ package final class ResponseStore: Sendable {
       if case .success(true) = removal { configuration.onEvent?(.removedDamagedRow(path: files.database)) }
     }
   }
+
   /// A number that changes whenever another connection, of this or another process, has committed a change.
   ///
   /// Takes some microseconds and runs on the calling thread. Only its difference from the previous number has a
