@@ -37,7 +37,7 @@ final class LockFile: Sendable {
     /// What the processes share about the fleet's second tier.
     static let tier = Int(requests)
 
-    /// They take 64 KiB at most.
+    /// The slots of requests, from 0: they take 64 KiB at most. The others lie before and behind them.
     private static let requests: UInt64 = 8_192
   }
 

@@ -108,7 +108,7 @@ extension AccountGeneration {
   }
 
   /// The failure to publish: that the account was signed out, if it was, so that no load falls back on what is stored.
-  nonisolated(nonsending) func signedOut(insteadOf failure: DataServiceError) async -> DataServiceError {
+  nonisolated(nonsending) func unlessSignedOut(_ failure: DataServiceError) async -> DataServiceError {
     guard ![.signedOut, .closed, .cancelled].contains(failure.kind) else { return failure }
     do throws(DataServiceError) { try await checkSignOut() } catch { return error }
     return failure

@@ -31,8 +31,7 @@ struct Attempt {
 
   /// Sends one request, follows its redirects, and judges, receives and stores the final answer.
   nonisolated(nonsending) private func request(
-    validating row: Box<StoredResponse>?, resuming resumption: Resumption?,
-    isRepeated: Bool
+    validating row: Box<StoredResponse>?, resuming resumption: Resumption?, isRepeated: Bool
   ) async throws(DataServiceError) -> ExchangeStep {
     let hops = Hops(exchange: exchange, deadline: deadline)
     let arrival = try await hops.follow(validating: row, resuming: resumption)
@@ -52,8 +51,7 @@ struct Attempt {
     let head = ReceivedHead(
       status: response.status, reason: response.reason, fields: response.fields, version: response.version,
       url: url == prepared.key.target ? nil : url, started: exchange.started,
-      requestedAt: arrival.requestedAt,
-      receivedAt: core.timekeeper.wallMilliseconds)
+      requestedAt: arrival.requestedAt, receivedAt: core.timekeeper.wallMilliseconds)
     let answer = Answer(
       head: head, interim: arrival.interim, redirects: arrival.redirects, body: .data(Data()),
       kept: .no(.status))
@@ -225,7 +223,6 @@ struct Attempt {
     case .askAgain: .data(Data())
     }
   }
-
 }
 
 extension DataServiceError {

@@ -59,6 +59,23 @@ final class Exchange: Sendable {
     number = core.configuration.onEvent == nil ? 0 : core.nextExchangeNumber()
   }
 
+  var prepared: PreparedRequest { plan.prepared }
+
+  var accountID: Int64? { generation.known }
+
+  /// When the exchange began, on the clock that decides which row is newer (law 8).
+  var started: StartMark { state.withLock { $0.started } }
+
+  /// The row whose validators go to the origin: the tier's, where it has a newer one than the store.
+  var row: Box<StoredResponse>? { tier.row ?? plan.row }
+  /// That row's value.
+  var candidate: StoredResponse? { row?.value }
+
+  /// A URL that may be stored and shown. The request's own is already computed.
+  func shown(_ url: NormalisedURL) -> String {
+    url == prepared.url ? prepared.shownURL : core.redacted(url)
+  }
+
   /// Reports an event. Where `onEvent` is not set, the event is not even made.
   func tell(_ kind: @autoclosure () -> DataService.Event.Kind) {
     guard let onEvent = core.configuration.onEvent else { return }
@@ -67,6 +84,8 @@ final class Exchange: Sendable {
         exchange: number, method: prepared.request.method, url: prepared.shownURL,
         elapsed: .nanoseconds(core.timekeeper.bootNanoseconds - madeAt), kind: kind()))
   }
+
+  // MARK: - Loads
 
   /// Joins a running exchange, or creates one; `isNew` says that the caller must start it.
   ///
@@ -95,15 +114,6 @@ final class Exchange: Sendable {
         made = exchange
       }
     }
-  }
-
-  var prepared: PreparedRequest { plan.prepared }
-
-  var accountID: Int64? { generation.known }
-
-  /// A URL that may be stored and shown. The request's own is already computed.
-  func shown(_ url: NormalisedURL) -> String {
-    url == prepared.url ? prepared.shownURL : core.redacted(url)
   }
 
   /// Takes the task that does the work, and cancels it if the exchange has been stopped meanwhile.
@@ -173,39 +183,6 @@ final class Exchange: Sendable {
     if !isWriting { reportCommitted() }
   }
 
-  /// Marks the start of writing the row; `false` if the exchange has been stopped.
-  func beginWriting() -> Bool {
-    state.withLock { state in
-      guard !state.isStopped else { return false }
-      state.isWriting = true
-      return true
-    }
-  }
-
-  /// Notes, before the origin is asked again, that nothing is being written any more. If all loads left
-  /// during the write, the exchange stops now (law 11).
-  func stopWriting() throws(DataServiceError) {
-    let isStopped = state.withLock { state in
-      state.isWriting = false
-      if state.waiters.isEmpty, !state.finishesIntoStore, state.result == nil {
-        state.isOpen = false
-        state.isStopped = true
-        state.tier.row = nil
-      }
-      return state.isStopped
-    }
-    if isStopped { throw DataServiceError(.cancelled, "the exchange was stopped") }
-  }
-
-  /// Marks the start of storing the tier's row; `false` if it may not be stored any more.
-  func beginStoringTierRow() -> Bool {
-    state.withLock { state in
-      guard state.tier.row != nil else { return false }
-      state.isWriting = true
-      return true
-    }
-  }
-
   /// Stops further loads from joining.
   /// - Returns: The loads that have joined.
   @discardableResult func closeToNewLoads() -> [ExchangeWaiter] {
@@ -257,6 +234,48 @@ final class Exchange: Sendable {
     if case .failure(let error) = done { core.warn(store: error) }
   }
 
+  /// Reports the body's progress to the loads.
+  func report(_ progress: DataService.TransferProgress) {
+    for waiter in state.withLock({ $0.waiters }) { waiter.received?(progress) }
+  }
+
+  // MARK: - Writing
+
+  /// Whether a server has answered the request, even if only with a redirect.
+  var hasBeenAnswered: Bool { state.withLock { $0.hasBeenAnswered } }
+
+  /// Notes that a server has answered. This matters only for a request that must not be repeated.
+  func noteAnswer() {
+    guard !plan.prepared.isRepeatable else { return }
+    state.withLock { $0.hasBeenAnswered = true }
+  }
+
+  /// Marks the start of writing the row; `false` if the exchange has been stopped.
+  func beginWriting() -> Bool {
+    state.withLock { state in
+      guard !state.isStopped else { return false }
+      state.isWriting = true
+      return true
+    }
+  }
+
+  /// Notes, before the origin is asked again, that nothing is being written any more. If all loads left
+  /// during the write, the exchange stops now (law 11).
+  func stopWriting() throws(DataServiceError) {
+    let isStopped = state.withLock { state in
+      state.isWriting = false
+      if state.waiters.isEmpty, !state.finishesIntoStore, state.result == nil {
+        state.isOpen = false
+        state.isStopped = true
+        state.tier.row = nil
+      }
+      return state.isStopped
+    }
+    if isStopped { throw DataServiceError(.cancelled, "the exchange was stopped") }
+  }
+
+  // MARK: - The result
+
   /// Passes the result to every load, once.
   func publish(_ result: ExchangeResult) {
     let waiters = state.withLock { state -> [ExchangeWaiter] in
@@ -289,17 +308,34 @@ final class Exchange: Sendable {
     for waiter in waiters { waiter.committed() }
   }
 
-  /// Whether a server has answered the request, even if only with a redirect.
-  var hasBeenAnswered: Bool { state.withLock { $0.hasBeenAnswered } }
+  // MARK: - The lease
 
-  /// Notes that a server has answered. This matters only for a request that must not be repeated.
-  func noteAnswer() {
-    guard !plan.prepared.isRepeatable else { return }
-    state.withLock { $0.hasBeenAnswered = true }
+  /// Keeps the lease until ``endLease(storedRow:)``; an outdated exchange gives it back at once.
+  func hold(_ lease: ExchangeLease?) {
+    let isOutOfDate = state.withLock { state in
+      state.lease = lease
+      return state.isOutOfDate
+    }
+    if isOutOfDate { endLease(storedRow: false) }
   }
 
-  /// When the exchange began, on the clock that decides which row is newer (law 8).
-  var started: StartMark { state.withLock { $0.started } }
+  func releaseOutdated() {
+    state.withLock { $0.isOutOfDate = true }
+    endLease(storedRow: false)
+  }
+
+  /// Ends the lease, so that other processes continue: once the row is committed, or as soon as it is clear that
+  /// there will be none.
+  func endLease(storedRow: Bool) {
+    let lease = state.withLock { state -> ExchangeLease? in
+      defer { state.lease = nil }
+      return state.lease
+    }
+    guard let lease else { return }
+    core.storeCalls.perform { lease.end(storedRow: storedRow) }
+  }
+
+  // MARK: - The tier
 
   /// The tier's question, ticket and row for this exchange.
   var tier: ExchangeTier { state.withLock { $0.tier } }
@@ -307,19 +343,8 @@ final class Exchange: Sendable {
   /// Changes the tier's question, ticket or row for this exchange.
   func updateTier(_ change: (inout ExchangeTier) -> Void) { state.withLock { change(&$0.tier) } }
 
-  /// Notes that the tier's row is in the store, as it came or with a 304 merged in.
-  func noteTierRowStored() {
-    state.withLock { $0.tier.isStored = true }
-    core.count(TierCounts(stored: 1))
-  }
-
   /// The row of the tier that stands in for a stored one.
   var tierRow: Box<StoredResponse>? { tier.row }
-
-  /// The row whose validators go to the origin: the tier's, where it has a newer one than the store.
-  var row: Box<StoredResponse>? { tier.row ?? plan.row }
-  /// That row's value.
-  var candidate: StoredResponse? { row?.value }
 
   /// Stores the ticket, and moves the start mark to its instant if that is later.
   func take(_ ticket: TierTicket) {
@@ -353,33 +378,18 @@ final class Exchange: Sendable {
     return isOver
   }
 
-  /// Keeps the lease until ``endLease(storedRow:)``; an outdated exchange gives it back at once.
-  func hold(_ lease: ExchangeLease?) {
-    let isOutOfDate = state.withLock { state in
-      state.lease = lease
-      return state.isOutOfDate
+  /// Marks the start of storing the tier's row; `false` if it may not be stored any more.
+  func beginStoringTierRow() -> Bool {
+    state.withLock { state in
+      guard state.tier.row != nil else { return false }
+      state.isWriting = true
+      return true
     }
-    if isOutOfDate { endLease(storedRow: false) }
   }
 
-  func releaseOutdated() {
-    state.withLock { $0.isOutOfDate = true }
-    endLease(storedRow: false)
-  }
-
-  /// Ends the lease, so that other processes continue: once the row is committed, or as soon as it is clear that
-  /// there will be none.
-  func endLease(storedRow: Bool) {
-    let lease = state.withLock { state -> ExchangeLease? in
-      defer { state.lease = nil }
-      return state.lease
-    }
-    guard let lease else { return }
-    core.storeCalls.perform { lease.end(storedRow: storedRow) }
-  }
-
-  /// Reports the body's progress to the loads.
-  func report(_ progress: DataService.TransferProgress) {
-    for waiter in state.withLock({ $0.waiters }) { waiter.received?(progress) }
+  /// Notes that the tier's row is in the store, as it came or with a 304 merged in.
+  func noteTierRowStored() {
+    state.withLock { $0.tier.isStored = true }
+    core.count(TierCounts(stored: 1))
   }
 }

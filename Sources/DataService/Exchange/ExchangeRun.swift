@@ -10,10 +10,10 @@ struct ExchangeRun {
   let exchange: Exchange
   private var core: ServiceCore { exchange.core }
   private var prepared: PreparedRequest { exchange.prepared }
+  private var turn: TierTurn { TierTurn(exchange: exchange) }
 
   /// Runs the exchange and publishes its result.
   nonisolated(nonsending) func run() async {
-    let turn = TierTurn(exchange: exchange)
     exchange.tell(.began)
     var mayStoreTierRow = true
     do throws(DataServiceError) {
@@ -36,7 +36,7 @@ struct ExchangeRun {
     } catch {
       exchange.endLease(storedRow: false)
       exchange.closeToNewLoads()
-      let failure = await exchange.generation.signedOut(insteadOf: error)
+      let failure = await exchange.generation.unlessSignedOut(error)
       exchange.tell(.failed(failure))
       closeAndPublish(.failure(failure))
     }
@@ -57,7 +57,6 @@ struct ExchangeRun {
     if answer.wasValidatedInTier { exchange.noteTierRowStored() }
     var kept = answer
     kept.kept = .yes
-    let turn = TierTurn(exchange: exchange)
     if turn.shared(kept) == .yes { turn.offer(kept) }
   }
 
@@ -88,7 +87,6 @@ struct ExchangeRun {
       return CompletedExchange(answer: answer)
     case .lead(let lease, let isAtOnce):
       exchange.hold(lease)
-      let turn = TierTurn(exchange: exchange)
       if core.configuration.tier != nil {
         // A sign-out while the tier answers is noticed only if the account has a row.
         if !prepared.key.account.isEmpty { exchange.generation.begin(on: core.thread) }
@@ -111,6 +109,7 @@ extension Answer {
   }
 }
 
+// Here, so that an exchange names nothing of its work.
 extension Exchange: AnyExchange {
   func start() {
     adopt(Task(executorPreference: core.thread) { await ExchangeRun(exchange: self).run() })

@@ -59,7 +59,7 @@ struct Hops {
     while true {
       if chain.hop.url.scheme == "http" { chain.wasPlainHTTP = true }
       // The pause of the request's own URL was checked before the first hop.
-      if chain.redirects > 0 { try await OriginPauses(exchange: exchange).check(chain.hop.url) }
+      if chain.redirects > 0 { try await OriginPauses(exchange: exchange).checkPause(of: chain.hop.url) }
       let requestedAt = core.timekeeper.wallMilliseconds
       let validators = validators(of: row, for: chain.hop)
       var request = try transportRequest(for: chain.hop)

@@ -36,7 +36,7 @@ struct OriginPauses {
   }
 
   /// Throws `paused` if the responder for the URL has asked clients to wait.
-  nonisolated(nonsending) func check(_ url: NormalisedURL) async throws(DataServiceError) {
+  nonisolated(nonsending) func checkPause(of url: NormalisedURL) async throws(DataServiceError) {
     try check(await pause(of: url), of: url)
   }
 

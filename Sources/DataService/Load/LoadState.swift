@@ -3,6 +3,8 @@ internal import PlatformFoundation
 
 /// All that changes in a load, under the one lock of its ``LoadTask``: the machine, what the store and the exchange have
 /// said, and what is still to be delivered.
+///
+/// What a change replaces may be the caller's, whose `deinit` must not run under the lock: such a change returns it.
 struct LoadState<Value: Sendable> {
   /// The result of the exchange.
   typealias Fresh = Result<(DataService.Response<Value>, DataService.Change), DataServiceError>
@@ -30,43 +32,43 @@ struct LoadState<Value: Sendable> {
     }
   }
 
-  var machine: LoadMachine
+  private(set) var machine: LoadMachine
   /// The stored row that may be delivered.
-  var row: Box<StoredResponse>?
+  private(set) var row: Box<StoredResponse>?
   /// Why the request is forwarded, for `Cache-Status`; `nil` if the row's freshness decides that.
-  var forward: CacheStatus.Forward?
+  private(set) var forward: CacheStatus.Forward?
   /// Why nothing of what is stored under the key is delivered.
-  var unfit: Unfit?
-  var isForStore = false
-  var preflight: ResponseStore.Preflight?
+  private var unfit: Unfit?
+  private var isForStore = false
+  private var preflight: ResponseStore.Preflight?
   /// The failure of the exchange, for the rule that may serve the stored response in spite of it.
-  var httpFailure: HTTPStaleness.Failure?
-  var accountID: Int64?
+  private var httpFailure: HTTPStaleness.Failure?
+  private(set) var accountID: Int64?
   /// A row of the tier that came before the store's answer.
   var tierRow: Box<StoredResponse>?
-  var stored: DataService.Response<Value>?
-  var storeError: DataServiceError?
+  private var stored: DataService.Response<Value>?
+  private var storeError: DataServiceError?
   /// Whether making the row's value failed, so that there is nothing to fall back on.
-  var isRowUnusable = false
-  var decoded: Decoded?
-  var result: Fresh?
+  private var isRowUnusable = false
+  private(set) var decoded: Decoded?
+  private var result: Fresh?
   /// The exchange's answer, and its comparison with a row that the store returned later.
-  var answer: Answer?
+  private(set) var answer: Answer?
   var lateChange: DataService.Change?
-  var exchange: (any AnyExchange)?
+  private var exchange: (any AnyExchange)?
   /// Whether the exchange has announced that nothing more will be written.
-  var isCommitted = false
+  private var isCommitted = false
   /// Whether the exchange has handed over its result; its writes may still be under way.
   var isAnswered = false
   var pendingLookup: FirstValue<Void>?
-  var isCancelled = false
-  var isStopped = false
+  private(set) var isCancelled = false
+  private(set) var isStopped = false
   /// Whether the row that was delivered without an exchange is being pinned or tagged.
   var isMarking = false
   var timers: [TimerHandle] = []
   var progressRate = ProgressRate()
   var progressTimer: TimerHandle?
-  var usedRow: Int64?
+  private var usedRow: Int64?
   private var outbox: [Posted] = []
   private var isDraining = false
   /// Whether everything is delivered, and committed or abandoned.
@@ -80,23 +82,154 @@ struct LoadState<Value: Sendable> {
   /// Whether there is a usable stored response, even if its value is not ready yet.
   var mayHaveStored: Bool { stored != nil || (row != nil && !isRowUnusable) }
 
+  // MARK: - What is learnt
+
+  /// Notes what the store has: the row that suits the load, or why none does.
+  mutating func take(
+    _ found: ResponseStore.Lookup, row: Box<StoredResponse>?, unfit: Unfit?,
+    forward: CacheStatus.Forward?, isUsed: Bool
+  ) {
+    self.row = row
+    accountID = found.accountID
+    preflight = found.preflight
+    self.unfit = unfit
+    if isUsed { usedRow = row?.value.id }
+    if row == nil { self.forward = forward }
+  }
+
+  /// Notes what RFC 9111 says of what the store has.
+  mutating func take(_ found: ResponseStore.Lookup, judged decision: HTTPReuse.Decision) {
+    row = decision.row.map { Box($0) }
+    accountID = found.accountID
+    forward = decision.forward
+    isForStore = decision.action == .reuseWhileRevalidating
+  }
+
+  /// Notes why the store has nothing to deliver.
+  /// - Returns: What is replaced.
+  mutating func fail(with error: DataServiceError, isRowUnusable isUnusable: Bool = false)
+    -> DataServiceError?
+  {
+    defer { storeError = error }
+    if isUnusable { isRowUnusable = true }
+    return storeError
+  }
+
+  /// Uses the tier's row as the stored one.
+  /// - Returns: What is replaced.
+  mutating func use(
+    tierRow row: Box<StoredResponse>, forward: CacheStatus.Forward?
+  ) -> DataServiceError? {
+    defer { storeError = nil }
+    tierRow = nil
+    self.row = row
+    isRowUnusable = false
+    self.forward = forward
+    return storeError
+  }
+
+  /// Notes the response that was made of the row.
+  mutating func prepared(_ response: DataService.Response<Value>, of row: StoredResponse) {
+    stored = response
+    if !row.isFromTier { usedRow = row.id }
+  }
+
+  /// What the exchange begins with.
+  func exchangePlan(for plan: LoadPlan<Value>, isRowKnown: Bool) -> ExchangePlan {
+    ExchangePlan(
+      prepared: plan.prepared, row: row, accountID: accountID, pendingLookup: pendingLookup,
+      isShared: !plan.prepared.isPassThrough, mayFollow: plan.policy != .freshOnly, isForStore: isForStore,
+      isRowKnown: isRowKnown, preflight: preflight)
+  }
+
+  /// Notes the exchange. Between joining it and this, it or another thread may have ended the load.
+  /// - Returns: Whether the load has ended, and must leave the exchange.
+  mutating func begin(_ exchange: any AnyExchange) -> Bool {
+    guard !isCommitted else { return false }
+    if machine.hasEnded { return result == nil || isStopped }
+    self.exchange = exchange
+    return false
+  }
+
+  /// Whether the load has made nothing of the tier's row.
+  var refusesTierRow: Bool { isRowUnusable && row?.value.isFromTier == true }
+
+  /// Notes that the exchange will write nothing more.
+  mutating func commit() {
+    exchange = nil
+    isCommitted = true
+  }
+
+  /// Notes what the decoder has made of an answer.
+  /// - Returns: What is replaced.
+  mutating func take(_ made: Decoded) -> Decoded? {
+    defer { decoded = made }
+    return decoded
+  }
+
+  /// Forgets what the decoder made of an earlier attempt's answer: after a 304 nothing is decoded before the
+  /// delivery.
+  /// - Returns: What is forgotten.
+  mutating func forgetDecoded(unlessOf answer: Answer) -> Decoded? {
+    guard let decoded, !decoded.isOf(answer) else { return nil }
+    self.decoded = nil
+    return decoded
+  }
+
+  /// Notes how the exchange failed, where it did.
+  /// - Returns: The stored response and the failure, in spite of which it may be served; `nil` while one is missing.
+  mutating func noteFailure(_ failure: HTTPStaleness.Failure?) -> (
+    Box<StoredResponse>, HTTPStaleness.Failure
+  )? {
+    if let failure { httpFailure = failure }
+    guard stored != nil, let row, let httpFailure else { return nil }
+    return (row, httpFailure)
+  }
+
+  /// Lets the machine serve the stored response. An error status that arrived before that was ready, and counted as the
+  /// answer, is the reason.
+  /// - Returns: What is replaced.
+  mutating func serveStale(because answered: DataServiceError?) -> Fresh? {
+    // This event alone returns no effects.
+    _ = machine.handle(.staleWillDo)
+    guard case .success = result, let answered else { return nil }
+    defer { result = .failure(answered) }
+    return result
+  }
+
+  /// Notes the exchange's answer; `nil` where there is none.
+  mutating func take(_ answer: Answer?) {
+    self.answer = answer
+    isAnswered = true
+  }
+
+  /// Notes the exchange's result, unless whoever stopped the load has set it meanwhile.
+  /// - Returns: Whether there is a fresh response.
+  mutating func finish(with fresh: Fresh) -> Bool {
+    if !isStopped { result = fresh }
+    if case .success = result { return true }
+    return false
+  }
+
+  // MARK: - Events and deliveries
+
   /// Passes an event to the machine, and puts into the outbox what its effects deliver.
   /// - Returns: The effects, and whether the delivered row is to be pinned or tagged.
   mutating func step(
-    _ event: LoadMachine.Event, of terms: LoadTerms<Value>
+    _ event: LoadMachine.Event, of plan: LoadPlan<Value>
   ) -> (effects: [LoadMachine.Effect], marks: Bool) {
     // A load that was stopped delivers that failure, whatever it hears of first (law 2).
     let effects = machine.handle(isStopped && event != .cancelled ? .stopped : event)
-    count(effects, of: terms)
-    for effect in effects { post(effect, of: terms) }
-    let marks = effects == [.deliverStored, .end] && isToBeMarked(for: terms)
+    count(effects, of: plan)
+    for effect in effects { post(effect, of: plan) }
+    let marks = effects == [.deliverStored, .end] && isToBeMarked(for: plan)
     if marks { isMarking = true }
     return (effects, marks)
   }
 
   /// Posts the store's counts for the effects' deliveries.
-  private mutating func count(_ effects: [LoadMachine.Effect], of terms: LoadTerms<Value>) {
-    guard !terms.prepared.isPassThrough else { return }
+  private mutating func count(_ effects: [LoadMachine.Effect], of plan: LoadPlan<Value>) {
+    guard !plan.prepared.isPassThrough else { return }
     var count = UsageCount()
     for effect in effects {
       switch effect {
@@ -123,7 +256,7 @@ struct LoadState<Value: Sendable> {
   }
 
   /// Appends an effect's delivery to the outbox.
-  private mutating func post(_ effect: LoadMachine.Effect, of terms: LoadTerms<Value>) {
+  private mutating func post(_ effect: LoadMachine.Effect, of plan: LoadPlan<Value>) {
     let delivery: DataService.Delivery<Value>
     switch effect {
     case .deliverStored:
@@ -137,7 +270,7 @@ struct LoadState<Value: Sendable> {
       // Nothing of a signed-out account is delivered, not even the last known response.
       delivery = .failure(error, lastKnown: error.kind == .signedOut ? nil : stored)
     case .deliverNotStored:
-      delivery = .failure(storeError ?? terms.notStored(unfit), lastKnown: nil)
+      delivery = .failure(storeError ?? plan.notStored(unfit), lastKnown: nil)
     case .deliverDeadline:
       let error = DataServiceError(
         .timeout(.deadline), "no fresh response within the deadline", remedy: .longerDeadline)
@@ -153,9 +286,9 @@ struct LoadState<Value: Sendable> {
 
   /// Whether the row of a load that was content with what is stored gets a pin or tags. `storedOnly` changes nothing,
   /// nor does a load that was cancelled by now (law 11), and a row of the tier is marked when it is stored.
-  private func isToBeMarked(for terms: LoadTerms<Value>) -> Bool {
-    let request = terms.prepared.request
-    guard request.isPinned || !request.tags.isEmpty, terms.policy != .storedOnly, !isCancelled,
+  private func isToBeMarked(for plan: LoadPlan<Value>) -> Bool {
+    let request = plan.prepared.request
+    guard request.isPinned || !request.tags.isEmpty, plan.policy != .storedOnly, !isCancelled,
       let row = row?.value, !row.isFromTier
     else { return false }
     return request.isPinned && !row.isPinned || !request.tags.isEmpty
@@ -196,6 +329,18 @@ struct LoadState<Value: Sendable> {
     }
     return outbox.removeFirst()
   }
+
+  /// Ends the timers and the use of the row, after the last delivery.
+  /// - Returns: The exchange, where it is still under way, the timers, and the row that was used.
+  mutating func end() -> (exchange: (any AnyExchange)?, timers: [TimerHandle], usedRow: Int64?) {
+    defer { timers = [] }
+    // Whoever stopped the load set its result, but may not have seen its exchange, which then still runs.
+    let isUnderWay = result == nil || isStopped && !isAnswered
+    return (isUnderWay ? exchange : nil, timers, usedRow)
+  }
+
+  /// Forgets the exchange that the load has left.
+  mutating func forgetExchange() { exchange = nil }
 
   /// Ends the load where everything is delivered, and committed or abandoned.
   /// - Returns: Whether it has just ended.

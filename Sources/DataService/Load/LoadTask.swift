@@ -5,10 +5,10 @@ internal import PlatformFoundation
 /// One running load: passes events from the store and the exchange to the ``LoadMachine``, and carries out its
 /// effects.
 ///
-/// All state is under one lock, held briefly and never while the sink, the store or the exchange is called. What is
-/// replaced in it is released outside, since its `deinit` may run the caller's code.
+/// All state is under one lock, held briefly and never while the sink, the store or the exchange is called. What a change
+/// returns is released outside it, also where nothing is done with it.
 final class LoadTask<Value: Sendable>: AnyLoad {
-  private let terms: LoadTerms<Value>
+  private let plan: LoadPlan<Value>
   private let gate: CallbackGate
   private let progress: (@Sendable (DataService.TransferProgress) -> Void)?
   private let sink: @Sendable (LoadOutput<Value>) -> Void
@@ -20,16 +20,16 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     progress: (@Sendable (DataService.TransferProgress) -> Void)?,
     sink: @escaping @Sendable (LoadOutput<Value>) -> Void
   ) {
-    terms = LoadTerms(core: core, prepared: prepared, policy: policy, form: form)
+    plan = LoadPlan(core: core, prepared: prepared, policy: policy, form: form)
     self.gate = gate
     self.progress = progress
     self.sink = sink
     state = Guarded(
-      LoadState(LoadMachine(policy: terms.policy, isOnlyIfCached: terms.isOnlyIfCached)))
+      LoadState(LoadMachine(policy: plan.policy, isOnlyIfCached: plan.isOnlyIfCached)))
   }
 
-  private var core: ServiceCore { terms.core }
-  private var prepared: PreparedRequest { terms.prepared }
+  private var core: ServiceCore { plan.core }
+  private var prepared: PreparedRequest { plan.prepared }
 
   var request: PreparedRequest? { prepared }
 
@@ -45,7 +45,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     }
     // `close()` listed the loads before this one was added, so the load ends itself.
     if let closed { return stop(with: closed) }
-    if case .freshElseStored(let deadline?, _) = terms.policy.kind {
+    if case .freshElseStored(let deadline?, _) = plan.policy.kind {
       arm(deadline) { $0.deadlinePassed() }
     }
     guard !prepared.isPassThrough else { return handle(.storeAnswered(.nothing)) }
@@ -55,7 +55,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     let watch = watchOpening()
     do throws(CacheStoreError) {
       let found =
-        terms.policy.asksAlways
+        plan.policy.asksAlways
         ? try core.store.lookupNow(prepared.key, beforeAsking: prepared.responder(of: prepared.url))
         : try core.store.lookupNow(prepared.key)
       endWatch(watch)
@@ -119,7 +119,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
 
   /// - Returns: The event that results at once from carrying out an effect.
   private func step(_ event: LoadMachine.Event) -> LoadMachine.Event? {
-    let (effects, marks) = state.withLock { $0.step(event, of: terms) }
+    let (effects, marks) = state.withLock { $0.step(event, of: plan) }
     if event == .storeIsSlow, effects.contains(.startExchange) {
       core.trace("the store is slow: not waiting for it")
     }
@@ -178,7 +178,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
       }
     onEvent(
       DataService.Event(
-        exchange: nil, method: prepared.request.method, url: prepared.shownURL, elapsed: terms.elapsed,
+        exchange: nil, method: prepared.request.method, url: prepared.shownURL, elapsed: plan.elapsed,
         kind: .delivered(delivered)))
   }
 
@@ -195,18 +195,13 @@ final class LoadTask<Value: Sendable>: AnyLoad {
 
   /// Leaves the exchange after the last delivery; it continues only to fill the store.
   private func ended() {
-    let (exchange, timers, usedRow) = state.withLock { state in
-      defer { state.timers = [] }
-      // Whoever stopped the load set its result, but may not have seen its exchange, which then still runs.
-      let isUnderWay = state.result == nil || state.isStopped && !state.isAnswered
-      return (isUnderWay ? state.exchange : nil, state.timers, state.usedRow)
-    }
+    let (exchange, timers, usedRow) = state.withLock { $0.end() }
     for timer in timers { timer.cancel() }
     endProgress()
     if let usedRow { core.store.markUsed(rowID: usedRow, atMilliseconds: core.timekeeper.wallMilliseconds) }
     guard let exchange else { return }
     leave(exchange)
-    state.withLock { $0.exchange = nil }
+    state.withLock { $0.forgetExchange() }
   }
 
   /// Pins and tags the row that was delivered without an exchange. The load ends when that is done, or takes as long as
@@ -231,14 +226,14 @@ final class LoadTask<Value: Sendable>: AnyLoad {
   /// Opening has the time limit of a commit. On a busy machine it exceeds the 20 ms of a lookup, and an exchange
   /// without the stored validators would download the stored body again.
   private func watchOpening() -> LookupWatch? {
-    guard !terms.asksNobody, !core.store.isReadyToLookUp else { return nil }
+    guard !plan.asksNobody, !core.store.isReadyToLookUp else { return nil }
     return beginWatch(core.configuration.timeouts.commit)
   }
 
   private func beginWatch(_ timeLimit: Duration) -> LookupWatch {
     let pending = FirstValue<Void>()
     state.withLock { $0.pendingLookup = pending }
-    guard !terms.isOnlyIfCached else { return LookupWatch(pending: pending, timer: nil) }
+    guard !plan.isOnlyIfCached else { return LookupWatch(pending: pending, timer: nil) }
     let timer = core.timekeeper.after(timeLimit) { [weak self] in
       self?.handle(.storeIsSlow)
     }
@@ -274,46 +269,35 @@ final class LoadTask<Value: Sendable>: AnyLoad {
 
   private func storeFailed(_ error: CacheStoreError) {
     // Under `storedOnly` the error itself is delivered, so it needs no warning.
-    if terms.policy != .storedOnly { core.warn(store: error) }
-    state.withLock { $0.storeError = DataServiceError(store: core.advised(error)) }
+    if plan.policy != .storedOnly { core.warn(store: error) }
+    _ = state.withLock { $0.fail(with: DataServiceError(store: core.advised(error))) }
     handle(.storeAnswered(.nothing))
   }
 
   private func take(_ found: ResponseStore.Lookup) {
     if prepared.isHTTP { return takeJudged(found) }
     let selected = core.select(from: found, for: prepared).map(Box.init)
-    let row = selected.flatMap { terms.accepts($0.value) ? $0 : nil }
+    let row = selected.flatMap { plan.accepts($0.value) ? $0 : nil }
     if found.damaged > 0 { noteDamage(isMissed: row == nil) }
     // Computed only if none of the rows fits; most lookups find a row that fits, or nothing.
-    let unfit = row == nil ? terms.unfit(found.rows) : nil
-    core.trace(terms.said(of: row?.value, unfit))
-    state.withLock { state in
-      state.row = row
-      state.accountID = found.accountID
-      state.preflight = found.preflight
-      state.unfit = unfit
-      // A fresh answer replaces the row, whether or not the row is delivered.
-      if terms.policy == .freshOnly { state.usedRow = row?.value.id }
-      if row == nil {
-        let isRefused = !prepared.request.acceptedMediaTypes.isEmpty || selected != nil
-        state.forward = found.rows.isEmpty ? .uriMiss : isRefused ? .miss : .varyMiss
-      }
-    }
+    let unfit = row == nil ? plan.unfit(found.rows) : nil
+    core.trace(plan.said(of: row?.value, unfit))
+    let isRefused = !prepared.request.acceptedMediaTypes.isEmpty || selected != nil
+    let forward: CacheStatus.Forward = found.rows.isEmpty ? .uriMiss : isRefused ? .miss : .varyMiss
+    // A fresh answer replaces the row, whether or not the row is delivered.
+    let isUsed = plan.policy == .freshOnly
+    state.withLock { $0.take(found, row: row, unfit: unfit, forward: forward, isUsed: isUsed) }
     guard let row else { return handle(.storeAnswered(.nothing)) }
-    handle(.storeAnswered(.candidate(isYoung: terms.isYoung(row.value))))
+    handle(.storeAnswered(.candidate(isYoung: plan.isYoung(row.value))))
   }
 
   /// Under `http` RFC 9111 decides which row, if any, answers.
   private func takeJudged(_ found: ResponseStore.Lookup) {
-    let decision = core.judge(prepared, rows: found.rows.filter(terms.accepts))
+    let rows = plan.acceptedStatuses == nil ? found.rows : found.rows.filter(plan.accepts)
+    let decision = core.judge(prepared, rows: rows)
     core.trace("http: \(decision.reason.rawValue)")
     if found.damaged > 0 { noteDamage(isMissed: decision.row == nil) }
-    state.withLock { state in
-      state.row = decision.row.map { Box($0) }
-      state.accountID = found.accountID
-      state.forward = decision.forward
-      state.isForStore = decision.action == .reuseWhileRevalidating
-    }
+    state.withLock { $0.take(found, judged: decision) }
     handle(.storeAnswered(.judged(decision.action, hasRow: decision.row != nil)))
   }
 
@@ -326,9 +310,9 @@ final class LoadTask<Value: Sendable>: AnyLoad {
           kind: .corrupt, message: "a stored response did not match its checksum and was removed",
           remedy: .checkStore))
     }
-    let error = terms.damaged
-    if isMissed, terms.asksNobody {
-      state.withLock { $0.storeError = error }
+    let error = plan.damaged
+    if isMissed, plan.asksNobody {
+      _ = state.withLock { $0.fail(with: error) }
     } else {
       core.warn(.init(kind: error.kind, message: error.message, remedy: error.remedy))
     }
@@ -339,19 +323,19 @@ final class LoadTask<Value: Sendable>: AnyLoad {
   private func prepareStored() -> LoadMachine.Event? {
     guard let row = state.withLock({ $0.row }) else { return .storedPrepared(false) }
     let (head, body) = HTTPPresentation.response(
-      from: row, prepared: prepared, core: core, elapsed: terms.elapsed)
-    if !terms.form.needsWhole {
-      return storedPrepared(row) { try terms.response(of: body, data: Data(), head: head) }
+      from: row, prepared: prepared, core: core, elapsed: plan.elapsed)
+    if !plan.form.needsWhole {
+      return storedPrepared(row) { try plan.response(of: body, data: Data(), head: head) }
     }
-    if case .data(let data) = body, !(terms.form.canRefuse && core.thread.isCurrent) {
-      return storedPrepared(row) { try terms.response(of: body, data: data, head: head) }
+    if case .data(let data) = body, !(plan.form.canRefuse && core.thread.isCurrent) {
+      return storedPrepared(row) { try plan.response(of: body, data: data, head: head) }
     }
     Task(executorPreference: core.thread) { [self] in
       do throws(DataServiceError) {
         let data = try await core.collect(body, limit: prepared.request.limits.dataBytes)
         handle(
           await core.decoding { [self] in
-            storedPrepared(row) { try terms.response(of: .data(data), data: data, head: head) }
+            storedPrepared(row) { try plan.response(of: .data(data), data: data, head: head) }
           })
       } catch {
         handle(storedPrepared(row) { throw error })
@@ -366,8 +350,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     do {
       let response = try make()
       let answer = state.withLock { state in
-        state.stored = response
-        if !row.value.isFromTier { state.usedRow = row.value.id }
+        state.prepared(response, of: row.value)
         return state.answer
       }
       if let answer {
@@ -377,11 +360,8 @@ final class LoadTask<Value: Sendable>: AnyLoad {
       noteStale()
       return .storedPrepared(true)
     } catch {
-      let error = terms.unusable(error)
-      state.withLock { state in
-        state.storeError = error
-        state.isRowUnusable = true
-      }
+      let error = plan.unusable(error)
+      _ = state.withLock { $0.fail(with: error, isRowUnusable: true) }
       core.warn(.init(kind: error.kind, message: error.message, remedy: error.remedy))
       return .storedPrepared(false)
     }
@@ -391,20 +371,9 @@ final class LoadTask<Value: Sendable>: AnyLoad {
 
   private func startExchange() {
     let isRowKnown = state.withLock { $0.pendingLookup }.map { $0.current != nil } ?? true
-    let plan = state.withLock {
-      ExchangePlan(
-        prepared: prepared, row: $0.row, accountID: $0.accountID, pendingLookup: $0.pendingLookup,
-        isShared: !prepared.isPassThrough, mayFollow: terms.policy != .freshOnly, isForStore: $0.isForStore,
-        isRowKnown: isRowKnown, preflight: $0.preflight)
-    }
-    let (exchange, isNew) = Exchange.joined(by: waiter, for: plan, core: core)
-    // Between joining and this line, the exchange or another thread may have ended the load.
-    let isStray = state.withLock { state -> Bool in
-      guard !state.isCommitted else { return false }
-      if state.machine.hasEnded { return state.result == nil || state.isStopped }
-      state.exchange = exchange
-      return false
-    }
+    let exchangePlan = state.withLock { $0.exchangePlan(for: plan, isRowKnown: isRowKnown) }
+    let (exchange, isNew) = Exchange.joined(by: waiter, for: exchangePlan, core: core)
+    let isStray = state.withLock { $0.begin(exchange) }
     if isNew {
       exchange.start()
     } else {
@@ -419,22 +388,15 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     var received: (@Sendable (DataService.TransferProgress) -> Void)?
     if progress != nil { received = { update in self.received(update) } }
     return ExchangeWaiter(
-      load: self, acceptedStatuses: terms.acceptedStatuses, decodes: terms.form.canRefuse,
+      load: self, acceptedStatuses: plan.acceptedStatuses, decodes: plan.form.canRefuse,
       accepts: { answer, data in self.accepts(answer, data: data) },
       tierAnswered: { row in self.tierAnswered(row) }, received: received,
       answered: { result in self.exchangeAnswered(result) },
-      committed: {
-        self.endIfCommitted { state in
-          state.exchange = nil
-          state.isCommitted = true
-        }
-      })
+      committed: { self.endIfCommitted { $0.commit() } })
   }
 
   private func leave(_ exchange: any AnyExchange) {
-    let (isStopped, refuses) = state.withLock { state in
-      (state.isStopped, state.isRowUnusable && state.row?.value.isFromTier == true)
-    }
+    let (isStopped, refuses) = state.withLock { ($0.isStopped, $0.refusesTierRow) }
     let isSatisfied = !isCancelled && !isStopped
     // A closed store accepts no more writes.
     let finishes = isSatisfied && core.configuration.finishesAfterDeadline && core.closed == nil
@@ -443,14 +405,11 @@ final class LoadTask<Value: Sendable>: AnyLoad {
   }
 
   private func accepts(_ answer: Answer, data: Data) -> Bool {
-    let decoded = terms.decode(prepared.isHead ? Data() : data, head: head(of: answer))
+    let decoded = plan.decode(prepared.isHead ? Data() : data, head: head(of: answer))
     let made = LoadState<Value>.Decoded(
       status: answer.head.status, requestedAt: answer.head.requestedAt, receivedAt: answer.head.receivedAt,
       value: decoded.map { $0.value })
-    _ = state.withLock { state -> LoadState<Value>.Decoded? in
-      defer { state.decoded = made }
-      return state.decoded
-    }
+    _ = state.withLock { $0.take(made) }
     if case .success = decoded { return true }
     return false
   }
@@ -467,14 +426,8 @@ final class LoadTask<Value: Sendable>: AnyLoad {
   private func takeTierRow() -> LoadMachine.Event? {
     guard core.configuration.tier != nil else { return nil }
     let (row, hasRoom) = state.withLock { ($0.tierRow, $0.machine.hasRoomForTier) }
-    guard hasRoom, let row, let judged = terms.judged(tierRow: row.value) else { return nil }
-    state.withLock { state in
-      state.tierRow = nil
-      state.row = row
-      state.isRowUnusable = false
-      state.storeError = nil
-      state.forward = judged.forward
-    }
+    guard hasRoom, let row, let judged = plan.judged(tierRow: row.value) else { return nil }
+    _ = state.withLock { $0.use(tierRow: row, forward: judged.forward) }
     return .tierAnswered(judged.answer)
   }
 
@@ -492,7 +445,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
       if HTTPStaleness.isUnheard(error.kind) { noteStale(after: .noAnswer) }
       exchangeEnded(.failure(error))
     case .answer(var answer):
-      forgetDecoded(unlessOf: answer)
+      _ = state.withLock { $0.forgetDecoded(unlessOf: answer) }
       // A row that a 304 confirmed, or another process refreshed, has the body of a GET (RFC 9110 section
       // 9.3.2).
       if prepared.isHead { answer.body = .data(Data()) }
@@ -502,26 +455,16 @@ final class LoadTask<Value: Sendable>: AnyLoad {
       }
       let status = answer.head.status
       if noteStale(after: .status(status))
-        || terms.isStatusFailure(status, mayHaveStored: { state.withLock { $0.mayHaveStored } })
+        || plan.isStatusFailure(status, mayHaveStored: { state.withLock { $0.mayHaveStored } })
       {
         return statusFailed(answer)
       }
-      if let failure = terms.portalFailure(answer), state.withLock({ $0.mayHaveStored }) {
+      if let failure = plan.portalFailure(answer), state.withLock({ $0.mayHaveStored }) {
         return exchangeEnded(.failure(failure))
       }
       guard prepared.isHTTP else { return makeFresh(answer) }
       let row = state.withLock { $0.row }
       makeFresh(HTTPPresentation.answer(answer, candidate: row?.value, prepared: prepared, core: core))
-    }
-  }
-
-  /// Forgets what the decoder made of an earlier attempt's answer: after a 304 nothing is decoded before the
-  /// delivery.
-  private func forgetDecoded(unlessOf answer: Answer) {
-    _ = state.withLock { state -> LoadState<Value>.Decoded? in
-      guard let decoded = state.decoded, !decoded.isOf(answer) else { return nil }
-      state.decoded = nil
-      return decoded
     }
   }
 
@@ -531,12 +474,12 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     let limit = prepared.request.limits.dataBytes
     if case .data(let data) = answer.body {
       let body = Int64(data.count) <= limit ? data : Data()
-      return exchangeEnded(.failure(terms.statusError(answer, .init(value: body, head: head))))
+      return exchangeEnded(.failure(plan.statusError(answer, .init(value: body, head: head))))
     }
     Task(executorPreference: core.thread) { [self] in
       // The status is a failure even if the body cannot be read.
       let body = try? await core.collect(answer.body, limit: limit)
-      exchangeEnded(.failure(terms.statusError(answer, .init(value: body ?? Data(), head: head))))
+      exchangeEnded(.failure(plan.statusError(answer, .init(value: body ?? Data(), head: head))))
     }
   }
 
@@ -545,45 +488,35 @@ final class LoadTask<Value: Sendable>: AnyLoad {
   /// Called when the exchange has failed and when the stored response is ready; the later call decides.
   @discardableResult private func noteStale(after failure: HTTPStaleness.Failure? = nil) -> Bool {
     guard prepared.isHTTP else { return false }
-    let (row, failure) = state.withLock { state in
-      if let failure { state.httpFailure = failure }
-      return (state.stored == nil ? nil : state.row, state.httpFailure)
-    }
-    guard let row, let failure, terms.mayServeStale(row.value, after: failure) else { return false }
-    let answered = state.withLock { $0.answer }.map { terms.statusError($0) }
-    _ = state.withLock { state -> LoadState<Value>.Fresh? in
-      // This event alone returns no effects.
-      _ = state.machine.handle(.staleWillDo)
-      // An error status arrived before the stored response was ready and counted as the answer. It is now the reason
-      // for serving stale.
-      guard case .success = state.result, let answered else { return nil }
-      defer { state.result = .failure(answered) }
-      return state.result
-    }
+    guard let (row, failure) = state.withLock({ $0.noteFailure(failure) }),
+      plan.mayServeStale(row.value, after: failure)
+    else { return false }
+    let answered = state.withLock { $0.answer }.map { plan.statusError($0) }
+    _ = state.withLock { $0.serveStale(because: answered) }
     return true
   }
 
   private func makeFresh(_ answer: Answer) {
     let head = head(of: answer)
-    switch terms.form {
+    switch plan.form {
     case .streamed:
       do {
-        let response = try terms.response(of: answer.body, data: Data(), head: head)
+        let response = try plan.response(of: answer.body, data: Data(), head: head)
         exchangeEnded(.success(response), answer: answer)
       } catch {
-        exchangeEnded(.failure(error as? DataServiceError ?? terms.undecodable(error)), answer: answer)
+        exchangeEnded(.failure(error as? DataServiceError ?? plan.undecodable(error)), answer: answer)
       }
     case .whole:
       if let decoded = state.withLock({ $0.decoded }) {
         return exchangeEnded(decoded.value.map { .init(value: $0, head: head) }, answer: answer)
       }
-      if case .data(let data) = answer.body, !terms.form.canRefuse {
-        return exchangeEnded(terms.decode(data, head: head), answer: answer)
+      if case .data(let data) = answer.body, !plan.form.canRefuse {
+        return exchangeEnded(plan.decode(data, head: head), answer: answer)
       }
       Task(executorPreference: core.thread) { [self] in
         do throws(DataServiceError) {
           let data = try await core.collect(answer.body, limit: prepared.request.limits.dataBytes)
-          exchangeEnded(await core.decoding { self.terms.decode(data, head: head) }, answer: answer)
+          exchangeEnded(await core.decoding { self.plan.decode(data, head: head) }, answer: answer)
         } catch {
           exchangeEnded(.failure(error), answer: answer)
         }
@@ -593,24 +526,18 @@ final class LoadTask<Value: Sendable>: AnyLoad {
 
   private func head(of answer: Answer) -> Box<DataService.ResponseHead> {
     let (forward, row) = state.withLock { ($0.forward, $0.row) }
-    return terms.head(of: answer, forward: forward, row: row)
+    return plan.head(of: answer, forward: forward, row: row)
   }
 
   private func exchangeEnded(
     _ result: Result<DataService.Response<Value>, DataServiceError>, answer: Answer? = nil
   ) {
     let row = state.withLock { state in
-      state.answer = answer
-      state.isAnswered = true
+      state.take(answer)
       return state.row
     }
     let change = answer.map { ChangeJudge.change(of: $0, from: row, for: prepared) } ?? .new
-    let isFresh = state.withLock { state -> Bool in
-      // Whoever stopped the load meanwhile has set the result.
-      if !state.isStopped { state.result = result.map { ($0, change) } }
-      if case .success = state.result { return true }
-      return false
-    }
+    let isFresh = state.withLock { $0.finish(with: result.map { ($0, change) }) }
     handle(.exchangeFinished(isFresh: isFresh))
   }
 

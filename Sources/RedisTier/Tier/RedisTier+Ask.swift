@@ -29,14 +29,14 @@ extension RedisTier {
       let asked = Asked(question: question, keys: link.keys.all, account: nil, deadline: deadline)
       return try await reply(to: asked, link, host) ?? .silent(because: "there is no key")
     }
-    var known = accounts.known(question.account)
+    var known = accounts.knownKeys(of: question.account)
     // Another machine may have signed the account out, and in again.
     for _ in 0..<3 {
       let account: AccountKeys
       if let known {
         account = known
       } else {
-        account = try await accounts.fetch(
+        account = try await accounts.fetchKeys(
           of: question.account, isMaking: !terms.isReadOnly, until: deadline, link, host)
       }
       let asked = Asked(question: question, keys: account.all, account: account, deadline: deadline)

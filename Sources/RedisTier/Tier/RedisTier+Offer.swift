@@ -123,7 +123,7 @@ extension RedisTier {
       let (link, host) = try server.admit()
       var isSet = true
       if !question.account.isEmpty {
-        _ = try await accounts.fetch(of: question.account, isMaking: false, link, host)
+        _ = try await accounts.fetchKeys(of: question.account, isMaking: false, link, host)
       }
       // Machines that still seal with another of the keys have rows of their own.
       for key in accounts.keys(for: question, link) {

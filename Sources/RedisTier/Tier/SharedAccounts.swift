@@ -5,20 +5,20 @@ internal import DataService
 /// Used on the tier's thread alone.
 final class SharedAccounts {
   private let server: TierServer
-  private var known: [String: AccountKeys] = [:]
+  private var keysByAccount: [String: AccountKeys] = [:]
   private var lastNumber = 0
 
   init(on server: TierServer) { self.server = server }
 
   /// The keys of an account, without asking the tier for them.
-  func known(_ account: String) -> AccountKeys? { known[account] }
+  func knownKeys(of account: String) -> AccountKeys? { keysByAccount[account] }
 
   /// Forgets the keys of an account: the next question reads them from the tier.
-  func forget(_ account: String) { known[account] = nil }
+  func forget(_ account: String) { keysByAccount[account] = nil }
 
   /// Reads the keys of an account from the tier, and notes them.
   /// - Parameter isMaking: Whether a key is made if there is none for the first of the fleet's keys.
-  nonisolated(nonsending) func fetch(
+  nonisolated(nonsending) func fetchKeys(
     of account: String, isMaking: Bool, until deadline: Int64? = nil, _ link: TierServer.Link,
     _ host: TierHost
   ) async throws(TierServer.Silent) -> AccountKeys {
@@ -37,27 +37,27 @@ final class SharedAccounts {
       server.warn(TierServer.shortened(text), remedy: TierServer.remedy(for: text))
     }
     let found = replies.suffix(names.count).map(\.bytes)
-    if let keys = known[account], keys.isSame(as: found) { return keys }
+    if let keys = keysByAccount[account], keys.isSame(as: found) { return keys }
     lastNumber += 1
     let keys = AccountKeys(found, number: lastNumber) { index, sealed in
       let key = AccountKeys.opened(sealed, with: link.keys.all[index], at: .accountKey(names[index]))
       server.count(opened: key != nil, host)
       return key
     }
-    known[account] = keys
+    keysByAccount[account] = keys
     return keys
   }
 
   /// The keys that a question's rows may be under, without asking the tier for them again.
   func keys(for question: TierQuestion, _ link: TierServer.Link) -> [TierKeys.Key] {
-    question.account.isEmpty ? link.keys.all : known[question.account]?.all ?? []
+    question.account.isEmpty ? link.keys.all : keysByAccount[question.account]?.all ?? []
   }
 
   /// The key that seals what is offered with a ticket; `nil` where the account was signed out since, or has none.
   func sealingKey(for question: TierQuestion, _ ticket: TierTicket, _ link: TierServer.Link) -> TierKeys.Key?
   {
     guard !question.account.isEmpty else { return link.keys.first }
-    guard let keys = known[question.account], keys.number == ticket.accountKeys else { return nil }
+    guard let keys = keysByAccount[question.account], keys.number == ticket.accountKeys else { return nil }
     return keys.first
   }
 

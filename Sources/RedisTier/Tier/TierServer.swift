@@ -17,11 +17,14 @@ final class TierServer: @unchecked Sendable {
   private var clock = TierClock()
   private var warned: Set<String> = []
   private static let warningLimit = 32
-  /// How many pieces of a body are under way at once.
-  static let pieceWindow = 4
   /// How many values there were, and how many of them opened.
   private(set) var seen = 0
   private(set) var opened = 0
+
+  /// How many pieces of a body are under way at once.
+  static let pieceWindow = 4
+  /// How long a piece is waited for, which has others before it on the same connection.
+  var pieceLimit: Duration { address.patience * Self.pieceWindow }
 
   static let rightsRemedy = "check the tier's user, its password and its rights"
 
@@ -137,9 +140,6 @@ final class TierServer: @unchecked Sendable {
       throw Silent(reason: "it did not answer, and is asked again in \(rest / 1_000_000) ms")
     }
   }
-
-  /// For a piece of a body, which has others before it on the same connection.
-  var pieceLimit: Duration { address.patience * Self.pieceWindow }
 
   private func changeMark<Result>(_ host: TierHost, _ change: (inout Int64) -> Result) -> Result {
     let before = host.silence.read()

@@ -127,8 +127,13 @@ struct PreloadCommand {
     if case .no(let reason)? = step.kept, reason.isOfStore { return .inputOutput }
     if failsOnStatus, let status = step.error?.status, status >= 400 { return .httpFailure }
     switch step.state {
-    case .fresh where step.isLeftOut: return step.change == .new ? .nothing : .storedOnly
-    case .fresh: return .success
+    case .fresh:
+      switch step.kept {
+      // A newer response is there, or the second tier's comes at the end.
+      case nil, .yes?, .no(.superseded)?, .no(.inTier)?: return .success
+      // What the run is for has not been done.
+      case .no?: return step.change == .new ? .nothing : .storedOnly
+      }
     case .stored: return .storedOnly
     case .missing: return .nothing
     }

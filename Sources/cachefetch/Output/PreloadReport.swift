@@ -107,11 +107,8 @@ final class PreloadReport {
 }
 
 extension LaunchOutcome.Step {
-  /// Whether its response may not be stored: what a run is for, it has not done. A newer one may be there, and one of the
-  /// second tier comes at the end.
-  var isLeftOut: Bool {
-    if case .no(let reason)? = kept { reason != .superseded && reason != .inTier } else { false }
-  }
+  /// Whether its response is not in the store.
+  fileprivate var isLeftOut: Bool { if case .no? = kept { true } else { false } }
 }
 
 /// Steps in words and in JSON.

@@ -1,9 +1,10 @@
 internal import CacheStore
 internal import PlatformFoundation
 
-/// What a load was asked for, and what follows from that alone: which rows and answers suit it, what its responses look
-/// like, and in which words it fails.
-struct LoadTerms<Value: Sendable>: Sendable {
+/// What a load was asked for, and what can be said without its state: which rows and answers suit it, what its responses
+/// look like, and in which words it fails. Of its functions those of failures alone may run under the load's lock: others
+/// read clocks, or run the caller's decoder.
+struct LoadPlan<Value: Sendable>: Sendable {
   let core: ServiceCore
   let prepared: PreparedRequest
   let policy: FetchPolicy
@@ -31,7 +32,7 @@ struct LoadTerms<Value: Sendable>: Sendable {
 }
 
 // What is stored.
-extension LoadTerms {
+extension LoadPlan {
   /// Whether the load accepts the row's status.
   func accepts(_ row: StoredResponse) -> Bool { acceptedStatuses?.contains(row.status) ?? true }
 
@@ -73,7 +74,7 @@ extension LoadTerms {
     }
   }
 
-  /// Whether a row of the tier suits the load, judged like a stored one; `nil` where it does not.
+  /// What the machine is told of a row of the tier, judged like a stored one; `nil` where it does not suit the load.
   func judged(
     tierRow row: StoredResponse
   ) -> (answer: LoadMachine.StoreAnswer, forward: CacheStatus.Forward?)? {
@@ -97,7 +98,7 @@ extension LoadTerms {
 }
 
 // What the origin answers.
-extension LoadTerms {
+extension LoadPlan {
   /// Whether the answer's status is a failure: the load does not accept it, or it is 408, 429 or 5xx and there may be a
   /// stored response to fall back on.
   func isStatusFailure(_ status: Int, mayHaveStored: () -> Bool) -> Bool {
@@ -148,7 +149,7 @@ extension LoadTerms {
 }
 
 // The failures.
-extension LoadTerms {
+extension LoadPlan {
   /// The failure of a load that asks nobody, with the reason where something is stored.
   func notStored(_ unfit: Unfit?) -> DataServiceError {
     let place = prepared.shownPlace
