@@ -1,0 +1,1 @@
+../../LaunchTests/CancelledReaderTests.swift
