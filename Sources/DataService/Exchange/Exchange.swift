@@ -67,7 +67,7 @@ final class Exchange: Sendable {
   var started: StartMark { state.withLock { $0.started } }
 
   /// The row whose validators go to the origin: the tier's, where it has a newer one than the store.
-  var row: Box<StoredResponse>? { tier.row ?? plan.row }
+  var row: Box<StoredResponse>? { tierRow ?? plan.row }
   /// That row's value.
   var candidate: StoredResponse? { row?.value }
 
@@ -344,7 +344,7 @@ final class Exchange: Sendable {
   func updateTier(_ change: (inout ExchangeTier) -> Void) { state.withLock { change(&$0.tier) } }
 
   /// The row of the tier that stands in for a stored one.
-  var tierRow: Box<StoredResponse>? { tier.row }
+  var tierRow: Box<StoredResponse>? { state.withLock { $0.tier.row } }
 
   /// Stores the ticket, and moves the start mark to its instant if that is later.
   func take(_ ticket: TierTicket) {

@@ -41,7 +41,7 @@ struct ExchangeRun {
       closeAndPublish(.failure(failure))
     }
     if mayStoreTierRow { await turn.storeRow() }
-    exchange.tier.end?()
+    turn.end()
     core.state.withLock { $0.exchanges.forget(exchange) }
     exchange.reportCommitted()
     core.exchangeEnded()

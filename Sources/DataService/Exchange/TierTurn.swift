@@ -56,10 +56,15 @@ struct TierTurn {
   /// Ends the exchange where another machine of the fleet was asked to wait (`Retry-After`). The pause then
   /// holds for this one.
   nonisolated(nonsending) func obeyFleet() async throws(DataServiceError) {
-    guard let pause = exchange.tier.pause else { return }
+    guard core.configuration.tier != nil, let pause = exchange.tier.pause else { return }
     let pauses = OriginPauses(exchange: exchange)
     await pauses.record(pause, of: prepared.responder(of: prepared.url))
     try pauses.check(pause, of: prepared.url)
+  }
+
+  /// Says that nothing more comes from the tier, or goes to the store from it.
+  func end() {
+    if core.configuration.tier != nil { exchange.tier.end?() }
   }
 
   /// Tells the fleet of a pause that this exchange was asked for.
