@@ -84,6 +84,35 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test(
+    "Where the deadline passes, too",
+    arguments: [(RequestMethod.post, false), (.post, true), (.get, false)])
+  func deadline(method: RequestMethod, isRead: Bool) async throws {
+    let (clock, mayAnswer) = (VirtualClock(), Gate())
+    let transport = ScriptedTransport { _, _ in
+      await mayAnswer.wait()
+      return .answer("late")
+    }
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    var request = DataService.Request(try #require(url), method: method)
+    request.isRead = isRead
+    let loading = Task { [request] in
+      await fixture.service.deliveries(for: request, policy: .freshElseStored(within: .seconds(1)))
+        .reduce(into: [String?]()) { $0.append($1.error?.hint) }
+    }
+    #expect(await eventually { !transport.requests.isEmpty && clock.pendingDelays.contains(.seconds(1)) })
+    clock.advance(by: .seconds(1))
+    let isTold = method == .post && !isRead
+    #expect(
+      await loading.value == [
+        isTold
+          ? "the server may have carried it out: look there before it is sent again"
+          : "allow more time until the deadline"
+      ])
+    mayAnswer.open()
+    await fixture.service.close()
+  }
+
   @Test func `a read is asked for again even where it may have been sent`() async throws {
     let (outline, sent) = try await outline(transport(failing: .disconnected), isRead: true)
     #expect(outline == ["fresh(paid, new)"])

@@ -273,7 +273,8 @@ struct LoadState<Value: Sendable> {
       delivery = .failure(storeError ?? plan.notStored(unfit), lastKnown: nil)
     case .deliverDeadline:
       let error = DataServiceError(
-        .timeout(.deadline), "no fresh response within the deadline", remedy: .longerDeadline)
+        .timeout(.deadline), "no fresh response within the deadline",
+        remedy: plan.prepared.isRepeatable ? .longerDeadline : .lookFirst)
       delivery = .failure(error, lastKnown: stored)
     case .end:
       if !isCancelled { outbox.append(.output(.end)) }
