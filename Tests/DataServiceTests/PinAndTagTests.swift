@@ -74,6 +74,53 @@ import Testing
     await reader.service.close()
   }
 
+  /// What becomes of the request whose response would be pinned.
+  enum Trouble: CaseIterable, Sendable {
+    case refused, noStore, missing, deadline
+  }
+
+  @Test(
+    "What was delivered from the store is pinned and tagged where no fresh one is",
+    arguments: Trouble.allCases)
+  func notReplaced(trouble: Trouble) async throws {
+    let url = try #require(url)
+    let (clock, mayAnswer) = (VirtualClock(), Gate())
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+      guard number > 1 else { return .answer("a") }
+      switch trouble {
+      case .refused: throw DataServiceError(.refused, "refused")
+      case .noStore: return .answer("b", ["Cache-Control": "no-store"])
+      case .missing: return .answer("none", status: 404)
+      case .deadline:
+        await mayAnswer.wait()
+        throw DataServiceError(.refused, "late")
+      }
+    }
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock)
+    #expect(await fixture.outline(url) == ["fresh(a, new)"])
+    // Who has another one delivered marks nothing.
+    if trouble == .noStore || trouble == .missing {
+      _ = await fixture.outline(url, policy: .freshOnly) {
+        want(&$0, "unseen")
+        $0.limits.retries = 0
+      }
+      #expect(try stored(fixture) == "0")
+    }
+    let policy = trouble == .deadline ? FetchPolicy.freshElseStored(within: .seconds(1)) : .storedThenFresh
+    async let outline = fixture.outline(url, policy: policy) {
+      want(&$0, "news")
+      $0.limits.retries = 0
+    }
+    if trouble == .deadline {
+      #expect(await eventually { transport.requests.count == 2 && clock.pendingDelays.contains(.seconds(1)) })
+      clock.advance(by: .seconds(1))
+    }
+    _ = await outline
+    mayAnswer.open()
+    await fixture.service.close()
+    #expect(try stored(fixture) == "1 news")
+  }
+
   @Test func `loads that share an exchange have what each of them wants`() async throws {
     let url = try #require(url)
     let (isAsked, mayAnswer) = (Gate(), Gate())

@@ -222,7 +222,7 @@ struct LoadState<Value: Sendable> {
     let effects = machine.handle(isStopped && event != .cancelled ? .stopped : event)
     count(effects, of: plan)
     for effect in effects { post(effect, of: plan) }
-    let marks = effects == [.deliverStored, .end] && isToBeMarked(for: plan)
+    let marks = effects.last == .end && isToBeMarked(for: plan)
     if marks { isMarking = true }
     return (effects, marks)
   }
@@ -285,13 +285,17 @@ struct LoadState<Value: Sendable> {
     outbox.append(.output(.delivery(delivery)))
   }
 
-  /// Whether the row of a load that was content with what is stored gets a pin or tags. `storedOnly` changes nothing,
-  /// nor does a load that was cancelled by now (law 11), and a row of the tier is marked when it is stored.
+  /// Whether the row of a stored response that may be delivered gets the pin or the tags, since no fresh one has them in
+  /// the store. `storedOnly` changes nothing, nor does a load that was cancelled by now (law 11), and a row of the tier is
+  /// marked when it is stored.
   private func isToBeMarked(for plan: LoadPlan<Value>) -> Bool {
     let request = plan.prepared.request
-    guard request.isPinned || !request.tags.isEmpty, plan.policy != .storedOnly, !isCancelled,
+    guard request.isPinned || !request.tags.isEmpty, plan.policy != .storedOnly, !isCancelled, stored != nil,
       let row = row?.value, !row.isFromTier
     else { return false }
+    if case .success((let response, _)) = result {
+      guard case .no(let reason) = response.kept, reason != .inTier, !reason.isOfStore else { return false }
+    }
     return request.isPinned && !row.isPinned || !request.tags.isEmpty
   }
 

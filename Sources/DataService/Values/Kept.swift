@@ -55,6 +55,9 @@ extension DataService {
 }
 
 extension DataService.KeptReason {
+  /// Whether the store failed, in contrast to a rule that forbids storing the response.
+  package var isOfStore: Bool { [.busy, .full, .readOnly, .corrupt, .unusable].contains(self) }
+
   /// The reason why a response is not stored, for an error of the store.
   init(_ error: CacheStoreError) {
     switch error.reason {

@@ -183,10 +183,12 @@ final class GetCommand {
     noteUnmarked(response, of: index)
   }
 
-  /// Reports that `--pin` or `--tag` had no effect, since the response is not stored.
+  /// Reports that `--pin` or `--tag` had no effect, since the response is not stored. What was stored before and was
+  /// delivered has them.
   private func noteUnmarked(_ response: Response, of index: Int) {
     let request = plan.requests[index]
-    guard case .no(let reason) = response.head.kept, reason != .inTier, reason != .busy,
+    guard states[index].outcome.storedStatus == nil, case .no(let reason) = response.head.kept,
+      reason != .inTier, reason != .busy,
       request.isPinned || !request.tags.isEmpty
     else { return }
     let options = [request.isPinned ? "--pin" : nil, request.tags.isEmpty ? nil : "--tag"].compactMap { $0 }

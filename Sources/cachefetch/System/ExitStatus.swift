@@ -39,11 +39,6 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
   }
 }
 
-extension DataService.KeptReason {
-  /// Whether the store failed, in contrast to a rule that forbids storing the response.
-  var isOfStore: Bool { [.busy, .full, .readOnly, .corrupt, .unusable].contains(self) }
-}
-
 /// The part of a load's outcome that decides the exit status.
 struct LoadOutcome: Sendable, Hashable {
   /// How a load ended.

@@ -19,10 +19,23 @@ import Testing
     #expect(try await shell.run("-q", "--tag", "t", origin.url).errors.isEmpty)
     origin.answer(.ok("kept"))
     #expect(try await shell.run("--pin", "--tag", "t", origin.url).errors.isEmpty)
+  }
+
+  @Test func `what is stored has the pin and the tag though the fresh response is not kept or does not come`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("kept"))
+    _ = try await shell.run(origin.url)
     origin.answer(.status(404, "none"))
-    let stored = try await shell.run("--tag", "u", "--print", "none", origin.url)
-    #expect(stored.errorText.hasSuffix("so that --tag has no effect on it\n"))
-    #expect(try await shell.run("list", "--tag", "u").output.isEmpty, "nor on what was stored before")
+    let missing = try await shell.run("--tag", "gone", "--print", "none", origin.url)
+    #expect(missing.status == 0 && missing.errors.isEmpty, "\(missing.errorText)")
+    #expect(try await shell.run("list", "--tag", "gone").lines.count == 1)
+    origin.server.stop()
+    let down = try await shell.run("--pin", "--tag", "down", "--retry", "0", origin.url)
+    #expect(down.status == 3 && down.outputText == "kept")
+    let listed = try await shell.run("list", "--tag", "down").lines
+    #expect(listed.count == 1 && listed[0].contains(" pinned "))
   }
 
   @Test func `what was pinned may be evicted again, and is there until then`() async throws {
