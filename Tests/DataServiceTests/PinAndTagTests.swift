@@ -71,7 +71,10 @@ import Testing
     let reader = try ServiceFixture(store: fixture.store, transport: transport)
     #expect(await reader.outline(url, policy: policy) { $0.isPinned = true } == ["stored(a)"])
     #expect(!reader.service.store.isWriting)
+    // A tag is, also where no pin is asked for.
+    #expect(await reader.outline(url, policy: policy) { $0.tags = ["more"] } == ["stored(a)"])
     await reader.service.close()
+    #expect(try stored(fixture) == "1 more news")
   }
 
   /// What becomes of the request whose response would be pinned.

@@ -35,11 +35,14 @@ import TestTurns
       if request.url.path == "/a" {
         return .answer("", status: 302, ["Location": "http://b.test:1/x?token=secret"])
       }
-      throw DataServiceError(.refused, "b.test refused the connection", hint: "the server may be down")
+      throw DataServiceError(
+        .refused, "b.test refused the connection", hint: "the server may be down",
+        underlying: CancellationError())
     }
     let url = try #require(URL(string: "http://origin.test/a"))
     let error = try #require(await fixture.deliveries(url).last?.error)
     #expect(error.kind == .refused && error.hint == "the server may be down")
+    #expect(error.underlying is CancellationError)
     #expect(
       error.message.hasPrefix("origin.test redirects to “http://b.test:1/x?token=~"), "\(error.message)")
     #expect(error.message.hasSuffix("”: b.test refused the connection"), "\(error.message)")
@@ -57,6 +60,7 @@ import TestTurns
     let redirected = try #require(URL(string: "http://origin.test/a"))
     let error = try #require(await fixture.deliveries(redirected).last?.error)
     #expect(error.kind == .protocol)
+    #expect((error.underlying as? DataServiceError)?.kind == .invalidRequest)
     #expect(error.message.hasPrefix("origin.test redirects to “http://a%20b/?token=~"), "\(error.message)")
     #expect(error.message.hasSuffix("”, which cannot be asked: the URL is malformed"), "\(error.message)")
     #expect(!error.message.contains("secret"))
