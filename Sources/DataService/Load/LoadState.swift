@@ -285,13 +285,13 @@ struct LoadState<Value: Sendable> {
     outbox.append(.output(.delivery(delivery)))
   }
 
-  /// Whether the row of a stored response that may be delivered gets the pin or the tags, since no fresh one has them in
-  /// the store. `storedOnly` changes nothing, nor does a load that was cancelled by now (law 11), and a row of the tier is
-  /// marked when it is stored.
+  /// Whether the row that suits the request gets the pin or the tags, delivered or not, since no fresh one has them in the
+  /// store. `storedOnly` changes nothing, nor does a load that was cancelled or stopped by now (law 11), and a row of the
+  /// tier is marked when it is stored.
   private func isToBeMarked(for plan: LoadPlan<Value>) -> Bool {
     let request = plan.prepared.request
-    guard request.isPinned || !request.tags.isEmpty, plan.policy != .storedOnly, !isCancelled, stored != nil,
-      let row = row?.value, !row.isFromTier
+    guard request.isPinned || !request.tags.isEmpty, plan.policy != .storedOnly, !isCancelled,
+      !isStopped, !isRowUnusable, let row = row?.value, !row.isFromTier
     else { return false }
     if case .success((let response, _)) = result {
       guard case .no(let reason) = response.kept, reason != .inTier, !reason.isOfStore else { return false }

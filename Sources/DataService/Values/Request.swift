@@ -21,9 +21,9 @@ extension DataService {
     /// Whether the answer is stored even though it, or the request, says `no-store`. Not under the `http` policy,
     /// which obeys `no-store`.
     public var keepsAnyway = false
-    /// Names under which the row can be listed and removed. A stored response that is delivered gets them where no fresh
-    /// one is stored: without an exchange, and where that fails or its response is not kept. `storedOnly` changes
-    /// nothing. With a name that has a control character in it the load fails with `invalidRequest`.
+    /// Names under which the row can be listed and removed. The stored response gets them where no fresh one is stored:
+    /// without an exchange, and where that fails or its response is not kept. `storedOnly` changes nothing. With a name
+    /// that has a control character in it the load fails with `invalidRequest`.
     public var tags: [String] = []
     /// Whether the row is exempt from eviction; as for ``tags``.
     public var isPinned = false

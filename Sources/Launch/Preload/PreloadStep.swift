@@ -62,8 +62,9 @@ public struct PreloadStep: Sendable {
   public static func storing(
     _ name: String, _ request: DataService.Request, weight: Double = 1, isCritical: Bool = true
   ) -> PreloadStep {
-    var step = PreloadStep(name, request, weight: weight, isCritical: isCritical) {
-      service, request, policy, progress in
+    var step = PreloadStep(
+      name, request, weight: weight, isCritical: isCritical, ending: { await $0.withWholeBody }
+    ) { service, request, policy, progress in
       service.streams(for: request, policy: policy, progress: progress)
     }
     step.keepsResponse = false
@@ -78,6 +79,7 @@ public struct PreloadStep: Sendable {
 
   private init<Value: Sendable>(
     _ name: String, _ request: DataService.Request, weight: Double, isCritical: Bool,
+    ending: (@Sendable (DataService.Delivery<Value>) async -> DataService.Delivery<Value>)? = nil,
     begin: @escaping Begin<Value>
   ) {
     precondition(weight > 0 && weight.isFinite, "a weight is a positive number")
@@ -86,12 +88,39 @@ public struct PreloadStep: Sendable {
     self.weight = weight
     self.isCritical = isCritical
     run = { source, policy, reportsProgress, report in
+      // Those whose bodies still arrive.
+      let (unended, held) = AsyncStream.makeStream(of: DataService.Delivery<Value>.self)
       await source.load(request, policy: policy) { service, request, policy in
         var progress: (@Sendable (DataService.TransferProgress) -> Void)?
         if reportsProgress { progress = { report(.received($0.received, expected: $0.expected)) } }
         return begin(service, request, policy, progress)
       } deliver: { delivery in
-        report(StepNews(delivery))
+        if ending != nil, delivery.isUnstored { held.yield(delivery) } else { report(StepNews(delivery)) }
+      }
+      held.finish()
+      guard let ending else { return }
+      for await delivery in unended { report(StepNews(await ending(delivery))) }
+    }
+  }
+}
+
+extension DataService.Delivery {
+  /// Whether it is a fresh one that is not in the store, so that its body may still arrive.
+  fileprivate var isUnstored: Bool {
+    if case .fresh(let response, _) = self, response.kept != .yes { true } else { false }
+  }
+}
+
+extension DataService.Delivery<DataService.BodyStream> {
+  /// The same once its body has arrived, or the failure where it breaks off.
+  fileprivate var withWholeBody: Self {
+    get async {
+      guard case .fresh(let response, _) = self else { return self }
+      do throws(DataServiceError) {
+        while try await response.value.next() != nil {}
+        return self
+      } catch {
+        return .failure(error, lastKnown: nil)
       }
     }
   }

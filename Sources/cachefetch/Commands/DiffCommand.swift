@@ -74,7 +74,13 @@ struct DiffCommand {
     let isOtherStatus = response.status != stored.head.status
     // The next run compares with the fresh response, so a difference not reported now is never reported.
     if change != .unchanged {
-      fresh = try DiffSide(response)
+      do {
+        fresh = try DiffSide(response)
+      } catch .body(let error) {
+        // It still arrives where it is not stored, and may break off.
+        do { try report.failed(error, stored: stored) } catch { throw .output(error) }
+        return .storedOnly
+      }
       // A response that is not stored is read as it arrives, and the service has not compared it.
       let isUncompared = stored.length == fresh.length && stored.body == nil && response.kept != .yes
       if isUncompared, !isOtherStatus {

@@ -175,21 +175,21 @@ final class GetCommand {
       printer.showHeading(delivery, plan.lines[index])
     } else if verdict == .print {
       try show(delivery, response, of: index)
-    } else if plan.print != .none, plan.print != .stored {
-      printer.showHeading(delivery, plan.lines[index])
+    } else {
+      if plan.print != .none, plan.print != .stored { printer.showHeading(delivery, plan.lines[index]) }
+      try skip(delivery, response, of: index)
     }
     states[index].held = nil
     noteWithheld(response, isStored: false, of: index)
-    noteUnmarked(response, of: index)
+    try noteUnmarked(response, of: index)
   }
 
-  /// Reports that `--pin` or `--tag` had no effect, since the response is not stored. What was stored before and was
-  /// delivered has them.
-  private func noteUnmarked(_ response: Response, of index: Int) {
+  /// Reports that `--pin` or `--tag` had no effect, since the response is not stored. What was stored before has them.
+  private func noteUnmarked(_ response: Response, of index: Int) throws(OutputError) {
     let request = plan.requests[index]
-    guard states[index].outcome.storedStatus == nil, case .no(let reason) = response.head.kept,
-      reason != .inTier, reason != .busy,
-      request.isPinned || !request.tags.isEmpty
+    guard request.isPinned || !request.tags.isEmpty, states[index].outcome.storedStatus == nil,
+      case .no(let reason) = response.head.kept, reason != .inTier, reason != .busy,
+      try queue.stored(request) == nil
     else { return }
     let options = [request.isPinned ? "--pin" : nil, request.tags.isEmpty ? nil : "--tag"].compactMap { $0 }
     diagnostics.say(
@@ -281,13 +281,36 @@ final class GetCommand {
         states[index].transfer?.received = count
       }
     } catch {
-      switch error {
-      case .output(let error): throw error
-      case .body(let error):
-        states[index].outcome = LoadOutcome(end: .failure(storeIsUnusable: false))
-        states[index].transfer?.take(error)
-        diagnostics.say(error, of: plan.lines[index])
+      try takeBroken(error, delivery, of: index)
+    }
+  }
+
+  /// Reads a body that is not shown and still arrives: what is printed does not change the exit status, and it may break
+  /// off.
+  private func skip(_ delivery: Delivery, _ response: Response, of index: Int) throws(OutputError) {
+    guard case .no = response.kept, response.value.whole == nil else { return }
+    do throws(BodyError) {
+      try BodyPieces(stream: response.value).forEach { _ in }
+    } catch {
+      try takeBroken(error, delivery, of: index)
+    }
+  }
+
+  /// A body that is incomplete is a failure. Where a part of it was printed to standard output, what was stored does not
+  /// make up for that.
+  private func takeBroken(_ error: BodyError, _ delivery: Delivery, of index: Int) throws(OutputError) {
+    switch error {
+    case .output(let error): throw error
+    case .body(let error):
+      states[index].transfer?.take(error)
+      let mayBePrinted =
+        plan.form.file == nil && !plan.form.isJSON && plan.print != .none && plan.print != .stored
+      if case .fresh = delivery, !mayBePrinted {
+        states[index].outcome.end = .failure(storeIsUnusable: false)
+        return try takeFailure(error, .failure(error, lastKnown: nil), of: index)
       }
+      states[index].outcome = LoadOutcome(end: .failure(storeIsUnusable: false))
+      diagnostics.say(error, of: plan.lines[index])
     }
   }
 }

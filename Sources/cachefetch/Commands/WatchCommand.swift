@@ -81,7 +81,7 @@ final class WatchCommand {
   /// The first load takes the stored response as its baseline; later loads want only the fresh one.
   private func takeBaseline(_ response: Response, of index: Int) {
     guard states[index].status == nil else { return }
-    states[index].baseline = collected(response)
+    states[index].baseline = try? collected(response)
     states[index].status = response.status
     diagnostics.trace("\(plan.lines[index].url): the baseline is from \(Words.age(response.age))")
   }
@@ -92,7 +92,15 @@ final class WatchCommand {
       return try takeFailure(.outage(response.head), nil, of: index)
     }
     states[index].due = ContinuousClock.now + plan.pause(after: response.head)
-    let body = collected(response)
+    let body: Data?
+    do throws(BodyError) {
+      body = try collected(response)
+    } catch {
+      switch error {
+      case .output(let error): throw error
+      case .body(let error): return try takeFailure(error, nil, of: index)
+      }
+    }
     let oldStatus = states[index].status
     var change = told
     if oldStatus == nil {
@@ -163,11 +171,11 @@ final class WatchCommand {
   }
 
   /// The body, if it is small enough to keep and compare.
-  private func collected(_ response: Response) -> Data? {
-    guard response.value.length ?? 0 <= WatchPlan.largestBody,
-      let bytes = try? BodyPieces(stream: response.value).collected(limit: WatchPlan.largestBody).bytes
-    else { return nil }
-    return Data(bytes)
+  private func collected(_ response: Response) throws(BodyError) -> Data? {
+    guard response.value.length ?? 0 <= WatchPlan.largestBody else { return nil }
+    return try BodyPieces(stream: response.value).collected(limit: WatchPlan.largestBody).bytes.map {
+      Data($0)
+    }
   }
 }
 
