@@ -60,7 +60,7 @@ import Testing
 
   @Test(arguments: [
     ("http://h?key-file=/k", "scheme “http”"), ("nonsense", "the tier's URL"),
-    ("redis://?key-file=/k", "host"),
+    ("redis://?key-file=/k", "host"), ("redis://a%20b?key-file=/k", "host"),
     ("redis://h", "no key-file"), ("redis://h?key-file=", "key-file"), ("redis://h:0?key-file=/k", "port"),
     ("redis://u:p@h?key-file=/k", "password"), ("redis://u@h?key-file=/k", "password-file"),
     ("redis://h/x?key-file=/k", "the path"), ("redis://h/70000?key-file=/k", "the path"),

@@ -255,3 +255,11 @@ extension DataService {
     return await Task(executorPreference: core.thread) { [core] in await core.tier()?.examine() }.value
   }
 }
+
+extension DataService {
+  /// Whether something is stored for the request; asks nobody.
+  /// - Parameter marks: Whether it gets the request's pin and tags.
+  package func isStored(_ request: Request, marking marks: Bool) async -> Bool {
+    await core.isStored(request, marking: marks)
+  }
+}

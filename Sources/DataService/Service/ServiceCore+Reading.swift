@@ -198,3 +198,18 @@ extension ServiceCore {
   /// Fields that only an origin may set: with a false validator, the origin would confirm a body that it never sent.
   private static let ofOrigins = ["ETag", "Last-Modified", "Vary", "Age", "Content-Encoding"]
 }
+
+extension ServiceCore {
+  /// Whether something is stored for the request, which gets its pin and tags with `marks`.
+  func isStored(_ request: DataService.Request, marking marks: Bool) async -> Bool {
+    guard let prepared = try? prepare(request, policy: .storedThenFresh), !prepared.isPassThrough,
+      let found = try? await lookup(prepared), let row = select(from: found, for: prepared)
+    else { return false }
+    guard marks, request.isPinned && !row.isPinned || !request.tags.isEmpty else { return true }
+    let done = await commitWaiting.result { [store] () async throws(CacheStoreError) in
+      try await store.keep(row, isPinned: request.isPinned && !row.isPinned, tags: request.tags)
+    }
+    if case .failure(let error) = done { warn(store: error) }
+    return true
+  }
+}

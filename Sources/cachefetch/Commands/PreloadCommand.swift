@@ -40,6 +40,8 @@ struct PreloadCommand {
     return CurlTransport(configuration: configuration, preparation: SandboxRules.preparation(arguments))
   }
 
+  private var remains: PreloadRemains { PreloadRemains(plan: plan, service: service) }
+
   private func run() -> ExitStatus {
     let mailbox = Mailbox<PreloadEvent>()
     let preload = service.preload(plan)
@@ -55,9 +57,10 @@ struct PreloadCommand {
     let loadStarter = LoadStarter(service: service)
     do throws(OutputError) {
       let outcome = try follow(preload, mailbox)
+      let found = remains.found(of: outcome, marks: true)
       _ = loadStarter.close(.seconds(10))
-      try report.sumUp(outcome)
-      return status(of: outcome)
+      try report.sumUp(outcome, found: found)
+      return status(of: outcome, found)
     } catch {
       report.clear()
       preload.cancel()
@@ -89,7 +92,8 @@ struct PreloadCommand {
       while let event = mailbox.wait(heedsSignals: false) {
         switch event {
         case .step(let step): try report.show(step)
-        case .outcome(let outcome): return try report.sumUp(outcome)
+        case .outcome(let outcome):
+          return try report.sumUp(outcome, found: remains.found(of: outcome, marks: false))
         case .progress, .prompt: continue
         }
       }
@@ -119,14 +123,16 @@ struct PreloadCommand {
   }
 
   /// The first of 74, 4, 22, 3, 0 that applies, whatever the failure rule.
-  private func status(of outcome: LaunchOutcome) -> ExitStatus {
-    .combined(outcome.steps.map { Self.status(of: $0, failsOnStatus: failsOnStatus) })
+  private func status(of outcome: LaunchOutcome, _ found: Set<String>) -> ExitStatus {
+    .combined(outcome.steps.map { Self.status(of: $0, found: found, failsOnStatus: failsOnStatus) })
   }
 
-  static func status(of step: LaunchOutcome.Step, failsOnStatus: Bool) -> ExitStatus {
+  static func status(
+    of step: LaunchOutcome.Step, found: Set<String> = [], failsOnStatus: Bool
+  ) -> ExitStatus {
     if case .no(let reason)? = step.kept, reason.isOfStore { return .inputOutput }
     if failsOnStatus, let status = step.error?.status, status >= 400 { return .httpFailure }
-    switch step.state {
+    switch step.state(found: found) {
     case .fresh:
       switch step.kept {
       // A newer response is there, or the second tier's comes at the end.

@@ -57,26 +57,29 @@ final class PreloadReport {
   }
 
   /// Reports the remaining requests and then the summary.
-  func sumUp(_ outcome: LaunchOutcome) throws(OutputError) {
+  /// - Parameter found: The names of those that the store has though the run did not come to them.
+  func sumUp(_ outcome: LaunchOutcome, found: Set<String> = []) throws(OutputError) {
     clear()
     for step in outcome.steps {
       let error = step.state == .fresh ? nil : step.error ?? ending(outcome)
-      if isJSON, !written.contains(step.name) { try write(step, error) }
+      if isJSON, !written.contains(step.name) { try write(step, error, found: found) }
       if !said.contains(step.name) { say(step, error) }
     }
-    diagnostics.show(summary(outcome) + "\n")
+    diagnostics.show(summary(outcome, found) + "\n")
   }
 
   /// The summary, with what to do where nothing could be kept.
-  private func summary(_ outcome: LaunchOutcome) -> String {
+  private func summary(_ outcome: LaunchOutcome, _ found: Set<String>) -> String {
     let isReadOnly = outcome.steps.contains { $0.kept == .no(.readOnly) }
-    return diagnostics.advised(StepLine.summary(outcome), isReadOnly ? .writableStore : nil)
+    return diagnostics.advised(StepLine.summary(outcome, found: found), isReadOnly ? .writableStore : nil)
   }
 
-  private func write(_ step: LaunchOutcome.Step, _ error: DataServiceError?) throws(OutputError) {
+  private func write(
+    _ step: LaunchOutcome.Step, _ error: DataServiceError?, found: Set<String> = []
+  ) throws(OutputError) {
     written.insert(step.name)
     clear()
-    try output.write(StepLine.json(step, error, url: url(of: step)))
+    try output.write(StepLine.json(step, error, found: found, url: url(of: step)))
   }
 
   private func say(_ step: LaunchOutcome.Step, _ error: DataServiceError?) {
@@ -124,11 +127,13 @@ enum StepLine {
   }
 
   /// A step's JSON object on one line, with the member names of a delivery's.
-  static func json(_ step: LaunchOutcome.Step, _ error: DataServiceError?, url: String) -> [UInt8] {
+  static func json(
+    _ step: LaunchOutcome.Step, _ error: DataServiceError?, found: Set<String> = [], url: String
+  ) -> [UInt8] {
     var json = JSONWriter()
     json.member("delivery", error != nil ? "failure" : isYoung(step) ? "stored" : "fresh")
     json.member("url", url)
-    json.member("state", step.state.rawValue)
+    json.member("state", step.state(found: found).rawValue)
     if let status = error?.status { json.member("status", status) }
     if error == nil, let bytes = step.bytes {
       json.member("body_omitted", true)
@@ -148,7 +153,7 @@ enum StepLine {
   }
 
   /// `500 requests in 3.2 s: 497 fresh (12 changed, 485 unchanged), 2 only stored, 1 missing; 10.2 MB`.
-  static func summary(_ outcome: LaunchOutcome) -> String {
+  static func summary(_ outcome: LaunchOutcome, found: Set<String> = []) -> String {
     let steps = outcome.steps
     let fresh = steps.filter { $0.state == .fresh }
     var changes: [String] = []
@@ -159,9 +164,9 @@ enum StepLine {
     let young = fresh.count { isYoung($0) }
     if young > 0 { changes.append("\(young) young enough") }
     var parts = ["\(fresh.count) fresh" + (changes.isEmpty ? "" : " (\(changes.joined(separator: ", ")))")]
-    let stored = steps.count { $0.state == .stored }
+    let stored = steps.count { $0.state(found: found) == .stored }
     if stored > 0 { parts.append("\(stored) only stored") }
-    let missing = steps.count { $0.state == .missing }
+    let missing = steps.count { $0.state(found: found) == .missing }
     if missing > 0 { parts.append("\(missing) missing") }
     let unkept = steps.count { if case .no? = $0.kept { true } else { false } }
     if unkept > 0 { parts.append("\(unkept) not kept") }

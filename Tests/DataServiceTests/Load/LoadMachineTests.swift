@@ -47,6 +47,16 @@ import TestTurns
     #expect(all == [.startExchange, .boundStoreWait, .deliverFresh, .end])
   }
 
+  @Test func `a stored body too slow to read: fresh alone, too`() {
+    let all = effects(
+      .storedThenFresh,
+      [
+        .storeAnswered(.candidate(isYoung: true)), .exchangeFinished(isFresh: true), .storeIsTooLate,
+        .storedPrepared(true),
+      ])
+    #expect(all == [.startExchange, .prepareStored, .boundStoreWait, .deliverFresh, .end])
+  }
+
   @Test func `stored only: no exchange, whatever is stored`() {
     #expect(
       effects(.storedOnly, [.storeIsSlow, .storeAnswered(.candidate(isYoung: false)), .storedPrepared(true)])

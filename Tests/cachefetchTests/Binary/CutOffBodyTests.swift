@@ -1,5 +1,6 @@
 import FixtureServer
 import PlatformFoundation
+import Synchronization
 import TestSupport
 import Testing
 import TestTurns
@@ -46,6 +47,45 @@ import TestTurns
     #expect(run.status == 4 && run.errorText.contains("cut off"), "\(run.errorText)")
     #expect(try shell.store.folder.text(of: "out") == "before")
     #expect(try shell.store.folder.names().allSatisfy { !$0.hasPrefix(".out") && !$0.hasPrefix("out.") })
+  }
+
+  /// What is done with the body, besides being printed to a pipe.
+  static let uses = [
+    ["--print", "none"], ["--print", "stored"], ["-o", "out"], ["--json", "--print", "last"], ["preload"],
+    ["diff"],
+  ]
+
+  @Test("It is a failure whatever becomes of it, and what is stored stands", arguments: uses)
+  func use(words: [String]) async throws {
+    let shell = try Shell()
+    let isCut = Mutex(false)
+    let origin = try FixtureServer { _, connection in
+      guard isCut.withLock({ $0 }) else { return try connection.send(.ok("whole\n")) }
+      var head = FixtureReply.ok([UInt8](), ["Cache-Control": "no-store"])
+      head.chunkSize = 1 << 20
+      try connection.sendHead(head)
+      for _ in 0..<Self.pieces { try connection.sendChunk(Self.piece) }
+      connection.close()
+    }
+    _ = try await shell.run(origin.url + "/stored")
+    isCut.withLock { $0 = true }
+    let common = ["--retry", "0", "--connect-timeout", "1h"]
+    // Where nothing is stored, `diff` does not read the body: it may not be compared.
+    for (path, status) in [("/stored", 3), ("/new", 4)] as [(String, Int32)]
+    where path == "/stored" || words != ["diff"] {
+      let run = try await shell.run(words + common + [origin.url + path])
+      #expect(run.status == status, "\(path)")
+      #expect(run.errorText.contains("cut off"), "\(path): \(run.errorText)")
+      let isStored = path == "/stored"
+      switch words.first {
+      case "--json":
+        #expect(run.lines.map { $0.contains(#""delivery":"stored""#) } == (isStored ? [true] : [false]))
+        if !isStored { #expect(run.outputText.contains(#""kind":"truncated""#)) }
+      case "-o" where isStored: #expect(try shell.store.folder.text(of: "out") == "whole\n")
+      case "preload": #expect(run.errorText.contains(isStored ? "1 only stored" : "1 missing"))
+      default: break
+      }
+    }
   }
 
   @Test func `a stored body with a damaged chunk ends before it`() async throws {

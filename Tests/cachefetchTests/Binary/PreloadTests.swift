@@ -148,6 +148,27 @@ import TestTurns
     #expect(run.errorText.contains(", 1 missing; "))
   }
 
+  @Test func `what the run does not come to is stored where it is, and has the pin and the tag`() async throws
+  {
+    let shell = try Shell()
+    let isSlow = Mutex(false)
+    let origin = try FixtureServer { _, connection in
+      if isSlow.withLock({ $0 }) { connection.waitForPeerClose() }
+      try connection.send(.ok("stored"))
+    }
+    let urls = (1...4).map { "\(origin.url)/\($0)" }
+    #expect(try await shell.run(["preload"] + urls.dropLast()).status == 0)
+    isSlow.withLock { $0 = true }
+    let words = ["preload", "--deadline", "300ms", "--parallel", "2", "--pin", "--tag", "trip", "--json"]
+    let run = try await shell.run(words + urls.dropLast())
+    #expect(run.status == 3 && run.errorText.contains("0 fresh, 3 only stored; "), "\(run.errorText)")
+    #expect(run.lines.count == 3 && run.lines.allSatisfy { $0.contains(#""state":"stored""#) })
+    let listed = try await shell.run("list", "--tag", "trip").lines
+    #expect(listed.count == 3 && listed.allSatisfy { $0.contains(" pinned ") })
+    let more = try await shell.run(words + urls)
+    #expect(more.status == 4 && more.errorText.contains("3 only stored, 1 missing; "), "\(more.errorText)")
+  }
+
   @Test(
     "Every request is named, with what became of it, whatever ends the run",
     arguments: [
