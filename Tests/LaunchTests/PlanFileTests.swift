@@ -42,6 +42,16 @@ import TestTurns
       "{\"steps\": [\n{\"url\": \"http://a/\",\n\"weight\": 0}]}",
       "line 2: step 1: a weight is a positive number"
     ),
+    (#"{"steps": [{"url": "http://a/", "tags": ["t", ""]}]}"#, "line 1: step 1: a tag has no name"),
+    (#"{"steps": [{"url": "http://a/", "account": ""}]}"#, "line 1: step 1: an account has no name"),
+    (
+      #"{"steps": [{"url": "http://a/", "account": "a\nb"}]}"#,
+      "line 1: step 1: the name of an account has a line break or another control character in it"
+    ),
+    (
+      #"{"steps": [{"url": "http://a/", "tags": ["\u0085"]}]}"#,
+      "line 1: step 1: the name of a tag has a line break or another control character in it"
+    ),
     (
       #"{"steps": [{"url": "http://a/", "name": "x"}, {"url": "http://b/", "name": "x"}]}"#,
       "line 1: step 2: the name “x” is taken by an earlier step"

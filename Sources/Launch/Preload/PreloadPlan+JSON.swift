@@ -107,6 +107,15 @@ private struct PlanFile: Decodable {
       tags = try values.decodeIfPresent([String].self, forKey: .tags)
     }
 
+    /// A name that a list can show as it is.
+    private static func checked(_ name: String, _ what: String) throws(PlanError) -> String {
+      if name.isEmpty { throw PlanError("\(what) has no name") }
+      if name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
+        throw PlanError("the name of \(what) has a line break or another control character in it")
+      }
+      return name
+    }
+
     func step(
       inMemory: Bool, adjust: (inout DataService.Request) -> Void,
       readURL: (String) throws(PlanError) -> URL
@@ -119,8 +128,8 @@ private struct PlanFile: Decodable {
         request.fields.append(name, value)
       }
       if let refused = request.fields.refused { throw PlanError("\(refused)") }
-      if let account { request.account = .named(account) }
-      request.tags = tags ?? []
+      if let account { request.account = .named(try Self.checked(account, "an account")) }
+      for tag in tags ?? [] { request.tags.append(try Self.checked(tag, "a tag")) }
       adjust(&request)
       let isCritical = critical ?? true
       return inMemory
