@@ -27,6 +27,9 @@ struct LoadPlan<Value: Sendable>: Sendable {
 
   var elapsed: Duration { .nanoseconds(core.timekeeper.bootNanoseconds - beganAt) }
 
+  /// Whether a pin or tags are asked for.
+  var wantsMark: Bool { prepared.request.isPinned || !prepared.request.tags.isEmpty }
+
   /// Whether nobody else is asked where the store has nothing.
   var asksNobody: Bool { policy == .storedOnly || isOnlyIfCached }
 }

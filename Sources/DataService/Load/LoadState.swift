@@ -289,14 +289,13 @@ struct LoadState<Value: Sendable> {
   /// store. `storedOnly` changes nothing, nor does a load that was cancelled or stopped by now (law 11), and a row of the
   /// tier is marked when it is stored.
   private func isToBeMarked(for plan: LoadPlan<Value>) -> Bool {
-    let request = plan.prepared.request
-    guard request.isPinned || !request.tags.isEmpty, plan.policy != .storedOnly, !isCancelled,
-      !isStopped, !isRowUnusable, let row = row?.value, !row.isFromTier
+    guard plan.wantsMark, plan.policy != .storedOnly, !isCancelled, !isStopped, !isRowUnusable,
+      let row = row?.value, !row.isFromTier
     else { return false }
     if case .success((let response, _)) = result {
       guard case .no(let reason) = response.kept, reason != .inTier, !reason.isOfStore else { return false }
     }
-    return request.isPinned && !row.isPinned || !request.tags.isEmpty
+    return !row.isPinned || !plan.prepared.request.tags.isEmpty
   }
 
   /// Empties the outbox, for a cancelled load.
