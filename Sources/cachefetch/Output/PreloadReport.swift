@@ -110,6 +110,9 @@ final class PreloadReport {
 }
 
 extension LaunchOutcome.Step {
+  /// Which response there is for it, where the store has those of these names.
+  func state(found: Set<String>) -> State { state == .missing && found.contains(name) ? .stored : state }
+
   /// Whether its response is not in the store.
   fileprivate var isLeftOut: Bool { if case .no? = kept { true } else { false } }
 }
