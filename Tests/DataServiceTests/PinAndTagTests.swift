@@ -124,6 +124,20 @@ import Testing
     #expect(try stored(fixture) == (trouble == .deadline ? "1 news" : "1 news unseen"))
   }
 
+  @Test func `law 11: a load that is cancelled marks nothing, whatever it had delivered`() async throws {
+    let url = try #require(url)
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    let fixture = try ServiceFixture(transport: transport(isAsked, mayAnswer, free: 1))
+    #expect(await fixture.outline(url) == ["fresh(a, new)"])
+    let leaving = Task { await fixture.outline(url) { want(&$0, "gone") } }
+    await isAsked.wait()
+    leaving.cancel()
+    _ = await leaving.value
+    mayAnswer.open()
+    await fixture.service.close()
+    #expect(try stored(fixture) == "0")
+  }
+
   @Test func `loads that share an exchange have what each of them wants`() async throws {
     let url = try #require(url)
     let (isAsked, mayAnswer) = (Gate(), Gate())
