@@ -6,7 +6,7 @@ rows tier processes following ending stampede; all of them unless some are named
 tables are the last one's. --record writes what was measured into docs/performance.md, where the rest stays, and draws
 docs/pictures. --size is that of the large body, 1024 without it, 256 with --quick.
 
-Alone: shapes, which compares sizes of pages and chunks; --record writes its table into docs/storage.md.
+Alone: shapes, which compares sizes of pages and chunks; --record writes its table into Benchmarks/results/shapes.md.
 """
 
 import os
