@@ -1,1 +1,1 @@
-../../CacheStoreTests/DigestKeyTests.swift
+../../CacheStoreTests/Files/DigestKeyTests.swift

@@ -1,1 +1,1 @@
-../../CacheStoreTests/FastFormTests.swift
+../../CacheStoreTests/Fast/FastFormTests.swift

@@ -1,1 +1,1 @@
-../../CacheStoreTests/FileHandleStandIn.swift
+../../CacheStoreTests/Support/FileHandleStandIn.swift

@@ -1,1 +1,1 @@
-../../CacheStoreTests/LogWhileWritingTests.swift
+../../CacheStoreTests/Store/LogWhileWritingTests.swift

@@ -1,1 +1,1 @@
-../../CacheStoreTests/MaintenanceTurnTests.swift
+../../CacheStoreTests/Store/MaintenanceTurnTests.swift

@@ -1,1 +1,1 @@
-../../CacheStoreTests/StoreFileTests.swift
+../../CacheStoreTests/Files/StoreFileTests.swift

@@ -1,1 +1,1 @@
-../../CacheStoreTests/StoreFixture.swift
+../../CacheStoreTests/Support/StoreFixture.swift

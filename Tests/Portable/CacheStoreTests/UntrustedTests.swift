@@ -1,1 +1,1 @@
-../../CacheStoreTests/UntrustedTests.swift
+../../CacheStoreTests/Tables/UntrustedTests.swift

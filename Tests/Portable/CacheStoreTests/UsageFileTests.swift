@@ -1,1 +1,1 @@
-../../CacheStoreTests/UsageFileTests.swift
+../../CacheStoreTests/Files/UsageFileTests.swift

@@ -1,1 +1,1 @@
-../../DataServiceTests/ChangesTests.swift
+../../DataServiceTests/API/ChangesTests.swift

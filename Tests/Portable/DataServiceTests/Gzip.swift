@@ -1,1 +1,1 @@
-../../DataServiceTests/Transport/Gzip.swift
+../../DataServiceTests/Support/Gzip.swift

@@ -1,1 +1,1 @@
-../../DataServiceTests/Transport/PhaseClockTests.swift
+../../DataServiceTests/Transport/Curl/PhaseClockTests.swift

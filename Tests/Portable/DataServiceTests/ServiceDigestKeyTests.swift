@@ -1,1 +1,1 @@
-../../DataServiceTests/Rules/ServiceDigestKeyTests.swift
+../../DataServiceTests/Service/ServiceDigestKeyTests.swift

@@ -1,1 +1,1 @@
-../../DataServiceTests/Transport/SessionTransportTests.swift
+../../DataServiceTests/URLSessionTransport/Session/SessionTransportTests.swift

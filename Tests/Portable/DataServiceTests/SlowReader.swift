@@ -1,1 +1,1 @@
-../../DataServiceTests/Transport/SlowReader.swift
+../../DataServiceTests/Support/SlowReader.swift

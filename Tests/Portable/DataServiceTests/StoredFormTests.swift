@@ -1,1 +1,1 @@
-../../DataServiceTests/StoredFormTests.swift
+../../DataServiceTests/API/StoredFormTests.swift

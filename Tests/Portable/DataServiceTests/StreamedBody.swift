@@ -1,1 +1,1 @@
-../../DataServiceTests/StreamedBody.swift
+../../DataServiceTests/Support/StreamedBody.swift

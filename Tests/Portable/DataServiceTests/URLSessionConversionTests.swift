@@ -1,1 +1,1 @@
-../../DataServiceTests/Transport/URLSessionConversionTests.swift
+../../DataServiceTests/URLSessionTransport/Session/URLSessionConversionTests.swift

@@ -1,1 +1,1 @@
-../../CacheStoreTests/BodyReadingTests.swift
+../../CacheStoreTests/Store/BodyReadingTests.swift

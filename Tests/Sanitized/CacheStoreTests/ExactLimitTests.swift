@@ -1,1 +1,1 @@
-../../CacheStoreTests/ExactLimitTests.swift
+../../CacheStoreTests/Store/ExactLimitTests.swift

@@ -1,1 +1,1 @@
-../../CacheStoreTests/FreshenTests.swift
+../../CacheStoreTests/Store/FreshenTests.swift

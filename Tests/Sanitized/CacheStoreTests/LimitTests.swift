@@ -1,1 +1,1 @@
-../../CacheStoreTests/LimitTests.swift
+../../CacheStoreTests/Store/LimitTests.swift

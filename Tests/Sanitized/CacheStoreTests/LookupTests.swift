@@ -1,1 +1,1 @@
-../../CacheStoreTests/LookupTests.swift
+../../CacheStoreTests/Store/LookupTests.swift

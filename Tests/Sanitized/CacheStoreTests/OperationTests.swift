@@ -1,1 +1,1 @@
-../../CacheStoreTests/OperationTests.swift
+../../CacheStoreTests/Store/OperationTests.swift

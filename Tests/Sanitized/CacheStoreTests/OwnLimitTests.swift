@@ -1,1 +1,1 @@
-../../CacheStoreTests/OwnLimitTests.swift
+../../CacheStoreTests/Store/OwnLimitTests.swift

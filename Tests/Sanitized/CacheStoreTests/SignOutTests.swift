@@ -1,1 +1,1 @@
-../../CacheStoreTests/SignOutTests.swift
+../../CacheStoreTests/Store/SignOutTests.swift

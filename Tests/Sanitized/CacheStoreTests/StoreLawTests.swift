@@ -1,1 +1,1 @@
-../../CacheStoreTests/StoreLawTests.swift
+../../CacheStoreTests/Store/StoreLawTests.swift

@@ -1,1 +1,1 @@
-../../CacheStoreTests/TestClock.swift
+../../CacheStoreTests/Support/TestClock.swift

@@ -1,1 +1,1 @@
-../../CacheStoreTests/UnfinishedBodyTests.swift
+../../CacheStoreTests/Store/UnfinishedBodyTests.swift

@@ -1,1 +1,1 @@
-../../DataServiceTests/BigBodyTests.swift
+../../DataServiceTests/Exchange/BigBodyTests.swift

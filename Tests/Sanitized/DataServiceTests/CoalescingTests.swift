@@ -1,1 +1,1 @@
-../../DataServiceTests/CoalescingTests.swift
+../../DataServiceTests/Exchange/CoalescingTests.swift

@@ -1,1 +1,1 @@
-../../DataServiceTests/CutOffDownload.swift
+../../DataServiceTests/Support/CutOffDownload.swift

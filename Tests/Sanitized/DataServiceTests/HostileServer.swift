@@ -1,1 +1,1 @@
-../../DataServiceTests/Transport/HostileServer.swift
+../../DataServiceTests/Support/HostileServer.swift

@@ -1,1 +1,1 @@
-../../DataServiceTests/PrefetchTests.swift
+../../DataServiceTests/Prefetch/PrefetchTests.swift

@@ -1,1 +1,1 @@
-../../DataServiceTests/Transport/RawConnectionTests.swift
+../../DataServiceTests/Transport/Curl/RawConnectionTests.swift

@@ -1,1 +1,1 @@
-../../DataServiceTests/Transport/SilentListener.swift
+../../DataServiceTests/Support/SilentListener.swift

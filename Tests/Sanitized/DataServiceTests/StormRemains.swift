@@ -1,1 +1,1 @@
-../../DataServiceTests/Transport/StormRemains.swift
+../../DataServiceTests/Support/StormRemains.swift

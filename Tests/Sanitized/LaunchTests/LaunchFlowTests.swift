@@ -1,1 +1,1 @@
-../../LaunchTests/LaunchFlowTests.swift
+../../LaunchTests/Flow/LaunchFlowTests.swift

@@ -1,1 +1,1 @@
-../../LaunchTests/SessionTests.swift
+../../LaunchTests/Session/SessionTests.swift

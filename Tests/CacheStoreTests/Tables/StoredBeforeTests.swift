@@ -91,7 +91,7 @@ import TestTurns
 
   /// A copy of the file, with a store on it.
   private static func copy() throws -> StoreFixture {
-    let folder = "/" + #filePath.split(separator: "/").dropLast().joined(separator: "/") + "/Fixtures"
+    let folder = "/" + #filePath.split(separator: "/").dropLast(2).joined(separator: "/") + "/Fixtures"
     let fixture = try StoreFixture()
     let path = try fixture.files.write(
       Data(contentsOf: URL(filePath: "\(folder)/schema-1.sqlite")), to: "store.sqlite")
