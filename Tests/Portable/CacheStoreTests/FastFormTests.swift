@@ -1,1 +1,0 @@
-../../CacheStoreTests/Fast/FastFormTests.swift

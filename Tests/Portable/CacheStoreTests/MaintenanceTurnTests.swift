@@ -1,1 +1,0 @@
-../../CacheStoreTests/Store/MaintenanceTurnTests.swift

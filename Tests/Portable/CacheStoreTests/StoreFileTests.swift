@@ -1,1 +1,0 @@
-../../CacheStoreTests/Files/StoreFileTests.swift

@@ -1,1 +1,0 @@
-../../CacheStoreTests/Support/TestClock.swift

@@ -1,1 +1,0 @@
-../../CacheStoreTests/Tables/UntrustedTests.swift

@@ -1,1 +1,0 @@
-../../CacheStoreTests/Files/UsageFileTests.swift

@@ -1,1 +1,0 @@
-../../DataServiceTests/Support/Gzip.swift

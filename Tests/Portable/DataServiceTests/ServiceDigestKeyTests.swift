@@ -1,1 +1,0 @@
-../../DataServiceTests/Service/ServiceDigestKeyTests.swift

@@ -1,1 +1,0 @@
-../../DataServiceTests/URLSessionTransport/Session/SessionTransportTests.swift

@@ -1,1 +1,0 @@
-../../DataServiceTests/API/StoredFormTests.swift

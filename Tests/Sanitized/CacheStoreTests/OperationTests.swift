@@ -1,1 +1,0 @@
-../../CacheStoreTests/Store/OperationTests.swift

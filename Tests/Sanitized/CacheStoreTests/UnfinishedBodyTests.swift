@@ -1,1 +1,0 @@
-../../CacheStoreTests/Store/UnfinishedBodyTests.swift

@@ -1,1 +1,0 @@
-../../DataServiceTests/Exchange/BigBodyTests.swift

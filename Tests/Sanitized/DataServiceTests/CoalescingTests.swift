@@ -1,1 +1,0 @@
-../../DataServiceTests/Exchange/CoalescingTests.swift

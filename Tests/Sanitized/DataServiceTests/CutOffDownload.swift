@@ -1,1 +1,0 @@
-../../DataServiceTests/Support/CutOffDownload.swift

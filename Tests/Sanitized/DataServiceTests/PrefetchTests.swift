@@ -1,1 +1,0 @@
-../../DataServiceTests/Prefetch/PrefetchTests.swift

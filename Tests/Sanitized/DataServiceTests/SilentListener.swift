@@ -1,1 +1,0 @@
-../../DataServiceTests/Support/SilentListener.swift

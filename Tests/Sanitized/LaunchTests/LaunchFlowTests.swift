@@ -1,1 +1,0 @@
-../../LaunchTests/Flow/LaunchFlowTests.swift

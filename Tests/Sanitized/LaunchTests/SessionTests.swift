@@ -1,1 +1,0 @@
-../../LaunchTests/Session/SessionTests.swift
