@@ -3,10 +3,10 @@
 Scenes: start stored refresh cold https preload launch anticipation big
 rows tier processes following ending stampede; all of them unless some are named.
 --quick keeps it within two minutes. --runs measures so often: each budget is judged by the median of the runs, the
-tables are the last one's. --record writes what was measured into docs/performance.md, where the rest stays, and draws
-docs/pictures. --size is that of the large body, 1024 without it, 256 with --quick.
+tables are the last one's. --record writes what was measured into the day's file in Benchmarks/results and draws
+docs/pictures. --size is that of the large body, 100 without it.
 
-Alone: shapes, which compares sizes of pages and chunks; --record writes its table into docs/storage.md.
+Alone: shapes, which compares sizes of pages and chunks; --record writes its table into Benchmarks/results/shapes.md.
 """
 
 import os
@@ -59,7 +59,7 @@ def main():
     text = report.markdown(command)
     print(text)
     if "--record" in options:
-        report.record(root / "docs/performance.md")
+        report.record(root / "Benchmarks/results")
         for scene, (name, title, subtitle) in pictures.items():
             if scene in report.scenes:
                 picture.draw(root / "docs/pictures" / f"{name}.svg", title, subtitle, report.scenes[scene])

@@ -53,6 +53,7 @@ class Report:
         return by_name
 
     def budget(self, what, measured, limit, unit="×"):
+        """A figure of this run, and what it may be at most; without a limit it is shown and not judged."""
         self.budgets.setdefault(what, (limit, unit, []))[2].append(measured)
 
     def verdicts(self):
@@ -63,7 +64,8 @@ class Report:
             median = statistics.median(measured)
             rows.append([
                 what, f"{median:.2f} {unit}".strip(), f"{min(measured):.2f} to {max(measured):.2f}", str(len(measured)),
-                f"≤ {limit} {unit}".strip(), "met" if median <= limit else "**missed**", today])
+                "" if limit is None else f"≤ {limit} {unit}".strip(),
+                "" if limit is None else "met" if median <= limit else "**missed**", today])
         return rows
 
     def markdown(self, command):
@@ -72,18 +74,17 @@ class Report:
             lines += ["### Budgets", "", *table(budget_head, self.verdicts()), ""]
         return "\n".join(lines + [line for section in self.sections.values() for line in section])
 
-    def record(self, page):
-        """Writes what was measured in place of what the page says of the same; the rest stays."""
-        text = page.read_text()
-        text = replaced(text, "budgets", lambda old: "\n".join(table(budget_head, merged(rows(old), self.verdicts()))))
-        page.write_text(replaced(text, "results", lambda old: sections_of(old, self.sections)))
-
-
-def replaced(text, name, change):
-    marks = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
-    found = re.search(marks, text, flags=re.S)
-    old = text[found.end(1):found.start(2)]
-    return text[:found.end(1)] + "\n" + change(old).strip("\n") + "\n\n" + text[found.start(2):]
+    def record(self, folder):
+        """Writes what was measured into the file of the day, in place of what that says of the same."""
+        day = datetime.date.today().isoformat()
+        page = folder / f"{day}.md"
+        kept = sections(page.read_text()) if page.exists() else {}
+        if self.budgets:
+            kept["Budgets"] = "Budgets\n\n" + "\n".join(table(budget_head, merged(rows(kept.get("Budgets", "")), self.verdicts())))
+        for title, lines in self.sections.items():
+            kept[title] = "\n".join(lines).removeprefix("### ")
+        text = "\n".join(f"### {part.strip()}\n" for part in kept.values())
+        page.write_text(f"# Measured {day}\n\nThe latest run of these scenes on one machine, by `scripts/bench`.\n\n{text}")
 
 
 def rows(markdown):
@@ -96,11 +97,8 @@ def merged(old, new):
     return [fresh.pop(row[0], row) for row in old] + list(fresh.values())
 
 
-def sections_of(old, new):
-    kept = {part.split("\n", 1)[0]: part for part in re.split(r"^### ", old, flags=re.M)[1:]}
-    for title, lines in new.items():
-        kept[title] = "\n".join(lines).removeprefix("### ")
-    return "\n".join(f"### {part.strip()}\n" for part in kept.values())
+def sections(markdown):
+    return {part.split("\n", 1)[0]: part for part in re.split(r"^### ", markdown, flags=re.M)[1:]}
 
 
 def measured_on():

@@ -2,7 +2,6 @@
 
 import datetime
 import pathlib
-import re
 import shutil
 import statistics
 import subprocess
@@ -35,9 +34,9 @@ def run(quick, record):
     text = report(found, "scripts/bench shapes" + (" --quick" if quick else ""))
     print(text)
     if record:
-        page = root / "docs/storage.md"
-        marks = r"(<!-- shapes -->\n).*(<!-- end of shapes -->)"
-        page.write_text(re.sub(marks, lambda m: m[1] + text + "\n" + m[2], page.read_text(), flags=re.S))
+        page = root / "Benchmarks/results/shapes.md"
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(f"# Sizes of pages and chunks\n\n{text}\n")
 
 
 def measure(driver, folder, shape, results):

@@ -34,7 +34,8 @@ static void stand_still(void) {
 }
 
 // Exit handlers run in the reverse order of their registration. This one has to precede libcrypto's, so it is registered
-// before the library is loaded, for an exit meanwhile, and once more when the library has registered its own.
+// before the library is loaded, for an exit meanwhile, and once more when the library has registered its own. With the
+// first alone, 9 of 20 programs that ended while they made 32 TLS connections crashed.
 void ccurl_stand_still_at_exit(void) { atexit(stand_still); }
 
 void ccurl_thread_rest(void) {

@@ -104,7 +104,8 @@ extension StartMark {
   package func isBefore(_ other: StartMark) -> Bool { boot == other.boot && nanoseconds < other.nanoseconds }
 
   // The commit that stores a row of a second tier records that it came from there: its mark is odd, and those
-  // of this machine's exchanges are even. A nanosecond decides nothing else.
+  // of this machine's exchanges are even. A nanosecond decides nothing else. A record made after the commit would be
+  // missing if the process was killed in between, and a follower would deliver the row as fresh.
 
   /// The mark of an exchange of this machine.
   package var even: StartMark { StartMark(boot: boot, nanoseconds: nanoseconds & ~1) }

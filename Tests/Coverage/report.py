@@ -33,5 +33,8 @@ for name, (lines, all_lines, regions, all_regions) in sorted(folders.items()):
         low.append(name)
 if not folders:
     sys.exit("error: nothing was measured")
+print(f"\nWanted: {LEAST} % of the lines of each folder of CacheStore and DataService.")
+for name, reason in REASONS.items():
+    print(f"{name} may be under it: {reason}")
 if low:
     sys.exit(f"error: under {LEAST} % of the lines, without a reason: {', '.join(low)}")

@@ -168,8 +168,9 @@ final class DatabaseWriter: Sendable {
   }
 
   /// Reads on the calling thread through the write connection, whose cache holds the pages it has just written; a
-  /// reading connection would read them from the log. Allows only a few reads after each write, so that a program
-  /// that reads much more than it writes does not delay its writes.
+  /// reading connection would read them from the log, seven or eight for a lookup. Allows only a few reads after each
+  /// write, so that a program that reads much more than it writes does not delay its writes. SQLite discourages the
+  /// alternative, a shared page cache.
   ///
   /// - Returns: `nil` where the connection is in use or not open, the file was replaced, or an error occurs: the
   ///   caller then uses a reading connection, which reports the error.

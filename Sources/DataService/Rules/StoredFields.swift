@@ -31,7 +31,8 @@ package enum StoredFields {
 }
 
 /// Tells stored bodies that are coded from those that were decoded (RFC 9110 section 8.4). Both keep the origin's
-/// `Content-Encoding`; the length that stands beside it is that of the coded bytes.
+/// `Content-Encoding`; the length that stands beside it is that of the coded bytes. Whether a load decodes is not part
+/// of the key: loads of both kinds then share the row of an uncoded body.
 enum ContentCoding {
   /// Whether the stored bytes are coded, so that they are nothing to a load that wants them decoded.
   static func isCoded(_ row: StoredResponse) -> Bool { isCoded(row.fields, length: row.body.length) }

@@ -131,7 +131,8 @@ final class ServiceCore: Sendable {
   }
 
   /// Reports a store error once, since later loads would meet the same. A store that can only be read is
-  /// not reported: `kept` states it. One that cannot be made is, whichever of its files was refused.
+  /// not reported: `kept` states it. One that cannot be made is, whichever of its files was refused: a service without
+  /// a home folder would otherwise never store anything, in silence.
   func warn(store trouble: CacheStoreError) {
     guard let error = trouble.reason == .readOnly ? store.obstacle : trouble,
       state.withLock({ $0.report(error.message) })
@@ -236,7 +237,8 @@ extension ServiceCore {
   }
 
   /// Yields the processor once if other processes may still wait for the answer delivered here. Without such a
-  /// process it costs less than a microsecond.
+  /// process it costs less than a microsecond. A pause would delay a single follower too, and raising a lowered
+  /// priority again takes privileges.
   func yieldToFollowers() {
     if hasJustFollowed { sched_yield() }
   }

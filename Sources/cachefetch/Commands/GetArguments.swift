@@ -92,7 +92,8 @@ struct GetArguments {
     }
   }
 
-  /// Refuses `-X HEAD` where nothing else than the body is to be printed, since a response to it has none.
+  /// Refuses `-X HEAD` where nothing else than the body is to be printed, since a response to it has none. It does not
+  /// stand for `-I`, since `-X` is the method and nothing else.
   private static func checkHead(_ arguments: Arguments) throws(UsageError) {
     let others = [OptionName.include, .json, .writeOut, .verbose].contains(where: arguments.has)
     guard arguments.text(.method) == "HEAD", !others, arguments.text(.print) != "none" else { return }

@@ -1,6 +1,6 @@
 internal import DataService
 
-/// Decides what `--print` does with a delivery (docs/what-is-printed.md). Pure: depends only on its arguments.
+/// Decides what `--print` does with a delivery (docs/command.md, "What is printed"). A pure function.
 enum PrintRule {
   /// What to do with a delivery's body or JSON object.
   enum Action: Hashable {

@@ -126,7 +126,8 @@ struct ReplacedFile {
     }
 
     /// Replaces the file. If it had content, the new content is synced to the disk first, so that not even a power
-    /// failure leaves half of it.
+    /// failure leaves half of it. A new file is not synced: after a power failure the store can write it again. A sync
+    /// of 1 GiB takes eight seconds at 135 MB/s.
     func commit() throws(OutputError) {
       guard let descriptor = output?.number else { return }
       output = nil

@@ -39,14 +39,16 @@ extension DamagePlace {
     if original.pages.keys.contains(place) { #expect(!pages.isEmpty, "no page of this kind") }
     var carriedOver = 0
     let least = place.leastSurvivors(of: original)
-    for number in 0..<wished("CACHEFETCH_DAMAGES", else: 3) {
+    let total = wished("CACHEFETCH_DAMAGES", else: 3)
+    for number in 0..<total {
       let comment: Comment = "damage \(number), seed \(random.seed)"
       let survivors = try await damageOnce(original, place, pages, &random, comment)
       #expect(survivors >= least, comment)
       if place == .emptyFile { #expect(survivors == 0, comment) }
       carriedOver += survivors
     }
-    print("damage \(place): \(carriedOver) of \(original.contents.count) rows a time survived, in all")
+    let rows = total * original.contents.count
+    print("tried: \(total) damages of \(place), after which \(carriedOver) of \(rows) rows were there")
   }
 
   private func damageOnce(

@@ -46,9 +46,12 @@ import TestTurns
     // Every call with CACHEFETCH_FAULT_STEP=1; else some of them, others each time, the first twenty always.
     let step = Int64(wished("CACHEFETCH_FAULT_STEP", else: 50))
     var nth: Int64 = 1
+    var tried = 0
     while nth < 3_000, try await scenario(fault, vfs, nth) {
+      tried += 1
       nth += nth < 20 ? 1 : Int64.random(in: 1...(2 * step - 1))
     }
+    print("tried: \(fault.name), at \(tried) calls")
     #expect(nth > 1, "the fault was never reached")
     #expect(nth < 3_000)
   }

@@ -29,6 +29,7 @@ import TestTurns
         if try await verify(fixture, &history, comment) { verified += 1 }
       }
     }
+    print("tried: \(killed) kills, of which \(verified) left a store; seed \(random.seed)")
     #expect(verified > 0, "no worker lived to make a store, seed \(random.seed)")
   }
 

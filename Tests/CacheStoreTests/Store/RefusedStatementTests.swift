@@ -119,6 +119,7 @@ struct RefusedStatementTests {
     await template.store.close()
     var nth: Int64 = 0
     var isReached = true
+    var tried = 0
     while isReached {
       nth = Self.next(nth)
       let filled = try StatementErrorTests.Filled(copying: template)
@@ -134,10 +135,12 @@ struct RefusedStatementTests {
       } catch { hasFailed = true }
       let refused = String(cString: statementfaults_refused(filled.fixture.folder))
       isReached = !refused.isEmpty
+      tried += isReached ? 1 : 0
       statementfaults_arm(filled.fixture.folder, 0)
       #expect(hasFailed == isReached, "\(operation.name): \(refused), use \(nth) of a table, was not told")
       await filled.store.close()
     }
+    print("tried: \(operation.name), with \(tried) statements refused")
     #expect(nth > 1, "\(operation.name) uses no table")
   }
 
@@ -152,6 +155,7 @@ struct RefusedStatementTests {
     defer { faultvfs_unregister(vfs) }
     var nth: Int64 = 0
     var isReached = true
+    var tried = 0
     while isReached {
       nth = Self.next(nth)
       let filled = try StatementErrorTests.Filled(copying: template)
@@ -165,10 +169,12 @@ struct RefusedStatementTests {
         hasFailed = false
       } catch { hasFailed = true }
       isReached = faultvfs_count(vfs) >= nth
+      tried += isReached ? 1 : 0
       faultvfs_arm(vfs, 0, 0, 0, 0)
       #expect(hasFailed == isReached, "\(operation.name): call \(nth) was not told")
       await reopened.store.close()
     }
+    print("tried: \(operation.name), with \(tried) \(kind == FAULT_WRITE ? "writes" : "syncs") that fail")
   }
 
   /// No caller is told how this removal ends; but no part of it may be done without the rest.

@@ -287,6 +287,7 @@ import TestTurns
         #expect(bytes == content, "stored in round \(round) of seed \(seed)")
       }
     }
+    print("tried: \(rounds) origins that may lie: \(resumed) rests resumed, \(refused) refused; seed \(seed)")
     #expect(
       stored > rounds / 4 && refused > rounds / 14 && resumed > rounds / 14,
       "\(stored), \(refused), \(resumed) of seed \(seed)")

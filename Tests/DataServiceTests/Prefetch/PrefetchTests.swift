@@ -448,6 +448,7 @@ import TestTurns
     #expect(delivered == wanted)
     await service.close()
     let counts = service.anticipationCounts
+    print("tried: \(total) anticipations, of which \(wanted) were committed and \(delivered) delivered")
     #expect(counts.committed + counts.unused <= total)
     #expect(counts.committed <= Int64(wanted))
   }

@@ -162,7 +162,7 @@ import TestTurns
 
     let counts = tally.all
     let summary = Phase.allCases.map { "\($0) \(counts[$0] ?? 0)" }.joined(separator: ", ")
-    print("cancel storm: \(summary)")
+    print("tried: \(flights.made.count) loads cancelled: \(summary)")
     #expect(counts.values.reduce(0, +) == flights.made.count)
     for phase in Phase.allCases { #expect(counts[phase, default: 0] >= Self.atLeast, "\(phase): \(summary)") }
     for occupant in occupants { occupant.cancel() }

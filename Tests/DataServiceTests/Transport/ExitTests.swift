@@ -2,7 +2,7 @@ import TestSupport
 import TestTurns
 import Testing
 
-/// A program that returns from `main` while its service is at work (decision 102).
+/// A program that returns from `main` while its service is at work; the exit handler is in `CCurl/Exit.c`.
 @Suite("The end of a program", .inTurn) struct ExitTests {
   @Test func `a program may end while TLS connections are made, and what it has printed is written`()
     async throws

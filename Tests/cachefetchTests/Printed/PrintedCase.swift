@@ -1,4 +1,4 @@
-/// One run of the table of docs/what-is-printed.md: what is asked for, and the state of store and server.
+/// A run of the table of docs/command.md, "What is printed": what is asked, the state of store and server.
 struct PrintedCase: Sendable, CustomStringConvertible {
   enum Policy: String, CaseIterable, Sendable {
     case standard, offline, freshOnly, deadline, maxAge, http

@@ -1,4 +1,4 @@
-/// What docs/what-is-printed.md says of a case, section by section. Knows nothing of the sources.
+/// What docs/command.md says of a case in "What is printed", by section. Knows nothing of the sources.
 struct PrintedModel {
   /// A line that is compared whole, or by what has to stand in it.
   enum Line: Hashable, CustomStringConvertible {
@@ -70,7 +70,7 @@ struct PrintedModel {
     return result
   }
 
-  // MARK: - 1. What a load delivers
+  // MARK: - What a load delivers
 
   private var hasRow: Bool { asked.state.row != .nothing }
 
@@ -131,7 +131,7 @@ struct PrintedModel {
     }
   }
 
-  // MARK: - 2. What --print shows of it
+  // MARK: - What --print shows
 
   private var isRefused: Bool {
     switch (asked.print, asked.policy) {
@@ -199,7 +199,7 @@ struct PrintedModel {
     }
   }
 
-  // MARK: - 3. Where it goes
+  // MARK: - Where it goes
 
   private mutating func show(_ delivery: Delivery) {
     introduce(delivery)
@@ -236,7 +236,7 @@ struct PrintedModel {
     }
   }
 
-  // MARK: - 4. How it ends
+  // MARK: - How it ends
 
   private func status(of deliveries: [Delivery]) -> Int32 {
     let hasStored = deliveries.contains { if case .stored = $0 { true } else { false } }
@@ -250,7 +250,7 @@ struct PrintedModel {
     }
   }
 
-  // MARK: - 5. What is said
+  // MARK: - What is said
 
   private mutating func say(_ parts: [String], isFailure: Bool = false) {
     let isNamed = !isRefused && parts != ["nothing is stored for"]

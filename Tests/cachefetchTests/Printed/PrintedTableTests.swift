@@ -5,7 +5,8 @@ import TestTurns
 
 @testable import cachefetch
 
-/// Every policy with every `--print`, every form of output and every state, against docs/what-is-printed.md.
+/// Every policy with every `--print`, every form of output and every state, against docs/command.md, "What is
+/// printed".
 ///
 /// A sample in the suite; all of them with `CACHEFETCH_PRINTED=all`, as `scripts/check printed` does.
 @Suite("The table of what is printed", .inTurn) struct PrintedTableTests {

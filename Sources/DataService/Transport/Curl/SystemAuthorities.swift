@@ -6,7 +6,9 @@
   ///
   /// libcurl has OpenSSL read the system's whole bundle for each new connection, some 140 certificates. In a folder of
   /// links named by hashes, as `openssl rehash` makes, OpenSSL opens the one that a chain asks for. libcurl trusts
-  /// both, so a chain that the folder does not complete is judged again with the bundle (docs/decisions/0140).
+  /// both, so a certificate that is refused with the folder alone is judged again with the bundle, before anything of
+  /// the request is sent. TLS sessions are not kept across processes: libcurl exports them only from 8.12 on, and a
+  /// ticket lets an observer recognise the client.
   enum SystemAuthorities {
     /// The folder, and the bundle only where that does not do.
     case folder

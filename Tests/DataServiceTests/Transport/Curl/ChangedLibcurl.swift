@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// A libcurl in a file of its own that does as the installed one, which it calls, but for what a test changes:
-/// what it refuses, and the version that it claims. It counts what is made and freed.
+/// what it refuses, and the version that it claims. It counts what is made and freed. No installed libcurl refuses an
+/// option that it knows, so only this one shows whether a refusal is reported.
 final class ChangedLibcurl: @unchecked Sendable {
   /// What can be changed or read.
   enum Number: Int32 {
