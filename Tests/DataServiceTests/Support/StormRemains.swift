@@ -25,7 +25,7 @@ struct StormRemains: Sendable {
   private let services: [Weak]
   private let folder: String
 
-  init(flights: [Weak], service: DataService, transport: CurlTransport, folder: String) {
+  init(flights: [Weak], service: DataService, transport: any AnyObject & Sendable, folder: String) {
     self.flights = flights
     services = [Weak(object: service), Weak(object: transport)]
     self.folder = folder
