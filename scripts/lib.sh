@@ -32,6 +32,17 @@ read -ra build_flags <<< "${BUILD_FLAGS-}"
 # The build of Apple's systems (Package.swift) has a folder of its own, so that the two builds do not invalidate each other.
 [ "${PORTABLE-}" != 1 ] || build_flags+=(--scratch-path .build/portable)
 
+# Has these tests built alone, with what is shared in their targets; Package.swift reads the variables.
+# usage: choose_tests FILE_OR_FOLDER...      below Tests
+choose_tests() {
+  local path
+  for path; do [ -e "Tests/$path" ] || die "no such tests: Tests/$path"; done
+  CACHEFETCH_TESTS=$(printf '%s\n' "${@%%/*}" | sort -u | xargs)
+  CACHEFETCH_LEFT_OUT=$(cd Tests && find $CACHEFETCH_TESTS -name '*.swift' |
+    grep -vFf <(printf '%s\n' "$@" "${@/%\/*//Support/}") | xargs)
+  export CACHEFETCH_TESTS CACHEFETCH_LEFT_OUT
+}
+
 # The processes of a run of tests, with their command lines. usage: left_processes RUN
 left_processes() {
   local process
