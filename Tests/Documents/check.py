@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every shell block of the documents, and every example of the help, and compares what happens with what is said.
 
-usage: check.py SCRATCH PROGRAM PACKAGE BUILT [PAGE...]   inside namespaces of its own; scripts/check-docs starts it so
+usage: check.py SCRATCH PROGRAM PACKAGE BUILT [PAGE...]   inside namespaces of its own; scripts/check documentation starts it so
 
 A block fenced as `sh` is followed by a comment with what must hold, in each situation that its words imply:
 
@@ -61,7 +61,7 @@ class Tally:
 
 
 def program_of(block):
-    """The name that scripts/check-docs gives to the program of a Swift block."""
+    """The name that scripts/check documentation gives to the program of a Swift block."""
     return re.sub(r"[^A-Za-z0-9]", "_", pathlib.Path(block.page).stem) + f"_{block.line}"
 
 
