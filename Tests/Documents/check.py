@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 r"""Runs every shell block of the documents, and every example of the help, and compares what happens with what is said.
 
-usage: check.py SCRATCH PROGRAM PACKAGE BUILT [PAGE...]   inside namespaces of its own; scripts/check-docs starts it so
+usage: check.py SCRATCH PROGRAM PACKAGE BUILT [PAGE...]   inside namespaces of its own; scripts/check documentation starts it so
 
 What is said of the blocks of a page stands beside this file: in recipes.claims for docs/recipes.md, in README.claims for
 README.md.
@@ -71,7 +71,7 @@ class Tally:
 
 
 def program_of(block):
-    """The name that scripts/check-docs gives to the program of a Swift block."""
+    """The name that scripts/check documentation gives to the program of a Swift block."""
     return re.sub(r"[^A-Za-z0-9]", "_", pathlib.Path(block.page).stem) + f"_{block.line}"
 
 

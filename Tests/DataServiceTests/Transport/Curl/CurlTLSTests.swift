@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import TestTurns
 
-/// TLS and HTTP/2 against nginx. Where nginx or openssl is missing these fail: scripts/setup installs them.
+/// TLS and HTTP/2 against nginx. Where nginx or openssl is missing these fail; scripts/setup gets nginx.
 @Suite("libcurl transport: TLS and HTTP/2", .inTurn) struct CurlTLSTests {
   /// nginx with a server for each kind of certificate, told apart by name.
   private struct Site {

@@ -1,6 +1,13 @@
-# Shared by the scripts beside it; sourced, not run.
+# Shared by the scripts in scripts and scripts/lib; sourced, not run.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# The comment at the head of a script is its help.
+if [ "${1-}" = --help ]; then
+  awk 'NR > 1 { if (!sub(/^# ?/, "")) exit; print }' "$0"
+  exit
+fi
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 say() { printf '%s\n' "$*" >&2; }
 die() { say "error: $*"; exit 1; }
@@ -11,12 +18,47 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; elif have sudo; then sudo "$@"; else die "not root and no sudo; run as root: $*"; fi
 }
 
-# Installs Debian's package of a program that only some scripts need, if it is missing. usage: need PROGRAM PACKAGE
-need() {
-  have "$1" || [ -x "/usr/sbin/$1" ] || ! have apt-get ||
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$2" >&2 || true
-  have "$1" || [ -x "/usr/sbin/$1" ] || die "$1 is needed and could not be installed"
+# Installs Debian packages.
+install_packages() {
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >&2
 }
+
+# Servers that the tests and the benchmarks start themselves. The install of Debian's package of a server starts a service and
+# enables it, so these packages are unpacked here and not installed.
+unpacked=$PWD/.build/servers
+PATH=$PATH:/usr/sbin:$unpacked/usr/sbin:$unpacked/usr/bin
+
+# Installs Debian's package of a program that only some scripts need, if it is missing. The package must not have a service.
+# usage: need PROGRAM PACKAGE
+need() {
+  have "$1" || ! have apt-get || install_packages "$2" || true
+  have "$1" || die "$1 is needed and could not be installed"
+}
+
+# Unpacks a server, and installs the libraries it needs. The packages are tried in turn until the program is there.
+# usage: unpack_server PROGRAM PACKAGE...
+unpack_server() {
+  local program=$1 package archives library libraries
+  shift
+  say "unpacking $program below .build/servers, for tests and benchmarks alone: no service is started or enabled"
+  archives=$(mktemp -d)
+  for package; do
+    (cd "$archives" && apt-get download -q -o APT::Sandbox::User=root "$package" >&2) || continue
+    dpkg-deb -x "$archives/${package}"_*.deb "$unpacked"
+    libraries=()
+    # nginx's modules depend on the package of the server itself.
+    for library in $(dpkg-deb -f "$archives/${package}"_*.deb Depends | grep -oE '(^|, )lib[^ ,]+' | grep -oE 'lib.*'); do
+      [[ $library == libnginx* ]] || installed "$library" || libraries+=("$library")
+    done
+    [ ${#libraries[@]} = 0 ] || install_packages "${libraries[@]}"
+    ! have "$program" || break
+  done
+  rm -rf "$archives"
+  have "$program" || die "$program is needed and could not be unpacked"
+}
+
+# Whether a Debian package is installed.
+installed() { dpkg-query -W -f='${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed; }
 
 # SwiftPM plans a package again only if its own files change, not if a file is added to a package it depends on by path.
 # Removing the plan makes it plan again. usage: forget_plan BUILD_FOLDER
