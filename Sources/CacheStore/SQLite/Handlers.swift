@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import PlatformC
 
 /// Waits for another connection's lock until a deadline, retrying every half millisecond.
 ///
@@ -6,7 +7,7 @@ internal import CSQLite
 /// against newcomers; and it takes a duration, not a deadline.
 final class BusyWaiting {
   /// Monotonic nanoseconds; 0: does not wait.
-  var deadline: Int64 = 0
+  var deadline: Int64 = 0 { didSet { BoundedSleep.setDeadline(deadline) } }
 
   /// Makes `database` wait until this object's deadline; this object must outlive it.
   func install(on database: OpaquePointer) {
@@ -20,6 +21,41 @@ final class BusyWaiting {
         return 1
       }, Unmanaged.passUnretained(self).toOpaque())
   }
+}
+
+/// SQLite's own file system, whose sleeps end at the deadline of the connection that the thread uses.
+///
+/// While another process holds the log's index, SQLite asks for it a hundred times, whatever the busy handler says, and
+/// sleeps ten seconds in between.
+enum BoundedSleep {
+  /// The longest sleep after the deadline, in nanoseconds: other processes hold the index for moments.
+  private static let moment: Int64 = 500_000
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    pthread_key_create(&key, nil)
+    return key
+  }()
+
+  static func setDeadline(_ deadline: Int64) {
+    pthread_setspecific(key, UnsafeRawPointer(bitPattern: Int(deadline)))
+  }
+
+  /// Its name; `nil` where SQLite does not take it.
+  static let name: String? = {
+    guard let name = strdup("cachefetch"), let own = sqlite3_vfs_find(nil) else { return nil }
+    let bounded = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+    bounded.initialize(to: own.pointee)
+    bounded.pointee.pNext = nil
+    bounded.pointee.zName = UnsafePointer(name)
+    bounded.pointee.xSleep = { _, microseconds in
+      let deadline = Int64(Int(bitPattern: pthread_getspecific(BoundedSleep.key)))
+      let most = max(BoundedSleep.moment, deadline - Platform.monotonicNanoseconds())
+      Platform.rest(nanoseconds: Int(min(Int64(microseconds) * 1_000, most)))
+      return microseconds
+    }
+    return sqlite3_vfs_register(bounded, 0) == SQLITE_OK ? "cachefetch" : nil
+  }()
 }
 
 /// Limits the work that an untrusted file can cause: a bound on SQLite's steps, by the file's size.

@@ -222,20 +222,61 @@ struct RowWriter: Sendable {
 
   // MARK: Tombstones
 
-  /// Whether the target, or all of the account, was removed or invalidated after the exchange began (law 8).
+  /// Whether the target, alone or among others, was removed or invalidated after the exchange began (law 8).
+  /// - Parameter tags: Those that the exchange's row is to have.
   func hasTombstone(
-    _ target: String, _ accountID: Int64, _ started: StartMark, _ connection: Connection
+    _ target: String, _ accountID: Int64, _ started: StartMark, tags: [String] = [],
+    _ connection: Connection
   ) throws(CacheStoreError) -> Bool {
+    switch try newestTombstone(target, accountID, started, connection) {
+    case .none: return false
+    case .ofTarget: return true
+    case .ofMany:
+      for name in Fence.names(of: target, tags: tags) {
+        if try newestTombstone(name, accountID, started, connection) == .ofTarget { return true }
+      }
+      return false
+    }
+  }
+
+  private enum Tombstone { case none, ofTarget, ofMany }
+
+  private func newestTombstone(
+    _ name: String, _ accountID: Int64, _ started: StartMark, _ connection: Connection
+  ) throws(CacheStoreError) -> Tombstone {
     let statement = try connection.statement(.removedSince)
     defer { statement.reset() }
     statement.bind(1, accountID)
-    statement.bind(2, Checksum.ofTarget(target))
+    statement.bind(2, Checksum.ofTarget(name))
     statement.bind(3, started.boot)
     statement.bind(4, started.nanoseconds)
+    var found = Tombstone.none
     while try statement.step() {
-      if isBelieved(statement.integer(0)) { return true }
+      guard isBelieved(statement.integer(0)) else { continue }
+      if statement.integer(1) != 0 { return .ofTarget }
+      found = .ofMany
     }
-    return false
+    return found
+  }
+
+  /// Notes that whatever the selection means of what is under way was removed or invalidated.
+  func recordFence(
+    _ selection: EntrySelection, _ started: StartMark, _ connection: Connection
+  ) throws(CacheStoreError) {
+    let names = Fence.names(selection, now: configuration.now())
+    guard !names.isEmpty else { return }
+    let accounts = selection.key.map { [$0.account] } ?? selection.accounts
+    let ids = try connection.withStatement("SELECT id, name FROM account") {
+      (statement) throws(CacheStoreError) in
+      var ids: [Int64] = []
+      while try statement.step() {
+        if accounts?.contains(statement.text(1)) ?? true { ids.append(statement.integer(0)) }
+      }
+      return ids
+    }
+    for id in ids {
+      for name in names { try recordTombstone(name, id, started, connection) }
+    }
   }
 
   /// Whether a start mark of this boot can be right. A mark later than now comes from another time namespace or a
@@ -247,13 +288,14 @@ struct RowWriter: Sendable {
     started.isBefore(other) && isBelieved(other.nanoseconds)
   }
 
-  /// Notes that a target was removed or invalidated.
+  /// Notes that a target was removed or invalidated, or what a fence's name stands for; `nil` says that there is such a
+  /// name, so that each write need not look for them.
   func recordTombstone(
-    _ target: String, _ accountID: Int64, _ started: StartMark, _ connection: Connection
+    _ target: String?, _ accountID: Int64, _ started: StartMark, _ connection: Connection
   ) throws(CacheStoreError) {
     let statement = try connection.statement(.recordRemoval)
     statement.bind(1, accountID)
-    statement.bind(2, Checksum.ofTarget(target))
+    statement.bind(2, target.map(Checksum.ofTarget) ?? 0)
     statement.bind(3, started.boot)
     statement.bind(4, started.nanoseconds)
     statement.bind(5, configuration.now())

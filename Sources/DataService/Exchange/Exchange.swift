@@ -14,6 +14,8 @@ final class Exchange: Sendable {
     let tags: [String]
   }
 
+  private typealias Owed = (pause: Pause, responder: String)
+
   private struct State {
     var waiters: [ExchangeWaiter] = []
     /// Loads that have left the exchange to fill the store: they still judge what may replace the row (law 5).
@@ -32,8 +34,18 @@ final class Exchange: Sendable {
     var lease: ExchangeLease?
     /// Whether what was asked for has changed since, so that others must not wait for this exchange.
     var isOutOfDate = false
-    /// When the exchange began, on the clock that decides which row is newer (law 8).
+    /// When the exchange began to ask, or was made, on the clock that decides which row is newer (law 8).
     var started: StartMark
+    /// Whether its first request was handed to the transport, and does not wait for a place there.
+    var hasAsked = false
+    /// When the last load joined that accepts no answer asked for earlier.
+    var freshSince: Int64?
+    /// When all must be over, in nanoseconds since boot. Waiting for a place moves it.
+    var deadline: Int64
+    /// Since when a request has been waiting for a place.
+    var queuedAt: Int64?
+    /// The pause whose end the exchange waits for before it asks again, and whose it is. Nobody else knows of it.
+    var owed: Owed?
     /// The tier's question, ticket and row for this exchange.
     var tier = ExchangeTier()
   }
@@ -55,7 +67,10 @@ final class Exchange: Sendable {
       known: plan.accountID, account: plan.prepared.key.account, store: core.store,
       waiting: core.commitWaiting)
     madeAt = core.timekeeper.bootNanoseconds
-    state = Guarded(State(started: StartMark(boot: core.timekeeper.bootID, nanoseconds: madeAt).even))
+    state = Guarded(
+      State(
+        started: StartMark(boot: core.timekeeper.bootID, nanoseconds: madeAt).even,
+        deadline: core.timekeeper.instant(after: plan.prepared.request.limits.totalTimeout)))
     number = core.configuration.onEvent == nil ? 0 : core.nextExchangeNumber()
   }
 
@@ -63,11 +78,22 @@ final class Exchange: Sendable {
 
   var accountID: Int64? { generation.known }
 
-  /// When the exchange began, on the clock that decides which row is newer (law 8).
+  /// When the exchange began to ask, or was made, on the clock that decides which row is newer (law 8).
   var started: StartMark { state.withLock { $0.started } }
+
+  /// When all must be over, in nanoseconds since boot.
+  var deadline: Int64 { state.withLock { $0.deadline } }
+
+  /// Until when its loads wait, in nanoseconds since boot; `nil` where one of them has no deadline, or none is left.
+  var patience: Int64? {
+    let (ends, count) = state.withLock { ($0.waiters.compactMap(\.waitsUntil), $0.waiters.count) }
+    return ends.count == count ? ends.max() : nil
+  }
 
   /// The row whose validators go to the origin: the tier's, where it has a newer one than the store.
   var row: Box<StoredResponse>? { tierRow ?? plan.row }
+  /// That row, where it may be validated.
+  var validatingRow: Box<StoredResponse>? { plan.lendsValidator ? row : tierRow }
   /// That row's value.
   var candidate: StoredResponse? { row?.value }
 
@@ -89,26 +115,27 @@ final class Exchange: Sendable {
 
   /// Joins a running exchange, or creates one; `isNew` says that the caller must start it.
   ///
-  /// A load that may not share an exchange begun earlier (`freshOnly`) gets its own, which later loads can join.
+  /// A load that wants no answer asked for earlier (`freshOnly`) joins one that has not asked yet, or gets its own.
   static func joined(
     by waiter: ExchangeWaiter, for plan: ExchangePlan, core: ServiceCore
   ) -> (any AnyExchange, isNew: Bool) {
     var made: Exchange?
+    var passed: [any AnyExchange] = []
     while true {
       let running = core.state.withLock { state -> (any AnyExchange)? in
-        if plan.isShared, plan.mayFollow, let running = state.exchanges.joinable(for: plan.prepared) {
-          return running
-        }
-        if let made { state.exchanges.add(made, isShared: plan.isShared) }
-        return nil
+        let running = plan.isShared ? state.exchanges.joinable(for: plan.prepared, besides: passed) : nil
+        if running == nil, let made { state.exchanges.add(made, isShared: plan.isShared) }
+        return running
       }
       if let running {
         if running.join(waiter) { return (running, false) }
-        // Its body was completed, or it was stopped, in between.
-        core.state.withLock { $0.exchanges.detach(running) }
+        // It has asked already, its body was completed, or it was stopped.
+        passed.append(running)
       } else if let made {
         return (made, true)
       } else {
+        var plan = plan
+        plan.isBeside = !passed.isEmpty
         let exchange = Exchange(plan: plan, core: core)
         _ = exchange.join(waiter)
         made = exchange
@@ -127,8 +154,10 @@ final class Exchange: Sendable {
 
   func join(_ waiter: ExchangeWaiter) -> Bool {
     let prepared = waiter.load.request
+    let freshSince = waiter.mayFollow ? nil : core.timekeeper.bootNanoseconds
     return state.withLock { state in
-      guard state.isOpen, !state.isStopped else { return false }
+      guard state.isOpen, !state.isStopped, waiter.mayFollow || !state.hasAsked else { return false }
+      if let freshSince { state.freshSince = freshSince }
       state.waiters.append(waiter)
       if let prepared, prepared.request.isPinned || !prepared.request.tags.isEmpty {
         state.wishes.append(
@@ -141,7 +170,7 @@ final class Exchange: Sendable {
   func leave(
     _ load: any AnyLoad, isSatisfied: Bool, finishingIntoStore: Bool, refusingTierRow: Bool
   ) {
-    let task = state.withLock { state -> Task<Void, Never>? in
+    let left = state.withLock { state -> (task: Task<Void, Never>?, owed: Owed?)? in
       let leaving = state.waiters.filter { $0.load === load }
       state.waiters.removeAll { $0.load === load }
       if refusingTierRow { state.tier.isRefused = true }
@@ -163,24 +192,80 @@ final class Exchange: Sendable {
       state.isStopped = true
       // A cancelled load must not change the store (law 11).
       state.tier.row = nil
-      return state.task
+      return (state.task, state.owed)
     }
-    guard let task else { return }
+    guard let left else { return }
     core.state.withLock { $0.exchanges.detach(self) }
-    task.cancel()
+    record(left.owed)
+    left.task?.cancel()
   }
 
   func stop(with error: DataServiceError) {
-    let isWriting = state.withLock { state in
+    let (isWriting, owed) = state.withLock { state in
       state.isStopped = true
       // Nothing of a signed-out account is stored. At the service's end a row that was delivered still is.
       if error.kind == .signedOut { state.tier.row = nil }
-      return state.isWriting
+      return (state.isWriting, error.kind == .signedOut ? nil : state.owed)
     }
+    record(owed)
     publish(.failure(error))
     state.withLock { $0.task }?.cancel()
     // A stopped exchange writes nothing more, however late the transport ends. Only a running write is waited for.
     if !isWriting { reportCommitted() }
+  }
+
+  // MARK: - Waiting
+
+  /// Notes that the first request is handed to the transport.
+  /// - Returns: `false` for a later request.
+  func beginAsking() -> Bool {
+    let now = core.timekeeper.startMark.even
+    return state.withLock { state in
+      guard !state.hasAsked else { return false }
+      state.hasAsked = true
+      if state.started.isBefore(now) { state.started = now }
+      return true
+    }
+  }
+
+  /// Notes that the transport has no place for a request yet, or has one now. No time limit runs meanwhile, and what is
+  /// joined meanwhile is asked for afterwards.
+  func notePlace(isWaiting: Bool, isFirst: Bool) {
+    let now = core.timekeeper.bootNanoseconds
+    state.withLock { state in
+      if isFirst { state.hasAsked = !isWaiting }
+      if isWaiting { state.queuedAt = now }
+      guard !isWaiting, let since = state.queuedAt else { return }
+      state.queuedAt = nil
+      state.deadline += min(now - since, .max - state.deadline)
+      let mark = StartMark(boot: state.started.boot, nanoseconds: now).even
+      if isFirst, state.started.isBefore(mark) { state.started = mark }
+    }
+  }
+
+  /// Whether the row is of an exchange that began after the last load joined that accepts nothing earlier. No other such
+  /// load joins then.
+  func isFreshEnough(_ row: StoredResponse) -> Bool {
+    state.withLock { state in
+      if let freshSince = state.freshSince {
+        guard row.started.boot == state.started.boot, row.started.nanoseconds >= freshSince else {
+          return false
+        }
+      }
+      state.hasAsked = true
+      return true
+    }
+  }
+
+  /// Notes the pause whose end is waited for: whoever ends that wait records it, for all processes.
+  func owe(_ pause: Pause, of responder: String) { state.withLock { $0.owed = (pause, responder) } }
+
+  /// Notes that the pause is over.
+  func oweNothing() { state.withLock { $0.owed = nil } }
+
+  private func record(_ owed: Owed?) {
+    guard let owed, let accountID else { return }
+    core.store.leavePause(accountID: accountID, responder: owed.responder, owed.pause)
   }
 
   /// Stops further loads from joining.
@@ -198,21 +283,34 @@ final class Exchange: Sendable {
   /// `nil` if all accept it. One refusal keeps the stored row for all loads, since a decoder knows best what a good
   /// answer is (law 5).
   nonisolated(nonsending) func refusal(of answer: Answer) async -> DataService.KeptReason? {
-    let waiters = closeToNewLoads() + state.withLock { $0.judges }
+    let judges = allJudges
     // A variant for `http` only does not replace the last good response, so no load needs to accept it.
-    let isRefused = answer.isGood && !waiters.allSatisfy { $0.takes(status: answer.head.status) }
-    let decoders = waiters.filter { $0.decodes && $0.takes(status: answer.head.status) }
-    // A live body can be read only once, and is not stored.
-    guard !decoders.isEmpty, !answer.body.isLive else { return isRefused ? .status : nil }
-    let data: Data
+    let isRefused = answer.isGood && !judges.allSatisfy { $0.takes(status: answer.head.status) }
     do throws(DataServiceError) {
-      data = try await core.collect(answer.body, limit: prepared.request.limits.dataBytes)
+      let isDecoded = try await isDecoded(answer, by: judges)
+      return isRefused ? .status : isDecoded ? nil : .undecodable
     } catch {
       // A body that no decoder can be given is one that none has accepted.
       return isRefused ? .status : error.kind == .tooLarge ? .undecodable : .busy
     }
-    let isDecoded = await core.decoding { decoders.map { $0.accepts(answer, data) }.allSatisfy { $0 } }
-    return isRefused ? .status : isDecoded ? nil : .undecodable
+  }
+
+  /// Whether some load's decoder rejects the stored body that a 304 has confirmed: then its validator is of no use.
+  nonisolated(nonsending) func isUseless(_ confirmed: Answer) async -> Bool {
+    (try? await isDecoded(confirmed, by: allJudges)) == false
+  }
+
+  /// The loads that judge the answer; no other joins any more.
+  private var allJudges: [ExchangeWaiter] { closeToNewLoads() + state.withLock { $0.judges } }
+
+  nonisolated(nonsending) private func isDecoded(
+    _ answer: Answer, by judges: [ExchangeWaiter]
+  ) async throws(DataServiceError) -> Bool {
+    let decoders = judges.filter { $0.decodes && $0.takes(status: answer.head.status) }
+    // A live body can be read only once, and is not stored.
+    guard !decoders.isEmpty, !answer.body.isLive else { return true }
+    let data = try await core.collect(answer.body, limit: prepared.request.limits.dataBytes)
+    return await core.decoding { decoders.map { $0.accepts(answer, data) }.allSatisfy { $0 } }
   }
 
   /// Whether a load that shares the exchange, or has left it to fill the store, wants its response pinned, and the tags

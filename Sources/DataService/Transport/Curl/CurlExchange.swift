@@ -205,5 +205,14 @@
     /// Its ticket while it waits in the queue.
     var ticket: ExchangeQueue<CurlExchange>.Ticket?
     var isPaused = false
+    /// The port of the connection on this machine; 0 before there is one, and for a Unix socket.
+    var port: Int32 = 0
+  }
+
+  extension CurlExchange {
+    /// Whether both are under way on one connection.
+    func sharesConnection(with other: CurlExchange) -> Bool {
+      track.port != 0 && track.port == other.track.port && origin.key == other.origin.key
+    }
   }
 #endif
