@@ -182,7 +182,9 @@ private final class DeliveryLog: Sendable {
     if !cancelled { #expect(state.stored + state.terminal >= 1) }
   }
 
-  @Test func `law 7: fresh-only loads share an exchange that waits for a place, and others join it`() async throws {
+  @Test func `law 7: fresh-only loads share an exchange that waits for a place, and others join it`()
+    async throws
+  {
     let (isQueued, hasPlace) = (Gate(), Gate())
     let fixture = try ServiceFixture.scripted { request, number async throws(DataServiceError) in
       if number == 1 {
@@ -205,7 +207,9 @@ private final class DeliveryLog: Sendable {
     #expect(fixture.requests.count == 1)
   }
 
-  @Test func `law 7: fresh-only goes beside an exchange that has asked, which others still join`() async throws {
+  @Test func `law 7: fresh-only goes beside an exchange that has asked, which others still join`()
+    async throws
+  {
     let (isAsked, mayAnswer) = (Gate(), Gate())
     let fixture = try ServiceFixture.scripted { _, number async throws(DataServiceError) in
       if number == 1 {

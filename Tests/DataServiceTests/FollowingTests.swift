@@ -391,7 +391,8 @@ import TestTurns
     }
     let url = try #require(URL(string: "http://origin.test/item"))
     #expect(await leader.outline(url) == ["fresh(body 1, new)"])
-    #expect(await follower.outline(try #require(URL(string: "http://origin.test/other"))) == ["fresh(body 2, new)"])
+    #expect(
+      await follower.outline(try #require(URL(string: "http://origin.test/other"))) == ["fresh(body 2, new)"])
     let (lease, _) = try lease(url, in: leader)
     follower.service.store.suspendForTesting()
     let followed = Task { await follower.outline(url, policy: .freshElseStored(within: .seconds(1))) }

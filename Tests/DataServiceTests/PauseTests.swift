@@ -278,7 +278,8 @@ import TestTurns
     #expect(transport.requests.count == asked + 1)
     #expect(try await fixture.service.pauses().map(\.length) == [.seconds(20)])
     clock.advance(by: .seconds(20))
-    #expect(await fixture.outline(item, policy: policy, configure: Self.patient).last?.contains("paused") == false)
+    #expect(
+      await fixture.outline(item, policy: policy, configure: Self.patient).last?.contains("paused") == false)
     await fixture.service.close()
   }
 

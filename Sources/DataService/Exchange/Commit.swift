@@ -143,7 +143,9 @@ struct Commit {
       answer.kept = .no(reason)
       return .answered(answer)
     }
-    if await exchange.isUseless(answer) { return .askAgain(because: "what is stored is of no use to the load") }
+    if await exchange.isUseless(answer) {
+      return .askAgain(because: "what is stored is of no use to the load")
+    }
     guard exchange.beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
     let isOneOfMany = isOneOfMany
     var done: Result<Bool, CacheStoreError>?

@@ -389,7 +389,8 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     if progress != nil { received = { update in self.received(update) } }
     return ExchangeWaiter(
       load: self, mayFollow: plan.policy != .freshOnly,
-      waitsUntil: plan.waitsUntil(mayHaveStored: state.withLock { $0.mayHaveStored }), acceptedStatuses: plan.acceptedStatuses, decodes: plan.form.canRefuse,
+      waitsUntil: plan.waitsUntil(mayHaveStored: state.withLock { $0.mayHaveStored }),
+      acceptedStatuses: plan.acceptedStatuses, decodes: plan.form.canRefuse,
       accepts: { answer, data in self.accepts(answer, data: data) },
       tierAnswered: { row in self.tierAnswered(row) }, received: received,
       answered: { result in self.exchangeAnswered(result) },

@@ -27,7 +27,9 @@ import TestTurns
     all.joinable(for: exchange.prepared).map { ObjectIdentifier($0) }
   }
 
-  @Test func `of two alike the older is joined, or the one that does not refuse, and both are listed until they end`()
+  @Test
+  func
+    `of two alike the older is joined, or the one that does not refuse, and both are listed until they end`()
     throws
   {
     var all = ExchangesUnderWay()

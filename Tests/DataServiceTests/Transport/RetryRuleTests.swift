@@ -291,8 +291,10 @@ import TestTurns
     for patience in [Duration.seconds(6), .zero, .seconds(-1)] {
       #expect(decision(.status(429, retryAfter: asked), patience: patience) == .pause(for: asked))
     }
-    #expect(decision(.status(429, retryAfter: asked), patience: .seconds(8)) == .retry(after: .milliseconds(7_125)))
-    #expect(decision(.status(429, retryAfter: .zero), patience: .seconds(-1)) == .retry(after: .milliseconds(125)))
+    #expect(
+      decision(.status(429, retryAfter: asked), patience: .seconds(8)) == .retry(after: .milliseconds(7_125)))
+    #expect(
+      decision(.status(429, retryAfter: .zero), patience: .seconds(-1)) == .retry(after: .milliseconds(125)))
     #expect(decision(.status(503, retryAfter: nil), patience: .zero) == .retry(after: .milliseconds(125)))
     #expect(decision(.failure(.refused), patience: .zero) == .retry(after: .milliseconds(125)))
   }

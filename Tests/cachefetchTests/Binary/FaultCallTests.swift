@@ -237,7 +237,9 @@ import TestTurns
       #expect(finished.status == 0 && finished.outputText == Asked.all.last?.body, "\(finished.errorText)")
     }
 
-    @Test func `law 7: where each call for a lock says that another has it, the origin is asked`() async throws {
+    @Test func `law 7: where each call for a lock says that another has it, the origin is asked`()
+      async throws
+    {
       let origin = try ChangingOrigin(.ok("one"))
       let plain = try Shell()
       #expect(try await plain.run(origin.url).outputText == "one")

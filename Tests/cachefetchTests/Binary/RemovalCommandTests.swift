@@ -257,7 +257,8 @@ import TestTurns
     mayAnswer.open()
     let finished = await child.finished()
     #expect(finished.status == 0, "\(finished.errorText)")
-    #expect(finished.outputText.contains("\"kept\":false,\"kept_reason\":\"superseded\""), "\(finished.outputText)")
+    #expect(
+      finished.outputText.contains("\"kept\":false,\"kept_reason\":\"superseded\""), "\(finished.outputText)")
     #expect(try await shell.run("--offline", origin.url).status == 4)
   }
 }

@@ -126,7 +126,9 @@ import TestTurns
     await holder.end()
   }
 
-  @Test func `law 9: a process that holds the locks of everything keeps no load from its origin`() async throws {
+  @Test func `law 9: a process that holds the locks of everything keeps no load from its origin`()
+    async throws
+  {
     let shell = try Shell()
     let origin = try ChangingOrigin()
     _ = try await shell.run(origin.url)
@@ -136,7 +138,9 @@ import TestTurns
       try await shell.underLimits.run("--json", "--retry", "0", "-m", "20s", origin.url)
     }
     #expect(finished.status == 0 && finished.lines.count == 1, "\(finished.errorText)")
-    #expect(finished.outputText.contains("\"delivery\":\"fresh\"") && finished.outputText.contains("\"body\":\"two\""))
+    #expect(
+      finished.outputText.contains("\"delivery\":\"fresh\"")
+        && finished.outputText.contains("\"body\":\"two\""))
     #expect(origin.server.requests().count == 2)
     await holder.end()
   }
@@ -159,7 +163,8 @@ import TestTurns
     // The longest that a store is waited for, and that again for a machine that is busy: it was twenty seconds.
     #expect(began.duration(to: .now) < .seconds(12))
     #expect(late.status == 4 && late.outputText.contains("timeout(deadline)"), "\(late.errorText)")
-    #expect(offline.status == 74 && offline.errorText.contains("in use by another process"), "\(offline.errorText)")
+    #expect(
+      offline.status == 74 && offline.errorText.contains("in use by another process"), "\(offline.errorText)")
     let line = try #require(late.lines.first)
     let elapsed = try #require(line.firstMatch(of: /"elapsed_ms":([0-9]+)/).flatMap { Int($0.1) })
     #expect(elapsed < 4_000, "\(elapsed)")

@@ -162,7 +162,8 @@ import TestTurns
     #expect(origin.requests().count == 2)
   }
 
-  @Test func `law 7: ten processes at once that want nothing older make two exchanges at most`() async throws {
+  @Test func `law 7: ten processes at once that want nothing older make two exchanges at most`() async throws
+  {
     let mayAnswer = Gate()
     let origin = try origin { number in
       mayAnswer.wait()
@@ -176,7 +177,8 @@ import TestTurns
     mayAnswer.open()
     for child in children {
       let finished = await child.finished()
-      #expect(finished.exit == .status(0) && finished.outputText.hasPrefix("answer "), "\(finished.errorText)")
+      #expect(
+        finished.exit == .status(0) && finished.outputText.hasPrefix("answer "), "\(finished.errorText)")
     }
     #expect(origin.requests().count <= 2)
   }

@@ -360,7 +360,9 @@
       (exchange.track.phase, exchange.track.entered) = (phase, now)
       // Known before the first response: two requests at once on one connection are HTTP/2.
       if phase == .waiting, exchange.origin.isSecure, !queue.isSharing(exchange.origin.key),
-        running.contains(where: { $0.exchange.map { $0 !== exchange && $0.sharesConnection(with: exchange) } ?? false })
+        running.contains(where: {
+          $0.exchange.map { $0 !== exchange && $0.sharesConnection(with: exchange) } ?? false
+        })
       {
         queue.note(exchange.origin.key, isSharing: true)
       }

@@ -140,7 +140,8 @@ struct ExchangeQueue<Item> {
   private func isWaiting(_ line: LineName) -> Bool { lines[line]?.waiting.isEmpty == false }
 
   private mutating func addTurn(_ line: LineName) {
-    turns.insert(line, at: line.isPrefetch ? turns.count : turns.firstIndex(where: \.isPrefetch) ?? turns.count)
+    turns.insert(
+      line, at: line.isPrefetch ? turns.count : turns.firstIndex(where: \.isPrefetch) ?? turns.count)
   }
 
   /// Takes a place; `false` if there is none.
