@@ -23,39 +23,34 @@ final class BusyWaiting {
   }
 }
 
-/// SQLite's own file system, whose sleeps end at the deadline of the connection that the thread uses.
+/// SQLite's own file system, but for sleeps, which end at the deadline of the connection that the thread uses.
 ///
-/// While another process holds the log's index, SQLite asks for it a hundred times, whatever the busy handler says, and
-/// sleeps ten seconds in between.
+/// While another process holds the log's index, SQLite tries a hundred times, whatever the busy handler says, and sleeps
+/// ten seconds in all. After the deadline a sleep is half a millisecond: others usually hold the index for moments.
 enum BoundedSleep {
-  /// The longest sleep after the deadline, in nanoseconds: other processes hold the index for moments.
-  private static let moment: Int64 = 500_000
-
-  private static let key: pthread_key_t = {
+  private static let deadline: pthread_key_t = {
     var key = pthread_key_t()
     pthread_key_create(&key, nil)
     return key
   }()
-
-  static func setDeadline(_ deadline: Int64) {
-    pthread_setspecific(key, UnsafeRawPointer(bitPattern: Int(deadline)))
-  }
 
   /// Its name; `nil` where SQLite does not take it.
   static let name: String? = {
     guard let name = strdup("cachefetch"), let own = sqlite3_vfs_find(nil) else { return nil }
     let bounded = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
     bounded.initialize(to: own.pointee)
-    bounded.pointee.pNext = nil
-    bounded.pointee.zName = UnsafePointer(name)
+    (bounded.pointee.pNext, bounded.pointee.zName) = (nil, UnsafePointer(name))
     bounded.pointee.xSleep = { _, microseconds in
-      let deadline = Int64(Int(bitPattern: pthread_getspecific(BoundedSleep.key)))
-      let most = max(BoundedSleep.moment, deadline - Platform.monotonicNanoseconds())
-      Platform.rest(nanoseconds: Int(min(Int64(microseconds) * 1_000, most)))
+      let left = Int(bitPattern: pthread_getspecific(deadline)) - Int(Platform.monotonicNanoseconds())
+      Platform.rest(nanoseconds: min(Int(microseconds) * 1_000, max(left, 500_000)))
       return microseconds
     }
     return sqlite3_vfs_register(bounded, 0) == SQLITE_OK ? "cachefetch" : nil
   }()
+
+  static func setDeadline(_ nanoseconds: Int64) {
+    pthread_setspecific(deadline, UnsafeRawPointer(bitPattern: Int(nanoseconds)))
+  }
 }
 
 /// Limits the work that an untrusted file can cause: a bound on SQLite's steps, by the file's size.

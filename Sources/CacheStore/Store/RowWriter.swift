@@ -228,55 +228,25 @@ struct RowWriter: Sendable {
     _ target: String, _ accountID: Int64, _ started: StartMark, tags: [String] = [],
     _ connection: Connection
   ) throws(CacheStoreError) -> Bool {
-    switch try newestTombstone(target, accountID, started, connection) {
-    case .none: return false
-    case .ofTarget: return true
-    case .ofMany:
-      for name in Fence.names(of: target, tags: tags) {
-        if try newestTombstone(name, accountID, started, connection) == .ofTarget { return true }
-      }
-      return false
-    }
-  }
-
-  private enum Tombstone { case none, ofTarget, ofMany }
-
-  private func newestTombstone(
-    _ name: String, _ accountID: Int64, _ started: StartMark, _ connection: Connection
-  ) throws(CacheStoreError) -> Tombstone {
     let statement = try connection.statement(.removedSince)
     defer { statement.reset() }
     statement.bind(1, accountID)
-    statement.bind(2, Checksum.ofTarget(name))
+    statement.bind(2, Checksum.ofTarget(target))
     statement.bind(3, started.boot)
     statement.bind(4, started.nanoseconds)
-    var found = Tombstone.none
+    var isAmongMany = false
     while try statement.step() {
       guard isBelieved(statement.integer(0)) else { continue }
-      if statement.integer(1) != 0 { return .ofTarget }
-      found = .ofMany
+      if statement.integer(1) != 0 { return true }
+      isAmongMany = true
     }
-    return found
-  }
-
-  /// Notes that whatever the selection means of what is under way was removed or invalidated.
-  func recordFence(
-    _ selection: EntrySelection, _ started: StartMark, _ connection: Connection
-  ) throws(CacheStoreError) {
-    let names = Fence.names(selection, now: configuration.now())
-    guard !names.isEmpty else { return }
-    let accounts = selection.key.map { [$0.account] } ?? selection.accounts
-    let ids = try connection.withStatement("SELECT id, name FROM account") {
-      (statement) throws(CacheStoreError) in
-      var ids: [Int64] = []
-      while try statement.step() {
-        if accounts?.contains(statement.text(1)) ?? true { ids.append(statement.integer(0)) }
-      }
-      return ids
-    }
-    for id in ids {
-      for name in names { try recordTombstone(name, id, started, connection) }
-    }
+    guard isAmongMany else { return false }
+    let hashes = Fence.names(of: target, tags: tags).map { "\(Checksum.ofTarget($0))" }
+    return try connection.first(
+      """
+      SELECT 1 FROM removal WHERE account_id = ?1 AND target_hash IN (\(hashes.joined(separator: ", ")))
+        AND started_ns > ?2 AND started_ns <= ?3 AND started_boot = ?4
+      """, [accountID, started.nanoseconds, configuration.bootNow()], [started.boot]) != nil
   }
 
   /// Whether a start mark of this boot can be right. A mark later than now comes from another time namespace or a
@@ -288,8 +258,23 @@ struct RowWriter: Sendable {
     started.isBefore(other) && isBelieved(other.nanoseconds)
   }
 
-  /// Notes that a target was removed or invalidated, or what a fence's name stands for; `nil` says that there is such a
-  /// name, so that each write need not look for them.
+  /// Notes that what the selection means of exchanges under way was removed or invalidated.
+  func recordFence(
+    _ selection: EntrySelection, _ started: StartMark, _ connection: Connection
+  ) throws(CacheStoreError) {
+    let accounts = selection.key.map { [$0.account] } ?? selection.accounts
+    var ids: [Int64] = []
+    try connection.withStatement("SELECT id, name FROM account") { (statement) throws(CacheStoreError) in
+      while try statement.step() {
+        if accounts?.contains(statement.text(1)) ?? true { ids.append(statement.integer(0)) }
+      }
+    }
+    for name in Fence.names(selection, now: configuration.now()) {
+      for id in ids { try recordTombstone(name, id, started, connection) }
+    }
+  }
+
+  /// Notes that a target was removed or invalidated, or what a fence names; `nil` says that there is such a name.
   func recordTombstone(
     _ target: String?, _ accountID: Int64, _ started: StartMark, _ connection: Connection
   ) throws(CacheStoreError) {

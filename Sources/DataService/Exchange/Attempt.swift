@@ -14,7 +14,10 @@ struct Attempt {
   ) async throws(DataServiceError) -> CompletedExchange {
     // Truncated downloads are rare, and looking for one takes a switch to another thread.
     let resumption = mayHavePartialBody ? await Resumption.find(for: exchange) : nil
-    switch try await request(validating: exchange.validatingRow, resuming: resumption, isRepeated: false) {
+    switch try await request(
+      validating: exchange.plan.lendsValidator ? exchange.row : exchange.tierRow, resuming: resumption,
+      isRepeated: false)
+    {
     case .done(let outcome): return outcome
     case .askAgain(let reason): core.trace("repeating the request without a condition: \(reason)")
     }

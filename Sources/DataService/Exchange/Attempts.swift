@@ -94,14 +94,14 @@ struct Attempts {
     exchange.tell(.retrying(after: delay, because: result.kind, status: result.status))
     if let status = result.status { core.configuration.onWait?(prepared.shownURL, delay, status) }
     if case .success(let outcome) = result, let asked = outcome.answer.retryAfter {
-      exchange.owe(pause(asked), of: outcome.answer.responder)
+      exchange.owe((pause(asked), outcome.answer.responder))
     }
     do {
       try await core.timekeeper.sleep(for: delay)
     } catch {
       throw DataServiceError(.cancelled, "cancelled")
     }
-    exchange.oweNothing()
+    exchange.owe(nil)
   }
 
   private func pause(_ length: Duration) -> Pause {

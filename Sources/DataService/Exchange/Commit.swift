@@ -143,8 +143,8 @@ struct Commit {
       answer.kept = .no(reason)
       return .answered(answer)
     }
-    if await exchange.isUseless(answer) {
-      return .askAgain(because: "what is stored is of no use to the load")
+    if await exchange.refusal(of: answer) == .undecodable {
+      return .askAgain(because: "what is stored does not decode")
     }
     guard exchange.beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
     let isOneOfMany = isOneOfMany

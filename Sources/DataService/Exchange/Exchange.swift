@@ -14,7 +14,7 @@ final class Exchange: Sendable {
     let tags: [String]
   }
 
-  private typealias Owed = (pause: Pause, responder: String)
+  typealias Owed = (pause: Pause, responder: String)
 
   private struct State {
     var waiters: [ExchangeWaiter] = []
@@ -36,15 +36,15 @@ final class Exchange: Sendable {
     var isOutOfDate = false
     /// When the exchange began to ask, or was made, on the clock that decides which row is newer (law 8).
     var started: StartMark
-    /// Whether its first request was handed to the transport, and does not wait for a place there.
+    /// Whether its first request is under way.
     var hasAsked = false
     /// When the last load joined that accepts no answer asked for earlier.
     var freshSince: Int64?
     /// When all must be over, in nanoseconds since boot. Waiting for a place moves it.
     var deadline: Int64
-    /// Since when a request has been waiting for a place.
+    /// Since when the transport has no place for a request.
     var queuedAt: Int64?
-    /// The pause whose end the exchange waits for before it asks again, and whose it is. Nobody else knows of it.
+    /// The pause whose end the exchange waits for, which nobody else knows of.
     var owed: Owed?
     /// The tier's question, ticket and row for this exchange.
     var tier = ExchangeTier()
@@ -92,8 +92,6 @@ final class Exchange: Sendable {
 
   /// The row whose validators go to the origin: the tier's, where it has a newer one than the store.
   var row: Box<StoredResponse>? { tierRow ?? plan.row }
-  /// That row, where it may be validated.
-  var validatingRow: Box<StoredResponse>? { plan.lendsValidator ? row : tierRow }
   /// That row's value.
   var candidate: StoredResponse? { row?.value }
 
@@ -170,7 +168,7 @@ final class Exchange: Sendable {
   func leave(
     _ load: any AnyLoad, isSatisfied: Bool, finishingIntoStore: Bool, refusingTierRow: Bool
   ) {
-    let left = state.withLock { state -> (task: Task<Void, Never>?, owed: Owed?)? in
+    let task = state.withLock { state -> Task<Void, Never>? in
       let leaving = state.waiters.filter { $0.load === load }
       state.waiters.removeAll { $0.load === load }
       if refusingTierRow { state.tier.isRefused = true }
@@ -192,22 +190,22 @@ final class Exchange: Sendable {
       state.isStopped = true
       // A cancelled load must not change the store (law 11).
       state.tier.row = nil
-      return (state.task, state.owed)
+      return state.task
     }
-    guard let left else { return }
+    guard let task else { return }
     core.state.withLock { $0.exchanges.detach(self) }
-    record(left.owed)
-    left.task?.cancel()
+    recordOwed()
+    task.cancel()
   }
 
   func stop(with error: DataServiceError) {
-    let (isWriting, owed) = state.withLock { state in
+    let isWriting = state.withLock { state in
       state.isStopped = true
       // Nothing of a signed-out account is stored. At the service's end a row that was delivered still is.
       if error.kind == .signedOut { state.tier.row = nil }
-      return (state.isWriting, error.kind == .signedOut ? nil : state.owed)
+      return state.isWriting
     }
-    record(owed)
+    recordOwed()
     publish(.failure(error))
     state.withLock { $0.task }?.cancel()
     // A stopped exchange writes nothing more, however late the transport ends. Only a running write is waited for.
@@ -216,55 +214,39 @@ final class Exchange: Sendable {
 
   // MARK: - Waiting
 
-  /// Notes that the first request is handed to the transport.
-  /// - Returns: `false` for a later request.
-  func beginAsking() -> Bool {
-    let now = core.timekeeper.startMark.even
-    return state.withLock { state in
-      guard !state.hasAsked else { return false }
-      state.hasAsked = true
-      if state.started.isBefore(now) { state.started = now }
-      return true
-    }
-  }
+  /// Whether its first request is under way.
+  var hasAsked: Bool { state.withLock { $0.hasAsked } }
 
-  /// Notes that the transport has no place for a request yet, or has one now. No time limit runs meanwhile, and what is
-  /// joined meanwhile is asked for afterwards.
+  /// Notes that the transport has a place for a request, or has none yet. No time limit runs while it has none, and a load
+  /// that wants nothing older joins until the first request has one.
   func notePlace(isWaiting: Bool, isFirst: Bool) {
-    let now = core.timekeeper.bootNanoseconds
+    let now = core.timekeeper.startMark.even
     state.withLock { state in
-      if isFirst { state.hasAsked = !isWaiting }
-      if isWaiting { state.queuedAt = now }
-      guard !isWaiting, let since = state.queuedAt else { return }
-      state.queuedAt = nil
-      state.deadline += min(now - since, .max - state.deadline)
-      let mark = StartMark(boot: state.started.boot, nanoseconds: now).even
-      if isFirst, state.started.isBefore(mark) { state.started = mark }
+      if let since = state.queuedAt {
+        state.deadline += min(now.nanoseconds - since, .max - state.deadline)
+      }
+      state.queuedAt = isWaiting ? now.nanoseconds : nil
+      guard isFirst else { return }
+      state.hasAsked = !isWaiting
+      if state.started.isBefore(now) { state.started = now }
     }
   }
 
-  /// Whether the row is of an exchange that began after the last load joined that accepts nothing earlier. No other such
-  /// load joins then.
+  /// Whether the row was asked for after the last load joined that wants nothing older. Then no other such load joins.
   func isFreshEnough(_ row: StoredResponse) -> Bool {
     state.withLock { state in
-      if let freshSince = state.freshSince {
-        guard row.started.boot == state.started.boot, row.started.nanoseconds >= freshSince else {
-          return false
-        }
-      }
-      state.hasAsked = true
-      return true
+      let isOfBoot = row.started.boot == state.started.boot
+      let isFresh = state.freshSince.map { isOfBoot && row.started.nanoseconds >= $0 } ?? true
+      if isFresh { state.hasAsked = true }
+      return isFresh
     }
   }
 
-  /// Notes the pause whose end is waited for: whoever ends that wait records it, for all processes.
-  func owe(_ pause: Pause, of responder: String) { state.withLock { $0.owed = (pause, responder) } }
+  /// Notes the pause whose end is waited for: whoever ends the wait records it, for all processes.
+  func owe(_ owed: Owed?) { state.withLock { $0.owed = owed } }
 
-  /// Notes that the pause is over.
-  func oweNothing() { state.withLock { $0.owed = nil } }
-
-  private func record(_ owed: Owed?) {
-    guard let owed, let accountID else { return }
+  private func recordOwed() {
+    guard let owed = state.withLock({ $0.owed }), let accountID else { return }
     core.store.leavePause(accountID: accountID, responder: owed.responder, owed.pause)
   }
 
@@ -283,34 +265,21 @@ final class Exchange: Sendable {
   /// `nil` if all accept it. One refusal keeps the stored row for all loads, since a decoder knows best what a good
   /// answer is (law 5).
   nonisolated(nonsending) func refusal(of answer: Answer) async -> DataService.KeptReason? {
-    let judges = allJudges
+    let waiters = closeToNewLoads() + state.withLock { $0.judges }
     // A variant for `http` only does not replace the last good response, so no load needs to accept it.
-    let isRefused = answer.isGood && !judges.allSatisfy { $0.takes(status: answer.head.status) }
+    let isRefused = answer.isGood && !waiters.allSatisfy { $0.takes(status: answer.head.status) }
+    let decoders = waiters.filter { $0.decodes && $0.takes(status: answer.head.status) }
+    // A live body can be read only once, and is not stored.
+    guard !decoders.isEmpty, !answer.body.isLive else { return isRefused ? .status : nil }
+    let data: Data
     do throws(DataServiceError) {
-      let isDecoded = try await isDecoded(answer, by: judges)
-      return isRefused ? .status : isDecoded ? nil : .undecodable
+      data = try await core.collect(answer.body, limit: prepared.request.limits.dataBytes)
     } catch {
       // A body that no decoder can be given is one that none has accepted.
       return isRefused ? .status : error.kind == .tooLarge ? .undecodable : .busy
     }
-  }
-
-  /// Whether some load's decoder rejects the stored body that a 304 has confirmed: then its validator is of no use.
-  nonisolated(nonsending) func isUseless(_ confirmed: Answer) async -> Bool {
-    (try? await isDecoded(confirmed, by: allJudges)) == false
-  }
-
-  /// The loads that judge the answer; no other joins any more.
-  private var allJudges: [ExchangeWaiter] { closeToNewLoads() + state.withLock { $0.judges } }
-
-  nonisolated(nonsending) private func isDecoded(
-    _ answer: Answer, by judges: [ExchangeWaiter]
-  ) async throws(DataServiceError) -> Bool {
-    let decoders = judges.filter { $0.decodes && $0.takes(status: answer.head.status) }
-    // A live body can be read only once, and is not stored.
-    guard !decoders.isEmpty, !answer.body.isLive else { return true }
-    let data = try await core.collect(answer.body, limit: prepared.request.limits.dataBytes)
-    return await core.decoding { decoders.map { $0.accepts(answer, data) }.allSatisfy { $0 } }
+    let isDecoded = await core.decoding { decoders.map { $0.accepts(answer, data) }.allSatisfy { $0 } }
+    return isRefused ? .status : isDecoded ? nil : .undecodable
   }
 
   /// Whether a load that shares the exchange, or has left it to fill the store, wants its response pinned, and the tags

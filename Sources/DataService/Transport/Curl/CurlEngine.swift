@@ -358,16 +358,17 @@
       let now = turnInstant == 0 ? timekeeper.bootNanoseconds : turnInstant
       guard exchange.track.phase != phase || exchange.track.entered != now else { return }
       (exchange.track.phase, exchange.track.entered) = (phase, now)
-      // Known before the first response: two requests at once on one connection are HTTP/2.
-      if phase == .waiting, exchange.origin.isSecure, !queue.isSharing(exchange.origin.key),
-        running.contains(where: {
-          $0.exchange.map { $0 !== exchange && $0.sharesConnection(with: exchange) } ?? false
-        })
-      {
-        queue.note(exchange.origin.key, isSharing: true)
-      }
+      if phase == .waiting { noteSharing(exchange) }
       exchange.track.clock?.enter(phase, at: now)
       arm(exchange)
+    }
+
+    /// Notes that the host speaks HTTP/2 before it has answered: two requests are under way on one connection.
+    private func noteSharing(_ exchange: CurlExchange) {
+      let (port, host) = (exchange.track.port, exchange.origin.key)
+      guard port != 0, exchange.origin.isSecure, !queue.isSharing(host) else { return }
+      let own = running.lazy.compactMap(\.exchange).filter { $0.track.port == port && $0.origin.key == host }
+      if own.count > 1 { queue.note(host, isSharing: true) }
     }
 
     /// Makes sure that the timer fires no later than the next deadline. A timer that fires early is set again then,

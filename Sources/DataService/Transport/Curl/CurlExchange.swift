@@ -208,11 +208,4 @@
     /// The port of the connection on this machine; 0 before there is one, and for a Unix socket.
     var port: Int32 = 0
   }
-
-  extension CurlExchange {
-    /// Whether both are under way on one connection.
-    func sharesConnection(with other: CurlExchange) -> Bool {
-      track.port != 0 && track.port == other.track.port && origin.key == other.origin.key
-    }
-  }
 #endif
