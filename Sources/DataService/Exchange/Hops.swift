@@ -66,11 +66,11 @@ struct Hops {
         $0.request(
           chain.hop.method, chain.hop.url, request.fields, isHTTP11Only: request.connection.isHTTP11Only)
       })
-      let notePlace = { [exchange, isFirst = !exchange.hasAsked] (isWaiting: Bool) in
+      request.isPrefetch = prepared.isPrefetch
+      request.onPlace = { [exchange, isFirst = !exchange.hasAsked] isWaiting in
         exchange.notePlace(isWaiting: isWaiting, isFirst: isFirst)
       }
-      notePlace(false)
-      (request.isPrefetch, request.onPlace) = (prepared.isPrefetch, notePlace)
+      request.onPlace?(false)
       let askedAt = core.configuration.onEvent == nil ? 0 : core.timekeeper.bootNanoseconds
       let response = try await send(request, of: chain)
       exchange.noteAnswer()
