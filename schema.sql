@@ -81,12 +81,12 @@ CREATE TRIGGER body_gone AFTER DELETE ON body BEGIN
   DELETE FROM chunk WHERE id >= OLD.id << 20 AND id < (OLD.id + 1) << 20;
 END;
 
--- What was removed, or invalidated by an unsafe request, and when in the order of exchanges: an exchange that began
--- before must not bring the row back. The URL itself is not kept. Collected after a day of the clock since boot; an
+-- What was removed or invalidated, whether or not a row was there, and when in the order of exchanges: an exchange that
+-- began before must not store it. The URL itself is not kept. Collected after a day of the clock since boot; an
 -- exchange that lasts longer is not seen.
 CREATE TABLE removal (
   account_id     INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
-  target_hash    INTEGER NOT NULL,               -- XXH3-64 of the target; 0 for everything of the account
+  target_hash    INTEGER NOT NULL,               -- XXH3-64 of the target, or of what names many: '*', '#' and a tag, an origin, '//' and a host; 0 where there is one of those
   started_boot   TEXT NOT NULL,
   started_ns     INTEGER NOT NULL,
   removed_at_ms  INTEGER NOT NULL,

@@ -11,7 +11,7 @@ import TestSupport
 ///     StoreDriver share PATH SEED SECONDS BYTES ROWS
 ///     StoreDriver read PATH TARGET
 ///     StoreDriver overwrite PATH TARGET
-///     StoreDriver hold PATH exclusive|reading|writing
+///     StoreDriver hold PATH exclusive|reading|writing|locks|index
 ///     StoreDriver long PATH TARGET
 ///     StoreDriver fill PATH
 ///     StoreDriver disk PATH ORIGIN
@@ -162,6 +162,8 @@ import TestSupport
   private static func hold(_ path: String, _ how: String) throws {
     var database: RawDatabase? = try RawDatabase(path)
     switch how {
+    case "locks": for file in [".lock", "", "-shm"] { lock(path + file) }
+    case "index": lock(path + "-shm")
     case "exclusive":
       // In WAL mode readers ignore BEGIN EXCLUSIVE; exclusive locking mode keeps them out.
       try database?.execute(
@@ -175,6 +177,20 @@ import TestSupport
     say("released")
     // The process stays alive until its input ends, so that tests can see it.
     while readLine() != nil {}
+  }
+
+  /// Locks a whole file, for as long as the process lives.
+  private static func lock(_ path: String) {
+    #if canImport(Darwin)
+      let setLock: Int32 = 90
+    #else
+      let setLock: Int32 = 37
+    #endif
+    var range = flock()
+    range.l_type = Int16(F_WRLCK)
+    range.l_whence = Int16(SEEK_SET)
+    let isLocked = fcntl(PlatformC.open(path, O_RDWR), setLock, &range) == 0
+    if !isLocked { say("cannot lock \(path)") }
   }
 
   /// Writes one line to standard output, unbuffered.

@@ -73,7 +73,7 @@ class Database {
     var handle: OpaquePointer?
     let code = sqlite3_open_v2(
       purpose == .readingUnchanging ? Self.unchanging(path) : path, &handle, flags,
-      purpose == .readingUnlocked ? "unix-none" : vfs)
+      purpose == .readingUnlocked ? "unix-none" : vfs ?? BoundedSleep.name)
     guard code == SQLITE_OK, let handle else {
       let systemError = sqlite3_system_errno(handle)
       sqlite3_close_v2(handle)

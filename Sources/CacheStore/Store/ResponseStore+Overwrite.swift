@@ -55,13 +55,15 @@ extension ResponseStore {
   /// Whether the response was removed, or a later exchange has written its row, by now.
   private func isTooLate(_ write: Write) async throws(CacheStoreError) -> Bool {
     try await writer.perform { (connection) throws(CacheStoreError) in
-      let started = write.head.started
-      if try self.rowWriter.hasTombstone(write.key.target, write.accountID, started, connection) {
-        return true
-      }
+      if try self.isRemoved(write, connection) { return true }
       if case .newer = try self.place(of: write, connection) { return true }
       return false
     }
+  }
+
+  private func isRemoved(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Bool {
+    try rowWriter.hasTombstone(
+      write.key.target, write.accountID, write.head.started, tags: write.tags, connection)
   }
 
   /// Stores a response in a shared transaction, as ``overwrite(_:isOneOfMany:soon:)`` does, and calls `completion` on
@@ -102,9 +104,7 @@ extension ResponseStore {
   }
 
   private func overwriteRow(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {
-    if try rowWriter.hasTombstone(write.key.target, write.accountID, write.head.started, connection) {
-      return try abandon(write, connection)
-    }
+    if try isRemoved(write, connection) { return try abandon(write, connection) }
     var existing: RowWriter.Existing?
     var variants = 0
     switch try place(of: write, connection) {

@@ -10,18 +10,31 @@ extension ResponseStore {
   /// - Throws: `signedOut` where the account is gone, `missing` where the store was replaced by another.
   package func pause(accountID: Int64, responder: String, _ pause: Pause) async throws(CacheStoreError) {
     try await writer.perform { (connection) throws(CacheStoreError) in
-      try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
-        _ = try connection.statement(.pauseOf, making: "pause")
-        // Not the instant at which this pause was heard: while it waited for the queue, others may have heard theirs.
-        let now = self.configuration.bootNow()
-        _ = try connection.first(
-          """
-          DELETE FROM pause
-          WHERE heard_boot <> ?2 OR heard_ns > ?1 OR heard_ns <= ?1 - min(pause_ms, 3600000) * 1000000
-          """, [now], [pause.heard.boot])
-        try self.ofAccount(accountID, connection) { () throws(CacheStoreError) in
-          try Self.insert(pause, of: responder, accountID: accountID, connection)
-        }
+      try self.record(pause, of: responder, accountID: accountID, connection)
+    }
+  }
+
+  /// Records a pause as ``pause(accountID:responder:_:)`` does, and does not wait for that; ``close()`` does.
+  package func leavePause(accountID: Int64, responder: String, _ pause: Pause) {
+    writer.submit { (connection) throws(CacheStoreError) in
+      try self.record(pause, of: responder, accountID: accountID, connection)
+    }
+  }
+
+  private func record(
+    _ pause: Pause, of responder: String, accountID: Int64, _ connection: Connection
+  ) throws(CacheStoreError) {
+    try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
+      _ = try connection.statement(.pauseOf, making: "pause")
+      // Not the instant at which this pause was heard: while it waited for the queue, others may have heard theirs.
+      let now = configuration.bootNow()
+      _ = try connection.first(
+        """
+        DELETE FROM pause
+        WHERE heard_boot <> ?2 OR heard_ns > ?1 OR heard_ns <= ?1 - min(pause_ms, 3600000) * 1000000
+        """, [now], [pause.heard.boot])
+      try ofAccount(accountID, connection) { () throws(CacheStoreError) in
+        try Self.insert(pause, of: responder, accountID: accountID, connection)
       }
     }
   }

@@ -222,9 +222,11 @@ struct RowWriter: Sendable {
 
   // MARK: Tombstones
 
-  /// Whether the target, or all of the account, was removed or invalidated after the exchange began (law 8).
+  /// Whether the target, alone or among others, was removed or invalidated after the exchange began (law 8).
+  /// - Parameter tags: Those that the exchange's row is to have.
   func hasTombstone(
-    _ target: String, _ accountID: Int64, _ started: StartMark, _ connection: Connection
+    _ target: String, _ accountID: Int64, _ started: StartMark, tags: [String] = [],
+    _ connection: Connection
   ) throws(CacheStoreError) -> Bool {
     let statement = try connection.statement(.removedSince)
     defer { statement.reset() }
@@ -232,10 +234,19 @@ struct RowWriter: Sendable {
     statement.bind(2, Checksum.ofTarget(target))
     statement.bind(3, started.boot)
     statement.bind(4, started.nanoseconds)
+    var isAmongMany = false
     while try statement.step() {
-      if isBelieved(statement.integer(0)) { return true }
+      guard isBelieved(statement.integer(0)) else { continue }
+      if statement.integer(1) != 0 { return true }
+      isAmongMany = true
     }
-    return false
+    guard isAmongMany else { return false }
+    let hashes = Fence.names(of: target, tags: tags).map { "\(Checksum.ofTarget($0))" }
+    return try connection.first(
+      """
+      SELECT 1 FROM removal WHERE account_id = ?1 AND target_hash IN (\(hashes.joined(separator: ", ")))
+        AND started_ns > ?2 AND started_ns <= ?3 AND started_boot = ?4
+      """, [accountID, started.nanoseconds, configuration.bootNow()], [started.boot]) != nil
   }
 
   /// Whether a start mark of this boot can be right. A mark later than now comes from another time namespace or a
@@ -247,13 +258,29 @@ struct RowWriter: Sendable {
     started.isBefore(other) && isBelieved(other.nanoseconds)
   }
 
-  /// Notes that a target was removed or invalidated.
+  /// Notes that what the selection means of exchanges under way was removed or invalidated.
+  func recordFence(
+    _ selection: EntrySelection, _ started: StartMark, _ connection: Connection
+  ) throws(CacheStoreError) {
+    let accounts = selection.key.map { [$0.account] } ?? selection.accounts
+    var ids: [Int64] = []
+    try connection.withStatement("SELECT id, name FROM account") { (statement) throws(CacheStoreError) in
+      while try statement.step() {
+        if accounts?.contains(statement.text(1)) ?? true { ids.append(statement.integer(0)) }
+      }
+    }
+    for name in Fence.names(selection, now: configuration.now()) {
+      for id in ids { try recordTombstone(name, id, started, connection) }
+    }
+  }
+
+  /// Notes that a target was removed or invalidated, or what a fence names; `nil` says that there is such a name.
   func recordTombstone(
-    _ target: String, _ accountID: Int64, _ started: StartMark, _ connection: Connection
+    _ target: String?, _ accountID: Int64, _ started: StartMark, _ connection: Connection
   ) throws(CacheStoreError) {
     let statement = try connection.statement(.recordRemoval)
     statement.bind(1, accountID)
-    statement.bind(2, Checksum.ofTarget(target))
+    statement.bind(2, target.map(Checksum.ofTarget) ?? 0)
     statement.bind(3, started.boot)
     statement.bind(4, started.nanoseconds)
     statement.bind(5, configuration.now())

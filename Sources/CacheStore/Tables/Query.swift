@@ -77,10 +77,10 @@ enum Query: Int, CaseIterable {
       // Two index lookups: IN would build an ephemeral table for the two numbers, which costs more than the rest of
       // an overwrite.
       """
-      SELECT started_ns FROM removal
+      SELECT started_ns, target_hash FROM removal
       WHERE account_id = ?1 AND target_hash = 0 AND started_boot = ?3 AND started_ns > ?4
       UNION ALL
-      SELECT started_ns FROM removal
+      SELECT started_ns, target_hash FROM removal
       WHERE account_id = ?1 AND target_hash = ?2 AND started_boot = ?3 AND started_ns > ?4
       """
     case .recordRemoval: Self.recordRemovalText

@@ -143,6 +143,9 @@ struct Commit {
       answer.kept = .no(reason)
       return .answered(answer)
     }
+    if await exchange.refusal(of: answer) == .undecodable {
+      return .askAgain(because: "what is stored does not decode")
+    }
     guard exchange.beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
     let isOneOfMany = isOneOfMany
     var done: Result<Bool, CacheStoreError>?

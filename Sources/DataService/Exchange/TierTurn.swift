@@ -274,7 +274,7 @@ struct TierTurn {
   /// The lease under which the tier's row is stored; `nil` where another process has it. The box is empty if
   /// the store cannot lease: then there are no followers either, and the row is stored without.
   nonisolated(nonsending) private func leaseForTierRow() async -> Box<Lease?>? {
-    let leasing = Leasing(exchange: exchange, deadline: 0)
+    let leasing = Leasing(exchange: exchange)
     do throws(CacheStoreError) {
       guard let tried = try await leasing.tryLease(), let lease = tried else { return nil }
       return Box(lease)

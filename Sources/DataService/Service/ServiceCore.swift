@@ -50,7 +50,10 @@ final class ServiceCore: Sendable {
     self.thread = thread
     self.timekeeper = timekeeper
     #if os(Linux) && !PORTABLE
-      self.transport = transport ?? CurlTransport(thread: thread, timekeeper: timekeeper)
+      var curl = CurlConfiguration()
+      curl.exchanges = configuration.exchanges
+      self.transport =
+        transport ?? CurlTransport(configuration: curl, thread: thread, timekeeper: timekeeper)
     #else
       self.transport = transport ?? SessionTransport(timekeeper: timekeeper)
     #endif

@@ -33,6 +33,11 @@ public struct TransportRequest: Sendable {
   /// The limits on head, body and time. The service applies `redirects` and `retries` itself, and passes the rest of
   /// the total time as `totalTimeout`.
   public var limits: Limits
+  /// Whether nobody waits for it yet: it is sent after those that somebody waits for.
+  package var isPrefetch = false
+  /// Called with `true` where the exchange must wait for others to end, and with `false` once it need not any more. No
+  /// time limit runs in between.
+  package var onPlace: (@Sendable (_ isWaiting: Bool) -> Void)?
 
   /// Makes a request.
   public init(

@@ -197,8 +197,8 @@ extension Option {
     case .parallel:
       Option(
         name, "Z", .count(1...1000), "N", for: [.get, .preload],
-        "maximum number of concurrent transfers (default: 6 per server, 32 in all)",
-        [(.preload, "maximum number of concurrent transfers (default: 6)")])
+        "maximum number of concurrent transfers (default: 6 per server, 50 over HTTP/2 and in all)",
+        [(.preload, "maximum number of concurrent transfers (default: 50, and 6 per server that does not speak HTTP/2)")])
     case .connectTimeout:
       Option(
         name, nil, .duration, "D", for: .fetching, "time limit for making a connection (default: 5s)")

@@ -28,16 +28,17 @@ struct PreloadCommand {
     failsOnStatus = arguments.has(.fail)
     report = PreloadReport(plan, isJSON: arguments.has(.json), diagnostics: diagnostics)
     service = .forCommand(
-      arguments, diagnostics: diagnostics, transport: Self.transport(parallel: plan.parallelism, arguments))
+      arguments, diagnostics: diagnostics, exchanges: Self.limits(plan.parallelism, arguments))
   }
 
-  /// `--parallel`, or the plan, may raise the default limit of six exchanges with a host.
-  private static func transport(parallel: Int, _ arguments: Arguments) -> (any Transport)? {
-    var configuration = CurlConfiguration()
-    guard parallel > configuration.exchangesPerHost else { return nil }
-    configuration.exchangesPerHost = parallel
-    configuration.exchangesInAll = max(parallel, configuration.exchangesInAll)
-    return CurlTransport(configuration: configuration, preparation: SandboxRules.preparation(arguments))
+  /// `--parallel`, or the plan, may raise the limits on exchanges.
+  private static func limits(_ parallel: Int, _ arguments: Arguments) -> DataService.ExchangeLimits {
+    var limits = DataService.ExchangeLimits()
+    guard arguments.has(.parallel) || parallel != PreloadPlan([]).parallelism else { return limits }
+    limits.perHost = max(parallel, limits.perHost)
+    limits.perHTTP2Host = max(parallel, limits.perHTTP2Host)
+    limits.inAll = max(parallel, limits.inAll)
+    return limits
   }
 
   private var remains: PreloadRemains { PreloadRemains(plan: plan, service: service) }

@@ -78,6 +78,13 @@ struct RowSelection {
   /// Whether cut-off downloads may be meant, which have a key but neither a status nor a media type nor an age.
   var mayMeanCutOff: Bool { !isStale && status == nil && type == nil }
 
+  /// What is meant of exchanges under way, which have neither a status nor a media type nor an age.
+  var meant: EntrySelection {
+    var meant = selection
+    meant.targets = targets.map(Array.init) ?? (mayMeanCutOff ? nil : [])
+    return meant
+  }
+
   /// Whether what is stored under a key passes the filters that look at the key.
   func includes(_ key: RequestKey) -> Bool {
     if let targets, !targets.contains(key.target) { return false }

@@ -181,4 +181,53 @@ private final class DeliveryLog: Sendable {
     #expect(state.afterClose == 0)
     if !cancelled { #expect(state.stored + state.terminal >= 1) }
   }
+
+  @Test func `law 7: fresh-only loads share an exchange that waits for a place, and others join it`()
+    async throws
+  {
+    let (isQueued, hasPlace) = (Gate(), Gate())
+    let fixture = try ServiceFixture.scripted { request, number async throws(DataServiceError) in
+      if number == 1 {
+        request.onPlace?(true)
+        isQueued.open()
+        await hasPlace.wait()
+        request.onPlace?(false)
+      }
+      return .answer("body \(number)")
+    }
+    let url = try #require(URL(string: Self.url))
+    async let first = fixture.outline(url, policy: .freshOnly)
+    await isQueued.wait()
+    async let second = fixture.outline(url, policy: .freshOnly)
+    await fixture.traced("joining")
+    async let third = fixture.outline(url)
+    await fixture.traced("joining", times: 2)
+    hasPlace.open()
+    #expect(await [first, second, third] == Array(repeating: ["fresh(body 1, new)"], count: 3))
+    #expect(fixture.requests.count == 1)
+  }
+
+  @Test func `law 7: fresh-only goes beside an exchange that has asked, which others still join`()
+    async throws
+  {
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    let fixture = try ServiceFixture.scripted { _, number async throws(DataServiceError) in
+      if number == 1 {
+        isAsked.open()
+        await mayAnswer.wait()
+      }
+      return .answer("body \(number)")
+    }
+    let url = try #require(URL(string: Self.url))
+    async let first = fixture.outline(url, policy: .freshOnly)
+    await isAsked.wait()
+    #expect(await fixture.outline(url, policy: .freshOnly) == ["fresh(body 2, new)"])
+    async let third = fixture.outline(url, policy: .freshElseStored(within: nil))
+    await fixture.traced("joining")
+    mayAnswer.open()
+    #expect(await first == ["fresh(body 1, changed)"])
+    #expect(await third == ["fresh(body 1, changed)"])
+    #expect(fixture.requests.count == 2)
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(body 2)"], "law 8")
+  }
 }

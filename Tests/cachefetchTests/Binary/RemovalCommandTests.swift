@@ -239,4 +239,26 @@ import TestTurns
     #expect(try await shell.run(["--offline"] + words).status == 4)
     #expect(try await shell.listed() == [])
   }
+
+  @Test(
+    "law 8: rm of what is being fetched for the first time keeps it from being stored",
+    arguments: [["URL"], ["--host", "127.0.0.1"], ["--tag", "news"], ["--older-than", "0s"]])
+  func meanwhile(words: [String]) async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    // So that there is a store.
+    _ = try await shell.run("--key", "other", origin.url)
+    _ = try await shell.run("rm", "key:other")
+    let mayAnswer = origin.hold()
+    let child = try shell.start("--json", "--tag", "news", origin.url)
+    await origin.server.waitForRequests(2)
+    let removed = try await shell.run(["rm"] + words.map { $0 == "URL" ? origin.url : $0 })
+    #expect(removed.errorText.contains("no stored entry matches"), "\(removed.errorText)")
+    mayAnswer.open()
+    let finished = await child.finished()
+    #expect(finished.status == 0, "\(finished.errorText)")
+    #expect(
+      finished.outputText.contains("\"kept\":false,\"kept_reason\":\"superseded\""), "\(finished.outputText)")
+    #expect(try await shell.run("--offline", origin.url).status == 4)
+  }
 }

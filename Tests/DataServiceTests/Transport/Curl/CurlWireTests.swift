@@ -235,7 +235,7 @@ import TestTurns
   @Test func `sixty exchanges with one host make no more connections than its limit`() async throws {
     let origin = try FixtureServer { _, connection in try connection.send(.ok("x")) }
     var configuration = CurlConfiguration()
-    configuration.exchangesPerHost = 3
+    configuration.exchanges.perHost = 3
     let transport = CurlTransport(configuration: configuration)
     await withTaskGroup { group in
       for _ in 0..<60 {
