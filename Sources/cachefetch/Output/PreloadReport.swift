@@ -60,12 +60,23 @@ final class PreloadReport {
   /// - Parameter found: The names of those that the store has though the run did not come to them.
   func sumUp(_ outcome: LaunchOutcome, found: Set<String> = []) throws(OutputError) {
     clear()
+    let evicted = outcome.steps.filter { $0.kept == .no(.evicted) }
+    // They were reported when they were kept, which is no longer true.
+    for step in evicted {
+      said.remove(step.name)
+      written.remove(step.name)
+    }
     for step in outcome.steps {
-      let error = step.state == .fresh ? nil : step.error ?? ending(outcome)
+      let error = step.state == .fresh || step.kept == .no(.evicted) ? nil : step.error ?? ending(outcome)
       if isJSON, !written.contains(step.name) { try write(step, error, found: found) }
       if !said.contains(step.name) { say(step, error) }
     }
     diagnostics.show(summary(outcome, found) + "\n")
+    if !evicted.isEmpty {
+      diagnostics.say(
+        "what came first was removed to make room for the rest; allow more with cachefetch limits"
+          + "\(StoreLocation.repeatedOption) --bytes SIZE, or request less")
+    }
   }
 
   /// The summary, with what to do where nothing could be kept.
@@ -83,6 +94,7 @@ final class PreloadReport {
   }
 
   private func say(_ step: LaunchOutcome.Step, _ error: DataServiceError?) {
+    if diagnostics.isQuiet { return }
     let url = url(of: step)
     if let error {
       diagnostics.say("\(url): \(Diagnostics.joined(error.message, error.advice))")
