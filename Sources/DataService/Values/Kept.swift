@@ -55,9 +55,6 @@ extension DataService {
 }
 
 extension DataService.KeptReason {
-  /// It was removed to make room for a later one.
-  package static let evicted = Self("evicted")
-
   /// Whether the store failed, in contrast to a rule that forbids storing the response.
   package var isOfStore: Bool { [.busy, .full, .readOnly, .corrupt, .unusable].contains(self) }
 

@@ -47,18 +47,6 @@ public struct LaunchOutcome: Sendable {
   let run: UInt64
   let responses: [String: any Sendable]
 
-  /// The outcome where the store has removed the responses of these steps to make room.
-  package func evicting(_ names: Set<String>) -> LaunchOutcome {
-    let steps = steps.map { step in
-      guard names.contains(step.name) else { return step }
-      return Step(
-        name: step.name, state: .missing, isCritical: step.isCritical, change: step.change,
-        kept: .no(.evicted), error: nil, elapsed: step.elapsed, bytes: step.bytes)
-    }
-    return LaunchOutcome(
-      verdict: verdict, steps: steps, elapsed: elapsed, run: run, responses: responses)
-  }
-
   /// A step's fresh response, else its stored one; `nil` if it has none or its value has another type.
   public func response<Value: Sendable>(
     _ name: String, as type: Value.Type = Value.self

@@ -56,12 +56,12 @@ struct PreloadCommand {
     }
     let loadStarter = LoadStarter(service: service)
     do throws(OutputError) {
-      var outcome = try follow(preload, mailbox)
+      let outcome = try follow(preload, mailbox)
       let found = remains.found(of: outcome, marks: true)
-      outcome = outcome.evicting(remains.evicted(of: outcome))
+      let evicted = remains.evicted(of: outcome)
       _ = loadStarter.close(.seconds(10))
-      try report.sumUp(outcome, found: found)
-      return status(of: outcome, found)
+      try report.sumUp(outcome, found: found, evicted: evicted)
+      return .combined([status(of: outcome, found)] + (evicted.isEmpty ? [] : [.nothing]))
     } catch {
       report.clear()
       preload.cancel()

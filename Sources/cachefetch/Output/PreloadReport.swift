@@ -57,24 +57,26 @@ final class PreloadReport {
   }
 
   /// Reports the remaining requests and then the summary.
-  /// - Parameter found: The names of those that the store has though the run did not come to them.
-  func sumUp(_ outcome: LaunchOutcome, found: Set<String> = []) throws(OutputError) {
+  /// - Parameters:
+  ///   - found: The names of those that the store has though the run did not come to them.
+  ///   - evicted: The names of those that the run has stored, and removed again to make room.
+  func sumUp(
+    _ outcome: LaunchOutcome, found: Set<String> = [], evicted: Set<String> = []
+  ) throws(OutputError) {
     clear()
-    let evicted = outcome.steps.filter { $0.kept == .no(.evicted) }
-    // They were reported when they were kept, which is no longer true.
-    for step in evicted {
-      said.remove(step.name)
-      written.remove(step.name)
-    }
     for step in outcome.steps {
-      let error = step.state == .fresh || step.kept == .no(.evicted) ? nil : step.error ?? ending(outcome)
+      let error = step.state == .fresh ? nil : step.error ?? ending(outcome)
       if isJSON, !written.contains(step.name) { try write(step, error, found: found) }
       if !said.contains(step.name) { say(step, error) }
+    }
+    for step in outcome.steps where evicted.contains(step.name) {
+      if isJSON { try output.write(StepLine.evictedJSON(url: url(of: step))) }
+      diagnostics.show(TerminalText.visible("missing, removed to make room: \(url(of: step))") + "\n")
     }
     diagnostics.show(summary(outcome, found) + "\n")
     if !evicted.isEmpty {
       diagnostics.say(
-        "what came first was removed to make room for the rest; allow more with cachefetch limits"
+        "\(Counted.text(evicted.count, "response")) had to make room for others; allow more with cachefetch limits"
           + "\(StoreLocation.repeatedOption) --bytes SIZE, or request less")
     }
   }
@@ -164,6 +166,17 @@ enum StepLine {
     case nil: break
     }
     if let error { json.member("error", json: DeliveryLine.error(error)) }
+    return json.line()
+  }
+
+  /// The object of a step whose response was stored, and removed again to make room.
+  static func evictedJSON(url: String) -> [UInt8] {
+    var json = JSONWriter()
+    json.member("delivery", "fresh")
+    json.member("url", url)
+    json.member("state", LaunchOutcome.Step.State.missing.rawValue)
+    json.member("kept", false)
+    json.member("kept_reason", "evicted")
     return json.line()
   }
 

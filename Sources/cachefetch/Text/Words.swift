@@ -66,7 +66,6 @@ enum Words {
     case .noStore: "no-store"
     case .busy: "the store is busy"
     case .full: "no room"
-    case .evicted: "removed to make room"
     case .readOnly: "the store is only read"
     case .corrupt: "the store is damaged"
     case .unusable: "the store cannot be used"

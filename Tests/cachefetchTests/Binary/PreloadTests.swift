@@ -37,9 +37,10 @@ import TestTurns
     let kept = try await shell.run("list").lines.count
     #expect(run.status == 4 && kept > 0 && kept < 12)
     #expect(
-      run.errorText.contains(": \(kept) fresh (\(kept) new), \(12 - kept) missing, \(12 - kept) not kept; "))
-    #expect(run.errorText.hasSuffix("allow more with cachefetch limits --bytes SIZE, or request less\n"))
-    let gone = run.errorText.split(separator: "\n").filter { $0.contains("not kept (removed to make room)") }
+      run.errorText.hasSuffix(
+        "\ncachefetch: \(12 - kept) responses had to make room for others; "
+          + "allow more with cachefetch limits --bytes SIZE, or request less\n"))
+    let gone = run.errorText.split(separator: "\n").filter { $0.hasPrefix("missing, removed to make room: ") }
     #expect(gone.count == 12 - kept, "\(run.errorText)")
     for url in urls {
       let isGone = gone.contains { $0.hasSuffix(url) }
@@ -55,7 +56,7 @@ import TestTurns
     #expect(last.count == 12)
     #expect(
       last.values.count { $0.contains("\"state\":\"missing\"") && $0.contains("\"kept_reason\":\"evicted\"") }
-        == 12 - kept)
+        == 12 - kept, "\(json.outputText)")
     // One that is pinned stays, so that there is nothing to say.
     #expect(try await shell.run("preload", "--pin", urls[0]).status == 0)
   }
