@@ -61,7 +61,7 @@ CREATE TABLE body (
   id              INTEGER PRIMARY KEY AUTOINCREMENT,  -- never reused: a slow reader cannot meet another body's chunks
   account_id      INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
   checksum        INTEGER,                       -- XXH3-64 of the chunks' checksums; 0 for a single one, whose own says it; NULL while arriving or cut off
-  released_at_ms  INTEGER,                       -- when its row let go of it; collected ten minutes later
+  released_at_ms  INTEGER,                       -- when its row let go of it: collected with the next writes, once nobody reads it; 0: at once
   partial_target  TEXT,                          -- of a cut-off download: whose it is,
   partial_etag    TEXT,                          --   its strong validator for If-Range,
   partial_bytes   INTEGER,                       --   and the length of the whole

@@ -98,7 +98,8 @@ extension ResponseStore {
   }
 
   private func overwrite(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {
-    try ofAccount(write.accountID, connection) { () throws(CacheStoreError) in
+    try eviction.collectReleased(givesBack: true, connection)
+    return try ofAccount(write.accountID, connection) { () throws(CacheStoreError) in
       try overwriteRow(write, connection)
     }
   }
@@ -265,6 +266,7 @@ extension ResponseStore {
         .full, "all \(Self.variantLimit) stored variants of this request are pinned",
         remedy: .removeThem(of: write.key.target))
     }
+    eviction.noteEvicted()
     try rowWriter.deleteRow(
       oldest.integer(0), withBody: oldest.integer(1), length: oldest.integer(2), isReplaced: true, connection)
   }

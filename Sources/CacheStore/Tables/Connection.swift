@@ -13,6 +13,9 @@ final class Connection: Database {
   /// The `contentVersion` at which they were read.
   private var limitsVersion: UInt32 = 0
 
+  /// Whether the current transaction has released a body.
+  private(set) var hasReleased = false
+
   /// Whether the current transaction has stored the usage journal, and what to call after its commit.
   var hasStoredUsageJournal = false
   var afterCommit: (() -> Void)?
@@ -41,6 +44,7 @@ final class Connection: Database {
       let result = try writing(isStoring: isStoring) { () throws(CacheStoreError) in
         hasStoredUsageJournal = false
         afterCommit = nil
+        hasReleased = false
         areLimitsCurrent = limitsVersion == contentVersion
         return try body()
       }
@@ -175,6 +179,24 @@ extension Connection {
     knownLimits = limits
     areLimitsCurrent = true
     return limits
+  }
+
+  /// The store's own limits as of the latest statement; outside a transaction.
+  func limitsNow() throws(CacheStoreError) -> StoreLimits {
+    areLimitsCurrent = limitsVersion == contentVersion
+    let limits = try ownLimits()
+    limitsVersion = contentVersion
+    return limits
+  }
+
+  /// Marks a body as released: no row refers to it any more.
+  /// - Parameter instant: 0 where it goes at once, even if it is read.
+  func release(body: Int64, at instant: Int64) throws(CacheStoreError) {
+    hasReleased = true
+    let statement = try statement(.releaseBody)
+    statement.bind(1, body)
+    statement.bind(2, instant)
+    try statement.run()
   }
 
   /// The last row whose age has been checked; 0 where all have been, or the table does not exist yet.

@@ -10,9 +10,10 @@ enum Query: Int, CaseIterable {
   case insertTag, setPinned, insertUse, markUsed, addUsage
   case pauseOf
   case usedAt, tagsOfRow, preflight
-  case pageCount, freePages, rowCount, unfinishedCount, dataVersion, lastBody, leastRecentlyUsed, anyReleased,
+  case pageCount, freePages, rowCount, unfinishedCount, dataVersion, lastBody, leastRecentlyUsed,
+    releasedBodies,
     deleteOneChunk
-  case releasedBefore, unfinishedAfter
+  case unfinishedAfter
   case storeLimits
 
   var sql: String {
@@ -61,7 +62,6 @@ enum Query: Int, CaseIterable {
         AND released_at_ms IS NULL
       ORDER BY id LIMIT 1
       """
-    case .releasedBefore: "SELECT id FROM body WHERE released_at_ms <= ?1 LIMIT 1"
     case .releaseBody: "UPDATE body SET released_at_ms = ?2 WHERE id = ?1"
     case .deleteBody: "DELETE FROM body WHERE id = ?1"
     // The length matches only a body of a single chunk; `length()` of a BLOB does not read its bytes.
@@ -109,8 +109,8 @@ enum Query: Int, CaseIterable {
       WHERE r.pinned = 0 AND r.id <> ?1 ORDER BY u.used_at_ms LIMIT 1
       """
     case .storeLimits: "SELECT maximum_bytes, maximum_rows, maximum_ms FROM store_limit WHERE id = 1"
-    case .anyReleased:
-      "SELECT id FROM body WHERE released_at_ms IS NOT NULL ORDER BY released_at_ms LIMIT 1"
+    case .releasedBodies:
+      "SELECT id, released_at_ms FROM body WHERE released_at_ms IS NOT NULL ORDER BY released_at_ms"
     case .deleteOneChunk:
       """
       DELETE FROM chunk WHERE id = (SELECT min(id) FROM chunk WHERE id >= ?1 << 20 AND id < (?1 + 1) << 20)

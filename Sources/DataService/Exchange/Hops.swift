@@ -104,7 +104,8 @@ struct Hops {
   nonisolated(nonsending) private func invalidate(after response: TransportResponse, to hop: RedirectRule.Hop)
     async
   {
-    guard !hop.method.isSafe, !prepared.request.isRead, let url = try? hop.url.foundationURL() else {
+    guard !hop.method.isRegisteredAsSafe, !prepared.request.isRead, let url = try? hop.url.foundationURL()
+    else {
       return
     }
     let targets = Invalidation.targets(

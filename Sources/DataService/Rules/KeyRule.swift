@@ -154,11 +154,11 @@ enum KeyRule {
 
   // MARK: What is asked for
 
-  /// The URL with every secret query value replaced by `~` and a keyed digest.
+  /// The URL with every secret query value, and the user-info of nested URLs, replaced by `~` and a keyed digest.
   static func redacted(
     _ url: NormalisedURL, secrets: SecretList, digest: Digest
   ) -> String {
-    guard url.string.utf8.contains(UInt8(ascii: "=")) else { return url.string }
+    guard QueryParts.mayBeIn(url.string.utf8) else { return url.string }
     let origin = url.origin
     let changed = QueryParts.replacing(Array(url.string.utf8)[origin.utf8.count...], secrets: secrets) {
       value in
@@ -199,7 +199,7 @@ package enum KeyedParts {
   /// Whether only the store that a row is in can find it.
   package static func areIn(_ key: RequestKey, variant: String) -> Bool {
     // A key of the caller's own is written as it is.
-    if !key.target.hasPrefix("key:"), isDigest(in: key.target, after: "=~") { return true }
+    if !key.target.hasPrefix("key:"), isDigest(in: key.target, after: "~") { return true }
     let isInExtra = RequestKey.extraParts(key.extra).contains { part in
       part.name == "body" || part.name == "proxy" && isDigest(in: part.value ?? "", after: "~")
     }

@@ -59,9 +59,10 @@ struct PreloadCommand {
     do throws(OutputError) {
       let outcome = try follow(preload, mailbox)
       let found = remains.found(of: outcome, marks: true)
+      let evicted = remains.evicted(of: outcome)
       _ = loadStarter.close(.seconds(10))
-      try report.sumUp(outcome, found: found)
-      return status(of: outcome, found)
+      try report.sumUp(outcome, found: found, evicted: evicted)
+      return .combined([status(of: outcome, found)] + (evicted.isEmpty ? [] : [.nothing]))
     } catch {
       report.clear()
       preload.cancel()
@@ -158,9 +159,18 @@ private struct PreloadRemains {
   /// The names of those that are stored.
   /// - Parameter marks: Whether they get the pin and the tags that the run was to give them; not after a signal.
   func found(of outcome: LaunchOutcome, marks: Bool) -> Set<String> {
+    stored(of: outcome.steps.filter { $0.state != .fresh && $0.error == nil }, marks: marks) ?? []
+  }
+
+  /// The names of those that the run has stored, and that are no longer there.
+  func evicted(of outcome: LaunchOutcome) -> Set<String> {
+    let kept = service.store.hasEvicted ? outcome.steps.filter { $0.kept == .yes } : []
+    return Set(kept.map(\.name)).subtracting(stored(of: kept, marks: false) ?? Set(kept.map(\.name)))
+  }
+
+  private func stored(of steps: [LaunchOutcome.Step], marks: Bool) -> Set<String>? {
     let requests = Dictionary(uniqueKeysWithValues: plan.steps.map { ($0.name, $0.request) })
-    let left = outcome.steps.filter { $0.state != .fresh && $0.error == nil }
-      .compactMap { step in requests[step.name].map { (step.name, $0) } }
+    let left = steps.compactMap { step in requests[step.name].map { (step.name, $0) } }
     guard !left.isEmpty else { return [] }
     let stored = Mailbox<Set<String>>()
     Task(executorPreference: service.executor) { [service] in
@@ -168,6 +178,6 @@ private struct PreloadRemains {
       for (name, request) in left where await service.isStored(request, marking: marks) { names.insert(name) }
       stored.post(names)
     }
-    return stored.wait(milliseconds: Self.limit, heedsSignals: marks) ?? []
+    return stored.wait(milliseconds: Self.limit, heedsSignals: marks)
   }
 }

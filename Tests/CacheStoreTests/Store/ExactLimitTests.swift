@@ -9,7 +9,7 @@ import TestTurns
 @Suite("Limits of the store, met exactly and passed by one", .inTurn) struct ExactLimitTests {
   @Test func `what nobody has set is as docs/storage.md has it`() {
     let usual = StoreConfiguration(path: "store.sqlite")
-    #expect(usual.busyTimeout == .seconds(5) && usual.releasedLifetime == .seconds(600))
+    #expect(usual.busyTimeout == .seconds(5))
     #expect(usual.partialLifetime == .seconds(604_800))
     #expect(usual.maximumBytes == 2_147_483_648 && usual.maximumRows == nil && usual.maximumAge == nil)
     #expect(usual.chunkBytes == 262_144 && usual.pageBytes == 8_192)

@@ -33,6 +33,12 @@ import TestTurns
       "a secret in a URL in a parameter", true,
       { $0.url = URL(string: "https://a.test/?to=https%3A%2F%2Fb.test%2F%3Ftoken%3Dgeheim") ?? $0.url }),
     Case(
+      "user-info of a URL in a parameter", true,
+      { $0.url = URL(string: "https://a.test/?to=https://me:geheim@b.test/") ?? $0.url }),
+    Case(
+      "user-info of a URL in the path", true,
+      { $0.url = URL(string: "https://a.test/https%3A%2F%2Fme%3Ageheim%40b.test") ?? $0.url }),
+    Case(
       "a body", true,
       {
         $0.method = .post

@@ -110,6 +110,15 @@ import TestTurns
       #expect(
         words.contains("-q") ? run.errors.isEmpty : run.errorText.contains(said), "\(words) \(run.errorText)")
     }
+    // What is stored comes before anything of the process that refreshes.
+    let joined = try await ChildProcess.run(
+      "/usr/bin/unshare",
+      [
+        "-m", "sh", "-c", "mount -t tmpfs none /proc && exec \"$0\" \"$@\" 2>&1",
+        try BuiltProduct.cachefetch(),
+        "--background", origin.url,
+      ], environment: shell.environment)
+    #expect(joined.outputText.hasPrefix("onecachefetch: the refresh could not"), "\(joined.outputText)")
     // Where nothing is stored either, it is the more serious of the two.
     let other = try await ChildProcess.run(
       "/usr/bin/unshare",
