@@ -193,14 +193,14 @@ struct EntryGroups {
 
   /// How to request each: `without these options`, `with --account alice`, `with -k`.
   var waysToAsk: [String] {
-    let ways = groups.prefix(Self.most).map { group in
+    var ways: [String] = []
+    for group in groups.prefix(Self.most) {
       let account = group.name.map { "--account \($0)" } ?? (group.isAutomatic ? "the same credentials" : nil)
       let all = [account].compactMap(\.self) + KeyExtra(group.extra).parts.map(\.request)
-      return all.isEmpty ? "without an account and such options" : "with \(all.joined(separator: " "))"
+      let way = all.isEmpty ? "without an account and such options" : "with \(all.joined(separator: " "))"
+      if !ways.contains(way) { ways.append(way) }
     }
-    let others = groups.count - ways.count
-    return others > 0
-      ? ways.uniqued() + ["in \(others) more \(others == 1 ? "way" : "ways"), which list shows"]
-      : ways.uniqued()
+    let others = groups.count - Self.most
+    return others > 0 ? ways + ["in \(others) more \(others == 1 ? "way" : "ways"), which list shows"] : ways
   }
 }
