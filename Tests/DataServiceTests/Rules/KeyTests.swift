@@ -21,10 +21,12 @@ import TestTurns
     for name in ["one.pem", "two.pem"] { try folder.write("certificate \(name)", to: name) }
   }
 
-  private func key(_ url: URL? = nil, _ change: (inout DataService.Request) -> Void = { _ in }) throws
-    -> RequestKey
-  {
-    var request = DataService.Request(url ?? self.url)
+  private func key(_ change: (inout DataService.Request) -> Void = { _ in }) throws -> RequestKey {
+    try key(of: url, change)
+  }
+
+  private func key(of url: URL, _ change: (inout DataService.Request) -> Void) throws -> RequestKey {
+    var request = DataService.Request(url)
     change(&request)
     return try service.service.key(for: request)
   }
@@ -328,14 +330,14 @@ import TestTurns
     let plain = try #require(URL(string: "http://a.test/x"))
     let (one, none) = (folder.file("one.pem"), folder.file("none.pem"))
     for own in [nil, "mine"] {
-      let changed = try key(plain) {
+      let changed = try key(of: plain) {
         $0.key = own
         $0.connection.isInsecure = true
         $0.connection.certificateAuthorityFile = one
         $0.connection.certificateAuthorityFolder = "/a"
         $0.connection.clientCertificateFile = none
       }
-      #expect(try changed == key(plain) { $0.key = own })
+      #expect(try changed == key(of: plain) { $0.key = own })
     }
   }
 
@@ -347,9 +349,10 @@ import TestTurns
         ($0.method, $0.isRead, $0.fields, $0.body) = ("QUERY", true, fields, Data(body.utf8))
       }
     }
-    let names = ["Content-Type", "Content-Encoding", "Content-Language"]
-    let all: [HTTPFields] =
-      [[:]] + names.flatMap { name in ["a", "b"].map { [(name, $0)] } }.map(HTTPFields.init)
+    var all = [HTTPFields()]
+    for name in ["Content-Type", "Content-Encoding", "Content-Language"] {
+      for value in ["a", "b"] { all.append(HTTPFields(dictionaryLiteral: (name, value))) }
+    }
     #expect(Set(try all.map { try key($0).extra }).count == all.count)
     #expect(try key(["content-type": "a"]) == key(["Content-Type": "a", "Accept": "b"]))
     // No body is taken for a field of another.
