@@ -29,7 +29,7 @@ CREATE TABLE last_request (
   account_id       INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
   target           TEXT NOT NULL,                -- normalised URL, no user-info, no fragment, secret query values as '~' and a keyed digest; or 'key:' and the caller's own key
   method           TEXT NOT NULL,                -- GET (HEAD is answered from it), or that of a request marked as a read
-  extra            TEXT NOT NULL DEFAULT '',     -- what else tells requests apart, 'name=LENGTH:value' or 'name': keyed digest of the body, the caller's own Host, insecure, authorities, unix socket, proxy, --resolve, --no-location
+  extra            TEXT NOT NULL DEFAULT '',     -- what else tells requests apart, 'name=LENGTH:value' or 'name': keyed digest of the body and its description, the caller's own Host, over https insecure and authorities, unix socket, --resolve, --no-location
   good             INTEGER NOT NULL CHECK (good IN (0, 1)),  -- 1: any 2xx but 206
   variant          TEXT NOT NULL DEFAULT '',     -- the request fields Vary names, one 'name: value' a line, secret values as keyed digests
   vary             TEXT NOT NULL DEFAULT '',     -- their names, lower case, sorted, by comma; '*' for Vary: *
@@ -114,7 +114,7 @@ CREATE TABLE partial (
   body_id  INTEGER PRIMARY KEY REFERENCES body ON DELETE CASCADE,
   extra    TEXT NOT NULL,                        -- as in last_request; the method is GET
   variant  TEXT NOT NULL,                        -- as in last_request
-  url      TEXT NOT NULL,                        -- who sent it
+  url      TEXT NOT NULL,                        -- who sent it, then a space and how it was reached, as in pause
   fields   BLOB NOT NULL                         -- as in last_request
 ) STRICT;
 
@@ -122,7 +122,7 @@ CREATE TABLE partial (
 -- long, an hour at most. No wall clock decides; another boot ends it.
 CREATE TABLE pause (
   account_id  INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
-  responder   TEXT NOT NULL,                     -- scheme://host[:port] of who said it, then a space and how it was reached, as in extra
+  responder   TEXT NOT NULL,                     -- scheme://host[:port] of who said it, then a space and how it was reached: as in extra, with what is trusted over https and the proxy in force
   heard_boot  TEXT NOT NULL,
   heard_ns    INTEGER NOT NULL,
   pause_ms    INTEGER NOT NULL,

@@ -113,17 +113,17 @@ extension ResponseStore {
     case .free(let count): variants = count
     case .taken(let row): existing = row
     }
-    let local = try localRow(of: write, connection)
+    let answered = try answeredRow(of: write, connection)
     let replaced = existing
-    if existing == nil { existing = local }
+    if existing == nil { existing = answered }
     guard let body = try writeBody(write, replacing: existing, connection) else { return .superseded }
     var row = write.row(body: body)
-    row.isPinned = write.isPinned || existing?.isPinned == true || local?.isPinned == true
-    if let local {
+    row.isPinned = write.isPinned || existing?.isPinned == true || answered?.isPinned == true
+    if let answered {
       if let replaced {
-        try rowWriter.absorb(local, into: replaced.id, connection)
+        try rowWriter.absorb(answered, into: replaced.id, connection)
       } else {
-        try rowWriter.setVariant(of: local.id, write.variant, connection)
+        try rowWriter.setVariant(of: answered.id, write.variant, connection)
       }
     }
     if let existing {
@@ -147,15 +147,14 @@ extension ResponseStore {
     return .stored(rowID: row.id, body: body)
   }
 
-  /// The program's own row that the response takes the place of, where that is another variant of the same request and
-  /// is still there.
-  private func localRow(
+  /// The row that the response takes the place of, where that is another variant of the key and is still there.
+  private func answeredRow(
     of write: Write, _ connection: Connection
   ) throws(CacheStoreError) -> RowWriter.Existing? {
     // A response that is not good never replaces a good one.
-    guard let id = write.localRow, write.isGood, let found = try connection.rowHead(id) else { return nil }
+    guard let id = write.answeredRow, write.isGood, let found = try connection.rowHead(id) else { return nil }
     let row = found.row
-    guard found.isSound, row.isLocal, row.isGood, row.variant != write.variant,
+    guard found.isSound, row.isGood, row.variant != write.variant,
       row.accountID == write.accountID, found.key == write.key,
       !rowWriter.isBefore(write.head.started, row.started)
     else { return nil }

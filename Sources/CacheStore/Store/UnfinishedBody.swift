@@ -13,7 +13,7 @@ package final class UnfinishedBody: Sendable {
     package var key: RequestKey
     /// The request fields that its `Vary` names, as in a row.
     package var variant: String
-    /// The URL that sent the first part, and the only one that may send the rest.
+    /// The URL that sent the first part, and how it was reached: only the same may send the rest.
     package var url: String
     /// The response's fields, `ETag` among them, as in a row.
     package var fields: HTTPFields

@@ -31,9 +31,8 @@ extension ResponseStore {
     package var isPinned = false
     /// Tags to add to the row.
     package var tags: [String] = []
-    /// The row that the program itself stored and that answered the request when the exchange began. The response takes
-    /// its place, whichever variant it is.
-    package var localRow: Int64?
+    /// A row that answered the request when the exchange began. The response takes its place, whichever variant it is.
+    package var answeredRow: Int64?
     /// The body.
     package var body: Body
 

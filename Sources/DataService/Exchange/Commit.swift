@@ -75,9 +75,11 @@ struct Commit {
     write.variant = Vary.variant(names: vary, requestFields: prepared.fields, protect: core.protect)
     write.vary = vary
     if isSame, let row = exchange.row { write.changedAt = row.value.changedAt }
-    // A row that a program stored answered this request, so this answer replaces it, even if the answer's
-    // `Vary` names fields that the program's row was not stored for.
-    if let row = exchange.row, row.value.isLocal { write.localRow = row.value.id }
+    // A row that a program stored, or that other credentials of the account did, answered this request, so this answer
+    // replaces it, even if the answer's `Vary` names fields that the row was not stored for.
+    if let row = exchange.row, row.value.isLocal || prepared.credentials != nil {
+      write.answeredRow = row.value.id
+    }
     (write.isPinned, write.tags) = exchange.wishes
     return write
   }
@@ -174,17 +176,15 @@ struct Commit {
     return .answered(answer)
   }
 
-  /// What selects the row once it has the merged fields; `nil` where the answer leaves the names in `Vary` as they are.
+  /// What selects the row once it has the merged fields; `nil` where that stays as it is.
   private func variant(
     of stored: StoredResponse, freshenedBy answer: Answer, to fields: HTTPFields
   ) -> (vary: String, variant: String)? {
-    guard answer.head.fields.contains("Vary") else { return nil }
-    let names = Vary.names(in: fields)
-    // With the same names the row has matched this request, so its variant is the same too.
-    guard names != stored.vary else { return nil }
-    return (
-      names, Vary.variant(names: names, requestFields: exchange.prepared.fields, protect: core.protect)
-    )
+    let prepared = exchange.prepared
+    let names = answer.head.fields.contains("Vary") ? Vary.names(in: fields) : stored.vary
+    // With the same names the row has matched this request, so its variant is the same too, but for credentials.
+    guard names != stored.vary || prepared.credentials != nil else { return nil }
+    return (names, Vary.variant(names: names, requestFields: prepared.fields, protect: core.protect))
   }
 
   /// Merges a 304 into the tier's row, and stores both in one.

@@ -137,7 +137,7 @@ struct Resumption: Sendable {
     return UnfinishedBody.Partial(
       key: prepared.key,
       variant: Vary.variant(names: names, requestFields: prepared.fields, protect: protect),
-      url: prepared.shownURL, fields: StoredFields.storable(answer.head.fields, secretNames: secretNames),
+      url: prepared.source, fields: StoredFields.storable(answer.head.fields, secretNames: secretNames),
       strongETag: text, wholeLength: length)
   }
 }
@@ -190,10 +190,10 @@ extension Resumption {
       let resumption = Resumption(
         body: found.body, partial: found.partial,
         decodesContent: prepared.decodesContent || !prepared.fields.contains("Accept-Encoding"))
-      let names = Vary.names(in: found.partial.fields)
-      guard found.partial.url == prepared.shownURL, names != "*",
-        Vary.variant(names: names, requestFields: prepared.fields, protect: core.protect)
-          == found.partial.variant
+      guard found.partial.url == prepared.source,
+        Vary.matches(
+          found.partial.variant, of: Vary.names(in: found.partial.fields), requestFields: prepared.fields,
+          protect: core.protect, besides: prepared.credentials)
       else {
         // The part belongs to another variant. It stays for that variant, or for the next download of this key.
         found.body.end()

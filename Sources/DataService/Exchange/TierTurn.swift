@@ -244,7 +244,8 @@ struct TierTurn {
       let isInPlace = stored.contains { other in
         other.isGood
           && (other.variant == row.variant
-            || Vary.matches(other, requestFields: prepared.fields, protect: core.protect))
+            || Vary.matches(
+              other, requestFields: prepared.fields, protect: core.protect, besides: prepared.credentials))
       }
       guard !isInPlace else { return .superseded }
       return try await generation.with { (id) async throws(CacheStoreError) in

@@ -6,7 +6,9 @@ extension ServiceCore {
   func select(from found: ResponseStore.Lookup, for prepared: PreparedRequest) -> StoredResponse? {
     let accepted = prepared.request.acceptedMediaTypes
     let statuses = prepared.request.acceptedStatuses
-    return Vary.select(from: found.rows, requestFields: prepared.fields, protect: protect) { row in
+    return Vary.select(
+      from: found.rows, requestFields: prepared.fields, protect: protect, besides: prepared.credentials
+    ) { row in
       (prepared.isHTTP || row.isGood) && statuses?.contains(row.status) ?? true
         && MediaTypes.accepts(row.fields, accepted: accepted)
         && !(prepared.decodesContent && ContentCoding.isCoded(row))
@@ -106,6 +108,7 @@ extension ServiceCore {
       keepsAnyway: request.keepsAnyway, url: prepared.shownURL, rows: found.rows,
       now: timekeeper.wallMilliseconds)
     subject.decodesContent = prepared.decodesContent
+    subject.credentials = prepared.credentials
     if let left = (pause ?? nil)?.remaining(at: timekeeper.startMark) {
       subject.pausedUntil = timekeeper.wallMilliseconds + left
     }

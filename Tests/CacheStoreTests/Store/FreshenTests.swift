@@ -88,7 +88,7 @@ import TestTurns
     }
     func put(_ text: String, over local: Int64?, at instant: Int64) async throws -> Int64? {
       try await store.put(text, for: .page, at: instant) {
-        ($0.vary, $0.variant, $0.localRow) = ("accept", "accept: a", local)
+        ($0.vary, $0.variant, $0.answeredRow) = ("accept", "accept: a", local)
       }.row?.rowID
     }
     let local = try await putLocal("mine", at: 1)
@@ -101,10 +101,10 @@ import TestTurns
     let entry = try #require(try await store.entries().first)
     #expect(entry.isSound && entry.tags == ["mine", "mine too"])
     #expect(try await store.lookup(.page).rows.map(\.variant) == ["accept: a"])
-    // What an origin sent stays, whatever the exchange took it for.
+    // So does what an origin sent.
     let row = try #require(try await store.put("origin's", for: .page, at: 5).row).rowID
     _ = try await put("third", over: row, at: 6)
-    #expect(try await store.lookup(.page).rows.count == 2)
+    #expect(try await store.lookup(.page).rows.map(\.variant) == ["accept: a"])
     #expect(try fixture.remains() == 0)
   }
 
@@ -139,7 +139,7 @@ import TestTurns
       let ownRow = try #require(own.row).rowID
       _ = try await store.put("new", for: .page, at: 3) {
         ($0.vary, $0.variant) = ("accept", "accept: a")
-        $0.localRow = ownRow
+        $0.answeredRow = ownRow
       }
       #expect(try await store.entries().map(\.response.isPinned) == [true], "\(isOwnPinned)")
       #expect(try await store.body(of: .page) == "new", "\(isOwnPinned)")

@@ -34,7 +34,7 @@ import TestTurns
       store, row, _ in
       _ = try await store.put("theirs", for: .short, at: 2) {
         ($0.vary, $0.variant) = ("v", "v: a")
-        $0.localRow = row
+        $0.answeredRow = row
       }
     },
     Change("the variant that a 304 names", refused: "UPDATE OF variant ON last_request") { store, row, body in

@@ -11,7 +11,7 @@ import TestTurns
 /// Law 7 in a process, and what observers see.
 @Suite("Coalescing: one exchange for loads alike in all that shapes it", .inTurn)
 struct CoalescingTests {
-  private static let url = "http://origin.test/item"
+  private static let url = "https://origin.test/item"
 
   @Test func `loads alike share one exchange, each with its own policy`() async throws {
     let mayAnswer = Gate()
@@ -43,6 +43,8 @@ struct CoalescingTests {
     Difference("a field", { $0.fields = ["Accept-Language": "fr"] }),
     Difference("a limit", { $0.limits.bodyBytes = 17 }),
     Difference("--insecure", { $0.connection.isInsecure = true }),
+    Difference("a proxy", { $0.connection.proxy = "http://p:1" }),
+    Difference("whom is trusted", { $0.connection.certificateAuthorityFile = "/etc/passwd" }),
     Difference("a unix socket", { $0.connection.unixSocket = "/nowhere" }),
     Difference(
       "--resolve",

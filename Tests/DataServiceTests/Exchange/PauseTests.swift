@@ -121,11 +121,19 @@ import TestTurns
       ("elsewhere", { $0.connection.resolutions = [.init(host: "a.test", port: 80, address: "127.0.0.2")] }),
       ("another host", { $0.fields = ["Host": "b.test"] }),
       ("other authorities", { $0.connection.certificateAuthorityFile = "/etc/passwd" }),
+      ("other authorities still", { $0.connection.certificateAuthorityFile = "/etc/group" }),
+      (
+        "authorities of the environment",
+        {
+          $0.connection.certificateAuthorityFile = "/etc/hosts"
+          $0.connection.isMachineTrust = true
+        }
+      ),
       ("with a certificate", { $0.connection.clientCertificateFile = "/etc/passwd" }),
       ("with credentials", { $0.fields = ["Authorization": "Basic YTpi"] }),
       ("as alice", { $0.account = .named("alice") }),
     ]
-    let item = try url("http://a.test/item")
+    let item = try url("https://a.test/item")
     for (name, way) in ways {
       let (fixture, _) = try fixture { _, number throws(DataServiceError) in
         number == 1 ? .answer("no", status: 503, ["Retry-After": "600"]) : .answer("yes")
@@ -133,10 +141,11 @@ import TestTurns
       #expect(await fixture.outline(item, configure: way) == ["fresh(no, new)"], "\(name)")
       #expect(await fixture.outline(item, configure: way) == ["failure(paused)"], "\(name)")
       #expect(
-        await fixture.outline(try url("http://a.test/2"), configure: way) == ["failure(paused)"], "\(name)")
+        await fixture.outline(try url("https://a.test/2"), configure: way) == ["failure(paused)"], "\(name)")
       for (other, change) in ways where other != name {
-        #expect(
-          await fixture.outline(item, configure: change) == ["fresh(yes, new)"], "\(name), then \(other)")
+        // Some have one key, and so one row.
+        let found = await fixture.outline(item, policy: .freshOnly, configure: change)
+        #expect(found.count == 1 && found[0].hasPrefix("fresh(yes, "), "\(name), then \(other)")
       }
       await fixture.service.close()
     }

@@ -17,6 +17,32 @@ import TestTurns
     #expect(Vary.names(in: fields) == expected)
   }
 
+  @Test func `fields that carry credentials match whatever they are, where the account stands for them`() {
+    let digest: Vary.Protection = { "<" + $1 + ">" }
+    func matches(_ vary: String, _ stored: HTTPFields, _ asked: HTTPFields, _ secrets: SecretList?) -> Bool {
+      let variant = Vary.variant(names: vary, requestFields: stored, protect: digest)
+      return Vary.matches(
+        Rule.row(vary: vary, variant: variant), requestFields: asked, protect: digest, besides: secrets)
+    }
+    var secrets = SecretList()
+    secrets.fields.insert("x-tenant")
+    let (old, new): (HTTPFields, HTTPFields) = (["Authorization": "1"], ["Authorization": "2"])
+    for (stored, asked) in [(old, new), (old, [:]), ([:], new), (old, old)] as [(HTTPFields, HTTPFields)] {
+      #expect(matches("authorization", stored, asked, secrets))
+      #expect(matches("authorization", stored, asked, nil) == (stored == asked))
+    }
+    for name in ["Cookie", "X-Tenant", "X-Api-Key", "X-Some-Token"] {
+      #expect(matches(name.lowercased(), [:], HTTPFields(dictionaryLiteral: (name, "1")), secrets), "\(name)")
+    }
+    let names = "accept-language,authorization,cookie"
+    var german = old
+    german["Accept-Language"] = "de"
+    #expect(!matches(names, german, new, secrets) && !matches(names, new, german, secrets))
+    german["Authorization"] = "2"
+    #expect(matches(names, german, ["Accept-Language": "de", "Cookie": "a"], secrets))
+    #expect(!matches("*", old, old, secrets))
+  }
+
   /// One stored request, one new, and whether the second may have the first's response.
   struct Pair: Sendable, CustomTestStringConvertible {
     let testDescription: String

@@ -10,26 +10,26 @@ import TestTurns
   {
     let (shell, origin) = try await Shell.filled()
     let url = origin.url + "/b"
-    _ = try await shell.run("-q", "-k", url)
+    _ = try await shell.run("-q", "--no-location", url)
     _ = try await shell.run("--account", "alice", url)
     _ = try await shell.run("-q", "--resolve", "localhost:1:127.0.0.1", url)
     let lines = try await shell.run("list", "--prefix", url).lines
-    #expect(Set(lines).count == 4 && lines.contains { $0.hasSuffix("/b  -k") })
+    #expect(Set(lines).count == 4 && lines.contains { $0.hasSuffix("/b  --no-location") })
     #expect(lines.contains { $0.hasSuffix("/b  --resolve localhost:1:127.0.0.1") })
     let refused = try await shell.run("rm", url)
     #expect(
       refused.status == 64
         && refused.errorText.contains(
-          "Remove 4 entries (1 of no account, 1 of no account with -k, 1 of no account with --resolve localhost:1:127.0.0.1, 1 of alice)?"
-        ) && refused.errorText.contains("narrow it with --account, -k, --resolve or --exact"),
+          "Remove 4 entries (1 of no account, 1 of no account with --no-location, 1 of no account with --resolve localhost:1:127.0.0.1, 1 of alice)?"
+        ) && refused.errorText.contains("narrow it with --account, --no-location, --resolve or --exact"),
       "\(refused.errorText)"
     )
     let missed = try await shell.run("show", "--account", "bob", url)
     #expect(
-      missed.status == 4 && missed.errorText.contains("with -k")
+      missed.status == 4 && missed.errorText.contains("with --no-location")
         && missed.errorText.contains("--account alice"),
       "\(missed.errorText)")
-    #expect(try await shell.run("rm", "-k", url).errorText == "removed 1 entry\n")
+    #expect(try await shell.run("rm", "--no-location", url).errorText == "removed 1 entry\n")
     #expect(try await shell.run("rm", "--resolve", "localhost:1:127.0.0.1", url).status == 0)
     #expect(try await shell.run("rm", "--account", "alice", url).status == 0)
     #expect(try await shell.listed("--prefix", url) == ["/b"])

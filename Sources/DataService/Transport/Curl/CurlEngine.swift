@@ -317,7 +317,7 @@
         hasHead: easy.head != nil, isEncoded: easy.head?.isEncoded ?? false,
         host: exchange.origin.host, port: exchange.origin.port,
         isProxyGiven: exchange.request.connection.proxy != nil,
-        mayUseProxy: exchange.request.connection.mayUseProxy(isSecure: exchange.origin.isSecure),
+        mayUseProxy: exchange.request.connection.proxyInForce(isSecure: exchange.origin.isSecure) != nil,
         usedProxy: easy.usedProxy,
         unixSocket: exchange.request.connection.unixSocket,
         isResolved: !exchange.request.connection.resolutions.isEmpty)

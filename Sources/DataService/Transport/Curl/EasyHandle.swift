@@ -274,13 +274,6 @@
     }
   }
 
-  extension ConnectionOptions {
-    /// Whether the system's authorities, and they alone, judge the peer's certificate.
-    var trustsTheSystem: Bool {
-      !isInsecure && certificateAuthorityFile == nil && certificateAuthorityFolder == nil
-    }
-  }
-
   extension ConnectionOptions.Resolution {
     /// `HOST:PORT:ADDRESS:PORT`, IPv6 addresses in brackets.
     fileprivate var connectTo: String {
