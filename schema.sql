@@ -1,11 +1,11 @@
--- cachefetch store, schema 1: one SQLite file, and here is all of it.
+-- cachefetch store, schema 2: one SQLite file, and here is all of it.
 -- *_at_ms: milliseconds since 1970-01-01 UTC. *_ms: durations. *_ns: nanoseconds since boot. *_bytes: sizes.
 -- auto_vacuum must come before the first table. At every open: journal_mode=WAL, synchronous=NORMAL,
 -- foreign_keys=ON, temp_store=MEMORY, trusted_schema=OFF, cell_size_check=ON. Sign-out VACUUMs: measured on 3.40.1,
 -- nothing less removes every byte (secure_delete leaves copies of index cells in the gaps of rebalanced pages).
 PRAGMA auto_vacuum = INCREMENTAL;
 PRAGMA application_id = 0x43464348;      -- "CFCH"
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;               -- until the first release, raised with each change to a statement below
 
 -- Whose rows. Sign-out deletes the account's row and everything below goes with it; the name gets a new id when
 -- next used. An exchange carries the id it began with, so what comes late for a signed-out account fails its
@@ -40,6 +40,7 @@ CREATE TABLE last_request (
   status           INTEGER NOT NULL,
   reason           TEXT NOT NULL DEFAULT '',
   fields           BLOB NOT NULL,                -- 'Name: value' CRLF as received, in order; without hop-by-hop fields, Set-Cookie and secret fields
+  decoded          INTEGER NOT NULL CHECK (decoded IN (0, 1)),  -- 1: the body was freed of the coding that Content-Encoding still names
   requested_at_ms  INTEGER NOT NULL,             -- request_time and
   received_at_ms   INTEGER NOT NULL,             --   response_time of RFC 9111 section 4.2.3, of the newest exchange, 304 included
   changed_at_ms    INTEGER NOT NULL,             -- when the body last became another
@@ -115,7 +116,8 @@ CREATE TABLE partial (
   extra    TEXT NOT NULL,                        -- as in last_request; the method is GET
   variant  TEXT NOT NULL,                        -- as in last_request
   url      TEXT NOT NULL,                        -- who sent it, then a space and how it was reached, as in pause
-  fields   BLOB NOT NULL                         -- as in last_request
+  fields   BLOB NOT NULL,                        -- as in last_request
+  checksum INTEGER NOT NULL                      -- XXH3-64 of all the above, and of the body's account, target, validator and length
 ) STRICT;
 
 -- Who asked to be left alone (Retry-After), for every process on the store: heard at an instant since a boot, for so

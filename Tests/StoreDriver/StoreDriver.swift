@@ -31,7 +31,6 @@ import TestSupport
         try await sharer.run()
       case "read": try await read(arguments[1], arguments[2])
       case "hold": try hold(arguments[1], arguments[2])
-      case "long": try await long(arguments[1], arguments[2])
       case "fill": try await fill(arguments[1])
       case "disk": try await Disk(arguments).run()
       case "overwrite": try await overwrite(arguments[1], arguments[2])
@@ -75,20 +74,6 @@ import TestSupport
   }
 
   private struct NotStored: Error {}
-
-  /// Stores a body that is short but has three chunks.
-  private static func long(_ path: String, _ target: String) async throws {
-    var configuration = StoreConfiguration.unhurried(path: path)
-    configuration.chunkBytes = 1000
-    let store = ResponseStore(configuration: configuration)
-    let write = ResponseStore.Write(
-      accountID: try await store.accountID(named: ""), key: RequestKey(target: target),
-      started: StartMark(boot: "boot-1", nanoseconds: 1), status: 200,
-      fields: ["Content-Type": "application/octet-stream", "ETag": "\"long\""], receivedAt: 1_000_000,
-      body: .bytes(Data((0..<2500).map { UInt8($0 % 251) })))
-    guard case .stored = try await store.overwrite(write) else { throw NotStored() }
-    await store.close()
-  }
 
   /// Looks a target up, keeps the connection open, and waits for a line before it ends.
   private static func read(_ path: String, _ target: String) async throws {

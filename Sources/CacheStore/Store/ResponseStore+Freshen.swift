@@ -79,6 +79,9 @@ extension ResponseStore {
     }
     try connection.update(&row, found.key)
     try connection.addTags(freshening.tags, to: row.id)
+    if row.fields.wire.count > found.row.fields.wire.count {
+      try eviction.keepWithinLimit(writing: row.id, connection)
+    }
     return true
   }
 }

@@ -25,7 +25,6 @@ extension ResponseStore {
     _ pause: Pause, of responder: String, accountID: Int64, _ connection: Connection
   ) throws(CacheStoreError) {
     try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
-      _ = try connection.statement(.pauseOf, making: "pause")
       // Not the instant at which this pause was heard: while it waited for the queue, others may have heard theirs.
       let now = configuration.bootNow()
       _ = try connection.first(
@@ -62,7 +61,7 @@ extension ResponseStore {
   package func pauseNow(accountName: String, responder: String) throws(CacheStoreError) -> Pause? {
     try writer.checkRunning()
     let found = try pool.withConnection(waitingUntil: 0) { (connection) throws(CacheStoreError) -> Pause? in
-      guard let statement = try connection.optionalStatement(.pauseOf) else { return nil }
+      let statement = try connection.statement(.pauseOf)
       defer { statement.reset() }
       statement.bind(1, accountName)
       statement.bind(2, responder)
@@ -82,8 +81,7 @@ extension ResponseStore {
   }
 
   private static func pauses(_ connection: Connection) throws(CacheStoreError) -> [StoredPause] {
-    guard try connection.optionalStatement(.pauseOf) != nil else { return [] }
-    return try connection.withStatement(
+    try connection.withStatement(
       """
       SELECT p.heard_boot, p.heard_ns, p.pause_ms, a.name, p.responder
       FROM pause p JOIN account a ON a.id = p.account_id ORDER BY p.responder, a.name
@@ -108,8 +106,6 @@ extension ResponseStore {
     guard !ended.isEmpty else { return 0 }
     return try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in
-        // The file may have been replaced by one without the table.
-        guard try connection.optionalStatement(.pauseOf) != nil else { return 0 }
         var count = 0
         for stored in ended {
           // One that was heard since is another one.

@@ -160,9 +160,7 @@ extension ResponseStore {
   private static func cutOff(
     _ selection: EntrySelection, where isIncluded: (RequestKey) -> Bool, _ connection: Connection
   ) throws(CacheStoreError) -> [Int64] {
-    // An older store may lack the table.
-    guard try connection.optionalStatement(.insertPartial) != nil else { return [] }
-    return try connection.withStatement(selection.text("r.id, a.name, r.target, r.extra", of: cutOffText)) {
+    try connection.withStatement(selection.text("r.id, a.name, r.target, r.extra", of: cutOffText)) {
       (statement) throws(CacheStoreError) in
       selection.bind(to: statement)
       var bodies: [Int64] = []

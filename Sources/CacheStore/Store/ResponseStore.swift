@@ -105,24 +105,22 @@ package final class ResponseStore: Sendable {
     func lookupRows(_ connection: Connection) throws(CacheStoreError) -> Lookup {
       damagedRows = []
       var found = Lookup()
-      let ahead = responder == nil ? nil : try connection.optionalStatement(.lookUpAhead)
-      let statement: Statement
-      if let ahead { statement = ahead } else { statement = try connection.statement(.lookUp) }
+      let statement = try connection.statement(responder == nil ? .lookUp : .lookUpAhead)
       defer { statement.reset() }
       if let responder {
-        // Stays empty where the account has no row, or an older store lacks the tables.
+        // Stays empty where the account has no row.
         found.preflight = Preflight()
-        ahead?.bind(5, responder)
+        statement.bind(5, responder)
       }
       statement.bind(1, key.account)
       statement.bind(2, key.target)
       statement.bind(3, key.method)
       statement.bind(4, key.extra)
-      let first = ahead == nil ? 0 : Preflight.columnCount
+      let first = responder == nil ? 0 : Preflight.columnCount
       while try statement.step() {
         let (account, row) = RowCoder.identifiers(statement, from: first)
         found.accountID = account
-        if ahead != nil { found.preflight = Preflight(statement) }
+        if responder != nil { found.preflight = Preflight(statement) }
         guard let row else { continue }
         if let read = try connection.row(statement, from: first, key) {
           found.rows.append(read)

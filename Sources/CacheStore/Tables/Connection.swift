@@ -69,18 +69,6 @@ extension Connection {
     try prepared(query.rawValue, query.sql)
   }
 
-  /// A statement on a table that an older store may lack; `nil` where it is missing.
-  func optionalStatement(_ query: Query) throws(CacheStoreError) -> Statement? {
-    try preparedIfKnown(query.rawValue, query.sql)
-  }
-
-  /// A statement on a table that is created first where it is missing; inside a transaction.
-  func statement(_ query: Query, making table: String) throws(CacheStoreError) -> Statement {
-    if let statement = try optionalStatement(query) { return statement }
-    try execute(Schema.text(of: table))
-    return try statement(query)
-  }
-
   /// The integer that a prepared statement without parameters returns; 0 where it returns no row.
   func value(_ query: Query) throws(CacheStoreError) -> Int64 {
     let statement = try statement(query)
@@ -199,21 +187,19 @@ extension Connection {
     try statement.run()
   }
 
-  /// The last row whose age has been checked; 0 where all have been, or the table does not exist yet.
+  /// The last row whose age has been checked; 0 where all have been.
   func checkedRow() throws(CacheStoreError) -> Int64 {
-    guard try optionalStatement(.storeLimits) != nil else { return 0 }
-    return try first("SELECT checked_id FROM store_limit WHERE id = 1", []) ?? 0
+    try first("SELECT checked_id FROM store_limit WHERE id = 1", []) ?? 0
   }
 
   /// Stores the last row whose age has been checked.
   func noteChecked(_ row: Int64) throws(CacheStoreError) {
-    guard try optionalStatement(.storeLimits) != nil else { return }
     _ = try first("UPDATE store_limit SET checked_id = ?1 WHERE id = 1 AND checked_id <> ?1", [row])
   }
 
   /// The store's own limits, as the file has them.
   func readLimits() throws(CacheStoreError) -> StoreLimits {
-    guard let statement = try optionalStatement(.storeLimits) else { return StoreLimits() }
+    let statement = try statement(.storeLimits)
     defer { statement.reset() }
     guard try statement.step() else { return StoreLimits() }
     // A number below 1, which `setLimits` writes as it is given, is no limit.
@@ -225,9 +211,8 @@ extension Connection {
       maximumAge: positive(2).map { .milliseconds($0) })
   }
 
-  /// Writes the limits, inside a transaction. An older store gets the table first.
+  /// Writes the limits, inside a transaction.
   func writeLimits(_ limits: StoreLimits) throws(CacheStoreError) {
-    if try optionalStatement(.storeLimits) == nil { try execute(Schema.text(of: "store_limit")) }
     try withStatement(
       """
       INSERT INTO store_limit (id, maximum_bytes, maximum_rows, maximum_ms) VALUES (1, ?1, ?2, ?3)

@@ -116,23 +116,13 @@ enum Query: Int, CaseIterable {
       DELETE FROM chunk WHERE id = (SELECT min(id) FROM chunk WHERE id >= ?1 << 20 AND id < (?1 + 1) << 20)
       """
     case .insertPartial:
-      "INSERT INTO partial (body_id, extra, variant, url, fields) VALUES (?1, ?2, ?3, ?4, ?5)"
+      "INSERT INTO partial (body_id, extra, variant, url, fields, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
     case .deletePartial: "DELETE FROM partial WHERE body_id = ?1"
     case .pauseOf:
       """
       SELECT p.heard_boot, p.heard_ns, p.pause_ms FROM account a JOIN pause p ON p.account_id = a.id
       WHERE a.name = ?1 AND p.responder = ?2
       """
-    }
-  }
-}
-
-extension Query {
-  /// Whether the statement uses a table that an older store may lack; see `Connection.optionalStatement(_:)`.
-  var isOfLaterTable: Bool {
-    switch self {
-    case .storeLimits, .lookUpAhead, .preflight, .pauseOf, .insertPartial, .deletePartial: true
-    default: false
     }
   }
 }
@@ -186,7 +176,8 @@ extension Query {
 
   /// Every row of a key: at most sixteen, nearly always one. Adding one requires their number.
   private static let findRowText = """
-    SELECT id, body_id, body_bytes, started_boot, started_ns, pinned, good, variant FROM last_request WHERE \(isKey)
+    SELECT id, body_id, body_bytes, started_boot, started_ns, pinned, good, variant, vary
+    FROM last_request WHERE \(isKey)
     """
 
   private static let oldestVariantText = """

@@ -50,7 +50,10 @@ struct Attempt {
     if case .untouched = verdict.row { exchange.endLease(storedRow: false) }
     let url = exchange.shown(arrival.url)
     let head = ReceivedHead(
-      status: response.status, reason: response.reason, fields: response.fields, version: response.version,
+      status: response.status, reason: response.reason, fields: response.fields,
+      isDecoded: response.isDecoded
+        ?? (prepared.decodesContent && ContentCoding.isNamed(in: response.fields)),
+      version: response.version,
       url: url == prepared.key.target ? nil : url, started: exchange.started,
       requestedAt: arrival.requestedAt, receivedAt: core.timekeeper.wallMilliseconds)
     let answer = Answer(
@@ -140,7 +143,7 @@ struct Attempt {
     }
     var collector = collector(
       of: body, head, isStored: row.isStored && fits,
-      isResumable: arrival.redirects == 0 && !response.wasDecodedUnasked, resuming: resuming)
+      isResumable: arrival.redirects == 0 && !head.head.isDecoded, resuming: resuming)
     let collected = try await collector.collect(body)
     if case .askAgain(let reason) = collected { return .askAgain(because: reason) }
     if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }

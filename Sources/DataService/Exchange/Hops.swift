@@ -164,6 +164,7 @@ struct Hops {
     var request = TransportRequest(
       url: try foundationURL(of: hop.url), method: hop.method, fields: fields, body: hop.body,
       connection: connection, limits: limits)
+    request.decodesUnasked = prepared.decodesUnasked
     if prepared.request.isRead { request.isRepeatable = true }
     return request
   }

@@ -94,7 +94,7 @@ struct TierTurn {
     guard (200..<300).contains(head.status), head.status != 206, found.length <= limit,
       request.acceptedStatuses?.contains(head.status) ?? true,
       MediaTypes.accepts(head.fields, accepted: request.acceptedMediaTypes),
-      !(prepared.decodesContent && ContentCoding.isCoded(head.fields, length: found.length)),
+      !(prepared.decodesContent && ContentCoding.isCoded(head)),
       Sharing.mayShare(vary: found.vary, core.configuration.secrets),
       plan.candidate.map({ $0.isOlder(than: head) }) ?? true, await !isRemoved(head.started)
     else {
@@ -186,8 +186,7 @@ struct TierTurn {
     let mine = exchange.tier
     guard let tier = core.tier(), let question = mine.question, let ticket = mine.ticket else { return }
     let commit = Commit(exchange: exchange)
-    let head = commit.storedHead(
-      of: answer, fields: commit.storableFields(of: answer, length: answer.body.length ?? 0))
+    let head = commit.storedHead(of: answer, fields: commit.storableFields(of: answer))
     core.tierWork { [core] in
       let body: Data
       do throws(DataServiceError) {

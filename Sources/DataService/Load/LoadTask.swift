@@ -63,7 +63,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     } catch {
       endWatch(watch)
       // The queue can wait: for another process's lock, or for the repair of a damaged file.
-      guard error.reason == .busy || error.reason == .corrupt else { return storeFailed(error) }
+      guard error.mayPass else { return storeFailed(error) }
       lookupInQueue()
     }
   }

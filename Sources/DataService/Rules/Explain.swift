@@ -58,7 +58,7 @@ package enum Explain {
   package static func explanation(of subject: Subject, protect: Vary.Protection) -> DataService.Explanation {
     let good = Vary.select(
       from: subject.rows, requestFields: subject.fields, protect: protect, besides: subject.credentials
-    ) { $0.isGood && !(subject.decodesContent && ContentCoding.isCoded($0)) }
+    ) { $0.isGood && !(subject.decodesContent && ContentCoding.isCoded($0.head)) }
     let decision = HTTPReuse.decide(
       method: subject.method, fields: subject.fields, isRead: subject.isRead, url: subject.url,
       rows: subject.rows,

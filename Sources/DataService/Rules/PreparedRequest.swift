@@ -16,6 +16,10 @@ final class PreparedRequest: Sendable {
   let isPassThrough: Bool
   /// Whether bodies in a content coding are decoded. Under `http` they stay as they come.
   var decodesContent: Bool { request.connection.isCompressed && !isHTTP }
+  /// Whether its body comes decoded though no coding was asked for.
+  var decodesUnasked: Bool {
+    request.connection.isCompressed && isHTTP && !fields.contains("Accept-Encoding")
+  }
   /// Whether it is a prefetch (`Sec-Purpose: prefetch`).
   var isPrefetch: Bool { fields["Sec-Purpose"] == "prefetch" }
   /// Digests values that distinguish keys but must never be written.

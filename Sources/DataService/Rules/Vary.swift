@@ -55,7 +55,7 @@ package enum Vary {
       lines.joined(separator: "\n"))
   }
 
-  /// The matching row, or `nil`. Of several, the most recent by `Date`, then by time of receipt.
+  /// The matching row, or `nil`. Of several, the one received last: a `Date` is only what a response says of itself.
   package static func select(
     from rows: [StoredResponse], requestFields: HTTPFields, protect: Protection,
     besides credentials: SecretList? = nil, where isWanted: (StoredResponse) -> Bool = { _ in true }
@@ -65,16 +65,10 @@ package enum Vary {
     where isWanted(row)
       && matches(row, requestFields: requestFields, protect: protect, besides: credentials)
     {
-      // Usually one row matches; then no date is parsed.
-      if let best, !isNewer(row, than: best) { continue }
+      if let best, row.receivedAt <= best.receivedAt { continue }
       best = row
     }
     return best
-  }
-
-  private static func isNewer(_ row: StoredResponse, than other: StoredResponse) -> Bool {
-    let dates = [row, other].map { Freshness.dateValue(fields: $0.fields, receivedAt: $0.receivedAt) }
-    return (dates[0], row.receivedAt) > (dates[1], other.receivedAt)
   }
 
   /// Joins the field lines, normalises white space between list members, and lowercases fields whose definition

@@ -34,8 +34,12 @@ final class ServiceCore: Sendable {
     if let onWarning = configuration.onWarning {
       stored.onEvent = { [tell = stored.onEvent] event in
         tell?(event)
+        switch event {
+        case .quarantined: onWarning(.init(kind: .corrupt, message: event.message, remedy: nil))
+        case .begunAnew: onWarning(.init(kind: .store, message: event.message, remedy: nil))
         // The load that finds a damaged row reports it.
-        if case .quarantined = event { onWarning(.init(kind: .corrupt, message: event.message, remedy: nil)) }
+        case .removedDamagedRow: break
+        }
       }
     }
     store = ResponseStore(configuration: stored)

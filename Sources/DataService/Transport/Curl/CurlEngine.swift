@@ -296,6 +296,12 @@
       of easy: EasyHandle, _ exchange: CurlExchange, _ code: CURLcode
     ) -> Result<Void, DataServiceError> {
       if let refusal = easy.refusal { return .failure(refusal) }
+      var code = code
+      if code == CURLE_OK, let head = easy.head, head.isLengthIgnored, easy.expectsBody(head),
+        let length = head.contentLength, easy.received != length
+      {
+        code = CURLE_PARTIAL_FILE
+      }
       if code == CURLE_OK {
         guard let head = easy.head else {
           return .failure(

@@ -47,6 +47,8 @@
           refusal = .tooLarge(limit, exchange.origin.host)
           return false
         }
+        // libcurl would refuse the body. Newer versions, which look at this option earlier, still do.
+        if head.isPassedThrough, exchange.request.decodes { leaveCoded() }
         self.head = head
         exchange.receive(head)
         return true
@@ -97,7 +99,7 @@
       return true
     }
 
-    private func expectsBody(_ head: HeadParser.Head) -> Bool {
+    func expectsBody(_ head: HeadParser.Head) -> Bool {
       exchange?.request.method != .head && head.status != 204 && head.status != 304
     }
   }
