@@ -32,7 +32,7 @@ enum Paths {
       guard let status = FileStatus(path: found) else {
         let number = errno
         guard number == ENOENT else { throw .unwritable(path, number, "name another file") }
-        return ([found] + parts.reversed()).joined(separator: "/") + (path.hasSuffix("/") ? "/" : "")
+        return ([found] + parts.reversed().map(String.init)).joined(separator: "/") + (path.hasSuffix("/") ? "/" : "")
       }
       guard status.kind == .link else { continue }
       guard
