@@ -32,7 +32,8 @@ enum Paths {
       guard let status = FileStatus(path: found) else {
         let number = errno
         guard number == ENOENT else { throw .unwritable(path, number, "name another file") }
-        return ([found] + parts.reversed().map(String.init)).joined(separator: "/") + (path.hasSuffix("/") ? "/" : "")
+        let rest = parts.reversed().map { "/" + $0 }.joined()
+        return found + rest + (path.hasSuffix("/") ? "/" : "")
       }
       guard status.kind == .link else { continue }
       guard

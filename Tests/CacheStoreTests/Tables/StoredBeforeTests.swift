@@ -8,14 +8,20 @@ import Testing
 /// What an earlier revision of the schema wrote. No release has it, so nothing of it is carried over.
 @Suite("A store of an earlier revision", .inTurn) struct StoredBeforeTests {
   /// A copy of such a store, with what may stand beside one, and what the store tells.
-  private struct Copy {
+  private final class Copy {
+    private final class Events: Sendable {
+      private let noted = Guarded<[StoreEvent]>([])
+      var all: [StoreEvent] { noted.withLock { $0 } }
+      func note(_ event: StoreEvent) { noted.withLock { $0.append(event) } }
+    }
+
     let fixture: StoreFixture
-    let events = Guarded<[StoreEvent]>([])
+    private let events = Events()
 
     init(isReadOnly: Bool = false, isUntrusted: Bool = false) throws {
       let events = events
       fixture = try StoreFixture {
-        $0.onEvent = { event in events.withLock { $0.append(event) } }
+        $0.onEvent = { events.note($0) }
         ($0.isReadOnly, $0.isUntrusted) = (isReadOnly, isUntrusted)
       }
       let folder = "/" + #filePath.split(separator: "/").dropLast(2).joined(separator: "/") + "/Fixtures"
@@ -25,7 +31,7 @@ import Testing
       try fixture.files.write("counts of its rows", to: "store.sqlite.uses")
     }
 
-    var told: [StoreEvent] { events.withLock { $0 } }
+    var told: [StoreEvent] { events.all }
   }
 
   @Test func `the first write begins it anew, and tells that in one line that names no damage`() async throws
