@@ -150,39 +150,6 @@ struct CoalescingTests {
     // Every one of them was over, or this line is not reached; and none is still known to the service.
     await fixture.service.close()
   }
-}
-
-/// What one load delivered.
-private final class DeliveryLog: Sendable {
-  private struct State {
-    var stored = 0
-    var terminal = 0
-    var isClosed = false
-    var afterClose = 0
-    var storedAfterTerminal = false
-  }
-  private let state = Mutex(State())
-
-  func add(_ delivery: DataService.Delivery<DataService.BodyStream>) {
-    state.withLock { state in
-      if state.isClosed { state.afterClose += 1 }
-      switch delivery {
-      case .stored:
-        state.stored += 1
-        if state.terminal > 0 { state.storedAfterTerminal = true }
-      case .fresh, .failure: state.terminal += 1
-      }
-    }
-  }
-
-  func close() { state.withLock { $0.isClosed = true } }
-
-  func check(cancelled: Bool) {
-    let state = state.withLock { $0 }
-    #expect(state.stored <= 1 && state.terminal <= 1 && !state.storedAfterTerminal)
-    #expect(state.afterClose == 0)
-    if !cancelled { #expect(state.stored + state.terminal >= 1) }
-  }
 
   @Test func `law 7: fresh-only loads share an exchange that waits for a place, and others join it`()
     async throws
@@ -231,5 +198,38 @@ private final class DeliveryLog: Sendable {
     #expect(await third == ["fresh(body 1, changed)"])
     #expect(fixture.requests.count == 2)
     #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(body 2)"], "law 8")
+  }
+}
+
+/// What one load delivered.
+private final class DeliveryLog: Sendable {
+  private struct State {
+    var stored = 0
+    var terminal = 0
+    var isClosed = false
+    var afterClose = 0
+    var storedAfterTerminal = false
+  }
+  private let state = Mutex(State())
+
+  func add(_ delivery: DataService.Delivery<DataService.BodyStream>) {
+    state.withLock { state in
+      if state.isClosed { state.afterClose += 1 }
+      switch delivery {
+      case .stored:
+        state.stored += 1
+        if state.terminal > 0 { state.storedAfterTerminal = true }
+      case .fresh, .failure: state.terminal += 1
+      }
+    }
+  }
+
+  func close() { state.withLock { $0.isClosed = true } }
+
+  func check(cancelled: Bool) {
+    let state = state.withLock { $0 }
+    #expect(state.stored <= 1 && state.terminal <= 1 && !state.storedAfterTerminal)
+    #expect(state.afterClose == 0)
+    if !cancelled { #expect(state.stored + state.terminal >= 1) }
   }
 }

@@ -1,6 +1,7 @@
 import CacheStore
 import DataService
 import DataServiceTesting
+import FixtureServer
 import PlatformFoundation
 import TestSupport
 import TestTurns
@@ -52,7 +53,7 @@ import Testing
   func meanwhile(choice: Choice, act: Act) async throws {
     for isElsewhere in [false, true] {
       let (isAsked, mayAnswer) = (Gate(), Gate())
-      let fixture = try ServiceFixture.scripted { request, number async throws(DataServiceError) in
+      let fixture = try ServiceFixture.scripted { _, number async throws(DataServiceError) in
         if number == 1 {
           isAsked.open()
           await mayAnswer.wait()
